@@ -1,0 +1,26 @@
+// NumPy arrays from C++ columns.
+#pragma once
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "pybind.h"
+
+namespace evenhand::bindings {
+
+// An array that owns the vector it was made from: nothing is copied.
+template <class T>
+py::array_t<T> to_array(std::vector<T> values, std::vector<py::ssize_t> shape) {
+  auto* owned = new std::vector<T>(std::move(values));
+  py::capsule owner(owned, [](void* p) { delete static_cast<std::vector<T>*>(p); });
+  return py::array_t<T>(std::move(shape), owned->data(), owner);
+}
+
+template <class T>
+py::array_t<T> to_array(std::vector<T> values) {
+  const auto n = static_cast<py::ssize_t>(values.size());
+  return to_array(std::move(values), {n});
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,11 @@
+// One function a topic, called once by module.cpp.
+#pragma once
+
+#include "pybind.h"
+
+namespace evenhand::bindings {
+
+void register_model(py::module_& m);
+void register_share(py::module_& m);
+
+}  // namespace evenhand::bindings

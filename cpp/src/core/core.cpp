@@ -1,0 +1,2 @@
+// Keeps the core library non-empty while its headers need no code.
+namespace evenhand {}

@@ -1,0 +1,2 @@
+// Keeps the model library non-empty while its headers need no code.
+namespace evenhand {}
