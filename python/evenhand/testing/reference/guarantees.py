@@ -179,7 +179,7 @@ def _fit_children(pool: Element) -> None:
 def estimate_guarantees(tree: Tree, settings: Settings) -> None:
     """Hand the root's guarantee down as if nothing were used (section 2.8); older attributes of section 2.16."""
     tree.root.estimated = tree.root.strong
-    tree.root.promised = np.ones(len(tree.resources))
+    tree.root.promised = (tree.total > 0).astype(float)
     for pool in tree.root.walk():
         counts_flow = settings.estimated_guarantee_counts_flow
         for child, share in zip(pool.children, _handed_down(pool, pool.estimated, counts_flow), strict=True):
