@@ -125,7 +125,11 @@ def fit_factor_by_suggestion(element: Element) -> Curve:
     m = Curve([0.0, 1.0], [a.last, a.last])
     for r in np.flatnonzero(highest > lowest):  # a level resource restricts nothing
         inverse = Curve(a.x, a.y[:, r]).transposed()
-        within = inverse.narrowed(float(guarantee[r]), float(limit[r])).trimmed_left().shifted(-float(guarantee[r]))
+        within = (
+            inverse.narrowed(float(guarantee[r]), float(limit[r]))
+            .trimmed_left()
+            .shifted(-float(guarantee[r]))
+        )
         m = minimum(m, _on_unit_interval(within))
     return m
 

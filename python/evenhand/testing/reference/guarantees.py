@@ -28,7 +28,11 @@ def check_settings(tree: Tree) -> list[Diagnostic]:
         ("nested_promised_guarantee_fair_share_pools", nested),
         ("priority_strong_guarantee_adjustment_pools_without_donor", orphans),
     )
-    return [Diagnostic(code, tuple(sorted(names, key=lambda n: str(n).encode())), {}) for code, names in found if names]
+    return [
+        Diagnostic(code, tuple(sorted(names, key=lambda n: str(n).encode())), {})
+        for code, names in found
+        if names
+    ]
 
 
 def has_donor(pool: Element) -> bool:
@@ -120,7 +124,9 @@ def check_overcommit(tree: Tree, burst_pools: list[Element]) -> list[Diagnostic]
     found = []
     for kind, ratio in (("strong_plus_flow", root.total_flow), ("strong_plus_burst", root.total_burst)):
         if not np.all(strong + half_away(tree.total * ratio) <= tree.total):
-            found.append(Diagnostic("pool_tree_guarantees_overcommit", (root.name,), {"kind": kind, "ratio": ratio}))
+            found.append(
+                Diagnostic("pool_tree_guarantees_overcommit", (root.name,), {"kind": kind, "ratio": ratio})
+            )
     if found and found[-1].numbers["kind"] == "strong_plus_burst":
         wanted = root.strong + sum(p.burst for p in burst_pools)
         k = largest(lambda x: bool(np.all(wanted * x <= 1)), 0.0, 1.0)

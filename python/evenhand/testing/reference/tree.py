@@ -202,7 +202,8 @@ def fill_order(snapshot: Mapping[str, Any]) -> dict[str, Any]:
     for table in ("pools", "operations"):
         rows = snapshot.get(table, [])
         filled[table] = [
-            {**row, "order": position + i if row.get("order") is None else row["order"]} for i, row in enumerate(rows)
+            {**row, "order": position + i if row.get("order") is None else row["order"]}
+            for i, row in enumerate(rows)
         ]
         position += len(rows)
     return filled
@@ -226,7 +227,9 @@ def read_tree(snapshot: Mapping[str, Any]) -> Tree:
 
     def amounts(given: Mapping[str, float] | None, absent: Any = 0) -> list[Any]:
         given = given or {}
-        return [round(given[r] / q) if given.get(r) is not None else absent for r, q in zip(resources, quantum)]
+        return [
+            round(given[r] / q) if given.get(r) is not None else absent for r, q in zip(resources, quantum)
+        ]
 
     def element(row: Mapping[str, Any], kind: str) -> Element:
         made = Element(row["name"], kind, len(resources), weight=row.get("weight", 1.0), settings=row)

@@ -115,7 +115,10 @@ def reference_fair_share(
         resources=tree.resources,
         quantities=_quantities(tree, settings),
         diagnostics=tuple(diagnostics),
-        state={p.name: {"volume": p.volume * tree.quantum, "last_share_ratio": p.last_ratio} for p in burst + relaxed},
+        state={
+            p.name: {"volume": p.volume * tree.quantum, "last_share_ratio": p.last_ratio}
+            for p in burst + relaxed
+        },
     )
 
 

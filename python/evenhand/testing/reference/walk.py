@@ -98,7 +98,9 @@ def _give_vector(element: Element, vector: Array, settings: Settings, keep: Stor
 
     def shares(factor: float) -> Array:
         if element.is_fifo:
-            given = [suggestion_curve(c)(s) if s > 0 else c.zeros() for c, s in _fifo_suggestions(element, factor)]
+            given = [
+                suggestion_curve(c)(s) if s > 0 else c.zeros() for c, s in _fifo_suggestions(element, factor)
+            ]
             return np.stack(given)
         assert element.children_by_fit_factor is not None
         found: Array = element.children_by_fit_factor(factor)
