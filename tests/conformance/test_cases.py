@@ -80,7 +80,9 @@ def test_every_file_is_known(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_kind_and_match_restrict(capsys: pytest.CaptureFixture[str]) -> None:
     path = SAMPLE / "ytsaurus-fair-share-oracle.jsonl.gz"
-    status, out = run(capsys, path, "--engine", "reference", "--kind", "ytsaurus_fair_share.fifo", "--kind", "gang")
+    status, out = run(
+        capsys, path, "--engine", "reference", "--kind", "ytsaurus_fair_share.fifo", "--kind", "gang"
+    )
     assert (status, out.splitlines()[-1]) == (0, "6 passed, 0 failed, 0 not covered")
     status, out = run(capsys, path, "--engine", "reference", "--match", "^fifo-")
     assert (status, out.splitlines()[-1]) == (0, "3 passed, 0 failed, 0 not covered")
