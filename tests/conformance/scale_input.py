@@ -1,8 +1,8 @@
 """Large deterministic trees whose check values are known.
 
-The same arguments give the same tree everywhere: only ``random()`` is drawn, and only + - * / and rounding are applied
-to what it gives. The trees are those of ``generate_trees.py scale`` in the collection of cases; drawing in another
-order would make other trees.
+The same arguments give the same tree everywhere: only ``random()`` is drawn, and only + - * / and rounding
+are applied to what it gives. The trees are those of ``generate_trees.py scale`` in the collection of cases;
+drawing in another order would make other trees.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ def tree(
 ) -> Row:
     """Make a balanced tree with its operations in the deepest pools.
 
-    ``plain`` has weights, demands and five resources. ``full`` adds usage, strong guarantees on two levels, limits, FIFO
-    pools and integral pools. `improved` and `gang` (the part of operations that are gangs) change nothing else.
+    ``plain`` has weights, demands and five resources. ``full`` adds usage, strong guarantees on two levels,
+    limits, FIFO pools and integral pools. `improved` and `gang` (the part of operations that are gangs)
+    change nothing else.
     """
     dice = Dice(f"scale/{operations}/{pools}/{depth}/{variant}/{seed}")
     levels = _levels(dice, pools, depth)

@@ -13,8 +13,14 @@ from tests.shared import DATA, shared
 SAMPLE = DATA / "conformance"
 FAIR_SHARE = {"oracle.jsonl.gz": 54, "aborts.jsonl.gz": 11, "unit.json.gz": 88}
 HISTORY_KINDS = (
-    "classic_fair_share", "fair_tree", "fair_share_usage", "fair_share_factor", "usage_decay", "sharetree", "halflife",
-)  # fmt: skip
+    "classic_fair_share",
+    "fair_tree",
+    "fair_share_usage",
+    "fair_share_factor",
+    "usage_decay",
+    "sharetree",
+    "halflife",
+)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:

@@ -1,4 +1,4 @@
-"""A production GPU tree of YTsaurus: the fair shares that the real scheduler computed, under three sets of rules."""
+"""A production GPU tree of YTsaurus: the shares that the real scheduler computed, and two other rule sets."""
 
 from __future__ import annotations
 
