@@ -12,4 +12,5 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   m.attr("__version__") = EVENHAND_VERSION;
   evenhand::bindings::register_model(m);
   evenhand::bindings::register_share(m);
+  evenhand::bindings::register_history(m);
 }
