@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evenhand.display.tree import Row
     from evenhand.table import Table
 
-__all__ = ["Line", "below_lines", "counted", "left_out", "paint", "table_text", "total_lines", "tree_lines"]
+__all__ = ["Line", "below_lines", "cell", "counted", "left_out", "paint", "table_text", "total_lines", "tree_lines"]
 
 # A line is a sequence of (style, text); styles are the roles of bars and the ones below.
 Line = list[tuple[str, str]]
@@ -192,4 +192,11 @@ def _cells(column: np.ndarray | list[object], shown: int) -> tuple[list[str], bo
         moderate = all(v == 0 or not np.isfinite(v) or 1e-4 <= abs(v) < 1e6 for v in known)
         form = "{:.4f}" if moderate else "{:.6g}"
         return ["" if v is None else form.format(v) for v in plain], True
-    return ["" if v is None else clean(v) for v in plain], numeric
+    return [cell(v) for v in plain], numeric
+
+
+def cell(value: object) -> str:
+    """A value of a table as clean text; nothing for a gap."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(cell, value))
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else clean(value)
