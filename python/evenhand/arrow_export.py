@@ -21,7 +21,7 @@ Field = tuple[str, str, int, int, list[np.ndarray | None], list[Any]]
 
 
 def stream(columns: Mapping[str, tuple[str, np.ndarray | list[Any]]], length: int) -> object:
-    """A PyCapsule named ``arrow_array_stream`` with one record batch.
+    """Return a PyCapsule named ``arrow_array_stream`` with one record batch.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ class Table:
         return list(zip(*parts, strict=True))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A pandas frame; integers and truth values with gaps become its nullable types.
+        """Return a pandas frame; integers and truth values with gaps become its nullable types.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Table:
         return pd.DataFrame(series, columns=list(series))
 
     def to_polars(self) -> polars.DataFrame:
-        """A polars frame.
+        """Return a polars frame.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class Table:
         return require("polars", "polars").DataFrame(self)
 
     def to_arrow(self) -> pyarrow.Table:
-        """A pyarrow table.
+        """Return a pyarrow table.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Table:
         return require("pyarrow", "arrow").table(self)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """An Arrow stream of one record batch; needs no Arrow library. A requested schema is ignored."""
+        """Return an Arrow stream of one record batch, whatever schema is requested; needs no Arrow library."""
         from evenhand.arrow_export import stream
 
         return stream({name: typed(column) for name, column in self._columns.items()}, len(self))
@@ -149,7 +149,7 @@ class Table:
 
 
 def typed(column: Column) -> tuple[str, np.ndarray | list[Any]]:
-    """The kind of a column and its values: what typed frames need to know.
+    """Return the kind of a column and its values: what typed frames need to know.
 
     Kinds are ``number``, ``integer``, ``flag``, ``text`` and ``texts`` (a list of strings a row). Gaps are
     ``None`` in a list. Values of mixed type (names may be strings and integers) become text.

@@ -1,8 +1,8 @@
 """Text and HTML of all result types, apart from the types themselves.
 
-Every function takes the object and returns a string that is safe to show whatever names it holds: no markup, no
-terminal escapes, no control or direction characters. Rows are capped, so that the output stays small however large
-the cluster is.
+Every function takes the object and returns a string that is safe to show whatever
+names it holds: no markup, no terminal escapes, no control or direction characters.
+Rows are capped, so that the output stays small however large the cluster is.
 """
 
 from __future__ import annotations

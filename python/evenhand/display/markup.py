@@ -1,8 +1,8 @@
 """Pieces of HTML: escaped text, tables, foldable trees, bars.
 
-No JavaScript, no network, no identifiers that could clash: every output carries its own small style sheet, which
-follows JupyterLab's, VS Code's and Sphinx' themes and otherwise the reader's colour scheme. Where a viewer strips
-style sheets (GitHub), the plain text shows instead.
+No JavaScript, no network, no identifiers that could clash: every output carries its own small style
+sheet, which follows JupyterLab's, VS Code's and Sphinx' themes and otherwise the reader's colour scheme.
+Where a viewer strips style sheets (GitHub), the plain text shows instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from evenhand.display.tree import Row
 
-__all__ = ["bar", "fold", "legend", "safe", "table", "tree", "wrap"]
+__all__ = ["bar", "fold", "header", "legend", "safe", "table", "tree", "wrap"]
 
 
 def safe(value: object) -> str:
@@ -34,7 +34,7 @@ def _style() -> str:
 
 
 def wrap(plain: str, *parts: str) -> str:
-    """A whole output: HTML where styles work, the plain text elsewhere."""
+    """Return a whole output: HTML where styles work, the plain text elsewhere."""
     body = "".join(parts)
     return (
         f'<style>{_style()}</style><pre class="evenhand-text">{escape(plain)}</pre>'
@@ -42,20 +42,30 @@ def wrap(plain: str, *parts: str) -> str:
     )
 
 
+def header(title: str, rest: str) -> str:
+    """Return a heading and what follows it in a quieter voice."""
+    return f'<header><b>{safe(title)}</b> <span class="eh-quiet">{safe(rest)}</span></header>'
+
+
 def fold(summary: str, body: str, *, opened: bool = False) -> str:
-    """A part that can be folded; `summary` and `body` are HTML."""
+    """Return a part that can be folded; `summary` and `body` are HTML."""
     return f"<details{' open' if opened else ''}><summary>{summary}</summary>{body}</details>"
 
 
 def table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Iterable[int] = (), caption: str = ""
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    numbers: Iterable[int] = (),
+    caption: str = "",
 ) -> str:
-    """A table of values; `numbers` are the columns that are right-aligned."""
+    """Return a table of values; `numbers` are the columns that are right-aligned."""
     right = set(numbers)
     mark = ['class="eh-number"' if i in right else "" for i in range(len(columns))]
     head = "".join(f'<th scope="col" {m}>{safe(c)}</th>' for c, m in zip(columns, mark, strict=True))
     body = "".join(
-        "<tr>" + "".join(f"<td {m}>{safe(v)}</td>" for v, m in zip(row, mark, strict=True)) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td {m}>{safe(v)}</td>" for v, m in zip(row, mark, strict=True)) + "</tr>"
+        for row in rows
     )
     title = f"<caption>{safe(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>".replace(" >", ">")
@@ -68,7 +78,7 @@ def tree(
     *,
     opened: Callable[[Row], bool],
 ) -> str:
-    """A foldable tree with aligned columns.
+    """Return a foldable tree with aligned columns.
 
     Parameters
     ----------
@@ -106,13 +116,21 @@ def tree(
 
 
 def bar(usage: float, fair_share: float, guarantee: float, *, end: float, label: str) -> str:
-    """A bar from 0 to `end`, read out as its label."""
+    """Return a bar from 0 to `end`, read out as its label."""
 
     def part(role: str, start: float, stop: float) -> str:
         left, right = (round(100 * min(max(x / end, 0.0), 1.0), 2) for x in (start, stop))
-        return f'<i class="eh-{role}" style="left:{left:g}%;width:{right - left:.4g}%"></i>' if right > left else ""
+        return (
+            f'<i class="eh-{role}" style="left:{left:g}%;width:{right - left:.4g}%"></i>'
+            if right > left
+            else ""
+        )
 
-    parts = part("used", 0, min(usage, fair_share)) + part("above", fair_share, usage) + part("owed", usage, fair_share)
+    parts = (
+        part("used", 0, min(usage, fair_share))
+        + part("above", fair_share, usage)
+        + part("owed", usage, fair_share)
+    )
     if guarantee > 0:
         left = min(100 * guarantee / end, 100)
         parts += f'<i class="eh-mark" style="left:calc({left:.4g}% - 1px)"></i>'
@@ -120,7 +138,9 @@ def bar(usage: float, fair_share: float, guarantee: float, *, end: float, label:
 
 
 def legend() -> str:
-    """What the parts of a bar mean."""
+    """Return what the parts of a bar mean."""
     words = {"used": "used", "above": "above fair share", "owed": "owed", "mark": "guarantee"}
-    keys = (f'<span class="eh-bar" aria-hidden="true"><i class="eh-{k}"></i></span>{w}' for k, w in words.items())
+    keys = (
+        f'<span class="eh-bar" aria-hidden="true"><i class="eh-{k}"></i></span>{w}' for k, w in words.items()
+    )
     return f'<span class="eh-legend">{"".join(keys)}</span>'

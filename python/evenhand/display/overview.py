@@ -61,7 +61,9 @@ class Overview:
         """What an element is ranked by: the largest of fair share, usage and guarantee."""
         return np.maximum(np.maximum(self.fair_share, self.usage), self.guarantee)
 
-    def rows(self, *, depth: int | None = None, top: int | None = None, operations: bool = False) -> list[Row]:
+    def rows(
+        self, *, depth: int | None = None, top: int | None = None, operations: bool = False
+    ) -> list[Row]:
         """Rows to show; see `Tree.select`."""
         return self.tree.rows(
             self.tree.select(self.size, depth=depth, top=top, operations=operations), operations=operations
@@ -126,7 +128,11 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
         ("fifo" if name in fifo else "fair") if kind == "pool" else ""
         for name, kind in zip(shares.names, shares.kinds, strict=True)
     ]
-    row = {name: i for i, (name, kind) in enumerate(zip(shares.names, shares.kinds, strict=True)) if kind == "pool"}
+    row = {
+        name: i
+        for i, (name, kind) in enumerate(zip(shares.names, shares.kinds, strict=True))
+        if kind == "pool"
+    }
     parents = [-1 if parent is None else row[parent] for parent in shares.parents]
     return Overview(
         tree=Tree(shares.names, parents, shares.kinds.count("pool")),

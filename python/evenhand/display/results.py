@@ -9,8 +9,18 @@ import numpy as np
 from evenhand.display import markup
 from evenhand.display.overview import Overview, overview
 from evenhand.display.snapshots import counts, snapshot_html, snapshot_text
-from evenhand.display.terminal import below_lines, cell, counted, left_out, paint, table_text, total_lines, tree_lines
-from evenhand.display.text import amount, clean, percent, ratio
+from evenhand.display.terminal import (
+    below_lines,
+    cell,
+    counted,
+    diagnostic_lines,
+    left_out,
+    paint,
+    table_text,
+    total_lines,
+    tree_lines,
+)
+from evenhand.display.text import amount, percent, ratio
 
 if TYPE_CHECKING:
     from evenhand.display.tree import Row
@@ -91,7 +101,7 @@ def pool_tree(
 
 
 def totals(shares: Shares) -> dict[str, np.ndarray]:
-    """The root's usage, fair share and demand, one share a resource."""
+    """Return the root's usage, fair share and demand, one share a resource."""
     return {
         "usage": np.asarray(shares["usage_share"])[0],
         "fair share": np.asarray(shares["fair_share"])[0],
@@ -109,10 +119,8 @@ def shares_text(shares: Shares) -> str:
         *tree_lines(view, view.rows(top=_TEXT_ROWS)),
         [],
         *below_lines(view, top=0),
-        *([("", f"{clean(d.code)}: {clean(d.message)}")] for d in shares.diagnostics[:_LISTED]),
+        *diagnostic_lines(shares.diagnostics, _LISTED),
     ]
-    if len(shares.diagnostics) > _LISTED:
-        lines.append([("", f"… {counted(len(shares.diagnostics) - _LISTED, 'more diagnostic')}")])
     return paint(lines)
 
 
@@ -121,7 +129,7 @@ def shares_html(shares: Shares) -> str:
     view = overview(shares)
     shown = totals(shares)
     parts = [
-        f"<header><b>Shares</b> <span class='eh-quiet'>of {markup.safe(counts(shares.snapshot))}</span></header>",
+        markup.header("Shares", f"of {counts(shares.snapshot)}"),
         markup.table(
             ["resource", "total", *shown],
             [
@@ -135,7 +143,8 @@ def shares_html(shares: Shares) -> str:
     ]
     if shares.diagnostics:
         rows = [
-            (d.code, d.message, ", ".join(map(str, d.elements[:_LISTED]))) for d in shares.diagnostics[:_HTML_ROWS]
+            (d.code, d.message, ", ".join(map(str, d.elements[:_LISTED])))
+            for d in shares.diagnostics[:_HTML_ROWS]
         ]
         parts.append(
             markup.fold(
@@ -164,12 +173,15 @@ def _tree_html(view: Overview, rows: list[Row]) -> str:
 
     def cells(row: Row) -> list[str]:
         if row.is_rest:
-            return [f'<span class="eh-quiet">… {markup.safe(left_out(row))}</span>'] + [""] * (len(columns) - 1)
+            return [f'<span class="eh-quiet">… {markup.safe(left_out(row))}</span>'] + [""] * (
+                len(columns) - 1
+            )
         e = row.element
         name = markup.safe(view.tree.short_name(e))
         full = markup.safe(view.tree.names[e])
         if row.pools or row.operations:
-            name += f' <span class="eh-quiet" title="{markup.safe(left_out(row))}">+{row.pools + row.operations:,}</span>'
+            more = f"+{row.pools + row.operations:,}"
+            name += f' <span class="eh-quiet" title="{markup.safe(left_out(row))}">{more}</span>'
         fair, usage, guarantee = float(view.fair_share[e]), float(view.usage[e]), float(view.guarantee[e])
         label = f"fair share {percent(fair)}%, usage {percent(usage)}%, guarantee {percent(guarantee)}%"
         return [
@@ -207,15 +219,19 @@ def _below_html(view: Overview) -> str:
         for e in below[:_LISTED].tolist()
     ]
     heads = ["operation", "pool", "resource", "fair share", "usage", "satisfied"]
-    body = markup.table(heads, rows, numbers=(3, 4, 5), caption="those that lack the largest part of the cluster")
+    body = markup.table(
+        heads, rows, numbers=(3, 4, 5), caption="those that lack the largest part of the cluster"
+    )
     return markup.fold(f"{len(below):,} of {count} below their fair share", body)
 
 
 def table_html(table: Table, *, max_rows: int = 60, max_columns: int = 40) -> str:
-    """A table as HTML: the first rows and columns, and how many more there are."""
+    """Return a table as HTML: the first rows and columns, and how many more there are."""
     names = table.columns[:max_columns]
     columns = [table[name][:max_rows] for name in names]
-    numeric = [i for i, column in enumerate(columns) if isinstance(column, np.ndarray) and column.dtype.kind in "fi"]
+    numeric = [
+        i for i, column in enumerate(columns) if isinstance(column, np.ndarray) and column.dtype.kind in "fi"
+    ]
     plain = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
     rows = [[cell(value) for value in row] for row in zip(*plain, strict=True)]
     more = [
@@ -227,4 +243,6 @@ def table_html(table: Table, *, max_rows: int = 60, max_columns: int = 40) -> st
         if number
     ]
     note = f'<div class="eh-quiet">… {", ".join(more)}</div>' if more else ""
-    return markup.wrap(table_text(table), markup.table(names, rows, numbers=numeric, caption=table.title), note)
+    return markup.wrap(
+        table_text(table), markup.table(names, rows, numbers=numeric, caption=table.title), note
+    )

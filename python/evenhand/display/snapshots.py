@@ -49,7 +49,7 @@ class _Pools:
         self.limits = ["", *_amounts(pools, "limits", snapshot.resources)]
 
     def rows(self, most: int) -> list[Row]:
-        """The pools with the most operations below them."""
+        """Return the pools with the most operations below them."""
         return self.tree.rows(self.tree.select(self.tree.operations_below, top=most))
 
     def cells(self, row: Row) -> list[str]:
@@ -66,7 +66,7 @@ _HEADS = ("pool", "mode", "weight", "operations", "strong guarantee", "limits")
 
 
 def _amounts(table: Table, field: str, resources: tuple[str, ...]) -> list[str]:
-    """A cell a row: ``6,131 cpu, 204 gpu``."""
+    """Return a cell a row: ``6,131 cpu, 204 gpu``."""
     cells: list[list[str]] = [[] for _ in range(len(table))]
     for resource in resources:
         if f"{field}.{resource}" in table:
@@ -81,7 +81,7 @@ def _resources(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 
 
 def snapshot_text(snapshot: Snapshot) -> str:
-    """A snapshot as text: sizes, resources, the pools with the most operations."""
+    """Return a snapshot as text: sizes, resources, the pools with the most operations."""
     pools = _Pools(snapshot)
     cells = [list(_HEADS)]
     for row in pools.rows(_TEXT_ROWS):
@@ -97,14 +97,14 @@ def snapshot_text(snapshot: Snapshot) -> str:
 
 
 def snapshot_html(snapshot: Snapshot) -> str:
-    """A snapshot as HTML: sizes, resources, the foldable tree of pools, the first rows of every table."""
+    """Return a snapshot as HTML: sizes, resources, the foldable tree of pools, the tables' first rows."""
     pools = _Pools(snapshot)
     rows = pools.rows(_HTML_ROWS)
     few = len(rows) <= 2 * _TEXT_ROWS
     sizes = ("minmax(16em,1fr)", "3em", "3.5em", "5.5em", "18em", "14em")
     roles = ("eh-left", "eh-left", "", "", "eh-left", "eh-left")
     parts = [
-        f"<header><b>Snapshot</b> <span class='eh-quiet'>{markup.safe(counts(snapshot))}</span></header>",
+        markup.header("Snapshot", counts(snapshot)),
         markup.table(["resource", "total", "quantum"], _resources(snapshot), numbers=(1, 2)),
         markup.tree(
             list(zip(_HEADS, sizes, roles, strict=True)),

@@ -11,11 +11,23 @@ from evenhand.display.text import UNICODE, Glyphs, amount, bar, clean, fit, perc
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from evenhand.diagnostics import Diagnostic
     from evenhand.display.overview import Overview
     from evenhand.display.tree import Row
     from evenhand.table import Table
 
-__all__ = ["Line", "below_lines", "cell", "counted", "left_out", "paint", "table_text", "total_lines", "tree_lines"]
+__all__ = [
+    "Line",
+    "below_lines",
+    "cell",
+    "counted",
+    "diagnostic_lines",
+    "left_out",
+    "paint",
+    "table_text",
+    "total_lines",
+    "tree_lines",
+]
 
 # A line is a sequence of (style, text); styles are the roles of bars and the ones below.
 Line = list[tuple[str, str]]
@@ -34,9 +46,7 @@ def paint(lines: Iterable[Line], *, color: bool = False) -> str:
             parts.pop()
         if parts:
             parts[-1] = (parts[-1][0], parts[-1][1].rstrip())
-        out.append(
-            "".join(f"\x1b[{_ANSI[s]}m{t}\x1b[0m" if color and s in _ANSI else t for s, t in parts)
-        )
+        out.append("".join(f"\x1b[{_ANSI[s]}m{t}\x1b[0m" if color and s in _ANSI else t for s, t in parts))
     return "\n".join(out)
 
 
@@ -46,20 +56,22 @@ def counted(number: int, noun: str) -> str:
 
 
 def left_out(row: Row) -> str:
-    """What a row stands for beside itself: ``3 more pools, 1 more operation``."""
+    """Return what a row stands for beside itself: ``3 more pools, 1 more operation``."""
     counts = ((row.pools, "more pool"), (row.operations, "more operation"))
     return ", ".join(counted(number, noun) for number, noun in counts if number)
 
 
 def tree_lines(view: Overview, rows: Sequence[Row], glyphs: Glyphs = UNICODE) -> list[Line]:
-    """The table of an overview: a header, a line a row, a legend.
+    """Return the table of an overview: a header, a line a row, a legend.
 
-    Columns are the tree of names, mode, resource (unless one was chosen), fair share, usage, guarantee, a bar of
-    these, satisfaction and pending demand.
+    Columns are the tree of names, mode, resource (unless one was chosen), fair share, usage, guarantee,
+    a bar of these, satisfaction and pending demand.
     """
     names = [_name(view, row, glyphs) for row in rows]
     used = {view.resources[view.resource[row.element]] for row in rows}
-    second = 0 if view.chosen is not None else min(8, max([len("resource")] + [width(clean(r)) for r in used]))
+    second = (
+        0 if view.chosen is not None else min(8, max([len("resource")] + [width(clean(r)) for r in used]))
+    )
     rest = 6 + (second + 2 if second else 0) + 12 + 7 + 11 + (_BAR + 2) + 11 + 9
     first = min(_WIDTH - rest, max([width("".join(part)) for part in names] + [12]))
     end = view.scale(list(rows))
@@ -100,7 +112,9 @@ def _numbers(view: Overview, row: Row, second: int, end: float, glyphs: Glyphs) 
     if second:
         cells += "  " + fit(clean(view.resources[view.resource[e]]), second, ellipsis=glyphs.ellipsis)
     cells += f"  {percent(fair, glyphs):>10}  {percent(usage, glyphs):>5}  {percent(guarantee, glyphs):>9}  "
-    runs = bar(usage, fair, guarantee, end=end, columns=_BAR, glyphs=glyphs) if row.depth else [("", " " * _BAR)]
+    runs = (
+        bar(usage, fair, guarantee, end=end, columns=_BAR, glyphs=glyphs) if row.depth else [("", " " * _BAR)]
+    )
     below = view.satisfaction[e] < 1
     satisfied = f"  {ratio(float(view.satisfaction[e]), glyphs):>9}"
     pending = f"  {percent(float(view.pending[e]), glyphs):>7}"
@@ -110,7 +124,12 @@ def _numbers(view: Overview, row: Row, second: int, end: float, glyphs: Glyphs) 
 def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs) -> Line:
     what = "the row's resource" if view.chosen is None else clean(view.chosen)
     legend: Line = [("", f"% of {what}")]
-    for role, word in (("used", "used"), ("above", "above fair share"), ("owed", "owed"), ("mark", "guarantee")):
+    for role, word in (
+        ("used", "used"),
+        ("above", "above fair share"),
+        ("owed", "owed"),
+        ("mark", "guarantee"),
+    ):
         legend += [("", "   "), (role, getattr(glyphs, role)), ("", " " + word)]
     if any((row.pools or row.operations) and not row.is_rest for row in rows):
         legend.append(("", "   +n: not shown"))
@@ -118,7 +137,7 @@ def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs) -> Line:
 
 
 def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
-    """A sentence on the operations below their fair share, and a line for each of those that lack most."""
+    """Return a sentence on the operations below their fair share, and a line for each that lacks most."""
     below = view.below_share()
     count = counted(len(view.tree.parents) - view.tree.pool_count, "operation")
     if not len(below):
@@ -140,11 +159,22 @@ def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[Line
     for head, most, right, cells in columns:
         room = min(most, max(width(cell) for cell in [head, *cells]))
         padded.append([fit(cell, room, right=right, ellipsis=glyphs.ellipsis) for cell in [head, *cells]])
-    return [*lines, *([("dim" if i == 0 else "", "  ".join(row))] for i, row in enumerate(zip(*padded, strict=True)))]
+    return [
+        *lines,
+        *([("dim" if i == 0 else "", "  ".join(row))] for i, row in enumerate(zip(*padded, strict=True))),
+    ]
+
+
+def diagnostic_lines(diagnostics: Sequence[Diagnostic], top: int) -> list[Line]:
+    """Return a line for each of the first diagnostics, and how many more there are."""
+    lines: list[Line] = [[("warn", clean(d.code)), ("", f": {clean(d.message)}")] for d in diagnostics[:top]]
+    if len(diagnostics) > top:
+        lines.append([("", f"and {counted(len(diagnostics) - top, 'more diagnostic')}")])
+    return lines
 
 
 def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, Sequence[float]]) -> list[Line]:
-    """A line a resource: the cluster's total, and shares of all of it by name."""
+    """Return a line a resource: the cluster's total, and shares of all of it by name."""
     columns = [
         ["resource", *map(clean, view.resources)],
         ["total", *map(amount, totals)],
@@ -158,7 +188,7 @@ def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, Se
 
 
 def table_text(table: Table, *, max_rows: int = 20, max_width: int = 110) -> str:
-    """A table as aligned text: the first rows, and the columns that fit.
+    """Return a table as aligned text: the first rows, and the columns that fit.
 
     Numbers are right-aligned with one number of decimals a column.
     """
@@ -196,7 +226,7 @@ def _cells(column: np.ndarray | list[object], shown: int) -> tuple[list[str], bo
 
 
 def cell(value: object) -> str:
-    """A value of a table as clean text; nothing for a gap."""
+    """Return a value of a table as clean text; nothing for a gap."""
     if isinstance(value, (list, tuple)):
         return ", ".join(map(cell, value))
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else clean(value)

@@ -78,7 +78,7 @@ def fit(text: str, columns: int, *, right: bool = False, ellipsis: str = "…") 
 
 
 def percent(share: float, glyphs: Glyphs = UNICODE) -> str:
-    """A share in percent with one decimal; nothing at all is a dash, a trace is ``<0.1``."""
+    """Return a share in percent with one decimal; nothing at all is a dash, a trace is ``<0.1``."""
     if not share:
         return glyphs.none
     if 0 < share < 0.0005:
@@ -87,14 +87,14 @@ def percent(share: float, glyphs: Glyphs = UNICODE) -> str:
 
 
 def ratio(value: float, glyphs: Glyphs = UNICODE) -> str:
-    """A satisfaction ratio; from 1,000 up it is as good as infinite."""
+    """Return a satisfaction ratio; from 1,000 up it is as good as infinite."""
     if math.isnan(value):
         return glyphs.none
     return f"{value:.2f}" if value < 99.995 else f"{value:.0f}" if value < 1000 else glyphs.infinite
 
 
 def amount(value: float) -> str:
-    """An amount in at most six characters, with SI prefixes from a million up.
+    """Return an amount in at most six characters, with SI prefixes from a million up.
 
     Examples
     --------
@@ -112,9 +112,9 @@ def amount(value: float) -> str:
 def bar(
     usage: float, fair_share: float, guarantee: float, *, end: float, columns: int, glyphs: Glyphs
 ) -> list[tuple[str, str]]:
-    """A bar from 0 to `end` as (role, characters) runs; the roles are those of `Glyphs`, or blank.
+    """Return a bar from 0 to `end` as (role, characters) runs; the roles are those of `Glyphs`, or blank.
 
-    What is used up to the fair share, what is used above it or still owed below it, and a mark at the guarantee.
+    What is used up to the fair share, what is used above it or still owed below it, a mark at the guarantee.
 
     Examples
     --------

@@ -23,7 +23,7 @@ class Row:
     element
         Element shown, or the parent of what is left out where `is_rest` is set.
     last
-        For every level below the root: whether the row's ancestor there (itself last) is the last of its siblings.
+        For every level below the root: is the row's ancestor there, or the row itself, the last sibling?
     pools, operations
         How many elements this row stands for beside itself: all below it if none of them is shown.
     is_rest
@@ -62,7 +62,9 @@ class Tree:
     Building costs O(elements) in NumPy and O(pools) in Python; walking costs O(shown rows + their siblings).
     """
 
-    def __init__(self, names: Sequence[str | int], parents: Sequence[int] | np.ndarray, pool_count: int) -> None:
+    def __init__(
+        self, names: Sequence[str | int], parents: Sequence[int] | np.ndarray, pool_count: int
+    ) -> None:
         self.names = names
         self.parents = np.asarray(parents, dtype=np.int64)
         self.pool_count = pool_count
@@ -87,7 +89,7 @@ class Tree:
         return self._items[self._offsets[element] : self._offsets[element + 1]]
 
     def short_name(self, element: int) -> str:
-        """The name without that of the parent, if it is a path: ``/c`` for ``a/b/c`` below ``a/b``."""
+        """Return the name without that of the parent, if it is a path: ``/c`` for ``a/b/c`` below ``a/b``."""
         name, parent = str(self.names[element]), self.parents[element]
         above = str(self.names[parent]) if parent > 0 else ""
         return name.removeprefix(above) if above and name.startswith(above + "/") else name
@@ -128,7 +130,7 @@ class Tree:
         return shown
 
     def rows(self, shown: np.ndarray, *, operations: bool = False) -> list[Row]:
-        """The shown elements depth first, with a row for what is left out beside them.
+        """Return the shown elements depth first, with a row for what is left out beside them.
 
         Operations are counted among what is left out only if they are asked for.
         """
