@@ -132,7 +132,7 @@ class Table:
         return require("pyarrow", "arrow").table(self)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Return an Arrow stream of one record batch, whatever schema is requested; needs no Arrow library."""
+        """Return an Arrow stream of one record batch; no Arrow library is needed."""
         from evenhand.arrow_export import stream
 
         return stream({name: typed(column) for name, column in self._columns.items()}, len(self))
