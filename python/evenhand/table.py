@@ -163,7 +163,7 @@ def typed(column: Column) -> tuple[str, np.ndarray | list[Any]]:
         return "flag", list(column)
     if kinds == {int} and all(-(2**63) <= v < 2**63 for v in column if v is not None):
         return "integer", list(column)
-    if kinds and kinds <= {int, float}:
+    if float in kinds and kinds <= {int, float}:
         return "number", [None if v is None else float(v) for v in column]
     return "text", [v if v is None or type(v) is str else str(v) for v in column]
 
