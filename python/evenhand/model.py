@@ -9,8 +9,6 @@ import numpy as np
 
 from evenhand import _core
 
-ROOT = "<Root>"
-
 
 class Snapshot:
     """Pools and operations of one scheduling domain."""
@@ -24,30 +22,38 @@ class Snapshot:
     def from_dict(cls, data: dict[str, Any]) -> Snapshot:
         """Build a snapshot from the layout of the file format."""
         resources = list(data["resources"])
-        quantum = np.array([r.get("quantum", 1.0) for r in data["resources"].values()])
+        heads = data["resources"].values()
+        count = len(resources)
 
-        def amounts(value: dict[str, float]) -> list[int]:
-            return [round(value.get(r, 0) / q) for r, q in zip(resources, quantum, strict=True)]
+        def amounts(rows: list[dict[str, float]]) -> np.ndarray:
+            cells = [[row.get(r, 0) for r in resources] for row in rows]
+            return np.array(cells, dtype=float).reshape(len(rows), count)
 
         pools, operations = data.get("pools", []), data.get("operations", [])
-        row = {None: 0} | {p["name"]: i + 1 for i, p in enumerate(pools)}
+        head = {
+            "resources": resources,
+            "quantum": np.array([r.get("quantum", 1.0) for r in heads]),
+            "kind": np.full(count, 4, dtype=np.uint8),
+            "scope": np.zeros(count, dtype=np.uint8),
+            "available_after_preemption": np.ones(count, dtype=bool),
+            "total": amounts([data["total"]])[0],
+        }
         tables = {
             "pools": {
-                "name": [ROOT, *(p["name"] for p in pools)],
-                "parent": [-1, *(row[p.get("parent")] for p in pools)],
-                "weight": [1.0, *(p.get("weight", 1) for p in pools)],
+                "name": [p["name"] for p in pools],
+                "parent": [p.get("parent") for p in pools],
+                "weight": np.array([p.get("weight", 1) for p in pools], dtype=float),
             },
             "operations": {
                 "name": [o["name"] for o in operations],
-                "pool": [row[o.get("pool")] for o in operations],
-                "weight": [o.get("weight", 1) for o in operations],
-                "demand": [amounts(o.get("demand", {})) for o in operations],
-                "usage": [amounts(o.get("usage", {})) for o in operations],
+                "pool": [o.get("pool") for o in operations],
+                "weight": np.array([o.get("weight", 1) for o in operations], dtype=float),
+                "demand": amounts([o.get("demand", {}) for o in operations]),
+                "usage": amounts([o.get("usage", {}) for o in operations]),
             },
         }
-        head = {"resources": resources, "quantum": quantum, "total": amounts(data["total"])}
-        names = [*tables["pools"]["name"], *tables["operations"]["name"]]
-        return cls(_core.build_snapshot(head, tables), resources, names)
+        core = _core.build_snapshot(head, tables)
+        return cls(core, resources, [*core.names("pools"), *core.names("operations")])
 
     @classmethod
     def from_json(cls, text: str) -> Snapshot:
