@@ -259,7 +259,7 @@ def test_lines_are_aligned_and_narrow(glyphs: Any) -> None:
     assert len(ends) == 1, "every number column ends where its heading ends"
 
 
-# --- shares, snapshots and tables as text and HTML ------------------------------------------------------------
+# --- shares, snapshots and tables as text and HTML ----------------------------------------------------------
 
 
 def test_shares_html_holds_the_numbers() -> None:
