@@ -19,11 +19,11 @@ project_copyright = "the Evenhand authors; Apache License 2.0"
 version = release = eh.__version__
 
 extensions = [
+    "mathml",
     "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_design",
 ]
 exclude_patterns = ["_build", "_templates", "decisions/template.md"]
@@ -50,9 +50,13 @@ html_title = f"Evenhand {release}"
 html_static_path = ["_static"]
 html_css_files = ["evenhand.css"]
 html_show_sourcelink = False
+html_math_renderer = "mathml"
+flat_pages = ("glossary", "contributing", "compatibility", "changelog")  # they have no neighbours to show
+html_sidebars: dict[str, list[str]] = dict.fromkeys(flat_pages, [])
 html_theme_options = {
     "navigation_with_keys": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "glossary": []},
     "show_prev_next": False,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
+    "navbar_persistent": ["search-button"],
 }
