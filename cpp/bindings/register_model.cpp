@@ -46,6 +46,29 @@ Snapshot build(const py::dict& head, const py::dict& tables) {
   for (auto name : pools["name"]) t.pools.names.text.push_back(py::cast<std::string>(name));
   for (auto name : operations["name"]) t.operations.names.text.push_back(py::cast<std::string>(name));
   group_children(t);
+  const auto width = t.total.size(), n = t.pools.parent.size(), m = t.operations.pool.size();
+  t.resources.kind.resize(width, ResourceKind::kOther);
+  t.pools.mode.resize(n);
+  t.pools.strong_guarantee.resize(n * width);
+  t.pools.strong_guarantee_given.resize(n);
+  t.pools.limits.resize(n * width);
+  t.pools.limits_given.resize(n);
+  t.pools.integral.type.resize(n);
+  t.pools.integral.resource_flow.resize(n * width);
+  t.pools.integral.burst.resize(n * width);
+  t.pools.integral.relaxed_share_multiplier_limit.resize(n, 3.0);
+  t.pools.integral.can_accept_free_volume.resize(n, 1);
+  t.pools.integral.should_distribute_free_volume_among_children.resize(n);
+  t.pools.integral.accumulated_volume.resize(n * width);
+  t.pools.integral.last_share_ratio.resize(n);
+  t.pools.step_function_for_gang.resize(n, 1);
+  for (auto* flags : {&t.pools.fifo_reordering, &t.pools.compute_promised_guarantee,
+                      &t.pools.priority_strong_guarantee, &t.pools.priority_donor})
+    flags->resize(n);
+  t.operations.limits.resize(m * width);
+  t.operations.limits_given.resize(m);
+  t.operations.gang.resize(m);
+  t.operations.fifo_start_time.resize(m);
   return Snapshot(std::move(t));
 }
 
