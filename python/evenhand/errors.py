@@ -41,7 +41,7 @@ class Problem:
     value : str or None
         The offending value as text, shortened; None if there is none.
     message : str
-        A sentence that says what is expected and what was found.
+        A sentence that names row and field, and says what was found and what is expected.
     """
 
     table: str
@@ -54,10 +54,6 @@ class Problem:
 
     def __str__(self) -> str:
         where = self.table if self.row is None else f"{self.table}[{self.row}]"
-        if self.name is not None:
-            where += f" {self.name!r}"
-        if self.field:
-            where += f", {self.field}"
         return f"{where}: {self.message} [{self.rule}]"
 
 
@@ -73,9 +69,9 @@ class InputError(EvenhandError, ValueError):
 
     Examples
     --------
-    >>> error = InputError([Problem("pools", 2, "a", "weight", "positive", "-1", "-1 is not above zero")])
-    >>> print(error)
-    pools[2] 'a', weight: -1 is not above zero [positive]
+    >>> message = 'weight of the pool "a" is -1; it must be greater than 0'
+    >>> print(InputError([Problem("pools", 2, "a", "weight", "positive", "-1", message)]))
+    pools[2]: weight of the pool "a" is -1; it must be greater than 0 [positive]
     """
 
     def __init__(self, problems: Iterable[Problem], omitted: int = 0) -> None:

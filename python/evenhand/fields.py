@@ -109,7 +109,7 @@ class TableSpec:
 
 
 def _name(row: str) -> Field:
-    return Field("name", "name", f"Name of the {row}: text or an integer, unique in the table.", required=True)
+    return Field("name", "name", f"Name of the {row}, unique in the table.", required=True)
 
 
 _SETTINGS = Field("settings", "settings", "What only one system knows, under its own names.", {})
@@ -153,21 +153,9 @@ _NODES = TableSpec(
         Field("capacity", "amounts", "What it offers.", {}),
         Field("tags", "texts", "Labels that requests can ask for.", []),
         Field("schedulable", "flag", "Whether anything new may start there.", True),
-        Field(
-            "overcommitted_since",
-            "time",
-            "Since when more is used than it has.",
-            unit="s",
-            systems=(YT,),
-        ),
+        Field("overcommitted_since", "time", "Since when more is used than it has.", unit="s", systems=(YT,)),
         Field("physical", "text", "The machine that a logical node is cut from.", systems=(BA,)),
-        Field(
-            "swap_free",
-            "integer",
-            "Free swap space.",
-            unit="unit of the memory resource",
-            systems=(GE,),
-        ),
+        Field("swap_free", "integer", "Free swap space.", unit="unit of the memory resource", systems=(GE,)),
         _SETTINGS,
         _ORDER,
     ),
@@ -191,12 +179,7 @@ _POOL_FIELDS = (
         systems=(YT,),
     ),
     Field(
-        "integral.resource_flow",
-        "amounts",
-        "What flows into its volume.",
-        {},
-        unit="amount",
-        systems=(YT,),
+        "integral.resource_flow", "amounts", "What flows into its volume.", {}, unit="amount", systems=(YT,)
     ),
     Field("integral.burst", "amounts", "Guarantee while volume lasts.", {}, systems=(YT,)),
     Field(
@@ -344,7 +327,7 @@ _ALLOCATIONS = TableSpec(
     (
         _name("allocation"),
         Field("operation", "reference", "Operation that it belongs to.", target="operations", required=True),
-        Field("node", "reference", "Node that it runs on.", target="nodes", required=True),
+        Field("node", "reference", "Node that it runs on, if on any.", target="nodes"),
         Field("resources", "amounts", "What it holds.", {}),
         Field("start_time", "time", "When it started.", 0.0, unit="s"),
         Field(
@@ -373,7 +356,13 @@ _ALLOCATIONS = TableSpec(
         Field("checkpointable", "flag", "Whether it can save its work when told.", False, systems=(GE,)),
         Field("rerunnable", "flag", "Whether it may be started anew.", False, systems=(GE,)),
         Field("preemptible", "flag", "Whether it has not opted out of preemption.", True),
-        Field("originator", "flag", "Whether it is its application's first and leading part.", False, systems=(YK,)),
+        Field(
+            "originator",
+            "flag",
+            "Whether it is its application's first and leading part.",
+            False,
+            systems=(YK,),
+        ),
         Field("required_node", "reference", "The only node where it can run.", target="nodes", systems=(YK,)),
         _SETTINGS,
         _ORDER,

@@ -69,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     width = max(map(len, tallies), default=0)
     for kind, tally in tallies.items():
-        line = f"{kind:{width}}  {tally.passed:5} passed {tally.failed:5} failed {len(tally.uncovered):5} not covered"
+        line = f"{kind:{width}}  {tally.passed:5} passed {tally.failed:5} failed"
+        line += f" {len(tally.uncovered):5} not covered"
         if tally.informational:
             line += f" {tally.informational:3} tie-dependent"
         print(line + (f"  worst deviation {tally.worst:.1e}" if tally.passed and tally.worst else ""))

@@ -69,7 +69,7 @@ class Checker:
         tolerance: float | Sequence[float],
         relative: float = 0.0,
     ) -> None:
-        """Compare a vector: a list in the order of the resources, an object of them (absent = 0), or 0 for all zero."""
+        """Compare a vector: a list in the order of resources, an object (absent = 0), or 0 for all zero."""
         wanted = as_list(expected, resources)
         if wanted is None:
             self.fail(element, quantity, expected, list(got))
@@ -90,9 +90,11 @@ class Case:
     name
         Unique within the kind.
     run
-        Runs the case on an engine and returns what differed; ``None`` where the library does not offer the kind.
+        Runs the case on an engine and returns what differed; ``None`` where the library does not offer the
+        kind.
     informational
-        The answers rest on something the case itself marks as not binding (an exact tie): reported, not counted.
+        The answers rest on something that the case marks as not binding (an exact tie): reported, not
+        counted.
     """
 
     kind: str

@@ -41,6 +41,8 @@ def read(path: str | Path) -> Any:
 
 def cases(document: Any) -> Iterator[Case]:
     """Return the cases of a document of any known format."""
+    if isinstance(document, list) and not all(isinstance(entry, dict) for entry in document):
+        document = None
     for module in FORMATS:
         if module.recognises(document):
             return module.cases(document)

@@ -1,4 +1,4 @@
-"""Cases of Slurm, Backend.AI and Grid Engine; of their kinds, history is covered, the others are named only."""
+"""Cases of Slurm, Backend.AI and Grid Engine: history is covered, the other kinds are named only."""
 
 from __future__ import annotations
 

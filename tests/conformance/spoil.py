@@ -50,7 +50,9 @@ def spoil_document(document: Any) -> Any:
 
 def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
     """Return the paths of all values that hold no others."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    items = (
+        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    )
     if items is None:
         yield path
     else:

@@ -13,8 +13,14 @@ from tests.shared import DATA, shared
 SAMPLE = DATA / "conformance"
 FAIR_SHARE = {"oracle.jsonl.gz": 54, "aborts.jsonl.gz": 11, "unit.json.gz": 88}
 HISTORY_KINDS = (
-    "classic_fair_share", "fair_tree", "fair_share_usage", "fair_share_factor", "usage_decay", "sharetree", "halflife",
-)  # fmt: skip
+    "classic_fair_share",
+    "fair_tree",
+    "fair_share_usage",
+    "fair_share_factor",
+    "usage_decay",
+    "sharetree",
+    "halflife",
+)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:
@@ -80,7 +86,9 @@ def test_every_file_is_known(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_kind_and_match_restrict(capsys: pytest.CaptureFixture[str]) -> None:
     path = SAMPLE / "ytsaurus-fair-share-oracle.jsonl.gz"
-    status, out = run(capsys, path, "--engine", "reference", "--kind", "ytsaurus_fair_share.fifo", "--kind", "gang")
+    status, out = run(
+        capsys, path, "--engine", "reference", "--kind", "ytsaurus_fair_share.fifo", "--kind", "gang"
+    )
     assert (status, out.splitlines()[-1]) == (0, "6 passed, 0 failed, 0 not covered")
     status, out = run(capsys, path, "--engine", "reference", "--match", "^fifo-")
     assert (status, out.splitlines()[-1]) == (0, "3 passed, 0 failed, 0 not covered")

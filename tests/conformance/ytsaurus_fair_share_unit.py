@@ -71,16 +71,16 @@ def _trees(case: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Return the tree, times and answers of each update of a case."""
     pools = [dict(p) for p in case["pools"]]
     operations = [dict(o) for o in case["operations"]]
-    many = case.get("generated_operations")
-    for i in range(many["count"] if many else 0):
-        operations.append(
+    if many := case.get("generated_operations"):
+        operations += [
             {
                 "name": f"{many['name_prefix']}{i}",
                 "pool": many["pool"],
                 "demand": many["demand"],
                 "weight": many["weight_first"] + i * many["weight_step"],
             }
-        )
+            for i in range(many["count"])
+        ]
     for step in case.get("steps", [{}]):
         operations += step.get("add_operations", [])
         for change in step.get("set", []):
@@ -177,7 +177,7 @@ KNOWN_CODES = {
 
 def _operand(text: str, result: Result) -> Any:
     """Evaluate ``element.field``, with an optional remark in parentheses or a number added."""
-    text = text.split(" (")[0]
+    text, _, _ = text.partition(" (")
     text, _, added = text.partition(" + ")
     element, field = text.split(".", 1)
     row = result.row(element)

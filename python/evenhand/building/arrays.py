@@ -68,7 +68,11 @@ def _numpy_cells(values: NDArray[Any], zone: tzinfo | None, report: Reporter) ->
     if isinstance(values, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(values)
         valid = ~mask if mask.any() else None
-        values = values.filled(values.dtype.type(0)) if valid is not None and values.dtype.kind != "O" else values.data
+        values = (
+            values.filled(values.dtype.type(0))
+            if valid is not None and values.dtype.kind != "O"
+            else values.data
+        )
     match values.dtype.kind:
         case "b" | "i" | "u" | "f":
             return Numbers(values, valid)
@@ -99,7 +103,7 @@ def _numpy_times(values: NDArray[Any], valid: Any, zone: tzinfo | None, report: 
 def _instants(micros: NDArray[np.int64], valid: Any, zone: tzinfo | None, report: Reporter) -> Cells:
     """Instants without a time zone: read in `zone`, refused without it."""
     if zone is None:
-        message = "the instants have no time zone; give the column one, or the argument timezone="
+        message = "holds instants without a time zone; give the column one, or the argument timezone="
         report(None, "timezone", message, None)
         return [None] * len(micros)
     micros, trouble = local_to_utc(micros, zone)
@@ -107,7 +111,7 @@ def _instants(micros: NDArray[np.int64], valid: Any, zone: tzinfo | None, report
         valid = np.ones(len(micros), np.bool_) if valid is None else valid.copy()
         for row, why in sorted(trouble.items()):
             if valid[row]:
-                report(row, "timezone", f"the local time {why}", None)
+                report(row, "timezone", why, None)
                 valid[row] = False
     return Times(micros, valid, False)
 
@@ -128,7 +132,9 @@ def series_cells(series: nw.Series[Any], zone: tzinfo | None, report: Reporter) 
         return Times(micros, valid, False) if dtype.time_zone else _instants(micros, valid, zone, report)
     if isinstance(dtype, nw.Duration):
         nanoseconds = dtype.time_unit == "ns"
-        ticks, valid = _values(series.dt.total_nanoseconds() if nanoseconds else series.dt.total_microseconds())
+        ticks, valid = _values(
+            series.dt.total_nanoseconds() if nanoseconds else series.dt.total_microseconds()
+        )
         return Times((ticks + 500) // 1000 if nanoseconds else ticks, valid, True)
     if dtype == nw.String and (strings := _arrow_strings(series.to_native())) is not None:
         return strings

@@ -1,9 +1,8 @@
 """Parses cells into raw columns, the form in which the core takes them.
 
-Every kind of field has a path for columns whose types need no second look,
-and one function for a single cell that either returns what it means or
-raises `CellError` with the rule it breaks. A cell that is reported is left
-out of the raw column, as if it were absent.
+Every kind of field has a path for columns whose types need no second look;
+other columns go cell by cell (`single`). A cell that is reported is left out
+of the raw column, as if it were absent.
 
 Raw columns: numbers are an array, or (array, valid); names a list, an integer
 array or (bytes, offsets); references likewise with validity; amounts
@@ -13,33 +12,34 @@ array or (bytes, offsets); references likewise with validity; amounts
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta, tzinfo
+from datetime import tzinfo
 from typing import Any
 
 import numpy as np
 
-from evenhand.building import times
 from evenhand.building.cells import Cells, Numbers, Strings, Times, as_list
-from evenhand.building.problems import kind_of, nearest
+from evenhand.building.problems import nearest
+from evenhand.building.single import (
+    INT64,
+    CellError,
+    one_duration,
+    one_flag,
+    one_integer,
+    one_label,
+    one_list,
+    one_name,
+    one_number,
+    one_object,
+    one_text,
+    one_time,
+    one_word,
+)
 from evenhand.fields import Field
 
-INT64 = (-(2**63), 2**63 - 1)
 _NONE = type(None)
 
 Reporter = Callable[[int | None, str, str, object], None]
 Raw = Any
-
-
-class CellError(ValueError):
-    """A cell breaks a rule."""
-
-    def __init__(self, rule: str, message: str) -> None:
-        super().__init__(message)
-        self.rule = rule
-
-
-def _wrong(cell: object, expected: str) -> CellError:
-    return CellError("type", f"{kind_of(cell)} stands where {expected} is expected")
 
 
 def convert(cells: list[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
@@ -68,125 +68,6 @@ def pack(cells: list[Any], dtype: Any, blank: Any = 0) -> Raw:
 
 def _raw(values: Any, valid: Any) -> Raw:
     return values if valid is None else (values, valid)
-
-
-# One cell of each kind -------------------------------------------------------------------------
-
-
-def one_number(cell: Any) -> float | int:
-    """Accept a number that is not a flag."""
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
-        raise _wrong(cell, "a number")
-    try:
-        float(cell)
-    except OverflowError:
-        raise CellError("overflow", "the number is too large") from None
-    return cell
-
-
-def one_integer(cell: Any) -> int:
-    """Accept a whole number that 64 bits hold."""
-    one_number(cell)
-    if isinstance(cell, float) and not cell.is_integer():
-        raise CellError("integer", f"{cell!r} is not a whole number")
-    if not INT64[0] <= cell <= INT64[1]:
-        raise CellError("overflow", "the number does not fit in 64 bits")
-    return int(cell)
-
-
-def one_flag(cell: Any) -> bool:
-    """Accept true and false only."""
-    if not isinstance(cell, bool):
-        raise _wrong(cell, "true or false")
-    return cell
-
-
-def one_text(cell: Any) -> str:
-    """Accept text that can be written as UTF-8."""
-    if not isinstance(cell, str):
-        raise _wrong(cell, "text")
-    try:
-        cell.encode()
-    except UnicodeEncodeError:
-        raise CellError("encoding", "the text has half of a surrogate pair and cannot be written as UTF-8") from None
-    return cell
-
-
-def one_label(cell: Any) -> str | int:
-    """Accept a name: text or an integer."""
-    if isinstance(cell, bool) or not isinstance(cell, int | str):
-        raise _wrong(cell, "a name (text or an integer)")
-    if isinstance(cell, str):
-        return one_text(cell)
-    return one_integer(cell)
-
-
-def one_name(cell: Any) -> str | int:
-    """Accept a name that is not empty."""
-    if cell == "":
-        raise CellError("name", "the name is empty")
-    return one_label(cell)
-
-
-def one_list(one: Callable[[Any], Any], what: str) -> Callable[[Any], list[Any]]:
-    """Return the function that accepts a list of such cells."""
-
-    def accept(cell: Any) -> list[Any]:
-        if not isinstance(cell, list | tuple | np.ndarray):
-            raise _wrong(cell, f"a list of {what}")
-        return [one(item) for item in cell]
-
-    return accept
-
-
-def one_time(zone: tzinfo | None, *, text: bool) -> Callable[[Any], float | int]:
-    """Return the function that accepts an instant; ISO text only where `text` says so."""
-
-    def accept(cell: Any) -> float | int:
-        try:
-            if isinstance(cell, datetime) and cell == cell:
-                return times.datetime_seconds(cell, zone)
-            if isinstance(cell, str) and text:
-                return times.parse_instant(cell, zone)
-        except ValueError as error:
-            rule = "timezone" if "time" in str(error) and "zone" in str(error) else "time"
-            raise CellError(rule, f"the instant {error}" if rule == "timezone" else str(error)) from None
-        if isinstance(cell, bool) or not isinstance(cell, int | float):
-            raise _wrong(cell, "an instant (seconds of any epoch)")
-        return one_number(cell)
-
-    return accept
-
-
-def one_duration(cell: Any) -> float | int:
-    """Accept seconds, timedelta, or text such as "5m"."""
-    if isinstance(cell, timedelta) and cell == cell:
-        return times.timedelta_seconds(cell)
-    if isinstance(cell, str):
-        try:
-            return times.parse_duration(cell)
-        except ValueError as error:
-            raise CellError("duration", str(error)) from None
-    if isinstance(cell, bool) or not isinstance(cell, int | float):
-        raise _wrong(cell, 'a duration (seconds, or text such as "5m")')
-    return one_number(cell)
-
-
-def one_word(words: tuple[str, ...]) -> Callable[[Any], str]:
-    """Return the function that accepts these words."""
-    listed = ", ".join(f'"{word}"' for word in words)
-
-    def accept(cell: Any) -> str:
-        if not isinstance(cell, str):
-            raise _wrong(cell, f"one of {listed}")
-        if cell not in words:
-            raise CellError("enum", f"not one of {listed}{nearest(cell, words)}")
-        return cell
-
-    return accept
-
-
-# Columns ---------------------------------------------------------------------------------------
 
 
 def number(cells: Cells, report: Reporter) -> Raw:
@@ -326,7 +207,7 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
     missing = [row for row, cell in enumerate(items) if cell is None]
     result = convert(items, one_name, report)
     for row in missing:
-        report(row, "required", "the row has no name", None)
+        report(row, "required", "is missing; every row needs one", None)
     stand_ins = (f"\N{REPLACEMENT CHARACTER}row {row}" for row in range(len(items)))
     usable = None not in result
     return [s if cell is None else cell for cell, s in zip(result, stand_ins, strict=True)], usable
@@ -342,6 +223,12 @@ def reference(cells: Cells, report: Reporter) -> Raw:
     return convert(items, one_label, report)
 
 
+def labels(cells: Cells, report: Reporter) -> Raw:
+    """Parse names that need not exist: as text, an integer as its decimal text."""
+    items = convert(as_list(cells), one_name, report)
+    return text([None if cell is None else str(cell) for cell in items], report)
+
+
 def row_index(cells: Cells, rows: int, target: str, report: Reporter) -> Raw:
     """Parse references by row number; -1 and absent mean none."""
     raw = integer(cells, report)
@@ -352,7 +239,12 @@ def row_index(cells: Cells, rows: int, target: str, report: Reporter) -> Raw:
         values = values.copy()
         for row in np.flatnonzero((values < -1) | (values >= rows)).tolist():
             value = int(values[row])
-            report(row, "exists", f"{target} has no row {value}; it has {rows} rows, counted from 0", value)
+            report(
+                row,
+                "exists",
+                f"is {value}, but the table {target} has {rows} rows (numbered from 0; -1 means none)",
+                value,
+            )
             values[row] = -1
     return values
 
@@ -390,7 +282,12 @@ def amounts(
     known = {name: cells[name] for name in resources if name in cells}
     for name in cells:
         if name not in known:
-            one_cell(name)(None, "unknown_resource", f"there is no such resource{nearest(name, resources)}", None)
+            one_cell(name)(
+                None,
+                "unknown_resource",
+                f"names no resource of this snapshot{nearest(name, resources)}",
+                None,
+            )
     columns = [number(known[name], one_cell(name)) if name in known else None for name in resources]
     arrays = [c[0] if isinstance(c, tuple) else c for c in columns]
     whole = all(a is None or a.dtype == np.int64 for a in arrays)
@@ -414,19 +311,13 @@ def _by_resource(
     items: list[Any], resources: list[str], one_cell: Callable[[str], Reporter]
 ) -> dict[str, Cells]:
     if not set(map(type, items)) <= {dict, _NONE}:
-        items = convert(items, _one_object, one_cell(""))
+        items = convert(items, one_object, one_cell(""))
     objects = [cell or {} for cell in items]
     keys: set[Any] = set().union(*objects) if objects else set()
     strange = keys.difference(resources)
     for key in sorted(strange, key=str):
         rows = [row for row, cell in enumerate(objects) if key in cell]
         more = f" (in {len(rows) - 1} more rows)" if len(rows) > 1 else ""
-        message = f"there is no resource {key!r}{nearest(key, resources)}{more}"
+        message = f"names no resource of this snapshot{nearest(key, resources)}{more}"
         one_cell(str(key))(rows[0], "unknown_resource", message, None)
     return {name: [cell.get(name) for cell in objects] for name in resources if name in keys}
-
-
-def _one_object(cell: Any) -> dict[Any, Any]:
-    if not isinstance(cell, Mapping):
-        raise _wrong(cell, "an object (resource: amount)")
-    return dict(cell)

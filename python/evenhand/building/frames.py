@@ -10,10 +10,10 @@ import numpy as np
 
 from evenhand.building.arrays import NotAColumn, array_cells, series_cells
 from evenhand.building.cells import Cells, Numbers, as_list
-from evenhand.building.columns import CellError
 from evenhand.building.dicts import TableCells, inner_cells, read_rows, unknown_field
-from evenhand.building.problems import Report
+from evenhand.building.problems import Report, kind_of
 from evenhand.building.settings import plain
+from evenhand.building.single import CellError
 from evenhand.fields import TableSpec
 
 _NAMING = ("name", "reference", "label")
@@ -44,33 +44,29 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
         if rows is None:
             rows = len(cells)
         if len(cells) != rows:
-            message = f"the column has {len(cells)} rows, the one before it {rows}"
-            report.unusable = True
-            report.add(spec.name, None, name, "length", message)
+            report.fail(
+                spec.name, name, "length", f"has {len(cells)} rows; the columns before it have {rows}"
+            )
         elif name in columns:
-            report.add(spec.name, None, name, "duplicate_field", "the table has two columns of this name")
+            report.add(spec.name, None, name, "duplicate_field", "stands for two columns")
         else:
             columns[name] = cells
     table = TableCells(rows or 0)
     for name, cells in columns.items():
         _place(spec, name, cells, table, report)
     if "name" in spec.names and table.rows and "name" not in table.cells:
-        report.unusable = True
-        report.add(spec.name, None, "name", "required", "the table has no column of names")
+        report.fail(spec.name, "name", "required", "is missing; the table needs a column of names")
     return table
 
 
-def _columns(
-    spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report
-) -> Iterator[tuple[str, Cells]]:
+def _columns(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -> Iterator[tuple[str, Cells]]:
     if isinstance(frame, Mapping):
         for key, values in frame.items():
             name = str(key)
             try:
                 yield name, array_cells(values, zone, report.column(spec.name, name))
             except NotAColumn as error:
-                report.unusable = True
-                report.add(spec.name, None, name, "type", f"the column {error}")
+                report.fail(spec.name, name, "type", str(error))
         return
     import narwhals.stable.v2 as nw
 
@@ -104,7 +100,7 @@ def _without_promotion(spec: TableSpec, name: str, cells: Cells) -> Cells:
 def _place(spec: TableSpec, name: str, cells: Cells, table: TableCells, report: Report) -> None:
     """Put a column where its dotted name says."""
     head, _, rest = name.partition(".")
-    groups = {n.partition(".")[0] for n in spec.names if "." in n}
+    groups = [n.partition(".")[0] for n in spec.names if "." in n]
     base = name.removesuffix("_index")
     twice = False
     if name == "settings":
@@ -125,16 +121,19 @@ def _place(spec: TableSpec, name: str, cells: Cells, table: TableCells, report: 
         if isinstance(of_resource, dict):
             of_resource[name[len(owner) + 1 :]] = cells
     else:
-        known = dict.fromkeys([*spec.names, *groups])
-        report.add(spec.name, None, name[:100], "unknown_field", unknown_field(name, known))
+        report.add(spec.name, None, name[:100], "unknown_field", unknown_field(name, [*spec.names, *groups]))
     if twice:
-        report.add(spec.name, None, name, "duplicate_field", "the field is given by two columns")
+        report.add(spec.name, None, name, "duplicate_field", "is given by two columns")
 
 
 def _owner(spec: TableSpec, name: str) -> str | None:
     """Return the field of amounts that a column such as "demand.cpu" is a part of."""
     for field in spec.fields:
-        if field.kind in ("amounts", "shares") and name.startswith(field.name + ".") and len(name) > len(field.name) + 1:
+        if (
+            field.kind in ("amounts", "shares")
+            and name.startswith(field.name + ".")
+            and len(name) > len(field.name) + 1
+        ):
             return field.name
     return None
 
@@ -155,7 +154,7 @@ def _settings(name: str, cells: Cells, table: TableCells, report: Any, *, whole:
             if isinstance(value, dict):
                 of_row.update(value)
             else:
-                report(row, "type", "an object (name: value) is expected", cell)
+                report(row, "type", f"is {kind_of(cell)}; it must be an object (name: value)", cell)
         elif not inner:
             of_row[outer] = value
         else:
@@ -163,4 +162,4 @@ def _settings(name: str, cells: Cells, table: TableCells, report: Any, *, whole:
             if isinstance(nested, dict):
                 nested[inner] = value
             else:
-                report(row, "duplicate_field", f"the setting {outer} is given by two columns", None)
+                report(row, "duplicate_field", "is given by two columns", None)

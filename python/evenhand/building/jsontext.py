@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from evenhand.building.problems import Report, shorten
+from evenhand.building.problems import Report
 
 
 class _Constant:
@@ -43,7 +43,9 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
             with open(source, "rb") as file:
                 source = file.read()
         except OSError as error:
-            report.fail(None, "readable", f"{os.fspath(source)} cannot be read: {error.strerror}")
+            report.fail(
+                "snapshot", None, "readable", f"cannot be read from {os.fspath(source)}: {error.strerror}"
+            )
             return None
     if not isinstance(source, str | bytes | bytearray):
         raise TypeError(f"from_json takes text, bytes or a path, not {type(source).__name__}")
@@ -88,10 +90,10 @@ def _parse(text: str | bytes | bytearray, report: Report) -> Any:
         _not_json(text, error, report)
         return None
     except UnicodeDecodeError as error:
-        report.fail(None, "json", f"the text is not UTF-8: byte {error.start} is wrong")
+        report.fail("snapshot", None, "json", f"is not UTF-8 text: byte {error.start} is wrong")
         return None
     except RecursionError:
-        report.fail(None, "depth", "the JSON is nested too deeply")
+        report.fail("snapshot", None, "depth", "is JSON that is nested too deeply")
         return None
     if strange:
         for path, rule, message, value in _strange(data):
@@ -102,15 +104,17 @@ def _parse(text: str | bytes | bytearray, report: Report) -> Any:
 
 def _not_json(text: str | bytes | bytearray, error: json.JSONDecodeError, report: Report) -> None:
     if isinstance(text, str) and "\n" not in text and text.strip().lower().endswith((".json", ".jsonl")):
-        report.fail(None, "json", "this is a file's name, not JSON; give the path as pathlib.Path", text)
+        report.fail(
+            "snapshot", None, "json", "is a file's name, not JSON; give the path as pathlib.Path", text
+        )
     elif not text.strip():
-        report.fail(None, "json", "the text is empty")
+        report.fail("snapshot", None, "json", "is empty text")
     elif error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         where = f"line {error.lineno}, column {error.colno}"
-        report.fail(None, "json", f"the JSON text ends too early ({where}: {error.msg})")
+        report.fail("snapshot", None, "json", f"is JSON that ends too early ({where}: {error.msg})")
     else:
-        message = f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        report.fail(None, "json", message, error.doc[error.pos : error.pos + 20])
+        message = f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        report.fail("snapshot", None, "json", message, error.doc[error.pos : error.pos + 20])
 
 
 def _strange(data: Any) -> Iterator[tuple[list[Any], str, str, object]]:
@@ -120,30 +124,38 @@ def _strange(data: Any) -> Iterator[tuple[list[Any], str, str, object]]:
         path, value = stack.pop()
         if isinstance(value, _Duplicated):
             for key in value.keys_twice:
-                yield [*path, key], "duplicate_key", f"the key {shorten(key)} stands twice in the object", None
+                yield [*path, key], "duplicate_key", "stands twice in its object", None
         if isinstance(value, dict):
             stack.extend(([*path, key], item) for key, item in reversed(value.items()))
         elif isinstance(value, list):
             stack.extend(([*path, i], item) for i, item in reversed(list(enumerate(value))))
         elif isinstance(value, _HugeInteger):
-            yield path, "overflow", "the number has thousands of digits", value
+            yield path, "overflow", "is a number of thousands of digits", value
         elif isinstance(value, _Constant):
-            yield path, "finite", f"{value.text} is not a number of JSON", value
+            yield (
+                path,
+                "finite",
+                f"is {value.text}, which JSON does not have; it must be a finite number",
+                value,
+            )
 
 
 def _report_at(data: Any, path: list[Any], rule: str, message: str, value: object, report: Report) -> None:
     """Name table, row and field of a path such as ["pools", 3, "limits", "cpu"]."""
-    names = {key: item for key, item in data.items() if isinstance(item, list)} if isinstance(data, dict) else {}
+    names = (
+        {key: item for key, item in data.items() if isinstance(item, list)} if isinstance(data, dict) else {}
+    )
+    table, row, rest = "snapshot", None, path
     match path:
-        case [str(table), int(row), *rest] if table in names:
-            report.names.setdefault(table, [r.get("name") if isinstance(r, dict) else None for r in names[table]])
-            report.add(table, row, _dotted(rest), rule, message, value)
-        case ["resources", str(name), *rest] if rest:
-            report.add("resources", None, _dotted(rest), rule, message, value, name=name)
-        case ["root", *rest] if rest:
-            report.add("root", None, _dotted(rest), rule, message, value)
-        case _:
-            report.add("snapshot", None, _dotted(path), rule, message, value)
+        case [str(name), int(at), *inner] if name in names:
+            table, row, rest = name, at, inner
+            report.names[name] = [r.get("name") if isinstance(r, dict) else None for r in names[name]]
+        case ["resources", str(name), *inner] if inner:
+            report.names["resources"] = list(data["resources"])
+            table, row, rest = "resources", report.names["resources"].index(name), inner
+        case ["root", *inner] if inner:
+            table, rest = "root", inner
+    report.add(table, row, _dotted(rest), rule, message, value)
 
 
 def _dotted(path: list[Any]) -> str | None:

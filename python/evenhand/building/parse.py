@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from evenhand import fields
-from evenhand.building import columns
-from evenhand.building.dicts import TableCells
-from evenhand.building.problems import Report, kind_of, nearest
+from evenhand.building import columns, single
+from evenhand.building.dicts import STAND_IN, TableCells, read_rows
+from evenhand.building.problems import Report, kind_of
 from evenhand.fields import TABLES, Field, TableSpec
 
 MAX_RESOURCES = 16
@@ -56,73 +55,59 @@ class Parser:
         """Parse the object of resources; without a usable one nothing else can be built."""
         report = self.report
         if given is None or (isinstance(given, Mapping) and not given):
-            report.fail("resources", "required", "at least one resource must be named")
-            return
-        if not isinstance(given, Mapping):
-            message = f"{kind_of(given)} stands where an object (name: its description) is expected"
-            report.fail("resources", "type", message, given)
-            return
-        if len(given) > MAX_RESOURCES:
-            message = f"there are {len(given)} resources; at most {MAX_RESOURCES} can be shared"
-            report.fail("resources", "range", message)
-            return
-        rows = []
-        for name, entry in given.items():
+            report.fail(
+                "snapshot", "resources", "required", "is missing; at least one resource must be named"
+            )
+        elif not isinstance(given, Mapping):
+            predicate = f"is {kind_of(given)}; it must be an object (name: description)"
+            report.fail("snapshot", "resources", "type", predicate, given)
+        elif len(given) > MAX_RESOURCES:
+            predicate = f"names {len(given)} resources; at most {MAX_RESOURCES} can be shared"
+            report.fail("snapshot", "resources", "range", predicate)
+        else:
+            self.resources = names = list(given)
+            report.names["resources"] = names
+            self._check_resource_names(names)
+            rows = [{} if entry is None else entry for entry in given.values()]
+            self._resource_columns(
+                read_rows(TABLES["resources"], rows, report, named=False).cells, len(names)
+            )
+
+    def _check_resource_names(self, names: list[Any]) -> None:
+        for row, name in enumerate(names):
             try:
                 if not isinstance(name, str):
-                    raise columns.CellError("type", f"{kind_of(name)} stands where a resource's name is expected")
-                columns.one_name(name)
-            except columns.CellError as error:
-                report.unusable = True
-                report.add("resources", None, "name", error.rule, str(error), name)
-                continue
-            rows.append((name, self._resource(name, {} if entry is None else entry)))
-        self.resources = [name for name, _ in rows]
-        self._resource_columns([entry for _, entry in rows])
+                    raise single.CellError("type", f"is {kind_of(name)}; it must be text")
+                single.one_name(name)
+            except single.CellError as error:
+                self.report.unusable = True
+                self.report.add("resources", row, "name", error.rule, str(error), name)
+                self.resources[row] = f"{STAND_IN}{row}"
 
-    def _resource(self, name: str, entry: Any) -> dict[str, Any]:
-        report, spec = self.report, TABLES["resources"]
-        if not isinstance(entry, Mapping):
-            message = f"{kind_of(entry)} stands where an object is expected"
-            report.add("resources", None, None, "type", message, entry, name=name)
-            return {}
-        for key in sorted(set(entry).difference(spec.names), key=str):
-            message = "there is no such field" + nearest(key, spec.names)
-            report.add("resources", None, str(key)[:100], "unknown_field", message, name=name)
-        return dict(entry)
+    def _resource_columns(self, cells: Mapping[str, Any], count: int) -> None:
+        spec, kinds = TABLES["resources"], TABLES["resources"]["kind"].words
+        absent = [None] * count
 
-    def _resource_columns(self, entries: list[dict[str, Any]]) -> None:
-        names, spec, count = self.resources, TABLES["resources"], len(entries)
+        def column(name: str, parse: Callable[..., Any], *more: Any) -> Any:
+            return parse(cells.get(name, absent), *more, self.report.column("resources", name))
 
-        def column(parse: Callable[..., Any], name: str, *more: Any, default: Any = None) -> Any:
-            def report(row: int | None, rule: str, message: str, value: object) -> None:
-                of = None if row is None else names[row]
-                self.report.add("resources", None, name, rule, message, value, name=of)
-
-            cells = [e.get(name) for e in entries]
-            if default is not None:
-                cells = [default(i) if c is None else c for i, c in enumerate(cells)]
-            return parse(cells, *more, report)
-
-        usual = {name: fields.resource_kind(name) for name in names}
-        kind = column(columns.word, "kind", spec["kind"], default=lambda i: usual[names[i]])
-        words = spec["kind"].words
-        quantum = column(
-            columns.number, "quantum", default=lambda i: fields.usual_quantum(words[int(kind[i])])
+        given = columns.as_list(cells.get("kind", absent))
+        usual = [fields.resource_kind(name) for name in self.resources]
+        kind = columns.word(
+            [u if g is None else g for u, g in zip(usual, given, strict=True)],
+            spec["kind"],
+            self.report.column("resources", "kind"),
         )
-        capacity = column(columns.number, "capacity")
-        if not isinstance(capacity, tuple):
-            capacity = (capacity, np.ones(count, np.bool_))
-        if isinstance(quantum, tuple):  # a reported cell
-            quantum = np.where(quantum[1], quantum[0], 1.0)
-        free = column(columns.flag, "available_after_preemption", default=lambda i: True)
+        quantum = _or(column("quantum", columns.number), [fields.usual_quantum(kinds[k]) for k in kind])
+        free = _or(column("available_after_preemption", columns.flag), True)
+        capacity = column("capacity", columns.number)
         self.raw.head |= {
-            "resources": names,
+            "resources": self.resources,
             "quantum": np.asarray(quantum, np.float64),
             "kind": kind,
-            "scope": column(columns.word, "scope", spec["scope"]),
-            "capacity": capacity,
-            "available_after_preemption": free[0] | ~free[1] if isinstance(free, tuple) else free,
+            "scope": column("scope", columns.word, spec["scope"]),
+            "capacity": capacity if isinstance(capacity, tuple) else (capacity, np.ones(count, np.bool_)),
+            "available_after_preemption": free,
         }
 
     def read_head(self, now: Any, previous_update: Any, total: Any) -> None:
@@ -133,7 +118,9 @@ class Parser:
             head[name] = None if isinstance(column, tuple) else float(column[0])
         head["total"] = None
         if total is not None:
-            values, given = columns.amounts([total], 1, self.resources, self._amount_reporter("snapshot", "total"))
+            values, given = columns.amounts(
+                [total], 1, self.resources, self._amount_reporter("snapshot", "total")
+            )
             head["total"] = (values[0], np.ones(len(self.resources), np.bool_) if given is None else given[0])
 
     def read_table(self, name: str, table: TableCells, rows: Mapping[str, int]) -> None:
@@ -143,7 +130,9 @@ class Parser:
             base = column.removesuffix("_index")
             if base != column:
                 target = spec[base].target
-                raw[column] = columns.row_index(cells, rows.get(target, 0), target, self._reporter(name, column))
+                raw[column] = columns.row_index(
+                    cells, rows.get(target, 0), target, self.report.column(name, column)
+                )
             else:
                 raw[column] = self._column(spec, spec[column], cells, table.rows)
         if "name" in table.cells:
@@ -157,7 +146,7 @@ class Parser:
             self.raw.settings[name] = table.settings
 
     def _column(self, spec: TableSpec, of: Field, cells: Any, rows: int) -> Any:
-        report = self._reporter(spec.name, of.name)
+        report = self.report.column(spec.name, of.name)
         match of.kind:
             case "name":
                 return columns.names(cells, report)
@@ -190,21 +179,23 @@ class Parser:
         """Parse the commands; they stay on this side of the core."""
         spec = TABLES["commands"]
         one: dict[str, Callable[[Any], Any]] = {
-            "label": columns.one_name,
-            "labels": columns.one_list(columns.one_name, "names"),
-            "text": columns.one_text,
-            "flag": columns.one_flag,
-            "enum": columns.one_word(spec["kind"].words),
+            "label": single.one_name,
+            "labels": single.one_list(single.one_name, "names"),
+            "text": single.one_text,
+            "flag": single.one_flag,
+            "enum": single.one_word(spec["kind"].words),
         }
         rows: list[dict[str, Any]] = [{} for _ in range(table.rows)]
         for of in spec.fields:
-            report = self._reporter("commands", of.name)
-            cells = columns.convert(columns.as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report)
+            report = self.report.column("commands", of.name)
+            cells = columns.convert(
+                columns.as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
+            )
             for i, (row, cell) in enumerate(zip(rows, cells, strict=True)):
                 if cell is not None:
                     row[of.name] = cell
-                elif of.required and not self.report.has_cell("commands", i):
-                    report(i, "required", f"a command needs a {of.name}", None)
+                elif of.required and not self.report.has_row("commands", i):
+                    report(i, "required", "is missing; every command needs one", None)
         self.raw.commands = rows
 
     def fill_order(self) -> None:
@@ -220,13 +211,10 @@ class Parser:
             elif given is None:
                 self.raw.tables[name]["order"] = place
 
-    def _reporter(self, table: str, field_name: str) -> columns.Reporter:
-        return self.report.column(table, field_name)
+    def _amount_reporter(self, table: str, name: str) -> Callable[[str], columns.Reporter]:
+        return lambda resource: self.report.column(table, f"{name}.{resource}" if resource else name)
 
-    def _amount_reporter(self, table: str, field_name: str) -> Callable[[str], columns.Reporter]:
-        return partial(self._one_amount, table, field_name)
 
-    def _one_amount(self, table: str, field_name: str, resource: str) -> columns.Reporter:
-        of_head = table == "snapshot"
-        report = self.report.column(table, f"{field_name}.{resource}" if resource else field_name)
-        return (lambda _row, *rest: report(None, *rest)) if of_head else report
+def _or(column: Any, default: Any) -> Any:
+    """Fill the absent cells of a raw column."""
+    return np.where(column[1], column[0], default) if isinstance(column, tuple) else column

@@ -16,7 +16,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _CLOCK = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}):([0-5]\d):([0-5]\d(?:\.\d{1,9})?)", re.ASCII)
 _PART = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)(us|ms|s|min|m|h|d|w)", re.ASCII)
-_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+_SECONDS = {
+    "us": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "m": 60.0,
+    "h": 3600.0,
+    "d": 86400.0,
+    "w": 604800.0,
+}
+
+
+class ZoneError(ValueError):
+    """An instant without a time zone has no single meaning."""
 
 
 def parse_duration(text: str) -> float:
@@ -40,7 +53,9 @@ def parse_duration(text: str) -> float:
         total += float(part[1]) * _SECONDS[part[2]]
         end = part.end()
     if end == 0 or end != len(stripped):
-        raise ValueError('not a duration; write seconds as a number, or text such as "30s", "5m", "01:00:00"')
+        raise ValueError(
+            'is not a duration; write seconds as a number, or text such as "30s", "5m", "01:00:00"'
+        )
     return total
 
 
@@ -54,15 +69,15 @@ def datetime_seconds(instant: datetime, zone: tzinfo | None) -> float:
 
     Raises
     ------
-    ValueError
+    ZoneError
         If it has no time zone and `zone` is None, or its local time is skipped or happens twice there.
     """
     if instant.utcoffset() is None:
         if zone is None:
-            raise ValueError("has no time zone; give the instant one, or frames the argument timezone=")
+            raise ZoneError("is an instant without a time zone; give it one, or the argument timezone=")
         instant = instant.replace(tzinfo=zone)
         if trouble := _trouble(instant):
-            raise ValueError(trouble)
+            raise ZoneError(trouble)
     return timedelta_seconds(instant - _EPOCH)
 
 
@@ -71,7 +86,7 @@ def parse_instant(text: str, zone: tzinfo | None) -> float:
     try:
         instant = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise ValueError("not an ISO 8601 instant such as 2026-07-01T12:00:00+00:00") from None
+        raise ValueError("is not an ISO 8601 instant such as 2026-07-01T12:00:00+00:00") from None
     return datetime_seconds(instant, zone)
 
 
@@ -119,5 +134,7 @@ def _trouble(local: datetime) -> str:
     if first is None or second is None or first == second or local.fold:
         return ""
     if first > second:
-        return f"happens twice in {local.tzinfo} (clocks are set back); give it a time zone"
-    return f"does not exist in {local.tzinfo} (clocks are set forward)"
+        return (
+            f"is a local time that happens twice in {local.tzinfo} (clocks are set back); give it a time zone"
+        )
+    return f"is a local time that does not exist in {local.tzinfo} (clocks are set forward)"

@@ -1,8 +1,9 @@
 """A slow, readable implementation of YTsaurus' fair share by the published method.
 
-It shares no code with the engine: functions are built segment by segment, transposed, minimised, composed and
-compressed as the specification tells, and every "largest factor" is found by exact search. Use it to check the engine,
-never to compute shares of a large tree: a pool of n children costs n² (section 3 of the specification).
+It shares no code with the engine: functions are built segment by segment, transposed, minimised, composed
+and compressed as the specification tells, and every "largest factor" is found by exact search. Use it to
+check the engine, not to compute shares of a large tree: a pool of n children costs n² (section 3 of the
+specification).
 
 Source: YTsaurus fair-share specification, sections 2.1 to 2.16 and 2.19.
 """

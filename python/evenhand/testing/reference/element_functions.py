@@ -5,86 +5,74 @@ Source: YTsaurus fair-share specification, section 2.11.
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
-from evenhand.testing.reference.functions import (
-    Array,
-    Curve,
-    add,
-    compose,
-    compress,
-    minimum,
-    sampled,
-)
-from evenhand.testing.reference.tree import Element, Settings
+from evenhand.testing.reference.functions import Array, Curve, add, compose, compress, minimum, sampled
+from evenhand.testing.reference.tree import Element, Functions, Settings
 
 SMALLEST_WEIGHT = 1e-9
 
 
-def build_functions(element: Element, settings: Settings) -> None:
-    """Build A, M and S of an element and of all below it; what is built already stays."""
-    if element.by_suggestion is not None:
-        return
-    for child in element.children:
-        build_functions(child, settings)
-    element.by_fit_factor = fair_share_by_fit_factor(element, settings)
-    element.fit_factor = fit_factor_by_suggestion(element)
-    element.by_suggestion = compress(compose(element.by_fit_factor, element.fit_factor)).trimmed_right()
+def functions_of(element: Element, settings: Settings) -> Functions:
+    """Return A, M and S of an element; what has been built is kept until it is dropped."""
+    if element.functions is None:
+        children = None
+        if not element.is_pool:
+            by_fit_factor = _of_operation(element, settings)
+        elif not element.children:
+            by_fit_factor = Curve([0.0, 1.0], np.zeros((2, element.size)))
+        elif element.is_fifo:
+            by_fit_factor = _of_fifo_pool(element, settings)
+        elif settings.improved:
+            children = _children_one_by_one(_scaled_children(element, settings))
+            by_fit_factor = Curve(children.x, in_order(np.swapaxes(children.y, 0, 1))).trimmed_right()
+        else:
+            by_fit_factor = add(_scaled_children(element, settings), 0.0, 1.0).trimmed_right()
+        fit_factor = _fit_factor_by_suggestion(element, by_fit_factor)
+        by_suggestion = compress(compose(by_fit_factor, fit_factor)).trimmed_right()
+        element.functions = Functions(by_fit_factor, children, fit_factor, by_suggestion)
+    return element.functions
 
 
-def drop_functions(element: Element) -> None:
-    """Forget the functions of one element; those of its children stay."""
-    element.by_fit_factor = element.fit_factor = element.by_suggestion = element.children_by_fit_factor = None
-
-
-def suggestion_curve(element: Element) -> Curve:
-    """Return S of an element that was built."""
-    assert element.by_suggestion is not None
-    return element.by_suggestion
-
-
-def fair_share_by_fit_factor(element: Element, settings: Settings) -> Curve:
-    """Build A."""
-    if not element.is_pool:
-        return _of_operation(element, settings)
-    if not element.children:
-        return Curve([0.0, 1.0], np.zeros((2, element.size)))
-    if element.is_fifo:
-        return _of_fifo_pool(element)
-    if settings.improved:
-        return _of_fair_share_pool_improved(element)
-    return add(_children_curves(element), 0.0, 1.0).trimmed_right()
+def share_at(element: Element, suggestion: float, settings: Settings) -> Array:
+    """Return S of an element at a suggestion."""
+    share: Array = functions_of(element, settings).by_suggestion(suggestion)
+    return share
 
 
 def _of_operation(operation: Element, settings: Settings) -> Curve:
-    """Up to fit factor 1 every resource grows at the same speed to its usage; from 1 to 2 straight on to the demand."""
+    """Grow all resources at one speed to the usage (fit factor 1), then straight on to the demand (2)."""
     nothing, usage, demand = operation.zeros(), operation.usage_share, operation.demand_share
-    steps = settings.step_function_for_gang and operation.parent.flag("step_function_for_gang", True)  # type: ignore[union-attr]
-    if steps and operation.gang:
+    if settings.step_function_for_gang and operation.gang and operation.pool.has_gang_steps:
         return Curve([0.0, 1.0, 1.0, 2.0], [nothing, nothing, demand, demand])
     tallest = usage.max()
-    corners = np.unique(np.concatenate(([0.0], usage)))
     if tallest == 0:
         return Curve([0.0, 1.0, 2.0], [nothing, nothing, demand])
+    corners = np.unique(np.concatenate(([0.0], usage)))
     x = corners / tallest
-    first = np.concatenate(([True], x[1:] > x[:-1]))
+    new = np.concatenate(([True], x[1:] > x[:-1]))
     y = np.minimum(corners[:, None], usage)
-    return Curve(np.append(x[first], 2.0), np.vstack((y[first], demand)))
+    return Curve(np.append(x[new], 2.0), np.vstack((y[new], demand)))
 
 
-def smallest_weight(pool: Element) -> float:
-    """Smallest weight among the children, those next to nothing left out."""
-    return min((c.weight for c in pool.children if c.weight > SMALLEST_WEIGHT), default=1.0)
+def relative_weights(pool: Element) -> list[float]:
+    """Divide the children's weights by the smallest, those next to nothing left out of the search for it."""
+    smallest = min((c.weight for c in pool.children if c.weight > SMALLEST_WEIGHT), default=1.0)
+    return [c.weight / smallest for c in pool.children]
 
 
-def _children_curves(pool: Element) -> list[Curve]:
-    w_min = smallest_weight(pool)
-    return [suggestion_curve(c).argument_scaled(c.weight / w_min) for c in pool.children]
+def _scaled_children(pool: Element, settings: Settings) -> list[Curve]:
+    pairs = zip(pool.children, relative_weights(pool), strict=True)
+    return [functions_of(child, settings).by_suggestion.argument_scaled(weight) for child, weight in pairs]
 
 
-def _of_fair_share_pool_improved(pool: Element) -> Curve:
-    """Give each breakpoint of each child a fit factor of its own, so that children jump one after the other."""
-    curves = _children_curves(pool)
+def _children_one_by_one(curves: list[Curve]) -> Curve:
+    """Give each breakpoint of each child a fit factor of its own, so that one child jumps after the other.
+
+    The value of the result has a row a child, shape (K, n, R).
+    """
     breaks = [np.unique(np.minimum(np.append(c.breakpoints(), 1.0), 1.0)) for c in curves]
     x = np.concatenate(breaks)
     owner = np.repeat(np.arange(len(curves)), [len(b) for b in breaks])
@@ -95,47 +83,37 @@ def _of_fair_share_pool_improved(pool: Element) -> Curve:
         before, after = curve.left(x), curve.right(x)
         left.append(np.where((i < owner)[:, None], after, before))
         right.append(np.where((i <= owner)[:, None], after, before))
-    factors = np.arange(len(x), dtype=float)
-    # One curve with a row a child: its vertices are left in place, whole, as all children share them.
-    pool.children_by_fit_factor = sampled(factors, np.stack(left, axis=1), np.stack(right, axis=1))
-    return sampled(factors, in_order(left), in_order(right)).trimmed_right()
+    return sampled(np.arange(len(x), dtype=float), np.stack(left, axis=1), np.stack(right, axis=1))
 
 
-def in_order(vectors: list[Array]) -> Array:
-    """Add up from first to last (NumPy's own sum pairs them up differently)."""
-    total = vectors[0]
-    for vector in vectors[1:]:
-        total = total + vector
-    return total
+def in_order(vectors: Array | list[Array]) -> Array:
+    """Add up from first to last (NumPy's own sum may pair them up differently)."""
+    return reduce(np.add, vectors)
 
 
-def _of_fifo_pool(pool: Element) -> Curve:
+def _of_fifo_pool(pool: Element, settings: Settings) -> Curve:
     """Serve the children one after the other: child i between fit factors i and i + 1."""
-    shifted = [suggestion_curve(c).shifted(float(i)) for i, c in enumerate(pool.fifo_order)]
-    return add(shifted, 0.0, float(len(shifted))).trimmed_right()
+    curves = [
+        functions_of(c, settings).by_suggestion.shifted(float(i)) for i, c in enumerate(pool.fifo_order)
+    ]
+    return add(curves, 0.0, float(len(curves))).trimmed_right()
 
 
-def fit_factor_by_suggestion(element: Element) -> Curve:
+def _fit_factor_by_suggestion(element: Element, a: Curve) -> Curve:
     """Build M: the largest fit factor at which no resource is above its guarantee plus the suggestion."""
-    a = element.by_fit_factor
-    assert a is not None
     lowest, highest = a.y[0], a.y[-1]
     limit = np.minimum(np.maximum(element.limits_share, lowest), highest)
     guarantee = np.minimum(np.maximum(element.strong + element.proposed_integral, lowest), limit)
-    m = Curve([0.0, 1.0], [a.last, a.last])
-    for r in np.flatnonzero(highest > lowest):  # a level resource restricts nothing
-        inverse = Curve(a.x, a.y[:, r]).transposed()
-        within = (
-            inverse.narrowed(float(guarantee[r]), float(limit[r]))
-            .trimmed_left()
-            .shifted(-float(guarantee[r]))
-        )
-        m = minimum(m, _on_unit_interval(within))
-    return m
+    restrictions = [
+        _within(a.component(r).transposed(), float(guarantee[r]), float(limit[r]))
+        for r in np.flatnonzero(highest > lowest).tolist()  # a level resource restricts nothing
+    ]
+    return reduce(minimum, restrictions) if restrictions else Curve([0.0, 1.0], [a.last, a.last])
 
 
-def _on_unit_interval(curve: Curve) -> Curve:
-    """Extend to the right up to suggestion 1 with the last value."""
+def _within(inverse: Curve, guarantee: float, limit: float) -> Curve:
+    """Cut one resource's inverse to what lies between guarantee and limit, moved to suggestions [0, 1]."""
+    curve = inverse.narrowed(guarantee, limit).trimmed_left().shifted(-guarantee)
     if curve.last < 1:
         return Curve(np.append(curve.x, 1.0), np.append(curve.y, curve.y[-1]))
     return curve.trimmed_right()

@@ -1,9 +1,9 @@
 """Piecewise linear functions of the published method.
 
-A function is its plot: a polyline of vertices (x, y) with x never falling, so that two neighbouring vertices are a
-segment: vertical (same x), horizontal (same y) or tilted. All functions here are nondecreasing and left-continuous. The
-value y is a number (array of shape (K,)) or a vector (shape (K, R)). Outside its domain a function keeps its
-end values, so no operation is needed to extend one.
+A function is its plot: a polyline of vertices (x, y) with x never falling, so that two neighbouring
+vertices are a segment: vertical (same x), horizontal (same y) or tilted. All functions here are nondecreasing
+and left-continuous. The value y is a number (array of shape (K,)) or a vector (shape (K, R)). Outside its
+domain a function keeps its end values, so no operation is needed to extend one.
 
 Source: YTsaurus fair-share specification, section 2.10.
 """
@@ -55,14 +55,17 @@ class Curve:
     def __init__(self, x: Any, y: Any) -> None:
         x, y = np.asarray(x, float), np.asarray(y, float)
         upright, level = _kinds(x, y)
-        new = np.concatenate(([True], ~(upright & level)))
-        if not new.all():
+        point = upright & level
+        if point.any():
+            new = np.concatenate(([True], ~point))
             x, y = x[new], y[new]
             upright, level = _kinds(x, y)
-        between = (level[1:] & level[:-1]) | (upright[1:] & upright[:-1])
-        corner = np.concatenate(([True], ~between, [True]))[: len(x)]
-        self.x: Array = x[corner]
-        self.y: Array = y[corner]
+        straight = (level[1:] & level[:-1]) | (upright[1:] & upright[:-1])
+        if straight.any():
+            corner = np.concatenate(([True], ~straight, [True]))
+            x, y = x[corner], y[corner]
+        self.x: Array = x
+        self.y: Array = y
 
     @property
     def first(self) -> float:
@@ -76,7 +79,7 @@ class Curve:
 
     def __call__(self, at: float) -> Any:
         """Evaluate at one point: the left limit there."""
-        end = int(np.searchsorted(self.x, at))
+        end = int(self.x.searchsorted(at))
         if end in (0, len(self.x)):
             return self.y[0 if end == 0 else -1]
         x0, x1 = self.x[end - 1], self.x[end]
@@ -86,25 +89,22 @@ class Curve:
 
     def left(self, at: Array) -> Array:
         """Left limits at many points: by the first segment whose right end is not below the point."""
-        end = np.searchsorted(self.x, at, side="left")
-        return self._between(end - 1, end, at)
+        return self._on_segments_ending(self.x.searchsorted(at, side="left"), at)
 
     def right(self, at: Array) -> Array:
         """Right limits at many points: by the last segment whose left end is not above the point."""
-        end = np.searchsorted(self.x, at, side="right")
-        return self._between(end - 1, end, at)
+        return self._on_segments_ending(self.x.searchsorted(at, side="right"), at)
 
-    def _between(self, start: Any, end: Any, at: Array) -> Array:
-        start = np.clip(start, 0, len(self.x) - 1)
-        end = np.clip(end, 0, len(self.x) - 1)
-        x0, x1 = self.x[start], self.x[end]
-        tall = (-1,) + (1,) * (self.y.ndim - 1)
-        # Beyond an end, start and end are the same vertex: any width will do.
-        width = np.where(x1 > x0, x1 - x0, 1.0)
-        t = (np.clip(at, x0, x1) - x0) / width
-        t = t.reshape(tall)
-        y0, y1 = self.y[start], self.y[end]
-        return np.where(t < 0.5, y0 + (y1 - y0) * t, y1 - (y1 - y0) * (1 - t))
+    def _on_segments_ending(self, end: NDArray[np.intp], at: Array) -> Array:
+        # Beyond either end of the domain both vertices are the same: the width is 0 and so is t.
+        start = np.maximum(end - 1, 0)
+        end = np.minimum(end, len(self.x) - 1)
+        x0, y0, y1 = self.x[start], self.y[start], self.y[end]
+        width = self.x[end] - x0
+        t = np.divide(at - x0, width, out=np.zeros_like(width), where=width > 0)
+        t = t.reshape(-1, *(1,) * (self.y.ndim - 1))
+        rise = y1 - y0
+        return np.where(t < 0.5, y0 + rise * t, y1 - rise * (1 - t))
 
     def breakpoints(self) -> Array:
         """Abscissae of the vertices, each once."""
@@ -112,11 +112,15 @@ class Curve:
 
     def shifted(self, by: float) -> Curve:
         """Return x → self(x - by)."""
-        return Curve(self.x + by, self.y)
+        return _as_it_is(self.x + by, self.y)
 
     def argument_scaled(self, factor: float) -> Curve:
         """Return x → self(factor * x)."""
-        return Curve(self.x / factor, self.y)
+        return _as_it_is(self.x / factor, self.y)
+
+    def component(self, r: int) -> Curve:
+        """Return one resource of a vector function."""
+        return _as_it_is(self.x, self.y[:, r])
 
     def transposed(self) -> Curve:
         """Swap x and y: the inverse of a scalar function, plateaus become jumps."""
@@ -128,13 +132,20 @@ class Curve:
 
     def trimmed_left(self) -> Curve:
         """Drop a jump at the left end; its upper end stays."""
-        start = int(np.searchsorted(self.x, self.x[0], side="right")) - 1
-        return Curve(self.x[start:], self.y[start:])
+        start = int(self.x.searchsorted(self.x[0], side="right")) - 1
+        return _as_it_is(self.x[start:], self.y[start:])
 
     def trimmed_right(self) -> Curve:
         """Drop a jump at the right end; its lower end stays."""
-        end = int(np.searchsorted(self.x, self.x[-1], side="left")) + 1
-        return Curve(self.x[:end], self.y[:end])
+        end = int(self.x.searchsorted(self.x[-1], side="left")) + 1
+        return _as_it_is(self.x[:end], self.y[:end])
+
+
+def _as_it_is(x: Array, y: Array) -> Curve:
+    """Make a curve of vertices that all say something."""
+    curve = Curve.__new__(Curve)
+    curve.x, curve.y = x, y
+    return curve
 
 
 def _kinds(x: Array, y: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -145,7 +156,8 @@ def _kinds(x: Array, y: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 def sampled(x: Array, left: Array, right: Array) -> Curve:
     """Build the function with these left and right limits at these points, straight between them."""
-    y = np.stack((left, right), axis=1).reshape(2 * len(x), *left.shape[1:])
+    y = np.empty((2 * len(x), *left.shape[1:]))
+    y[::2], y[1::2] = left, right
     return Curve(np.repeat(x, 2), y)
 
 
@@ -182,7 +194,7 @@ def minimum(f: Curve, g: Curve) -> Curve:
 
 
 def _crossing(lower: Curve, upper: Curve, low: float, high: float) -> float:
-    """Largest x in a gap between breakpoints where the function that starts lower is still not above the other."""
+    """Find the largest x in a gap where the function that starts lower is still not above the other."""
     one, other = _segment_over(lower, low), _segment_over(upper, low)
     return largest(lambda x: interpolate(*one, x) <= interpolate(*other, x), low, high)
 
@@ -229,8 +241,8 @@ def compose(f: Curve, g: Curve) -> Curve:
 def compress(f: Curve, tolerance: float = COMPRESSION) -> Curve:
     """Replace runs of segments by one chord where every vertex of the run stays within the tolerance of it.
 
-    Greedy: a run grows while its chord, in all resources, stays strictly between the rays from the start of the run
-    that pass the tolerance above and below each vertex seen.
+    Greedy: a run grows while its chord, in all resources, stays strictly between the rays from the start of
+    the run that pass the tolerance above and below each vertex seen.
     """
     x, y = f.x, f.y
     kept = [0]

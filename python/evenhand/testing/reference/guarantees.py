@@ -36,7 +36,7 @@ def check_settings(tree: Tree) -> list[Diagnostic]:
 
 
 def has_donor(pool: Element) -> bool:
-    """The first ancestor with either flag decides: donor (also if it is both) yes, only priority no (section 2.7)."""
+    """Ask the first ancestor with either flag: a donor (also if both) says yes, a priority pool no (2.7)."""
     for ancestor in pool.ancestors():
         if ancestor.flag("priority_donor"):
             return True
@@ -46,7 +46,7 @@ def has_donor(pool: Element) -> bool:
 
 
 def infer_guarantees(tree: Tree, settings: Settings) -> None:
-    """Fill in guarantees that are absent, from the main resource, top-down (section 2.3). Amounts in quanta."""
+    """Fill in absent guarantees from the main resource, top-down (section 2.3). Amounts are in quanta."""
     main = tree.resources.index(settings.main_resource) if settings.main_resource in tree.resources else None
     tree.root.inferred = tree.total.astype(float)
     for pool in tree.root.walk():
@@ -74,7 +74,7 @@ def _infer_children(tree: Tree, pool: Element, main: int | None) -> None:
 
 
 def collect_attributes(tree: Tree, settings: Settings) -> None:
-    """Shares of limits, demand, usage and guarantees; flow and burst ratios, bottom-up (sections 2.2, 2.4, 2.5)."""
+    """Compute shares, and flow and burst ratios, bottom-up; order FIFO pools (sections 2.2, 2.4, 2.5)."""
     for element in reversed(list(tree.root.walk())):
         if element.is_pool:
             element.demand = sum((c.demand for c in element.children), np.zeros_like(tree.total))
@@ -118,7 +118,7 @@ def _quanta(tree: Tree, pool: Element, key: str) -> Array:
 
 
 def check_overcommit(tree: Tree, burst_pools: list[Element]) -> list[Diagnostic]:
-    """Compare guarantees with the total, and scale strong and burst guarantees down together (section 2.7)."""
+    """Compare guarantees with the total; scale strong and burst guarantees down together (section 2.7)."""
     root = tree.root
     strong = sum((c.inferred for c in root.children), root.zeros())
     found = []
@@ -183,7 +183,7 @@ def _fit_children(pool: Element) -> None:
 
 
 def estimate_guarantees(tree: Tree, settings: Settings) -> None:
-    """Hand the root's guarantee down as if nothing were used (section 2.8); older attributes of section 2.16."""
+    """Hand the root's guarantee down as if nothing were used (section 2.8, older attributes 2.16)."""
     tree.root.estimated = tree.root.strong
     tree.root.promised = (tree.total > 0).astype(float)
     for pool in tree.root.walk():
@@ -211,7 +211,7 @@ def reorder_fifo(tree: Tree, settings: Settings) -> None:
     if not (settings.step_function_for_gang and settings.fifo_reordering):
         return
     for pool in tree.root.walk():
-        wanted = pool.is_fifo and pool.flag("fifo_reordering") and pool.flag("step_function_for_gang", True)
+        wanted = pool.is_fifo and pool.flag("fifo_reordering") and pool.has_gang_steps
         if wanted and not np.all(pool.strong <= EPSILON):
             _reorder(pool)
 

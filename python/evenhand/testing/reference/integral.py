@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.testing.reference.element_functions import build_functions, drop_functions, suggestion_curve
+from evenhand.testing.reference.element_functions import share_at
 from evenhand.testing.reference.functions import Array
 from evenhand.testing.reference.search import largest
 from evenhand.testing.reference.tree import Element, Settings, Tree
@@ -19,12 +19,11 @@ def share_out_burst(tree: Tree, settings: Settings, pools: list[Element]) -> Non
     """Give burst pools their integral shares, one after the other (section 2.12)."""
     for pool in pools:
         rate = min(pool.burst, tree.min_ratio(pool.volume) / settings.integral_smooth_period_s)
-        pool.proposed_integral = nudged(pool, np.minimum(rate, room(tree, pool)))
-        build_functions(pool, settings)
+        pool.proposed_integral = _nudged(pool, np.minimum(rate, _room(tree, pool)))
+        integral = np.maximum(share_at(pool, 0.0, settings) - pool.strong, 0)
         pool.proposed_integral = pool.zeros()
-        integral = np.maximum(suggestion_curve(pool)(0.0) - pool.strong, 0)
-        drop_functions(pool)
-        propose(tree, pool, integral)
+        pool.functions = None
+        _propose(tree, pool, integral)
 
 
 def share_out_relaxed(tree: Tree, settings: Settings, pools: list[Element]) -> None:
@@ -39,40 +38,41 @@ def share_out_relaxed(tree: Tree, settings: Settings, pools: list[Element]) -> N
     for pool in pools:
         most = pool.flow * pool.integral("relaxed_share_multiplier_limit", 3.0)
         pool.limits_share = np.minimum(pool.limits_share, pool.strong + min(rates[pool], most))
-        build_functions(pool, settings)
     lowest = min(rates[p] for p in pools)
 
     def beyond_guarantee(pool: Element, factor: float) -> Array:
         suggestion = min(1.0, factor * (rates[pool] / lowest))
-        return np.maximum(suggestion_curve(pool)(suggestion) - pool.strong, 0)
+        return np.maximum(share_at(pool, suggestion, settings) - pool.strong, 0)
 
     def feasible(factor: float) -> bool:
-        return bool(np.all(sum((beyond_guarantee(p, factor) for p in pools), tree.root.zeros()) <= available))
+        wanted = sum((beyond_guarantee(p, factor) for p in pools), tree.root.zeros())
+        return bool(np.all(wanted <= available))
 
     factor = largest(feasible, 0.0, 1.0)
     for pool, limits_share in zip(pools, own_limits, strict=True):
         integral = beyond_guarantee(pool, factor)
         pool.limits_share = limits_share
-        drop_functions(pool)
-        propose(tree, pool, np.maximum(np.minimum(integral, room(tree, pool)), 0))
+        pool.functions = None
+        _propose(tree, pool, np.maximum(np.minimum(integral, _room(tree, pool)), 0))
 
 
-def room(tree: Tree, pool: Element) -> Array:
-    """What the limits of a pool and of all its ancestors below the root leave beside their guarantees."""
+def _room(tree: Tree, pool: Element) -> Array:
+    """Return what the limits of a pool and its ancestors below the root leave beside their guarantees."""
     path = [e for e in (pool, *pool.ancestors()) if e is not tree.root]
-    return np.min([e.limits_share - e.strong - e.proposed_integral for e in path], axis=0)
+    room: Array = np.min([e.limits_share - e.strong - e.proposed_integral for e in path], axis=0)
+    return room
 
 
-def propose(tree: Tree, pool: Element, integral: Array) -> None:
+def _propose(tree: Tree, pool: Element, integral: Array) -> None:
     """Add an integral share to a pool and to all its ancestors."""
     pool.last_ratio = float(integral.max(initial=0.0))
     for element in (pool, *pool.ancestors()):
         more = element.proposed_integral + integral
-        element.proposed_integral = more if element is tree.root else nudged(element, more)
+        element.proposed_integral = more if element is tree.root else _nudged(element, more)
 
 
-def nudged(element: Element, proposed: Array) -> Array:
-    """Lower an integral share by units in the last place until guarantee and it are within the limits exactly."""
+def _nudged(element: Element, proposed: Array) -> Array:
+    """Lower an integral share, in the last places, until guarantee and it are within the limits exactly."""
     if np.all(element.strong + proposed <= element.limits_share):
         return proposed
     proposed = element.limits_share - element.strong

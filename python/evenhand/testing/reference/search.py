@@ -43,8 +43,9 @@ def largest(predicate: Callable[[float], bool], low: float, high: float) -> floa
     predicate
         True up to some point and false from there on.
     low, high
-        Bounds. The predicate is taken to hold at `low` without asking: on some inputs it fails there by one unit in
-        the last place, where the published method would abort and the answer wanted is `low` (section 2.13).
+        Bounds. The predicate is taken to hold at `low` without asking: on some inputs it fails there by one
+        unit in the last place, where the published method would abort and the answer wanted is `low`
+        (section 2.13).
 
     Returns
     -------

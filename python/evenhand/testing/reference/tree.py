@@ -58,6 +58,16 @@ class Detail:
     weight_proportional: Array
 
 
+@dataclass(frozen=True)
+class Functions:
+    """The functions of an element (section 2.11)."""
+
+    by_fit_factor: Curve  # A
+    children: Curve | None  # the children's parts of A, shape (K, n, R), in improved mode
+    fit_factor: Curve  # M
+    by_suggestion: Curve  # S
+
+
 @dataclass(eq=False)
 class Element:
     """The root, a pool or an operation: what is given, and what the steps of an update add to it."""
@@ -89,10 +99,7 @@ class Element:
         self.accepted_free, self.children_overflow = zeros(), zeros()
         self.fifo_index = self.effective_fifo_index = -1
         self.fifo_order: list[Element] = []
-        self.by_fit_factor: Curve | None = None  # A
-        self.children_by_fit_factor: Curve | None = None  # h, improved mode
-        self.fit_factor: Curve | None = None  # M
-        self.by_suggestion: Curve | None = None  # S
+        self.functions: Functions | None = None
         self.fair_share = Detail(zeros(), zeros(), zeros(), zeros())
         self.promised_guarantee = Detail(zeros(), zeros(), zeros(), zeros())
 
@@ -109,6 +116,18 @@ class Element:
     def is_fifo(self) -> bool:
         """True of pools whose operations are served one after the other."""
         return self.is_pool and self.settings.get("mode", "fair_share") == "fifo"
+
+    @property
+    def pool(self) -> Element:
+        """Return the pool that an operation belongs to."""
+        if self.parent is None:
+            raise LookupError("the root has no parent")
+        return self.parent
+
+    @property
+    def has_gang_steps(self) -> bool:
+        """True of pools whose gangs get all or nothing, where the tree allows it."""
+        return self.flag("step_function_for_gang", True)
 
     @property
     def integral_type(self) -> str:
@@ -158,7 +177,8 @@ class Tree:
     quantum
         Smallest amount of each resource, shape (R,).
     fixed_point
-        Which resources round stored doubles to the quantum (cpu); the others are integers and cut them, shape (R,).
+        Which resources round stored doubles to the quantum (cpu); the others are integers and cut them,
+        shape (R,).
     total
         Capacity, quanta.
     """
@@ -178,7 +198,8 @@ class Tree:
 
     def share(self, amounts: Any) -> Array:
         """Divide amounts (quanta) by the total; 0 where there is none of a resource."""
-        return np.divide(amounts, self.total, out=np.zeros(len(self.total)), where=self.total > 0)
+        shares: Array = np.divide(amounts, self.total, out=np.zeros(len(self.total)), where=self.total > 0)
+        return shares
 
     def max_ratio(self, amounts: Any) -> float:
         """Largest ratio of amounts (quanta) to the total over the resources that exist, at least 0."""
@@ -192,7 +213,8 @@ class Tree:
 def half_away(values: Any) -> Array:
     """Round to integers, halves away from zero."""
     values = np.asarray(values, float)
-    return np.copysign(np.floor(np.abs(values) + 0.5), values)
+    whole: Array = np.copysign(np.floor(np.abs(values) + 0.5), values)
+    return whole
 
 
 def fill_order(snapshot: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,7 +237,7 @@ def read_tree(snapshot: Mapping[str, Any]) -> Tree:
     Parameters
     ----------
     snapshot
-        A valid snapshot in the file format, with demand, usage and total written out, as ``Snapshot.to_dict`` does.
+        A valid snapshot in the file format, with demand, usage and total written out.
 
     Returns
     -------
@@ -227,9 +249,8 @@ def read_tree(snapshot: Mapping[str, Any]) -> Tree:
 
     def amounts(given: Mapping[str, float] | None, absent: Any = 0) -> list[Any]:
         given = given or {}
-        return [
-            round(given[r] / q) if given.get(r) is not None else absent for r, q in zip(resources, quantum)
-        ]
+        pairs = zip(map(given.get, resources), quantum, strict=True)
+        return [absent if value is None else round(value / q) for value, q in pairs]
 
     def element(row: Mapping[str, Any], kind: str) -> Element:
         made = Element(row["name"], kind, len(resources), weight=row.get("weight", 1.0), settings=row)

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.testing.reference.element_functions import build_functions
 from evenhand.testing.reference.functions import Array
 from evenhand.testing.reference.guarantees import (
     adjust_guarantees,
@@ -38,7 +37,8 @@ class ReferenceShares:
     Attributes
     ----------
     names, kinds, parents
-        Of the elements in canonical order: the root, pools, operations. Parents are names, ``None`` for the root.
+        Of the elements in canonical order: the root, pools, operations. Parents are names, ``None`` for the
+        root.
     resources
         Columns of the vector quantities.
     quantities
@@ -106,7 +106,6 @@ def reference_fair_share(
     reorder_fifo(tree, settings)
     share_out_burst(tree, settings, burst)
     share_out_relaxed(tree, settings, relaxed)
-    build_functions(tree.root, settings)
     walk_down(tree, settings)
     return ReferenceShares(
         names=[e.name for e in tree.elements],

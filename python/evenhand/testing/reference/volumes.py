@@ -5,6 +5,8 @@ Source: YTsaurus fair-share specification, section 2.6. Volumes are quanta times
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from evenhand.testing.reference.functions import Array
@@ -26,7 +28,7 @@ def update_volumes(tree: Tree, settings: Settings, integral_pools: list[Element]
         _hand_down(tree, pool)
 
 
-def rounded(tree: Tree, volume: Array) -> Array:
+def rounded(tree: Tree, volume: Any) -> Array:
     """Round the volumes of fixed-point resources, as every operation on them does."""
     return np.where(tree.fixed_point, half_away(volume), volume)
 
@@ -65,7 +67,7 @@ def _hand_down(tree: Tree, pool: Element) -> None:
         return
     for r in np.flatnonzero(free):
         hungry = [c for c in pool.pools() if c.acceptable[r] > EPSILON and c.total_flow > EPSILON]
-        hungry.sort(key=lambda c: c.acceptable[r] / c.total_flow)  # noqa: B023
+        hungry.sort(key=lambda c: c.acceptable[r] / c.total_flow)
         left, flow = float(free[r]), sum(c.total_flow for c in hungry)
         full = True
         for child in hungry:

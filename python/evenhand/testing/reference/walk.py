@@ -5,12 +5,11 @@ Source: YTsaurus fair-share specification, sections 2.14 and 2.15.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
-from evenhand.testing.reference.element_functions import in_order, smallest_weight, suggestion_curve
+from evenhand.testing.reference.element_functions import functions_of, in_order, relative_weights, share_at
 from evenhand.testing.reference.functions import Array
 from evenhand.testing.reference.search import largest
 from evenhand.testing.reference.tree import Detail, Element, Settings, Tree
@@ -31,9 +30,9 @@ def walk_down(tree: Tree, settings: Settings) -> None:
     def keep_promised(element: Element, total: Array) -> None:
         element.promised_guarantee = detail(element, total)
 
-    give(tree.root, 1.0, settings, keep)
+    _give(tree.root, 1.0, settings, keep)
     for pool in _outermost_promised(tree.root):
-        give(pool, 0.0, settings, keep_promised)
+        _give(pool, 0.0, settings, keep_promised)
     if settings.fifo_truncation:
         _truncate_fifo_gangs(tree)
     _total_up(tree.root)
@@ -52,66 +51,58 @@ def _outermost_promised(element: Element) -> list[Element]:
     return [found for child in element.children for found in _outermost_promised(child)]
 
 
-def give(element: Element, suggestion: float, settings: Settings, keep: Store) -> None:
-    """Offer a suggestion to an element and share the outcome out below it."""
+def _give(element: Element, suggestion: float, settings: Settings, keep: Store) -> None:
     if settings.improved:
-        _give_vector(element, suggestion_curve(element)(suggestion), settings, keep)
+        _give_vector(element, share_at(element, suggestion, settings), settings, keep)
     else:
-        _give_suggestion(element, suggestion, keep)
+        _give_suggestion(element, suggestion, settings, keep)
 
 
-def _give_suggestion(element: Element, suggestion: float, keep: Store) -> None:
+def _give_suggestion(element: Element, suggestion: float, settings: Settings, keep: Store) -> None:
     """Plain walk: one fit factor gives every child a suggestion."""
-    wanted = suggestion_curve(element)(suggestion)
+    wanted = share_at(element, suggestion, settings)
     keep(element, wanted)
     if not element.children:
         return
-    assert element.fit_factor is not None
     suggestions = _fifo_suggestions if element.is_fifo else _weighted_suggestions
 
     def fits(factor: float) -> bool:
-        shares = [suggestion_curve(c)(s) for c, s in suggestions(element, factor)]
+        shares = [share_at(c, s, settings) for c, s in suggestions(element, factor)]
         return bool(np.all(in_order(shares) <= wanted + EPSILON))
 
-    factor = largest(fits, 0.0, float(element.fit_factor(suggestion)))
+    factor = largest(fits, 0.0, float(functions_of(element, settings).fit_factor(suggestion)))
     for child, offered in suggestions(element, factor):
-        _give_suggestion(child, offered, keep)
+        _give_suggestion(child, offered, settings, keep)
 
 
 def _weighted_suggestions(pool: Element, factor: float) -> list[tuple[Element, float]]:
-    w_min = smallest_weight(pool)
-    return [(c, min(1.0, factor * (c.weight / w_min))) for c in pool.children]
+    pairs = zip(pool.children, relative_weights(pool), strict=True)
+    return [(child, min(1.0, factor * weight)) for child, weight in pairs]
 
 
 def _fifo_suggestions(pool: Element, factor: float) -> list[tuple[Element, float]]:
-    return [(c, min(max(factor - i, 0.0), 1.0)) for i, c in enumerate(pool.fifo_order)]
+    return [(child, min(max(factor - i, 0.0), 1.0)) for i, child in enumerate(pool.fifo_order)]
 
 
 def _give_vector(element: Element, vector: Array, settings: Settings, keep: Store) -> None:
-    """Improved walk: the largest fit factor at which the children's own shares stay within the vector."""
+    """Improved walk: the largest fit factor at which the children's shares stay within the vector."""
     keep(element, vector)
     if not element.children:
         return
-    assert element.by_fit_factor is not None
-    last = element.by_fit_factor.last
+    functions = functions_of(element, settings)
     children = element.fifo_order if element.is_fifo else element.children
 
     def shares(factor: float) -> Array:
-        if element.is_fifo:
-            given = [
-                suggestion_curve(c)(s) if s > 0 else c.zeros() for c, s in _fifo_suggestions(element, factor)
-            ]
-            return np.stack(given)
-        assert element.children_by_fit_factor is not None
-        found: Array = element.children_by_fit_factor(factor)
-        return found
+        if functions.children is not None:
+            of_all: Array = functions.children(factor)
+            return of_all
+        offers = _fifo_suggestions(element, factor)
+        return np.stack([share_at(c, s, settings) if s > 0 else c.zeros() for c, s in offers])
 
-    def total(factor: float) -> Array:
-        return in_order(list(shares(factor)))
-
-    factor = largest(lambda f: bool(np.all(total(f) <= vector)), 0.0, last)
-    if settings.improved_gap and np.any(vector > total(factor) + EPSILON):
-        factor = largest(lambda f: bool(np.all(total(f) <= vector + EPSILON)), factor, last)
+    last = functions.by_fit_factor.last
+    factor = largest(lambda f: bool(np.all(in_order(shares(f)) <= vector)), 0.0, last)
+    if settings.improved_gap and np.any(vector > in_order(shares(factor)) + EPSILON):
+        factor = largest(lambda f: bool(np.all(in_order(shares(f)) <= vector + EPSILON)), factor, last)
     if factor < EPSILON:
         factor = 0.0
     for child, share in zip(children, shares(factor), strict=True):
@@ -127,19 +118,13 @@ def _truncate_fifo_gangs(tree: Tree) -> None:
                 continue
             child.fair_share = detail(child, child.zeros())
             for ancestor in child.ancestors():
-                left = np.maximum(ancestor.fair_share.total - got, 0)
-                ancestor.fair_share = detail(ancestor, left)
+                ancestor.fair_share = detail(ancestor, np.maximum(ancestor.fair_share.total - got, 0))
 
 
 def _total_up(root: Element) -> None:
-    """The root's share is what its children got."""
+    """Give the root what its children got."""
     shares = [c.fair_share for c in root.children]
     total = sum((s.total for s in shares), root.zeros())
     strong = np.minimum(total, sum((s.strong for s in shares), root.zeros()))
     integral = np.minimum(total - strong, root.proposed_integral)
     root.fair_share = Detail(total, strong, integral, total - strong - integral)
-
-
-def floor_index(factor: float) -> int:
-    """Number of children that are served in full at a fit factor of a FIFO pool."""
-    return math.floor(factor)
