@@ -110,18 +110,22 @@ class Parser:
             "available_after_preemption": free,
         }
 
-    def read_head(self, now: Any, previous_update: Any, total: Any) -> None:
-        """Parse what stands beside the tables."""
-        head = self.raw.head
-        for name, cell in (("now", now), ("previous_update", previous_update)):
-            column = columns.instant([cell], self.zone, self.iso, self.report.column("snapshot", name))
-            head[name] = None if isinstance(column, tuple) else float(column[0])
-        head["total"] = None
-        if total is not None:
-            values, given = columns.amounts(
-                [total], 1, self.resources, self._amount_reporter("snapshot", "total")
-            )
-            head["total"] = (values[0], np.ones(len(self.resources), np.bool_) if given is None else given[0])
+    def read_head(self, given: Mapping[str, Any]) -> None:
+        """Parse those fields beside the tables that are given; None stands for the default."""
+        head, report = self.raw.head, self.report
+        for name in ("now", "previous_update"):
+            if name in given:
+                column = columns.instant([given[name]], self.zone, self.iso, report.column("snapshot", name))
+                head[name] = None if isinstance(column, tuple) else float(column[0])
+        if "total" in given:
+            head["total"] = None
+            if given["total"] is not None:
+                reporter = self._amount_reporter("snapshot", "total")
+                values, cells = columns.amounts([given["total"]], 1, self.resources, reporter)
+                head["total"] = (
+                    values[0],
+                    np.ones(len(self.resources), np.bool_) if cells is None else cells[0],
+                )
 
     def read_table(self, name: str, table: TableCells, rows: Mapping[str, int]) -> None:
         """Parse one table of the core; `rows` says how many rows each table has."""
