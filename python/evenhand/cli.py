@@ -17,7 +17,7 @@ def main(argv: list[str] | None = None) -> int:
     shares.add_argument("file")
     args = parser.parse_args(argv)
     snapshot = Snapshot.from_json(Path(args.file).read_text())
-    matrix = fair_share(snapshot)["usage_share"]
+    matrix = fair_share(snapshot)["fair_share"]
     print("name".ljust(20), *(r.rjust(10) for r in snapshot.resources))
     for name, row in zip(snapshot.element_names, matrix, strict=True):
         print(str(name).ljust(20), *(f"{x:10.4f}" for x in row))

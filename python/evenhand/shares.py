@@ -14,4 +14,5 @@ if TYPE_CHECKING:
 
 def fair_share(snapshot: Snapshot) -> dict[str, np.ndarray]:
     """Return element x resource matrices by quantity."""
-    return {"usage_share": _core.usage_share(snapshot._core)}
+    shares = _core.fair_share(snapshot._core, _core.FairShareOptions())
+    return {"fair_share": shares.column("fair_share"), "usage_share": shares.column("usage_share")}

@@ -1,0 +1,228 @@
+// The share functions of a pool's children, merged by the pool's fit factor.
+//
+// A child of weight w follows the fit factor f of its pool with the suggestion
+// s = f w / w_min, so its vertex at s lies at f = s / (w / w_min). Between two of
+// its vertices it adds a slope to the pool's shares, at a vertical a jump. The
+// block holds these moves child by child and the order of all of them by f.
+//
+// Adding a child is O(vertices R), the order about O(n), a sweep O(n R). Every comparison of fit factors, in the sweep and
+// later on the walk down, is between the same quotients.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evenhand/core/order.h"
+#include "evenhand/core/rows.h"
+#include "evenhand/share/curve_builder.h"
+
+namespace evenhand {
+
+enum class MoveKind : std::uint8_t { kNone, kLine, kJump };
+
+template <int R>
+class ChildrenBlock {
+ public:
+  void clear() {
+    f_.clear();
+    shares_.clear();
+    first_shares_.clear();
+    moves_.clear();
+    kinds_.clear();
+    first_.assign(1, 0);
+    initial_ = {};
+  }
+
+  // Appends the next child in child order. The shares at the vertices are kept
+  // where they are asked for later: of operations.
+  void add(std::span<const Vertex<R>> curve, double weight_ratio, bool keep_shares) {
+    const std::size_t base = f_.size(), n = curve.size();
+    first_shares_.push_back(static_cast<std::uint32_t>(shares_.size()));
+    if (keep_shares)
+      for (const Vertex<R>& vertex : curve) shares_.push_back(vertex.shares);
+    f_.resize(base + n);
+    moves_.resize(base + n);
+    kinds_.resize(base + n);
+    initial_.add(curve[0].shares);
+    if (weight_ratio == 1.0)
+      for (std::size_t k = 0; k < n; ++k) f_[base + k] = curve[k].s;
+    else
+      for (std::size_t k = 0; k < n; ++k) f_[base + k] = curve[k].s / weight_ratio;
+    for (std::size_t k = 0; k + 1 < n; ++k) {
+      const double width = f_[base + k + 1] - f_[base + k];
+      Row<R>& move = moves_[base + k];
+      const Row<R>& from = curve[k].shares;
+      const Row<R>& to = curve[k + 1].shares;
+      if (width > kNarrowest) {
+        for (int r = 0; r < R; ++r) move[r] = (to[r] - from[r]) / width;
+        kinds_[base + k] = MoveKind::kLine;
+      } else {
+        for (int r = 0; r < R; ++r) move[r] = to[r] - from[r];
+        kinds_[base + k] = MoveKind::kJump;
+      }
+    }
+    kinds_[base + n - 1] = MoveKind::kNone;
+    first_.push_back(static_cast<std::uint32_t>(base + n));
+  }
+
+  std::size_t child_count() const noexcept { return first_.size() - 1; }
+
+  // Fit factors at a child's vertices.
+  std::span<const double> fit_factors(std::size_t child) const noexcept {
+    return std::span(f_).subspan(first_[child], first_[child + 1] - first_[child]);
+  }
+
+  // Shares at a child's vertices, if they were kept.
+  const Row<R>* shares(std::size_t child) const noexcept {
+    return shares_.data() + first_shares_[child];
+  }
+
+  // Puts the moves into the order of a sweep; after the last add().
+  // Vertices at 0 first, in child order; those at 1 and beyond are never reached.
+  void sort(KeyOrder& sorter) {
+    order_.clear();
+    inner_.clear();
+    for (std::size_t child = 0; child + 1 < first_.size(); ++child) {
+      if (first_[child + 1] - first_[child] == 1) continue;  // never moves
+      for (std::uint32_t k = first_[child]; k < first_[child + 1]; ++k) {
+        if (f_[k] == 0)
+          order_.push_back(k);
+        else if (f_[k] < 1)
+          inner_.push_back(k);
+      }
+    }
+    sorter.sort(f_, inner_, order_);
+  }
+
+  // Feeds the builder with the shares of a fair-share pool on [0, 1].
+  // `until_guarantee`: only as far as the guarantee lasts.
+  void sweep(CurveBuilder<R>& builder, const Row<R>& guarantee, const Row<R>& limits, bool improved,
+             bool until_guarantee) const {
+    DoubleRow<R> shares = initial_, slope;
+    Row<R> now;
+    for (int r = 0; r < R; ++r) now[r] = shares.value(r);
+    builder.start(now, guarantee, limits);
+    double f = 0;
+    const auto advance = [&](double to) {
+      shares.add_product(slope, to - f);
+      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.value(r));
+      builder.line(now, {to, 0});
+      f = to;
+    };
+    const std::size_t n = order_.size();
+    std::size_t i = 0;
+    while (i < n) {
+      const double next = f_[order_[i]];
+      if (next >= 1) break;
+      if (next > f) {
+        advance(next);
+        if (builder.ended() || (until_guarantee && !builder.inside_guarantee())) return;
+      }
+      std::size_t last = i;
+      bool jumps = false;
+      for (; last < n && f_[order_[last]] == next; ++last) {
+        const std::uint32_t k = order_[last];
+        if (k > 0 && kinds_[k - 1] == MoveKind::kLine) slope.subtract(moves_[k - 1]);
+        if (kinds_[k] == MoveKind::kLine) slope.add(moves_[k]);
+        jumps |= kinds_[k] == MoveKind::kJump;
+      }
+      if (jumps) {
+        jump(builder, shares, now, i, last, improved);
+        if (builder.ended()) return;
+      }
+      i = last;
+    }
+    advance(1);
+  }
+
+  // The same for a FIFO pool on [0, children]: one child after the other.
+  // `by_place[i]` is the child at place i. A position is the suggestion to one
+  // child with 2 * place, plus 1 where that child has jumped.
+  void sweep_fifo(CurveBuilder<R>& builder, std::span<const std::uint32_t> by_place,
+                  const Row<R>& guarantee, const Row<R>& limits, bool until_guarantee) const {
+    // Sums run in FIFO order, one rounding a child, as the published method does:
+    // whether the sum sits exactly on a limit depends on it.
+    Row<R> base{}, now{};
+    builder.start(now, guarantee, limits);
+    for (std::size_t place = 0; place < by_place.size(); ++place) {
+      const std::uint32_t begin = first_[by_place[place]], end = first_[by_place[place] + 1];
+      const Row<R>* own = shares(by_place[place]);
+      const auto at = static_cast<std::int32_t>(2 * place);
+      builder.relocate({0, at});
+      for (std::uint32_t k = begin; k + 1 < end; ++k) {
+        for (int r = 0; r < R; ++r) now[r] = base[r] + own[k + 1 - begin][r];
+        if (kinds_[k] == MoveKind::kJump) {
+          builder.jump(now, at + 1);
+        } else {
+          builder.line(now, {f_[k + 1], at});
+        }
+        if (builder.ended() || (until_guarantee && !builder.inside_guarantee())) return;
+      }
+      base = now;
+      // Up to suggestion 1 the child stays as it is.
+      if (f_[end - 1] < 1) builder.settle();
+    }
+    builder.relocate({0, static_cast<std::int32_t>(2 * by_place.size())});
+  }
+
+  // A copy without spare capacity; without the moves it serves the walk only.
+  ChildrenBlock compact(bool with_moves) const {
+    ChildrenBlock out;
+    out.f_ = f_;
+    out.first_ = first_;
+    out.shares_ = shares_;
+    out.first_shares_ = first_shares_;
+    if (with_moves) {
+      out.moves_ = moves_;
+      out.kinds_ = kinds_;
+      out.order_ = order_;
+      out.initial_ = initial_;
+    }
+    return out;
+  }
+
+ private:
+  static constexpr double kNarrowest = 1e-290;  // a quotient by less may overflow
+
+  void jump(CurveBuilder<R>& builder, DoubleRow<R>& shares, Row<R>& now, std::size_t begin,
+            std::size_t end, bool improved) const {
+    std::size_t i = begin;
+    while (i < end) {
+      std::size_t child = child_count() - 1;
+      bool any = false;
+      for (; i < end; ++i) {
+        const std::uint32_t k = order_[i];
+        if (kinds_[k] != MoveKind::kJump) continue;
+        if (improved) {
+          const auto owner = static_cast<std::size_t>(
+              std::upper_bound(first_.begin(), first_.end(), k) - first_.begin() - 1);
+          if (any && owner != child) break;
+          child = owner;
+        }
+        shares.add(moves_[k]);
+        any = true;
+      }
+      if (!any) return;
+      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.value(r));
+      builder.jump(now, static_cast<std::int32_t>(child + 1));
+      if (builder.ended()) return;
+      // A later child with a vertex here is a step of its own: this jump stays.
+      if (improved && order_[end - 1] >= first_[child + 1]) builder.settle();
+    }
+  }
+
+  std::vector<double> f_;
+  std::vector<Row<R>> shares_;              // of the children that keep them
+  std::vector<std::uint32_t> first_shares_;  // child -> its first row there
+  std::vector<Row<R>> moves_;  // after each vertex: slope in f, or height of a jump
+  std::vector<MoveKind> kinds_;
+  std::vector<std::uint32_t> first_{0};  // child -> its first vertex
+  std::vector<std::uint32_t> order_;     // vertices below 1 by (f, child, place)
+  std::vector<std::uint32_t> inner_;     // scratch of sort()
+  DoubleRow<R> initial_{};               // sum of the children at f = 0
+};
+
+}  // namespace evenhand

@@ -1,0 +1,520 @@
+// The whole fair share update for a fixed number of resources.
+//
+// Steps: attributes bottom-up, guarantees and volumes of pools, share functions
+// of all elements bottom-up (integral pools first ask theirs for what they get
+// within their rate), positions and totals top-down.
+// Source: YTsaurus fair share, "order of steps".
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "evenhand/core/search.h"
+#include "evenhand/share/children_block.h"
+#include "evenhand/share/fifo.h"
+#include "evenhand/share/guarantees.h"
+#include "evenhand/share/impl.h"
+#include "evenhand/share/operation_curve.h"
+#include "evenhand/share/volumes.h"
+
+namespace evenhand {
+
+template <int R>
+class FairShareUpdate final : public FairShareEngine::Impl {
+ public:
+  void full(const Tables& t, const FairShareOptions& options, bool keep) override {
+    tables_ = &t;
+    options_ = options;
+    keep_ = keep;
+    tree_ = Topology::of(t);
+    width_ = static_cast<Size>(t.resource_count());
+    pool_rows_ = static_cast<Size>(tree_.pool_count);
+    operation_rows_ = static_cast<Size>(t.operations.size());
+    result = {};
+    result.pool_count = tree_.pool_count;
+    result.operation_count = t.operations.size();
+    result.resource_count = t.resource_count();
+    check_pool_settings(t, tree_, result);
+    infer_strong_guarantees(t, tree_, options, result);
+    compute_ratios(t, tree_, result);
+    compute_attributes();
+    sort_fifo_pools(t, result);
+    update_volumes(t, tree_, options, result);
+    adjust_strong_guarantees(t, tree_, options, result);
+    if (options.step_function_for_gang && options.fifo_reordering)
+      reorder_fifo_pools(t, tree_, result);
+    result.integral_share.assign(pool_rows_ * width_, 0.0);
+    pools_.clear();
+    pools_.resize(pool_rows_);
+    find_smallest_weights();
+    build_inside_integral_pools();
+    share_burst();
+    share_relaxed();
+    build_rest();
+    walk();
+  }
+
+ private:
+  using Size = std::size_t;
+
+  struct Pool {
+    ChildrenBlock<R> children;
+    std::vector<Vertex<R>> curve;  // the pool's own, until its parent's block is built
+    double smallest_weight = 1;
+    std::vector<std::uint32_t> by_place;  // FIFO: children in effective order
+    std::vector<std::uint32_t> place;     // FIFO: child -> place
+    std::vector<Position> own;  // positions at the vertices of the pool's own curve
+    bool done = false;
+  };
+
+  // ---- rows ---------------------------------------------------------------
+
+  Row<R> row(const std::vector<double>& matrix, Size i) const {
+    Row<R> out{};
+    const double* from = matrix.data() + i * width_;
+    for (Size r = 0; r < columns(); ++r) out.v[r] = from[r];
+    return out;
+  }
+  void set_row(std::vector<double>& matrix, Size i, const Row<R>& values) const {
+    double* to = matrix.data() + i * width_;
+    for (Size r = 0; r < columns(); ++r) to[r] = values.v[r];
+  }
+  // Known to the compiler, except where a wider kernel serves the width.
+  Size columns() const noexcept { return R <= 8 ? static_cast<Size>(R) : width_; }
+
+  // ---- attributes -----------------------------------------------------------
+
+  void compute_attributes() {
+    const Tables& t = *tables_;
+    const Size elements = pool_rows_ + operation_rows_;
+    for (auto* matrix : {&result.usage_share, &result.demand_share, &result.limits_share})
+      matrix->resize(elements * width_);
+    Row<R> total{}, exists{};
+    for (Size r = 0; r < columns(); ++r) {
+      total.v[r] = t.total[r] > 0 ? static_cast<double>(t.total[r]) : 1.0;
+      exists.v[r] = t.total[r] > 0 ? 1.0 : 0.0;
+    }
+    const auto share_of = [&](Amount amount, Size r) {
+      return static_cast<double>(amount) / total.v[r] * exists.v[r];
+    };
+    std::vector<Amount> demand(pool_rows_ * width_, 0), usage(pool_rows_ * width_, 0);
+    for (Size o = 0; o < operation_rows_; ++o) {
+      const Size p = static_cast<Size>(t.operations.pool[o]) * width_;
+      const Size from = o * width_, to = (pool_rows_ + o) * width_;
+      for (Size r = 0; r < columns(); ++r) {
+        const Amount d = t.operations.demand[from + r], u = t.operations.usage[from + r];
+        demand[p + r] += d;
+        usage[p + r] += u;
+        result.demand_share[to + r] = share_of(d, r);
+        result.usage_share[to + r] = share_of(u, r);
+      }
+      const ResourceMask given = t.operations.limits_given[o];
+      for (Size r = 0; r < columns(); ++r) {
+        double limit = exists.v[r];
+        if (given >> r & 1u) limit = share_of(std::min(t.operations.limits[from + r], t.total[r]), r);
+        if (!t.operations.best_allocation_share.empty())
+          limit = std::min(limit, t.operations.best_allocation_share[from + r]);
+        result.limits_share[to + r] = limit;
+      }
+    }
+    for (Id pool : tree_.postorder) {
+      const auto p = static_cast<Size>(pool);
+      for (Size r = 0; r < columns(); ++r) {
+        const Size i = p * width_ + r;
+        if (pool != 0) {
+          const Size up = static_cast<Size>(t.pools.parent[p]) * width_ + r;
+          demand[up] += demand[i];
+          usage[up] += usage[i];
+        }
+        result.demand_share[i] = share_of(demand[i], r);
+        result.usage_share[i] = share_of(usage[i], r);
+        result.limits_share[i] = t.pools.limits_given[p] >> r & 1u
+                                     ? share_of(std::min(t.pools.limits[i], t.total[r]), r)
+                                     : exists.v[r];
+      }
+    }
+  }
+
+  // ---- share functions ------------------------------------------------------
+
+  double weight(Id element) const {
+    const auto e = static_cast<Size>(element);
+    return e < pool_rows_ ? tables_->pools.weight[e] : tables_->operations.weight[e - pool_rows_];
+  }
+
+  void find_smallest_weights() {
+    constexpr double kNegligible = 1e-9;
+    for (Size p = 0; p < pool_rows_; ++p) {
+      double smallest = 0, negligible = 0;
+      for (Id child : children_of(*tables_, static_cast<Id>(p))) {
+        const double w = weight(child);
+        double& least = w > kNegligible ? smallest : negligible;
+        if (least == 0 || w < least) least = w;
+      }
+      pools_[p].smallest_weight = smallest > 0 ? smallest : negligible;
+    }
+  }
+
+  bool fifo(Size pool) const { return tables_->pools.mode[pool] == PoolMode::kFifo; }
+
+  // The block of a pool whose child pools are built. It stays whole where it is
+  // swept again; else only what the walk reads does.
+  const ChildrenBlock<R>& build_block(Size pool, bool whole) {
+    const Tables& t = *tables_;
+    Pool& state = pools_[pool];
+    const bool in_fifo = fifo(pool);
+    const bool steps = options_.step_function_for_gang && t.pools.step_function_for_gang[pool];
+    block_.clear();
+    for (Id child : children_of(t, static_cast<Id>(pool))) {
+      const auto e = static_cast<Size>(child);
+      const double ratio = in_fifo ? 1.0 : weight(child) / state.smallest_weight;
+      if (e < pool_rows_) {
+        block_.add(pools_[e].curve, ratio, false);
+        pools_[e].curve = {};
+      } else {
+        build_operation_curve<R>(operation_, row(result.usage_share, e),
+                                 row(result.demand_share, e), row(result.limits_share, e),
+                                 steps && t.operations.gang[e - pool_rows_]);
+        block_.add(operation_.vertices(), ratio, true);
+      }
+    }
+    if (in_fifo)
+      order_fifo(pool);
+    else
+      block_.sort(sorter_);
+    state.children = block_.compact(whole || keep_);
+    return whole ? state.children : block_;
+  }
+
+  void order_fifo(Size pool) {
+    const auto children = children_of(*tables_, static_cast<Id>(pool));
+    Pool& state = pools_[pool];
+    state.by_place.resize(children.size());
+    state.place.resize(children.size());
+    for (Size i = 0; i < children.size(); ++i) {
+      const Size o = static_cast<Size>(children[i]) - pool_rows_;
+      const Id effective = result.effective_fifo_index[o];
+      const Id place = effective >= 0 ? effective : result.fifo_index[o];
+      state.place[i] = static_cast<std::uint32_t>(place);
+      state.by_place[static_cast<Size>(place)] = static_cast<std::uint32_t>(i);
+    }
+  }
+
+  // The pool's own curve, left in pool_'s vertices.
+  void sweep(Size pool, const ChildrenBlock<R>& block, const Row<R>& limits, bool until_guarantee) {
+    Row<R> guarantee = row(result.strong_share, pool);
+    const Row<R> integral = row(result.integral_share, pool);
+    for (int r = 0; r < R; ++r) guarantee[r] += integral[r];
+    if (fifo(pool))
+      block.sweep_fifo(pool_, pools_[pool].by_place, guarantee, limits, until_guarantee);
+    else
+      block.sweep(pool_, guarantee, limits, options_.improved, until_guarantee);
+  }
+
+  void build(Size pool) {
+    Pool& state = pools_[pool];
+    const bool ready = state.children.child_count() != 0;
+    const ChildrenBlock<R>& block = ready ? state.children : build_block(pool, false);
+    sweep(pool, block, row(result.limits_share, pool), false);
+    if (ready && !keep_) state.children = state.children.compact(false);
+    const auto curve = pool_.vertices();
+    state.own.resize(curve.size());
+    for (Size k = 0; k < curve.size(); ++k) state.own[k] = curve[k].at;
+    if (pool != 0) state.curve.assign(curve.begin(), curve.end());
+    state.done = true;
+  }
+
+  // ---- integral pools -------------------------------------------------------
+
+  IntegralType integral(Size pool) const { return tables_->pools.integral.type[pool]; }
+
+  void build_inside_integral_pools() {
+    std::vector<std::uint8_t> inside(pool_rows_);
+    for (Id pool : tree_.preorder) {
+      const auto p = static_cast<Size>(pool);
+      if (pool == 0) continue;
+      const auto parent = static_cast<Size>(tables_->pools.parent[p]);
+      inside[p] = inside[parent] || integral(parent) != IntegralType::kNone;
+    }
+    for (Id pool : tree_.postorder) {
+      const auto p = static_cast<Size>(pool);
+      if (inside[p])
+        build(p);
+      else if (integral(p) != IntegralType::kNone)
+        build_block(p, true);
+    }
+  }
+
+  // What is left for integral shares on the way from a pool to the root.
+  Row<R> room(Size pool) const {
+    Row<R> out = Row<R>::filled(std::numeric_limits<double>::infinity());
+    for (Id p = static_cast<Id>(pool); p > 0; p = tables_->pools.parent[static_cast<Size>(p)])
+      for (Size r = 0; r < columns(); ++r) {
+        const Size i = static_cast<Size>(p) * width_ + r;
+        out.v[r] = std::min(out.v[r], result.limits_share[i] - result.strong_share[i] -
+                                          result.integral_share[i]);
+      }
+    for (int r = 0; r < R; ++r) out[r] = std::max(out[r], 0.0);
+    return out;
+  }
+
+  // strong + integral must not exceed the limit, in floating point.
+  static double nudge(double limit, double strong, double integral) {
+    if (strong + integral <= limit) return integral;
+    integral = std::max(limit - strong, 0.0);
+    for (int i = 0; i < 32 && integral > 0 && strong + integral > limit; ++i)
+      integral = std::nextafter(integral, 0.0);
+    return integral;
+  }
+
+  void add_integral(Size pool, const Row<R>& integral) {
+    for (Id p = static_cast<Id>(pool); p >= 0; p = tables_->pools.parent[static_cast<Size>(p)])
+      for (Size r = 0; r < columns(); ++r) {
+        const Size i = static_cast<Size>(p) * width_ + r;
+        const double sum = result.integral_share[i] + integral.v[r];
+        result.integral_share[i] =
+            p == 0 ? sum : nudge(result.limits_share[i], result.strong_share[i], sum);
+      }
+    double largest = 0;
+    for (int r = 0; r < R; ++r) largest = std::max(largest, integral[r]);
+    result.volume.last_share_ratio[pool] = largest;
+  }
+
+  double rate(Size pool) const {
+    const std::span<const double> volume(result.volume.accumulated);
+    return min_volume_ratio(volume.subspan(pool * width_, width_), tables_->total) /
+           options_.integral_smooth_period_s;
+  }
+
+  void share_burst() {
+    for (Id id : tree_.preorder) {
+      const auto pool = static_cast<Size>(id);
+      if (integral(pool) != IntegralType::kBurst) continue;
+      const double peak = std::min(result.burst_ratio[pool], rate(pool));
+      const Row<R> left = room(pool);
+      const Row<R> before = row(result.integral_share, pool);
+      Row<R> proposed{};
+      for (Size r = 0; r < columns(); ++r) {
+        const Size i = pool * width_ + r;
+        proposed.v[r] =
+            nudge(result.limits_share[i], result.strong_share[i], std::min(peak, left.v[r]));
+      }
+      set_row(result.integral_share, pool, proposed);
+      sweep(pool, pools_[pool].children, row(result.limits_share, pool), true);
+      set_row(result.integral_share, pool, before);
+      add_integral(pool, beyond_guarantee(pool, pool_.vertices()[0].shares));
+    }
+  }
+
+  Row<R> beyond_guarantee(Size pool, Row<R> shares) const {
+    const Row<R> strong = row(result.strong_share, pool);
+    for (int r = 0; r < R; ++r) shares[r] = std::max(shares[r] - strong[r], 0.0);
+    return shares;
+  }
+
+  struct Relaxed {
+    Size pool;
+    double rate;
+    std::vector<Vertex<R>> curve;
+  };
+
+  void share_relaxed() {
+    std::vector<Relaxed> asking;
+    for (Id id : tree_.preorder) {
+      const auto pool = static_cast<Size>(id);
+      if (integral(pool) != IntegralType::kRelaxed) continue;
+      const double own_rate = rate(pool);
+      if (own_rate == 0) continue;
+      const double cap =
+          std::min(own_rate, result.flow_ratio[pool] *
+                                 tables_->pools.integral.relaxed_share_multiplier_limit[pool]);
+      Row<R> limits = row(result.limits_share, pool);
+      const Row<R> strong = row(result.strong_share, pool);
+      for (int r = 0; r < R; ++r) limits[r] = std::min(limits[r], strong[r] + cap);
+      sweep(pool, pools_[pool].children, limits, false);
+      const auto curve = pool_.vertices();
+      asking.push_back({pool, own_rate, {curve.begin(), curve.end()}});
+    }
+    if (asking.empty()) return;
+    const Row<R> available = unclaimed();
+    double slowest = asking[0].rate;
+    for (const Relaxed& pool : asking) slowest = std::min(slowest, pool.rate);
+    const auto given = [&](const Relaxed& pool, double f) {
+      return beyond_guarantee(pool.pool, value_at(pool.curve, std::min(1.0, f * (pool.rate / slowest))));
+    };
+    const double factor = largest_satisfying(0.0, 1.0, [&](double f) {
+      Row<R> sum{};
+      for (const Relaxed& pool : asking) {
+        const Row<R> part = given(pool, f);
+        for (int r = 0; r < R; ++r) sum[r] += part[r];
+      }
+      for (int r = 0; r < R; ++r)
+        if (!(sum[r] <= available[r])) return false;
+      return true;
+    });
+    for (const Relaxed& pool : asking) {
+      Row<R> part = given(pool, factor);
+      const Row<R> left = room(pool.pool);
+      for (int r = 0; r < R; ++r) part[r] = std::min(part[r], left[r]);
+      add_integral(pool.pool, part);
+    }
+  }
+
+  // Of the cluster, what guarantees do not claim.
+  Row<R> unclaimed() const {
+    Row<R> claimed{};
+    for (Id child : children_of(*tables_, 0)) {
+      const auto e = static_cast<Size>(child);
+      if (e >= pool_rows_) continue;
+      for (Size r = 0; r < columns(); ++r) {
+        const Size i = e * width_ + r;
+        claimed.v[r] += std::min(result.strong_share[i] + result.integral_share[i],
+                                 result.demand_share[i]);
+      }
+    }
+    for (int r = 0; r < R; ++r) claimed[r] = std::max(1.0 - claimed[r], 0.0);
+    return claimed;
+  }
+
+  static Row<R> value_at(std::span<const Vertex<R>> curve, double s) {
+    const auto after = std::ranges::lower_bound(curve, s, {}, &Vertex<R>::s);
+    if (after == curve.end()) return curve.back().shares;
+    if (after->s == s || after == curve.begin()) return after->shares;
+    const Vertex<R>& from = *(after - 1);
+    return lerp(from.shares, after->shares, (s - from.s) / (after->s - from.s));
+  }
+
+  static Row<R> lerp(const Row<R>& from, const Row<R>& to, double t) {
+    Row<R> out;
+    for (int r = 0; r < R; ++r) {
+      const double d = to[r] - from[r];
+      out[r] = t < 0.5 ? from[r] + d * t : to[r] - d * (1 - t);
+    }
+    return out;
+  }
+
+  void build_rest() {
+    for (Id pool : tree_.postorder)
+      if (!pools_[static_cast<Size>(pool)].done) build(static_cast<Size>(pool));
+  }
+
+  // ---- walk -----------------------------------------------------------------
+
+  // A point of a curve: vertex k, or the part t of the way from k to k + 1.
+  struct Place {
+    Size k;
+    double t;
+  };
+
+  static Place locate(std::span<const double> f, double at, bool jumped) {
+    const Size n = f.size();
+    Size next = 0;  // first vertex beyond
+    if (n <= 16)
+      while (next < n && f[next] <= at) ++next;
+    else
+      next = static_cast<Size>(std::ranges::upper_bound(f, at) - f.begin());
+    if (next == 0) return {0, 0};
+    Size k = next - 1;
+    if (f[k] == at) {
+      if (!jumped)
+        while (k > 0 && f[k - 1] == at) --k;
+      return {k, 0};
+    }
+    if (next == n) return {k, 0};
+    return {k, (at - f[k]) / (f[next] - f[k])};
+  }
+
+  Place child_place(Size pool, Size child, Position at) const {
+    const Pool& state = pools_[pool];
+    const auto f = state.children.fit_factors(child);
+    if (!fifo(pool)) return locate(f, at.f, static_cast<std::int32_t>(child) < at.jumped);
+    const auto place = static_cast<std::int32_t>(state.place[child]);
+    if (place < at.jumped / 2) return {f.size() - 1, 0};
+    if (place > at.jumped / 2) return {0, 0};
+    return locate(f, at.f, at.jumped % 2 != 0);
+  }
+
+  static Position position_at(const std::vector<Position>& own, Place place) {
+    const Position from = own[place.k];
+    if (place.t == 0) return from;
+    const Position to = own[place.k + 1];
+    const double f = from.f + (to.f - from.f) * place.t;
+    return {f, f == from.f ? from.jumped : to.jumped};
+  }
+
+  // Totals of everything below a pool that stands at `at`.
+  void walk_from(Id top, Position start, std::vector<double>& total) {
+    std::vector<Id> path{top};
+    positions_[static_cast<Size>(top)] = start;
+    while (!path.empty()) {
+      const auto pool = static_cast<Size>(path.back());
+      path.pop_back();
+      const Position at = positions_[pool];
+      const auto children = children_of(*tables_, static_cast<Id>(pool));
+      for (Size i = 0; i < children.size(); ++i) {
+        const auto e = static_cast<Size>(children[i]);
+        const Place place = child_place(pool, i, at);
+        if (e < pool_rows_) {
+          positions_[e] = position_at(pools_[e].own, place);
+          path.push_back(children[i]);
+        } else {
+          const Row<R>* shares = pools_[pool].children.shares(i) + place.k;
+          set_row(total, e, place.t == 0 ? shares[0] : lerp(shares[0], shares[1], place.t));
+        }
+      }
+    }
+  }
+
+  // A pool has what its children have, summed in child order.
+  void sum_pools(std::vector<double>& total) const {
+    for (Id pool : tree_.postorder) {
+      Row<R> sum{};
+      for (Id child : children_of(*tables_, pool)) {
+        const Row<R> part = row(total, static_cast<Size>(child));
+        for (int r = 0; r < R; ++r) sum[r] += part[r];
+      }
+      set_row(total, static_cast<Size>(pool), sum);
+    }
+  }
+
+  void walk() {
+    const Size cells = (pool_rows_ + operation_rows_) * width_;
+    positions_.resize(pool_rows_);
+    result.total.assign(cells, 0.0);
+    walk_from(0, pools_[0].own.back(), result.total);
+    if (options_.fifo_truncation) truncate_fifo_pools(*tables_, result);
+    sum_pools(result.total);
+    walk_promised(cells);
+  }
+
+  void walk_promised(Size cells) {
+    std::vector<std::uint8_t> inside(pool_rows_);
+    result.promised.clear();
+    for (Id id : tree_.preorder) {
+      const auto pool = static_cast<Size>(id);
+      const bool below = id != 0 && inside[static_cast<Size>(tables_->pools.parent[pool])];
+      inside[pool] = below || tables_->pools.compute_promised_guarantee[pool];
+      if (!inside[pool] || below) continue;
+      if (result.promised.empty()) result.promised.assign(cells, 0.0);
+      walk_from(id, pools_[pool].own.front(), result.promised);
+    }
+    if (!result.promised.empty()) {
+      sum_pools(result.promised);
+      for (Id id : tree_.preorder)
+        if (!inside[static_cast<Size>(id)]) set_row(result.promised, static_cast<Size>(id), Row<R>{});
+    }
+  }
+
+  const Tables* tables_ = nullptr;
+  FairShareOptions options_;
+  bool keep_ = false;
+  Topology tree_;
+  Size width_ = 0, pool_rows_ = 0, operation_rows_ = 0;
+  std::vector<Pool> pools_;
+  std::vector<Position> positions_;
+  CurveBuilder<R> pool_, operation_;
+  ChildrenBlock<R> block_;  // scratch, reused by all pools
+  KeyOrder sorter_;
+};
+
+}  // namespace evenhand

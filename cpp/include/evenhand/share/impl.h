@@ -1,0 +1,22 @@
+// What the kernels for each number of resources offer to FairShareEngine.
+#pragma once
+
+#include <memory>
+
+#include "evenhand/share/fair_share.h"
+#include "evenhand/share/topology.h"
+
+namespace evenhand {
+
+struct FairShareEngine::Impl {
+  virtual ~Impl() = default;
+  virtual void full(const Tables& t, const FairShareOptions& options, bool keep) = 0;
+
+  FairShareResult result;
+};
+
+// One for 1 to 8 resources each, one for up to 16.
+template <int R>
+std::unique_ptr<FairShareEngine::Impl> make_fair_share_update();
+
+}  // namespace evenhand

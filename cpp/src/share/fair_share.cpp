@@ -1,0 +1,73 @@
+#include "evenhand/share/fair_share.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "evenhand/share/impl.h"
+
+namespace evenhand {
+namespace {
+
+using Size = std::size_t;
+
+std::unique_ptr<FairShareEngine::Impl> make_impl(int resources) {
+  switch (resources) {
+    case 1: return make_fair_share_update<1>();
+    case 2: return make_fair_share_update<2>();
+    case 3: return make_fair_share_update<3>();
+    case 4: return make_fair_share_update<4>();
+    case 5: return make_fair_share_update<5>();
+    case 6: return make_fair_share_update<6>();
+    case 7: return make_fair_share_update<7>();
+    case 8: return make_fair_share_update<8>();
+    default: return make_fair_share_update<kMaxResources>();
+  }
+}
+
+}  // namespace
+
+FairShareEngine::FairShareEngine() = default;
+FairShareEngine::~FairShareEngine() = default;
+FairShareEngine::FairShareEngine(FairShareEngine&&) noexcept = default;
+FairShareEngine& FairShareEngine::operator=(FairShareEngine&&) noexcept = default;
+
+const FairShareResult& FairShareEngine::update(const Tables& tables, const FairShareOptions& options,
+                                               bool keep) {
+  const int resources = tables.resource_count();
+  if (!impl_ || impl_->result.resource_count != resources) impl_ = make_impl(resources);
+  impl_->full(tables, options, keep);
+  return impl_->result;
+}
+
+const FairShareResult& FairShareEngine::result() const { return impl_->result; }
+
+FairShareResult fair_share(const Tables& tables, const FairShareOptions& options) {
+  const auto impl = make_impl(tables.resource_count());
+  impl->full(tables, options, false);
+  return std::move(impl->result);
+}
+
+ShareParts split_parts(const Tables& tables, const FairShareResult& result,
+                       const std::vector<double>& total) {
+  const auto width = static_cast<Size>(result.resource_count);
+  ShareParts parts;
+  parts.strong.assign(total.size(), 0.0);
+  parts.integral.assign(total.size(), 0.0);
+  parts.weight_proportional = total;
+  const auto split = [&](Size i, double strong) {
+    parts.strong[i] = std::min(total[i], strong);
+    parts.integral[i] = std::min(total[i] - parts.strong[i], result.integral_share[i]);
+    parts.weight_proportional[i] = total[i] - parts.strong[i] - parts.integral[i];
+  };
+  for (Size i = width; i < result.strong_share.size(); ++i) split(i, result.strong_share[i]);
+  for (Size r = 0; r < width; ++r) {
+    double strong = 0;
+    for (Size p = 1; p < static_cast<Size>(result.pool_count); ++p)
+      if (tables.pools.parent[p] == 0) strong += parts.strong[p * width + r];
+    split(r, strong);
+  }
+  return parts;
+}
+
+}  // namespace evenhand

@@ -1,0 +1,297 @@
+#include "evenhand/share/guarantees.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "evenhand/core/search.h"
+
+namespace evenhand {
+namespace {
+
+using Size = std::size_t;
+
+double share(Amount amount, Amount total) {
+  return total > 0 ? static_cast<double>(amount) / static_cast<double>(total) : 0.0;
+}
+
+// Largest ratio of a row of amounts to the totals, at least 0.
+double max_ratio(const std::vector<Amount>& amounts, Size row, const std::vector<Amount>& total) {
+  const Size width = total.size();
+  double ratio = 0;
+  for (Size r = 0; r < width; ++r) ratio = std::max(ratio, share(amounts[row * width + r], total[r]));
+  return ratio;
+}
+
+// Implied guarantees of the child pools of one pool, for one resource.
+void imply(const Tables& t, Size pool, Size r, Size main, const std::vector<Id>& children,
+           std::vector<Amount>& guarantee) {
+  const Size width = t.total.size();
+  const auto own = [&](Size p, Size k) { return static_cast<double>(guarantee[p * width + k]); };
+  const auto given = [&](Size p) { return (t.pools.strong_guarantee_given[p] >> r & 1u) != 0; };
+  double explicit_sum = 0;
+  for (Id c : children) explicit_sum += own(static_cast<Size>(c), r);
+  const double residual = std::max(own(pool, r) - explicit_sum, 0.0);
+  const auto implied = [&](Size c) {
+    return own(pool, main) > 0 ? own(c, main) / own(pool, main) * own(pool, r) : 0.0;
+  };
+  double implied_sum = 0;
+  for (Id c : children)
+    if (!given(static_cast<Size>(c))) implied_sum += implied(static_cast<Size>(c));
+  const double scale = pool != 0 && implied_sum > residual ? residual / implied_sum : 1.0;
+  for (Id c : children) {
+    const auto child = static_cast<Size>(c);
+    if (given(child)) continue;
+    const double amount = implied(child) * scale;
+    // Fixed-point cpu is rounded, whole resources are cut.
+    guarantee[child * width + r] = static_cast<Amount>(
+        t.resources.kind[r] == ResourceKind::kCpu ? std::round(amount) : std::trunc(amount));
+  }
+}
+
+// Both tiers of a pool's strong share, before any adjustment.
+void split_by_tier(const Tables& t, const Topology& tree, FairShareResult& out) {
+  const Size width = t.total.size();
+  std::vector<std::uint8_t> has_donor(static_cast<Size>(tree.pool_count));
+  for (Id pool : tree.preorder) {
+    if (pool == 0) continue;
+    const auto parent = static_cast<Size>(t.pools.parent[static_cast<Size>(pool)]);
+    if (t.pools.priority_donor[parent] || t.pools.priority_strong_guarantee[parent])
+      has_donor[static_cast<Size>(pool)] = t.pools.priority_donor[parent];
+    else
+      has_donor[static_cast<Size>(pool)] = has_donor[parent];
+  }
+  FairShareDiagnostic orphans{FairShareIssue::kPriorityPoolsWithoutDonor, {}, {}};
+  for (Id pool : tree.postorder) {
+    const auto p = static_cast<Size>(pool);
+    const bool priority = t.pools.priority_strong_guarantee[p] && has_donor[p];
+    if (t.pools.priority_strong_guarantee[p] && !has_donor[p]) orphans.pools.push_back(pool);
+    for (Size r = 0; r < width; ++r) {
+      const Size i = p * width + r;
+      const double strong = out.strong_share[i];
+      double first = 0;
+      if (priority) {
+        first = strong;
+      } else if (!t.pools.priority_donor[p]) {
+        for (Id c : children_of(t, pool))
+          if (c < tree.pool_count) first += out.strong_share_priority[static_cast<Size>(c) * width + r];
+      }
+      out.strong_share_priority[i] = first;
+      out.strong_share_regular[i] = strong - first;  // below 0 where children have more
+    }
+  }
+  if (!orphans.pools.empty()) {
+    std::ranges::sort(orphans.pools);
+    out.diagnostics.push_back(std::move(orphans));
+  }
+}
+
+// Cuts the tiers of a pool's children to what its own strong share leaves them.
+void fit_children(const Tables& t, const Topology& tree, Size pool, FairShareResult& out) {
+  const Size width = t.total.size();
+  std::vector<Size> children;
+  for (Id c : children_of(t, static_cast<Id>(pool)))
+    if (c < tree.pool_count) children.push_back(static_cast<Size>(c));
+  std::vector<double> fixed(width, 0.0), available(width);
+  bool exhausted = false;
+  for (auto* tier : {&out.strong_share_priority, &out.strong_share_regular}) {
+    if (exhausted) {
+      for (Size c : children) std::fill_n(tier->begin() + static_cast<Index>(c * width), width, 0.0);
+      continue;
+    }
+    for (Size r = 0; r < width; ++r)
+      available[r] = std::max(out.strong_share[pool * width + r] - fixed[r], 0.0);
+    const auto sum = [&](Size r, double k) {
+      double x = 0;
+      for (Size c : children) x += (*tier)[c * width + r] * k;
+      return x;
+    };
+    const auto fits = [&](double k) {
+      for (Size r = 0; r < width; ++r)
+        if (!(sum(r, k) <= available[r])) return false;
+      return true;
+    };
+    if (!fits(1.0)) {
+      const double k = largest_satisfying(0.0, 1.0, fits);
+      for (Size c : children)
+        for (Size r = 0; r < width; ++r) (*tier)[c * width + r] *= k;
+      exhausted = true;
+      continue;
+    }
+    for (Size r = 0; r < width; ++r) fixed[r] += sum(r, 1.0);
+  }
+  for (Size c : children)
+    for (Size r = 0; r < width; ++r) {
+      const Size i = c * width + r;
+      out.strong_share[i] = out.strong_share_priority[i] + out.strong_share_regular[i];
+    }
+}
+
+// Reports guarantees beyond the cluster; beyond it together with bursts, scales both.
+void check_overcommit(const Tables& t, const Topology& tree, FairShareResult& out) {
+  const Size width = t.total.size();
+  std::vector<Amount> strong(width, 0);
+  for (Id c : children_of(t, 0))
+    if (c < tree.pool_count)
+      for (Size r = 0; r < width; ++r)
+        strong[r] += out.inferred_guarantee[static_cast<Size>(c) * width + r];
+  const auto exceeds = [&](double ratio, FairShareIssue issue) {
+    FairShareDiagnostic found{issue, {}, {}};
+    bool over = false;
+    for (Size r = 0; r < width; ++r) {
+      const double wanted =
+          static_cast<double>(strong[r]) + std::round(static_cast<double>(t.total[r]) * ratio);
+      found.numbers.push_back(wanted);
+      over |= wanted > static_cast<double>(t.total[r]);
+    }
+    if (over) out.diagnostics.push_back(std::move(found));
+    return over;
+  };
+  exceeds(out.total_flow_ratio[0], FairShareIssue::kGuaranteesOvercommitStrongPlusFlow);
+  if (!exceeds(out.total_burst_ratio[0], FairShareIssue::kGuaranteesOvercommitStrongPlusBurst)) return;
+  double bursts = 0;
+  for (Id pool : tree.preorder)
+    if (t.pools.integral.type[static_cast<Size>(pool)] == IntegralType::kBurst)
+      bursts += out.burst_ratio[static_cast<Size>(pool)];
+  const double k = largest_satisfying(0.0, 1.0, [&](double x) {
+    for (Size r = 0; r < width; ++r)
+      if (!((out.strong_share[r] + bursts) * x <= 1.0)) return false;
+    return true;
+  });
+  for (Size r = 0; r < width; ++r) out.strong_share[r] *= k;
+  for (Id pool : tree.preorder)
+    if (t.pools.integral.type[static_cast<Size>(pool)] == IntegralType::kBurst)
+      out.burst_ratio[static_cast<Size>(pool)] *= k;
+}
+
+}  // namespace
+
+void infer_strong_guarantees(const Tables& t, const Topology& tree, const FairShareOptions& options,
+                             FairShareResult& out) {
+  const Size width = t.total.size();
+  out.inferred_guarantee.assign(static_cast<Size>(tree.pool_count) * width, 0);
+  std::ranges::copy(t.total, out.inferred_guarantee.begin());
+  for (Id pool : tree.preorder) {
+    const auto p = static_cast<Size>(pool);
+    if (p == 0) continue;
+    for (Size r = 0; r < width; ++r)
+      if (t.pools.strong_guarantee_given[p] >> r & 1u)
+        out.inferred_guarantee[p * width + r] = t.pools.strong_guarantee[p * width + r];
+  }
+  if (options.main_resource < 0) return;
+  const auto main = static_cast<Size>(options.main_resource);
+  std::vector<Id> children;
+  for (Id pool : tree.preorder) {
+    children.clear();
+    for (Id c : children_of(t, pool))
+      if (c < tree.pool_count) children.push_back(c);
+    if (children.empty()) continue;
+    for (Size r = 0; r < width; ++r)
+      if (r != main) imply(t, static_cast<Size>(pool), r, main, children, out.inferred_guarantee);
+  }
+}
+
+void compute_ratios(const Tables& t, const Topology& tree, FairShareResult& out) {
+  const auto pools = static_cast<Size>(tree.pool_count);
+  for (auto* column : {&out.flow_ratio, &out.burst_ratio, &out.total_flow_ratio, &out.total_burst_ratio})
+    column->assign(pools, 0.0);
+  for (Id pool : tree.postorder) {
+    const auto p = static_cast<Size>(pool);
+    if (t.pools.integral.type[p] != IntegralType::kNone) {
+      out.flow_ratio[p] = max_ratio(t.pools.integral.resource_flow, p, t.total);
+      out.burst_ratio[p] = max_ratio(t.pools.integral.burst, p, t.total);
+    }
+    out.total_flow_ratio[p] = out.flow_ratio[p];
+    out.total_burst_ratio[p] = out.burst_ratio[p];
+    for (Id c : children_of(t, pool))
+      if (c < tree.pool_count) {
+        out.total_flow_ratio[p] += out.total_flow_ratio[static_cast<Size>(c)];
+        out.total_burst_ratio[p] += out.total_burst_ratio[static_cast<Size>(c)];
+      }
+  }
+}
+
+void check_pool_settings(const Tables& t, const Topology& tree, FairShareResult& out) {
+  std::vector<std::uint8_t> inside(static_cast<Size>(tree.pool_count));
+  FairShareDiagnostic nested{FairShareIssue::kNestedPromisedGuaranteePools, {}, {}};
+  for (Id pool : tree.preorder) {
+    const auto p = static_cast<Size>(pool);
+    const bool below = pool != 0 && inside[static_cast<Size>(t.pools.parent[p])];
+    const bool opted = t.pools.compute_promised_guarantee[p] != 0;
+    if (below && opted) nested.pools.push_back(pool);
+    inside[p] = below || opted;
+  }
+  if (!nested.pools.empty()) {
+    std::ranges::sort(nested.pools);
+    out.diagnostics.push_back(std::move(nested));
+  }
+}
+
+void adjust_strong_guarantees(const Tables& t, const Topology& tree, const FairShareOptions& options,
+                              FairShareResult& out) {
+  const Size width = t.total.size();
+  const auto cells = static_cast<Size>(tree.pool_count) * width;
+  out.strong_share.resize(cells);
+  out.strong_share_priority.assign(cells, 0.0);
+  out.strong_share_regular.assign(cells, 0.0);
+  for (Size i = 0; i < cells; ++i) {
+    out.strong_share[i] = share(out.inferred_guarantee[i], t.total[i % width]);
+    if (options.limit_strong_before_scaling)
+      out.strong_share[i] = std::min(out.strong_share[i], out.limits_share[i]);
+  }
+  for (Size r = 0; r < width; ++r) {
+    out.strong_share[r] = 0;
+    for (Id c : children_of(t, 0))
+      if (c < tree.pool_count) out.strong_share[r] += out.strong_share[static_cast<Size>(c) * width + r];
+  }
+  check_overcommit(t, tree, out);
+  split_by_tier(t, tree, out);
+  for (Id pool : tree.preorder) {
+    const auto p = static_cast<Size>(pool);
+    for (Size r = 0; r < width; ++r)
+      out.strong_share[p * width + r] =
+          std::min(out.strong_share[p * width + r], out.limits_share[p * width + r]);
+    fit_children(t, tree, p, out);
+  }
+  for (Size r = 0; r < width; ++r) {
+    out.strong_share_priority[r] = 0;
+    out.strong_share_regular[r] = out.strong_share[r];
+  }
+}
+
+std::vector<double> estimated_guarantee_share(const Tables& t, const FairShareResult& result,
+                                              bool with_flow, bool from_ones) {
+  const Topology tree = Topology::of(t);
+  const Size width = t.total.size();
+  const auto elements = static_cast<Size>(t.element_count());
+  const auto pools = static_cast<Size>(tree.pool_count);
+  std::vector<double> estimate(elements * width, 0.0);
+  for (Size r = 0; r < width; ++r) estimate[r] = from_ones ? 1.0 : result.strong_share[r];
+  for (Id pool : tree.preorder) {
+    const auto children = children_of(t, pool);
+    if (children.empty()) continue;
+    double weights = 0;
+    for (Id c : children) {
+      const auto e = static_cast<Size>(c);
+      weights += e < pools ? t.pools.weight[e] : t.operations.weight[e - pools];
+    }
+    for (Size r = 0; r < width; ++r) {
+      double left = estimate[static_cast<Size>(pool) * width + r];
+      for (Id c : children) {
+        const auto e = static_cast<Size>(c);
+        double due = e < pools ? result.strong_share[e * width + r] : 0.0;
+        if (with_flow && e < pools) due += result.total_flow_ratio[e];
+        due = std::min(due, left);
+        estimate[e * width + r] = due;
+        left -= due;
+      }
+      for (Id c : children) {
+        const auto e = static_cast<Size>(c);
+        const double weight = e < pools ? t.pools.weight[e] : t.operations.weight[e - pools];
+        estimate[e * width + r] += left * weight / weights;
+      }
+    }
+  }
+  return estimate;
+}
+
+}  // namespace evenhand

@@ -1,0 +1,74 @@
+#include "evenhand/share/satisfaction.h"
+
+#include <algorithm>
+#include <span>
+
+#include "evenhand/share/topology.h"
+
+namespace evenhand {
+namespace {
+
+using Size = std::size_t;
+using Shares = std::span<const double>;
+
+constexpr double kNothing = 1e-9;
+
+double satisfaction_of(Shares fair, Shares usage, Shares demand) {
+  const Size width = fair.size();
+  bool nothing = true, above = false, all_blocked = true;
+  for (Size r = 0; r < width; ++r) {
+    nothing &= fair[r] <= kNothing;
+    above |= usage[r] > fair[r];
+    all_blocked &= fair[r] >= demand[r];
+  }
+  if (nothing) return kInfiniteSatisfaction;
+  if (above) {
+    double most = 0;
+    for (Size r = 0; r < width; ++r)
+      if (usage[r] > 0) most = std::max(most, fair[r] > 0 ? usage[r] / fair[r] : kInfiniteSatisfaction);
+    return std::min(most, kInfiniteSatisfaction);
+  }
+  double least = kInfiniteSatisfaction, most = 0;
+  for (Size r = 0; r < width; ++r) {
+    least = std::min(least, fair[r] > 0 ? usage[r] / fair[r] : 1.0);
+    if (fair[r] < demand[r] && fair[r] > 0) most = std::max(most, usage[r] / fair[r]);
+  }
+  return all_blocked ? least : most;
+}
+
+}  // namespace
+
+std::vector<double> satisfaction(const Tables& t, const FairShareResult& result) {
+  const auto width = static_cast<Size>(result.resource_count);
+  const auto pools = static_cast<Size>(result.pool_count);
+  const auto elements = pools + static_cast<Size>(result.operation_count);
+  const auto row = [&](const std::vector<double>& matrix, Size e) {
+    return Shares(matrix).subspan(e * width, width);
+  };
+  std::vector<double> out(elements, kInfiniteSatisfaction);
+  for (Size e = pools; e < elements; ++e)
+    out[e] = satisfaction_of(row(result.total, e), row(result.usage_share, e), row(result.demand_share, e));
+  for (Id pool : Topology::of(t).postorder)
+    for (Id child : children_of(t, pool))
+      out[static_cast<Size>(pool)] = std::min(out[static_cast<Size>(pool)], out[static_cast<Size>(child)]);
+  return out;
+}
+
+std::vector<Id> dominant_resource(const Tables& t, const FairShareResult& result, int main_resource) {
+  const auto width = static_cast<Size>(result.resource_count);
+  const auto elements = static_cast<Size>(result.pool_count + result.operation_count);
+  std::vector<Id> out(elements, static_cast<Id>(std::max(main_resource, 0)));
+  for (Size e = 0; e < elements; ++e)
+    for (const auto* matrix : {&result.usage_share, &result.demand_share}) {
+      double largest = 0;
+      for (Size r = 0; r < width; ++r)
+        if (t.total[r] > 0 && (*matrix)[e * width + r] > largest) {
+          largest = (*matrix)[e * width + r];
+          out[e] = static_cast<Id>(r);
+        }
+      if (largest > 0) break;
+    }
+  return out;
+}
+
+}  // namespace evenhand

@@ -1,0 +1,158 @@
+#include "evenhand/share/volumes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace evenhand {
+namespace {
+
+using Size = std::size_t;
+
+constexpr double kPositive = 1e-9;
+
+bool is_integral(const Tables& t, Size pool) {
+  return t.pools.integral.type[pool] != IntegralType::kNone;
+}
+
+// Volumes of fixed-point resources are rounded to the quantum at each operation.
+class Volume {
+ public:
+  explicit Volume(const Tables& t) : kinds_(t.resources.kind) {}
+  double rounded(Size r, double value) const {
+    return kinds_[r] == ResourceKind::kCpu ? std::round(value) : value;
+  }
+
+ private:
+  const std::vector<ResourceKind>& kinds_;
+};
+
+// Consumption and refill of one integral pool's own volume.
+void refill(const Tables& t, Size p, double dt, const FairShareOptions& options, FairShareResult& out) {
+  const Size width = t.total.size();
+  const Volume volume(t);
+  for (Size r = 0; r < width; ++r) {
+    const Size i = p * width + r;
+    const auto total = static_cast<double>(t.total[r]);
+    const double flow = std::round(total * out.flow_ratio[p]);
+    const double capacity = volume.rounded(r, flow * options.integral_pool_capacity_saturation_period_s);
+    const double whole = volume.rounded(r, total * dt);
+    const double old = out.volume.accumulated[i];
+    double v = old + volume.rounded(r, whole * out.flow_ratio[p]) -
+               volume.rounded(r, whole * t.pools.integral.last_share_ratio[p]);
+    v = std::max(v, 0.0);
+    const double upper = std::max(old, capacity);
+    out.volume.overflow[i] = std::max(v - upper, 0.0);
+    out.volume.acceptable[i] =
+        t.pools.integral.can_accept_free_volume[p] ? std::max(capacity - v, 0.0) : 0.0;
+    out.volume.accumulated[i] = std::min(v, upper);
+  }
+}
+
+// Overflow and room of the pools above, bottom-up.
+void bubble(const Tables& t, const Topology& tree, FairShareResult& out) {
+  const Size width = t.total.size();
+  for (Id pool : tree.postorder) {
+    const auto p = static_cast<Size>(pool);
+    if (is_integral(t, p)) continue;
+    for (Size r = 0; r < width; ++r) {
+      const Size i = p * width + r;
+      double overflow = 0, acceptable = 0;
+      for (Id c : children_of(t, pool))
+        if (c < tree.pool_count) {
+          overflow += out.volume.overflow[static_cast<Size>(c) * width + r];
+          acceptable += out.volume.acceptable[static_cast<Size>(c) * width + r];
+        }
+      out.volume.children_overflow[i] = overflow;
+      const double rest = overflow - acceptable;
+      out.volume.overflow[i] = std::max(rest, 0.0);
+      out.volume.acceptable[i] =
+          rest <= 0 && t.pools.integral.can_accept_free_volume[p] ? -rest : 0.0;
+    }
+  }
+}
+
+// Shares one resource's free volume of a pool among its children in proportion
+// to their flow, each up to what it accepts.
+void distribute(const Tables& t, const Topology& tree, Id pool, Size r, FairShareResult& out) {
+  const Size width = t.total.size();
+  const Volume volume(t);
+  const Size i = static_cast<Size>(pool) * width + r;
+  double free = out.volume.accepted_free[i] + out.volume.children_overflow[i];
+  const auto acceptable = [&](Size c) { return out.volume.acceptable[c * width + r]; };
+  std::vector<Size> hungry;
+  double flow = 0;
+  for (Id child : children_of(t, pool)) {
+    const auto c = static_cast<Size>(child);
+    if (child >= tree.pool_count || acceptable(c) <= kPositive || out.total_flow_ratio[c] <= kPositive)
+      continue;
+    hungry.push_back(c);
+    flow += out.total_flow_ratio[c];
+  }
+  std::ranges::stable_sort(hungry, [&](Size a, Size b) {
+    return acceptable(a) / out.total_flow_ratio[a] < acceptable(b) / out.total_flow_ratio[b];
+  });
+  Size next = 0;
+  for (; next < hungry.size(); ++next) {
+    const Size c = hungry[next];
+    if (free * out.total_flow_ratio[c] / flow < acceptable(c)) break;
+    out.volume.accepted_free[c * width + r] = acceptable(c);
+    free -= acceptable(c);
+    flow -= out.total_flow_ratio[c];
+  }
+  for (; next < hungry.size(); ++next) {
+    const Size c = hungry[next];
+    out.volume.accepted_free[c * width + r] = volume.rounded(r, free * out.total_flow_ratio[c] / flow);
+  }
+}
+
+// Free volume on its way down.
+void hand_out(const Tables& t, const Topology& tree, FairShareResult& out) {
+  const Size width = t.total.size();
+  for (Id pool : tree.preorder) {
+    const auto p = static_cast<Size>(pool);
+    if (is_integral(t, p)) {
+      for (Size i = p * width; i < (p + 1) * width; ++i)
+        out.volume.accumulated[i] += out.volume.accepted_free[i];
+      continue;
+    }
+    if (!t.pools.integral.should_distribute_free_volume_among_children[p]) continue;
+    for (Size r = 0; r < width; ++r) distribute(t, tree, pool, r, out);
+  }
+}
+
+}  // namespace
+
+double min_volume_ratio(std::span<const double> volume, std::span<const Amount> total) {
+  double ratio = 0;
+  bool any = false;
+  for (Size r = 0; r < total.size(); ++r) {
+    if (total[r] <= 0) continue;
+    const double x = volume[r] / static_cast<double>(total[r]);
+    ratio = any ? std::min(ratio, x) : x;
+    any = true;
+  }
+  return ratio;
+}
+
+void update_volumes(const Tables& t, const Topology& tree, const FairShareOptions& options,
+                    FairShareResult& out) {
+  const auto cells = static_cast<Size>(tree.pool_count) * t.total.size();
+  for (auto* column : {&out.volume.overflow, &out.volume.acceptable, &out.volume.accepted_free,
+                       &out.volume.children_overflow})
+    column->assign(cells, 0.0);
+  out.volume.accumulated = t.pools.integral.accumulated_volume;
+  out.volume.last_share_ratio = t.pools.integral.last_share_ratio;
+  const bool empty = std::ranges::all_of(t.total, [](Amount a) { return a == 0; });
+  if (empty || t.previous_update == kNoTime) return;
+  const double dt =
+      static_cast<double>(t.now - t.previous_update) / static_cast<double>(kMicrosecondsPerSecond);
+  for (IntegralType type : {IntegralType::kBurst, IntegralType::kRelaxed})
+    for (Id pool : tree.preorder)
+      if (t.pools.integral.type[static_cast<Size>(pool)] == type)
+        refill(t, static_cast<Size>(pool), dt, options, out);
+  bubble(t, tree, out);
+  hand_out(t, tree, out);
+}
+
+}  // namespace evenhand
