@@ -1,7 +1,40 @@
 """A cluster scheduler's fairness and preemption policy as a library."""
 
-from evenhand._core import __version__
-from evenhand.model import Snapshot
-from evenhand.shares import fair_share
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+try:
+    from evenhand._core import __version__
+except ImportError as error:
+    error.add_note(
+        "evenhand's compiled core is missing or does not fit this Python. In a checkout, build it with"
+        " `pip install .` (a C++20 compiler is needed); otherwise `pip install --force-reinstall evenhand`."
+    )
+    raise
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.shares import fair_share
+
+# Where a public name lives: its module is imported when the name is first used, so that
+# `import evenhand` costs little more than NumPy.
+_HOMES = {
+    "Snapshot": "evenhand.model",
+    "fair_share": "evenhand.shares",
+}
 
 __all__ = ["Snapshot", "__version__", "fair_share"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
