@@ -1,4 +1,5 @@
 // Decayed usage and the fair share rules that read it.
+#include <array>
 #include <span>
 #include <stdexcept>
 
@@ -152,6 +153,12 @@ void register_history(py::module_& m) {
   m.def("gridengine_share_tree", &share_tree, py::arg("parent"), py::arg("shares"),
         py::arg("usage"), py::arg("active"), py::arg("compensation_factor"),
         "Grid Engine's share tree targets.");
+  m.def(
+      "compare_products",
+      [](const std::array<double, 4>& a, const std::array<double, 4>& b) {
+        return compare_products(a, b);
+      },
+      py::arg("a"), py::arg("b"), "Sign of the product of a - that of b, without rounding.");
   m.def(
       "backendai_normalised_usage",
       [](const Numbers& usage, const Numbers& capacity, const Numbers& weights, double lookback) {

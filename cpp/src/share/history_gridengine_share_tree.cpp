@@ -26,7 +26,7 @@ ShareTreeTargets gridengine_share_tree(const Forest& forest, std::span<const dou
     };
     double share_sum = 0;
     each([&](std::size_t v) { share_sum += shares[v]; });
-    if (share_sum <= 0) return;
+    if (share_sum <= 0 || long_term <= 0) return;
     double weight_sum = 0;
     each([&](std::size_t v) {
       out.level_long_term[v] = shares[v] / share_sum;

@@ -1,25 +1,29 @@
 """Backend.AI's fair share: usage in daily buckets, normalised usage, factor, and the order of users.
 
-Presets: ``upstream`` is the code of 26.8, ``documented`` the proposal; they disagree where a function says so.
+Presets: ``upstream`` is the code of 26.8, ``documented`` the proposal; they disagree where a function says
+so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from evenhand import _core
 from evenhand.history._check import Checks
 from evenhand.history.decay import DAY, Decay, Name
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
 __all__ = ["RESOURCE_WEIGHTS", "UsageBuckets", "factor", "normalised_usage", "order"]
 
 Preset = Literal["upstream", "documented"]
-Floats = NDArray[np.float64]
 
 RESOURCE_WEIGHTS: Mapping[str, float] = {"cpu": 1.0, "mem": 0.001, "memory": 0.001, "gpu": 10.0}
 """Weights of the code; any other resource has 1."""
@@ -32,7 +36,9 @@ def normalised_usage(
     lookback_days: float = 28,
     weights: Mapping[str, float] | None = None,
 ) -> Floats:
-    """Usage as a part of what the cluster could give: Σ w·usage/(capacity·lookback) / Σ w, where there is capacity.
+    """Usage as a part of what the cluster could give.
+
+    Σ w·usage/(capacity·lookback) / Σ w over the resources that have capacity.
 
     Parameters
     ----------
@@ -51,14 +57,17 @@ def normalised_usage(
 
     Notes
     -----
-    Source: fair share calculator of 26.8. The proposal divides each bucket by the capacity of its day; divide by it
-    before adding up, where capacities are known. O(rows × resources).
+    Source: fair share calculator of 26.8. The proposal divides each bucket by the capacity of its day; divide
+    by it before adding up, where capacities are known. O(rows × resources).
 
     Examples
     --------
     >>> used = {"cpu": [288_000.0], "mem": [2_880_000.0], "gpu": [57_600.0]}
     >>> normalised_usage(
-    ...     used, {"cpu": 100, "mem": 1000, "gpu": 8}, lookback_days=1, weights={"cpu": 1, "mem": 1, "gpu": 10}
+    ...     used,
+    ...     {"cpu": 100, "mem": 1000, "gpu": 8},
+    ...     lookback_days=1,
+    ...     weights={"cpu": 1, "mem": 1, "gpu": 10},
     ... )
     array([0.075])
     """
@@ -136,8 +145,8 @@ def order(
     Parameters
     ----------
     domain, project, user : array_like, shape (rows,)
-        Factors of each row's domain, project and user. ``documented``: only `user` is read; compute it with the product of
-        the three weights.
+        Factors of each row's domain, project and user. ``documented``: only `user` is read; compute it with
+        the product of the three weights.
     preset : {"upstream", "documented"}
         ``upstream`` compares domain, then project, then user.
 
@@ -156,7 +165,7 @@ def order(
     return np.lexsort([-key for key in reversed(keys)])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class UsageBuckets:
     """Usage by day and name, from which decayed usage is computed anew: a value.
 
@@ -175,10 +184,7 @@ class UsageBuckets:
     """
 
     resources: tuple[str, ...]
-    days: Mapping[int, Mapping[Name, tuple[float, ...]]] | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "days", {} if self.days is None else self.days)
+    days: Mapping[int, Mapping[Name, tuple[float, ...]]] = field(default_factory=dict)
 
     def add(
         self,
@@ -199,7 +205,8 @@ class UsageBuckets:
         amounts : array_like, shape (len(names), resources)
             What it holds, at least 0.
         start, end : array_like, shape (len(names),)
-            Seconds; an infinite end marks a running session, which is recorded up to the last whole slice before `now`.
+            Seconds; an infinite end marks a running session, which is recorded up to the last whole slice
+            before `now`.
         now : float, optional
             Seconds; needed where a session is running.
         slice_seconds : float
@@ -234,11 +241,12 @@ class UsageBuckets:
                 row, names[row], "end", "order", float(until[row]), f"expected at least {begin[row]:g}"
             )
         checks.done()
-        assert self.days is not None
         days = {day: dict(bucket) for day, bucket in self.days.items()}
         for name, amount, t0, t1 in zip(names, held.tolist(), begin.tolist(), until.tolist(), strict=True):
             for day in range(int(t0 // DAY), int(-(-t1 // DAY))):
                 seconds = min(t1, (day + 1) * DAY) - max(t0, day * DAY)
+                if seconds <= 0:
+                    continue
                 bucket = days.setdefault(day, {})
                 before = bucket.get(name, (0.0,) * len(amount))
                 bucket[name] = tuple(b + a * seconds for b, a in zip(before, amount, strict=True))
@@ -253,14 +261,14 @@ class UsageBuckets:
         decay_unit_days: float = 1,
         preset: Preset = "upstream",
     ) -> dict[Name, dict[str, float]]:
-        """Decayed usage by name at `now` (seconds), from the buckets of today and the `lookback_days` − 1 days before.
+        """Decayed usage by name at `now` (seconds).
 
-        ``upstream`` weighs a bucket by 2^(−days/half-life), ``documented`` by one step a half-life.
+        Counts the buckets of today and of the `lookback_days` − 1 days before. ``upstream`` weighs a bucket
+        by 2^(−days/half-life), ``documented`` by one step a half-life.
         """
         checks = Checks("usage")
         _check_preset(checks, preset)
         checks.done()
-        assert self.days is not None
         today = int(now // DAY)
         events = [
             (name, used, (today - day) * DAY)
@@ -285,7 +293,6 @@ class UsageBuckets:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; days as text, for JSON."""
-        assert self.days is not None
         return {
             "resources": list(self.resources),
             "days": {str(day): {n: list(u) for n, u in bucket.items()} for day, bucket in self.days.items()},

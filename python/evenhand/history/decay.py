@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from evenhand import _core
 from evenhand.history._check import Checks
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["DAY", "Decay", "DecayedUsage"]
 
@@ -32,9 +34,9 @@ class Decay:
     Attributes
     ----------
     rule : {"exact", "slurm", "gridengine"}
-        ``exact``: 2^(−t/H). ``slurm``: (1 − 0.693/H)^t, the factor that Slurm applies at each calculation period
-        (t and H in seconds; independent of the period). ``gridengine``: (1 − 60·ln 2/H)^(t/60), a factor an
-        interval of 60 s.
+        ``exact``: 2^(−t/H). ``slurm``: (1 − 0.693/H)^t, the factor that Slurm applies at each calculation
+        period (t and H in seconds; independent of the period). ``gridengine``: (1 − 60·ln 2/H)^(t/60), a
+        factor an interval of 60 s.
     half_life : float
         H in seconds. 0: nothing is ever forgotten. Below 0 (``gridengine`` only): whatever is not running is
         forgotten at once.
@@ -167,7 +169,7 @@ class DecayedUsage:
         return cls(decay, float(at), tuple(resources), (), _frozen(np.zeros((0, len(resources)))))
 
     def decayed_to(self, now: float) -> DecayedUsage:
-        """The same usage at a later instant `now` (seconds).
+        """Move on to a later instant `now` (seconds).
 
         Raises
         ------

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from evenhand import _core
 from evenhand.history._check import Checks
 from evenhand.history.tree import ShareTree
 from evenhand.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
 
 __all__ = [
     "functional_tickets",
@@ -22,8 +26,6 @@ __all__ = [
     "urgency",
     "usage",
 ]
-
-Floats = NDArray[np.float64]
 
 
 def usage(types: Mapping[str, ArrayLike], weights: Mapping[str, float] | None = None) -> Floats:
@@ -79,8 +81,8 @@ def share_tree(tree: ShareTree, *, compensation_factor: float = 5.0) -> Table:
     Returns
     -------
     Table
-        Columns ``name, parent, usage, level_long_term, level_short_term, long_term, short_term``; the last two are parts
-        of the cluster, 0 for a node without jobs.
+        Columns ``name, parent, usage, level_long_term, level_short_term, long_term, short_term``; the last
+        two are parts of the cluster, 0 for a node without jobs.
 
     Notes
     -----
@@ -88,7 +90,7 @@ def share_tree(tree: ShareTree, *, compensation_factor: float = 5.0) -> Table:
 
     Examples
     --------
-    >>> tree = ShareTree.from_dict({"P1": {"shares": 50, "usage": 300.0}, "P2": {"shares": 50, "usage": 100.0}})
+    >>> tree = ShareTree.from_dict({"A": {"shares": 50, "usage": 300.0}, "B": {"shares": 50, "usage": 100.0}})
     >>> share_tree(tree)["short_term"]
     array([0.25, 0.75])
     """
@@ -100,8 +102,10 @@ def share_tree(tree: ShareTree, *, compensation_factor: float = 5.0) -> Table:
     columns = {
         name: result[name] for name in ("level_long_term", "level_short_term", "long_term", "short_term")
     }
-    head = {"name": tree.names, "parent": tree.parent_names, "usage": subtree}
-    return Table({**head, **columns}, title="Grid Engine, share tree")
+    return Table(
+        {"name": tree.names, "parent": tree.parent_names, "usage": subtree, **columns},
+        title="Grid Engine, share tree",
+    )
 
 
 def share_tree_tickets(short_term: ArrayLike, leaf: ArrayLike, *, weight_tickets_share: float) -> Floats:
@@ -140,14 +144,14 @@ def functional_tickets(
 ) -> Floats:
     """Functional tickets of jobs.
 
-    Of the pool, each category gets its weight; in it, each owner that has jobs a part by functional shares, which
-    the owner's jobs share equally (share_functional_shares=true).
+    Of the pool, each category gets its weight; in it, each owner that has jobs a part by functional shares,
+    which the owner's jobs share equally (share_functional_shares=true).
 
     Parameters
     ----------
     owners : mapping
-        Category (``user``, ``project``, ``department``, ``job``) → (owner of each job, functional shares by owner). An
-        owner without an entry has 0.
+        Category (``user``, ``project``, ``department``, ``job``) → (owner of each job, functional shares by
+        owner). An owner without an entry has 0.
     weight_tickets_functional : float
         Tickets in all.
     weights : mapping, optional

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from evenhand import _core
 from evenhand.history._check import Checks
 from evenhand.history.decay import DAY
 from evenhand.history.tree import Name, ShareTree
 from evenhand.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["age_factor", "billing", "classic", "fair_tree", "priority"]
 
@@ -24,34 +26,39 @@ def classic(
     fair_share_dampening_factor: float = 1.0,
     root: Name | None = None,
 ) -> Table:
-    """Classic fair share (``PriorityFlags=NO_FAIR_TREE``): factor = 2^(−effective usage / normalised shares / d).
+    """Classic fair share (``PriorityFlags=NO_FAIR_TREE``).
+
+    Factor = 2^(−effective usage / normalised shares / d).
 
     Parameters
     ----------
     tree : ShareTree
         Associations; usage decayed already (`Decay.slurm`).
     total : float, optional
-        Usage of the whole cluster in the unit of the tree, by default the sum over the tree. Fractions are at most 1.
+        Usage of the whole cluster in the unit of the tree, by default the sum over the tree. Fractions are at
+        most 1.
     fair_share_dampening_factor : float
         d, above 0.
     root : str or int, optional
-        A row that is the root account itself: its children are the first tier, whose effective usage is their usage.
+        A row that is the root account itself: its children are the first tier, whose effective usage is their
+        usage.
 
     Returns
     -------
     Table
-        Columns ``name, parent, norm_shares, usage, effective_usage, factor``; shares and usages as fractions of the
-        cluster, factors in 0..1 (0 for a row without shares).
+        Columns ``name, parent, norm_shares, usage, effective_usage, factor``; shares and usages as fractions
+        of the cluster, factors in 0..1 (0 for a row without shares).
 
     Raises
     ------
     InputError
-        If `total` is not above 0 (unless nothing was used), the dampening factor not above 0 or `root` unknown.
+        If `total` is not above 0 (unless nothing was used), the dampening factor not above 0 or `root`
+        unknown.
 
     Notes
     -----
-    Source: Slurm documentation, classic fair share algorithm. A row with FairShare=parent has the shares, usage and
-    factor of its parent and does not count among its siblings. O(n).
+    Source: Slurm documentation, classic fair share algorithm. A row with FairShare=parent has the shares,
+    usage and factor of its parent and does not count among its siblings. O(n).
 
     Examples
     --------
@@ -93,32 +100,34 @@ def fair_tree(
 ) -> Table:
     """Fair Tree: users ranked by a walk down the tree in the order of level fair share.
 
-    Level fair share = (shares / shares of all siblings) / (usage / usage of the parent); infinite without usage and
-    for a user with FairShare=parent, 0 without shares. An account with FairShare=parent is dissolved into its parent.
+    Level fair share = (shares / shares of all siblings) / (usage / usage of the parent); infinite without
+    usage and for a user with FairShare=parent, 0 without shares. An account with FairShare=parent is
+    dissolved into its parent.
 
     Parameters
     ----------
     tree : ShareTree
         Associations; usage decayed already (`Decay.slurm`).
     ties : {"exact", "floating"}
-        ``exact`` compares level fair shares as fractions of the given numbers, so that 40 shares for 20 are as good as 50
-        for 25; ``floating`` compares them after rounding to doubles, as Slurm does with its long doubles: such ties
-        may go either way.
+        ``exact`` compares level fair shares as fractions of the given numbers, so that 40 shares for 20 are
+        as good as 50 for 25; ``floating`` compares them after rounding to doubles, as Slurm does with its
+        long doubles: such ties may go either way.
     tied_accounts : {"upstream", "documented"}
-        The documentation says that the children of tied sibling accounts are merged into one list (``documented``); the
-        code visits the accounts one after the other, and only the first child of the next one inherits the tie
-        (``upstream``).
+        The documentation says that the children of tied sibling accounts are merged into one list
+        (``documented``); the code visits the accounts one after the other, and only the first child of the
+        next one inherits the tie (``upstream``). Of tied accounts the one in the earlier row goes first.
 
     Returns
     -------
     Table
-        Columns ``name, parent, level_fair_share, rank, factor``. Rank: the number of users for the best, ties share it,
-        0 for accounts; factor = rank / number of users, NaN for accounts. Level fair share of a dissolved account: NaN.
+        Columns ``name, parent, level_fair_share, rank, factor``. Rank: the number of users for the best, ties
+        share it, 0 for accounts; factor = rank / number of users, NaN for accounts. Level fair share of a
+        dissolved account: NaN.
 
     Notes
     -----
-    Source: Slurm documentation, Fair Tree fairshare algorithm; priority/multifactor plugin. Ties are exact where
-    sums of usage are, that is for integers below 2^53. O(n log n).
+    Source: Slurm documentation, Fair Tree fairshare algorithm; priority/multifactor plugin. Ties are exact
+    where sums of usage are, that is for integers below 2^53. O(n log n).
 
     Examples
     --------
@@ -169,8 +178,8 @@ def billing(
     weights : array_like, shape (resources,)
         Weight of one unit of each resource.
     max_tres : bool
-        PriorityFlags=MAX_TRES: the largest of the weighted per-node amounts plus the sum of the cluster-wide ones,
-        instead of the sum of all.
+        PriorityFlags=MAX_TRES: the largest of the weighted per-node amounts plus the sum of the cluster-wide
+        ones, instead of the sum of all.
     per_node : array_like of bool, shape (resources,), optional
         Which resources are of a node (cpu, memory, gres) and not of the cluster (licences); by default all.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from evenhand import _core
 from evenhand.history._check import Checks
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["ShareTree"]
 
@@ -74,7 +76,8 @@ class ShareTree:
         Raises
         ------
         InputError
-            With all problems: unknown fields and parents, duplicates, cycles, numbers out of range, users with children.
+            With all problems: unknown fields and parents, duplicates, cycles, numbers out of range, users
+            with children.
 
         Notes
         -----
@@ -162,10 +165,8 @@ class ShareTree:
         table = nw.from_native(frame, eager_only=True)
         columns = {}
         for field in table.columns:
-            series = table[field]
-            columns[field] = np.where(
-                series.is_null().to_numpy(), None, series.to_numpy().astype(object)
-            ).tolist()
+            pairs = zip(table[field].to_list(), table[field].is_null().to_list(), strict=True)
+            columns[field] = [None if null else value for value, null in pairs]
         return cls.from_columns(columns)
 
     def __len__(self) -> int:
@@ -182,7 +183,7 @@ class ShareTree:
         return _core.roll_up(self.parent, self.usage, self.total)
 
     def with_usage(self, usage: Mapping[Name, float] | ArrayLike) -> ShareTree:
-        """The same tree with other usage: one number a row, or name → number (absent = 0).
+        """Replace the usage: one number a row, or name → number (absent = 0).
 
         Raises
         ------
@@ -213,7 +214,7 @@ def _plain(column: Sequence[Any] | NDArray[Any]) -> list[Any]:
 def _numbers(
     checks: Checks, names: Sequence[Any], field: str, column: Sequence[Any] | NDArray[Any], default: float
 ) -> NDArray[np.float64]:
-    """A column of numbers of at least 0."""
+    """Read a column of numbers of at least 0."""
     array = np.asarray(column)
     if array.dtype.kind not in "iuf":
         values = np.full(len(names), default)
