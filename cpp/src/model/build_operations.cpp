@@ -35,8 +35,8 @@ void build_operations(Building& b) {
   if (out.fifo_start_time.empty()) out.fifo_start_time.assign(n, kNoTime);
   for (std::size_t i = 0; i < n; ++i)
     if (out.fifo_start_time[i] == kNoTime) out.fifo_start_time[i] = out.start_time[i];
-  out.kind = filled(read_enum(rows, "kind", raw.kind, OperationKind::kSystem), n,
-                    OperationKind::kBatch);
+  out.kind =
+      filled(read_enum(rows, "kind", raw.kind, OperationKind::kSystem), n, OperationKind::kBatch);
 }
 
 }  // namespace evenhand

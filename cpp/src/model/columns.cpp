@@ -196,11 +196,13 @@ Time read_instant(const raw::Instant& instant, std::string_view field, Problems&
   if (cell.fault == CellFault::kNone) return cell.value;
   problems.add([&] {
     const bool finite = cell.fault != CellFault::kNotFinite;
-    const std::string text = instant.microseconds ? to_text(Index{*instant.microseconds})
-                                                  : to_text(instant.seconds);
+    const std::string text =
+        instant.microseconds ? to_text(Index{*instant.microseconds}) : to_text(instant.seconds);
     const std::string_view rest = finite ? kTimeRange : "; it must be a finite number";
-    return Problem{.table = "snapshot", .field = std::string(field),
-                   .rule = finite ? "range" : "finite", .value = text,
+    return Problem{.table = "snapshot",
+                   .field = std::string(field),
+                   .rule = finite ? "range" : "finite",
+                   .value = text,
                    .message = concat(field, " is ", text, rest)};
   });
   return 0;

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
-    from evenhand.shares import Shares, State
+    from evenhand.shares import Shares
+    from evenhand.state import State
 
 __all__ = ["demo", "schema", "shares", "validate", "versions"]
 
@@ -142,7 +143,7 @@ def _settings(path: str | None) -> FairShareSettings | None:
 def _state(path: str | None) -> State | None:
     if path is None or not Path(path).exists():
         return None
-    from evenhand.shares import State
+    from evenhand.state import State
 
     try:
         return State.load(path)

@@ -183,7 +183,7 @@ struct Input {
 };
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Pools>
+requires std::same_as<std::remove_const_t<Table>, Pools>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("parent", t.parent);
@@ -208,7 +208,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Operations>
+requires std::same_as<std::remove_const_t<Table>, Operations>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("pool", t.pool);
@@ -231,7 +231,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Nodes>
+requires std::same_as<std::remove_const_t<Table>, Nodes>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("capacity", t.capacity);
@@ -244,7 +244,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Allocations>
+requires std::same_as<std::remove_const_t<Table>, Allocations>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("operation", t.operation);
@@ -269,7 +269,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Requests>
+requires std::same_as<std::remove_const_t<Table>, Requests>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("operation", t.operation);
@@ -287,7 +287,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Reservations>
+requires std::same_as<std::remove_const_t<Table>, Reservations>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("request", t.request);

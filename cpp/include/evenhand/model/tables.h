@@ -102,7 +102,7 @@ struct IntegralColumns {
 
 struct PoolColumns {  // row 0 is the root
   NameColumn names;
-  std::vector<Id> parent;  // kNoId for the root only; parents may follow their children
+  std::vector<Id> parent;    // kNoId for the root only; parents may follow their children
   std::vector<Id> top_down;  // all pools, every parent before its children, root first
   std::vector<double> weight;
   std::vector<PoolMode> mode;
@@ -129,9 +129,9 @@ struct OperationColumns {
   std::vector<double> weight;
   std::vector<Index> priority;               // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0)
-  std::vector<Amount> demand;  // N x R, running part included
-  std::vector<Amount> usage;   // N x R
-  std::vector<Amount> limits;  // N x R
+  std::vector<Amount> demand;                // N x R, running part included
+  std::vector<Amount> usage;                 // N x R
+  std::vector<Amount> limits;                // N x R
   std::vector<ResourceMask> limits_given;
   std::vector<std::uint8_t> gang;
   std::vector<double> best_allocation_share;  // N x R, sparse (1)
@@ -159,8 +159,8 @@ struct NodeColumns {
 struct AllocationColumns {
   NameColumn names;
   std::vector<Id> operation;
-  std::vector<Id> node;              // kNoId: on none
-  std::vector<Amount> resources;     // N x R
+  std::vector<Id> node;           // kNoId: on none
+  std::vector<Amount> resources;  // N x R
   std::vector<Time> start_time;
   std::vector<Time> last_job_start_time;     // empty: start_time
   std::vector<Time> last_progress_time;      // sparse (kNoTime: never saved)
