@@ -85,12 +85,30 @@ class Table:
     def __contains__(self, name: object) -> bool:
         return name in self._columns
 
+    def get(self, name: str, default: Any = None) -> np.ndarray | list[Any]:
+        """Return one column, or the default in every row if the table lacks it.
+
+        Parameters
+        ----------
+        name
+            Name of the column.
+        default
+            What a lacking column holds.
+        """
+        return self[name] if name in self else [default] * len(self)
+
     def to_dict(self) -> dict[str, list[Any]]:
         """Columns as lists of plain Python values."""
         return {name: _plain(column) for name, column in self._columns.items()}
 
     def rows(self, limit: int | None = None) -> list[tuple[Any, ...]]:
-        """Rows as tuples of plain Python values in column order, at most `limit` of them."""
+        """Return rows as tuples of plain Python values in column order.
+
+        Parameters
+        ----------
+        limit
+            Most rows returned; None for all.
+        """
         parts = [_plain(column[:limit]) for column in self._columns.values()]
         return list(zip(*parts, strict=True))
 

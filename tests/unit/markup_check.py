@@ -42,7 +42,7 @@ class Page(HTMLParser):
         if "style" not in self.open and "pre" not in self.open:
             self.texts.append(data)
         for character in data:
-            assert character == "\n" or character.isprintable() or character in " ", f"{character!r} in the text"
+            assert character == "\n" or character.isprintable(), f"{character!r} in the text"
 
     def handle_comment(self, data: str) -> None:
         raise AssertionError(f"a comment: {data}")

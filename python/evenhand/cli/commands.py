@@ -96,9 +96,9 @@ def shares(args: argparse.Namespace) -> int:
 
 def schema(_args: argparse.Namespace) -> int:
     """Print the JSON Schema of a snapshot."""
-    from evenhand.model import Snapshot
+    from evenhand.fields import json_schema
 
-    print_text(json.dumps(Snapshot.json_schema(), indent=2))
+    print_text(json.dumps(json_schema(), indent=2))
     return 0
 
 

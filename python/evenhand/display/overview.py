@@ -123,7 +123,7 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
         return np.asarray(shares[quantity])[every, index]
 
     pools = shares.snapshot.table("pools")
-    fifo = {name for name, mode in zip(pools["name"], pools["mode"], strict=True) if mode == "fifo"}
+    fifo = {name for name, mode in zip(pools.get("name"), pools.get("mode"), strict=True) if mode == "fifo"}
     modes = [
         ("fifo" if name in fifo else "fair") if kind == "pool" else ""
         for name, kind in zip(shares.names, shares.kinds, strict=True)

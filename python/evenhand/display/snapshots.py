@@ -39,12 +39,13 @@ class _Pools:
     def __init__(self, snapshot: Snapshot) -> None:
         pools = snapshot.table("pools")
         operations = snapshot.table("operations")
-        names = ["<Root>", *(name for name in pools["name"])]
+        names = ["<Root>", *pools.get("name")]
         row: dict[object, int] = {None: 0} | {name: i for i, name in enumerate(names) if i}
-        parents = [-1, *(row[name] for name in pools["parent"]), *(row[name] for name in operations["pool"])]
+        above = [*pools.get("parent"), *operations.get("pool")]
+        parents = [-1, *(row[name] for name in above)]
         self.tree = Tree(names, parents, len(names))
-        self.mode = ["fair", *("fifo" if mode == "fifo" else "fair" for mode in pools["mode"])]
-        self.weight = ["", *(f"{weight:g}" for weight in pools["weight"])]
+        self.mode = ["fair", *("fifo" if mode == "fifo" else "fair" for mode in pools.get("mode"))]
+        self.weight = ["", *(f"{weight:g}" for weight in pools.get("weight", 1.0))]
         self.guarantee = ["", *_amounts(pools, "strong_guarantee", snapshot.resources)]
         self.limits = ["", *_amounts(pools, "limits", snapshot.resources)]
 

@@ -34,7 +34,8 @@ Line = list[tuple[str, str]]
 
 _ANSI = {"head": "1", "dim": "2", "warn": "33", "used": "36", "above": "33", "owed": "2", "mark": "35"}
 _WIDTH = 110
-_BAR = 18
+_BAR = 17
+_DEEPEST = 8  # levels that are indented; what lies deeper is marked
 
 
 def paint(lines: Iterable[Line], *, color: bool = False) -> str:
@@ -97,8 +98,10 @@ def _name(view: Overview, row: Row, glyphs: Glyphs) -> tuple[str, str, str]:
     """Tree lines, name, and the number of pools or operations that are not shown."""
     prefix = ""
     if row.last:
-        trunks = ["   " if last else glyphs.trunk for last in row.last[:-1]]
+        trunks = ["  " if last else glyphs.trunk for last in row.last[:-1][:_DEEPEST]]
         prefix = "".join(trunks) + (glyphs.last if row.last[-1] else glyphs.branch)
+        if row.depth > _DEEPEST + 1:
+            prefix += f"{glyphs.ellipsis} "
     if row.is_rest:
         return prefix, f"{glyphs.ellipsis} {left_out(row)}", ""
     more = f" +{row.pools + row.operations:,}" if row.pools or row.operations else ""

@@ -35,8 +35,8 @@ class Glyphs:
     infinite: str
 
 
-UNICODE = Glyphs("├─ ", "└─ ", "│  ", "█", "▓", "░", "┃", "▏▎▍▌▋▊▉", "…", "–", "∞")
-ASCII = Glyphs("|- ", "`- ", "|  ", "#", "+", ".", "|", ":", "...", "-", "inf")
+UNICODE = Glyphs("├ ", "└ ", "│ ", "█", "▓", "░", "┃", "▏▎▍▌▋▊▉", "…", "–", "∞")
+ASCII = Glyphs("+ ", "` ", "| ", "#", "+", ".", "|", ":", "...", "-", "inf")
 
 
 def clean(value: object) -> str:
@@ -69,12 +69,17 @@ def width(text: str) -> int:
 
 def fit(text: str, columns: int, *, right: bool = False, ellipsis: str = "…") -> str:
     """Pad to a width, or cut to it with an ellipsis."""
-    missing = columns - width(text)
-    if missing >= 0:
-        return " " * missing + text if right else text + " " * missing
-    while text and width(text) + len(ellipsis) > columns:
-        text = text[:-1]
-    return fit(text + ellipsis, columns, right=right)
+    if width(text) > columns:
+        ellipsis = ellipsis[: max(columns, 0)]
+        kept, used = [], 0
+        for c in text:
+            used += width(c)
+            if used > columns - len(ellipsis):
+                break
+            kept.append(c)
+        text = "".join(kept) + ellipsis
+    padding = " " * (columns - width(text))
+    return padding + text if right else text + padding
 
 
 def percent(share: float, glyphs: Glyphs = UNICODE) -> str:

@@ -1,11 +1,12 @@
 // Fixed-width rows of doubles and their sums as pairs of doubles.
 //
-// A DoubleRow is an unevaluated sum hi + lo per lane with |lo| <= ulp(hi) / 2:
-// about 106 bits. Sums of share functions need them: slopes reach 5e15 over
-// widths of 1e-26, and whether a value sits exactly on a limit decides who gets
-// what. The error-free transformations are Knuth's two-sum and Dekker's product
-// (Numer. Math. 18, 1971); they hold without fused multiply-add, so every
-// compiler and machine computes the same bits.
+// A DoubleRow is an unevaluated sum hi + lo per lane: hi is the plain running sum,
+// lo collects the rounding errors of every step (Neumaier, ZAMM 54, 1974), so that
+// value() is the exact sum but for one rounding and errors of errors. Sums of share
+// functions need it: slopes reach 5e15 over widths of 1e-26, and whether a value
+// sits exactly on a limit decides who gets what. The error-free transformations
+// are Knuth's two-sum and Dekker's product (Numer. Math. 18, 1971); they hold
+// without fused multiply-add, so every compiler and machine computes the same bits.
 #pragma once
 
 #include <array>
@@ -32,13 +33,14 @@ struct DoubleRow {
   Row<R> hi{};
   Row<R> lo{};
 
+  double value(int r) const noexcept { return hi[r] + lo[r]; }
+
   void add(const Row<R>& x) noexcept {
     for (int r = 0; r < R; ++r) {
       const double s = hi[r] + x[r];
       const double b = s - hi[r];
-      const double e = (hi[r] - (s - b)) + (x[r] - b) + lo[r];
-      hi[r] = s + e;
-      lo[r] = e - (hi[r] - s);
+      lo[r] += (hi[r] - (s - b)) + (x[r] - b);
+      hi[r] = s;
     }
   }
 
@@ -46,9 +48,8 @@ struct DoubleRow {
     for (int r = 0; r < R; ++r) {
       const double s = hi[r] - x[r];
       const double b = s - hi[r];
-      const double e = (hi[r] - (s - b)) - (x[r] + b) + lo[r];
-      hi[r] = s + e;
-      lo[r] = e - (hi[r] - s);
+      lo[r] += (hi[r] - (s - b)) - (x[r] + b);
+      hi[r] = s;
     }
   }
 
@@ -67,10 +68,8 @@ struct DoubleRow {
       const double product_error = ((kh * wh - p) + kh * wl + kl * wh) + kl * wl;
       const double s = hi[r] + p;
       const double b = s - hi[r];
-      const double e =
-          (hi[r] - (s - b)) + (p - b) + (lo[r] + (product_error + slope.lo[r] * width));
-      hi[r] = s + e;
-      lo[r] = e - (hi[r] - s);
+      lo[r] += ((hi[r] - (s - b)) + (p - b)) + (product_error + slope.lo[r] * width);
+      hi[r] = s;
     }
   }
 };

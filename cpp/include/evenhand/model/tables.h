@@ -2,8 +2,8 @@
 //
 // Every table is a struct of arrays. Amounts are row-major N x R in quanta, R
 // being the snapshot's own number of resources. "Absent" is a bit in a mask or
-// a null value, never a magic amount. Optional columns that no row fills are
-// empty vectors; has() on the accessor side tells.
+// a null value, never a magic amount. Columns marked "sparse" are empty vectors
+// if every row has the default; read them through at_or().
 //
 // Row 0 of the pools is the root, called <Root>; a pool or operation without a
 // parent belongs to it. An *element* is a pool (its row) or an operation (its
@@ -24,6 +24,12 @@ enum class PoolMode : std::uint8_t { kFairShare, kFifo };
 enum class IntegralType : std::uint8_t { kNone, kBurst, kRelaxed };
 enum class OperationKind : std::uint8_t { kBatch, kInteractive, kInference, kSystem };
 enum class AllocationState : std::uint8_t { kRunning, kPreempting, kSuspended, kPreempted };
+
+// Value of a sparse column.
+template <class T>
+T at_or(const std::vector<T>& column, Index row, T absent) noexcept {
+  return column.empty() ? absent : column[static_cast<std::size_t>(row)];
+}
 
 // Strings of one column or table laid end to end; row i is
 // bytes[offsets[i], offsets[i + 1]).
@@ -50,13 +56,15 @@ struct NameColumn {
   std::vector<std::uint8_t> is_integer;  // empty: none is
 };
 
-// A text column with few distinct values (users, tags, ...): code -1 = absent.
+// A text column with few distinct values (users, tags, ...), which are sorted
+// and all in use: code -1 = absent; no codes at all: every row is absent.
 struct TextColumn {
   StringColumn values;
   std::vector<Id> codes;
 };
 
-// A list of texts a row (tags): row i holds codes[offsets[i] .. offsets[i + 1]).
+// A list of texts a row (tags): row i holds codes[offsets[i] .. offsets[i + 1]);
+// a single offset: every list is empty.
 struct TextListColumn {
   StringColumn values;
   std::vector<Index> offsets{0};
@@ -95,9 +103,11 @@ struct IntegralColumns {
 struct PoolColumns {  // row 0 is the root
   NameColumn names;
   std::vector<Id> parent;  // kNoId for the root only; parents may follow their children
+  std::vector<Id> top_down;  // all pools, every parent before its children, root first
   std::vector<double> weight;
   std::vector<PoolMode> mode;
-  std::vector<Amount> strong_guarantee;  // N x R
+  // N x R. The root's is kept as given but means nothing: the engine derives it.
+  std::vector<Amount> strong_guarantee;
   std::vector<ResourceMask> strong_guarantee_given;
   std::vector<Amount> limits;  // N x R
   std::vector<ResourceMask> limits_given;
@@ -107,7 +117,7 @@ struct PoolColumns {  // row 0 is the root
   std::vector<std::uint8_t> compute_promised_guarantee;
   std::vector<std::uint8_t> priority_strong_guarantee;
   std::vector<std::uint8_t> priority_donor;
-  std::vector<double> order;  // NaN: none given; sorts last
+  std::vector<double> order;  // sparse (NaN); NaN: none given, sorts last
 
   Index size() const noexcept { return static_cast<Index>(parent.size()); }
 };
@@ -117,18 +127,18 @@ struct OperationColumns {
   std::vector<Id> pool;
   TextColumn user, project, account, partition, qos;
   std::vector<double> weight;
-  std::vector<Index> priority;
-  std::vector<std::uint8_t> priority_given;
+  std::vector<Index> priority;               // sparse (0)
+  std::vector<std::uint8_t> priority_given;  // sparse (0)
   std::vector<Amount> demand;  // N x R, running part included
   std::vector<Amount> usage;   // N x R
   std::vector<Amount> limits;  // N x R
   std::vector<ResourceMask> limits_given;
   std::vector<std::uint8_t> gang;
-  std::vector<double> best_allocation_share;  // N x R; empty: all ones
+  std::vector<double> best_allocation_share;  // N x R, sparse (1)
   std::vector<Time> start_time;
   std::vector<Time> fifo_start_time;
   std::vector<OperationKind> kind;
-  std::vector<double> order;
+  std::vector<double> order;  // sparse (NaN)
 
   Index size() const noexcept { return static_cast<Index>(pool.size()); }
 };
@@ -138,10 +148,10 @@ struct NodeColumns {
   std::vector<Amount> capacity;  // N x R
   TextListColumn tags;
   std::vector<std::uint8_t> schedulable;
-  std::vector<Time> overcommitted_since;  // kNoTime: is not
+  std::vector<Time> overcommitted_since;  // sparse (kNoTime: is not)
   TextColumn physical;
-  std::vector<Amount> swap_free;  // bytes; -1: unknown
-  std::vector<double> order;
+  std::vector<Amount> swap_free;  // bytes; sparse (-1: unknown)
+  std::vector<double> order;      // sparse (NaN)
 
   Index size() const noexcept { return static_cast<Index>(schedulable.size()); }
 };
@@ -149,21 +159,23 @@ struct NodeColumns {
 struct AllocationColumns {
   NameColumn names;
   std::vector<Id> operation;
-  std::vector<Id> node;
-  std::vector<Amount> resources;  // N x R
+  std::vector<Id> node;              // kNoId: on none
+  std::vector<Amount> resources;     // N x R
   std::vector<Time> start_time;
-  std::vector<Time> last_job_start_time;
-  std::vector<Time> last_progress_time;  // kNoTime: never saved
-  std::vector<Time> planned_end;         // kNoTime: unknown
-  std::vector<Index> priority;           // empty, or one a row
-  std::vector<std::uint8_t> priority_given;
+  std::vector<Time> last_job_start_time;     // empty: start_time
+  std::vector<Time> last_progress_time;      // sparse (kNoTime: never saved)
+  std::vector<Time> planned_end;             // sparse (kNoTime: unknown)
+  std::vector<Index> priority;               // sparse (0)
+  std::vector<std::uint8_t> priority_given;  // sparse (0: the operation's counts)
   std::vector<AllocationState> state;
-  std::vector<Time> deadline;    // kNoTime: none
-  TextColumn beneficiary;        // name of the request or operation it leaves for
-  std::vector<Amount> held;      // N x R; empty: nobody holds anything
-  std::vector<std::uint8_t> interruptible, checkpointable, rerunnable, preemptible, originator;
-  std::vector<Id> required_node;  // kNoId: any
-  std::vector<double> order;
+  std::vector<Time> deadline;  // sparse (kNoTime: none)
+  TextColumn beneficiary;      // name of the request or operation it leaves for
+  std::vector<Amount> held;    // N x R, sparse (0); at most the resources
+  std::vector<std::uint8_t> interruptible, checkpointable, rerunnable;  // sparse (0)
+  std::vector<std::uint8_t> preemptible;                                // sparse (1)
+  std::vector<std::uint8_t> originator;                                 // sparse (0)
+  std::vector<Id> required_node;                                        // sparse (kNoId: any)
+  std::vector<double> order;                                            // sparse (NaN)
 
   Index size() const noexcept { return static_cast<Index>(operation.size()); }
 };
@@ -173,28 +185,28 @@ struct RequestColumns {
   std::vector<Id> operation;
   std::vector<Amount> resources;  // N x R, of one of count
   std::vector<Index> count;
-  std::vector<std::uint8_t> gang;
+  std::vector<std::uint8_t> gang;  // the operation's where none is given
   std::vector<Time> submit_time;
-  std::vector<Index> priority;
-  std::vector<std::uint8_t> priority_given;
-  std::vector<Time> duration;  // kNoTime: unknown
+  std::vector<Index> priority;               // sparse (0)
+  std::vector<std::uint8_t> priority_given;  // sparse (0: the operation's counts)
+  std::vector<Time> duration;                // sparse (kNoTime: unknown)
   TextListColumn node_tags;
-  std::vector<Id> required_node;
-  std::vector<std::uint8_t> preemptible;
-  std::vector<std::uint8_t> reserve;
-  std::vector<double> order;
+  std::vector<Id> required_node;          // sparse (kNoId: any)
+  std::vector<std::uint8_t> preemptible;  // sparse (1)
+  std::vector<std::uint8_t> reserve;      // sparse (0)
+  std::vector<double> order;              // sparse (NaN)
 
   Index size() const noexcept { return static_cast<Index>(operation.size()); }
 };
 
 struct ReservationColumns {
   NameColumn names;
-  std::vector<Id> request;     // exactly one of request and allocation is given
+  std::vector<Id> request;  // exactly one of request and allocation is given
   std::vector<Id> allocation;
   std::vector<Id> node;
-  std::vector<Amount> resources;  // N x R
-  std::vector<Time> from, until;  // kNoTime: open
-  std::vector<std::uint8_t> soft;
+  std::vector<Amount> resources;   // N x R
+  std::vector<Time> from, until;   // sparse (kNoTime: open)
+  std::vector<std::uint8_t> soft;  // sparse (0)
 
   Index size() const noexcept { return static_cast<Index>(node.size()); }
 };
@@ -215,7 +227,7 @@ struct Tables {
   // before operations, then name.
   Grouping children;
   Grouping allocations_by_operation;
-  Grouping allocations_by_node;
+  Grouping allocations_by_node;  // those on a node
   Grouping requests_by_operation;
 
   int resource_count() const noexcept { return resources.size(); }

@@ -5,8 +5,7 @@
 // its vertices it adds a slope to the pool's shares, at a vertical a jump. The
 // block holds these moves child by child and the order of all of them by f.
 //
-// Adding a child is O(vertices), the order O(n log n) for few and O(n) for many
-// vertices, a sweep O(n R). Every comparison of fit factors, in the sweep and
+// Adding a child is O(vertices R), the order about O(n), a sweep O(n R). Every comparison of fit factors, in the sweep and
 // later on the walk down, is between the same quotients.
 #pragma once
 
@@ -16,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "evenhand/core/order.h"
 #include "evenhand/core/rows.h"
 #include "evenhand/share/curve_builder.h"
 
@@ -32,7 +32,6 @@ class ChildrenBlock {
     first_shares_.clear();
     moves_.clear();
     kinds_.clear();
-    order_.clear();
     first_.assign(1, 0);
     initial_ = {};
   }
@@ -81,18 +80,35 @@ class ChildrenBlock {
     return shares_.data() + first_shares_[child];
   }
 
+  // Puts the moves into the order of a sweep; after the last add().
+  // Vertices at 0 first, in child order; those at 1 and beyond are never reached.
+  void sort(KeyOrder& sorter) {
+    order_.clear();
+    inner_.clear();
+    for (std::size_t child = 0; child + 1 < first_.size(); ++child) {
+      if (first_[child + 1] - first_[child] == 1) continue;  // never moves
+      for (std::uint32_t k = first_[child]; k < first_[child + 1]; ++k) {
+        if (f_[k] == 0)
+          order_.push_back(k);
+        else if (f_[k] < 1)
+          inner_.push_back(k);
+      }
+    }
+    sorter.sort(f_, inner_, order_);
+  }
+
   // Feeds the builder with the shares of a fair-share pool on [0, 1].
   // `until_guarantee`: only as far as the guarantee lasts.
   void sweep(CurveBuilder<R>& builder, const Row<R>& guarantee, const Row<R>& limits, bool improved,
-             bool until_guarantee) {
-    if (order_.empty()) sort();
+             bool until_guarantee) const {
     DoubleRow<R> shares = initial_, slope;
-    Row<R> now = shares.hi;
+    Row<R> now;
+    for (int r = 0; r < R; ++r) now[r] = shares.value(r);
     builder.start(now, guarantee, limits);
     double f = 0;
     const auto advance = [&](double to) {
       shares.add_product(slope, to - f);
-      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.hi[r]);
+      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.value(r));
       builder.line(now, {to, 0});
       f = to;
     };
@@ -126,7 +142,7 @@ class ChildrenBlock {
   // `by_place[i]` is the child at place i. A position is the suggestion to one
   // child with 2 * place, plus 1 where that child has jumped.
   void sweep_fifo(CurveBuilder<R>& builder, std::span<const std::uint32_t> by_place,
-                  const Row<R>& guarantee, const Row<R>& limits, bool until_guarantee) {
+                  const Row<R>& guarantee, const Row<R>& limits, bool until_guarantee) const {
     // Sums run in FIFO order, one rounding a child, as the published method does:
     // whether the sum sits exactly on a limit depends on it.
     Row<R> base{}, now{};
@@ -152,19 +168,27 @@ class ChildrenBlock {
     builder.relocate({0, static_cast<std::int32_t>(2 * by_place.size())});
   }
 
-  // Frees what only sweeps need; fit_factors() stay.
-  void shrink() {
-    moves_ = {};
-    kinds_ = {};
-    order_ = {};
-    f_.shrink_to_fit();
+  // A copy without spare capacity; without the moves it serves the walk only.
+  ChildrenBlock compact(bool with_moves) const {
+    ChildrenBlock out;
+    out.f_ = f_;
+    out.first_ = first_;
+    out.shares_ = shares_;
+    out.first_shares_ = first_shares_;
+    if (with_moves) {
+      out.moves_ = moves_;
+      out.kinds_ = kinds_;
+      out.order_ = order_;
+      out.initial_ = initial_;
+    }
+    return out;
   }
 
  private:
   static constexpr double kNarrowest = 1e-290;  // a quotient by less may overflow
 
   void jump(CurveBuilder<R>& builder, DoubleRow<R>& shares, Row<R>& now, std::size_t begin,
-            std::size_t end, bool improved) {
+            std::size_t end, bool improved) const {
     std::size_t i = begin;
     while (i < end) {
       std::size_t child = child_count() - 1;
@@ -182,24 +206,12 @@ class ChildrenBlock {
         any = true;
       }
       if (!any) return;
-      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.hi[r]);
+      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.value(r));
       builder.jump(now, static_cast<std::int32_t>(child + 1));
       if (builder.ended()) return;
       // A later child with a vertex here is a step of its own: this jump stays.
       if (improved && order_[end - 1] >= first_[child + 1]) builder.settle();
     }
-  }
-
-  void sort() {
-    order_.clear();
-    order_.reserve(f_.size());
-    for (std::size_t child = 0; child + 1 < first_.size(); ++child) {
-      if (first_[child + 1] - first_[child] == 1) continue;  // never moves
-      for (std::uint32_t k = first_[child]; k < first_[child + 1]; ++k) order_.push_back(k);
-    }
-    std::ranges::sort(order_, [&](std::uint32_t a, std::uint32_t b) {
-      return f_[a] < f_[b] || (f_[a] == f_[b] && a < b);
-    });
   }
 
   std::vector<double> f_;
@@ -208,7 +220,8 @@ class ChildrenBlock {
   std::vector<Row<R>> moves_;  // after each vertex: slope in f, or height of a jump
   std::vector<MoveKind> kinds_;
   std::vector<std::uint32_t> first_{0};  // child -> its first vertex
-  std::vector<std::uint32_t> order_;     // vertices by (f, child, place)
+  std::vector<std::uint32_t> order_;     // vertices below 1 by (f, child, place)
+  std::vector<std::uint32_t> inner_;     // scratch of sort()
   DoubleRow<R> initial_{};               // sum of the children at f = 0
 };
 

@@ -59,7 +59,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   struct Pool {
     ChildrenBlock<R> children;
-    Size appended = 0;               // children already in the block
+    std::vector<Vertex<R>> curve;  // the pool's own, until its parent's block is built
     double smallest_weight = 1;
     std::vector<std::uint32_t> by_place;  // FIFO: children in effective order
     std::vector<std::uint32_t> place;     // FIFO: child -> place
@@ -157,26 +157,33 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   bool fifo(Size pool) const { return tables_->pools.mode[pool] == PoolMode::kFifo; }
 
-  // Appends the children up to `until` (a place in child order) that are operations.
-  void append_operations(Size pool, Size until) {
+  // The block of a pool whose child pools are built. It stays whole where it is
+  // swept again; else only what the walk reads does.
+  const ChildrenBlock<R>& build_block(Size pool, bool whole) {
     const Tables& t = *tables_;
     Pool& state = pools_[pool];
-    const auto children = children_of(t, static_cast<Id>(pool));
+    const bool in_fifo = fifo(pool);
     const bool steps = options_.step_function_for_gang && t.pools.step_function_for_gang[pool];
-    for (; state.appended < until; ++state.appended) {
-      const auto e = static_cast<Size>(children[state.appended]);
-      const Size o = e - pool_rows_;
-      build_operation_curve<R>(operation_, row(result.usage_share, e), row(result.demand_share, e),
-                               row(result.limits_share, e), steps && t.operations.gang[o]);
-      state.children.add(operation_.vertices(),
-                         fifo(pool) ? 1.0 : t.operations.weight[o] / state.smallest_weight, true);
+    block_.clear();
+    for (Id child : children_of(t, static_cast<Id>(pool))) {
+      const auto e = static_cast<Size>(child);
+      const double ratio = in_fifo ? 1.0 : weight(child) / state.smallest_weight;
+      if (e < pool_rows_) {
+        block_.add(pools_[e].curve, ratio, false);
+        pools_[e].curve = {};
+      } else {
+        build_operation_curve<R>(operation_, row(result.usage_share, e),
+                                 row(result.demand_share, e), row(result.limits_share, e),
+                                 steps && t.operations.gang[e - pool_rows_]);
+        block_.add(operation_.vertices(), ratio, true);
+      }
     }
-  }
-
-  // The block of a pool whose child pools are all built.
-  void complete_block(Size pool) {
-    append_operations(pool, children_of(*tables_, static_cast<Id>(pool)).size());
-    if (fifo(pool)) order_fifo(pool);
+    if (in_fifo)
+      order_fifo(pool);
+    else
+      block_.sort(sorter_);
+    state.children = block_.compact(whole || keep_);
+    return whole ? state.children : block_;
   }
 
   void order_fifo(Size pool) {
@@ -194,38 +201,27 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   // The pool's own curve, left in pool_'s vertices.
-  void sweep(Size pool, const Row<R>& limits, bool until_guarantee) {
+  void sweep(Size pool, const ChildrenBlock<R>& block, const Row<R>& limits, bool until_guarantee) {
     Row<R> guarantee = row(result.strong_share, pool);
     const Row<R> integral = row(result.integral_share, pool);
     for (int r = 0; r < R; ++r) guarantee[r] += integral[r];
-    Pool& state = pools_[pool];
     if (fifo(pool))
-      state.children.sweep_fifo(pool_, state.by_place, guarantee, limits, until_guarantee);
+      block.sweep_fifo(pool_, pools_[pool].by_place, guarantee, limits, until_guarantee);
     else
-      state.children.sweep(pool_, guarantee, limits, options_.improved, until_guarantee);
+      block.sweep(pool_, guarantee, limits, options_.improved, until_guarantee);
   }
 
   void build(Size pool) {
     Pool& state = pools_[pool];
-    complete_block(pool);
-    sweep(pool, row(result.limits_share, pool), false);
+    const bool ready = state.children.child_count() != 0;
+    const ChildrenBlock<R>& block = ready ? state.children : build_block(pool, false);
+    sweep(pool, block, row(result.limits_share, pool), false);
+    if (ready && !keep_) state.children = state.children.compact(false);
     const auto curve = pool_.vertices();
     state.own.resize(curve.size());
     for (Size k = 0; k < curve.size(); ++k) state.own[k] = curve[k].at;
+    if (pool != 0) state.curve.assign(curve.begin(), curve.end());
     state.done = true;
-    if (pool != 0) hand_to_parent(pool);
-    if (!keep_) state.children.shrink();
-  }
-
-  void hand_to_parent(Size pool) {
-    const auto parent = static_cast<Size>(tables_->pools.parent[pool]);
-    const auto siblings = children_of(*tables_, static_cast<Id>(parent));
-    Pool& above = pools_[parent];
-    Size next = above.appended;
-    while (static_cast<Size>(siblings[next]) != pool) ++next;
-    append_operations(parent, next);
-    above.children.add(pool_.vertices(), tables_->pools.weight[pool] / above.smallest_weight, false);
-    ++above.appended;
   }
 
   // ---- integral pools -------------------------------------------------------
@@ -245,7 +241,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       if (inside[p])
         build(p);
       else if (integral(p) != IntegralType::kNone)
-        complete_block(p);
+        build_block(p, true);
     }
   }
 
@@ -304,7 +300,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
             nudge(result.limits_share[i], result.strong_share[i], std::min(peak, left.v[r]));
       }
       set_row(result.integral_share, pool, proposed);
-      sweep(pool, row(result.limits_share, pool), true);
+      sweep(pool, pools_[pool].children, row(result.limits_share, pool), true);
       set_row(result.integral_share, pool, before);
       add_integral(pool, beyond_guarantee(pool, pool_.vertices()[0].shares));
     }
@@ -335,7 +331,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       Row<R> limits = row(result.limits_share, pool);
       const Row<R> strong = row(result.strong_share, pool);
       for (int r = 0; r < R; ++r) limits[r] = std::min(limits[r], strong[r] + cap);
-      sweep(pool, limits, false);
+      sweep(pool, pools_[pool].children, limits, false);
       const auto curve = pool_.vertices();
       asking.push_back({pool, own_rate, {curve.begin(), curve.end()}});
     }
@@ -517,6 +513,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   std::vector<Pool> pools_;
   std::vector<Position> positions_;
   CurveBuilder<R> pool_, operation_;
+  ChildrenBlock<R> block_;  // scratch, reused by all pools
+  KeyOrder sorter_;
 };
 
 }  // namespace evenhand

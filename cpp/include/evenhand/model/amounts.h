@@ -1,0 +1,77 @@
+// Amounts: units of a resource to whole quanta, exactly or not at all.
+//
+// An amount v is n quanta of q if |v - n q| <= 1e-9 |n q| (below one quantum:
+// 1e-9 q); otherwise it is an error that proposes a quantum, or is rounded to
+// the nearest quantum where the caller asked for it, halves up. Amounts are
+// finite, not negative and at most kMaxAmount quanta, and so is every sum.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "evenhand/model/table_rows.h"
+
+namespace evenhand {
+
+class AmountScale {
+ public:
+  AmountScale(const ResourceSpace& resources, raw::Rounding rounding);
+
+  // N x R quanta in canonical order, 0 where none is given; empty if the column
+  // is absent. `given` (optional) gets a mask a row. Linear in the cells.
+  std::vector<Amount> read(const TableRows& rows, std::string_view field,
+                           const raw::Optional<raw::Amounts>& column,
+                           std::vector<ResourceMask>* given = nullptr) const;
+
+  // N x R finite, not negative reals in quanta (volumes).
+  std::vector<double> read_reals(const TableRows& rows, std::string_view field,
+                                 const raw::Optional<raw::Amounts>& column) const;
+
+  // N x R shares within 0..1, 1 where none is given; empty: all are 1.
+  std::vector<double> read_shares(const TableRows& rows, std::string_view field,
+                                  const raw::Optional<raw::Amounts>& column) const;
+
+  // Quanta as a person would write the amount.
+  std::string units(Amount quanta, std::size_t resource) const;
+
+  std::size_t resource_count() const noexcept { return per_unit_.size(); }
+  std::string_view resource_name(std::size_t resource) const noexcept {
+    return (*names_)[static_cast<Index>(resource)];
+  }
+
+ private:
+  enum class Fault { kNone, kNotFinite, kNegative, kTooLarge, kOffQuantum };
+  struct Cell {
+    Amount quanta;
+    Fault fault;
+  };
+
+  Cell convert(double value, std::size_t resource) const noexcept;
+  Cell convert(std::int64_t value, std::size_t resource) const noexcept;
+  void report(const TableRows& rows, std::size_t row, std::string_view field, std::size_t resource,
+              double value, const std::string& text, Fault fault) const;
+  template <class Value>
+  void read_cells(const TableRows& rows, std::string_view field, std::span<const Value> values,
+                  raw::Mask given, std::vector<Amount>& quanta) const;
+
+  const StringColumn* names_;
+  std::span<const double> quantum_;
+  std::vector<Amount> per_unit_;  // quanta in a unit if that is a whole number, else 0
+  bool nearest_;
+};
+
+// total += amount; false, and kMaxAmount, if that is beyond it. Both not negative.
+inline bool add_checked(Amount& total, Amount amount) noexcept {
+  total += amount;
+  if (total <= kMaxAmount) return true;
+  total = kMaxAmount;
+  return false;
+}
+
+// amount * count, or kMaxAmount + 1 if that is beyond kMaxAmount.
+inline Amount times_checked(Amount amount, Index count) noexcept {
+  return amount != 0 && count > kMaxAmount / amount ? kMaxAmount + 1 : amount * count;
+}
+
+}  // namespace evenhand

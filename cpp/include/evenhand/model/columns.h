@@ -1,0 +1,83 @@
+// Raw columns to checked columns in canonical order, one function a field kind.
+//
+// A reader returns one value a row, or an empty vector if the raw column is
+// absent (every row takes the default). Rows that break a rule are reported
+// and take the default. Linear in the rows.
+#pragma once
+
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "evenhand/model/table_rows.h"
+
+namespace evenhand {
+
+struct Bounds {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool above_low = false;  // low itself is out
+};
+inline constexpr Bounds kAnyNumber{};
+inline constexpr Bounds kPositive{.low = 0.0, .above_low = true};
+inline constexpr Bounds kNonNegative{.low = 0.0};
+
+// Times beyond this (36,500 years) are refused, so that sums of times fit.
+inline constexpr Time kMaxTime = Time{1} << 60;
+
+std::vector<double> read_numbers(const TableRows& rows, std::string_view field,
+                                 const raw::Optional<raw::Numbers>& column, double absent,
+                                 const Bounds& bounds);
+
+// Whole numbers within [low, high]. `given` (optional) gets a flag a row.
+std::vector<Index> read_integers(const TableRows& rows, std::string_view field,
+                                 const raw::Optional<raw::Numbers>& column, Index absent, Index low,
+                                 Index high, std::vector<std::uint8_t>* given = nullptr);
+
+// Reals are seconds, rounded to microseconds; integers are microseconds, of
+// which kNoTime (NumPy's NaT) counts as none.
+std::vector<Time> read_times(const TableRows& rows, std::string_view field,
+                             const raw::Optional<raw::Numbers>& column, Time absent);
+std::vector<Time> read_durations(const TableRows& rows, std::string_view field,
+                                 const raw::Optional<raw::Numbers>& column, Time absent);
+
+std::vector<std::uint8_t> read_flags(const TableRows& rows, std::string_view field,
+                                     const raw::Optional<raw::Codes>& column, bool absent);
+
+// Codes 0 .. count - 1 of an enumeration.
+std::vector<std::uint8_t> read_codes(const TableRows& rows, std::string_view field,
+                                     const raw::Optional<raw::Codes>& column, int count);
+template <class Enum>
+std::vector<Enum> read_enum(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Codes>& column, Enum last) {
+  const std::vector<std::uint8_t> codes =
+      read_codes(rows, field, column, static_cast<int>(last) + 1);
+  std::vector<Enum> values(codes.size());
+  for (std::size_t i = 0; i < codes.size(); ++i) values[i] = static_cast<Enum>(codes[i]);
+  return values;
+}
+
+TextColumn read_text(const TableRows& rows, std::string_view field,
+                     const raw::Optional<raw::Text>& column);
+TextListColumn read_text_list(const TableRows& rows, std::string_view field,
+                              const raw::Optional<raw::TextList>& column);
+
+// Instants outside of tables; `field` is the name for the message.
+Time read_instant(const raw::Instant& instant, std::string_view field, Problems& problems);
+
+// The column with the default in every row if nobody filled it.
+template <class T>
+std::vector<T> filled(std::vector<T> column, std::size_t rows, T absent) {
+  if (column.empty()) column.assign(rows, absent);
+  return column;
+}
+
+// The column, or nothing if every row has the default.
+template <class T>
+std::vector<T> unless_all(std::vector<T> column, T absent) {
+  for (const T& value : column)
+    if (!(value == absent)) return column;
+  return {};
+}
+
+}  // namespace evenhand

@@ -1,2 +1,0 @@
-// Keeps the model library non-empty while its headers need no code.
-namespace evenhand {}

@@ -1,0 +1,91 @@
+// The tree of pools: cycles, children in canonical order, top-down order.
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "evenhand/model/building.h"
+
+namespace evenhand {
+namespace {
+
+std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
+
+// Reports every cycle once, at its first pool in canonical order, and hangs
+// that pool under the root.
+void cut_cycles(Building& b) {
+  PoolColumns& pools = b.tables.pools;
+  enum : std::uint8_t { kUnseen, kOnPath, kDone };
+  std::vector<std::uint8_t> seen(pools.parent.size(), kUnseen);
+  seen[0] = kDone;
+  std::vector<Id> path;
+  for (std::size_t start = 1; start < seen.size(); ++start) {
+    path.clear();
+    Id p = static_cast<Id>(start);
+    for (; seen[at(p)] == kUnseen; p = pools.parent[at(p)]) {
+      seen[at(p)] = kOnPath;
+      path.push_back(p);
+    }
+    if (seen[at(p)] == kOnPath) {
+      auto begin = std::find(path.begin(), path.end(), p);
+      std::rotate(begin, std::min_element(begin, path.end()), path.end());
+      const Id first = *begin;
+      std::string loop;
+      constexpr std::ptrdiff_t kShown = 8;
+      for (auto member = begin; member != path.end() && member - begin < kShown; ++member)
+        loop += quoted(pools.names.text[*member]) + " under ";
+      if (path.end() - begin > kShown) loop += "... under ";
+      loop += quoted(pools.names.text[first]);
+      const auto row = at(first) - 1;
+      b.pools.problem(row, {"parent"}, "cycle", pools.names.text[pools.parent[at(first)]],
+                      "closes a cycle: ", loop);
+      pools.parent[at(first)] = 0;
+    }
+    for (const Id member : path) seen[at(member)] = kDone;
+  }
+}
+
+// Pools, then operations, each in canonical order: merged where `order` says.
+void group_children(Tables& t) {
+  const std::size_t pools = t.pools.parent.size();
+  std::vector<Id> parent = t.pools.parent;
+  parent.insert(parent.end(), t.operations.pool.begin(), t.operations.pool.end());
+  t.children = grouped(parent, pools);
+  if (t.pools.order.empty() && t.operations.order.empty()) return;
+
+  const double none = std::nan("");
+  std::vector<double> order(parent.size(), none);
+  std::copy(t.pools.order.begin(), t.pools.order.end(), order.begin());
+  std::copy(t.operations.order.begin(), t.operations.order.end(),
+            order.begin() + static_cast<std::ptrdiff_t>(pools));
+  for (std::size_t p = 0; p < pools; ++p) {
+    const auto begin = t.children.items.begin() + t.children.offsets[p];
+    const auto end = t.children.items.begin() + t.children.offsets[p + 1];
+    const auto operations =
+        std::find_if(begin, end, [&](Id child) { return at(child) >= pools; });
+    std::inplace_merge(begin, operations, end,
+                       [&](Id a, Id c) { return order_less(order[at(a)], order[at(c)]); });
+  }
+}
+
+void list_top_down(Tables& t) {
+  const std::size_t pools = t.pools.parent.size();
+  std::vector<Id>& list = t.pools.top_down;
+  list.reserve(pools);
+  list.push_back(0);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::size_t p = at(list[i]);
+    for (Index c = t.children.offsets[p]; c < t.children.offsets[p + 1]; ++c)
+      if (const Id child = t.children.items[static_cast<std::size_t>(c)]; at(child) < pools)
+        list.push_back(child);
+  }
+}
+
+}  // namespace
+
+void build_tree(Building& b) {
+  cut_cycles(b);
+  group_children(b.tables);
+  list_top_down(b.tables);
+}
+
+}  // namespace evenhand
