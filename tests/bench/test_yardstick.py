@@ -23,8 +23,13 @@ LEFT_OUT = {"promised", "priority", "fifo_reordering", "everything"}
 
 def within_reach(case: dict[str, Any]) -> bool:
     """Whether a case uses only what the yardstick offers."""
-    return case["family"] not in LEFT_OUT and not case.get("root") and all(
-        "order" not in row and "best_allocation_share" not in row for row in case["pools"] + case["operations"]
+    return (
+        case["family"] not in LEFT_OUT
+        and not case.get("root")
+        and all(
+            "order" not in row and "best_allocation_share" not in row
+            for row in case["pools"] + case["operations"]
+        )
     )
 
 

@@ -32,14 +32,15 @@ def load() -> ModuleType:
     """Import the extension from the build folder."""
     path = next(BUILD.glob("_yardstick*.so"))
     spec = importlib.util.spec_from_file_location("_yardstick", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 def read(case: Row) -> Any:
-    """Turn a case into the yardstick's input; `fair_share()` of it gives pools (root first), then operations."""
+    """Turn a case into the yardstick's input; its `fair_share()` gives the root, pools, then operations."""
     pools = [{}, *_parents_first(case["pools"])]
     index = {"root": 0} | {pool["id"]: row for row, pool in enumerate(pools) if row}
     integral = [pool.get("integral", {}) for pool in pools]
