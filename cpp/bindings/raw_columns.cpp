@@ -45,15 +45,15 @@ class ColumnReader {
     const py::object value = take(field);
     if (!value) return;
     const auto [values, given] = parts(field, value);
-    column = raw::Codes{span_of<std::uint8_t>(array(field, values, "uint8", 1)),
-                        mask(field, given, 1)};
+    column =
+        raw::Codes{span_of<std::uint8_t>(array(field, values, "uint8", 1)), mask(field, given, 1)};
   }
   void operator()(std::string_view field, raw::Optional<raw::Text>& column) {
     const py::object value = take(field);
     if (!value) return;
     const py::tuple pair = tuple(field, value, 2, 2);
-    column = raw::Text{texts(field, pair[0]),
-                       span_of<std::int32_t>(array(field, pair[1], "int32", 1))};
+    column =
+        raw::Text{texts(field, pair[0]), span_of<std::int32_t>(array(field, pair[1], "int32", 1))};
   }
   void operator()(std::string_view field, raw::Optional<raw::TextList>& column) {
     const py::object value = take(field);

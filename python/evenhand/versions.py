@@ -1,42 +1,38 @@
-"""What is installed: the first thing a report of a problem should say."""
+"""Versions of everything that a result can depend on."""
 
 from __future__ import annotations
 
 import platform
+import sys
 from importlib import metadata
-
-from evenhand import _core
 
 __all__ = ["show_versions", "versions"]
 
-# Looked up without importing them: some are large.
-_PACKAGES = ("numpy", "pydantic", "narwhals", "pandas", "polars", "pyarrow", "matplotlib", "hypothesis")
+_REQUIRED = ("numpy", "pydantic", "narwhals")
+_OPTIONAL = ("pandas", "polars", "pyarrow", "matplotlib", "hypothesis")
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Evenhand, its build and what it works with.
+def versions() -> dict[str, str | None]:
+    """Return the versions of Python, platform, core and packages by name; None is not installed."""
+    from evenhand import _core
 
-    Returns
-    -------
-    dict
-        Name → version; a package that is not installed has "not installed".
-    """
-    found = {
+    found: dict[str, str | None] = {
         "evenhand": _core.__version__,
-        "python": platform.python_version(),
+        "python": sys.version.replace("\n", " "),
         "platform": platform.platform(),
         **_core.build_info(),
     }
-    for package in _PACKAGES:
+    for package in _REQUIRED + _OPTIONAL:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = "not installed"
+            found[package] = None
     return found
 
 
 def show_versions() -> None:
-    """Print what `versions` returns, a line each."""
-    found = versions()
-    width = max(map(len, found))
-    print("\n".join(f"{name:<{width}}  {version}" for name, version in found.items()))
+    """Print the versions that a report of a defect should name."""
+    table = versions()
+    width = max(map(len, table))
+    for name, version in table.items():
+        print(f"{name:<{width}}  {version or 'not installed'}")
