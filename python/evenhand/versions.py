@@ -1,38 +1,42 @@
-"""Versions of everything that a result can depend on."""
+"""What is installed: the first thing a report of a problem should say."""
 
 from __future__ import annotations
 
 import platform
-import sys
 from importlib import metadata
+
+from evenhand import _core
 
 __all__ = ["show_versions", "versions"]
 
-_REQUIRED = ("numpy", "pydantic", "narwhals")
-_OPTIONAL = ("pandas", "polars", "pyarrow", "matplotlib", "hypothesis")
+# Looked up without importing them: some are large.
+_PACKAGES = ("numpy", "pydantic", "narwhals", "pandas", "polars", "pyarrow", "matplotlib", "hypothesis")
 
 
-def versions() -> dict[str, str | None]:
-    """Return the versions of Python, platform, core and packages by name; None is not installed."""
-    from evenhand import _core
+def versions() -> dict[str, str]:
+    """Return the versions of Evenhand, its build and what it works with.
 
-    found: dict[str, str | None] = {
+    Returns
+    -------
+    dict
+        Name → version; a package that is not installed has "not installed".
+    """
+    found = {
         "evenhand": _core.__version__,
-        "python": sys.version.replace("\n", " "),
+        "python": platform.python_version(),
         "platform": platform.platform(),
         **_core.build_info(),
     }
-    for package in _REQUIRED + _OPTIONAL:
+    for package in _PACKAGES:
         try:
             found[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
-            found[package] = None
+            found[package] = "not installed"
     return found
 
 
 def show_versions() -> None:
-    """Print the versions that a report of a defect should name."""
-    table = versions()
-    width = max(map(len, table))
-    for name, version in table.items():
-        print(f"{name:<{width}}  {version or 'not installed'}")
+    """Print what `versions` returns, a line each."""
+    found = versions()
+    width = max(map(len, found))
+    print("\n".join(f"{name:<{width}}  {version}" for name, version in found.items()))
