@@ -212,7 +212,7 @@ void derive_total(Building& b) {
       });
   }
   if (b.input.total) {
-    const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems};
+    const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems, true};
     t.total = b.scale->read(head, "total", b.input.total);
     return;
   }
