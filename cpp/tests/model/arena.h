@@ -5,8 +5,9 @@
 #include <deque>
 #include <initializer_list>
 #include <optional>
+#include <stdexcept>
 #include <string>
-#include <variant>
+#include <tuple>
 #include <vector>
 
 #include "evenhand/model/build.h"
