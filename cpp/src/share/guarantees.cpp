@@ -265,7 +265,8 @@ std::vector<double> estimated_guarantee_share(const Tables& t, const FairShareRe
   const auto elements = static_cast<Size>(t.element_count());
   const auto pools = static_cast<Size>(tree.pool_count);
   std::vector<double> estimate(elements * width, 0.0);
-  for (Size r = 0; r < width; ++r) estimate[r] = from_ones ? 1.0 : result.strong_share[r];
+  for (Size r = 0; r < width; ++r)
+    estimate[r] = !from_ones ? result.strong_share[r] : t.total[r] > 0 ? 1.0 : 0.0;
   for (Id pool : tree.preorder) {
     const auto children = children_of(t, pool);
     if (children.empty()) continue;
