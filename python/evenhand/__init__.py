@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 # Where a public name lives: its module is imported when the name is first used, so that
 # `import evenhand` costs little more than NumPy.
+# A module is its own home.
 _HOMES = {
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
@@ -39,8 +40,8 @@ _HOMES = {
     "Table": "evenhand.table",
     "fair_share": "evenhand.shares",
     "show_versions": "evenhand.versions",
+    "synthetic": "evenhand.synthetic",
 }
-_MODULES = ("synthetic",)
 
 __all__ = [
     "Diagnostic",
@@ -60,11 +61,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"evenhand.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    module = import_module(_HOMES[name])
+    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
     globals()[name] = value
     return value
 

@@ -85,7 +85,11 @@ def shares(args: argparse.Namespace) -> int:
     try:
         result = fair_share(snapshot, settings, state=state)
     except InputError as error:
-        raise Failure(*_lines(args.file, error)) from error
+        # What does not fit together may stand in any of the files.
+        table = error.problems[0].table
+        raise Failure(
+            *_lines({"settings": args.config, "state": args.state}.get(table, args.file), error)
+        ) from error
     if args.state:
         try:
             result.state.save(args.state)
