@@ -16,9 +16,12 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from evenhand import synthetic
+    from evenhand.config.fair_share import FairShareSettings
+    from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
     from evenhand.model import Snapshot
-    from evenhand.shares import fair_share
+    from evenhand.shares import Shares, fair_share
+    from evenhand.state import State
     from evenhand.table import Table
     from evenhand.versions import show_versions
 
@@ -26,10 +29,14 @@ if TYPE_CHECKING:
 # `import evenhand` costs little more than NumPy.
 # A module is its own home.
 _HOMES = {
+    "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
+    "FairShareSettings": "evenhand.config.fair_share",
     "InputError": "evenhand.errors",
     "MissingExtraError": "evenhand.errors",
+    "Shares": "evenhand.shares",
     "Snapshot": "evenhand.model",
+    "State": "evenhand.state",
     "Table": "evenhand.table",
     "fair_share": "evenhand.shares",
     "show_versions": "evenhand.versions",
@@ -37,10 +44,14 @@ _HOMES = {
 }
 
 __all__ = [
+    "Diagnostic",
     "EvenhandError",
+    "FairShareSettings",
     "InputError",
     "MissingExtraError",
+    "Shares",
     "Snapshot",
+    "State",
     "Table",
     "__version__",
     "fair_share",
