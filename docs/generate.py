@@ -35,7 +35,8 @@ def main() -> None:
     write(REFERENCE / "diagnostics.md", diagnostics_page())
     write(REFERENCE / "api.md", api_page())
     for notebook in sorted((DOCS.parent / "notebooks").glob("*.ipynb")):
-        write(TUTORIALS / notebook.name, notebook.read_text())
+        text = notebook.read_text().replace("](../docs/", "](../../")  # links that hold on either place
+        write(TUTORIALS / notebook.name, text)
 
 
 def write(path: Path, text: str) -> None:

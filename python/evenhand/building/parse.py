@@ -11,8 +11,8 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.building import columns, single
-from evenhand.building.dicts import STAND_IN, TableCells, read_rows
-from evenhand.building.problems import Report, kind_of
+from evenhand.building.dicts import TableCells, read_rows
+from evenhand.building.problems import STAND_IN, Report, kind_of
 from evenhand.fields import TABLES, Field, TableSpec
 
 MAX_RESOURCES = 16
@@ -119,7 +119,7 @@ class Parser:
                 head[name] = None if isinstance(column, tuple) else float(column[0])
         if "total" in given:
             head["total"] = None
-            if given["total"] is not None:
+            if given["total"] is not None and self.resources:
                 reporter = self._amount_reporter("snapshot", "total")
                 values, cells = columns.amounts([given["total"]], 1, self.resources, reporter)
                 head["total"] = (
@@ -132,6 +132,8 @@ class Parser:
         spec, raw = TABLES[name], {}
         for column, cells in table.cells.items():
             base = column.removesuffix("_index")
+            if spec[base].kind in ("amounts", "shares") and not self.resources:
+                continue  # of which resources is not known: that is reported already
             if base != column:
                 target = spec[base].target
                 raw[column] = columns.row_index(

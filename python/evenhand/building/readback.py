@@ -6,16 +6,18 @@ not given: that is the canonical form, which files and `replace` start from.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand import _core
 from evenhand.building.parse import CORE_TABLES, Raw
 from evenhand.fields import TABLES, Field
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evenhand.model import Snapshot
 
 NO_TIME = np.iinfo(np.int64).min
@@ -23,21 +25,19 @@ NO_TIME = np.iinfo(np.int64).min
 
 def units(quanta: NDArray[Any], quantum: float) -> NDArray[Any]:
     """Return amounts in units that give exactly these quanta again; int64 where they are whole."""
-    if quantum == np.floor(quantum) and quanta.dtype.kind == "i" and quantum <= 2.0**62:
-        return quanta * np.int64(quantum)
+    if quantum == np.floor(quantum) and quanta.dtype.kind == "i":
+        if float(quanta.max(initial=0)) * quantum < 2.0**62:
+            return quanta * np.int64(quantum)
     per_unit = float(round(1.0 / quantum))
-    whole = 1.0 <= per_unit <= 1e15 and quantum == 1.0 / per_unit
     # Dividing gives the double nearest to the decimal number; multiplying would not.
-    amounts = quanta / per_unit if whole else quanta * quantum
-    if quanta.dtype.kind == "i":
-        return np.asarray(amounts)
-    # Volumes are reals: what comes back must not be one bit off.
-    for candidate in (np.nextafter(amounts, -np.inf), np.nextafter(amounts, np.inf)):
-        off = (amounts * per_unit if whole else amounts / quantum) != quanta
-        amounts = np.where(
-            off & ((candidate * per_unit if whole else candidate / quantum) == quanta), candidate, amounts
-        )
-    return np.asarray(amounts)
+    if not (1.0 <= per_unit <= 1e15 and quantum == 1.0 / per_unit):
+        return _exactly(quanta * quantum, lambda amounts: amounts / quantum, quanta)
+    return _exactly(quanta / per_unit, lambda amounts: amounts * per_unit, quanta)
+
+
+def seconds(micros: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return times in seconds that give exactly these microseconds again."""
+    return _exactly(micros / 1e6, lambda instants: np.rint(instants * 1e6), micros)
 
 
 def matrix(quanta: NDArray[Any], quantum: NDArray[np.float64]) -> NDArray[Any]:
@@ -188,3 +188,16 @@ def _unless_all(columns: dict[str, Any], name: str, values: NDArray[Any], absent
     if absent.all():
         return
     columns[name] = (values, ~absent) if absent.any() else values
+
+
+def _exactly(
+    guess: NDArray[np.float64], forward: Callable[[NDArray[np.float64]], NDArray[Any]], wanted: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Replace guesses that are one bit off by the neighbour that leads to what is wanted."""
+    if (forward(guess) == wanted).all():
+        return guess
+    result = guess
+    for neighbour in (np.nextafter(guess, -np.inf), np.nextafter(guess, np.inf)):
+        better = (forward(result) != wanted) & (forward(neighbour) == wanted)
+        result = np.where(better, neighbour, result)
+    return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.building.parse import CORE_TABLES, Raw
-from evenhand.building.readback import read_back
+from evenhand.building.readback import read_back, seconds
 from evenhand.fields import SCHEMA, TABLES, Field
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 def to_dict(snapshot: Snapshot) -> dict[str, Any]:
     """Return a snapshot in the layout of files, defaults left out."""
     raw = read_back(snapshot)
-    data: dict[str, Any] = {"schema": SCHEMA, "now": _seconds(raw.head["now"])}
+    data: dict[str, Any] = {"schema": SCHEMA, "now": _second(raw.head["now"])}
     if raw.head["previous_update"] is not None:
-        data["previous_update"] = _seconds(raw.head["previous_update"])
+        data["previous_update"] = _second(raw.head["previous_update"])
     data["resources"] = _resources(raw.head)
     if raw.head["total"] is not None:
         amounts = zip(raw.head["resources"], raw.head["total"][0].tolist(), strict=True)
@@ -130,7 +131,7 @@ def _names(column: Any, _field: Field, _resources: list[str]) -> list[Any]:
 
 def _times(column: Any, _field: Field, _resources: list[str]) -> list[Any]:
     values, valid = column if isinstance(column, tuple) else (column, None)
-    return _cells(values / 1e6, valid)
+    return _cells(seconds(values), valid)
 
 
 def _words(column: Any, field: Field, _resources: list[str]) -> list[Any]:
@@ -148,7 +149,7 @@ def _texts(column: Any, _field: Field, _resources: list[str]) -> list[Any]:
     words, offsets, codes = column
     flat = [words[code] for code in codes.tolist()]
     ends = offsets.tolist()
-    return [flat[a:b] or None for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [flat[a:b] or None for a, b in itertools.pairwise(ends)]
 
 
 def _amounts(column: Any, _field: Field, resources: list[str]) -> list[Any]:
@@ -189,9 +190,9 @@ def _tidy(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _seconds(micros: int) -> float | int:
-    seconds: float | int = _tidy(micros / 1e6)
-    return seconds
+def _second(micros: int) -> float | int:
+    instant: float | int = _tidy(float(seconds(np.array([micros]))[0]))
+    return instant
 
 
 def _copy(value: Any) -> Any:

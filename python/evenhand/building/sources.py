@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 
+from evenhand import _core
+from evenhand.building.assemble import Built, ask
 from evenhand.building.dicts import TableCells, read_rows, unknown_field
 from evenhand.building.frames import read_frame
 from evenhand.building.parse import CORE_TABLES, Parser, Raw
@@ -133,9 +135,22 @@ def parse_changes(
     parser.read_head({name: changes[name] for name in HEAD.names if name in changes})
     if "commands" in changes:
         parser.raw.commands = []
-    parse_tables(parser, changes, frame_reader(parser), base.rows)
+    stay = {name: rows for name, rows in base.rows.items() if name not in changes}
+    parse_tables(parser, changes, frame_reader(parser), stay)
     _keep(base, parser.raw, {name for name in TABLES if name in changes})
     return parser
+
+
+def at_instant(
+    snapshot: Snapshot, changes: Mapping[str, Any], timezone: str | tzinfo | None, report: Report
+) -> Built:
+    """Return a snapshot's rows at another instant."""
+    parser = Parser(report, _zone(timezone, report), iso=True)
+    parser.raw.head = {"now": snapshot._core.now, "previous_update": snapshot._core.previous_update}
+    parser.read_head(changes)
+    head = parser.raw.head
+    core = ask(report, lambda: _core.at_instant(snapshot._core, head["now"] or 0.0, head["previous_update"]))
+    return Built(core, snapshot._settings, snapshot._commands)
 
 
 def _keep(base: Raw, new: Raw, replaced: set[str]) -> None:
