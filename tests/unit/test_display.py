@@ -234,7 +234,7 @@ def test_tree_text() -> None:
 def test_tree_text_in_ascii() -> None:
     lines = text_of(FakeShares(), ASCII, "cpu", depth=1, operations=True)
     assert lines[2].startswith("+ lab +2 ")
-    assert lines[-2].startswith("` idle ")
+    assert lines[-3].startswith("` idle ")
     assert all(line.isascii() for line in lines)
 
 
