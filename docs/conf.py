@@ -51,8 +51,8 @@ html_static_path = ["_static"]
 html_css_files = ["evenhand.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
-flat_pages = ("glossary", "contributing", "compatibility", "changelog")  # they have no neighbours to show
-html_sidebars: dict[str, list[str]] = dict.fromkeys(flat_pages, [])
+# Pages without neighbours have no list of them.
+html_sidebars = {page: [] for page in ("glossary", "contributing", "compatibility", "changelog")}
 html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": {"**": ["page-toc"], "glossary": []},

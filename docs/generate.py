@@ -16,7 +16,8 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 import evenhand as eh
-from evenhand import cli, diagnostics, fields
+from evenhand import diagnostics, fields
+from evenhand.cli import arguments
 
 if typing.TYPE_CHECKING:
     from pydantic import BaseModel
@@ -103,7 +104,7 @@ def type_name(annotation: Any) -> str:
 
 def command_line_page() -> str:
     """The help text of every command, from the parser."""
-    parser = cli.parser()
+    parser = arguments.parser()
     lines = ["# Command line", "", *fenced(parser.format_help())]
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
