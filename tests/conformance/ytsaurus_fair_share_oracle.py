@@ -58,7 +58,7 @@ def check(line: Mapping[str, Any], engine: Engine) -> Checker:
     rows = {("pool", ROOT): expected["root"]}
     rows |= {("pool", name): values for name, values in expected["pools"].items()}
     rows |= {("operation", name): values for name, values in expected["operations"].items()}
-    for key in result.rows.keys() | rows.keys():
+    for key in {**rows, **result.rows}:
         if key not in result.rows or key not in rows:
             checker.fail(key[1], "element", key in rows, key in result.rows)
         else:

@@ -186,7 +186,10 @@ def test_a_deep_chain_is_no_problem() -> None:
 
 
 def test_each_row_shows_its_dominant_resource() -> None:
-    elements = [*CLUSTER[:5], ("g", "operation", "web", "", [0.1, 0.2], [0.0, 0.1], [0, 0], [0.1, 0.2], 0.5)]
+    elements: list[Any] = [
+        *CLUSTER[:5],
+        ("g", "operation", "web", "", [0.1, 0.2], [0.0, 0.1], [0, 0], [0.1, 0.2], 0.5),
+    ]
     view = overview(FakeShares(elements))
     assert view.resource.tolist() == [0, 0, 0, 0, 0, 1]
     assert (view.fair_share[5], view.usage[5]) == (0.2, 0.1)
@@ -202,7 +205,7 @@ def test_a_resource_of_ones_choice() -> None:
 
 
 def test_operations_below_their_share() -> None:
-    elements = [
+    elements: list[Any] = [
         *CLUSTER[:5],
         ("full", "operation", "web", "", [0.1, 0], [0.1, 0], [0, 0], [0.1, 0], 1 - 1e-12),
         ("little", "operation", "web", "", [0.02, 0], [0.01, 0], [0, 0], [0.1, 0], 0.5),

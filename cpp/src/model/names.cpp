@@ -94,8 +94,8 @@ void RowFinder::read_index(const TableRows& rows, std::string_view field,
       continue;
     }
     rows.problem(row, {concat(field, "_index")}, "exists", to_text(Index{value}), "is ",
-                 Index{value}, ", but the table ", target_.table, " has ",
-                 static_cast<Index>(size), " rows (numbered from 0; -1 means none)");
+                 Index{value}, ", but the table ", target_.table, " has ", static_cast<Index>(size),
+                 " rows (numbered from 0; -1 means none)");
   }
 }
 

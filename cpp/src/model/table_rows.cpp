@@ -9,7 +9,7 @@ constexpr std::size_t kLongestText = 200;
 std::string Field::sanitised(std::string_view text) { return sanitised_utf8(text, kLongestText); }
 
 std::string TableRows::label(std::size_t canonical_row) const {
-  if (row == "root") return "the root";
+  if (row == "root" || row == "snapshot" || row == "resources") return concat("the ", row);
   const std::size_t input = order.input(canonical_row);
   if (input < names.size() && !names[input].empty())
     return concat("the ", row, " ", quoted(names[input]));

@@ -88,7 +88,7 @@ def _numpy_times(values: NDArray[Any], valid: Any, zone: tzinfo | None, report: 
     if missing.any():
         valid = ~missing if valid is None else valid & ~missing
     span = values.dtype.kind == "m"
-    unit, step = np.datetime_data(values.dtype)
+    unit, _step = np.datetime_data(values.dtype)
     if unit in ("ns", "ps", "fs", "as"):
         ticks = values.astype(f"{values.dtype.kind}8[ns]").view(np.int64)
         micros = (ticks + 500) // 1000

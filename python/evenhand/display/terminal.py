@@ -176,7 +176,7 @@ def diagnostic_lines(diagnostics: Sequence[Diagnostic], top: int) -> list[Line]:
     return lines
 
 
-def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, Sequence[float]]) -> list[Line]:
+def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, np.ndarray]) -> list[Line]:
     """Return a line a resource: the cluster's total, and shares of all of it by name."""
     columns = [
         ["resource", *map(clean, view.resources)],
@@ -222,7 +222,8 @@ def _cells(column: np.ndarray | list[object], shown: int) -> tuple[list[str], bo
     known = [v for v in plain if v is not None]
     numeric = bool(known) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in known)
     if numeric and any(isinstance(v, float) for v in known):
-        moderate = all(v == 0 or not np.isfinite(v) or 1e-4 <= abs(v) < 1e6 for v in known)
+        size = np.abs(np.array(known, dtype=float))
+        moderate = bool(((size == 0) | ~np.isfinite(size) | ((size >= 1e-4) & (size < 1e6))).all())
         form = "{:.4f}" if moderate else "{:.6g}"
         return ["" if v is None else form.format(v) for v in plain], True
     return [cell(v) for v in plain], numeric

@@ -27,7 +27,7 @@ struct TableRows {
   std::string_view table;  // "pools"
   std::string_view row;    // "pool"
   RowOrder order;
-  raw::Strings names;      // in input order
+  raw::Strings names;  // in input order
   Problems* problems = nullptr;
 
   std::size_t size() const noexcept { return order.size(); }

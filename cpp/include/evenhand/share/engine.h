@@ -22,7 +22,8 @@ namespace evenhand {
 template <int R>
 class FairShareUpdate final : public FairShareEngine::Impl {
  public:
-  void full(const Tables& t, const FairShareOptions& options, bool keep) override {
+  void full(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
+            bool keep) override {
     tables_ = &t;
     options_ = options;
     keep_ = keep;
@@ -39,7 +40,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     compute_ratios(t, tree_, result);
     compute_attributes();
     sort_fifo_pools(t, result);
-    update_volumes(t, tree_, options, result);
+    update_volumes(t, tree_, options, memory, result);
     adjust_strong_guarantees(t, tree_, options, result);
     if (options.step_function_for_gang && options.fifo_reordering)
       reorder_fifo_pools(t, tree_, result);

@@ -49,6 +49,13 @@ struct VolumeColumns {
   std::vector<double> last_share_ratio;  // P, after the update
 };
 
+// What an earlier update left of the volumes; stands in for the tables' columns.
+struct VolumeMemory {
+  Time updated = kNoTime;
+  std::vector<double> accumulated;       // P x R, quanta x seconds
+  std::vector<double> last_share_ratio;  // P
+};
+
 // Matrices are row-major with R columns; E = pools + operations, P = pools.
 struct FairShareResult {
   Index pool_count = 0, operation_count = 0;
@@ -85,7 +92,7 @@ class FairShareEngine {
   // Everything from the tables. With keep, the share functions stay, so that
   // the next update can be incremental (about 90 bytes a vertex).
   const FairShareResult& update(const Tables& tables, const FairShareOptions& options,
-                                bool keep = false);
+                                const VolumeMemory* memory = nullptr, bool keep = false);
   // The same result after `changes`, which must cover every difference between
   // the tables of the last kept update and these. Falls back to a full update
   // where the tree, the clock of integral pools or an option changed.
@@ -100,7 +107,8 @@ class FairShareEngine {
 };
 
 // One full update.
-FairShareResult fair_share(const Tables& tables, const FairShareOptions& options);
+FairShareResult fair_share(const Tables& tables, const FairShareOptions& options,
+                           const VolumeMemory* memory = nullptr);
 
 // Parts of the fair shares `total` (E x R): strong = min(total, strong share),
 // integral = min(rest, proposed integral share), weight proportional = what
