@@ -53,6 +53,7 @@ ShareParts split_parts(const Tables& tables, const FairShareResult& result,
                        const std::vector<double>& total) {
   const auto width = static_cast<Size>(result.resource_count);
   ShareParts parts;
+  if (total.empty()) return parts;
   parts.strong.assign(total.size(), 0.0);
   parts.integral.assign(total.size(), 0.0);
   parts.weight_proportional = total;
