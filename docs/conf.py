@@ -55,7 +55,7 @@ html_math_renderer = "mathml"
 html_sidebars = {page: [] for page in ("glossary", "contributing", "compatibility", "changelog")}
 html_theme_options = {
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"**": ["page-toc"], "glossary": []},
+    "secondary_sidebar_items": {"**": ["page-toc"], "glossary": [], "reference/generated/tables": []},
     "show_prev_next": False,
     "header_links_before_dropdown": 5,
     "navbar_persistent": ["search-button"],
