@@ -49,7 +49,7 @@ developer_tools() {
 }
 
 editable_install() {
-  PATH=$tools/bin:$PATH "$tools/bin/pip" install -q --no-build-isolation --no-deps -e .
+  PATH=$tools/bin:$PATH "$tools/bin/pip" install -q --no-build-isolation -e .
 }
 
 # Tracked files and those not yet committed, separated by NUL.

@@ -15,8 +15,8 @@ namespace evenhand::bindings {
 namespace {
 
 py::str decoded(std::string_view text) {
-  return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
-      text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
 [[noreturn]] void throw_invalid(const py::object& type, const Problems& problems) {
@@ -41,7 +41,8 @@ py::list names(const NameColumn& column) {
   py::list result;
   for (Index i = 0; i < column.text.size(); ++i) {
     py::object text = decoded(column.text[i]);
-    const bool integer = !column.is_integer.empty() && column.is_integer[static_cast<std::size_t>(i)];
+    const bool integer =
+        !column.is_integer.empty() && column.is_integer[static_cast<std::size_t>(i)];
     result.append(integer ? py::object(py::int_(text)) : text);
   }
   return result;
@@ -104,8 +105,8 @@ py::object numeric_column(const Snapshot& s, const std::string& table, const std
         if (!column.empty()) return frozen(s, column, shape);
       auto values = plain(column);
       if (values.empty()) {
-        const auto cells = static_cast<std::size_t>(
-            shape.size() == 2 ? rows * s.tables().resource_count() : rows);
+        const auto cells =
+            static_cast<std::size_t>(shape.size() == 2 ? rows * s.tables().resource_count() : rows);
         values.assign(cells, static_cast<typename decltype(values)::value_type>(absent));
       }
       py::object a = to_array(std::move(values), shape);
@@ -175,43 +176,44 @@ py::object time_or_none(Time time) {
 }  // namespace
 
 void register_model(py::module_& m) {
-  const auto invalid = py::reinterpret_steal<py::object>(
-      PyErr_NewExceptionWithDoc("evenhand._core.InvalidColumns",
-                                "Raw columns that break rules: .problems (tuples), .total.",
-                                PyExc_ValueError, nullptr));
+  const auto invalid = py::reinterpret_steal<py::object>(PyErr_NewExceptionWithDoc(
+      "evenhand._core.InvalidColumns", "Raw columns that break rules: .problems (tuples), .total.",
+      PyExc_ValueError, nullptr));
   m.attr("InvalidColumns") = invalid;
 
   py::class_<Snapshot>(m, "Snapshot", "Frozen tables of one scheduling domain.")
       .def_property_readonly("resource_count",
                              [](const Snapshot& s) { return s.tables().resource_count(); })
-      .def_property_readonly("pool_count", [](const Snapshot& s) { return s.tables().pools.size(); })
+      .def_property_readonly("pool_count",
+                             [](const Snapshot& s) { return s.tables().pools.size(); })
       .def_property_readonly("operation_count",
                              [](const Snapshot& s) { return s.tables().operations.size(); })
-      .def_property_readonly("node_count", [](const Snapshot& s) { return s.tables().nodes.size(); })
+      .def_property_readonly("node_count",
+                             [](const Snapshot& s) { return s.tables().nodes.size(); })
       .def_property_readonly("allocation_count",
                              [](const Snapshot& s) { return s.tables().allocations.size(); })
       .def_property_readonly("request_count",
                              [](const Snapshot& s) { return s.tables().requests.size(); })
       .def_property_readonly("reservation_count",
                              [](const Snapshot& s) { return s.tables().reservations.size(); })
-      .def_property_readonly("now", [](const Snapshot& s) { return s.tables().now; },
-                             "Microseconds.")
-      .def_property_readonly("previous_update",
-                             [](const Snapshot& s) {
-                               return time_or_none(s.tables().previous_update);
-                             },
-                             "Microseconds, or None.")
-      .def_property_readonly("total",
-                             [](const Snapshot& s) {
-                               return frozen(s, s.tables().total, {s.tables().resource_count()});
-                             },
-                             "Quanta of each resource.")
-      .def_property_readonly("capacity",
-                             [](const Snapshot& s) {
-                               return frozen(s, s.tables().resources.capacity,
-                                             {s.tables().resource_count()});
-                             },
-                             "Cluster-scoped quanta of each resource.")
+      .def_property_readonly(
+          "now", [](const Snapshot& s) { return s.tables().now; }, "Microseconds.")
+      .def_property_readonly(
+          "previous_update",
+          [](const Snapshot& s) { return time_or_none(s.tables().previous_update); },
+          "Microseconds, or None.")
+      .def_property_readonly(
+          "total",
+          [](const Snapshot& s) {
+            return frozen(s, s.tables().total, {s.tables().resource_count()});
+          },
+          "Quanta of each resource.")
+      .def_property_readonly(
+          "capacity",
+          [](const Snapshot& s) {
+            return frozen(s, s.tables().resources.capacity, {s.tables().resource_count()});
+          },
+          "Cluster-scoped quanta of each resource.")
       .def("permutation", &permutation, py::arg("table"),
            "Input row of each canonical row (-1: the root).")
       .def("names", &name_column, py::arg("table"), "Names in canonical order.")
@@ -220,31 +222,45 @@ void register_model(py::module_& m) {
       .def("text", &text_column, py::arg("table"), py::arg("field"), "(values, codes).")
       .def("text_list", &text_list_column, py::arg("table"), py::arg("field"),
            "(values, offsets, codes).")
-      .def("children",
-           [](const Snapshot& s) {
-             const Grouping& g = s.tables().children;
-             return py::make_tuple(
-                 frozen(s, g.offsets, {static_cast<py::ssize_t>(g.offsets.size())}),
-                 frozen(s, g.items, {static_cast<py::ssize_t>(g.items.size())}));
-           },
-           "(offsets, items): the elements below each pool in canonical order.")
-      .def_property_readonly("nbytes",
-                             [](const Snapshot& s) { return memory_bytes(s.tables()); })
-      .def("fingerprint", [](const Snapshot& s) { return fingerprint(s.tables()); },
-           py::call_guard<py::gil_scoped_release>(), "Hexadecimal; the same for rows in any order.");
+      .def(
+          "children",
+          [](const Snapshot& s) {
+            const Grouping& g = s.tables().children;
+            return py::make_tuple(
+                frozen(s, g.offsets, {static_cast<py::ssize_t>(g.offsets.size())}),
+                frozen(s, g.items, {static_cast<py::ssize_t>(g.items.size())}));
+          },
+          "(offsets, items): the elements below each pool in canonical order.")
+      .def_property_readonly("nbytes", [](const Snapshot& s) { return memory_bytes(s.tables()); })
+      .def(
+          "fingerprint", [](const Snapshot& s) { return fingerprint(s.tables()); },
+          py::call_guard<py::gil_scoped_release>(), "Hexadecimal; the same for rows in any order.");
+
+  const auto checked = [invalid](std::variant<Built, Problems> result) {
+    if (const auto* problems = std::get_if<Problems>(&result)) throw_invalid(invalid, *problems);
+    return Snapshot(std::get<Built>(std::move(result)));
+  };
+
+  m.def(
+      "at_instant",
+      [checked](const Snapshot& snapshot, py::handle now, py::handle previous_update) {
+        std::optional<raw::Instant> previous;
+        if (!previous_update.is_none()) previous = read_instant(previous_update, "previous_update");
+        return checked(at_instant(snapshot.built(), read_instant(now, "now"), previous));
+      },
+      py::arg("snapshot"), py::arg("now"), py::arg("previous_update") = py::none(),
+      "The same rows at another instant; raises InvalidColumns.");
 
   m.def(
       "build_snapshot",
-      [invalid](const py::dict& head, const py::dict& tables, const std::string& rounding) {
+      [checked](const py::dict& head, const py::dict& tables, const std::string& rounding) {
         const RawColumns columns(head, tables, rounding);
         std::optional<std::variant<Built, Problems>> result;
         {
           const py::gil_scoped_release release;
           result = build(columns.input());
         }
-        if (const auto* problems = std::get_if<Problems>(&*result))
-          throw_invalid(invalid, *problems);
-        return Snapshot(std::get<Built>(std::move(*result)));
+        return checked(std::move(*result));
       },
       py::arg("head"), py::arg("tables"), py::arg("rounding") = "exact",
       "Build a snapshot from raw columns; raises InvalidColumns.");

@@ -72,7 +72,7 @@ class Snapshot:
     @classmethod
     def _of(cls, built: Built, head: dict[str, Any]) -> Self:
         self = object.__new__(cls)
-        values = (built.core, head, built.settings, built.commands, {})
+        values: tuple[Any, ...] = (built.core, head, built.settings, built.commands, {})
         for name, value in zip(("_core", "_head", "_settings", "_commands", "_cache"), values, strict=True):
             object.__setattr__(self, name, value)
         return self
@@ -255,15 +255,18 @@ class Snapshot:
 
         Notes
         -----
-        O(cells) for the check of the whole; tables that stay are not parsed again. Demand, usage and
-        total follow the new tables where they agreed with the old ones.
+        Instants: one copy of the columns. Else O(cells), as the whole is checked again, but tables that
+        stay are not parsed again. Demand, usage and total follow the new tables where they agreed with
+        the old ones.
         """
         sources.check_options(order, rounding)
         for name in changes:
             if name not in _CHANGEABLE:
                 raise TypeError(f"a snapshot has no {name}{nearest(name, _CHANGEABLE)}")
-        parser = sources.parse_changes(self, changes, timezone, Report())
-        return self._finish(parser, order, rounding)
+        report = Report()
+        if set(changes) <= {"now", "previous_update"}:
+            return self._of(sources.at_instant(self, changes, timezone, report), self._head)
+        return self._finish(sources.parse_changes(self, changes, timezone, report), order, rounding)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the snapshot as plain data, defaults left out.
@@ -387,7 +390,7 @@ class Snapshot:
 
     @property
     def element_names(self) -> list[str | int]:
-        """Names of pools (the root first) and operations: element = pool row, or pool count + operation row."""
+        """Names of all elements: pools (the root first), then operations, in canonical order."""
         return self.names("pools") + self.names("operations")
 
     @property
@@ -442,7 +445,8 @@ class Snapshot:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
 
     def __copy__(self) -> Self:
         return self

@@ -15,9 +15,6 @@ from evenhand.errors import require
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import pandas
-    import polars
-    import pyarrow
 
 __all__ = ["Table"]
 
@@ -112,7 +109,7 @@ class Table:
         parts = [_plain(column[:limit]) for column in self._columns.values()]
         return list(zip(*parts, strict=True))
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> Any:
         """Return a pandas frame; integers and truth values with gaps become its nullable types.
 
         Raises
@@ -129,7 +126,7 @@ class Table:
             series[name] = pd.array(values, dtype=nullable[kind]) if gaps and kind in nullable else values
         return pd.DataFrame(series, columns=list(series))
 
-    def to_polars(self) -> polars.DataFrame:
+    def to_polars(self) -> Any:
         """Return a polars frame.
 
         Raises
@@ -139,7 +136,7 @@ class Table:
         """
         return require("polars", "polars").DataFrame(self)
 
-    def to_arrow(self) -> pyarrow.Table:
+    def to_arrow(self) -> Any:
         """Return a pyarrow table.
 
         Raises
@@ -196,7 +193,7 @@ def _normalise(name: object, values: Sequence[Any] | np.ndarray) -> Column:
             target = np.int64
         if target is None:
             return tuple(values.tolist())
-        view = values.astype(target, copy=False).view()
+        view: np.ndarray = values.astype(target, copy=False).view()
         view.flags.writeable = False
         return view
     column = tuple(value.item() if isinstance(value, np.generic) else value for value in values)

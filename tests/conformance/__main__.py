@@ -34,7 +34,7 @@ def run(case: Case, engine: Engine) -> Checker:
     try:
         return case.run(engine)
     except Exception as error:
-        checker = Checker()
+        checker = Checker(broken=True)
         checker.fail("", "run", "an answer", f"{type(error).__name__}: {error}")
         return checker
 
@@ -89,7 +89,7 @@ def count(case: Case, tally: Tally, engine: Engine) -> None:
         tally.uncovered.append(case.name)
         return
     checker = run(case, engine)
-    if case.informational:
+    if case.informational and not checker.broken:
         tally.informational += 1
         verdict = f"differs by at most {checker.worst:.3g}" if checker.mismatches else "agrees"
         print(f"tie-dependent {case.kind} {case.name}: {verdict}")

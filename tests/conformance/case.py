@@ -33,6 +33,7 @@ class Checker:
     mismatches: list[Mismatch] = field(default_factory=list)
     worst: float = 0.0
     compared: int = 0
+    broken: bool = False  # no answer at all
 
     def fail(self, element: str, quantity: str, expected: Any, got: Any) -> None:
         """Record a value that differs in kind, or a law that does not hold."""

@@ -45,5 +45,6 @@ def cases(document: Any) -> Iterator[Case]:
         document = None
     for module in FORMATS:
         if module.recognises(document):
-            return module.cases(document)
+            yield from module.cases(document)
+            return
     raise ValueError("no known format of cases")

@@ -14,13 +14,15 @@ from tests.conformance.ytsaurus_fair_share_oracle import run
 
 TOLERANCE = 1e-9
 
-SMALL = [
+Shape = tuple[int, int, int, str]
+
+SMALL: list[tuple[Shape, dict[str, Any], float]] = [
     ((100, 5, 4, "plain"), {}, 1.152400122156),
     ((1000, 50, 4, "plain"), {}, 1.232537149703),
     ((100, 5, 4, "full"), {}, 1.143452346441),
     ((1000, 50, 4, "full"), {}, 1.245587025053),
 ]
-LARGE = [
+LARGE: list[tuple[Shape, dict[str, Any], float]] = [
     ((10000, 500, 4, "plain"), {}, 1.227979292012),
     ((100000, 5000, 4, "plain"), {}, 1.215026708699),
     ((10000, 500, 4, "full"), {}, 1.232365771064),
@@ -39,7 +41,7 @@ def name(argument: Any) -> str | None:
 
 
 @pytest.mark.parametrize(("shape", "options", "value"), SMALL + LARGE, ids=name)
-def test_check_value(shape: tuple[int, int, int, str], options: dict[str, Any], value: float) -> None:
+def test_check_value(shape: Shape, options: dict[str, Any], value: float) -> None:
     """The sum over operations of the largest component of the fair share."""
     result = run(tree(*shape, **options), ENGINES["evenhand"])
     rows = [row for (kind, _), row in result.rows.items() if kind == "operation"]
@@ -61,9 +63,7 @@ def children_fill_their_pools(case: dict[str, Any], result: Any) -> None:
 
 
 @pytest.mark.parametrize(("shape", "options", "value"), SMALL[:1] + SMALL[2:3], ids=name)
-def test_reference_gives_the_check_value(
-    shape: tuple[int, int, int, str], options: dict[str, Any], value: float
-) -> None:
+def test_reference_gives_the_check_value(shape: Shape, options: dict[str, Any], value: float) -> None:
     result = run(tree(*shape, **options), ENGINES["reference"])
     rows = [row for (kind, _), row in result.rows.items() if kind == "operation"]
     assert math.fsum(result.quantities("fair_share")[rows].max(axis=1)) == pytest.approx(value, abs=TOLERANCE)

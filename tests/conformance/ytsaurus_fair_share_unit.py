@@ -219,7 +219,7 @@ def _check_variants(checker: Checker, law: Mapping[str, Any], results: list[Resu
         element, name = field.split(".", 1)
         quantity = name.removesuffix(".total")
         first, *others = results
-        rows = list(first.rows.values()) if element == "*" else [first.row(element)]
+        rows = [row for row in first.rows.values() if element == "*" or row == first.row(element)]
         for other in others:
             checker.compared += 1
             difference = np.abs(first.quantities(quantity)[rows] - other.quantities(quantity)[rows]).max()

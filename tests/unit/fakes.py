@@ -55,7 +55,7 @@ class FakeShares:
             "pools": Table({"name": names[1:pools], "parent": above[1:pools], "mode": modes[1:pools]}),
             "operations": Table({"name": names[pools:], "pool": above[pools:]}),
         }
-        self.snapshot = SimpleNamespace(
+        self.snapshot: Any = SimpleNamespace(
             resources=resources,
             total=dict.fromkeys(resources, 1000.0),
             quantum=dict.fromkeys(resources, 1.0),
@@ -64,11 +64,13 @@ class FakeShares:
             operation_count=len(names) - pools,
             node_count=1,
             allocation_count=0,
+            request_count=0,
+            reservation_count=0,
             table=lambda name: tables.get(name, Table({})),
         )
 
     def __getitem__(self, quantity: str) -> np.ndarray:
-        return self._columns[quantity]
+        return np.asarray(self._columns[quantity])
 
 
 def chain(depth: int) -> list[Element]:

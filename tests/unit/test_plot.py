@@ -39,7 +39,7 @@ def bars(ax: Any) -> set[tuple[int, float, float]]:
 
 
 def test_bars_and_marks_stand_where_the_numbers_are() -> None:
-    ax = plot.pool_tree(FakeShares(), resource="cpu")
+    ax: Any = plot.pool_tree(FakeShares(), resource="cpu")
     assert labels(ax) == ["lab", "   /nlp", "web", "idle"]
     assert bars(ax) == {(0, 0, 30), (0, 30, 20), (1, 0, 5), (1, 5, 15), (2, 0, 25), (2, 25, 25)}
     (marks,) = ax.collections
@@ -55,14 +55,14 @@ def test_bars_and_marks_stand_where_the_numbers_are() -> None:
 
 
 def test_each_bar_names_its_dominant_resource() -> None:
-    ax = plot.pool_tree(FakeShares())
+    ax: Any = plot.pool_tree(FakeShares())
     assert [text.get_text() for text in ax.texts] == ["cpu"] * 4
     assert ax.get_xlabel() == "% of each pool's dominant resource"
 
 
 def test_many_pools_are_capped() -> None:
     rows: list[Any] = [CLUSTER[0], *((f"p{i:03}", *CLUSTER[1][1:]) for i in range(300))]
-    ax = plot.pool_tree(FakeShares(rows), max_pools=30)
+    ax: Any = plot.pool_tree(FakeShares(rows), max_pools=30)
     assert len(labels(ax)) == 31
     assert labels(ax)[-1] == "… and 270 more pools"
     low, high = ax.get_ylim()
@@ -82,7 +82,7 @@ def test_given_axes_are_drawn_into() -> None:
 @pytest.mark.parametrize("style", ["default", "dark_background", "grayscale"])
 def test_it_renders_in_every_style(style: str) -> None:
     with plt.style.context(style):
-        ax = plot.pool_tree(FakeShares())
+        ax: Any = plot.pool_tree(FakeShares())
         buffer = BytesIO()
         ax.figure.savefig(buffer, format="png")
         buffer.seek(0)
@@ -99,7 +99,7 @@ def test_names_are_text_not_mathematics() -> None:
         (r"$\frac{1}{0$ $", *CLUSTER[1][1:]),
         ("a\x1b[31m\n" + "b" * 99, *CLUSTER[1][1:]),
     ]
-    ax = plot.pool_tree(FakeShares(rows, resources=(r"$\c$", "gpu")))
+    ax: Any = plot.pool_tree(FakeShares(rows, resources=(r"$\c$", "gpu")))
     ax.figure.savefig(BytesIO(), format="png")
     assert labels(ax)[0] == r"$\frac{1}{0$ $"
     assert all(text.isprintable() and len(text) <= 34 for text in labels(ax))
@@ -107,7 +107,8 @@ def test_names_are_text_not_mathematics() -> None:
 
 def test_odd_trees() -> None:
     for rows in (chain(100), chain(0)):
-        plot.pool_tree(FakeShares(rows, resources=("cpu",))).figure.savefig(BytesIO())
+        ax: Any = plot.pool_tree(FakeShares(rows, resources=("cpu",)))
+        ax.figure.savefig(BytesIO())
 
 
 @pytest.mark.parametrize(

@@ -90,3 +90,37 @@ def test_satisfaction() -> None:
 def test_unknown_option_is_an_error() -> None:
     with pytest.raises(TypeError, match="improve"):
         reference_fair_share(cluster(), improve=True)
+
+
+def test_usage_and_demand_of_allocations_and_requests() -> None:
+    work: list[dict[str, Any]] = [
+        {"name": "a0", "operation": "o", "resources": {"r0": 8}},
+        {"name": "a1", "operation": "o", "resources": {"r0": 16}, "state": "preempting"},
+        {"name": "a2", "operation": "o", "resources": {"r0": 32}, "state": "preempted", "held": {"r0": 4}},
+    ]
+    requests = [{"name": "q", "operation": "o", "resources": {"r0": 5}, "count": 3}]
+    nodes: list[dict[str, Any]] = [
+        {"name": "n", "capacity": {"r0": 60}},
+        {"name": "m", "capacity": {"r0": 40}},
+    ]
+    nodes.append({"name": "off", "capacity": {"r0": 99}, "schedulable": False})
+    data = cluster(operations=[{"name": "o"}], allocations=work, requests=requests, nodes=nodes)
+    del data["total"]
+    shares = reference_fair_share(data)
+    assert shares["usage_share"][1, 0] == pytest.approx(0.12)
+    assert shares["demand_share"][1, 0] == pytest.approx(0.27)
+
+
+def test_cpu_is_rounded_and_other_resources_are_cut() -> None:
+    """Implied guarantees of three pools with a third each: 33.33 cpu, 33 of anything else."""
+    resources = {"vcores": {"quantum": 0.01}, "gpu": {}, "shards": {"quantum": 0.01}}
+    pools = [{"name": n, "strong_guarantee": {"main": 1}} for n in "abc"]
+    data = {
+        "resources": {"main": {}, **resources},
+        "total": {"main": 3, "vcores": 100, "gpu": 100, "shards": 100},
+    }
+    shares = reference_fair_share({**data, "pools": pools}, main_resource="main")
+    assert shares["inferred_strong_guarantee"][1] == pytest.approx([1, 33.33, 33, 33.33])
+    data["total"] = {"main": 3, "vcores": 200, "gpu": 200, "shards": 200}
+    shares = reference_fair_share({**data, "pools": pools}, main_resource="main")
+    assert shares["inferred_strong_guarantee"][1] == pytest.approx([1, 66.67, 66, 66.66])

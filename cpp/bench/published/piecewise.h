@@ -28,6 +28,15 @@ struct Segment {
 template <class Y>
 using Limits = std::pair<Y, Y>;  // left, right
 
+// Both limits at x, given the first segment whose right end is at or behind x.
+template <class Y>
+Limits<Y> limits_of(const Segment<Y>* s, const Segment<Y>* last, double x) {
+  if (s->x1 == x && s != last && s[1].x0 == s[1].x1) ++s;
+  if (s->x0 == s->x1) return {s->y0, s->y1};
+  const Y y = s->at(x);
+  return {y, y};
+}
+
 template <class Y>
 class Function {
  public:
@@ -70,20 +79,11 @@ class Function {
                                          [x](const auto& s) { return s.x1 < x; });
     return std::min(static_cast<std::size_t>(it - segments.begin()), segments.size() - 1);
   }
-  Y value(double x) const { return left_limit(find(x), x); }
-  Y left_limit(std::size_t i, double x) const {
-    const auto& s = segments[i];
+  // The left limit.
+  Y value(double x) const {
+    const auto& s = segments[find(x)];
     return s.x0 == s.x1 ? s.y0 : s.at(x);
   }
-  Limits<Y> limits(std::size_t i, double x) const {
-    if (segments[i].x1 == x && i + 1 < segments.size() && segments[i + 1].x0 == segments[i + 1].x1)
-      ++i;
-    const auto& s = segments[i];
-    if (s.x0 == s.x1) return {s.y0, s.y1};
-    const Y y = s.at(x);
-    return {y, y};
-  }
-  Limits<Y> limits(double x) const { return limits(find(x), x); }
 
   // Left bound and every right end that is new, within [from, to].
   void breakpoints(double from, double to, std::vector<double>& into) const {
@@ -126,15 +126,16 @@ class Function {
 template <class Y>
 class Cursor {
  public:
-  explicit Cursor(const Function<Y>& f) : f_(&f) {}
+  explicit Cursor(const Function<Y>& f)
+      : segment_(f.segments.data()), last_(segment_ + f.segments.size() - 1) {}
   Limits<Y> limits(double x) {
-    while (i_ + 1 < f_->segments.size() && f_->segments[i_].x1 < x) ++i_;
-    return f_->limits(i_, x);
+    while (segment_ != last_ && segment_->x1 < x) ++segment_;
+    return limits_of(segment_, last_, x);
   }
 
  private:
-  const Function<Y>* f_;
-  std::size_t i_ = 0;
+  const Segment<Y>* segment_;
+  const Segment<Y>* last_;
 };
 
 inline void sort_unique(std::vector<double>& points) {

@@ -15,6 +15,7 @@ struct Element {
   bool pool = false;
   std::vector<int> children;
   double weight = 1;
+  double burst_ratio = 0;
   Vector limits = kOnes, usage = kZero, demand = kZero, strong = kZero, proposed = kZero;
   Amounts inferred{};
   bool built = false;
@@ -37,6 +38,7 @@ class Update {
     link();
     infer(0);
     attributes();
+    scale_overcommitted();
     adjust(0);
     for (std::size_t p = 0; p < pools_; ++p)
       if (in_.pools[p].integral == Integral::kBurst) burst(p);
@@ -153,6 +155,28 @@ class Update {
     for (const int c : root.children) root.strong = root.strong + at(c).strong;
   }
 
+  // Strong and burst guarantees together may not exceed the cluster.
+  void scale_overcommitted() {
+    Vector bursts = kZero;
+    Amounts promised{};
+    for (std::size_t p = 0; p < pools_; ++p) {
+      if (in_.pools[p].integral == Integral::kBurst)
+        elements_[p].burst_ratio = max_ratio(in_.pools[p].burst);
+      bursts = bursts + Vector::all(elements_[p].burst_ratio);
+    }
+    bool fits = true;
+    for (std::size_t r = 0; r < kResources; ++r) {
+      for (const int c : at(0).children) promised[r] += at(c).inferred[r];
+      promised[r] += std::round(in_.total[r] * bursts[r]);
+      fits = fits && promised[r] <= in_.total[r];
+    }
+    if (fits) return;
+    const double k = largest_where(
+        0, 1, [&](double x) { return dominated((at(0).strong + bursts) * x, kOnes); });
+    at(0).strong = at(0).strong * k;
+    for (Element& e : elements_) e.burst_ratio *= k;
+  }
+
   void adjust(int e) {
     Element& parent = at(e);
     parent.strong = min(parent.strong, parent.limits);
@@ -186,6 +210,7 @@ class Update {
         const double full = in_.total[r] * in_.options.elapsed;
         v = std::max(v + full * flow - full * pool.last_ratio, 0.0);
         v = std::min(v, std::max(pool.volume[r], capacity));
+        if (in_.rounded[r]) v = std::round(v);
       }
       lowest = std::min(lowest, v / in_.total[r]);
     }
@@ -218,7 +243,7 @@ class Update {
   void burst(std::size_t p) {
     const int e = static_cast<int>(p);
     Element& element = at(e);
-    const double burst_rate = std::min(max_ratio(in_.pools[p].burst), rate(p));
+    const double burst_rate = std::min(element.burst_ratio, rate(p));
     element.proposed =
         nudged(element.limits, element.strong, max(min(Vector::all(burst_rate), room(e)), kZero));
     functions(e);
@@ -296,7 +321,7 @@ class Update {
     const Element& element = at(e);
     Curve a;
     a.line_to(0, kZero);
-    if (in_.options.gang_steps && operation(e).gang) {
+    if (in_.options.gang_steps && pool(element.parent).gang_steps && operation(e).gang) {
       a.line_to(1, kZero);
       a.line_to(1, element.demand);
     } else {

@@ -2,9 +2,9 @@
 // engine is measured against in the same run.
 //
 // What the scaling inputs use: weights, limits, demand and usage, gangs, FIFO
-// pools, inferred and adjusted strong guarantees, burst and relaxed pools with
-// volumes, the plain and the improved mode. Left out: tiers, reordering,
-// promised guarantees, free volume, scaling of overcommitted guarantees.
+// pools, inferred and adjusted guarantees, burst and relaxed pools with volumes,
+// the plain and the improved mode. Left out: tiers, FIFO reordering, promised
+// guarantees, the handing around of free volume.
 // Sums are quadratic in a pool's children, as published.
 #pragma once
 
@@ -33,6 +33,7 @@ struct Pool {
   int parent = -1;
   double weight = 1;
   bool fifo = false;
+  bool gang_steps = true;
   std::uint32_t strong_given = 0;  // bit r: an amount is given
   Amounts strong{};
   std::uint32_t limited = 0;

@@ -7,7 +7,8 @@
 namespace evenhand {
 namespace {
 
-constexpr double kTolerance = 1e-9;
+constexpr double kTolerance = 1e-9;  // of an amount
+constexpr double kNoise = 1e-12;     // of a quantum, around zero
 
 // Quanta in one unit if that is whole, as it is for 1, 0.001 or 0.25; else 0.
 Amount whole_reciprocal(double quantum) {
@@ -18,7 +19,7 @@ Amount whole_reciprocal(double quantum) {
 
 bool is_multiple(double value, double of) {
   const double n = std::round(value / of);
-  return n >= 1.0 && std::abs(value - n * of) <= kTolerance * value;
+  return n >= 1.0 && std::abs(value - n * of) <= kNoise * value;
 }
 
 // The largest power of ten that holds both; 0 if none down to 1e-9 does.
@@ -36,15 +37,19 @@ AmountScale::AmountScale(const ResourceSpace& resources, raw::Rounding rounding)
     : names_(&resources.names),
       quantum_(resources.quantum),
       nearest_(rounding == raw::Rounding::kNearest) {
-  for (const double q : quantum_) per_unit_.push_back(whole_reciprocal(q));
+  for (const double q : quantum_) {
+    const Amount per_unit = whole_reciprocal(q);
+    per_unit_.push_back(per_unit);
+    real_per_unit_.push_back(static_cast<double>(per_unit));
+    largest_whole_.push_back(per_unit != 0 ? kMaxAmount / per_unit : -1);
+  }
 }
 
 AmountScale::Cell AmountScale::convert(double value, std::size_t r) const noexcept {
-  const double scaled = per_unit_[r] != 0 ? value * static_cast<double>(per_unit_[r])
-                                          : value / quantum_[r];
+  const double scaled = per_unit_[r] != 0 ? value * real_per_unit_[r] : value / quantum_[r];
   if (!(std::abs(scaled) <= static_cast<double>(kMaxAmount))) {
-    if (!std::isfinite(value)) return {0, Fault::kNotFinite};
-    return {0, value < 0.0 ? Fault::kNegative : Fault::kTooLarge};
+    if (!std::isfinite(value)) return {kFaultyAmount, Fault::kNotFinite};
+    return {kFaultyAmount, value < 0.0 ? Fault::kNegative : Fault::kTooLarge};
   }
   // Truncation and comparison are exact; adding a half first would not be.
   auto quanta = static_cast<Amount>(scaled);
@@ -53,18 +58,18 @@ AmountScale::Cell AmountScale::convert(double value, std::size_t r) const noexce
     ++quanta;
     off = 1.0 - off;
   }
-  // Noise of a sum may lie a little below zero; more than that is negative.
-  if (scaled < -kTolerance) return {0, Fault::kNegative};
-  if (!nearest_ && off > kTolerance * std::max(1.0, scaled)) return {0, Fault::kOffQuantum};
+  if (scaled < -kNoise) return {kFaultyAmount, Fault::kNegative};
+  if (!nearest_ && off > (quanta > 0 ? kTolerance * scaled : kNoise))
+    return {kFaultyAmount, Fault::kOffQuantum};
   return {quanta, Fault::kNone};
 }
 
 AmountScale::Cell AmountScale::convert(std::int64_t value, std::size_t r) const noexcept {
   if (per_unit_[r] == 0 && quantum_[r] != std::floor(quantum_[r]))
     return convert(static_cast<double>(value), r);
-  if (value < 0) return {0, Fault::kNegative};
+  if (value < 0) return {kFaultyAmount, Fault::kNegative};
   if (per_unit_[r] != 0) {
-    if (value > kMaxAmount / per_unit_[r]) return {0, Fault::kTooLarge};
+    if (value > kMaxAmount / per_unit_[r]) return {kFaultyAmount, Fault::kTooLarge};
     return {value * per_unit_[r], Fault::kNone};
   }
   if (quantum_[r] > static_cast<double>(kMaxAmount)) return convert(static_cast<double>(value), r);
@@ -73,12 +78,12 @@ AmountScale::Cell AmountScale::convert(std::int64_t value, std::size_t r) const 
   const std::int64_t rest = value % quantum;
   if (rest != 0) {
     const bool up = rest >= quantum - rest;
-    const auto off = static_cast<double>(up ? quantum - rest : rest);
-    if (!nearest_ && off > kTolerance * static_cast<double>(std::max(value, quantum)))
-      return {0, Fault::kOffQuantum};
     if (up) ++quanta;
+    const auto off = static_cast<double>(up ? quantum - rest : rest);
+    if (!nearest_ && (quanta == 0 || off > kTolerance * static_cast<double>(value)))
+      return {kFaultyAmount, Fault::kOffQuantum};
   }
-  if (quanta > kMaxAmount) return {0, Fault::kTooLarge};
+  if (quanta > kMaxAmount) return {kFaultyAmount, Fault::kTooLarge};
   return {quanta, Fault::kNone};
 }
 
@@ -95,11 +100,27 @@ void AmountScale::report(const TableRows& rows, std::size_t row, std::string_vie
                  "; choose a larger unit or quantum");
   } else if (const double proposal = proposed_quantum(value, quantum); proposal > 0.0) {
     rows.problem(row, cell, "quantum", text, "is ", text, ", not a multiple of the quantum ",
-                 quantum, "; a quantum of ", proposal, " would hold it, or pass rounding=\"nearest\"");
+                 quantum, "; a quantum of ", proposal,
+                 " would hold it, or pass rounding=\"nearest\"");
   } else {
     rows.problem(row, cell, "quantum", text, "is ", text, ", not a multiple of the quantum ",
                  quantum, "; choose a smaller quantum or pass rounding=\"nearest\"");
   }
+}
+
+// Most amounts are whole quanta after one multiplication: these skip convert().
+inline bool AmountScale::is_whole(double value, std::size_t r, Amount& quanta) const noexcept {
+  const double scaled = value * real_per_unit_[r];
+  if (!(scaled >= 0.0 && scaled <= static_cast<double>(kMaxAmount))) return false;
+  quanta = static_cast<Amount>(scaled);
+  return static_cast<double>(quanta) == scaled && per_unit_[r] != 0;
+}
+
+inline bool AmountScale::is_whole(std::int64_t value, std::size_t r,
+                                  Amount& quanta) const noexcept {
+  if (value < 0 || value > largest_whole_[r]) return false;
+  quanta = value * per_unit_[r];
+  return true;
 }
 
 template <class Value>
@@ -111,7 +132,7 @@ void AmountScale::read_cells(const TableRows& rows, std::string_view field,
     const std::size_t from = rows.order.input(row) * resources;
     Amount* to = quanta.data() + row * resources;
     for (std::size_t r = 0; r < resources; ++r) {
-      if (!raw::given(given, from + r)) continue;
+      if (!raw::given(given, from + r) || is_whole(values[from + r], r, to[r])) continue;
       const Cell cell = convert(values[from + r], r);
       to[r] = cell.quanta;
       if (cell.fault != Fault::kNone)
@@ -151,8 +172,7 @@ std::vector<double> AmountScale::read_reals(const TableRows& rows, std::string_v
       if (!raw::given(column->given, from + r)) continue;
       const double value = column->is_real() ? column->reals[from + r]
                                              : static_cast<double>(column->integers[from + r]);
-      const double scaled = per_unit_[r] != 0 ? value * static_cast<double>(per_unit_[r])
-                                              : value / quantum_[r];
+      const double scaled = per_unit_[r] != 0 ? value * real_per_unit_[r] : value / quantum_[r];
       if (!std::isfinite(scaled))
         report(rows, row, field, r, value, to_text(value), Fault::kNotFinite);
       else if (scaled < 0.0)

@@ -18,7 +18,7 @@ void build_nodes(Building& b) {
   for (std::size_t r = 0; r < resources; ++r) {
     if (b.tables.resources.scope[r] != ResourceScope::kCluster) continue;
     for (std::size_t i = 0; i < n; ++i)
-      if (const Amount capacity = out.capacity[i * resources + r]; capacity != 0) {
+      if (const Amount capacity = out.capacity[i * resources + r]; capacity > 0) {
         const std::string text = b.scale->units(capacity, r);
         rows.problem(i, {"capacity", b.scale->resource_name(r)}, "scope", text, "is ", text,
                      ", but the resource belongs to the whole cluster; give its capacity under "
@@ -26,8 +26,8 @@ void build_nodes(Building& b) {
       }
   }
   out.tags = read_text_list(rows, "tags", raw.tags);
-  out.schedulable = filled(read_flags(rows, "schedulable", raw.schedulable, true), n,
-                           std::uint8_t{1});
+  out.schedulable =
+      filled(read_flags(rows, "schedulable", raw.schedulable, true), n, std::uint8_t{1});
   out.overcommitted_since = unless_all(
       read_times(rows, "overcommitted_since", raw.overcommitted_since, kNoTime), kNoTime);
   out.physical = read_text(rows, "physical", raw.physical);
@@ -62,22 +62,20 @@ void build_allocations(Building& b) {
   out.last_progress_time = times("last_progress_time", raw.last_progress_time);
   out.planned_end = times("planned_end", raw.planned_end);
   out.deadline = times("deadline", raw.deadline);
-  out.priority = unless_all(read_integers(rows, "priority", raw.priority, 0, -kMaxAmount,
-                                          kMaxAmount, &out.priority_given),
-                            Index{0});
-  out.priority_given = unless_all(std::move(out.priority_given), std::uint8_t{0});
+  read_priority(rows, raw.priority, out.priority, out.priority_given);
 
   out.state = filled(read_enum(rows, "state", raw.state, AllocationState::kPreempted), n,
                      AllocationState::kRunning);
-  out.beneficiary = read_text(rows, "beneficiary", raw.beneficiary);
+  out.beneficiary_operation =
+      read_text(rows, "beneficiary.operation", raw.beneficiary_operation);
+  out.beneficiary_request = read_text(rows, "beneficiary.request", raw.beneficiary_request);
   out.held = unless_all(b.scale->read(rows, "held", raw.held), Amount{0});
   for (std::size_t i = 0; i < out.held.size(); ++i) {
-    if (out.held[i] <= out.resources[i]) continue;
+    if (out.held[i] <= out.resources[i] || out.resources[i] == kFaultyAmount) continue;
     const std::size_t r = i % resources;
     const std::string text = b.scale->units(out.held[i], r);
     rows.problem(i / resources, {"held", b.scale->resource_name(r)}, "held_within_resources", text,
-                 "is ", text, ", more than its resources of ",
-                 b.scale->units(out.resources[i], r));
+                 "is ", text, ", more than its resources of ", b.scale->units(out.resources[i], r));
   }
   const auto flags = [&](std::string_view field, const raw::Optional<raw::Codes>& column,
                          bool absent) {
@@ -102,17 +100,13 @@ void build_requests(Building& b) {
   out.required_node = unless_all(
       RowFinder(b.nodes, 0).read(rows, "required_node", raw.required_node, false), kNoId);
   out.resources = filled(b.scale->read(rows, "resources", raw.resources), n * resources, Amount{0});
-  out.count =
-      filled(read_integers(rows, "count", raw.count, 1, 0, kMaxAmount), n, Index{1});
+  out.count = filled(read_integers(rows, "count", raw.count, 1, 0, kMaxAmount), n, Index{1});
   out.submit_time = filled(read_times(rows, "submit_time", raw.submit_time, 0), n, Time{0});
-  out.priority = unless_all(read_integers(rows, "priority", raw.priority, 0, -kMaxAmount,
-                                          kMaxAmount, &out.priority_given),
-                            Index{0});
-  out.priority_given = unless_all(std::move(out.priority_given), std::uint8_t{0});
+  read_priority(rows, raw.priority, out.priority, out.priority_given);
   out.duration = unless_all(read_durations(rows, "duration", raw.duration, kNoTime), kNoTime);
   out.node_tags = read_text_list(rows, "node_tags", raw.node_tags);
-  out.preemptible = unless_all(read_flags(rows, "preemptible", raw.preemptible, true),
-                               std::uint8_t{1});
+  out.preemptible =
+      unless_all(read_flags(rows, "preemptible", raw.preemptible, true), std::uint8_t{1});
   out.reserve = unless_all(read_flags(rows, "reserve", raw.reserve, false), std::uint8_t{0});
 
   out.gang = filled(read_flags(rows, "gang", raw.gang, false), n, std::uint8_t{0});
@@ -131,24 +125,20 @@ void build_reservations(Building& b) {
   if (!raw.name) return;
 
   append_names(rows, *raw.name, out.names);
-  out.request = filled(RowFinder(b.requests, 0).read(rows, "request", raw.request, false), n,
-                       kNoId);
-  out.allocation = filled(
-      RowFinder(b.allocations, 0).read(rows, "allocation", raw.allocation, false), n, kNoId);
+  out.request =
+      filled(RowFinder(b.requests, 0).read(rows, "request", raw.request, false), n, kNoId);
+  out.allocation =
+      filled(RowFinder(b.allocations, 0).read(rows, "allocation", raw.allocation, false), n, kNoId);
   out.node = RowFinder(b.nodes, 0).read(rows, "node", raw.node, true);
   out.resources = filled(b.scale->read(rows, "resources", raw.resources), n * resources, Amount{0});
   out.from = unless_all(read_times(rows, "from", raw.from, kNoTime), kNoTime);
   out.until = unless_all(read_times(rows, "until", raw.until, kNoTime), kNoTime);
   out.soft = unless_all(read_flags(rows, "soft", raw.soft, false), std::uint8_t{0});
 
-  const auto names_one = [&](const raw::Optional<raw::Reference>& column, std::size_t i) {
-    if (!column) return false;
-    return column->index ? (*column->index)[i] != kNoId
-                         : column->names && raw::given(column->names->given, i);
-  };
   for (std::size_t row = 0; row < n; ++row) {
     const std::size_t i = rows.order.input(row);
-    const bool request = names_one(raw.request, i), allocation = names_one(raw.allocation, i);
+    const bool request = raw.request && raw::given(*raw.request, i);
+    const bool allocation = raw.allocation && raw::given(*raw.allocation, i);
     if (request == allocation)
       rows.problem(row, {"request"}, "one_of", "",
                    request ? "is given together with allocation; give one of the two"

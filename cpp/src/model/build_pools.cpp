@@ -50,18 +50,18 @@ void build_pools(Building& b) {
                         "is the implicit root's; give settings of the root under root");
     append_names(b.pools, *pools.name, out.names);
   }
-  out.parent = joined({kNoId}, filled(RowFinder(b.pools, 1).read(b.pools, "parent", pools.parent,
-                                                                 false),
-                                      n, kNoId));
+  out.parent =
+      joined({kNoId},
+             filled(RowFinder(b.pools, 1).read(b.pools, "parent", pools.parent, false), n, kNoId));
   for (std::size_t p = 1; p < out.parent.size(); ++p)
     if (out.parent[p] == kNoId) out.parent[p] = 0;
-  out.weight = joined({1.0}, filled(read_numbers(b.pools, "weight", pools.weight, 1.0, kPositive),
-                                    n, 1.0));
+  out.weight =
+      joined({1.0}, filled(read_numbers(b.pools, "weight", pools.weight, 1.0, kPositive), n, 1.0));
 
   using P = raw::Pools;
   out.mode = codes("mode", &P::mode, PoolMode::kFifo, PoolMode::kFairShare);
-  out.strong_guarantee = amounts("strong_guarantee", &P::strong_guarantee,
-                                 &out.strong_guarantee_given);
+  out.strong_guarantee =
+      amounts("strong_guarantee", &P::strong_guarantee, &out.strong_guarantee_given);
   out.limits = amounts("limits", &P::limits, &out.limits_given);
   out.step_function_for_gang = flags("step_function_for_gang", &P::step_function_for_gang, true);
   out.fifo_reordering = flags("fifo_reordering", &P::fifo_reordering, false);
@@ -85,9 +85,9 @@ void build_pools(Building& b) {
       flags("integral.should_distribute_free_volume_among_children",
             &P::should_distribute_free_volume, false);
   const auto volume = [&](const TableRows& rows, const raw::Pools& table) {
-    return filled(b.scale->read_reals(rows, "integral.accumulated_volume",
-                                      table.accumulated_volume),
-                  rows.size() * resources, 0.0);
+    return filled(
+        b.scale->read_reals(rows, "integral.accumulated_volume", table.accumulated_volume),
+        rows.size() * resources, 0.0);
   };
   integral.accumulated_volume = joined(volume(b.root, root), volume(b.pools, pools));
   integral.last_share_ratio =

@@ -46,7 +46,9 @@ class ShapeCheck {
              std::size_t wanted) const {
     problems_.add([&] {
       const auto f = static_cast<Index>(found), w = static_cast<Index>(wanted);
-      return Problem{.table = std::string(table_), .field = std::string(field), .rule = "length",
+      return Problem{.table = std::string(table_),
+                     .field = std::string(field),
+                     .rule = "length",
                      .value = to_text(f),
                      .message = concat("the column ", field, " of the table ", table_, " has ", f,
                                        " ", what, ", not ", w)};
@@ -74,8 +76,10 @@ class ShapeCheck {
     for (const std::int64_t offset : o) {
       if (offset < last || static_cast<std::size_t>(offset) > end) {
         problems_.add([&] {
-          return Problem{.table = std::string(table_), .field = std::string(field),
-                         .rule = "offsets", .value = to_text(Index{offset}),
+          return Problem{.table = std::string(table_),
+                         .field = std::string(field),
+                         .rule = "offsets",
+                         .value = to_text(Index{offset}),
                          .message = concat("the offsets of the column ", field, " of the table ",
                                            table_, " must ascend from 0 to at most ",
                                            static_cast<Index>(end), "; one is ", Index{offset})};
@@ -101,8 +105,10 @@ bool any_column(const Table& table) {
 void add_table_problem(Problems& problems, std::string_view table, std::string_view field,
                        std::string_view rule, std::string message) {
   problems.add([&] {
-    return Problem{.table = std::string(table), .field = std::string(field),
-                   .rule = std::string(rule), .message = std::move(message)};
+    return Problem{.table = std::string(table),
+                   .field = std::string(field),
+                   .rule = std::string(rule),
+                   .message = std::move(message)};
   });
 }
 

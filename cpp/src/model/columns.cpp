@@ -144,6 +144,16 @@ std::vector<Index> read_integers(const TableRows& rows, std::string_view field,
   return values;
 }
 
+void read_priority(const TableRows& rows, const raw::Optional<raw::Numbers>& column,
+                   std::vector<double>& priority, std::vector<std::uint8_t>& given) {
+  priority = unless_all(read_numbers(rows, "priority", column, 0.0, kAnyNumber), 0.0);
+  if (!column) return;
+  given.resize(rows.size());
+  for (std::size_t row = 0; row < given.size(); ++row)
+    given[row] = raw::given(column->given, rows.order.input(row)) ? 1 : 0;
+  given = unless_all(std::move(given), std::uint8_t{0});
+}
+
 std::vector<Time> read_times(const TableRows& rows, std::string_view field,
                              const raw::Optional<raw::Numbers>& column, Time absent) {
   return read_time_cells(rows, field, column, absent, [](std::size_t, Time) { return true; });
@@ -196,11 +206,13 @@ Time read_instant(const raw::Instant& instant, std::string_view field, Problems&
   if (cell.fault == CellFault::kNone) return cell.value;
   problems.add([&] {
     const bool finite = cell.fault != CellFault::kNotFinite;
-    const std::string text = instant.microseconds ? to_text(Index{*instant.microseconds})
-                                                  : to_text(instant.seconds);
+    const std::string text =
+        instant.microseconds ? to_text(Index{*instant.microseconds}) : to_text(instant.seconds);
     const std::string_view rest = finite ? kTimeRange : "; it must be a finite number";
-    return Problem{.table = "snapshot", .field = std::string(field),
-                   .rule = finite ? "range" : "finite", .value = text,
+    return Problem{.table = "snapshot",
+                   .field = std::string(field),
+                   .rule = finite ? "range" : "finite",
+                   .value = text,
                    .message = concat(field, " is ", text, rest)};
   });
   return 0;

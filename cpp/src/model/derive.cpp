@@ -19,8 +19,12 @@ void report_sum(Building& b, std::string_view table, std::string_view field, std
                 std::string_view what) {
   b.problems.add([&] {
     const Field cell{field, b.scale->resource_name(r)};
-    return Problem{.table = std::string(table), .row = kNoId, .name = {}, .field = cell.text(),
-                   .rule = "overflow", .value = {},
+    return Problem{.table = std::string(table),
+                   .row = kNoId,
+                   .name = {},
+                   .field = cell.text(),
+                   .rule = "overflow",
+                   .value = {},
                    .message = concat(what, " add up to more than 2^60 quanta of ",
                                      b.tables.resources.quantum[r], " in ", cell.text(),
                                      "; choose a larger unit or quantum")};
@@ -68,8 +72,19 @@ const Amount* used_by(const AllocationColumns& a, std::size_t row, std::size_t r
 }
 
 struct Derived {
-  std::vector<Amount> usage, pending;  // N x R, of operations
+  std::vector<Amount> usage, pending;  // N x R, of operations; negative: unknown
 };
+
+// A sum with a faulty amount in it is unknown: what is added later is not enough
+// to make it positive without breaking kMaxAmount.
+constexpr Amount kUnknownSum = -4 * kMaxAmount;
+
+void add(Amount& sum, Amount amount) {
+  if (amount < 0)
+    sum = kUnknownSum;
+  else
+    add_checked(sum, amount);
+}
 
 // Sums beyond kMaxAmount are cut to it: check_sums() reports them.
 Derived add_up(const Tables& t, std::size_t resources) {
@@ -79,14 +94,14 @@ Derived add_up(const Tables& t, std::size_t resources) {
     const Amount* used = used_by(t.allocations, i, resources);
     if (used == nullptr || t.allocations.operation[i] == kNoId) continue;
     Amount* sum = d.usage.data() + at(t.allocations.operation[i]) * resources;
-    for (std::size_t r = 0; r < resources; ++r) add_checked(sum[r], used[r]);
+    for (std::size_t r = 0; r < resources; ++r) add(sum[r], used[r]);
   }
   for (std::size_t i = 0; i < t.requests.operation.size(); ++i) {
     if (t.requests.operation[i] == kNoId) continue;
     Amount* sum = d.pending.data() + at(t.requests.operation[i]) * resources;
     for (std::size_t r = 0; r < resources; ++r)
-      add_checked(sum[r], std::min(kMaxAmount, times_checked(t.requests.resources[i * resources + r],
-                                                             t.requests.count[i])));
+      add(sum[r], std::min(kMaxAmount, times_checked(t.requests.resources[i * resources + r],
+                                                     t.requests.count[i])));
   }
   return d;
 }
@@ -126,19 +141,20 @@ void derive_usage_and_demand(Building& b) {
   const TableRows& rows = b.operations;
   const std::size_t n = rows.size(), resources = scale.resource_count(), cells = n * resources;
   std::vector<ResourceMask> usage_given, demand_given;
-  auto& usage = t.operations.usage = filled(scale.read(rows, "usage", raw.usage, &usage_given),
-                                            cells, Amount{0});
-  auto& demand = t.operations.demand = filled(scale.read(rows, "demand", raw.demand, &demand_given),
-                                              cells, Amount{0});
+  auto& usage = t.operations.usage =
+      filled(scale.read(rows, "usage", raw.usage, &usage_given), cells, Amount{0});
+  auto& demand = t.operations.demand =
+      filled(scale.read(rows, "demand", raw.demand, &demand_given), cells, Amount{0});
   const Derived derived = add_up(t, resources);
 
   for (std::size_t i = 0; i < n; ++i) {
-    const bool itemised = group_size(t.allocations_by_operation, i) > 0 ||
-                          group_size(t.requests_by_operation, i) > 0;
+    const bool itemised =
+        group_size(t.allocations_by_operation, i) > 0 || group_size(t.requests_by_operation, i) > 0;
     for (std::size_t r = 0; r < resources; ++r) {
       const std::size_t cell = i * resources + r;
       const Amount running = derived.usage[cell], pending = derived.pending[cell];
       const std::string_view resource = scale.resource_name(r);
+      if (usage[cell] < 0 || demand[cell] < 0 || running < 0 || pending < 0) continue;
       if (usage_given[i] == 0) {
         usage[cell] = running;
       } else if (itemised && usage[cell] != running) {
@@ -174,25 +190,34 @@ void derive_usage_and_demand(Building& b) {
   }
 }
 
+void read_instants(const raw::Instant& now, const std::optional<raw::Instant>& previous_update,
+                   Tables& t, Problems& problems) {
+  t.now = read_instant(now, "now", problems);
+  t.previous_update = kNoTime;
+  if (!previous_update) return;
+  t.previous_update = read_instant(*previous_update, "previous_update", problems);
+  if (t.previous_update <= t.now) return;
+  problems.add([&] {
+    const auto seconds = [](Time time) {
+      return to_text(static_cast<double>(time) / static_cast<double>(kMicrosecondsPerSecond));
+    };
+    return Problem{.table = "snapshot",
+                   .row = kNoId,
+                   .name = {},
+                   .field = "previous_update",
+                   .rule = "range",
+                   .value = seconds(t.previous_update),
+                   .message = concat("previous_update (", seconds(t.previous_update),
+                                     ") is after now (", seconds(t.now), ")")};
+  });
+}
+
 void derive_total(Building& b) {
   Tables& t = b.tables;
   const std::size_t resources = b.scale->resource_count();
-  t.now = read_instant(b.input.now, "now", b.problems);
-  if (b.input.previous_update) {
-    t.previous_update = read_instant(*b.input.previous_update, "previous_update", b.problems);
-    if (t.previous_update > t.now)
-      b.problems.add([&] {
-        const auto seconds = [](Time time) {
-          return to_text(static_cast<double>(time) / static_cast<double>(kMicrosecondsPerSecond));
-        };
-        return Problem{.table = "snapshot", .row = kNoId, .name = {}, .field = "previous_update",
-                       .rule = "range", .value = seconds(t.previous_update),
-                       .message = concat("previous_update (", seconds(t.previous_update),
-                                         ") is after now (", seconds(t.now), ")")};
-      });
-  }
+  read_instants(b.input.now, b.input.previous_update, t, b.problems);
   if (b.input.total) {
-    const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems};
+    const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems, true};
     t.total = b.scale->read(head, "total", b.input.total);
     return;
   }
@@ -208,11 +233,11 @@ void check_sums(Building& b) {
   const std::size_t resources = b.scale->resource_count();
   check_column_sum(b, "nodes", "capacity", t.nodes.capacity, "the capacities of all nodes");
   check_column_sum(b, "allocations", "resources", t.allocations.resources,
-              "the resources of all allocations");
+                   "the resources of all allocations");
   check_column_sum(b, "operations", "usage", t.operations.usage, "the usages of all operations");
   check_column_sum(b, "operations", "demand", t.operations.demand, "the demands of all operations");
   check_column_sum(b, "reservations", "resources", t.reservations.resources,
-              "the resources of all reservations");
+                   "the resources of all reservations");
   check_child_sums(b, "strong_guarantee", t.pools.strong_guarantee);
   check_child_sums(b, "integral.resource_flow", t.pools.integral.resource_flow);
   check_child_sums(b, "integral.burst", t.pools.integral.burst);

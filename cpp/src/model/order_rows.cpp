@@ -36,7 +36,7 @@ void order_rows(Building& b) {
   const raw::Input& in = b.input;
   Tables& t = b.tables;
   Problems& p = b.problems;
-  b.root = {"root", "root", RowOrder(1), {}, &p};
+  b.root = {"root", "root", RowOrder(1), {}, &p, true};
   std::vector<double> pool_orders;
   b.pools = ordered("pools", "pool", in.pools.name, b.pool_names, in.pools.order, pool_orders, p);
   if (!pool_orders.empty()) {
@@ -45,15 +45,14 @@ void order_rows(Building& b) {
   }
   b.operations = ordered("operations", "operation", in.operations.name, b.operation_names,
                          in.operations.order, t.operations.order, p);
-  b.nodes =
-      ordered("nodes", "node", in.nodes.name, b.node_names, in.nodes.order, t.nodes.order, p);
+  b.nodes = ordered("nodes", "node", in.nodes.name, b.node_names, in.nodes.order, t.nodes.order, p);
   b.allocations = ordered("allocations", "allocation", in.allocations.name, b.allocation_names,
                           in.allocations.order, t.allocations.order, p);
   b.requests = ordered("requests", "request", in.requests.name, b.request_names, in.requests.order,
                        t.requests.order, p);
   std::vector<double> no_orders;
-  b.reservations = ordered("reservations", "reservation", in.reservations.name,
-                           b.reservation_names, {}, no_orders, p);
+  b.reservations = ordered("reservations", "reservation", in.reservations.name, b.reservation_names,
+                           {}, no_orders, p);
 }
 
 }  // namespace evenhand

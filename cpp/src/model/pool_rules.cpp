@@ -56,7 +56,8 @@ class PoolRules {
       if (const Amount burst = pools_.integral.burst[p * resources_ + r]; burst > 0) {
         const std::string text = b_.scale->units(burst, r);
         rows.problem(row, {"integral.burst", b_.scale->resource_name(r)}, "burst_on_relaxed", text,
-                     "is ", text, ", but a relaxed pool has no burst guarantee; leave it out or "
+                     "is ", text,
+                     ", but a relaxed pool has no burst guarantee; leave it out or "
                      "make the type burst");
       }
   }
@@ -75,14 +76,14 @@ class PoolRules {
     check_unset(p, above, outer, "integral.burst", integral.burst);
   }
 
-  void check_unset(std::size_t p, std::size_t above, std::string_view outer,
-                   std::string_view field, const std::vector<Amount>& amounts) {
+  void check_unset(std::size_t p, std::size_t above, std::string_view outer, std::string_view field,
+                   const std::vector<Amount>& amounts) {
     for (std::size_t r = 0; r < resources_; ++r)
       if (const Amount amount = amounts[p * resources_ + r]; amount > 0) {
         const std::string text = b_.scale->units(amount, r);
-        b_.pools.problem(p - 1, {field, b_.scale->resource_name(r)}, "nested_integral", text,
-                         "is ", text, ", but the pool lies under ", name(above), " of type ",
-                         outer, "; pools under an integral pool have no flow or burst");
+        b_.pools.problem(p - 1, {field, b_.scale->resource_name(r)}, "nested_integral", text, "is ",
+                         text, ", but the pool lies under ", name(above), " of type ", outer,
+                         "; pools under an integral pool have no flow or burst");
       }
   }
 

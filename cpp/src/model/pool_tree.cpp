@@ -60,8 +60,7 @@ void group_children(Tables& t) {
   for (std::size_t p = 0; p < pools; ++p) {
     const auto begin = t.children.items.begin() + t.children.offsets[p];
     const auto end = t.children.items.begin() + t.children.offsets[p + 1];
-    const auto operations =
-        std::find_if(begin, end, [&](Id child) { return at(child) >= pools; });
+    const auto operations = std::find_if(begin, end, [&](Id child) { return at(child) >= pools; });
     std::inplace_merge(begin, operations, end,
                        [&](Id a, Id c) { return order_less(order[at(a)], order[at(c)]); });
   }

@@ -21,7 +21,8 @@ void report_code(const TableRows& rows, std::size_t row, std::string_view field,
 
 void report_text(const TableRows& rows, std::size_t row, std::string_view field,
                  std::string_view text) {
-  rows.problem(row, {field}, "utf8", text, "is ", quoted(text), ", which is not valid Unicode text");
+  rows.problem(row, {field}, "utf8", text, "is ", quoted(text),
+               ", which is not valid Unicode text");
 }
 
 // Which raw code becomes which canonical one; fills `values`.

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from evenhand import _core
 from evenhand.building.parse import Raw
@@ -31,15 +30,21 @@ def assemble(raw: Raw, report: Report, rounding: str | None) -> Built:
     InputError
         With all that was found before, and all that the core finds.
     """
+    core = ask(report, lambda: _core.build_snapshot(raw.head, raw.tables, rounding or "exact"))
+    return Built(core, _canonical(raw.settings, core), raw.commands)
+
+
+def ask(report: Report, build: Callable[[], _core.Snapshot]) -> _core.Snapshot:
+    """Let the core build; raise one error of what was found before and what it finds."""
     if report.unusable:
         raise report.error()
     try:
-        core = _core.build_snapshot(raw.head, raw.tables, rounding or "exact")
+        core = build()
     except _core.InvalidColumns as error:
         raise report.with_core(error.problems, error.total) from None
     if report:
         raise report.error()
-    return Built(core, _canonical(raw.settings, core), raw.commands)
+    return core
 
 
 def _canonical(settings: Settings, core: _core.Snapshot) -> Settings:
@@ -49,6 +54,6 @@ def _canonical(settings: Settings, core: _core.Snapshot) -> Settings:
         if table == "root":
             result.setdefault("pools", {})[0] = by_row[0]
             continue
-        row_of = {i: row for row, i in enumerate(np.asarray(core.permutation(table)).tolist())}
+        row_of = {i: row for row, i in enumerate(core.permutation(table).tolist())}
         result.setdefault(table, {}).update({row_of[i]: settings for i, settings in by_row.items()})
     return {table: dict(sorted(by_row.items())) for table, by_row in sorted(result.items())}

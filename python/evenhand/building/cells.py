@@ -6,14 +6,14 @@ are passed on without looking at single cells wherever their type allows.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -78,7 +78,7 @@ class Strings:
         base = int(self.offsets[0])
         data = self.data[base : int(self.offsets[-1])].tobytes()
         ends = (self.offsets - base).tolist()
-        pairs = zip(ends[:-1], ends[1:], strict=True)
+        pairs = itertools.pairwise(ends)
         if data.isascii():
             text = data.decode("ascii")
             return _masked([text[a:b] for a, b in pairs], self.valid)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.building.cells import Cells, Numbers, Strings, Times, as_list
-from evenhand.building.problems import nearest
+from evenhand.building.problems import STAND_IN, nearest
 from evenhand.building.single import (
     INT64,
     CellError,
@@ -44,18 +44,16 @@ Raw = Any
 
 def convert(cells: list[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
     """Convert cell by cell; what is wrong is reported and becomes None."""
-    result = []
-    for row, cell in enumerate(cells):
-        if isinstance(cell, np.generic):
-            cell = cell.item()
-        if cell is not None:
-            try:
-                cell = one(cell)
-            except CellError as error:
-                report(row, error.rule, str(error), cell)
-                cell = None
-        result.append(cell)
-    return result
+
+    def convert_one(row: int, cell: Any) -> Any:
+        plain = cell.item() if isinstance(cell, np.generic) else cell
+        try:
+            return None if plain is None else one(plain)
+        except CellError as error:
+            report(row, error.rule, str(error), plain)
+            return None
+
+    return [convert_one(row, cell) for row, cell in enumerate(cells)]
 
 
 def pack(cells: list[Any], dtype: Any, blank: Any = 0) -> Raw:
@@ -208,7 +206,7 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
     result = convert(items, one_name, report)
     for row in missing:
         report(row, "required", "is missing; every row needs one", None)
-    stand_ins = (f"\N{REPLACEMENT CHARACTER}row {row}" for row in range(len(items)))
+    stand_ins = (f"{STAND_IN}{row}" for row in range(len(items)))
     usable = None not in result
     return [s if cell is None else cell for cell, s in zip(result, stand_ins, strict=True)], usable
 

@@ -8,12 +8,10 @@ from typing import Any
 
 from evenhand.building.cells import Cells
 from evenhand.building.columns import convert
-from evenhand.building.problems import Report, kind_of, nearest
+from evenhand.building.problems import STAND_IN, Report, kind_of, nearest
 from evenhand.building.settings import one_settings
 from evenhand.building.single import CellError
 from evenhand.fields import TableSpec
-
-STAND_IN = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(slots=True)
@@ -81,7 +79,10 @@ def _row(spec: TableSpec, i: int, row: Any, report: Report) -> Mapping[Any, Any]
     if isinstance(row, Mapping):
         return row
     report.add(spec.name, i, None, "type", f"is {kind_of(row)}; it must be an object", row)
-    return {"name": f"{STAND_IN}row {i}"}
+    if "name" not in spec.names:
+        return {}
+    report.unsure.add(spec.name)
+    return {"name": f"{STAND_IN}{i}"}
 
 
 def _unknown(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from evenhand.building.problems import Report
@@ -40,8 +41,7 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
     """
     if isinstance(source, os.PathLike):
         try:
-            with open(source, "rb") as file:
-                source = file.read()
+            source = Path(source).read_bytes()
         except OSError as error:
             report.fail(
                 "snapshot", None, "readable", f"cannot be read from {os.fspath(source)}: {error.strerror}"
@@ -84,7 +84,7 @@ def _parse(text: str | bytes | bytearray, report: Report) -> Any:
         except (json.JSONDecodeError, UnicodeDecodeError):
             raise
         except ValueError:
-            # Python refuses integers of more than 4,300 digits without saying where; the slower hook finds them.
+            # Python refuses integers of more than 4,300 digits without saying where: a slower hook does.
             data = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=integer)
     except json.JSONDecodeError as error:
         _not_json(text, error, report)

@@ -11,8 +11,8 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.building import columns, single
-from evenhand.building.dicts import STAND_IN, TableCells, read_rows
-from evenhand.building.problems import Report, kind_of
+from evenhand.building.dicts import TableCells, read_rows
+from evenhand.building.problems import STAND_IN, Report, kind_of
 from evenhand.fields import TABLES, Field, TableSpec
 
 MAX_RESOURCES = 16
@@ -110,24 +110,30 @@ class Parser:
             "available_after_preemption": free,
         }
 
-    def read_head(self, now: Any, previous_update: Any, total: Any) -> None:
-        """Parse what stands beside the tables."""
-        head = self.raw.head
-        for name, cell in (("now", now), ("previous_update", previous_update)):
-            column = columns.instant([cell], self.zone, self.iso, self.report.column("snapshot", name))
-            head[name] = None if isinstance(column, tuple) else float(column[0])
-        head["total"] = None
-        if total is not None:
-            values, given = columns.amounts(
-                [total], 1, self.resources, self._amount_reporter("snapshot", "total")
-            )
-            head["total"] = (values[0], np.ones(len(self.resources), np.bool_) if given is None else given[0])
+    def read_head(self, given: Mapping[str, Any]) -> None:
+        """Parse those fields beside the tables that are given; None stands for the default."""
+        head, report = self.raw.head, self.report
+        for name in ("now", "previous_update"):
+            if name in given:
+                column = columns.instant([given[name]], self.zone, self.iso, report.column("snapshot", name))
+                head[name] = None if isinstance(column, tuple) else float(column[0])
+        if "total" in given:
+            head["total"] = None
+            if given["total"] is not None and self.resources:
+                reporter = self._amount_reporter("snapshot", "total")
+                values, cells = columns.amounts([given["total"]], 1, self.resources, reporter)
+                head["total"] = (
+                    values[0],
+                    np.ones(len(self.resources), np.bool_) if cells is None else cells[0],
+                )
 
     def read_table(self, name: str, table: TableCells, rows: Mapping[str, int]) -> None:
         """Parse one table of the core; `rows` says how many rows each table has."""
         spec, raw = TABLES[name], {}
         for column, cells in table.cells.items():
             base = column.removesuffix("_index")
+            if spec[base].kind in ("amounts", "shares") and not self.resources:
+                continue  # of which resources is not known: that is reported already
             if base != column:
                 target = spec[base].target
                 raw[column] = columns.row_index(

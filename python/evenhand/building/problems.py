@@ -13,13 +13,20 @@ from evenhand.errors import InputError, Problem
 
 KEPT = 100
 
+#: Begins the name that a row gets in the place of an unusable one.
+STAND_IN = "\N{REPLACEMENT CHARACTER}row "
+
+_SINGLE = ("root", "snapshot")
+
 _PLACES = {name: place for place, name in enumerate(["snapshot", *fields.TABLES])}
 
 # Rules that look at one cell, or at names only. All others tie rows together: beside a problem in a table
 # that they read, what they find may be a mere consequence.
 _LOCAL_RULES = frozenset(
-    ("finite", "non_negative", "positive", "range", "overflow", "quantum", "integer", "unique", "required")
-    + ("utf8", "choice", "scope", "length")
+    (
+        *("choice", "finite", "integer", "length", "non_negative", "overflow", "positive"),
+        *("quantum", "range", "required", "scope", "unique", "utf8"),
+    )
 )
 
 _repr = reprlib.Repr()
@@ -100,6 +107,7 @@ class Report:
     ) -> None:
         """Add a problem; `value` None means that there is none to show."""
         self._count += 1
+        row = None if table in _SINGLE else row
         self._rows.add((table, row))
         kept = self._found.setdefault((table, field), [])
         if len(kept) < KEPT:
@@ -113,10 +121,9 @@ class Report:
 
     def column(self, table: str, field: str) -> Callable[[int | None, str, str, object], None]:
         """Return a function (row, rule, predicate, value) that reports for one column."""
-        single = table in ("root", "snapshot")
 
         def report(row: int | None, rule: str, predicate: str, value: object = None) -> None:
-            self.add(table, None if single else row, field, rule, predicate, value)
+            self.add(table, row, field, rule, predicate, value)
 
         return report
 
@@ -141,7 +148,7 @@ class Report:
             return None
         name = names[row]
         name = name.item() if hasattr(name, "item") else name
-        return name if type(name) is str or type(name) is int else None
+        return name if (type(name) is str and not name.startswith(STAND_IN)) or type(name) is int else None
 
     def with_core(self, found: Iterable[tuple[Any, ...]], total: int) -> InputError:
         """Return the error that joins what the core found to what was found before it was asked.
@@ -150,21 +157,44 @@ class Report:
         of them: rules that tie rows together, and references into tables whose names are in doubt.
         """
         own = self.error()
-        found = [Problem(*p) for p in found]
-        core = [self._of_core(p) for p in found if not self or self._independent(p)]
+        seen = [self._of_core(Problem(*p)) for p in found]
+        core = [p for p in _without_echoes(seen) if not self or self._independent(p)]
         problems = sorted([*own.problems, *core], key=_place)[:KEPT]
         # Of the core's problems beyond those that it kept nothing is known but their number.
-        count = self._count + len(core) + (0 if self else total - len(found))
+        count = self._count + len(core) + (0 if self else total - len(seen))
         return InputError(problems, count - len(problems))
 
     def _independent(self, p: Problem) -> bool:
-        row = None if p.row is None or p.row < 0 or p.table == "root" else p.row
-        return p.rule in _LOCAL_RULES and not self.has_row(p.table, row) and not self.has_row(p.table, None)
+        if self.has_row(p.table, p.row) or self.has_row(p.table, None):
+            return False
+        if p.rule == "exists" and p.field is not None:
+            return fields.TABLES[p.table][p.field.removesuffix("_index")].target not in self.unsure
+        return p.rule in _LOCAL_RULES
 
     def _of_core(self, p: Problem) -> Problem:
-        row = None if p.row is None or p.row < 0 or p.table in ("root", "snapshot") else p.row
+        row = None if p.row is None or p.row < 0 or p.table in _SINGLE else p.row
+        field = p.field
+        if p.table == "resources" and field is not None and field.startswith("capacity."):
+            # The core sees one row of capacities; for people each belongs to its resource.
+            row, field = list(self.names["resources"]).index(field[9:]), "capacity"
         name = self._name(p.table, row)
-        return replace(p, row=row, name=name or p.name or None, value=p.value or None)
+        name = (p.name or None) if name is None else name
+        return replace(p, row=row, field=field, name=name, value=p.value or None)
+
+
+def _without_echoes(problems: list[Problem]) -> list[Problem]:
+    """Leave out sums that are too large only because a part of them is."""
+    large = {(p.table, p.row, p.field) for p in problems if p.rule == "overflow"}
+    parts = {table for table, *_ in large} & {"allocations", "requests"}
+    fields_of_rows = {(table, field) for table, row, field in large if row is not None}
+
+    def echo(p: Problem) -> bool:
+        of_parts = (
+            bool(parts) and p.table == "operations" and (p.field or "").startswith(("demand.", "usage."))
+        )
+        return p.rule == "overflow" and (of_parts or (p.row is None and (p.table, p.field) in fields_of_rows))
+
+    return [p for p in problems if not echo(p)]
 
 
 def _label(table: str, row: int | None, name: Name) -> str:

@@ -6,25 +6,38 @@ not given: that is the canonical form, which files and `replace` start from.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand import _core
 from evenhand.building.parse import CORE_TABLES, Raw
 from evenhand.fields import TABLES, Field
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+
 NO_TIME = np.iinfo(np.int64).min
 
 
 def units(quanta: NDArray[Any], quantum: float) -> NDArray[Any]:
-    """Return amounts in units; whole ones as int64 where the quantum is whole."""
-    if quantum == np.floor(quantum) and quantum <= 2.0**53:
-        return quanta * (np.int64(quantum) if quanta.dtype.kind == "i" else quantum)
-    per_unit = round(1.0 / quantum)
+    """Return amounts in units that give exactly these quanta again; int64 where they are whole."""
+    if quantum == np.floor(quantum) and quanta.dtype.kind == "i":
+        if float(quanta.max(initial=0)) * quantum < 2.0**62:
+            return quanta * np.int64(quantum)
+    per_unit = float(round(1.0 / quantum))
     # Dividing gives the double nearest to the decimal number; multiplying would not.
-    return quanta / per_unit if per_unit and quantum == 1.0 / per_unit else quanta * quantum
+    if not (1.0 <= per_unit <= 1e15 and quantum == 1.0 / per_unit):
+        return _exactly(quanta * quantum, lambda amounts: amounts / quantum, quanta)
+    return _exactly(quanta / per_unit, lambda amounts: amounts * per_unit, quanta)
+
+
+def seconds(micros: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return times in seconds that give exactly these microseconds again."""
+    return _exactly(micros / 1e6, lambda instants: np.rint(instants * 1e6), micros)
 
 
 def matrix(quanta: NDArray[Any], quantum: NDArray[np.float64]) -> NDArray[Any]:
@@ -33,26 +46,41 @@ def matrix(quanta: NDArray[Any], quantum: NDArray[np.float64]) -> NDArray[Any]:
     return np.ascontiguousarray(np.stack(columns, axis=1))
 
 
-def read_back(core: _core.Snapshot, head: dict[str, Any]) -> Raw:
-    """Return raw columns that build this snapshot again, rows in canonical order.
-
-    Parameters
-    ----------
-    core : _core.Snapshot
-    head : dict
-        Head of the raw columns that it was built from.
-    """
-    reader = _Reader(core, head["quantum"])
-    raw = Raw(head=dict(head))
+def read_back(snapshot: Snapshot) -> Raw:
+    """Return raw columns that build a snapshot again, rows in canonical order; O(cells)."""
+    core, head = snapshot._core, dict(snapshot._head)
+    head |= {"now": core.now, "previous_update": core.previous_update, "total": None}
+    if not np.array_equal(core.total, derived_total(core)):
+        given = np.ones(len(core.total), np.bool_)
+        head["total"] = (matrix(np.asarray(core.total)[None, :], head["quantum"])[0], given)
+    raw = Raw(head=head, commands=list(snapshot._commands))
+    reader = Reader(core, head["quantum"])
     for name in CORE_TABLES:
-        table = reader.table(name)
-        if table:
-            raw.tables[name] = table
-            raw.rows[name] = 1 if name == "root" else len(table["name"])
+        columns = reader.table(name)
+        if columns:
+            raw.tables[name] = columns
+            raw.rows[name] = 1 if name == "root" else len(columns["name"])
+    for name, settings in snapshot._settings.items():
+        if name == "pools":
+            if 0 in settings:
+                raw.settings["root"] = {0: settings[0]}
+                raw.tables.setdefault("root", {})
+                raw.rows["root"] = 1
+            raw.settings["pools"] = {row - 1: of_row for row, of_row in settings.items() if row > 0}
+        else:
+            raw.settings[name] = settings
     return raw
 
 
-class _Reader:
+def derived_total(core: _core.Snapshot) -> NDArray[np.int64]:
+    """Return the total that a snapshot has where none is given, in quanta."""
+    schedulable = np.asarray(core.column("nodes", "schedulable")).astype(np.bool_)
+    capacity = np.asarray(core.column("nodes", "capacity"))
+    total: NDArray[np.int64] = capacity[schedulable].sum(axis=0, dtype=np.int64) + np.asarray(core.capacity)
+    return total
+
+
+class Reader:
     """Reads tables back; `quantum` holds the quantum of every resource."""
 
     def __init__(self, core: _core.Snapshot, quantum: NDArray[np.float64]) -> None:
@@ -82,13 +110,13 @@ class _Reader:
         match field.kind:
             case "text" | "label":
                 words, codes = self.core.text(self.name, name)
-                if (np.asarray(codes) >= 0).any():
-                    columns[name] = (words, np.asarray(codes)[self.rows])
+                if (codes >= 0).any():
+                    columns[name] = (words, codes[self.rows])
                 return
             case "texts":
                 words, offsets, codes = self.core.text_list(self.name, name)
                 if len(codes):
-                    columns[name] = (words, np.asarray(offsets), np.asarray(codes))
+                    columns[name] = (words, offsets, codes)
                 return
         values = self._column(name)
         if len(values) == 0:
@@ -160,3 +188,16 @@ def _unless_all(columns: dict[str, Any], name: str, values: NDArray[Any], absent
     if absent.all():
         return
     columns[name] = (values, ~absent) if absent.any() else values
+
+
+def _exactly(
+    guess: NDArray[np.float64], forward: Callable[[NDArray[np.float64]], NDArray[Any]], wanted: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Replace guesses that are one bit off by the neighbour that leads to what is wanted."""
+    if (forward(guess) == wanted).all():
+        return guess
+    result = guess
+    for neighbour in (np.nextafter(guess, -np.inf), np.nextafter(guess, np.inf)):
+        better = (forward(result) != wanted) & (forward(neighbour) == wanted)
+        result = np.where(better, neighbour, result)
+    return result

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from evenhand import _core
+from evenhand.building.assemble import Built, ask
 from evenhand.building.dicts import TableCells, read_rows, unknown_field
 from evenhand.building.frames import read_frame
 from evenhand.building.parse import CORE_TABLES, Parser, Raw
 from evenhand.building.problems import Report, kind_of, nearest
+from evenhand.building.readback import read_back
 from evenhand.building.times import time_zone
 from evenhand.fields import HEAD, SCHEMA, TABLES, TableSpec
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
 
 TOP = (*HEAD.names, *TABLES)
 
@@ -66,13 +70,17 @@ def _parse(parser: Parser, data: Mapping[str, Any], read: Read) -> None:
     schema = data.get("schema")
     if schema is not None and schema != SCHEMA:
         hint = nearest(schema, [SCHEMA]) or f'; it must be "{SCHEMA}"'
-        report.add("snapshot", None, "schema", "schema", f"is not a format that this version reads{hint}", schema)
+        report.add(
+            "snapshot", None, "schema", "schema", f"is not a format that this version reads{hint}", schema
+        )
     parser.read_resources(data.get("resources"))
-    parser.read_head(data.get("now"), data.get("previous_update"), data.get("total"))
+    parser.read_head({name: data.get(name) for name in HEAD.names})
     parse_tables(parser, data, read)
 
 
-def parse_tables(parser: Parser, data: Mapping[str, Any], read: Read, rows: Mapping[str, int] | None = None) -> None:
+def parse_tables(
+    parser: Parser, data: Mapping[str, Any], read: Read, rows: Mapping[str, int] | None = None
+) -> None:
     """Parse the tables that `data` has; `rows` says how long others are."""
     report = parser.report
     cells: dict[str, TableCells] = {}
@@ -109,27 +117,56 @@ def check_options(order: Any, rounding: Any) -> None:
         raise ValueError(f'rounding is {rounding!r}; it must be None or "nearest"')
 
 
-def merge(base: Raw, parser: Parser) -> Raw:
-    """Put the tables that were parsed in the place of those of `base`.
+def parse_changes(
+    snapshot: Snapshot, changes: Mapping[str, Any], timezone: str | tzinfo | None, report: Report
+) -> Parser:
+    """Parse what replaces parts of a snapshot, and put the rest of it beside.
 
-    A reference by row into a table that was replaced becomes one by name.
+    Tables that stay are not parsed again, unless the resources change.
     """
-    new = parser.raw
+    parser = Parser(report, _zone(timezone, report), iso=True)
+    if "resources" in changes:
+        _parse(parser, {**snapshot.to_dict(), **changes}, frame_reader(parser))
+        return parser
+    base = read_back(snapshot)
+    parser.resources = base.head["resources"]
+    parser.raw.head = base.head
+    parser.raw.commands = base.commands
+    parser.read_head({name: changes[name] for name in HEAD.names if name in changes})
+    if "commands" in changes:
+        parser.raw.commands = []
+    stay = {name: rows for name, rows in base.rows.items() if name not in changes}
+    parse_tables(parser, changes, frame_reader(parser), stay)
+    _keep(base, parser.raw, {name for name in TABLES if name in changes})
+    return parser
+
+
+def at_instant(
+    snapshot: Snapshot, changes: Mapping[str, Any], timezone: str | tzinfo | None, report: Report
+) -> Built:
+    """Return a snapshot's rows at another instant."""
+    parser = Parser(report, _zone(timezone, report), iso=True)
+    parser.raw.head = {"now": snapshot._core.now, "previous_update": snapshot._core.previous_update}
+    parser.read_head(changes)
+    head = parser.raw.head
+    core = ask(report, lambda: _core.at_instant(snapshot._core, head["now"] or 0.0, head["previous_update"]))
+    return Built(core, snapshot._settings, snapshot._commands)
+
+
+def _keep(base: Raw, new: Raw, replaced: set[str]) -> None:
+    """Put the tables that stay beside the new ones; references into those become names."""
     for name, columns in base.tables.items():
-        if name in new.tables:
+        if name in replaced:
             continue
-        spec = TABLES[name]
         kept: dict[str, Any] = {}
         for column, values in columns.items():
             field = column.removesuffix("_index")
-            target = spec[field].target
-            if field != column and target in new.tables:
-                names = base.tables[target]["name"] if target in base.tables else []
-                kept[field] = [names[i] if i >= 0 else None for i in np.asarray(values).tolist()]
+            if field != column and (target := TABLES[name][field].target) in replaced:
+                names = [None, *base.tables[target]["name"]]
+                kept[field] = [names[i + 1] for i in values.tolist()]
             else:
                 kept[column] = values
         new.tables[name] = kept
         new.rows[name] = base.rows[name]
         if name in base.settings:
             new.settings[name] = base.settings[name]
-    return new

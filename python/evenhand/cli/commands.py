@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
-    from evenhand.shares import Shares, State
+    from evenhand.shares import Shares
+    from evenhand.state import State
 
 __all__ = ["demo", "schema", "shares", "validate", "versions"]
 
@@ -84,7 +85,11 @@ def shares(args: argparse.Namespace) -> int:
     try:
         result = fair_share(snapshot, settings, state=state)
     except InputError as error:
-        raise Failure(*_lines(args.file, error)) from error
+        # What does not fit together may stand in any of the files.
+        table = error.problems[0].table
+        raise Failure(
+            *_lines({"settings": args.config, "state": args.state}.get(table, args.file), error)
+        ) from error
     if args.state:
         try:
             result.state.save(args.state)
@@ -142,7 +147,7 @@ def _settings(path: str | None) -> FairShareSettings | None:
 def _state(path: str | None) -> State | None:
     if path is None or not Path(path).exists():
         return None
-    from evenhand.shares import State
+    from evenhand.state import State
 
     try:
         return State.load(path)

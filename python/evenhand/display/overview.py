@@ -6,13 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.display.tree import Row, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.model import Snapshot
     from evenhand.shares import Shares
 
 __all__ = ["Overview", "overview"]
+
+Array = NDArray[np.float64]
 
 # What counts as below: one part in a million of the fair share, far above the rounding of sums of shares.
 _TOLERANCE = 1e-6
@@ -37,27 +43,30 @@ class Overview:
     fair_share, usage, guarantee, demand
         Shares of the total of that resource. The guarantee is the strong guarantee plus the integral one.
     satisfaction
-        Satisfaction ratio.
+        Satisfaction ratio; of a pool the smallest among its operations.
+    waiting
+        Seconds since an operation's oldest open request was submitted; NaN where nothing says so.
     """
 
     tree: Tree
     modes: list[str]
     resources: tuple[str, ...]
-    resource: np.ndarray
+    resource: NDArray[np.int64]
     chosen: str | None
-    fair_share: np.ndarray
-    usage: np.ndarray
-    guarantee: np.ndarray
-    demand: np.ndarray
-    satisfaction: np.ndarray
+    fair_share: Array
+    usage: Array
+    guarantee: Array
+    demand: Array
+    satisfaction: Array
+    waiting: Array
 
     @property
-    def pending(self) -> np.ndarray:
+    def pending(self) -> Array:
         """Demand that is not served, as a share."""
         return np.maximum(self.demand - self.usage, 0.0)
 
     @property
-    def size(self) -> np.ndarray:
+    def size(self) -> Array:
         """What an element is ranked by: the largest of fair share, usage and guarantee."""
         return np.maximum(np.maximum(self.fair_share, self.usage), self.guarantee)
 
@@ -78,14 +87,14 @@ class Overview:
         unit = 10.0 ** np.floor(np.log10(largest) - 1)
         return float(np.ceil(largest / unit - 1e-9) * unit)
 
-    def below_share(self) -> np.ndarray:
+    def below_share(self) -> NDArray[np.int64]:
         """Operations whose satisfaction is below one, the one that lacks most of the cluster first."""
         first = self.tree.pool_count
         below = np.flatnonzero(self.satisfaction[first:] < 1 - _TOLERANCE) + first
         return below[np.argsort(-self.lacking[below], kind="stable")]
 
     @property
-    def lacking(self) -> np.ndarray:
+    def lacking(self) -> Array:
         """How much of the fair share is not used."""
         return np.maximum(self.fair_share - self.usage, 0.0)
 
@@ -119,8 +128,8 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
         raise ValueError(f"no resource {resource!r}; there are {', '.join(map(repr, resources))}")
     every = np.arange(count)
 
-    def column(quantity: str) -> np.ndarray:
-        return np.asarray(shares[quantity])[every, index]
+    def column(quantity: str) -> Array:
+        return np.asarray(shares[quantity], dtype=np.float64)[every, index]
 
     pools = shares.snapshot.table("pools")
     fifo = {name for name, mode in zip(pools.get("name"), pools.get("mode"), strict=True) if mode == "fifo"}
@@ -144,5 +153,17 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
         usage=column("usage_share"),
         guarantee=column("strong_guarantee_share") + column("proposed_integral_share"),
         demand=column("demand_share"),
-        satisfaction=np.asarray(shares["satisfaction"]),
+        satisfaction=np.asarray(shares["satisfaction"], dtype=np.float64),
+        waiting=_waiting(shares.snapshot, shares.names, shares.kinds.count("pool")),
     )
+
+
+def _waiting(snapshot: Snapshot, names: Sequence[str | int], pool_count: int) -> Array:
+    """Return how long each element's oldest request has been open, in seconds."""
+    requests = snapshot.table("requests")
+    waiting = np.full(len(names), np.nan)
+    if "submit_time" in requests:
+        row = {name: i for i, name in enumerate(names[pool_count:], pool_count)}
+        elements = [row[name] for name in requests.get("operation")]
+        np.fmax.at(waiting, elements, snapshot.now - np.asarray(requests["submit_time"], dtype=np.float64))
+    return waiting

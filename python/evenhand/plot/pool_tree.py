@@ -104,9 +104,9 @@ def _bars(ax: Axes, view: Overview, rows: list[Row], ground: Any) -> None:
     ax.vlines(guarantee[some], y[some] - 0.46, y[some] + 0.46, color=ground, linewidth=2)
     if view.chosen is not None:
         return
+    place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
     for at, reach, element in zip(y, np.maximum(np.maximum(fair, usage), guarantee), elements, strict=True):
         name = clean(view.resources[view.resource[element]])
-        place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         ax.annotate(name, (reach, at), **place, fontsize="x-small", alpha=0.7, parse_math=False)
 
 

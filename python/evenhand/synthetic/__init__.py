@@ -213,7 +213,11 @@ def _operations(work: _work.Work, started: NDArray[np.int64], seed: int) -> dict
 
 
 def _allocations(
-    work: _work.Work, machines: _nodes.Machines, resources: Sequence[str], started: NDArray[np.int64], seed: int
+    work: _work.Work,
+    machines: _nodes.Machines,
+    resources: Sequence[str],
+    started: NDArray[np.int64],
+    seed: int,
 ) -> dict[str, Any]:
     operation = np.repeat(np.arange(len(work.pool)), work.running)
     profile = work.profile[operation]
@@ -250,7 +254,9 @@ def _requests(
     waited = np.where(starving, 4 * 3600 + long * 3 * 86_400, 5 + recent * recent * 1800)
     # What nobody has served yet waits since the operation came; the starving ones came long ago.
     submitted = NOW - np.floor(waited).astype(np.int64)
-    started[operation] = np.where(starving, np.minimum(started[operation], submitted - 60), started[operation])
+    started[operation] = np.where(
+        starving, np.minimum(started[operation], submitted - 60), started[operation]
+    )
     names = work.names()
     table: dict[str, Any] = {
         "name": [f"{names[o]}/pending" for o in operation.tolist()],

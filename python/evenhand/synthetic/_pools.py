@@ -94,9 +94,9 @@ def _word(words: Sequence[str], first: int, number: int) -> str:
     return words[(first + step) % len(words)] + (f"-{round_ + 1}" if round_ else "")
 
 
-def columns(tree: Tree, resources: Sequence[str], total: NDArray[np.int64], usage: NDArray[np.int64], seed: int) -> (
-    dict[str, Column]
-):
+def columns(
+    tree: Tree, resources: Sequence[str], total: NDArray[np.int64], usage: NDArray[np.int64], seed: int
+) -> dict[str, Column]:
     """Return the table of pools.
 
     Parameters
@@ -119,7 +119,9 @@ def columns(tree: Tree, resources: Sequence[str], total: NDArray[np.int64], usag
         "parent": [None if p < 0 else tree.names[p] for p in tree.parent],
         "weight": [weights[i] for i in Stream(seed, "pools.weight").integers(0, len(weights), count)],
         "mode": ["fifo" if f else "fair_share" for f in tree.fifo],
-        "fifo_reordering": (tree.fifo & (Stream(seed, "pools.fifo_reordering").uniform(count) < 0.5)).tolist(),
+        "fifo_reordering": (
+            tree.fifo & (Stream(seed, "pools.fifo_reordering").uniform(count) < 0.5)
+        ).tolist(),
     }
     strong, explicit = _strong_guarantees(tree, seed)
     for r, resource in enumerate(resources):
@@ -127,7 +129,9 @@ def columns(tree: Tree, resources: Sequence[str], total: NDArray[np.int64], usag
         given = (strong > 0) & (explicit | (resource == "cpu"))
         amounts = np.floor(strong * total[r]).astype(np.int64)
         table[f"strong_guarantee.{resource}"] = _optional(amounts, given)
-    table["limits.cpu"] = _limits(tree, int(total[resources.index("cpu")]), usage[:, resources.index("cpu")], seed)
+    table["limits.cpu"] = _limits(
+        tree, int(total[resources.index("cpu")]), usage[:, resources.index("cpu")], seed
+    )
     table |= _integral(tree, resources, total, seed)
     return table | _special(tree, strong)
 
@@ -183,7 +187,8 @@ def _integral(tree: Tree, resources: Sequence[str], total: NDArray[np.int64], se
         "integral.resource_flow.cpu": _optional(flow, integral),
         "integral.burst.cpu": _optional(np.floor(BURST * share * cpu).astype(np.int64), burst),
         "integral.last_share_ratio": [
-            s if k else None for s, k in zip((FLOW * share * stream.uniform(count)).tolist(), kind, strict=True)
+            s if k else None
+            for s, k in zip((FLOW * share * stream.uniform(count)).tolist(), kind, strict=True)
         ],
     }
     for r, resource in enumerate(resources):
@@ -220,5 +225,7 @@ def homes(tree: Tree, operations: int, seed: int) -> NDArray[np.int64]:
     home = leaves[Stream(seed, "operations.pool").pick(popularity, operations)]
     if len(inner):
         stream = Stream(seed, "operations.inner_pool")
-        home = np.where(stream.uniform(operations) < 0.03, inner[stream.integers(0, len(inner), operations)], home)
+        home = np.where(
+            stream.uniform(operations) < 0.03, inner[stream.integers(0, len(inner), operations)], home
+        )
     return home

@@ -38,7 +38,9 @@ class Stream:
     """
 
     def __init__(self, seed: int, label: str) -> None:
-        key = np.array([seed & _MASK], dtype=np.uint64) + _GAMMA * np.array([zlib.crc32(label.encode())], np.uint64)
+        key = np.array([seed & _MASK], dtype=np.uint64) + _GAMMA * np.array(
+            [zlib.crc32(label.encode())], np.uint64
+        )
         self._key = _mix(key)
         self._drawn = 0
 

@@ -75,7 +75,9 @@ class Work:
 
 def shapes(resources: Sequence[str]) -> NDArray[np.int64]:
     """Return the amounts of one allocation of every profile, (profiles, R)."""
-    return np.array([[1 if r == "user_slots" else getattr(p, r) for r in resources] for p in PROFILES], np.int64)
+    return np.array(
+        [[1 if r == "user_slots" else getattr(p, r) for r in resources] for p in PROFILES], np.int64
+    )
 
 
 def make(
@@ -125,11 +127,15 @@ def _sizes(operations: int, total: float, seed: int) -> NDArray[np.int64]:
     low, high = 0.0, total * operations + 1.0
     for _ in range(64):
         scale = (low + high) / 2
-        low, high = (low, scale) if np.maximum(law * scale, 1).astype(np.int64).sum() > total else (scale, high)
+        low, high = (
+            (low, scale) if np.maximum(law * scale, 1).astype(np.int64).sum() > total else (scale, high)
+        )
     return np.maximum(law * low, 1).astype(np.int64)
 
 
-def _profiles(wanted: NDArray[np.int64], gpus: bool, seed: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _profiles(
+    wanted: NDArray[np.int64], gpus: bool, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     count = len(wanted)
     any_ = [p.share * (gpus or not p.gpu) for p in PROFILES]
     small = [p.share * (p.cpu <= 4) * (p.kind == "batch") for p in PROFILES]

@@ -44,7 +44,10 @@ def snapshot(
             for i, (parent, row) in enumerate(tree)
         ],
         "operations": [
-            {"name": names[i], "pool": None if (home := choice % (len(tree) + 1)) == 0 else pool_name(home - 1)}
+            {
+                "name": names[i],
+                "pool": None if (home := choice % (len(tree) + 1)) == 0 else pool_name(home - 1),
+            }
             | scale.operation(row, f"operations.{i}", stated=stated)
             for i, (choice, row) in enumerate(operations)
         ],
@@ -73,7 +76,9 @@ NAMING = {
 def _total(choices: Sequence[int], *, exact: bool) -> tuple[int, ...]:
     if exact:
         return tuple(EXACT_TOTALS[c % len(EXACT_TOTALS)] if c else 0 for c in choices)
-    return tuple(c * GENERIC_TOTAL + excess(f"total.{r}", GENERIC_TOTAL) if c else 0 for r, c in enumerate(choices))
+    return tuple(
+        c * GENERIC_TOTAL + excess(f"total.{r}", GENERIC_TOTAL) if c else 0 for r, c in enumerate(choices)
+    )
 
 
 def _nodes(rows: Sequence[Row], scale: Scale) -> list[Row]:
@@ -91,7 +96,8 @@ def place(
 ) -> list[Row]:
     """Put allocations on their nodes, each cut to what the earlier ones left; empty ones are not made."""
     capacity = [
-        [round(node["capacity"].get(name, 0) / quantum) for name, quantum in scale.quanta.items()] for node in nodes
+        [round(node["capacity"].get(name, 0) / quantum) for name, quantum in scale.quanta.items()]
+        for node in nodes
     ]
     free = [list(counts) for counts in capacity]
     table = []

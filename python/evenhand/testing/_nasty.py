@@ -57,5 +57,13 @@ def knife_edges(raw: Raw) -> None:
 
 SHAPES: dict[str, Callable[[Raw], None]] = {
     shape.__name__: shape
-    for shape in (equal_keys, zero_totals, limits_below_guarantees, all_gangs, exact_ties, huge_weights, knife_edges)
+    for shape in (
+        equal_keys,
+        zero_totals,
+        limits_below_guarantees,
+        all_gangs,
+        exact_ties,
+        huge_weights,
+        knife_edges,
+    )
 }

@@ -209,9 +209,7 @@ def requests(resources: int) -> SearchStrategy[Row]:
 
 
 @cache
-def snapshots(
-    resources: int, sizes: Sizes, allowed: Allowed, nasty: tuple[str, ...]
-) -> SearchStrategy[Row]:
+def snapshots(resources: int, sizes: Sizes, allowed: Allowed, nasty: tuple[str, ...]) -> SearchStrategy[Row]:
     """Draw all tables of a snapshot, and the nasty shapes to be given to it.
 
     A total is a factor, 0 meaning that the cluster has nothing of the resource;

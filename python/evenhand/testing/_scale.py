@@ -85,7 +85,9 @@ class Scale:
             fields["limits"] = self.amounts(fields["limits"], f"{place}.limits")
         if "best_allocation_share" in fields:
             fields["best_allocation_share"] = {
-                name: percent / 100 * (1 if self.exact else 1 - excess(f"{place}.{name}", 1 << 20) / (1 << 24))
+                name: percent
+                / 100
+                * (1 if self.exact else 1 - excess(f"{place}.{name}", 1 << 20) / (1 << 24))
                 for name, percent in zip(self.quanta, fields["best_allocation_share"], strict=True)
                 if percent is not None
             }

@@ -154,7 +154,11 @@ def pools(
 
 
 def pool_trees(
-    pools: SearchStrategy[dict[str, Any]], *, min_size: int = 0, max_size: int = 8, max_depth: int | None = None
+    pools: SearchStrategy[dict[str, Any]],
+    *,
+    min_size: int = 0,
+    max_size: int = 8,
+    max_depth: int | None = None,
 ) -> SearchStrategy[list[dict[str, Any]]]:
     """Draw a table of pools: names p0, p1, ..., each with its parent among the earlier ones.
 
@@ -242,7 +246,9 @@ def nodes(
     """
     capacity = resource_vectors(resources, min_quanta=min_quanta, max_quanta=max_quanta)
     tags = st.lists(st.sampled_from(("a", "b", "gpu")), unique=True)
-    return st.fixed_dictionaries({"capacity": capacity}, optional={"tags": tags, "schedulable": st.booleans()})
+    return st.fixed_dictionaries(
+        {"capacity": capacity}, optional={"tags": tags, "schedulable": st.booleans()}
+    )
 
 
 def allocations(
@@ -282,9 +288,15 @@ def allocations(
             raise InvalidArgument(msg)
         quanta = _quanta(resources)
         rows = st.lists(
-            _rows.allocations(len(quanta)), min_size=min_size, max_size=max_size if nodes and operations else 0
+            _rows.allocations(len(quanta)),
+            min_size=min_size,
+            max_size=max_size if nodes and operations else 0,
         )
-        return rows.map(lambda drawn: _assemble.place(drawn, Scale(quanta, (0,) * len(quanta), exact=True), nodes, operations))
+        return rows.map(
+            lambda drawn: _assemble.place(
+                drawn, Scale(quanta, (0,) * len(quanta), exact=True), nodes, operations
+            )
+        )
 
     return st.deferred(build)
 
@@ -364,7 +376,9 @@ def snapshot_dicts(
         For `evenhand.Snapshot.from_dict`.
     """
     allowed = _rows.Allowed(allow_guarantees, allow_limits, allow_fifo, allow_integral, allow_gangs)
-    sizes = _rows.Sizes(min_pools, max_pools, min_operations, max_operations, min_nodes, max_nodes, max_allocations)
+    sizes = _rows.Sizes(
+        min_pools, max_pools, min_operations, max_operations, min_nodes, max_nodes, max_allocations
+    )
     spaces = resource_spaces() if resources is None else resources
 
     def build() -> SearchStrategy[dict[str, Any]]:

@@ -1,8 +1,9 @@
 // Amounts: units of a resource to whole quanta, exactly or not at all.
 //
-// An amount v is n quanta of q if |v - n q| <= 1e-9 |n q| (below one quantum:
-// 1e-9 q); otherwise it is an error that proposes a quantum, or is rounded to
-// the nearest quantum where the caller asked for it, halves up. Amounts are
+// An amount v is n quanta of q if |v - n q| <= 1e-9 v, and none if |v| <= 1e-12 q
+// (the noise that differences of sums leave); otherwise it is an error that
+// proposes a quantum, or is rounded to the nearest quantum where the caller
+// asked for it, halves up. Amounts are
 // finite, not negative and at most kMaxAmount quanta, and so is every sum.
 #pragma once
 
@@ -14,12 +15,16 @@
 
 namespace evenhand {
 
+// Stands in for a cell that broke a rule, so that later rules can leave it out.
+inline constexpr Amount kFaultyAmount = -1;
+
 class AmountScale {
  public:
   AmountScale(const ResourceSpace& resources, raw::Rounding rounding);
 
-  // N x R quanta in canonical order, 0 where none is given; empty if the column
-  // is absent. `given` (optional) gets a mask a row. Linear in the cells.
+  // N x R quanta in canonical order, 0 where none is given and kFaultyAmount
+  // where a rule is broken; empty if the column is absent. `given` (optional) gets a mask a row.
+  // Linear in the cells.
   std::vector<Amount> read(const TableRows& rows, std::string_view field,
                            const raw::Optional<raw::Amounts>& column,
                            std::vector<ResourceMask>* given = nullptr) const;
@@ -49,6 +54,8 @@ class AmountScale {
 
   Cell convert(double value, std::size_t resource) const noexcept;
   Cell convert(std::int64_t value, std::size_t resource) const noexcept;
+  bool is_whole(double value, std::size_t resource, Amount& quanta) const noexcept;
+  bool is_whole(std::int64_t value, std::size_t resource, Amount& quanta) const noexcept;
   void report(const TableRows& rows, std::size_t row, std::string_view field, std::size_t resource,
               double value, const std::string& text, Fault fault) const;
   template <class Value>
@@ -57,7 +64,10 @@ class AmountScale {
 
   const StringColumn* names_;
   std::span<const double> quantum_;
-  std::vector<Amount> per_unit_;  // quanta in a unit if that is a whole number, else 0
+  // By resource: quanta in a unit if that is a whole number, else 0; and the
+  // largest whole number of units that is an amount then, else -1.
+  std::vector<Amount> per_unit_, largest_whole_;
+  std::vector<double> real_per_unit_;
   bool nearest_;
 };
 
@@ -69,9 +79,10 @@ inline bool add_checked(Amount& total, Amount amount) noexcept {
   return false;
 }
 
-// amount * count, or kMaxAmount + 1 if that is beyond kMaxAmount.
+// amount * count, or kMaxAmount + 1 if that is beyond kMaxAmount. A faulty
+// amount stays negative.
 inline Amount times_checked(Amount amount, Index count) noexcept {
-  return amount != 0 && count > kMaxAmount / amount ? kMaxAmount + 1 : amount * count;
+  return amount > 0 && count > kMaxAmount / amount ? kMaxAmount + 1 : amount * count;
 }
 
 }  // namespace evenhand

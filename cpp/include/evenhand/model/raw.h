@@ -55,6 +55,11 @@ struct Reference {
   std::optional<std::span<const std::int64_t>> index;
 };
 
+inline bool given(const Reference& reference, std::size_t i) noexcept {
+  if (reference.index) return (*reference.index)[i] != kNoId;
+  return reference.names && given(reference.names->given, i);
+}
+
 // One value a row, as reals or as integers.
 struct Numbers {
   std::span<const double> reals = {};
@@ -139,7 +144,7 @@ struct Allocations {
   Optional<Numbers> start_time, last_job_start_time, last_progress_time, planned_end, deadline,
       priority, order;
   Optional<Codes> state, interruptible, checkpointable, rerunnable, preemptible, originator;
-  Optional<Text> beneficiary;
+  Optional<Text> beneficiary_operation, beneficiary_request;
 };
 
 struct Requests {
@@ -183,7 +188,7 @@ struct Input {
 };
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Pools>
+requires std::same_as<std::remove_const_t<Table>, Pools>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("parent", t.parent);
@@ -208,7 +213,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Operations>
+requires std::same_as<std::remove_const_t<Table>, Operations>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("pool", t.pool);
@@ -231,7 +236,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Nodes>
+requires std::same_as<std::remove_const_t<Table>, Nodes>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("capacity", t.capacity);
@@ -244,7 +249,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Allocations>
+requires std::same_as<std::remove_const_t<Table>, Allocations>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("operation", t.operation);
@@ -257,7 +262,8 @@ void for_each_field(Table& t, Visit&& visit) {
   visit("priority", t.priority);
   visit("state", t.state);
   visit("deadline", t.deadline);
-  visit("beneficiary", t.beneficiary);
+  visit("beneficiary.operation", t.beneficiary_operation);
+  visit("beneficiary.request", t.beneficiary_request);
   visit("held", t.held);
   visit("interruptible", t.interruptible);
   visit("checkpointable", t.checkpointable);
@@ -269,7 +275,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Requests>
+requires std::same_as<std::remove_const_t<Table>, Requests>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("operation", t.operation);
@@ -287,7 +293,7 @@ void for_each_field(Table& t, Visit&& visit) {
 }
 
 template <class Table, class Visit>
-  requires std::same_as<std::remove_const_t<Table>, Reservations>
+requires std::same_as<std::remove_const_t<Table>, Reservations>
 void for_each_field(Table& t, Visit&& visit) {
   visit("name", t.name);
   visit("request", t.request);

@@ -27,8 +27,9 @@ struct TableRows {
   std::string_view table;  // "pools"
   std::string_view row;    // "pool"
   RowOrder order;
-  raw::Strings names;      // in input order
+  raw::Strings names;  // in input order
   Problems* problems = nullptr;
+  bool single = false;  // not rows of a table: "the root", "the snapshot"
 
   std::size_t size() const noexcept { return order.size(); }
 

@@ -102,7 +102,7 @@ struct IntegralColumns {
 
 struct PoolColumns {  // row 0 is the root
   NameColumn names;
-  std::vector<Id> parent;  // kNoId for the root only; parents may follow their children
+  std::vector<Id> parent;    // kNoId for the root only; parents may follow their children
   std::vector<Id> top_down;  // all pools, every parent before its children, root first
   std::vector<double> weight;
   std::vector<PoolMode> mode;
@@ -127,11 +127,11 @@ struct OperationColumns {
   std::vector<Id> pool;
   TextColumn user, project, account, partition, qos;
   std::vector<double> weight;
-  std::vector<Index> priority;               // sparse (0)
+  std::vector<double> priority;              // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0)
-  std::vector<Amount> demand;  // N x R, running part included
-  std::vector<Amount> usage;   // N x R
-  std::vector<Amount> limits;  // N x R
+  std::vector<Amount> demand;                // N x R, running part included
+  std::vector<Amount> usage;                 // N x R
+  std::vector<Amount> limits;                // N x R
   std::vector<ResourceMask> limits_given;
   std::vector<std::uint8_t> gang;
   std::vector<double> best_allocation_share;  // N x R, sparse (1)
@@ -159,17 +159,17 @@ struct NodeColumns {
 struct AllocationColumns {
   NameColumn names;
   std::vector<Id> operation;
-  std::vector<Id> node;              // kNoId: on none
-  std::vector<Amount> resources;     // N x R
+  std::vector<Id> node;           // kNoId: on none
+  std::vector<Amount> resources;  // N x R
   std::vector<Time> start_time;
   std::vector<Time> last_job_start_time;     // empty: start_time
   std::vector<Time> last_progress_time;      // sparse (kNoTime: never saved)
   std::vector<Time> planned_end;             // sparse (kNoTime: unknown)
-  std::vector<Index> priority;               // sparse (0)
+  std::vector<double> priority;              // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0: the operation's counts)
   std::vector<AllocationState> state;
   std::vector<Time> deadline;  // sparse (kNoTime: none)
-  TextColumn beneficiary;      // name of the request or operation it leaves for
+  TextColumn beneficiary_operation, beneficiary_request;  // names of what it leaves for
   std::vector<Amount> held;    // N x R, sparse (0); at most the resources
   std::vector<std::uint8_t> interruptible, checkpointable, rerunnable;  // sparse (0)
   std::vector<std::uint8_t> preemptible;                                // sparse (1)
@@ -187,7 +187,7 @@ struct RequestColumns {
   std::vector<Index> count;
   std::vector<std::uint8_t> gang;  // the operation's where none is given
   std::vector<Time> submit_time;
-  std::vector<Index> priority;               // sparse (0)
+  std::vector<double> priority;              // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0: the operation's counts)
   std::vector<Time> duration;                // sparse (kNoTime: unknown)
   TextListColumn node_tags;

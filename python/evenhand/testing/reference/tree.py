@@ -1,6 +1,6 @@
-"""The tree of one update, read from a snapshot in the file format.
+"""The tree of one update: what is given, and what its steps add.
 
-Source: YTsaurus fair-share specification, sections 1 and 2.2; snapshot format 1.
+Source: YTsaurus fair-share specification, section 1.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Element:
     limits: Amounts = None  # type: ignore[assignment]
     demand: Amounts = None  # type: ignore[assignment]
     usage: Amounts = None  # type: ignore[assignment]
-    guarantee: list[int | None] = field(default_factory=list)
+    guarantee: list[int | None] = field(default_factory=list)  # None: to be inferred
     settings: Mapping[str, Any] = field(default_factory=dict)
     best_allocation_share: Array = None  # type: ignore[assignment]
 
@@ -215,86 +215,3 @@ def half_away(values: Any) -> Array:
     values = np.asarray(values, float)
     whole: Array = np.copysign(np.floor(np.abs(values) + 0.5), values)
     return whole
-
-
-def fill_order(snapshot: Mapping[str, Any]) -> dict[str, Any]:
-    """Give rows without an ``order`` their position, pools before operations, as ``order="rows"`` does."""
-    filled = dict(snapshot)
-    position = 0
-    for table in ("pools", "operations"):
-        rows = snapshot.get(table, [])
-        filled[table] = [
-            {**row, "order": position + i if row.get("order") is None else row["order"]}
-            for i, row in enumerate(rows)
-        ]
-        position += len(rows)
-    return filled
-
-
-def read_tree(snapshot: Mapping[str, Any]) -> Tree:
-    """Build the tree of a snapshot.
-
-    Parameters
-    ----------
-    snapshot
-        A valid snapshot in the file format, with demand, usage and total written out.
-
-    Returns
-    -------
-    Tree
-        With children in order: (order, pools before operations, name as UTF-8).
-    """
-    resources = tuple(snapshot["resources"])
-    quantum = np.array([_quantum(r, snapshot["resources"][r]) for r in resources])
-
-    def amounts(given: Mapping[str, float] | None, absent: Any = 0) -> list[Any]:
-        given = given or {}
-        pairs = zip(map(given.get, resources), quantum, strict=True)
-        return [absent if value is None else round(value / q) for value, q in pairs]
-
-    def element(row: Mapping[str, Any], kind: str) -> Element:
-        made = Element(row["name"], kind, len(resources), weight=row.get("weight", 1.0), settings=row)
-        made.limits = np.array(amounts(row.get("limits"), UNLIMITED), np.int64)
-        made.demand = np.array(amounts(row.get("demand")), np.int64)
-        made.usage = np.array(amounts(row.get("usage")), np.int64)
-        made.guarantee = amounts(row.get("strong_guarantee"), None)
-        best = row.get("best_allocation_share") or {}
-        made.best_allocation_share = np.array([best.get(r, 1.0) for r in resources])
-        if made.integral_type != "none":
-            given = row["integral"].get("accumulated_volume") or {}
-            made.volume = np.array([given.get(r, 0.0) for r in resources]) / quantum
-            made.last_ratio = float(row["integral"].get("last_share_ratio") or 0.0)
-        return made
-
-    root = element({"name": ROOT, **(snapshot.get("root") or {})}, "pool")
-    pools = [element(row, "pool") for row in sorted(snapshot.get("pools", []), key=_canonical)]
-    operations = [element(row, "operation") for row in sorted(snapshot.get("operations", []), key=_canonical)]
-    by_name = {pool.name: pool for pool in pools}
-    for child in (*pools, *operations):
-        owner = child.settings.get("parent" if child.is_pool else "pool")
-        child.parent = root if owner is None else by_name[owner]
-        child.parent.children.append(child)
-    for pool in (root, *pools):
-        pool.children.sort(key=lambda c: (_order(c.settings), not c.is_pool, str(c.name).encode()))
-    return Tree(
-        resources,
-        quantum,
-        quantum < 1,
-        np.array(amounts(snapshot["total"]), np.int64),
-        float(snapshot.get("now") or 0.0),
-        snapshot.get("previous_update"),
-        [root, *pools, *operations],
-    )
-
-
-def _quantum(name: str, row: Mapping[str, Any]) -> float:
-    return float(row.get("quantum", 0.001 if name == "cpu" else 1))
-
-
-def _order(row: Mapping[str, Any]) -> tuple[bool, float]:
-    order = row.get("order")
-    return order is None, order or 0
-
-
-def _canonical(row: Mapping[str, Any]) -> tuple[tuple[bool, float], bytes]:
-    return _order(row), str(row["name"]).encode()

@@ -22,7 +22,8 @@ from evenhand.testing.reference.guarantees import (
     reorder_fifo,
 )
 from evenhand.testing.reference.integral import share_out_burst, share_out_relaxed
-from evenhand.testing.reference.tree import Detail, Diagnostic, Element, Settings, Tree, read_tree
+from evenhand.testing.reference.reading import read_tree
+from evenhand.testing.reference.tree import Detail, Diagnostic, Element, Settings, Tree
 from evenhand.testing.reference.volumes import update_volumes
 from evenhand.testing.reference.walk import walk_down
 

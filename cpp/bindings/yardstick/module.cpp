@@ -1,12 +1,8 @@
 // The extension module _yardstick: built for benchmarks only, never installed.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
 #include <stdexcept>
 
+#include "pybind.h"
 #include "update.h"
-
-namespace py = pybind11;
 
 namespace yardstick {
 namespace {
@@ -49,6 +45,8 @@ Input read_input(const py::dict& head, const py::dict& pools, const py::dict& op
   in.options.improved = py::cast<bool>(options["improved"]);
   in.options.improved_gap = py::cast<bool>(options["improved_gap"]);
   in.options.gang_steps = py::cast<bool>(options["step_function_for_gang"]);
+  in.options.saturation_period = py::cast<double>(head["saturation_period"]);
+  in.options.smooth_period = py::cast<double>(head["smooth_period"]);
   in.options.elapsed = py::cast<double>(head["elapsed"]);
   const auto total = Array<double>(head["total"]);
   const auto rounded = Array<bool>(head["rounded"]);
@@ -65,6 +63,7 @@ Input read_input(const py::dict& head, const py::dict& pools, const py::dict& op
     in.pools[i].parent = v;
   });
   p.each<double>("weight", [&](std::size_t i, double v) { in.pools[i].weight = v; });
+  p.each<bool>("gang_steps", [&](std::size_t i, bool v) { in.pools[i].gang_steps = v; });
   p.each<bool>("fifo", [&](std::size_t i, bool v) { in.pools[i].fifo = v; });
   p.each<std::uint32_t>("strong_given",
                         [&](std::size_t i, std::uint32_t v) { in.pools[i].strong_given = v; });
