@@ -75,7 +75,8 @@ def _nudged(element: Element, proposed: Array) -> Array:
     """Lower an integral share, in the last places, until guarantee and it are within the limits exactly."""
     if np.all(element.strong + proposed <= element.limits_share):
         return proposed
-    proposed = element.limits_share - element.strong
+    # Only where the sum is too large: one last place too much in a resource must not lift the others.
+    proposed = np.minimum(proposed, element.limits_share - element.strong)
     for _ in range(NUDGES):
         over = element.strong + proposed > element.limits_share
         if not over.any():
