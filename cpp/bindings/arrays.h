@@ -23,4 +23,11 @@ py::array_t<T> to_array(std::vector<T> values) {
   return to_array(std::move(values), {n});
 }
 
+// A copy of a numeric array of any dtype that converts.
+template <class T>
+std::vector<T> to_vector(const py::array_t<T>& values) {
+  const auto dense = py::array_t<T, py::array::c_style | py::array::forcecast>(values);
+  return {dense.data(), dense.data() + dense.size()};
+}
+
 }  // namespace evenhand::bindings

@@ -10,6 +10,9 @@
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   m.doc() = "C++ core of evenhand.";
   m.attr("__version__") = EVENHAND_VERSION;
+  evenhand::bindings::register_arrow(m);
+  evenhand::bindings::register_build(m);
   evenhand::bindings::register_model(m);
   evenhand::bindings::register_share(m);
+  evenhand::bindings::register_history(m);
 }

@@ -254,9 +254,7 @@ class ColumnReader {
   std::set<std::string> known_;
 };
 
-namespace {
-
-raw::Instant instant(const py::object& value, const char* field) {
+raw::Instant read_instant(py::handle value, const char* field) {
   raw::Instant result;
   if (is_integer(value))
     result.microseconds = py::cast<std::int64_t>(value);
@@ -267,8 +265,6 @@ raw::Instant instant(const py::object& value, const char* field) {
                          ": a float of seconds or an int of microseconds is expected");
   return result;
 }
-
-}  // namespace
 
 RawColumns::RawColumns(const py::dict& head, const py::dict& tables, const std::string& rounding) {
   if (rounding != "exact" && rounding != "nearest")
@@ -311,9 +307,9 @@ void RawColumns::read_head(const py::dict& head) {
     resources.capacity = reader.amounts("capacity", value, 1);
   if (const py::object value = reader.take("total"))
     input_.total = reader.amounts("total", value, 1);
-  if (const py::object value = reader.take("now")) input_.now = instant(value, "now");
+  if (const py::object value = reader.take("now")) input_.now = read_instant(value, "now");
   if (const py::object value = reader.take("previous_update"))
-    input_.previous_update = instant(value, "previous_update");
+    input_.previous_update = read_instant(value, "previous_update");
   reader.refuse_unknown();
 }
 

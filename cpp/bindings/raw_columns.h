@@ -11,6 +11,9 @@
 
 namespace evenhand::bindings {
 
+// Seconds (a float) or microseconds (an int).
+raw::Instant read_instant(py::handle value, const char* field);
+
 // Borrows the arrays of `head` and `tables` and keeps them alive. What is not of
 // the agreed form (a column that does not exist, a wrong dtype or number of
 // dimensions) is a TypeError that names table and column; what the values say

@@ -5,7 +5,10 @@
 
 namespace evenhand::bindings {
 
+void register_arrow(py::module_& m);
+void register_build(py::module_& m);
 void register_model(py::module_& m);
+void register_history(py::module_& m);
 void register_share(py::module_& m);
 
 }  // namespace evenhand::bindings

@@ -236,18 +236,31 @@ void register_model(py::module_& m) {
           "fingerprint", [](const Snapshot& s) { return fingerprint(s.tables()); },
           py::call_guard<py::gil_scoped_release>(), "Hexadecimal; the same for rows in any order.");
 
+  const auto checked = [invalid](std::variant<Built, Problems> result) {
+    if (const auto* problems = std::get_if<Problems>(&result)) throw_invalid(invalid, *problems);
+    return Snapshot(std::get<Built>(std::move(result)));
+  };
+
+  m.def(
+      "at_instant",
+      [checked](const Snapshot& snapshot, py::handle now, py::handle previous_update) {
+        std::optional<raw::Instant> previous;
+        if (!previous_update.is_none()) previous = read_instant(previous_update, "previous_update");
+        return checked(at_instant(snapshot.built(), read_instant(now, "now"), previous));
+      },
+      py::arg("snapshot"), py::arg("now"), py::arg("previous_update") = py::none(),
+      "The same rows at another instant; raises InvalidColumns.");
+
   m.def(
       "build_snapshot",
-      [invalid](const py::dict& head, const py::dict& tables, const std::string& rounding) {
+      [checked](const py::dict& head, const py::dict& tables, const std::string& rounding) {
         const RawColumns columns(head, tables, rounding);
         std::optional<std::variant<Built, Problems>> result;
         {
           const py::gil_scoped_release release;
           result = build(columns.input());
         }
-        if (const auto* problems = std::get_if<Problems>(&*result))
-          throw_invalid(invalid, *problems);
-        return Snapshot(std::get<Built>(std::move(*result)));
+        return checked(std::move(*result));
       },
       py::arg("head"), py::arg("tables"), py::arg("rounding") = "exact",
       "Build a snapshot from raw columns; raises InvalidColumns.");

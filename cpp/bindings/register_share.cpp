@@ -2,7 +2,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 
 #include "arrays.h"
 #include "evenhand/model/snapshot.h"
@@ -116,19 +115,45 @@ void register_share(py::module_& m) {
       .def_readwrite("fifo_truncation", &FairShareOptions::fifo_truncation)
       .def_readwrite("limit_strong_before_scaling", &FairShareOptions::limit_strong_before_scaling);
 
+  py::class_<VolumeMemory>(m, "VolumeMemory", "Volumes that an earlier update left.")
+      .def(py::init([](Time updated, const py::array_t<double>& accumulated,
+                       const py::array_t<double>& last_share_ratio) {
+             return VolumeMemory{updated, to_vector(accumulated), to_vector(last_share_ratio)};
+           }),
+           py::arg("updated"), py::arg("accumulated"), py::arg("last_share_ratio"));
+
   py::class_<FairShares>(m, "FairShares", "Fair shares of one snapshot as columns.")
       .def("column", &FairShares::column, py::arg("name"), "One quantity as an array.")
       .def("parts", &FairShares::parts, py::arg("promised") = false,
            "Strong, integral and weight-proportional parts.")
+      .def_property_readonly("has_promised",
+                             [](const FairShares& s) { return !s.result().promised.empty(); })
       .def_property_readonly("diagnostics", &FairShares::diagnostics);
+
+  py::class_<FairShareEngine>(m, "FairShareEngine", "Fair shares of one tree over time.")
+      .def(py::init<>())
+      .def(
+          "update",
+          [](FairShareEngine& engine, const Snapshot& snapshot, const FairShareOptions& options,
+             const std::optional<VolumeMemory>& memory) {
+            py::gil_scoped_release release;
+            return FairShares(
+                snapshot, options,
+                engine.update(snapshot.tables(), options, memory ? &*memory : nullptr));
+          },
+          py::arg("snapshot"), py::arg("options"), py::arg("memory") = py::none(),
+          "Fair shares, from those of the last update where nothing changed.");
 
   m.def(
       "fair_share",
-      [](const Snapshot& snapshot, const FairShareOptions& options) {
+      [](const Snapshot& snapshot, const FairShareOptions& options,
+         const std::optional<VolumeMemory>& memory) {
         py::gil_scoped_release release;
-        return FairShares(snapshot, options, fair_share(snapshot.tables(), options));
+        return FairShares(snapshot, options,
+                          fair_share(snapshot.tables(), options, memory ? &*memory : nullptr));
       },
-      py::arg("snapshot"), py::arg("options"), "Fair share of every pool and operation.");
+      py::arg("snapshot"), py::arg("options"), py::arg("memory") = py::none(),
+      "Fair share of every pool and operation.");
 }
 
 }  // namespace evenhand::bindings

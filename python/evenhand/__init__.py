@@ -1,7 +1,75 @@
 """A cluster scheduler's fairness and preemption policy as a library."""
 
-from evenhand._core import __version__
-from evenhand.model import Snapshot
-from evenhand.shares import fair_share
+from __future__ import annotations
 
-__all__ = ["Snapshot", "__version__", "fair_share"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+try:
+    from evenhand._core import __version__
+except ImportError as error:
+    error.add_note(
+        "evenhand's compiled core is missing or does not fit this Python. In a checkout, build it with"
+        " `pip install .` (a C++20 compiler is needed); otherwise `pip install --force-reinstall evenhand`."
+    )
+    raise
+
+if TYPE_CHECKING:
+    from evenhand import synthetic
+    from evenhand.config.fair_share import FairShareSettings
+    from evenhand.diagnostics import Diagnostic
+    from evenhand.errors import EvenhandError, InputError, MissingExtraError
+    from evenhand.model import Snapshot
+    from evenhand.shares import FairShareEngine, Shares, fair_share
+    from evenhand.state import State
+    from evenhand.table import Table
+    from evenhand.versions import show_versions
+
+# Where a public name lives: its module is imported when the name is first used, so that
+# `import evenhand` costs little more than NumPy.
+# A module is its own home.
+_HOMES = {
+    "Diagnostic": "evenhand.diagnostics",
+    "EvenhandError": "evenhand.errors",
+    "FairShareEngine": "evenhand.shares",
+    "FairShareSettings": "evenhand.config.fair_share",
+    "InputError": "evenhand.errors",
+    "MissingExtraError": "evenhand.errors",
+    "Shares": "evenhand.shares",
+    "Snapshot": "evenhand.model",
+    "State": "evenhand.state",
+    "Table": "evenhand.table",
+    "fair_share": "evenhand.shares",
+    "show_versions": "evenhand.versions",
+    "synthetic": "evenhand.synthetic",
+}
+
+__all__ = [
+    "Diagnostic",
+    "EvenhandError",
+    "FairShareEngine",
+    "FairShareSettings",
+    "InputError",
+    "MissingExtraError",
+    "Shares",
+    "Snapshot",
+    "State",
+    "Table",
+    "__version__",
+    "fair_share",
+    "show_versions",
+    "synthetic",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(_HOMES[name])
+    value = module if module.__name__ == f"{__name__}.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,60 +2,482 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import Any
-
-import numpy as np
+import os
+from collections.abc import Mapping
+from datetime import datetime, tzinfo
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from evenhand import _core
+from evenhand.building import readback, sources
+from evenhand.building.assemble import Built, assemble
+from evenhand.building.jsontext import load
+from evenhand.building.parse import Parser, Raw
+from evenhand.building.problems import Report, nearest
+from evenhand.fields import HEAD, TABLES
+
+if TYPE_CHECKING:
+    from evenhand.table import Table
+
+__all__ = ["ROOT", "Snapshot"]
+
+#: Name of the implicit root pool in results.
+ROOT = "<Root>"
+
+Order = Literal["rows"] | None
+Rounding = Literal["nearest"] | None
+
+_CHANGEABLE = tuple(name for name in (*HEAD.names, *TABLES) if name != "schema")
 
 
 class Snapshot:
-    """Pools and operations of one scheduling domain."""
+    """Resources, nodes, pools, operations, allocations and requests of one scheduling domain.
 
-    def __init__(self, core: _core.Snapshot, resources: list[str], names: list[str]) -> None:
-        self._core = core
-        self.resources = resources
-        self.element_names = names
+    Immutable; made by `from_dict`, `from_json` or `from_frames`, which check
+    everything and copy what they are given. Rows stand in canonical order:
+    by `order`, then by name as UTF-8 bytes; the order of the input's rows
+    never matters. Two snapshots are equal if they describe the same domain.
+
+    Notes
+    -----
+    Copying is O(1). Times are seconds of any epoch, amounts are in the units
+    of their resources. Every table and field is in the table reference
+    (`evenhand.fields.TABLES`).
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> snapshot = eh.Snapshot.from_dict({
+    ...     "resources": {"cpu": {}},
+    ...     "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
+    ...     "operations": [{"name": "etl", "demand": {"cpu": 2.5}}],
+    ... })
+    >>> snapshot.element_names
+    ['<Root>', 'etl']
+    """
+
+    __slots__ = ("_cache", "_commands", "_core", "_head", "_settings")
+
+    _core: _core.Snapshot
+    _head: dict[str, Any]
+    _settings: dict[str, dict[int, dict[str, Any]]]
+    _commands: list[dict[str, Any]]
+    _cache: dict[str, Any]
+
+    def __init__(self) -> None:
+        raise TypeError("a Snapshot is made by from_dict, from_json or from_frames")
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Snapshot:
-        """Build a snapshot from the layout of the file format."""
-        resources = list(data["resources"])
-        heads = data["resources"].values()
-        count = len(resources)
+    def _of(cls, built: Built, head: dict[str, Any]) -> Self:
+        self = object.__new__(cls)
+        values: tuple[Any, ...] = (built.core, head, built.settings, built.commands, {})
+        for name, value in zip(("_core", "_head", "_settings", "_commands", "_cache"), values, strict=True):
+            object.__setattr__(self, name, value)
+        return self
 
-        def amounts(rows: list[dict[str, float]]) -> np.ndarray:
-            cells = [[row.get(r, 0) for r in resources] for row in rows]
-            return np.array(cells, dtype=float).reshape(len(rows), count)
+    @classmethod
+    def _finish(cls, parser: Parser, order: Order, rounding: Rounding) -> Self:
+        if order == "rows":
+            parser.fill_order()
+        return cls._build(parser.raw, parser.report, rounding)
 
-        pools, operations = data.get("pools", []), data.get("operations", [])
-        head = {
+    @classmethod
+    def _build(cls, raw: Raw, report: Report, rounding: Rounding = None) -> Self:
+        return cls._of(assemble(raw, report, rounding), raw.head)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], *, order: Order = None, rounding: Rounding = None) -> Self:
+        """Build a snapshot from plain data in the layout of files.
+
+        Parameters
+        ----------
+        data : mapping
+            Keys ``resources``, ``nodes``, ``pools``, ``operations``, ... with a list of objects a table.
+        order : {None, "rows"}
+            "rows": a row without an ``order`` gets its position in its table, operations after all pools.
+        rounding : {None, "nearest"}
+            "nearest": round amounts to the quantum instead of refusing those that are no multiple of it.
+
+        Returns
+        -------
+        Snapshot
+
+        Raises
+        ------
+        InputError
+            If anything is wrong with the data; names table, row, field and rule of every problem.
+
+        Notes
+        -----
+        O(cells), and O(n log n) for rows whose names are not in order.
+        """
+        sources.check_options(order, rounding)
+        return cls._finish(sources.parse_dict(data, Report()), order, rounding)
+
+    @classmethod
+    def from_json(
+        cls,
+        source: str | bytes | os.PathLike[str],
+        *,
+        order: Order = None,
+        rounding: Rounding = None,
+    ) -> Self:
+        """Build a snapshot from JSON.
+
+        Parameters
+        ----------
+        source : str, bytes or path-like
+            The text itself, or the path of a file (as `pathlib.Path`).
+        order, rounding
+            As in `from_dict`.
+
+        Returns
+        -------
+        Snapshot
+
+        Raises
+        ------
+        InputError
+            If it cannot be read, is not JSON (also: NaN, Infinity, a key twice in an object), or
+            anything is wrong with the data.
+        """
+        sources.check_options(order, rounding)
+        report = Report()
+        data = load(source, report)
+        if report.unusable:
+            raise report.error()
+        return cls._finish(sources.parse_dict(data, report), order, rounding)
+
+    @classmethod
+    def from_frames(
+        cls,
+        *,
+        resources: Mapping[str, Any],
+        nodes: Any = None,
+        pools: Any = None,
+        operations: Any = None,
+        allocations: Any = None,
+        requests: Any = None,
+        reservations: Any = None,
+        commands: Any = None,
+        root: Mapping[str, Any] | None = None,
+        total: Mapping[str, float] | None = None,
+        now: float | datetime | str | None = None,
+        previous_update: float | datetime | str | None = None,
+        timezone: str | tzinfo | None = None,
+        order: Order = None,
+        rounding: Rounding = None,
+    ) -> Self:
+        """Build a snapshot from frames, one a table.
+
+        Parameters
+        ----------
+        resources : mapping
+            As in `from_dict`: name of the resource to its description (may be empty).
+        nodes, pools, operations, allocations, requests, reservations, commands
+            A pandas, polars or pyarrow table, a dict of arrays, or a list of dicts. Amounts are one
+            column a resource (``demand.cpu``), inner objects likewise (``integral.type``,
+            ``settings.name``); null is absent. References are names, or row numbers of the other
+            table in a column such as ``pool_index`` (-1: none).
+        root : mapping, optional
+            Settings of the root pool.
+        total : mapping, optional
+            What is shared; default: the sum over schedulable nodes, and cluster-scoped capacities.
+        now, previous_update : number, datetime or ISO 8601 text
+            Instants.
+        timezone : str or tzinfo, optional
+            Time zone of instants that have none; without it they are refused.
+        order, rounding
+            As in `from_dict`.
+
+        Returns
+        -------
+        Snapshot
+
+        Raises
+        ------
+        InputError
+            If anything is wrong with the data.
+        TypeError
+            If an argument is no table at all.
+
+        Notes
+        -----
+        O(cells). Integer codes and Arrow text are passed on without a Python object a cell.
+        """
+        sources.check_options(order, rounding)
+        data = {
             "resources": resources,
-            "quantum": np.array([r.get("quantum", 1.0) for r in heads]),
-            "kind": np.full(count, 4, dtype=np.uint8),
-            "scope": np.zeros(count, dtype=np.uint8),
-            "available_after_preemption": np.ones(count, dtype=bool),
-            "total": amounts([data["total"]])[0],
+            "root": root,
+            "total": total,
+            "now": now,
+            "previous_update": previous_update,
+            "nodes": nodes,
+            "pools": pools,
+            "operations": operations,
+            "allocations": allocations,
+            "requests": requests,
+            "reservations": reservations,
+            "commands": commands,
         }
-        tables = {
-            "pools": {
-                "name": [p["name"] for p in pools],
-                "parent": [p.get("parent") for p in pools],
-                "weight": np.array([p.get("weight", 1) for p in pools], dtype=float),
-            },
-            "operations": {
-                "name": [o["name"] for o in operations],
-                "pool": [o.get("pool") for o in operations],
-                "weight": np.array([o.get("weight", 1) for o in operations], dtype=float),
-                "demand": amounts([o.get("demand", {}) for o in operations]),
-                "usage": amounts([o.get("usage", {}) for o in operations]),
-            },
-        }
-        core = _core.build_snapshot(head, tables)
-        return cls(core, resources, [*core.names("pools"), *core.names("operations")])
+        return cls._finish(sources.parse_frames(data, timezone, Report()), order, rounding)
 
-    @classmethod
-    def from_json(cls, text: str) -> Snapshot:
-        """Build a snapshot from JSON text."""
-        return cls.from_dict(json.loads(text))
+    def replace(
+        self,
+        *,
+        timezone: str | tzinfo | None = None,
+        order: Order = None,
+        rounding: Rounding = None,
+        **changes: Any,
+    ) -> Self:
+        """Return a snapshot with other tables or head fields.
+
+        Parameters
+        ----------
+        timezone, order, rounding
+            As in `from_frames`; they concern the new tables only.
+        **changes
+            New values by name: ``now``, ``previous_update``, ``total``, ``root``, ``resources``, or a
+            table as in `from_frames`. None stands for the default, or an empty table.
+
+        Returns
+        -------
+        Snapshot
+
+        Raises
+        ------
+        InputError
+            If the result would break a rule.
+        TypeError
+            If there is nothing of that name.
+
+        Notes
+        -----
+        Instants: one copy of the columns. Else O(cells), as the whole is checked again, but tables that
+        stay are not parsed again. Demand, usage and total follow the new tables where they agreed with
+        the old ones.
+        """
+        sources.check_options(order, rounding)
+        for name in changes:
+            if name not in _CHANGEABLE:
+                raise TypeError(f"a snapshot has no {name}{nearest(name, _CHANGEABLE)}")
+        report = Report()
+        if set(changes) <= {"now", "previous_update"}:
+            return self._of(sources.at_instant(self, changes, timezone, report), self._head)
+        return self._finish(sources.parse_changes(self, changes, timezone, report), order, rounding)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the snapshot as plain data, defaults left out.
+
+        Returns
+        -------
+        dict
+            ``Snapshot.from_dict(snapshot.to_dict())`` equals the snapshot.
+        """
+        from evenhand.building.rows import to_dict
+
+        return to_dict(self)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the snapshot as JSON text, defaults left out.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces a level; None: one line.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+    def table(self, name: str) -> Table:
+        """Return a table in canonical order, with the columns that frames have.
+
+        Parameters
+        ----------
+        name : str
+            "nodes", "pools" (without the root), "operations", "allocations", "requests",
+            "reservations".
+
+        Returns
+        -------
+        Table
+            Columns in which every row has the default are left out.
+
+        Raises
+        ------
+        KeyError
+            If there is no such table.
+        """
+        from evenhand.building.rows import to_table
+
+        return to_table(self, name)
+
+    def settings(self, table: str) -> Mapping[int, Mapping[str, Any]]:
+        """Return the settings of a table's rows.
+
+        Parameters
+        ----------
+        table : str
+            Name of the table; the root's settings are those of row 0 of "pools".
+
+        Returns
+        -------
+        mapping
+            Canonical row (of pools: the root is row 0) to settings; rows without any are left out.
+
+        Raises
+        ------
+        KeyError
+            If the table has no settings.
+        """
+        if "settings" not in TABLES[table].names:
+            raise KeyError(f"rows of {table} have no settings")
+        rows = self._settings.get(table, {})
+        return MappingProxyType({row: MappingProxyType(of_row) for row, of_row in rows.items()})
+
+    @property
+    def commands(self) -> tuple[Mapping[str, Any], ...]:
+        """Commands in the order in which they were given."""
+        return tuple(MappingProxyType(command) for command in self._commands)
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Names of the resources, in the order that every amount's last axis has."""
+        return tuple(self._head["resources"])
+
+    @property
+    def quantum(self) -> dict[str, float]:
+        """Smallest amount of each resource."""
+        return dict(zip(self.resources, self._head["quantum"].tolist(), strict=True))
+
+    @property
+    def total(self) -> dict[str, float]:
+        """What is shared, by resource."""
+        amounts = readback.matrix(self._core.total[None, :], self._head["quantum"])[0]
+        return dict(zip(self.resources, amounts.tolist(), strict=True))
+
+    @property
+    def now(self) -> float:
+        """The instant that is described, in seconds."""
+        return float(self._core.now / 1e6)
+
+    @property
+    def previous_update(self) -> float | None:
+        """When shares were last computed, in seconds."""
+        instant = self._core.previous_update
+        return None if instant is None else float(instant / 1e6)
+
+    def names(self, table: str) -> list[str | int]:
+        """Return the names of a table's rows in canonical order.
+
+        Parameters
+        ----------
+        table : str
+            Name of the table; pools start with the root.
+
+        Returns
+        -------
+        list of str or int
+        """
+        if table not in self._cache:
+            self._cache[table] = self._core.names(table)
+        return list(self._cache[table])
+
+    @property
+    def element_names(self) -> list[str | int]:
+        """Names of all elements: pools (the root first), then operations, in canonical order."""
+        return self.names("pools") + self.names("operations")
+
+    @property
+    def pool_count(self) -> int:
+        """Number of pools, the root included."""
+        return self._core.pool_count
+
+    @property
+    def operation_count(self) -> int:
+        """Number of operations."""
+        return self._core.operation_count
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes."""
+        return self._core.node_count
+
+    @property
+    def allocation_count(self) -> int:
+        """Number of allocations."""
+        return self._core.allocation_count
+
+    @property
+    def request_count(self) -> int:
+        """Number of requests."""
+        return self._core.request_count
+
+    @property
+    def reservation_count(self) -> int:
+        """Number of reservations."""
+        return self._core.reservation_count
+
+    @property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of all content; the same for rows in any order."""
+        if "fingerprint" not in self._cache:
+            digest = self._core.fingerprint()
+            if self._settings or self._commands:
+                beside = json.dumps([self._settings, self._commands], sort_keys=True)
+                digest = hashlib.blake2b((digest + beside).encode(), digest_size=16).hexdigest()
+            self._cache["fingerprint"] = digest
+        return str(self._cache["fingerprint"])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Snapshot):
+            return NotImplemented
+        return self is other or self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raw = readback.read_back(self)
+        return _restore, (type(self), raw.head, raw.tables, raw.rows, raw.settings, raw.commands)
+
+    def __repr__(self) -> str:
+        counts = [
+            f"{count:,} {name if count != 1 else name.removesuffix('s')}"
+            for name in ("nodes", "pools", "operations", "allocations", "requests", "reservations")
+            if (count := getattr(self, f"{name[:-1]}_count") - (name == "pools"))
+        ]
+        return f"<Snapshot at {self.now:g} s: {', '.join(counts) or 'empty'}; {', '.join(self.resources)}>"
+
+    def _repr_html_(self) -> str:
+        from evenhand.display import snapshot_html
+
+        return snapshot_html(self)
+
+
+def _restore(
+    cls: type[Snapshot],
+    head: dict[str, Any],
+    tables: dict[str, Any],
+    rows: dict[str, int],
+    settings: dict[str, Any],
+    commands: list[dict[str, Any]],
+) -> Snapshot:
+    return cls._build(Raw(head, tables, rows, settings, commands), Report())

@@ -29,4 +29,12 @@ std::variant<Built, Problems> build(const raw::Input& input) {
                 std::move(b.reservations.order)}};
 }
 
+std::variant<Built, Problems> at_instant(Built built, const raw::Instant& now,
+                                         const std::optional<raw::Instant>& previous_update) {
+  Problems problems;
+  read_instants(now, previous_update, built.tables, problems);
+  if (!problems.none()) return problems;
+  return built;
+}
+
 }  // namespace evenhand

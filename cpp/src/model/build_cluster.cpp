@@ -62,14 +62,13 @@ void build_allocations(Building& b) {
   out.last_progress_time = times("last_progress_time", raw.last_progress_time);
   out.planned_end = times("planned_end", raw.planned_end);
   out.deadline = times("deadline", raw.deadline);
-  out.priority = unless_all(read_integers(rows, "priority", raw.priority, 0, -kMaxAmount,
-                                          kMaxAmount, &out.priority_given),
-                            Index{0});
-  out.priority_given = unless_all(std::move(out.priority_given), std::uint8_t{0});
+  read_priority(rows, raw.priority, out.priority, out.priority_given);
 
   out.state = filled(read_enum(rows, "state", raw.state, AllocationState::kPreempted), n,
                      AllocationState::kRunning);
-  out.beneficiary = read_text(rows, "beneficiary", raw.beneficiary);
+  out.beneficiary_operation =
+      read_text(rows, "beneficiary.operation", raw.beneficiary_operation);
+  out.beneficiary_request = read_text(rows, "beneficiary.request", raw.beneficiary_request);
   out.held = unless_all(b.scale->read(rows, "held", raw.held), Amount{0});
   for (std::size_t i = 0; i < out.held.size(); ++i) {
     if (out.held[i] <= out.resources[i] || out.resources[i] == kFaultyAmount) continue;
@@ -103,10 +102,7 @@ void build_requests(Building& b) {
   out.resources = filled(b.scale->read(rows, "resources", raw.resources), n * resources, Amount{0});
   out.count = filled(read_integers(rows, "count", raw.count, 1, 0, kMaxAmount), n, Index{1});
   out.submit_time = filled(read_times(rows, "submit_time", raw.submit_time, 0), n, Time{0});
-  out.priority = unless_all(read_integers(rows, "priority", raw.priority, 0, -kMaxAmount,
-                                          kMaxAmount, &out.priority_given),
-                            Index{0});
-  out.priority_given = unless_all(std::move(out.priority_given), std::uint8_t{0});
+  read_priority(rows, raw.priority, out.priority, out.priority_given);
   out.duration = unless_all(read_durations(rows, "duration", raw.duration, kNoTime), kNoTime);
   out.node_tags = read_text_list(rows, "node_tags", raw.node_tags);
   out.preemptible =

@@ -20,10 +20,7 @@ void build_operations(Building& b) {
   out.partition = read_text(rows, "partition", raw.partition);
   out.qos = read_text(rows, "qos", raw.qos);
   out.weight = filled(read_numbers(rows, "weight", raw.weight, 1.0, kPositive), n, 1.0);
-  out.priority = unless_all(read_integers(rows, "priority", raw.priority, 0, -kMaxAmount,
-                                          kMaxAmount, &out.priority_given),
-                            Index{0});
-  out.priority_given = unless_all(std::move(out.priority_given), std::uint8_t{0});
+  read_priority(rows, raw.priority, out.priority, out.priority_given);
   // usage and demand: derive_usage_and_demand()
   out.limits =
       filled(b.scale->read(rows, "limits", raw.limits, &out.limits_given), cells, Amount{0});

@@ -144,6 +144,16 @@ std::vector<Index> read_integers(const TableRows& rows, std::string_view field,
   return values;
 }
 
+void read_priority(const TableRows& rows, const raw::Optional<raw::Numbers>& column,
+                   std::vector<double>& priority, std::vector<std::uint8_t>& given) {
+  priority = unless_all(read_numbers(rows, "priority", column, 0.0, kAnyNumber), 0.0);
+  if (!column) return;
+  given.resize(rows.size());
+  for (std::size_t row = 0; row < given.size(); ++row)
+    given[row] = raw::given(column->given, rows.order.input(row)) ? 1 : 0;
+  given = unless_all(std::move(given), std::uint8_t{0});
+}
+
 std::vector<Time> read_times(const TableRows& rows, std::string_view field,
                              const raw::Optional<raw::Numbers>& column, Time absent) {
   return read_time_cells(rows, field, column, absent, [](std::size_t, Time) { return true; });

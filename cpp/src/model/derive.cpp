@@ -190,27 +190,32 @@ void derive_usage_and_demand(Building& b) {
   }
 }
 
+void read_instants(const raw::Instant& now, const std::optional<raw::Instant>& previous_update,
+                   Tables& t, Problems& problems) {
+  t.now = read_instant(now, "now", problems);
+  t.previous_update = kNoTime;
+  if (!previous_update) return;
+  t.previous_update = read_instant(*previous_update, "previous_update", problems);
+  if (t.previous_update <= t.now) return;
+  problems.add([&] {
+    const auto seconds = [](Time time) {
+      return to_text(static_cast<double>(time) / static_cast<double>(kMicrosecondsPerSecond));
+    };
+    return Problem{.table = "snapshot",
+                   .row = kNoId,
+                   .name = {},
+                   .field = "previous_update",
+                   .rule = "range",
+                   .value = seconds(t.previous_update),
+                   .message = concat("previous_update (", seconds(t.previous_update),
+                                     ") is after now (", seconds(t.now), ")")};
+  });
+}
+
 void derive_total(Building& b) {
   Tables& t = b.tables;
   const std::size_t resources = b.scale->resource_count();
-  t.now = read_instant(b.input.now, "now", b.problems);
-  if (b.input.previous_update) {
-    t.previous_update = read_instant(*b.input.previous_update, "previous_update", b.problems);
-    if (t.previous_update > t.now)
-      b.problems.add([&] {
-        const auto seconds = [](Time time) {
-          return to_text(static_cast<double>(time) / static_cast<double>(kMicrosecondsPerSecond));
-        };
-        return Problem{.table = "snapshot",
-                       .row = kNoId,
-                       .name = {},
-                       .field = "previous_update",
-                       .rule = "range",
-                       .value = seconds(t.previous_update),
-                       .message = concat("previous_update (", seconds(t.previous_update),
-                                         ") is after now (", seconds(t.now), ")")};
-      });
-  }
+  read_instants(b.input.now, b.input.previous_update, t, b.problems);
   if (b.input.total) {
     const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems, true};
     t.total = b.scale->read(head, "total", b.input.total);

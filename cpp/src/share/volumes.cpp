@@ -39,7 +39,7 @@ void refill(const Tables& t, Size p, double dt, const FairShareOptions& options,
     const double whole = volume.rounded(r, total * dt);
     const double old = out.volume.accumulated[i];
     double v = old + volume.rounded(r, whole * out.flow_ratio[p]) -
-               volume.rounded(r, whole * t.pools.integral.last_share_ratio[p]);
+               volume.rounded(r, whole * out.volume.last_share_ratio[p]);
     v = std::max(v, 0.0);
     const double upper = std::max(old, capacity);
     out.volume.overflow[i] = std::max(v - upper, 0.0);
@@ -136,17 +136,18 @@ double min_volume_ratio(std::span<const double> volume, std::span<const Amount> 
 }
 
 void update_volumes(const Tables& t, const Topology& tree, const FairShareOptions& options,
-                    FairShareResult& out) {
+                    const VolumeMemory* memory, FairShareResult& out) {
   const auto cells = static_cast<Size>(tree.pool_count) * t.total.size();
   for (auto* column : {&out.volume.overflow, &out.volume.acceptable, &out.volume.accepted_free,
                        &out.volume.children_overflow})
     column->assign(cells, 0.0);
-  out.volume.accumulated = t.pools.integral.accumulated_volume;
-  out.volume.last_share_ratio = t.pools.integral.last_share_ratio;
+  out.volume.accumulated = memory ? memory->accumulated : t.pools.integral.accumulated_volume;
+  out.volume.last_share_ratio = memory ? memory->last_share_ratio : t.pools.integral.last_share_ratio;
+  const Time previous = memory ? memory->updated : t.previous_update;
   const bool empty = std::ranges::all_of(t.total, [](Amount a) { return a == 0; });
-  if (empty || t.previous_update == kNoTime) return;
+  if (empty || previous == kNoTime) return;
   const double dt =
-      static_cast<double>(t.now - t.previous_update) / static_cast<double>(kMicrosecondsPerSecond);
+      static_cast<double>(t.now - previous) / static_cast<double>(kMicrosecondsPerSecond);
   for (IntegralType type : {IntegralType::kBurst, IntegralType::kRelaxed})
     for (Id pool : tree.preorder)
       if (t.pools.integral.type[static_cast<Size>(pool)] == type)

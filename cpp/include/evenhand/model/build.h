@@ -8,6 +8,7 @@
 // bytes after their common prefix, else O(n log n). One thread.
 #pragma once
 
+#include <optional>
 #include <variant>
 
 #include "evenhand/model/problems.h"
@@ -28,5 +29,9 @@ struct Built {
 };
 
 std::variant<Built, Problems> build(const raw::Input& input);
+
+// The same rows at another instant: one copy of the columns.
+std::variant<Built, Problems> at_instant(Built built, const raw::Instant& now,
+                                         const std::optional<raw::Instant>& previous_update);
 
 }  // namespace evenhand

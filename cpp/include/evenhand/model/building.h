@@ -47,6 +47,8 @@ void check_pool_rules(Building& b);
 void group_rows(Building& b);
 void derive_usage_and_demand(Building& b);
 void derive_total(Building& b);
+void read_instants(const raw::Instant& now, const std::optional<raw::Instant>& previous_update,
+                   Tables& tables, Problems& problems);
 void check_sums(Building& b);
 
 // Members of each of `groups` groups in ascending order; kNoId is in none. O(n).

@@ -34,6 +34,10 @@ std::vector<Index> read_integers(const TableRows& rows, std::string_view field,
                                  const raw::Optional<raw::Numbers>& column, Index absent, Index low,
                                  Index high, std::vector<std::uint8_t>* given = nullptr);
 
+// Priorities: reals, as some systems compute them; both results are sparse (0).
+void read_priority(const TableRows& rows, const raw::Optional<raw::Numbers>& column,
+                   std::vector<double>& priority, std::vector<std::uint8_t>& given);
+
 // Reals are seconds, rounded to microseconds; integers are microseconds, of
 // which kNoTime (NumPy's NaT) counts as none.
 std::vector<Time> read_times(const TableRows& rows, std::string_view field,

@@ -144,7 +144,7 @@ struct Allocations {
   Optional<Numbers> start_time, last_job_start_time, last_progress_time, planned_end, deadline,
       priority, order;
   Optional<Codes> state, interruptible, checkpointable, rerunnable, preemptible, originator;
-  Optional<Text> beneficiary;
+  Optional<Text> beneficiary_operation, beneficiary_request;
 };
 
 struct Requests {
@@ -262,7 +262,8 @@ void for_each_field(Table& t, Visit&& visit) {
   visit("priority", t.priority);
   visit("state", t.state);
   visit("deadline", t.deadline);
-  visit("beneficiary", t.beneficiary);
+  visit("beneficiary.operation", t.beneficiary_operation);
+  visit("beneficiary.request", t.beneficiary_request);
   visit("held", t.held);
   visit("interruptible", t.interruptible);
   visit("checkpointable", t.checkpointable);

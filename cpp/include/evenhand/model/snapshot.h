@@ -16,6 +16,7 @@ class Snapshot {
   explicit Snapshot(Built built) : built_(std::make_shared<const Built>(std::move(built))) {}
   explicit Snapshot(Tables tables) : Snapshot(Built{std::move(tables), {}}) {}
 
+  const Built& built() const noexcept { return *built_; }
   const Tables& tables() const noexcept { return built_->tables; }
   const RowOrders& orders() const noexcept { return built_->orders; }
 

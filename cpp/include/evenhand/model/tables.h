@@ -127,7 +127,7 @@ struct OperationColumns {
   std::vector<Id> pool;
   TextColumn user, project, account, partition, qos;
   std::vector<double> weight;
-  std::vector<Index> priority;               // sparse (0)
+  std::vector<double> priority;              // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0)
   std::vector<Amount> demand;                // N x R, running part included
   std::vector<Amount> usage;                 // N x R
@@ -165,11 +165,11 @@ struct AllocationColumns {
   std::vector<Time> last_job_start_time;     // empty: start_time
   std::vector<Time> last_progress_time;      // sparse (kNoTime: never saved)
   std::vector<Time> planned_end;             // sparse (kNoTime: unknown)
-  std::vector<Index> priority;               // sparse (0)
+  std::vector<double> priority;              // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0: the operation's counts)
   std::vector<AllocationState> state;
   std::vector<Time> deadline;  // sparse (kNoTime: none)
-  TextColumn beneficiary;      // name of the request or operation it leaves for
+  TextColumn beneficiary_operation, beneficiary_request;  // names of what it leaves for
   std::vector<Amount> held;    // N x R, sparse (0); at most the resources
   std::vector<std::uint8_t> interruptible, checkpointable, rerunnable;  // sparse (0)
   std::vector<std::uint8_t> preemptible;                                // sparse (1)
@@ -187,7 +187,7 @@ struct RequestColumns {
   std::vector<Index> count;
   std::vector<std::uint8_t> gang;  // the operation's where none is given
   std::vector<Time> submit_time;
-  std::vector<Index> priority;               // sparse (0)
+  std::vector<double> priority;              // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0: the operation's counts)
   std::vector<Time> duration;                // sparse (kNoTime: unknown)
   TextListColumn node_tags;

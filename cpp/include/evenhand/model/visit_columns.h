@@ -53,7 +53,7 @@ void visit_columns(const OperationColumns& t, Visit&& visit) {
   visit("partition", t.partition, 0);
   visit("qos", t.qos, 0);
   visit("weight", t.weight, 1.0);
-  visit("priority", t.priority, Index{0});
+  visit("priority", t.priority, 0.0);
   visit("priority_given", t.priority_given, std::uint8_t{0});
   visit("demand", t.demand, Amount{0});
   visit("usage", t.usage, Amount{0});
@@ -90,11 +90,12 @@ void visit_columns(const AllocationColumns& t, Visit&& visit) {
         Time{0});
   visit("last_progress_time", t.last_progress_time, kNoTime);
   visit("planned_end", t.planned_end, kNoTime);
-  visit("priority", t.priority, Index{0});
+  visit("priority", t.priority, 0.0);
   visit("priority_given", t.priority_given, std::uint8_t{0});
   visit("state", t.state, AllocationState::kRunning);
   visit("deadline", t.deadline, kNoTime);
-  visit("beneficiary", t.beneficiary, 0);
+  visit("beneficiary.operation", t.beneficiary_operation, 0);
+  visit("beneficiary.request", t.beneficiary_request, 0);
   visit("held", t.held, Amount{0});
   visit("interruptible", t.interruptible, std::uint8_t{0});
   visit("checkpointable", t.checkpointable, std::uint8_t{0});
@@ -113,7 +114,7 @@ void visit_columns(const RequestColumns& t, Visit&& visit) {
   visit("count", t.count, Index{1});
   visit("gang", t.gang, std::uint8_t{0});
   visit("submit_time", t.submit_time, Time{0});
-  visit("priority", t.priority, Index{0});
+  visit("priority", t.priority, 0.0);
   visit("priority_given", t.priority_given, std::uint8_t{0});
   visit("duration", t.duration, kNoTime);
   visit("node_tags", t.node_tags, 0);

@@ -11,7 +11,7 @@
 namespace evenhand {
 
 void update_volumes(const Tables& t, const Topology& tree, const FairShareOptions& options,
-                    FairShareResult& result);
+                    const VolumeMemory* memory, FairShareResult& result);
 
 // Smallest ratio of a volume to the totals, over resources that exist; 0 without any.
 double min_volume_ratio(std::span<const double> volume, std::span<const Amount> total);

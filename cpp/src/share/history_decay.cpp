@@ -1,0 +1,47 @@
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "evenhand/share/history/decay.h"
+
+namespace evenhand::history {
+namespace {
+
+// Halvings per second of (1 - lost)^(t / interval); what loses all at once is
+// an infinite rate.
+double rate_of(double lost, double interval) {
+  if (lost >= 1) return std::numeric_limits<double>::infinity();
+  return -std::log1p(-lost) / std::numbers::ln2 / interval;
+}
+
+}  // namespace
+
+Decay Decay::exact(double half_life_s) { return {half_life_s > 0 ? 1 / half_life_s : 0, 0}; }
+
+Decay Decay::slurm(double half_life_s) {
+  return {half_life_s > 0 ? rate_of(0.693 / half_life_s, 1) : 0, 0};
+}
+
+Decay Decay::gridengine(double half_life_s, double interval_s) {
+  if (half_life_s < 0) return {std::numeric_limits<double>::infinity(), 0};
+  return {half_life_s > 0 ? rate_of(interval_s * std::numbers::ln2 / half_life_s, interval_s) : 0,
+          0};
+}
+
+double Decay::factor(double age) const noexcept {
+  if (step > 0) age = std::floor(age / step) * step;
+  return age > 0 ? std::exp2(-rate * age) : 1;
+}
+
+void accumulate(const Decay& decay, Index resources, std::span<const Id> row,
+                std::span<const double> amount, std::span<const double> age,
+                std::span<double> into) {
+  const auto r_count = static_cast<std::size_t>(resources);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const double left = decay.factor(age[i]);
+    const std::size_t target = static_cast<std::size_t>(row[i]) * r_count;
+    for (std::size_t r = 0; r < r_count; ++r) into[target + r] += amount[i * r_count + r] * left;
+  }
+}
+
+}  // namespace evenhand::history

@@ -1,0 +1,151 @@
+"""Write the generated pages: settings, tables, command line, diagnostics, API; and bring in the notebooks.
+
+Called by ``conf.py`` at every build; everything it writes is ignored by git.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import types
+import typing
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import PydanticUndefined
+
+import evenhand as eh
+from evenhand import diagnostics, fields
+from evenhand.cli import arguments
+
+DOCS = Path(__file__).resolve().parent
+REFERENCE = DOCS / "reference" / "generated"
+TUTORIALS = DOCS / "tutorials" / "generated"
+SETTINGS = (eh.FairShareSettings,)
+
+
+def main() -> None:
+    """Write every generated page that changed."""
+    write(REFERENCE / "settings.md", settings_page())
+    write(REFERENCE / "tables.md", tables_page())
+    write(REFERENCE / "command-line.md", command_line_page())
+    write(REFERENCE / "diagnostics.md", diagnostics_page())
+    write(REFERENCE / "api.md", api_page())
+    for notebook in sorted((DOCS.parent / "notebooks").glob("*.ipynb")):
+        text = notebook.read_text().replace("](../docs/", "](../../")  # links that hold on either place
+        write(TUTORIALS / notebook.name, text)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a page unless it is there already: Sphinx rebuilds what has a new time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+# --- settings
+
+
+def settings_page() -> str:
+    """Every field of the settings models, from the models."""
+    lines = ["# Settings", ""]
+    for model in SETTINGS:
+        lines += [f"## {model.__name__}", "", (inspect.getdoc(model) or "").partition("\n\n")[0], ""]
+        for name, field in model.model_fields.items():
+            default = field.get_default(call_default_factory=True)
+            shown = "required" if default is PydanticUndefined else f"default `{default!r}`"
+            facts = [type_name(field.annotation), *filter(None, map(bound, field.metadata)), shown]
+            lines += [f"`{name}` ({', '.join(facts)})", f": {field.description or ''}", ""]
+    return "\n".join(lines)
+
+
+def bound(metadata: Any) -> str:
+    """Name a bound of annotated-types in symbols; empty where there is none worth a reader's time."""
+    symbols = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+    for attribute, symbol in symbols.items():
+        if hasattr(metadata, attribute):
+            return f"{symbol} {getattr(metadata, attribute):g}"
+    return ""
+
+
+def type_name(annotation: Any) -> str:
+    """Name a type as a reader would."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Literal:
+        return " or ".join(f"`{a!r}`" for a in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(type_name(a) for a in arguments)
+    if annotation is type(None):
+        return "None"
+    if origin is not None:
+        return f"{origin.__name__} of {', '.join(type_name(a) for a in arguments)}"
+    return str(getattr(annotation, "__name__", annotation))
+
+
+# --- tables
+
+
+def tables_page() -> str:
+    """Every table and field of a snapshot, from their one description."""
+    head = ["# Tables and fields", "", "What a snapshot may hold, in files, dicts and frames alike.", ""]
+    return "\n".join(head) + "\n" + fields.reference_markdown().replace(" <Root>", " `<Root>`")
+
+
+# --- command line
+
+
+def command_line_page() -> str:
+    """The help text of every command, from the parser."""
+    parser = arguments.parser()
+    lines = ["# Command line", "", *fenced(parser.format_help())]
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, command in action.choices.items():
+                lines += ["", f"## evenhand {name}", "", *fenced(command.format_help())]
+    return "\n".join(lines) + "\n"
+
+
+def fenced(text: str) -> list[str]:
+    """Return the text as a block of the terminal's type."""
+    return ["```text", text.rstrip(), "```"]
+
+
+# --- diagnostics
+
+
+def diagnostics_page() -> str:
+    """The codes of diagnostics, from their one table."""
+    lines = ["# Diagnostics", "", "What a result says about its input, in `shares.diagnostics`."]
+    lines += ["A code never changes its meaning.", ""]
+    for code, meaning in diagnostics.CODES.items():
+        lines += [f"`{code}`", f": {meaning}", ""]
+    return "\n".join(lines)
+
+
+# --- API
+
+
+def api_page() -> str:
+    """All public names, grouped by the module they come from."""
+    public: dict[str, list[str]] = {}
+    for name in eh.__all__:
+        if not name.startswith("_"):
+            value = getattr(eh, name)
+            home = getattr(value, "__module__", None) or name
+            public.setdefault(".".join(home.split(".")[:2]), []).append(name)
+    lines = [
+        "# Python API",
+        "",
+        "All of it is in the namespace `evenhand`, usually imported as `eh`.",
+        "",
+    ]
+    for home, names in public.items():
+        lines += [f"## {home}", "", "```{eval-rst}", ".. currentmodule:: evenhand", "", ".. autosummary::"]
+        lines += ["   :toctree: api", "   :nosignatures:", ""]
+        lines += [f"   {name}" for name in sorted(names)]
+        lines += ["```", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

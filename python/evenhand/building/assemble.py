@@ -1,0 +1,59 @@
+"""From raw columns to the core's snapshot, and what stays beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand import _core
+from evenhand.building.parse import Raw
+from evenhand.building.problems import Report
+
+Settings = dict[str, dict[int, dict[str, Any]]]
+
+
+@dataclass(slots=True, frozen=True)
+class Built:
+    """The core's snapshot, the settings by canonical row, and the commands."""
+
+    core: _core.Snapshot
+    settings: Settings
+    commands: list[dict[str, Any]]
+
+
+def assemble(raw: Raw, report: Report, rounding: str | None) -> Built:
+    """Hand raw columns to the core.
+
+    Raises
+    ------
+    InputError
+        With all that was found before, and all that the core finds.
+    """
+    core = ask(report, lambda: _core.build_snapshot(raw.head, raw.tables, rounding or "exact"))
+    return Built(core, _canonical(raw.settings, core), raw.commands)
+
+
+def ask(report: Report, build: Callable[[], _core.Snapshot]) -> _core.Snapshot:
+    """Let the core build; raise one error of what was found before and what it finds."""
+    if report.unusable:
+        raise report.error()
+    try:
+        core = build()
+    except _core.InvalidColumns as error:
+        raise report.with_core(error.problems, error.total) from None
+    if report:
+        raise report.error()
+    return core
+
+
+def _canonical(settings: Settings, core: _core.Snapshot) -> Settings:
+    """Move settings from input rows to canonical rows; the root's stand in row 0 of the pools."""
+    result: Settings = {}
+    for table, by_row in settings.items():
+        if table == "root":
+            result.setdefault("pools", {})[0] = by_row[0]
+            continue
+        row_of = {i: row for row, i in enumerate(core.permutation(table).tolist())}
+        result.setdefault(table, {}).update({row_of[i]: settings for i, settings in by_row.items()})
+    return {table: dict(sorted(by_row.items())) for table, by_row in sorted(result.items())}

@@ -1,0 +1,321 @@
+"""Parses cells into raw columns, the form in which the core takes them.
+
+Every kind of field has a path for columns whose types need no second look;
+other columns go cell by cell (`single`). A cell that is reported is left out
+of the raw column, as if it were absent.
+
+Raw columns: numbers are an array, or (array, valid); names a list, an integer
+array or (bytes, offsets); references likewise with validity; amounts
+(values [N, R], given [N, R]); texts (words, codes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from typing import Any
+
+import numpy as np
+
+from evenhand.building.cells import Cells, Numbers, Strings, Times, as_list
+from evenhand.building.problems import STAND_IN, nearest
+from evenhand.building.single import (
+    INT64,
+    CellError,
+    one_duration,
+    one_flag,
+    one_integer,
+    one_label,
+    one_list,
+    one_name,
+    one_number,
+    one_object,
+    one_text,
+    one_time,
+    one_word,
+)
+from evenhand.fields import Field
+
+_NONE = type(None)
+
+Reporter = Callable[[int | None, str, str, object], None]
+Raw = Any
+
+
+def convert(cells: list[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
+    """Convert cell by cell; what is wrong is reported and becomes None."""
+
+    def convert_one(row: int, cell: Any) -> Any:
+        plain = cell.item() if isinstance(cell, np.generic) else cell
+        try:
+            return None if plain is None else one(plain)
+        except CellError as error:
+            report(row, error.rule, str(error), plain)
+            return None
+
+    return [convert_one(row, cell) for row, cell in enumerate(cells)]
+
+
+def pack(cells: list[Any], dtype: Any, blank: Any = 0) -> Raw:
+    """Return an array of cells of one type, with validity if any is None."""
+    if _NONE not in set(map(type, cells)):
+        return np.array(cells, dtype)
+    valid = np.fromiter((cell is not None for cell in cells), np.bool_, len(cells))
+    return np.array([blank if cell is None else cell for cell in cells], dtype), valid
+
+
+def _raw(values: Any, valid: Any) -> Raw:
+    return values if valid is None else (values, valid)
+
+
+def number(cells: Cells, report: Reporter) -> Raw:
+    """Parse numbers: int64 or float64, with validity if any is absent."""
+    if isinstance(cells, Numbers) and cells.values.dtype.kind in "iuf":
+        return _raw(plain_number(cells.values), cells.valid)
+    items = as_list(cells)
+    kinds = set(map(type, items))
+    if not kinds <= {int, float, _NONE}:
+        items = convert(items, one_number, report)
+        kinds = set(map(type, items))
+    return _pack_numbers(items, kinds, report)
+
+
+def _pack_numbers(items: list[Any], kinds: set[type], report: Reporter) -> Raw:
+    if float not in kinds:
+        try:
+            return pack(items, np.int64)
+        except OverflowError:
+            pass
+    try:
+        return pack(items, np.float64)
+    except OverflowError:
+        return pack(convert(items, one_number, report), np.float64)
+
+
+def plain_number(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an integer or float array as int64 or float64, without a copy if it is one."""
+    if values.dtype.kind == "f":
+        return np.ascontiguousarray(values, np.float64)
+    if values.dtype == np.uint64 and len(values) and values.max() > INT64[1]:
+        return values.astype(np.float64)
+    return np.ascontiguousarray(values, np.int64)
+
+
+def integer(cells: Cells, report: Reporter) -> Raw:
+    """Parse whole numbers."""
+    if isinstance(cells, Numbers) and cells.values.dtype.kind in "iu":
+        values = plain_number(cells.values)
+        if values.dtype == np.int64:
+            return _raw(values, cells.valid)
+    items = as_list(cells)
+    if set(map(type, items)) <= {int, _NONE}:
+        try:
+            return pack(items, np.int64)
+        except OverflowError:
+            pass
+    return pack(convert(items, one_integer, report), np.int64)
+
+
+def flag(cells: Cells, report: Reporter) -> Raw:
+    """Parse flags."""
+    if isinstance(cells, Numbers) and cells.values.dtype.kind == "b":
+        return _raw(cells.values, cells.valid)
+    items = as_list(cells)
+    if not set(map(type, items)) <= {bool, _NONE}:
+        items = convert(items, one_flag, report)
+    return pack(items, np.bool_, False)
+
+
+def word(cells: Cells, field: Field, report: Reporter) -> Raw:
+    """Parse an enum: codes in the order of its words; an absent cell has the default's."""
+    codes: dict[Any, int] = {w: i for i, w in enumerate(field.words)}
+    codes[None] = codes.get(field.default, 0)
+    items = as_list(cells)
+    try:
+        return np.array([codes[cell] for cell in items], np.uint8)
+    except (KeyError, TypeError):
+        items = convert(items, one_word(field.words), report)
+        return np.array([codes[cell] for cell in items], np.uint8)
+
+
+def instant(cells: Cells, zone: tzinfo | None, text: bool, report: Reporter) -> Raw:
+    """Parse instants: float64 seconds, or int64 microseconds."""
+    if isinstance(cells, Times) and not cells.span:
+        return _raw(cells.micros, cells.valid)
+    return _seconds(cells, one_time(zone, text=text), report)
+
+
+def duration(cells: Cells, report: Reporter) -> Raw:
+    """Parse durations: float64 seconds, or int64 microseconds."""
+    if isinstance(cells, Times) and cells.span:
+        return _raw(cells.micros, cells.valid)
+    return _seconds(cells, one_duration, report)
+
+
+def _seconds(cells: Cells, one: Callable[[Any], Any], report: Reporter) -> Raw:
+    # int64 would be taken for microseconds.
+    if isinstance(cells, Numbers) and cells.values.dtype.kind in "iuf":
+        return _raw(cells.values.astype(np.float64), cells.valid)
+    items = as_list(cells)
+    if not set(map(type, items)) <= {int, float, _NONE}:
+        items = convert(items, one, report)
+    try:
+        return pack(items, np.float64)
+    except OverflowError:
+        return pack(convert(items, one_number, report), np.float64)
+
+
+def text(cells: Cells, report: Reporter) -> Raw:
+    """Parse text with few distinct values: (words, codes), -1 for absent."""
+    items = as_list(cells)
+    if not _is_utf8(items, {str, _NONE}):
+        items = convert(items, one_text, report)
+    codes: dict[Any, int] = {}
+    column = np.fromiter(
+        (-1 if cell is None else codes.setdefault(cell, len(codes)) for cell in items), np.int32, len(items)
+    )
+    return list(codes), column
+
+
+def texts(cells: Cells, report: Reporter) -> Raw:
+    """Parse lists of text: (words, offsets, codes)."""
+    items = convert(as_list(cells), one_list(one_text, "text"), report)
+    words: dict[str, int] = {}
+    codes = [words.setdefault(word, len(words)) for cell in items for word in cell or ()]
+    offsets = np.zeros(len(items) + 1, np.int64)
+    np.cumsum([len(cell or ()) for cell in items], out=offsets[1:])
+    return list(words), offsets, np.array(codes, np.int32)
+
+
+def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
+    """Parse the names of a table's rows; also returns whether all of them are usable.
+
+    An unusable name gets a stand-in that no other row can have, so that the
+    core goes on looking at the rest of its row.
+    """
+    if isinstance(cells, Strings) and cells.valid is None and (np.diff(cells.offsets) > 0).all():
+        return (cells.data, cells.offsets), True
+    if isinstance(cells, Numbers) and cells.valid is None and cells.values.dtype.kind in "iu":
+        values = plain_number(cells.values)
+        if values.dtype == np.int64:
+            return values, True
+    items = as_list(cells)
+    if _is_utf8(items, {str}) and "" not in items:
+        return items, True
+    missing = [row for row, cell in enumerate(items) if cell is None]
+    result = convert(items, one_name, report)
+    for row in missing:
+        report(row, "required", "is missing; every row needs one", None)
+    stand_ins = (f"{STAND_IN}{row}" for row in range(len(items)))
+    usable = None not in result
+    return [s if cell is None else cell for cell, s in zip(result, stand_ins, strict=True)], usable
+
+
+def reference(cells: Cells, report: Reporter) -> Raw:
+    """Parse references by name."""
+    if isinstance(cells, Strings):
+        return cells.data, cells.offsets, cells.valid
+    items = as_list(cells)
+    if _is_utf8(items, {str, _NONE}):
+        return items
+    return convert(items, one_label, report)
+
+
+def labels(cells: Cells, report: Reporter) -> Raw:
+    """Parse names that need not exist: as text, an integer as its decimal text."""
+    items = convert(as_list(cells), one_name, report)
+    return text([None if cell is None else str(cell) for cell in items], report)
+
+
+def row_index(cells: Cells, rows: int, target: str, report: Reporter) -> Raw:
+    """Parse references by row number; -1 and absent mean none."""
+    raw = integer(cells, report)
+    values, valid = raw if isinstance(raw, tuple) else (raw, None)
+    if valid is not None:
+        values = np.where(valid, values, -1)
+    if len(values) and (values.min() < -1 or values.max() >= rows):
+        values = values.copy()
+        for row in np.flatnonzero((values < -1) | (values >= rows)).tolist():
+            value = int(values[row])
+            report(
+                row,
+                "exists",
+                f"is {value}, but the table {target} has {rows} rows (numbered from 0; -1 means none)",
+                value,
+            )
+            values[row] = -1
+    return values
+
+
+def _is_utf8(items: list[Any], kinds: set[type]) -> bool:
+    if not set(map(type, items)) <= kinds:
+        return False
+    joined = "".join(items if _NONE not in kinds else [cell for cell in items if cell is not None])
+    if joined.isascii():
+        return True
+    try:
+        joined.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def amounts(
+    cells: Cells | Mapping[str, Cells], rows: int, resources: list[str], one_cell: Callable[[str], Reporter]
+) -> Raw:
+    """Parse amounts: (values [N, R], given [N, R] or None).
+
+    Parameters
+    ----------
+    cells : cells of objects, or mapping of resource to cells
+    rows : int
+        Number of rows.
+    resources : list of str
+        All resources, in order.
+    one_cell : function
+        Returns the reporter of one resource's cells ("" for whole objects).
+    """
+    if not isinstance(cells, Mapping):
+        cells = _by_resource(as_list(cells), resources, one_cell)
+    known = {name: cells[name] for name in resources if name in cells}
+    for name in cells:
+        if name not in known:
+            one_cell(name)(
+                None,
+                "unknown_resource",
+                f"names no resource of this snapshot{nearest(name, resources)}",
+                None,
+            )
+    columns = [number(known[name], one_cell(name)) if name in known else None for name in resources]
+    arrays = [c[0] if isinstance(c, tuple) else c for c in columns]
+    whole = all(a is None or a.dtype == np.int64 for a in arrays)
+    values = np.zeros((rows, len(resources)), np.int64 if whole else np.float64)
+    given = None
+    if any(c is None or isinstance(c, tuple) for c in columns):
+        given = np.zeros((rows, len(resources)), np.bool_)
+    for j, (column, array) in enumerate(zip(columns, arrays, strict=True)):
+        if column is None:
+            continue
+        if array is not None:
+            values[:, j] = array
+        if given is not None:
+            given[:, j] = column[1] if isinstance(column, tuple) else True
+    if given is not None and values.dtype == np.float64:
+        values[~given] = 0.0
+    return values, given
+
+
+def _by_resource(
+    items: list[Any], resources: list[str], one_cell: Callable[[str], Reporter]
+) -> dict[str, Cells]:
+    if not set(map(type, items)) <= {dict, _NONE}:
+        items = convert(items, one_object, one_cell(""))
+    objects = [cell or {} for cell in items]
+    keys: set[Any] = set().union(*objects) if objects else set()
+    strange = keys.difference(resources)
+    for key in sorted(strange, key=str):
+        rows = [row for row, cell in enumerate(objects) if key in cell]
+        more = f" (in {len(rows) - 1} more rows)" if len(rows) > 1 else ""
+        message = f"names no resource of this snapshot{nearest(key, resources)}{more}"
+        one_cell(str(key))(rows[0], "unknown_resource", message, None)
+    return {name: [cell.get(name) for cell in objects] for name in resources if name in keys}

@@ -1,0 +1,162 @@
+"""JSON text to plain data, with one clear problem for whatever is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evenhand.building.problems import Report
+
+
+class _Constant:
+    """NaN, Infinity or -Infinity: Python's parser takes them, JSON does not."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class _HugeInteger(_Constant):
+    pass
+
+
+class _Duplicated(dict[str, Any]):
+    """An object that names a key twice."""
+
+    keys_twice: list[str]
+
+
+def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> Any:
+    """Return what the text or file holds; None with a problem reported if it is not JSON.
+
+    Raises
+    ------
+    TypeError
+        If `source` is neither text, bytes nor a path.
+    """
+    if isinstance(source, os.PathLike):
+        try:
+            source = Path(source).read_bytes()
+        except OSError as error:
+            report.fail(
+                "snapshot", None, "readable", f"cannot be read from {os.fspath(source)}: {error.strerror}"
+            )
+            return None
+    if not isinstance(source, str | bytes | bytearray):
+        raise TypeError(f"from_json takes text, bytes or a path, not {type(source).__name__}")
+    return _parse(source, report)
+
+
+def _parse(text: str | bytes | bytearray, report: Report) -> Any:
+    strange = False
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal strange
+        found = dict(items)
+        if len(found) == len(items):
+            return found
+        strange = True
+        twice = _Duplicated(found)
+        names = [name for name, _ in items]
+        twice.keys_twice = sorted({name for name in found if names.count(name) > 1})
+        return twice
+
+    def constant(name: str) -> _Constant:
+        nonlocal strange
+        strange = True
+        return _Constant(name)
+
+    def integer(digits: str) -> int | _HugeInteger:
+        nonlocal strange
+        if len(digits) < 4000:
+            return int(digits)
+        strange = True
+        return _HugeInteger(digits[:40] + "...")
+
+    try:
+        try:
+            data = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            raise
+        except ValueError:
+            # Python refuses integers of more than 4,300 digits without saying where: a slower hook does.
+            data = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=integer)
+    except json.JSONDecodeError as error:
+        _not_json(text, error, report)
+        return None
+    except UnicodeDecodeError as error:
+        report.fail("snapshot", None, "json", f"is not UTF-8 text: byte {error.start} is wrong")
+        return None
+    except RecursionError:
+        report.fail("snapshot", None, "depth", "is JSON that is nested too deeply")
+        return None
+    if strange:
+        for path, rule, message, value in _strange(data):
+            _report_at(data, path, rule, message, value, report)
+        report.unusable = True
+    return data
+
+
+def _not_json(text: str | bytes | bytearray, error: json.JSONDecodeError, report: Report) -> None:
+    if isinstance(text, str) and "\n" not in text and text.strip().lower().endswith((".json", ".jsonl")):
+        report.fail(
+            "snapshot", None, "json", "is a file's name, not JSON; give the path as pathlib.Path", text
+        )
+    elif not text.strip():
+        report.fail("snapshot", None, "json", "is empty text")
+    elif error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+        where = f"line {error.lineno}, column {error.colno}"
+        report.fail("snapshot", None, "json", f"is JSON that ends too early ({where}: {error.msg})")
+    else:
+        message = f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        report.fail("snapshot", None, "json", message, error.doc[error.pos : error.pos + 20])
+
+
+def _strange(data: Any) -> Iterator[tuple[list[Any], str, str, object]]:
+    """Walk over the data for what the parser let pass; in the order of the text."""
+    stack: list[tuple[list[Any], Any]] = [([], data)]
+    while stack:
+        path, value = stack.pop()
+        if isinstance(value, _Duplicated):
+            for key in value.keys_twice:
+                yield [*path, key], "duplicate_key", "stands twice in its object", None
+        if isinstance(value, dict):
+            stack.extend(([*path, key], item) for key, item in reversed(value.items()))
+        elif isinstance(value, list):
+            stack.extend(([*path, i], item) for i, item in reversed(list(enumerate(value))))
+        elif isinstance(value, _HugeInteger):
+            yield path, "overflow", "is a number of thousands of digits", value
+        elif isinstance(value, _Constant):
+            yield (
+                path,
+                "finite",
+                f"is {value.text}, which JSON does not have; it must be a finite number",
+                value,
+            )
+
+
+def _report_at(data: Any, path: list[Any], rule: str, message: str, value: object, report: Report) -> None:
+    """Name table, row and field of a path such as ["pools", 3, "limits", "cpu"]."""
+    names = (
+        {key: item for key, item in data.items() if isinstance(item, list)} if isinstance(data, dict) else {}
+    )
+    table, row, rest = "snapshot", None, path
+    match path:
+        case [str(name), int(at), *inner] if name in names:
+            table, row, rest = name, at, inner
+            report.names[name] = [r.get("name") if isinstance(r, dict) else None for r in names[name]]
+        case ["resources", str(name), *inner] if inner:
+            report.names["resources"] = list(data["resources"])
+            table, row, rest = "resources", report.names["resources"].index(name), inner
+        case ["root", *inner] if inner:
+            table, rest = "root", inner
+    report.add(table, row, _dotted(rest), rule, message, value)
+
+
+def _dotted(path: list[Any]) -> str | None:
+    return ".".join(map(str, path))[:200] or None

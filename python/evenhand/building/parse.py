@@ -1,0 +1,226 @@
+"""Parses a snapshot's cells into raw columns, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import tzinfo
+from typing import Any
+
+import numpy as np
+
+from evenhand import fields
+from evenhand.building import columns, single
+from evenhand.building.dicts import TableCells, read_rows
+from evenhand.building.problems import STAND_IN, Report, kind_of
+from evenhand.fields import TABLES, Field, TableSpec
+
+MAX_RESOURCES = 16
+
+#: The tables that the core builds, in the order in which they are parsed.
+CORE_TABLES = ("root", "pools", "operations", "nodes", "allocations", "requests", "reservations")
+
+
+@dataclass(slots=True)
+class Raw:
+    """What the core takes, and what stays on this side of it."""
+
+    head: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    settings: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    commands: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Parser:
+    """Parses the parts of one snapshot; every problem goes to `report`.
+
+    Parameters
+    ----------
+    report : Report
+    zone : tzinfo, optional
+        Time zone of instants that have none; without it they are refused.
+    iso : bool
+        Whether instants may be ISO 8601 text.
+    """
+
+    def __init__(self, report: Report, zone: tzinfo | None = None, *, iso: bool = False) -> None:
+        self.report = report
+        self.zone = zone
+        self.iso = iso
+        self.resources: list[str] = []
+        self.raw = Raw()
+
+    def read_resources(self, given: Any) -> None:
+        """Parse the object of resources; without a usable one nothing else can be built."""
+        report = self.report
+        if given is None or (isinstance(given, Mapping) and not given):
+            report.fail(
+                "snapshot", "resources", "required", "is missing; at least one resource must be named"
+            )
+        elif not isinstance(given, Mapping):
+            predicate = f"is {kind_of(given)}; it must be an object (name: description)"
+            report.fail("snapshot", "resources", "type", predicate, given)
+        elif len(given) > MAX_RESOURCES:
+            predicate = f"names {len(given)} resources; at most {MAX_RESOURCES} can be shared"
+            report.fail("snapshot", "resources", "range", predicate)
+        else:
+            self.resources = names = list(given)
+            report.names["resources"] = names
+            self._check_resource_names(names)
+            rows = [{} if entry is None else entry for entry in given.values()]
+            self._resource_columns(
+                read_rows(TABLES["resources"], rows, report, named=False).cells, len(names)
+            )
+
+    def _check_resource_names(self, names: list[Any]) -> None:
+        for row, name in enumerate(names):
+            try:
+                if not isinstance(name, str):
+                    raise single.CellError("type", f"is {kind_of(name)}; it must be text")
+                single.one_name(name)
+            except single.CellError as error:
+                self.report.unusable = True
+                self.report.add("resources", row, "name", error.rule, str(error), name)
+                self.resources[row] = f"{STAND_IN}{row}"
+
+    def _resource_columns(self, cells: Mapping[str, Any], count: int) -> None:
+        spec, kinds = TABLES["resources"], TABLES["resources"]["kind"].words
+        absent = [None] * count
+
+        def column(name: str, parse: Callable[..., Any], *more: Any) -> Any:
+            return parse(cells.get(name, absent), *more, self.report.column("resources", name))
+
+        given = columns.as_list(cells.get("kind", absent))
+        usual = [fields.resource_kind(name) for name in self.resources]
+        kind = columns.word(
+            [u if g is None else g for u, g in zip(usual, given, strict=True)],
+            spec["kind"],
+            self.report.column("resources", "kind"),
+        )
+        quantum = _or(column("quantum", columns.number), [fields.usual_quantum(kinds[k]) for k in kind])
+        free = _or(column("available_after_preemption", columns.flag), True)
+        capacity = column("capacity", columns.number)
+        self.raw.head |= {
+            "resources": self.resources,
+            "quantum": np.asarray(quantum, np.float64),
+            "kind": kind,
+            "scope": column("scope", columns.word, spec["scope"]),
+            "capacity": capacity if isinstance(capacity, tuple) else (capacity, np.ones(count, np.bool_)),
+            "available_after_preemption": free,
+        }
+
+    def read_head(self, given: Mapping[str, Any]) -> None:
+        """Parse those fields beside the tables that are given; None stands for the default."""
+        head, report = self.raw.head, self.report
+        for name in ("now", "previous_update"):
+            if name in given:
+                column = columns.instant([given[name]], self.zone, self.iso, report.column("snapshot", name))
+                head[name] = None if isinstance(column, tuple) else float(column[0])
+        if "total" in given:
+            head["total"] = None
+            if given["total"] is not None and self.resources:
+                reporter = self._amount_reporter("snapshot", "total")
+                values, cells = columns.amounts([given["total"]], 1, self.resources, reporter)
+                head["total"] = (
+                    values[0],
+                    np.ones(len(self.resources), np.bool_) if cells is None else cells[0],
+                )
+
+    def read_table(self, name: str, table: TableCells, rows: Mapping[str, int]) -> None:
+        """Parse one table of the core; `rows` says how many rows each table has."""
+        spec, raw = TABLES[name], {}
+        for column, cells in table.cells.items():
+            base = column.removesuffix("_index")
+            if spec[base].kind in ("amounts", "shares") and not self.resources:
+                continue  # of which resources is not known: that is reported already
+            if base != column:
+                target = spec[base].target
+                raw[column] = columns.row_index(
+                    cells, rows.get(target, 0), target, self.report.column(name, column)
+                )
+            else:
+                raw[column] = self._column(spec, spec[column], cells, table.rows)
+        if "name" in table.cells:
+            raw["name"], usable = raw["name"]
+            self.report.names[name] = table.cells["name"]
+            if not usable:
+                self.report.unsure.add(name)
+        self.raw.tables[name] = raw
+        self.raw.rows[name] = table.rows
+        if table.settings:
+            self.raw.settings[name] = table.settings
+
+    def _column(self, spec: TableSpec, of: Field, cells: Any, rows: int) -> Any:
+        report = self.report.column(spec.name, of.name)
+        match of.kind:
+            case "name":
+                return columns.names(cells, report)
+            case "reference":
+                return columns.reference(cells, report)
+            case "label":
+                return columns.labels(cells, report)
+            case "amounts" | "shares":
+                return columns.amounts(cells, rows, self.resources, self._amount_reporter(spec.name, of.name))
+            case "number":
+                return columns.number(cells, report)
+            case "integer":
+                return columns.integer(cells, report)
+            case "time":
+                return columns.instant(cells, self.zone, self.iso, report)
+            case "duration":
+                return columns.duration(cells, report)
+            case "flag":
+                return columns.flag(cells, report)
+            case "enum":
+                return columns.word(cells, of, report)
+            case "text":
+                return columns.text(cells, report)
+            case "texts":
+                return columns.texts(cells, report)
+            case _:
+                raise AssertionError(f"no column is made of {of.kind}")
+
+    def read_commands(self, table: TableCells) -> None:
+        """Parse the commands; they stay on this side of the core."""
+        spec = TABLES["commands"]
+        one: dict[str, Callable[[Any], Any]] = {
+            "label": single.one_name,
+            "labels": single.one_list(single.one_name, "names"),
+            "text": single.one_text,
+            "flag": single.one_flag,
+            "enum": single.one_word(spec["kind"].words),
+        }
+        rows: list[dict[str, Any]] = [{} for _ in range(table.rows)]
+        for of in spec.fields:
+            report = self.report.column("commands", of.name)
+            cells = columns.convert(
+                columns.as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
+            )
+            for i, (row, cell) in enumerate(zip(rows, cells, strict=True)):
+                if cell is not None:
+                    row[of.name] = cell
+                elif of.required and not self.report.has_row("commands", i):
+                    report(i, "required", "is missing; every command needs one", None)
+        self.raw.commands = rows
+
+    def fill_order(self) -> None:
+        """Give every row without an order its position; operations come after all pools."""
+        for name, spec in TABLES.items():
+            if name not in self.raw.tables or name == "root" or "order" not in spec.names:
+                continue
+            first = self.raw.rows.get("pools", 0) if name == "operations" else 0
+            place = np.arange(first, first + self.raw.rows[name], dtype=np.float64)
+            given = self.raw.tables[name].get("order")
+            if isinstance(given, tuple):
+                self.raw.tables[name]["order"] = np.where(given[1], given[0], place)
+            elif given is None:
+                self.raw.tables[name]["order"] = place
+
+    def _amount_reporter(self, table: str, name: str) -> Callable[[str], columns.Reporter]:
+        return lambda resource: self.report.column(table, f"{name}.{resource}" if resource else name)
+
+
+def _or(column: Any, default: Any) -> Any:
+    """Fill the absent cells of a raw column."""
+    return np.where(column[1], column[0], default) if isinstance(column, tuple) else column

@@ -1,0 +1,172 @@
+"""From a dict, frames, or changes to a snapshot, to raw columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+from evenhand import _core
+from evenhand.building.assemble import Built, ask
+from evenhand.building.dicts import TableCells, read_rows, unknown_field
+from evenhand.building.frames import read_frame
+from evenhand.building.parse import CORE_TABLES, Parser, Raw
+from evenhand.building.problems import Report, kind_of, nearest
+from evenhand.building.readback import read_back
+from evenhand.building.times import time_zone
+from evenhand.fields import HEAD, SCHEMA, TABLES, TableSpec
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+TOP = (*HEAD.names, *TABLES)
+
+Read = Callable[[TableSpec, Any, Report], TableCells]
+
+
+def parse_dict(data: Any, report: Report) -> Parser:
+    """Parse a snapshot in the layout of files."""
+    parser = Parser(report)
+    if not isinstance(data, Mapping):
+        report.fail("snapshot", None, "type", f"is {kind_of(data)}; it must be an object", data)
+        return parser
+    for key in sorted(set(data).difference(TOP), key=str):
+        report.add("snapshot", None, str(key)[:100], "unknown_field", unknown_field(key, list(TOP)))
+    _parse(parser, data, read_rows)
+    return parser
+
+
+def parse_frames(data: Mapping[str, Any], timezone: str | tzinfo | None, report: Report) -> Parser:
+    """Parse frames by table, and what stands beside them.
+
+    Raises
+    ------
+    TypeError
+        If a table is none at all.
+    """
+    parser = Parser(report, _zone(timezone, report), iso=True)
+    _parse(parser, data, frame_reader(parser))
+    return parser
+
+
+def frame_reader(parser: Parser) -> Read:
+    """Return the function that reads a table given as a frame, a dict of arrays or rows."""
+    return lambda spec, frame, report: read_frame(spec, frame, parser.zone, report)
+
+
+def _zone(timezone: str | tzinfo | None, report: Report) -> tzinfo | None:
+    if timezone is None or isinstance(timezone, tzinfo):
+        return timezone
+    if not isinstance(timezone, str):
+        raise TypeError(f"timezone= takes a name or a tzinfo, not {type(timezone).__name__}")
+    zone = time_zone(timezone)
+    if zone is None:
+        report.fail("snapshot", "timezone", "timezone", "is no time zone that this machine knows", timezone)
+    return zone
+
+
+def _parse(parser: Parser, data: Mapping[str, Any], read: Read) -> None:
+    report = parser.report
+    schema = data.get("schema")
+    if schema is not None and schema != SCHEMA:
+        hint = nearest(schema, [SCHEMA]) or f'; it must be "{SCHEMA}"'
+        report.add(
+            "snapshot", None, "schema", "schema", f"is not a format that this version reads{hint}", schema
+        )
+    parser.read_resources(data.get("resources"))
+    parser.read_head({name: data.get(name) for name in HEAD.names})
+    parse_tables(parser, data, read)
+
+
+def parse_tables(
+    parser: Parser, data: Mapping[str, Any], read: Read, rows: Mapping[str, int] | None = None
+) -> None:
+    """Parse the tables that `data` has; `rows` says how long others are."""
+    report = parser.report
+    cells: dict[str, TableCells] = {}
+    for name in CORE_TABLES:
+        table = data.get(name)
+        if name == "root" and table is not None:
+            cells[name] = _root(table, report)
+        elif table is not None:
+            cells[name] = read(TABLES[name], table, report)
+    lengths = {**(rows or {}), **{name: table.rows for name, table in cells.items()}}
+    for name, table in cells.items():
+        parser.read_table(name, table, lengths)
+    if data.get("commands") is not None:
+        parser.read_commands(read(TABLES["commands"], data["commands"], report))
+
+
+def _root(given: Any, report: Report) -> TableCells:
+    if not isinstance(given, Mapping):
+        report.fail("root", None, "type", f"is {kind_of(given)}; it must be an object", given)
+        return TableCells(0)
+    return read_rows(TABLES["root"], [given], report)
+
+
+def check_options(order: Any, rounding: Any) -> None:
+    """Refuse options that do not exist.
+
+    Raises
+    ------
+    ValueError
+    """
+    if order not in (None, "rows"):
+        raise ValueError(f'order is {order!r}; it must be None or "rows"')
+    if rounding not in (None, "nearest"):
+        raise ValueError(f'rounding is {rounding!r}; it must be None or "nearest"')
+
+
+def parse_changes(
+    snapshot: Snapshot, changes: Mapping[str, Any], timezone: str | tzinfo | None, report: Report
+) -> Parser:
+    """Parse what replaces parts of a snapshot, and put the rest of it beside.
+
+    Tables that stay are not parsed again, unless the resources change.
+    """
+    parser = Parser(report, _zone(timezone, report), iso=True)
+    if "resources" in changes:
+        _parse(parser, {**snapshot.to_dict(), **changes}, frame_reader(parser))
+        return parser
+    base = read_back(snapshot)
+    parser.resources = base.head["resources"]
+    parser.raw.head = base.head
+    parser.raw.commands = base.commands
+    parser.read_head({name: changes[name] for name in HEAD.names if name in changes})
+    if "commands" in changes:
+        parser.raw.commands = []
+    stay = {name: rows for name, rows in base.rows.items() if name not in changes}
+    parse_tables(parser, changes, frame_reader(parser), stay)
+    _keep(base, parser.raw, {name for name in TABLES if name in changes})
+    return parser
+
+
+def at_instant(
+    snapshot: Snapshot, changes: Mapping[str, Any], timezone: str | tzinfo | None, report: Report
+) -> Built:
+    """Return a snapshot's rows at another instant."""
+    parser = Parser(report, _zone(timezone, report), iso=True)
+    parser.raw.head = {"now": snapshot._core.now, "previous_update": snapshot._core.previous_update}
+    parser.read_head(changes)
+    head = parser.raw.head
+    core = ask(report, lambda: _core.at_instant(snapshot._core, head["now"] or 0.0, head["previous_update"]))
+    return Built(core, snapshot._settings, snapshot._commands)
+
+
+def _keep(base: Raw, new: Raw, replaced: set[str]) -> None:
+    """Put the tables that stay beside the new ones; references into those become names."""
+    for name, columns in base.tables.items():
+        if name in replaced:
+            continue
+        kept: dict[str, Any] = {}
+        for column, values in columns.items():
+            field = column.removesuffix("_index")
+            if field != column and (target := TABLES[name][field].target) in replaced:
+                names = [None, *base.tables[target]["name"]]
+                kept[field] = [names[i + 1] for i in values.tolist()]
+            else:
+                kept[column] = values
+        new.tables[name] = kept
+        new.rows[name] = base.rows[name]
+        if name in base.settings:
+            new.settings[name] = base.settings[name]

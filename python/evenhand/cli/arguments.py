@@ -1,0 +1,91 @@
+"""The arguments of the command line."""
+
+from __future__ import annotations
+
+import argparse
+
+__all__ = ["parser"]
+
+_TOP = 40
+_EPILOG = """\
+exit status: 0 done, 1 the input is wrong (standard error says where), 2 wrong usage
+a FILE of - is standard input; colours appear on a terminal only, and not where NO_COLOR is set
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    main = argparse.ArgumentParser(
+        prog="evenhand",
+        description="Who is owed what in a shared cluster, and who has it.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    demo = commands.add_parser("demo", help="show the fair shares of a bundled synthetic cluster")
+    demo.add_argument(
+        "--snapshot", action="store_true", help="print the cluster itself, as JSON for other commands"
+    )
+    _table_options(demo, depth=2, operations=False)
+
+    validate = commands.add_parser("validate", help="check a snapshot and say all that is wrong with it")
+    validate.add_argument("file", metavar="FILE", help="snapshot as JSON")
+    _format_option(validate)
+
+    shares = commands.add_parser("shares", help="compute the fair shares of a snapshot")
+    shares.add_argument("file", metavar="FILE", help="snapshot as JSON")
+    shares.add_argument("--config", metavar="FILE.toml", help="settings of the fair shares")
+    shares.add_argument(
+        "--state", metavar="FILE", help="state to go on from if it exists; replaced by the next one"
+    )
+    _table_options(shares, depth=None, operations=True)
+
+    commands.add_parser("schema", help="print the JSON Schema of a snapshot")
+
+    versions = commands.add_parser("versions", help="print the versions of all that matters in a report")
+    _format_option(versions)
+    return main
+
+
+def _format_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
+
+
+def _table_options(command: argparse.ArgumentParser, *, depth: int | None, operations: bool) -> None:
+    """Add the options of a table of pools; json and csv hold everything and ignore all but --format."""
+    _format_option(command)
+    group = command.add_argument_group("what the table shows")
+    group.add_argument(
+        "--resource", metavar="NAME", help="shares of this resource; default: each row's dominant one"
+    )
+    group.add_argument(
+        "--depth", type=_number(0), metavar="N", help=f"deepest level of the tree; default: {depth or 'all'}"
+    )
+    group.add_argument("--top", type=_number(1), metavar="N", help=f"most rows, the largest; default: {_TOP}")
+    group.add_argument(
+        "--all", action="store_true", help="all levels and rows, where --depth and --top do not say"
+    )
+    group.add_argument(
+        "--operations",
+        action=argparse.BooleanOptionalAction,
+        default=operations,
+        help=f"operations as rows of the tree; default: {'yes' if operations else 'no'}",
+    )
+    command.set_defaults(default_depth=depth, default_top=_TOP)
+
+
+class _number:  # noqa: N801 - argparse shows the name in its messages
+    """A whole number that is not too small."""
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def __call__(self, text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = self.least - 1
+        if value < self.least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {self.least} up")
+        return value

@@ -1,0 +1,205 @@
+"""The commands: one function each, named like it, from parsed arguments to the exit status."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cli.streams import (
+    Failure,
+    glyphs,
+    label,
+    print_csv,
+    print_errors,
+    print_json,
+    print_text,
+    read_text,
+    reason,
+    wants_color,
+)
+from evenhand.errors import InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from evenhand.config.fair_share import FairShareSettings
+    from evenhand.model import Snapshot
+    from evenhand.shares import Shares
+    from evenhand.state import State
+
+__all__ = ["demo", "schema", "shares", "validate", "versions"]
+
+_LISTED = 5  # operations below their share; diagnostics
+
+
+def demo(args: argparse.Namespace) -> int:
+    """Show the bundled cluster."""
+    from evenhand import synthetic
+    from evenhand.shares import fair_share
+
+    snapshot = synthetic.demo()
+    if args.snapshot:
+        print_text(snapshot.to_json())
+    else:
+        _print_shares(args, "Synthetic cluster", fair_share(snapshot))
+    return 0
+
+
+def validate(args: argparse.Namespace) -> int:
+    """Check a snapshot; all problems go to standard error, and in the format asked for to standard output."""
+    from evenhand.display.snapshots import counts
+
+    problems, omitted = InputError(()), 0
+    try:
+        found = counts(_snapshot(args.file))
+    except InputError as error:
+        problems, omitted = error, error.omitted
+    if args.format == "json":
+        listed = [asdict(problem) for problem in problems.problems]
+        print_json({"valid": not listed, "problems": listed, "omitted": omitted})
+    elif args.format == "csv":
+        print_csv(problems.to_frame())
+    elif not problems.problems:
+        print_text(f"{label(args.file)}: valid; {found}")
+    print_errors(_lines(args.file, problems) if problems.problems else ())
+    return 1 if problems.problems else 0
+
+
+def shares(args: argparse.Namespace) -> int:
+    """Compute the fair shares of a snapshot, and the next state."""
+    from evenhand.shares import fair_share
+
+    try:
+        snapshot = _snapshot(args.file)
+    except InputError as error:
+        raise Failure(*_lines(args.file, error)) from error
+    if args.resource is not None and args.resource not in snapshot.resources:
+        known = ", ".join(map(str, snapshot.resources))
+        raise Failure(
+            f"argument --resource: {label(args.file)} has no {args.resource!r} but {known}", usage=True
+        )
+    settings, state = _settings(args.config), _state(args.state)
+    try:
+        result = fair_share(snapshot, settings, state=state)
+    except InputError as error:
+        # What does not fit together may stand in any of the files.
+        table = error.problems[0].table
+        raise Failure(
+            *_lines({"settings": args.config, "state": args.state}.get(table, args.file), error)
+        ) from error
+    if args.state:
+        try:
+            result.state.save(args.state)
+        except OSError as error:
+            raise Failure(f"{label(args.state)}: cannot be written: {reason(error)}") from error
+    _print_shares(args, label(args.file), result)
+    return 0
+
+
+def schema(_args: argparse.Namespace) -> int:
+    """Print the JSON Schema of a snapshot."""
+    from evenhand.fields import json_schema
+
+    print_text(json.dumps(json_schema(), indent=2))
+    return 0
+
+
+def versions(args: argparse.Namespace) -> int:
+    """Print what is installed."""
+    from evenhand.table import Table
+    from evenhand.versions import show_versions
+    from evenhand.versions import versions as found
+
+    if args.format == "table":
+        show_versions()
+    elif args.format == "json":
+        print_json(found())
+    else:
+        print_csv(Table({"name": list(found()), "version": list(found().values())}))
+    return 0
+
+
+def _snapshot(path: str) -> Snapshot:
+    from evenhand.model import Snapshot
+
+    return Snapshot.from_json(read_text(path))
+
+
+def _settings(path: str | None) -> FairShareSettings | None:
+    if path is None:
+        return None
+    from pydantic import ValidationError
+
+    from evenhand.config.fair_share import FairShareSettings
+
+    try:
+        return FairShareSettings(**tomllib.loads(read_text(path)))
+    except ValidationError as error:
+        problems = [(".".join(map(str, e["loc"])), e["msg"]) for e in error.errors()]
+        raise Failure(*(f"{label(path)}: {where}: {what}" for where, what in problems)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise Failure(f"{label(path)}: is not TOML: {error}") from error
+
+
+def _state(path: str | None) -> State | None:
+    if path is None or not Path(path).exists():
+        return None
+    from evenhand.state import State
+
+    try:
+        return State.load(path)
+    except InputError as error:
+        raise Failure(*_lines(path, error)) from error
+    except (OSError, ValueError) as error:
+        raise Failure(f"{label(path)}: cannot be read: {reason(error)}") from error
+
+
+def _lines(path: str, error: InputError) -> list[str]:
+    lines = [f"{label(path)}: {problem}" for problem in error.problems]
+    return lines + ([f"{label(path)}: {error.omitted:,} more problems"] if error.omitted else [])
+
+
+def _print_shares(args: argparse.Namespace, title: str, result: Shares) -> None:
+    if args.format == "json":
+        print_json(result.to_dict())
+    elif args.format == "csv":
+        print_csv(result.table())
+    else:
+        print_text(_report(args, title, result))
+
+
+def _report(args: argparse.Namespace, title: str, result: Shares) -> str:
+    """Head, totals, table of pools, operations below their share, diagnostics."""
+    from evenhand.display import terminal
+    from evenhand.display.overview import overview
+    from evenhand.display.results import totals
+    from evenhand.display.snapshots import counts
+
+    def limit(given: int | None, default: int | None) -> int | None:
+        return given if given is not None or args.all else default
+
+    try:
+        view = overview(result, args.resource)
+    except ValueError as error:
+        raise Failure(f"argument --resource: {error}", usage=True) from error
+    rows = view.rows(
+        depth=limit(args.depth, args.default_depth),
+        top=limit(args.top, args.default_top),
+        operations=args.operations,
+    )
+    signs = glyphs()
+    snapshot: Any = result.snapshot
+    lines = [
+        [("head", title), ("", f": {counts(snapshot)}")],
+        [],
+        *terminal.total_lines(view, [snapshot.total[r] for r in view.resources], totals(result)),
+        [],
+        *terminal.tree_lines(view, rows, signs),
+        [],
+        *terminal.below_lines(view, _LISTED, signs),
+        *terminal.diagnostic_lines(result.diagnostics, _LISTED),
+    ]
+    return terminal.paint(lines, color=wants_color())

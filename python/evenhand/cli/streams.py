@@ -1,0 +1,127 @@
+"""What goes in and out of the process: files, standard streams, failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.display.text import ASCII, UNICODE, Glyphs, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evenhand.table import Table
+
+__all__ = [
+    "Failure",
+    "close_output",
+    "glyphs",
+    "label",
+    "open_streams",
+    "print_csv",
+    "print_errors",
+    "print_json",
+    "print_text",
+    "read_text",
+    "reason",
+    "wants_color",
+]
+
+
+class Failure(Exception):
+    """What ends a command: lines for standard error. `usage` tells a wrong call from wrong input."""
+
+    def __init__(self, *lines: str, usage: bool = False) -> None:
+        super().__init__(*lines)
+        self.lines = lines
+        self.usage = usage
+
+
+def label(path: str) -> str:
+    """How messages call a file."""
+    return "standard input" if path == "-" else clean(path)
+
+
+def read_text(path: str) -> str:
+    """Read a UTF-8 file, or standard input for ``-``; a byte order mark is dropped."""
+    try:
+        data = (sys.stdin.buffer.read() if sys.stdin else b"") if path == "-" else Path(path).read_bytes()
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{data[error.start]:02x} at offset {error.start}"
+        raise Failure(f"{label(path)}: is not UTF-8 text: {found}") from error
+    except (OSError, ValueError) as error:
+        raise Failure(f"{label(path)}: cannot be read: {reason(error)}") from error
+
+
+def reason(error: Exception) -> str:
+    """Return what an error of the system says, without its number and path."""
+    return clean(getattr(error, "strerror", None) or error)
+
+
+def print_text(text: str) -> None:
+    """Print text; what the terminal's encoding lacks is escaped."""
+    _write(text + "\n")
+
+
+def print_json(value: Any) -> None:
+    """Print JSON in ASCII, so that every name arrives whole and none can touch the terminal."""
+    _write(json.dumps(value, allow_nan=False) + "\n")
+
+
+def print_csv(table: Table) -> None:
+    """Print a table as CSV; control characters in names are escaped, numbers read back exactly."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([clean(name) for name in table.columns])
+    for row in table.rows():
+        writer.writerow([clean(value) if isinstance(value, (str, list, dict)) else value for value in row])
+    _write(out.getvalue())
+
+
+def print_errors(lines: Iterable[str]) -> None:
+    """Print lines to standard error, each in one piece."""
+    with suppress(OSError):  # nobody is left to be told
+        if hasattr(sys.stderr, "reconfigure"):
+            sys.stderr.reconfigure(errors="backslashreplace")
+        for line in lines:
+            print(f"evenhand: {clean(line)}", file=sys.stderr)
+
+
+def _write(text: str) -> None:
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.stdout.write(text)
+
+
+def open_streams() -> None:
+    """Give a process that was started with closed streams (``>&-``) some that lead nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for good
+
+
+def close_output() -> None:
+    """Send the rest of the output nowhere, so that the interpreter's last flush does not fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def glyphs() -> Glyphs:
+    """Return the characters that standard output can carry."""
+    try:
+        "".join(vars(UNICODE).values()).encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return ASCII
+    return UNICODE
+
+
+def wants_color() -> bool:
+    """Whether standard output is a terminal that shows colours, and nobody minds (no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,0 +1,1 @@
+"""Settings: frozen models that name their fields as the systems do."""

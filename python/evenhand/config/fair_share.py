@@ -1,0 +1,75 @@
+"""Settings of YTsaurus' fair share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from annotated_types import Gt, MinLen
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["FairShareSettings"]
+
+Seconds = Annotated[float, Gt(0), Field(allow_inf_nan=False)]
+
+
+class FairShareSettings(BaseModel):
+    """Settings of one pool tree for `evenhand.fair_share`.
+
+    The first group are the tree's own options, the last one brings back the behaviour of older
+    revisions, one switch a difference.
+
+    Notes
+    -----
+    Source: YTsaurus, `yt/yt/library/vector_hdrf` and the pool tree configuration that feeds it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    main_resource: Annotated[str, MinLen(1)] = Field(
+        "cpu",
+        description="Resource from which guarantees that are not given are implied; without it none are.",
+    )
+    step_function_for_gang: bool = Field(
+        False, description="A gang gets its whole demand at once or nothing (the pool must allow it too)."
+    )
+    fifo_reordering: bool = Field(
+        False,
+        description="In FIFO pools that ask for it, a waiting gang that does not fit into the pool's"
+        " guarantee goes behind what does. Needs `step_function_for_gang`.",
+    )
+    improved: bool = Field(
+        False, description="Children of a pool that would jump together jump one after the other."
+    )
+    improved_gap: bool = Field(
+        False,
+        description="Detail of the published improved walk, kept for its name: positions are carried"
+        " exactly here, so there is no gap to distribute.",
+    )
+    fast_fifo: bool = Field(
+        False, description="Name of a faster way to the same result: always taken here."
+    )
+    integral_pool_capacity_saturation_period_s: Seconds = Field(
+        86400.0, description="Seconds of its own flow that an integral pool can save up."
+    )
+    integral_smooth_period_s: Seconds = Field(
+        60.0, description="Seconds over which a saved volume may be spent."
+    )
+    fifo_truncation: bool = Field(
+        False,
+        description="Older rule instead of the gang step: a gang of a FIFO pool without its whole demand"
+        " gets nothing, and nobody else receives its share.",
+    )
+    limit_strong_before_scaling: bool = Field(
+        False,
+        description="Older order: a pool's own limit cuts its guarantee before siblings are scaled.",
+    )
+    estimated_guarantee_counts_flow: bool = Field(
+        False, description="Older rule: the estimated guarantee counts the flow of integral pools."
+    )
+    promised_fair_share: bool = Field(
+        False, description="Older quantity `promised_fair_share` is computed."
+    )
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with these fields changed; the result is validated."""
+        return type(self)(**{**self.model_dump(), **changes})

@@ -1,0 +1,62 @@
+"""Diagnostics: what a result says about its input, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["CODES", "Diagnostic"]
+
+CODES: Mapping[str, str] = {
+    "pool_tree_guarantees_overcommit": (
+        "Strong guarantees together with flows (kind strong_plus_flow) or bursts (strong_plus_burst) of"
+        " integral pools exceed the cluster. In the second case guarantees and bursts are scaled down by"
+        " one factor."
+    ),
+    "nested_promised_guarantee_fair_share_pools": (
+        "Pools below another one that computes the promised guarantee ask for it too; theirs is not computed."
+    ),
+    "priority_strong_guarantee_adjustment_pools_without_donor": (
+        "Pools have a priority strong guarantee, but no pool above them donates; they count as regular."
+    ),
+    "state_pool_left": "The state holds a pool that the snapshot has not; what it held is dropped.",
+    "state_settings_changed": (
+        "The state was left by an update with other settings; volumes are taken over, the rest is computed anew."
+    ),
+    "main_resource_absent": (
+        "The main resource is none of the snapshot's resources, so no missing guarantee is implied."
+    ),
+}
+"""Code of a diagnostic to what it means. A code never changes its meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding about the input of a result.
+
+    Attributes
+    ----------
+    code : str
+        One of `CODES`.
+    elements : tuple
+        Names of the pools or operations concerned.
+    message : str
+        A sentence with the names and numbers.
+    numbers : dict
+        The values that were compared.
+    """
+
+    code: str
+    elements: tuple[str | int, ...]
+    message: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the diagnostic as plain values."""
+        return {
+            "code": self.code,
+            "elements": list(self.elements),
+            "message": self.message,
+            "numbers": dict(self.numbers),
+        }

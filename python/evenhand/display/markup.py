@@ -1,0 +1,146 @@
+"""Pieces of HTML: escaped text, tables, foldable trees, bars.
+
+No JavaScript, no network, no identifiers that could clash: every output carries its own small style
+sheet, which follows JupyterLab's, VS Code's and Sphinx' themes and otherwise the reader's colour scheme.
+Where a viewer strips style sheets (GitHub), the plain text shows instead.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from evenhand.display.text import BAR_MEANS, clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from evenhand.display.tree import Row
+
+__all__ = ["bar", "fold", "header", "legend", "safe", "table", "tree", "wrap"]
+
+
+def safe(value: object) -> str:
+    """Any value as text in HTML: no markup, no control or direction characters."""
+    return escape(clean(value))
+
+
+@cache
+def _style() -> str:
+    text = files("evenhand.display").joinpath("style.css").read_text("utf-8")
+    return " ".join(text.split())
+
+
+def wrap(plain: str, *parts: str) -> str:
+    """Return a whole output: HTML where styles work, the plain text elsewhere."""
+    body = "".join(parts)
+    return (
+        f'<style>{_style()}</style><pre class="evenhand-text">{escape(plain)}</pre>'
+        f'<div class="evenhand" hidden>{body}</div>'
+    )
+
+
+def header(title: str, rest: str) -> str:
+    """Return a heading and what follows it in a quieter voice."""
+    return f'<header><b>{safe(title)}</b> <span class="eh-quiet">{safe(rest)}</span></header>'
+
+
+def fold(summary: str, body: str, *, opened: bool = False) -> str:
+    """Return a part that can be folded; `summary` and `body` are HTML."""
+    return f"<details{' open' if opened else ''}><summary>{summary}</summary>{body}</details>"
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    numbers: Iterable[int] = (),
+    caption: str = "",
+) -> str:
+    """Return a table of values; `numbers` are the columns that are right-aligned."""
+    right = set(numbers)
+    mark = ['class="eh-number"' if i in right else "" for i in range(len(columns))]
+    head = "".join(f'<th scope="col" {m}>{safe(c)}</th>' for c, m in zip(columns, mark, strict=True))
+    body = "".join(
+        "<tr>" + "".join(f"<td {m}>{safe(v)}</td>" for v, m in zip(row, mark, strict=True)) + "</tr>"
+        for row in rows
+    )
+    title = f"<caption>{safe(caption)}</caption>" if caption else ""
+    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>".replace(" >", ">")
+
+
+def tree(
+    columns: Sequence[tuple[str, str, str]],
+    rows: Sequence[Row],
+    cells: Callable[[Row], Sequence[str]],
+    *,
+    opened: Callable[[Row], bool],
+) -> str:
+    """Return a foldable tree with aligned columns.
+
+    Parameters
+    ----------
+    columns
+        (heading, width, class) of each; the heading is HTML, the width one of CSS grid's.
+    rows
+        Rows depth first.
+    cells
+        The row's cells as HTML, the name first.
+    opened
+        Whether a row with children starts unfolded.
+    """
+    layout = f"grid-template-columns:{' '.join(size for _, size, _ in columns)}"
+    opening = [f'<span class="{role}">' if role else "<span>" for _, _, role in columns]
+
+    def spans(texts: Iterable[str]) -> str:
+        return "".join(f"{start}{text}</span>" for start, text in zip(opening, texts, strict=True))
+
+    heads = spans(head for head, _, _ in columns)
+    out = [f'<div class="eh-tree"><div class="eh-row eh-head" style="{layout}">{heads}</div>']
+    ends: list[int] = []  # depths of the parts that are still open
+    for row in rows:
+        while ends and ends[-1] >= row.depth:
+            out.append("</details>")
+            ends.pop()
+        line = spans(cells(row))
+        style = f'style="{layout};--eh-depth:{row.depth}"'
+        if row.children:
+            state = " open" if opened(row) else ""
+            out.append(f'<details{state}><summary class="eh-row" {style}>{line}</summary>')
+            ends.append(row.depth)
+        else:
+            out.append(f'<div class="eh-row" {style}>{line}</div>')
+    return "".join([*out, "</details>" * len(ends), "</div>"])
+
+
+def bar(usage: float, fair_share: float, guarantee: float, *, end: float, label: str) -> str:
+    """Return a bar from 0 to `end`, read out as its label."""
+
+    def part(role: str, start: float, stop: float) -> str:
+        left, right = (round(100 * min(max(x / end, 0.0), 1.0), 2) for x in (start, stop))
+        return (
+            f'<i class="eh-{role}" style="left:{left:g}%;width:{right - left:.4g}%"></i>'
+            if right > left
+            else ""
+        )
+
+    parts = (
+        part("used", 0, min(usage, fair_share))
+        + part("above", fair_share, usage)
+        + part("owed", usage, fair_share)
+    )
+    if guarantee > 0:
+        left = min(100 * guarantee / end, 100)
+        parts += f'<i class="eh-mark" style="left:calc({left:.4g}% - 1px)"></i>'
+    return f'<span class="eh-bar" role="img" aria-label="{escape(label)}">{parts}</span>'
+
+
+def legend() -> str:
+    """Return what the parts of a bar mean."""
+    keys = (
+        f'<span class="eh-bar" aria-hidden="true"><i class="eh-{k}"></i></span>{w}'
+        for k, w in BAR_MEANS.items()
+    )
+    return f'<span class="eh-legend">{"".join(keys)}</span>'

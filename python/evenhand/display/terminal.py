@@ -1,0 +1,258 @@
+"""Overviews and tables as lines of plain text, coloured only where somebody asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.display.text import (
+    BAR_MEANS,
+    COLUMNS_MEAN,
+    UNICODE,
+    Glyphs,
+    amount,
+    bar,
+    clean,
+    duration,
+    fit,
+    percent,
+    ratio,
+    width,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from evenhand.diagnostics import Diagnostic
+    from evenhand.display.overview import Overview
+    from evenhand.display.tree import Row
+    from evenhand.table import Table
+
+__all__ = [
+    "Line",
+    "below_cells",
+    "below_lines",
+    "below_sentence",
+    "cell",
+    "counted",
+    "diagnostic_lines",
+    "left_out",
+    "paint",
+    "table_text",
+    "total_lines",
+    "tree_lines",
+]
+
+# A line is a sequence of (style, text); styles are the roles of bars and the ones below.
+Line = list[tuple[str, str]]
+
+_ANSI = {"head": "1", "dim": "2", "warn": "33", "used": "36", "above": "33", "owed": "2", "mark": "35"}
+_WIDTH = 110
+_BAR = 17
+_BELOW = (24, 30, 8, 10, 5, 9, 9)  # widest columns of the operations below their share
+_LONG = 3600.0  # seconds
+_DEEPEST = 8  # levels that are indented; what lies deeper is marked
+
+
+def paint(lines: Iterable[Line], *, color: bool = False) -> str:
+    """Lines as text, without blanks at their ends; with ANSI colours on request."""
+    out = []
+    for line in lines:
+        parts = [(style, text) for style, text in line if text]
+        while parts and not parts[-1][1].rstrip():
+            parts.pop()
+        if parts:
+            parts[-1] = (parts[-1][0], parts[-1][1].rstrip())
+        out.append("".join(f"\x1b[{_ANSI[s]}m{t}\x1b[0m" if color and s in _ANSI else t for s, t in parts))
+    return "\n".join(out)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 pool``, ``1,234 pools``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def left_out(row: Row) -> str:
+    """Return what a row stands for beside itself: ``3 more pools, 1 more operation``."""
+    counts = ((row.pools, "more pool"), (row.operations, "more operation"))
+    return ", ".join(counted(number, noun) for number, noun in counts if number)
+
+
+def tree_lines(view: Overview, rows: Sequence[Row], glyphs: Glyphs = UNICODE) -> list[Line]:
+    """Return the table of an overview: a header, a line a row, a legend.
+
+    Columns are the tree of names, mode, resource (unless one was chosen), fair share, usage, guarantee,
+    a bar of these, satisfaction and pending demand.
+    """
+    names = [_name(view, row, glyphs) for row in rows]
+    used = {view.resources[view.resource[row.element]] for row in rows}
+    second = (
+        0 if view.chosen is not None else min(8, max([len("resource")] + [width(clean(r)) for r in used]))
+    )
+    rest = 6 + (second + 2 if second else 0) + 12 + 7 + 11 + (_BAR + 2) + 11 + 9
+    first = min(_WIDTH - rest, max([width("".join(part)) for part in names] + [12]))
+    end = view.scale(list(rows))
+    scale = "0" + f"{percent(end).removesuffix('.0')}%".rjust(_BAR - 1)
+    header = fit("pool", first) + "  mode" + ("  " + fit("resource", second) if second else "")
+    header += f"  fair share  usage  guarantee  {scale}  satisfied  pending"
+    lines: list[Line] = [[("head", header)]]
+    for row, (prefix, name, more) in zip(rows, names, strict=True):
+        room = first - width(prefix) - width(more)
+        line: Line = [("dim", prefix)]
+        if row.is_rest:
+            lines.append([*line, ("dim", name)])
+            continue
+        shown = fit(name, room, ellipsis=glyphs.ellipsis)
+        line += [("", shown.rstrip() if more else shown), ("dim", more)]
+        if more:
+            line.append(("", " " * (room - width(shown.rstrip()))))
+        lines.append(line + _numbers(view, row, second, end, glyphs))
+    return [*lines, *_legend(view, rows, glyphs)]
+
+
+def _name(view: Overview, row: Row, glyphs: Glyphs) -> tuple[str, str, str]:
+    """Tree lines, name, and the number of pools or operations that are not shown."""
+    prefix = ""
+    if row.last:
+        trunks = ["  " if last else glyphs.trunk for last in row.last[:-1][:_DEEPEST]]
+        prefix = "".join(trunks) + (glyphs.last if row.last[-1] else glyphs.branch)
+        if row.depth > _DEEPEST + 1:
+            prefix += f"{glyphs.ellipsis} "
+    if row.is_rest:
+        return prefix, f"{glyphs.ellipsis} {left_out(row)}", ""
+    more = f" +{row.pools + row.operations:,}" if row.pools or row.operations else ""
+    return prefix, clean(view.tree.short_name(row.element)), more
+
+
+def _numbers(view: Overview, row: Row, second: int, end: float, glyphs: Glyphs) -> Line:
+    e = row.element
+    fair, usage, guarantee = float(view.fair_share[e]), float(view.usage[e]), float(view.guarantee[e])
+    cells = "  " + fit(view.modes[e], 4)
+    if second:
+        cells += "  " + fit(clean(view.resources[view.resource[e]]), second, ellipsis=glyphs.ellipsis)
+    cells += f"  {percent(fair, glyphs):>10}  {percent(usage, glyphs):>5}  {percent(guarantee, glyphs):>9}  "
+    runs = (
+        bar(usage, fair, guarantee, end=end, columns=_BAR, glyphs=glyphs) if row.depth else [("", " " * _BAR)]
+    )
+    below = view.satisfaction[e] < 1
+    satisfied = f"  {ratio(float(view.satisfaction[e]), glyphs):>9}"
+    pending = f"  {percent(float(view.pending[e]), glyphs):>7}"
+    return [("", cells), *runs, ("warn" if below else "", satisfied), ("", pending)]
+
+
+def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs) -> list[Line]:
+    what = "the row's resource" if view.chosen is None else clean(view.chosen)
+    keys: Line = [("", f"% of {what}")]
+    for role, word in BAR_MEANS.items():
+        keys += [("", "   "), (role, getattr(glyphs, role)), ("", " " + word)]
+    hidden = any((row.pools or row.operations) and not row.is_rest for row in rows)
+    return [keys, [("dim", COLUMNS_MEAN + ("; +n: not shown" if hidden else ""))]]
+
+
+def below_sentence(view: Overview) -> str:
+    """Return how many operations are below their fair share, and how many of them have long waited."""
+    below = view.below_share()
+    count = counted(len(view.tree.parents) - view.tree.pool_count, "operation")
+    long = int((view.waiting[below] >= _LONG).sum())
+    since = f", {long:,} of them waiting for an hour or more" if long else ""
+    return f"{len(below):,} of {count} below their fair share{since}."
+
+
+def below_cells(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[list[str]]:
+    """Return headings and a row for each of the operations that lack the largest part of the cluster."""
+    cells = [["operation", "pool", "resource", "fair share", "usage", "satisfied", "waits"]]
+    for e in view.below_share()[:top].tolist():
+        names = (view.tree.names[e], view.tree.names[view.tree.parents[e]], view.resources[view.resource[e]])
+        shares = (percent(float(view.fair_share[e]), glyphs), percent(float(view.usage[e]), glyphs))
+        satisfied, waits = (
+            ratio(float(view.satisfaction[e]), glyphs),
+            duration(float(view.waiting[e]), glyphs),
+        )
+        cells.append([*map(clean, names), *shares, satisfied, waits])
+    return cells
+
+
+def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """Return a sentence on the operations below their fair share, and a line for each that lacks most."""
+    lines: list[Line] = [[("head", below_sentence(view))]]
+    cells = below_cells(view, top, glyphs)
+    if len(cells) == 1:
+        return lines
+    rooms = [
+        min(most, max(map(width, column)))
+        for most, column in zip(_BELOW, zip(*cells, strict=True), strict=True)
+    ]
+    lines.append([("", "Those that lack the largest part of the cluster:")])
+    for i, row in enumerate(cells):
+        parts = [fit(text, rooms[j], right=j > 2, ellipsis=glyphs.ellipsis) for j, text in enumerate(row)]
+        lines.append([("dim" if i == 0 else "", "  ".join(parts))])
+    return lines
+
+
+def diagnostic_lines(diagnostics: Sequence[Diagnostic], top: int) -> list[Line]:
+    """Return a line for each of the first diagnostics, and how many more there are."""
+    lines: list[Line] = [[("warn", clean(d.code)), ("", f": {clean(d.message)}")] for d in diagnostics[:top]]
+    if len(diagnostics) > top:
+        lines.append([("", f"and {counted(len(diagnostics) - top, 'more diagnostic')}")])
+    return lines
+
+
+def total_lines(view: Overview, totals: Sequence[float], shares: Mapping[str, np.ndarray]) -> list[Line]:
+    """Return a line a resource: the cluster's total, and shares of all of it by name."""
+    columns = [
+        ["resource", *map(clean, view.resources)],
+        ["total", *map(amount, totals)],
+        *([head, *(f"{100 * share:.1f}%" for share in values)] for head, values in shares.items()),
+    ]
+    padded = []
+    for i, cells in enumerate(columns):
+        room = min(24, max(map(width, cells)))
+        padded.append([fit(cell, room, right=i > 0) for cell in cells])
+    return [[("dim" if i == 0 else "", "  ".join(row))] for i, row in enumerate(zip(*padded, strict=True))]
+
+
+def table_text(table: Table, *, max_rows: int = 20, max_width: int = 110) -> str:
+    """Return a table as aligned text: the first rows, and the columns that fit.
+
+    Numbers are right-aligned with one number of decimals a column.
+    """
+    shown = min(len(table), max_rows)
+    cells: list[list[str]] = []
+    total = 0
+    for name in table.columns:
+        column, numeric = _cells(table[name], shown)
+        head = clean(name)
+        columns = min(40, max(map(width, [head, *column])))
+        total += columns + 2
+        if cells and total - 2 > max_width:
+            break
+        cells.append([fit(text, columns, right=numeric) for text in [head, *column]])
+    lines = [clean(table.title)] if table.title else []
+    lines += ["  ".join(row).rstrip() for row in zip(*cells, strict=True)]
+    if len(table) > shown:
+        lines.append(f"… {counted(len(table) - shown, 'more row')}")
+    if left := table.columns[len(cells) :]:
+        names = ", ".join(clean(name) for name in left)
+        lines.append(fit(f"… {counted(len(left), 'more column')}: {names}", max_width).rstrip())
+    return "\n".join(lines) or "(empty table)"
+
+
+def _cells(column: np.ndarray | list[object], shown: int) -> tuple[list[str], bool]:
+    values = column[:shown]
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    known = [v for v in plain if v is not None]
+    numeric = bool(known) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in known)
+    if numeric and any(isinstance(v, float) for v in known):
+        size = np.abs(np.array(known, dtype=float))
+        moderate = bool(((size == 0) | ~np.isfinite(size) | ((size >= 1e-4) & (size < 1e6))).all())
+        form = "{:.4f}" if moderate else "{:.6g}"
+        return ["" if v is None else form.format(v) for v in plain], True
+    return [cell(v) for v in plain], numeric
+
+
+def cell(value: object) -> str:
+    """Return a value of a table as clean text; nothing for a gap."""
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(cell, value))
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else clean(value)

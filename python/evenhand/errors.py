@@ -1,0 +1,129 @@
+"""Errors of the library: one base class, and what each error can tell.
+
+Expected outcomes are values, never exceptions; what is raised is wrong input
+(`InputError`) and a missing optional package (`MissingExtraError`).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, fields
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.table import Table
+
+__all__ = ["EvenhandError", "InputError", "MissingExtraError", "Problem", "require"]
+
+
+class EvenhandError(Exception):
+    """Base class of all errors that the library raises itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with an input.
+
+    Attributes
+    ----------
+    table : str
+        Table of the contract, "root", or "snapshot" for what stands beside the tables.
+    row : int or None
+        Position in the table as it was given, from 0; None where no single row is to blame.
+    name : str, int or None
+        Name in that row, if it has a usable one.
+    field : str or None
+        Dotted name of the field: ``demand.cpu``, ``integral.type``.
+    rule : str
+        Short stable code of the rule that is broken.
+    value : str or None
+        The offending value as text, shortened; None if there is none.
+    message : str
+        A sentence that names row and field, and says what was found and what is expected.
+    """
+
+    table: str
+    row: int | None
+    name: str | int | None
+    field: str | None
+    rule: str
+    value: str | None
+    message: str
+
+    def __str__(self) -> str:
+        where = self.table if self.row is None else f"{self.table}[{self.row}]"
+        return f"{where}: {self.message} [{self.rule}]"
+
+
+class InputError(EvenhandError, ValueError):
+    """The input is wrong; nothing was built.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        At most the first 100, sorted by table and row.
+    omitted : int
+        How many more there are.
+
+    Examples
+    --------
+    >>> message = 'weight of the pool "a" is -1; it must be greater than 0'
+    >>> print(InputError([Problem("pools", 2, "a", "weight", "positive", "-1", message)]))
+    pools[2]: weight of the pool "a" is -1; it must be greater than 0 [positive]
+    """
+
+    def __init__(self, problems: Iterable[Problem], omitted: int = 0) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        self.omitted = omitted
+        super().__init__(self.problems, omitted)
+
+    def __str__(self) -> str:
+        lines = [str(problem) for problem in self.problems]
+        if self.omitted:
+            lines.append(f"... and {self.omitted} more")
+        return "\n".join(lines)
+
+    def to_frame(self) -> Table:
+        """Return the problems as a table: one row a problem, columns as the attributes of `Problem`."""
+        from evenhand.table import Table
+
+        rows = [astuple(problem) for problem in self.problems]
+        names = [field.name for field in fields(Problem)]
+        columns: dict[str, list[Any]] = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+        return Table(columns, title="problems")
+
+
+class MissingExtraError(EvenhandError, ImportError):
+    """An optional package is not installed; the message names the command that installs it."""
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional module.
+
+    Parameters
+    ----------
+    module : str
+        Name to import, such as ``"matplotlib.pyplot"``.
+    extra : str
+        The extra of this package that installs it.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    MissingExtraError
+        If the module's package is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        # A module that is installed but lacks something of its own is not our missing extra.
+        if error.name is None or error.name.partition(".")[0] != module.partition(".")[0]:
+            raise
+        package = module.partition(".")[0]
+        message = f'{package} is not installed; pip install "evenhand[{extra}]" installs it'
+        raise MissingExtraError(message, name=package) from error

@@ -1,0 +1,7 @@
+"""Plots, one function a module; matplotlib is imported when the first one is drawn."""
+
+from __future__ import annotations
+
+from evenhand.plot.pool_tree import pool_tree
+
+__all__ = ["pool_tree"]

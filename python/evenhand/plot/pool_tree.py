@@ -1,0 +1,139 @@
+"""The pool tree: fair share against usage and guarantee."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.display.overview import Overview, overview
+from evenhand.display.terminal import counted
+from evenhand.display.text import clean, fit
+from evenhand.errors import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from evenhand.display.tree import Row
+    from evenhand.shares import Shares
+
+__all__ = ["pool_tree"]
+
+# Near Okabe and Ito's blue and orange: told apart under every common colour blindness, on light and on dark
+# ground. Hatching and outline say the same without colour.
+_BLUE, _ORANGE = "#3b8fc4", "#d98200"
+_USED = {"facecolor": _BLUE, "edgecolor": _BLUE}
+_OWED = {"facecolor": (_BLUE, 0.25), "edgecolor": _BLUE}
+_ABOVE = {"facecolor": (_ORANGE, 0.35), "edgecolor": _ORANGE, "hatch": "////"}
+_NAME = 34  # characters of a label
+_ROW = 0.24  # inches
+
+
+def pool_tree(
+    shares: Shares, *, resource: str | None = None, max_pools: int = 30, ax: Axes | None = None
+) -> Axes:
+    """Draw the pool tree as indented horizontal bars.
+
+    A bar shows what a pool uses up to its fair share, what it uses above it (hatched) and what it is still
+    owed below it (outlined); a vertical line marks its guarantee. The root is not drawn: it is the whole.
+
+    Parameters
+    ----------
+    shares
+        Result of `evenhand.fair_share`.
+    resource
+        Shares of this resource; by default each pool shows its dominant resource, named beside its bar.
+    max_pools
+        Most pools drawn, the largest ones; a line says how many more there are.
+    ax
+        Axes to draw into; by default a new figure as high as it needs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes, for titles and saving.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    ValueError
+        If there is no such resource, or `max_pools` is below one.
+
+    Notes
+    -----
+    O(elements).
+    """
+    if max_pools < 1:
+        raise ValueError(f"max_pools is at least 1, not {max_pools}")
+    plt = require("matplotlib.pyplot", "plot")
+    view = overview(shares, resource)
+    rows = [row for row in view.rows(top=max_pools + 1)[1:] if not row.is_rest]
+    more = view.tree.pool_count - 1 - len(rows)
+    if ax is None:
+        height = 1.3 + _ROW * (len(rows) + (more > 0))
+        _, ax = plt.subplots(figsize=(8, height), layout="constrained")
+    ground = ax.spines["left"].get_edgecolor()  # the style's colour for lines and text
+    _bars(ax, view, rows, ground)
+    _labels(ax, view, rows, more)
+    _legend(ax, ground)
+    ax.set_xlim(0, 100 * view.scale(rows) * (1.0 if view.chosen else 1.12))
+    ax.set_ylim(len(rows) + (more > 0) - 0.4, -0.6)
+    what = "each pool's dominant resource" if view.chosen is None else clean(view.chosen)
+    ax.set_xlabel(f"% of {what}", parse_math=False)
+    ax.grid(visible=True, axis="x", alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax
+
+
+def _bars(ax: Axes, view: Overview, rows: list[Row], ground: Any) -> None:
+    y = np.arange(len(rows), dtype=float)
+    elements = np.array([row.element for row in rows], dtype=np.int64)
+    fair, usage, guarantee = (100 * a[elements] for a in (view.fair_share, view.usage, view.guarantee))
+    within = np.minimum(usage, fair)
+    for length, start, look in (
+        (within, 0 * fair, _USED),
+        (fair - within, within, _OWED),
+        (usage - fair, fair, _ABOVE),
+    ):
+        some = length > 1e-9
+        ax.barh(y[some], length[some], left=start[some], height=0.62, **look)
+    some = guarantee > 0
+    ax.vlines(guarantee[some], y[some] - 0.46, y[some] + 0.46, color=ground, linewidth=2)
+    if view.chosen is not None:
+        return
+    place: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+    for at, reach, element in zip(y, np.maximum(np.maximum(fair, usage), guarantee), elements, strict=True):
+        name = clean(view.resources[view.resource[element]])
+        ax.annotate(name, (reach, at), **place, fontsize="x-small", alpha=0.7, parse_math=False)
+
+
+def _labels(ax: Axes, view: Overview, rows: list[Row], more: int) -> None:
+    """Name the pools in the tree's order, indented by depth and left-aligned, so that the indents show."""
+    texts = []
+    for row in rows:
+        indent = "   " * min(row.depth - 1, _NAME // 6)
+        texts.append(indent + fit(clean(view.tree.short_name(row.element)), _NAME - len(indent)).rstrip())
+    if more:
+        texts.append(f"… and {counted(more, 'more pool')}")
+    ax.set_yticks(range(len(texts)), texts, ha="left", fontsize="small", parse_math=False)
+    labels = ax.get_yticklabels()
+    if more:
+        labels[-1].set_alpha(0.65)
+    widest = max((label.get_window_extent().width for label in labels), default=0.0)
+    ax.tick_params(axis="y", pad=widest * 72 / ax.figure.dpi + 6)
+
+
+def _legend(ax: Axes, ground: Any) -> None:
+    lines = require("matplotlib.lines", "plot")
+    patches = require("matplotlib.patches", "plot")
+    mark = {"marker": "|", "linestyle": "none", "markersize": 11, "markeredgewidth": 2}
+    keys = [
+        patches.Patch(**_USED, label="used"),
+        patches.Patch(**_ABOVE, label="above fair share"),
+        patches.Patch(**_OWED, label="owed"),
+        lines.Line2D([], [], color=ground, **mark, label="guarantee"),
+    ]
+    ax.legend(handles=keys, loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False, fontsize="small")

@@ -1,0 +1,58 @@
+"""Cases of Slurm, Backend.AI and Grid Engine: history is covered, the other kinds are named only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from tests.conformance.case import Case, Checker, is_number
+from tests.conformance.engines import Engine
+
+TOLERANCE = 1e-6
+KIND_TOLERANCES = {"usage_decay": 1e-4}
+
+
+def recognises(document: Any) -> bool:
+    """The object whose ``format`` is 2."""
+    return isinstance(document, dict) and document.get("format") == 2
+
+
+def cases(document: dict[str, Any]) -> Iterator[Case]:
+    """One case each, by kind."""
+    # Only a file of this format needs the history functions: the runner works for others without them.
+    from tests.conformance.history_cases import KINDS
+
+    for case in document["cases"]:
+        answer = KINDS.get(case["kind"])
+        yield Case(case["kind"], case["name"], partial(check, case, answer) if answer else None)
+
+
+def check(case: Mapping[str, Any], answer: Callable[[Mapping[str, Any]], Any], engine: Engine) -> Checker:
+    """Compute the answers and compare all that bind; which implementation shares are run on plays no part."""
+    checker = Checker()
+    tolerance = KIND_TOLERANCES.get(case["kind"], TOLERANCE)
+    compare(checker, "", case["expected"], answer(case), tolerance, frozenset(case.get("not_binding", ())))
+    return checker
+
+
+def compare(
+    checker: Checker, path: str, expected: Any, got: Any, tolerance: float, skipped: frozenset[str]
+) -> None:
+    """Compare what an expected object lists, within it whatever its keys name."""
+    if path in skipped:
+        return
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        for key, value in expected.items():
+            inner = f"{path}.{key}" if path else key
+            if key in got:
+                compare(checker, inner, value, got[key], tolerance, skipped)
+            elif inner not in skipped:
+                checker.fail("", inner, value, None)
+    elif isinstance(expected, list) and isinstance(got, list) and len(expected) == len(got):
+        for i, (one, other) in enumerate(zip(expected, got, strict=True)):
+            compare(checker, f"{path}.{i}", one, other, tolerance, skipped)
+    elif is_number(expected) and is_number(got):
+        checker.number("", path, expected, got, tolerance)
+    else:
+        checker.equal("", path, expected, got)

@@ -1,0 +1,102 @@
+"""All cases that the library covers give their answers, through the runner that a user calls."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.__main__ import main
+from tests.shared import DATA, shared
+
+SAMPLE = DATA / "conformance"
+FAIR_SHARE = {"oracle.jsonl.gz": 54, "aborts.jsonl.gz": 11, "unit.json.gz": 88}
+WHOLE_FAIR_SHARE = {"oracle.jsonl.gz": 1488, "aborts.jsonl.gz": 11, "unit.json": 88}
+HISTORY_KINDS = (
+    "classic_fair_share",
+    "fair_tree",
+    "fair_share_usage",
+    "fair_share_factor",
+    "usage_decay",
+    "sharetree",
+    "halflife",
+)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str]:
+    """Return the exit status and what was printed."""
+    status = main([str(a) for a in arguments])
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("engine", ["evenhand", "reference"])
+@pytest.mark.parametrize(("name", "count"), FAIR_SHARE.items())
+def test_sample_of_fair_share(capsys: pytest.CaptureFixture[str], name: str, count: int, engine: str) -> None:
+    status, out = run(capsys, SAMPLE / f"ytsaurus-fair-share-{name}", "--engine", engine)
+    assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
+    assert status == 0
+    assert out.count("tie-dependent ytsaurus_fair_share") == (2 if name.startswith("oracle") else 0)
+
+
+def test_sample_of_history(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(capsys, SAMPLE / "priority-history.json")
+    assert out.splitlines()[-1] == "9 passed, 0 failed, 0 not covered", out
+    assert status == 0
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("name", "count"), WHOLE_FAIR_SHARE.items())
+def test_whole_fair_share(capsys: pytest.CaptureFixture[str], name: str, count: int) -> None:
+    status, out = run(capsys, shared("cases", f"ytsaurus-fair-share-{name}"))
+    assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
+    assert status == 0
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_reference_gives_the_whole_oracle(capsys: pytest.CaptureFixture[str]) -> None:
+    path = shared("cases", "ytsaurus-fair-share-oracle.jsonl.gz")
+    status, out = run(capsys, path, "--engine", "reference")
+    assert out.splitlines()[-1] == "1488 passed, 0 failed, 0 not covered", out
+    assert len(re.findall(r"^tie-dependent .*: agrees$", out, re.MULTILINE)) == 12
+    assert status == 0
+
+
+@pytest.mark.shared
+def test_whole_history(capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = [argument for kind in HISTORY_KINDS for argument in ("--kind", kind)]
+    status, out = run(capsys, shared("cases", "priority.json"), *kinds)
+    assert out.splitlines()[-1] == "9 passed, 0 failed, 0 not covered", out
+    assert status == 0
+
+
+@pytest.mark.shared
+def test_every_file_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each case file is told by its content, and kinds without an engine are named and make the run fail."""
+    folder = shared("cases")
+    for path in sorted(folder.glob("*.json*")):
+        status, out = run(capsys, path, "--match", "there is no such name")
+        assert (status, out) == (0, "0 passed, 0 failed, 0 not covered\n"), path
+    status, out = run(capsys, folder / "priority.json", "--kind", "slotwise", "--match", "simple$")
+    assert "not covered: slotwise_simple\n" in out
+    assert (status, out.splitlines()[-1]) == (1, "0 passed, 0 failed, 1 not covered")
+
+
+def test_kind_and_match_restrict(capsys: pytest.CaptureFixture[str]) -> None:
+    path = SAMPLE / "ytsaurus-fair-share-oracle.jsonl.gz"
+    status, out = run(
+        capsys, path, "--engine", "reference", "--kind", "ytsaurus_fair_share.fifo", "--kind", "gang"
+    )
+    assert (status, out.splitlines()[-1]) == (0, "6 passed, 0 failed, 0 not covered")
+    status, out = run(capsys, path, "--engine", "reference", "--match", "^fifo-")
+    assert (status, out.splitlines()[-1]) == (0, "3 passed, 0 failed, 0 not covered")
+
+
+def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.json"
+    path.write_text("[1, 2]")
+    with pytest.raises(SystemExit) as stop:
+        main([str(path)])
+    assert stop.value.code == 2
+    assert "other.json: no known format of cases" in capsys.readouterr().err

@@ -1,0 +1,81 @@
+"""Spoilt answers fail: a runner that notices nothing would pass every case."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance import files, ytsaurus_fair_share_oracle, ytsaurus_fair_share_unit
+from tests.conformance.__main__ import run
+from tests.conformance.engines import ENGINES, Engine, Result
+from tests.conformance.spoil import leaves, spoil_document, spoil_leaf
+from tests.shared import DATA, SHARED
+
+SAMPLE = DATA / "conformance"
+LAWS = {"imprecise_composition", "proposed_integral_share_precision", "fair_share_equals_usage_precision"}
+"""Unit cases that state laws instead of values (the last one also a status, which no update computes)."""
+WHOLE = ("ytsaurus-fair-share-oracle.jsonl.gz", "ytsaurus-fair-share-unit.json", "priority.json")
+EVERY = 10
+"""Of the whole oracle file, one line in so many."""
+
+
+def remembering(engine: Engine) -> Engine:
+    """Answer a tree that was asked before from memory."""
+    known: dict[str, Result] = {}
+
+    def ask(snapshot: dict[str, Any], options: dict[str, Any], state: Any) -> Result:
+        key = repr((snapshot, options, state))
+        if key not in known:
+            known[key] = engine(snapshot, options, state)
+        return known[key]
+
+    return ask
+
+
+def sources() -> list[Path]:
+    whole = [SHARED / "cases" / name for name in WHOLE]
+    return sorted(SAMPLE.glob("*.json*")) + [path for path in whole if path.exists()]
+
+
+def test_spoilt_answers_fail() -> None:
+    passed, total = [], 0
+    for path in sources():
+        document = files.read(path)
+        if isinstance(document, list) and len(document) > 1000:
+            document = document[::EVERY]
+        for case in files.cases(spoil_document(document)):
+            if case.run is None or case.kind == "ytsaurus_fair_share_aborts":  # laws only
+                continue
+            total += 1
+            if not run(case, ENGINES["evenhand"]).mismatches:
+                passed.append(case.name)
+    assert total > 100
+    assert set(passed) <= LAWS
+    assert len(passed) * 100 <= total or set(passed) == LAWS
+
+
+@pytest.mark.parametrize(
+    ("module", "not_binding", "line_step", "leaf_step"),
+    [
+        (ytsaurus_fair_share_oracle, {"name", "warnings", *ytsaurus_fair_share_oracle.INFORMATIONAL}, 7, 11),
+        (ytsaurus_fair_share_unit, set(), 2, 3),
+    ],
+)
+def test_any_single_spoilt_value_is_noticed(
+    module: Any, not_binding: set[str], line_step: int, leaf_step: int
+) -> None:
+    """No binding value is read and then not compared."""
+    engine = remembering(ENGINES["evenhand"])
+    [path] = [p for p in SAMPLE.glob("*.json*") if module.recognises(files.read(p))]
+    unnoticed, tried = [], 0
+    for line in files.read(path)[::line_step]:
+        binding = [leaf for leaf in leaves(line["expected"]) if not not_binding & set(leaf)]
+        for leaf in binding[::leaf_step]:
+            [case] = module.cases([{**line, "expected": spoil_leaf(line["expected"], leaf)}])
+            tried += 1
+            if not run(case, engine).mismatches:
+                unnoticed.append((case.name, leaf))
+    assert tried > 50
+    assert unnoticed == []

@@ -1,0 +1,84 @@
+"""Print a digest of every result for a fixed set of inputs: two builds must print the same.
+
+Run as ``python -m tests.packaging.result_bytes`` with the build in question on the path. Every input is
+computed alone and in two threads at once, which must not change a byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import evenhand as eh
+from evenhand import synthetic
+from tests.conformance import engines, files
+from tests.conformance.scale_input import tree
+from tests.conformance.ytsaurus_fair_share_oracle import run
+
+CASES = Path(__file__).parents[1] / "data" / "conformance"
+
+
+def digest(shares: eh.Shares) -> bytes:
+    """Digest of the bytes of every quantity, and of the diagnostics."""
+    total = hashlib.sha256()
+    for quantity in shares.quantities:
+        total.update(quantity.encode())
+        total.update(np.ascontiguousarray(shares[quantity]).tobytes())
+    total.update(repr(shares.diagnostics).encode())
+    return total.digest()
+
+
+class Recorder:
+    """An engine for the conformance runner that keeps a digest of all it computed."""
+
+    def __init__(self) -> None:
+        self.total = hashlib.sha256()
+        self.updates = 0
+
+    def record(self, *given: Any) -> None:
+        """Compute one update alone and twice at once."""
+        alone = digest(eh.fair_share(*given[:2], state=given[2]))
+        with ThreadPoolExecutor(2) as pool:
+            together = list(pool.map(lambda g: digest(eh.fair_share(*g[:2], state=g[2])), [given, given]))
+        if together != [alone, alone]:
+            raise SystemExit("two threads give other bytes than one")
+        self.total.update(alone)
+        self.updates += 1
+
+    def __call__(
+        self, snapshot: dict[str, Any], options: dict[str, Any], state: Any = None
+    ) -> engines.Result:
+        built = eh.Snapshot.from_dict(snapshot, order="rows")
+        self.record(built, eh.FairShareSettings(**options), state)
+        return engines.evenhand(snapshot, options, state)
+
+    def report(self, name: str) -> None:
+        """Print the digest of a group of inputs."""
+        print(f"{self.total.hexdigest()}  {name}: {self.updates} updates")
+
+
+def main() -> int:
+    """Print a line for each group of inputs."""
+    for path in sorted(CASES.glob("ytsaurus-fair-share-*")):
+        recorder = Recorder()
+        for case in files.cases(files.read(path)):
+            if case.run is not None:
+                case.run(recorder)
+        recorder.report(path.name)
+    for variant, improved, gang in (("plain", False, 0.0), ("full", False, 0.0), ("full", True, 0.3)):
+        recorder = Recorder()
+        run(tree(10_000, 500, 4, variant, improved=improved, gang=gang), recorder)
+        recorder.report(f"10,000 operations, {variant}{', improved, gangs' if improved else ''}")
+    recorder = Recorder()
+    recorder.record(synthetic.demo(), eh.FairShareSettings(), None)
+    recorder.report("demo")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""Files stay small, and what must not be in the repository is not."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.layers import ROOT
+
+SOURCES = {".py", ".h", ".cpp", ".txt", ".sh", ".md"}
+MAX_LINES = 500
+MAX_CMAKE_LINES = 120
+MAX_MODULE_LINES = 40
+
+
+def tracked() -> list[Path]:
+    """Files under version control, or everything outside build folders where there is none."""
+    try:
+        listing = subprocess.run(
+            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+        )
+        names = [n for n in listing.stdout.decode().split("\0") if n]
+    except (OSError, subprocess.CalledProcessError):
+        skip = {".venv", "build", "_build", "__pycache__", ".git"}
+        names = [
+            p.relative_to(ROOT).as_posix() for p in ROOT.rglob("*") if p.is_file() and not skip & set(p.parts)
+        ]
+    return [Path(n) for n in names if (ROOT / n).is_file()]
+
+
+def lines(path: Path) -> int:
+    return (ROOT / path).read_bytes().count(b"\n")
+
+
+def test_sources_stay_small() -> None:
+    checked = {p: lines(p) for p in tracked() if p.suffix in SOURCES and p.parts[0] != "licenses"}
+    assert len(checked) > 20
+    large = {str(p): n for p, n in checked.items() if n > MAX_LINES}
+    assert not large, f"more than {MAX_LINES} lines: {large}"
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [("CMakeLists.txt", MAX_CMAKE_LINES), ("cpp/bindings/module.cpp", MAX_MODULE_LINES)],
+)
+def test_entry_points_stay_short(name: str, limit: int) -> None:
+    assert lines(Path(name)) <= limit
+
+
+def test_notebooks_store_no_output() -> None:
+    for path in tracked():
+        if path.suffix != ".ipynb":
+            continue
+        notebook = json.loads((ROOT / path).read_text())
+        code = [c for c in notebook["cells"] if c["cell_type"] == "code"]
+        assert not any(c["outputs"] or c["execution_count"] for c in code), path
+        assert len(notebook["cells"]) <= 15, path
+
+
+def test_no_large_files() -> None:
+    large = {str(p): (ROOT / p).stat().st_size for p in tracked() if (ROOT / p).stat().st_size > 2_000_000}
+    assert not large

@@ -1,0 +1,85 @@
+"""Arrows go one way, and only the bindings know Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.packaging import layers
+
+CPP = [p for p in (layers.ROOT / "cpp").rglob("*") if p.suffix in {".h", ".cpp"}]
+PACKAGE = layers.ROOT / "python" / "evenhand"
+PYTHON = sorted(PACKAGE.rglob("*.py"))
+
+
+def test_cpp_includes_point_down() -> None:
+    uses = [u for p in CPP for u in layers.cpp_uses(p.relative_to(layers.ROOT), p.read_text())]
+    assert uses, "no include of the project's own headers was found"
+    unknown = [str(u) for u in uses if u.used_layer not in layers.ORDER]
+    assert not unknown, "\n".join(unknown)
+    upward = [str(u) for u in uses if u.points_up]
+    assert not upward, "\n".join(upward)
+
+
+def test_python_imports_point_down() -> None:
+    uses = [u for p in PYTHON for u in layers.python_uses(p.relative_to(PACKAGE), p.read_text())]
+    assert uses, "no import of the package's own modules was found"
+    upward = [str(u) for u in uses if u.points_up]
+    assert not upward, "\n".join(upward)
+
+
+def test_only_the_bindings_include_python() -> None:
+    found = []
+    for path in CPP:
+        name = path.relative_to(layers.ROOT).as_posix()
+        targets = [t for _, t in layers.includes(path.read_text())]
+        python = [t for t in targets if t.startswith("pybind11/") or t == "Python.h"]
+        if python and name != layers.PYBIND_HEADER:
+            found.append(name)
+        if "pybind.h" in targets and not name.startswith("cpp/bindings/"):
+            found.append(name)
+    assert not found
+
+
+def test_no_two_layers_share_a_cmake_library() -> None:
+    """The linker enforces the order too: the libraries are declared in it, each linking those before."""
+    text = (layers.ROOT / "cpp" / "CMakeLists.txt").read_text()
+    declared = text.split("set(EVENHAND_LAYERS ")[1].split(")")[0].split()
+    assert declared == [layer for layer in layers.ORDER if layer in declared]
+    folders = {p.name for p in (layers.ROOT / "cpp" / "src").iterdir()}
+    assert folders == set(declared)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "upward"),
+    [
+        ("cpp/src/core/a.cpp", '#include "evenhand/share/fair_share.h"', 1),
+        ("cpp/include/evenhand/model/a.h", '//\n  #  include "evenhand/share/fair_share.h"\n', 1),
+        ("cpp/src/share/a.cpp", '#include "evenhand/model/tables.h"\n#include <vector>\n', 0),
+        ("cpp/bindings/a.cpp", '#include "evenhand/share/fair_share.h"', 0),
+    ],
+)
+def test_an_upward_include_is_seen(path: str, text: str, upward: int) -> None:
+    assert sum(u.points_up for u in layers.cpp_uses(Path(path), text)) == upward
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "upward"),
+    [
+        ("model.py", "from evenhand.shares import fair_share", 1),
+        ("model.py", "import evenhand.plot", 1),
+        ("model.py", "from evenhand import shares", 1),
+        ("building/cells.py", "def f():\n    from evenhand.shares import fair_share", 1),
+        ("model.py", "def f():\n    from evenhand.display import tree", 0),
+        ("shares.py", "from evenhand.model import Snapshot\nimport json", 0),
+        ("cli.py", "from evenhand import __version__, fair_share", 0),
+    ],
+)
+def test_an_upward_import_is_seen(path: str, text: str, upward: int) -> None:
+    assert sum(u.points_up for u in layers.python_uses(Path(path), text)) == upward
+
+
+def test_an_unknown_module_must_be_placed() -> None:
+    with pytest.raises(LookupError, match="which layer"):
+        list(layers.python_uses(Path("mystery.py"), "import json"))
