@@ -1,12 +1,8 @@
 // The extension module _yardstick: built for benchmarks only, never installed.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
 #include <stdexcept>
 
-#include "update.h"
-
-namespace py = pybind11;
+#include "published/update.h"
+#include "pybind.h"
 
 namespace yardstick {
 namespace {
