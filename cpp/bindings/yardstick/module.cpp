@@ -1,8 +1,8 @@
 // The extension module _yardstick: built for benchmarks only, never installed.
 #include <stdexcept>
 
-#include "published/update.h"
 #include "pybind.h"
+#include "update.h"
 
 namespace yardstick {
 namespace {
