@@ -9,17 +9,14 @@ import argparse
 import inspect
 import types
 import typing
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from pydantic_core import PydanticUndefined
 
 import evenhand as eh
-from evenhand import cli, diagnostics, fields
-
-if typing.TYPE_CHECKING:
-    from pydantic import BaseModel
+from evenhand import diagnostics, fields
+from evenhand.cli import arguments
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
@@ -30,7 +27,7 @@ SETTINGS = (eh.FairShareSettings,)
 def main() -> None:
     """Write every generated page that changed."""
     write(REFERENCE / "settings.md", settings_page())
-    write(REFERENCE / "tables.md", fields.reference_markdown())
+    write(REFERENCE / "tables.md", tables_page())
     write(REFERENCE / "command-line.md", command_line_page())
     write(REFERENCE / "diagnostics.md", diagnostics_page())
     write(REFERENCE / "api.md", api_page())
@@ -46,11 +43,6 @@ def write(path: Path, text: str) -> None:
         path.write_text(text)
 
 
-def row(*cells: object) -> str:
-    """Return one line of a Markdown table."""
-    return "| " + " | ".join(str(c).replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
-
-
 # --- settings
 
 
@@ -58,30 +50,22 @@ def settings_page() -> str:
     """Every field of the settings models, from the models."""
     lines = ["# Settings", ""]
     for model in SETTINGS:
-        lines += [f"## {model.__name__}", "", inspect.getdoc(model).partition("\n\n")[0], ""]  # type: ignore[union-attr]
-        lines += [row("field", "type", "default", "what it does"), row("---", "---", "---", "---")]
-        lines += settings_rows(model)
-        lines += [""]
+        lines += [f"## {model.__name__}", "", (inspect.getdoc(model) or "").partition("\n\n")[0], ""]
+        for name, field in model.model_fields.items():
+            default = field.get_default(call_default_factory=True)
+            shown = "required" if default is PydanticUndefined else f"default `{default!r}`"
+            facts = [type_name(field.annotation), *filter(None, map(bound, field.metadata)), shown]
+            lines += [f"`{name}` ({', '.join(facts)})", f": {field.description or ''}", ""]
     return "\n".join(lines)
 
 
-def settings_rows(model: type[BaseModel]) -> Iterator[str]:
-    """Yield a line of the table for each field."""
-    for name, field in model.model_fields.items():
-        default = field.get_default(call_default_factory=True)
-        shown = "required" if default is PydanticUndefined else f"`{default!r}`"
-        bounds = ", ".join(bound(m) for m in field.metadata)
-        kind = type_name(field.annotation) + (f", {bounds}" if bounds else "")
-        yield row(f"`{name}`", kind, shown, field.description or "")
-
-
 def bound(metadata: Any) -> str:
-    """Name a bound of annotated-types in symbols."""
+    """Name a bound of annotated-types in symbols; empty where there is none worth a reader's time."""
     symbols = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
     for attribute, symbol in symbols.items():
         if hasattr(metadata, attribute):
             return f"{symbol} {getattr(metadata, attribute):g}"
-    return str(metadata)
+    return ""
 
 
 def type_name(annotation: Any) -> str:
@@ -98,12 +82,21 @@ def type_name(annotation: Any) -> str:
     return str(getattr(annotation, "__name__", annotation))
 
 
+# --- tables
+
+
+def tables_page() -> str:
+    """Every table and field of a snapshot, from their one description."""
+    head = ["# Tables and fields", "", "What a snapshot may hold, in files, dicts and frames alike.", ""]
+    return "\n".join(head) + "\n" + fields.reference_markdown().replace(" <Root>", " `<Root>`")
+
+
 # --- command line
 
 
 def command_line_page() -> str:
     """The help text of every command, from the parser."""
-    parser = cli.parser()
+    parser = arguments.parser()
     lines = ["# Command line", "", *fenced(parser.format_help())]
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -122,16 +115,11 @@ def fenced(text: str) -> list[str]:
 
 def diagnostics_page() -> str:
     """The codes of diagnostics, from their one table."""
-    lines = [
-        "# Diagnostics",
-        "",
-        "What a result says about its input, in `shares.diagnostics`. A code never changes its meaning.",
-        "",
-        row("code", "meaning"),
-        row("---", "---"),
-    ]
-    lines += [row(f"`{code}`", meaning) for code, meaning in diagnostics.CODES.items()]
-    return "\n".join(lines) + "\n"
+    lines = ["# Diagnostics", "", "What a result says about its input, in `shares.diagnostics`."]
+    lines += ["A code never changes its meaning.", ""]
+    for code, meaning in diagnostics.CODES.items():
+        lines += [f"`{code}`", f": {meaning}", ""]
+    return "\n".join(lines)
 
 
 # --- API

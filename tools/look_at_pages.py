@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-HEIGHT = 1800
+HEIGHT = 2600
 FRAMES = {"light": 1300, "dark": 420}
 SKIPPED = {"genindex", "search", "py-modindex"}
 

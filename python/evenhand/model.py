@@ -445,7 +445,8 @@ class Snapshot:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
 
     def __copy__(self) -> Self:
         return self

@@ -19,7 +19,7 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 PYTHON = {
     "core": {"_core", "errors", "diagnostics", "table", "arrow_export"},
     "model": {"fields", "building", "model"},
-    "share": {"config", "shares", "history"},
+    "share": {"config", "shares", "state", "history"},
     "starve": {"starvation"},
     "place": set(),
     "preempt": {"groups"},

@@ -13,7 +13,7 @@ GOOD: dict[str, Any] = {
         "slots": {},
         "cpu": {},
         "memory": {"quantum": 1024},
-        "lic": {"kind": "license", "scope": "cluster", "capacity": 7, "available_after_preemption": False},
+        "matlab": {"kind": "license", "scope": "cluster", "capacity": 7, "available_after_preemption": False},
     },
     "root": {"step_function_for_gang": False, "settings": {"enable_aggressive_starvation": True}},
     "nodes": [

@@ -125,17 +125,11 @@ def series_cells(series: nw.Series[Any], zone: tzinfo | None, report: Reporter) 
         series, dtype = series.cast(nw.Float64), nw.Float64()
     if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         return Numbers(*_values(series))
-    if isinstance(dtype, nw.Datetime):
-        nanoseconds = dtype.time_unit == "ns"
-        ticks, valid = _values(series.dt.timestamp("ns" if nanoseconds else "us"))
-        micros = (ticks + 500) // 1000 if nanoseconds else ticks
+    if isinstance(dtype, nw.Datetime | nw.Duration):
+        micros, valid = _micros(series, dtype)
+        if isinstance(dtype, nw.Duration):
+            return Times(micros, valid, True)
         return Times(micros, valid, False) if dtype.time_zone else _instants(micros, valid, zone, report)
-    if isinstance(dtype, nw.Duration):
-        nanoseconds = dtype.time_unit == "ns"
-        ticks, valid = _values(
-            series.dt.total_nanoseconds() if nanoseconds else series.dt.total_microseconds()
-        )
-        return Times((ticks + 500) // 1000 if nanoseconds else ticks, valid, True)
     if dtype == nw.String and (strings := _arrow_strings(series.to_native())) is not None:
         return strings
     cells = series.to_list()
@@ -150,7 +144,31 @@ def _values(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[np.bool_] | N
     absent = series.is_null()
     if not absent.any():
         return series.to_numpy(), None
-    return series.fill_null(False if series.dtype.is_(bool) else 0).to_numpy(), ~absent.to_numpy()
+    blank = 0 if series.dtype.is_numeric() else False
+    return series.fill_null(blank).to_numpy(), ~absent.to_numpy()
+
+
+def _micros(
+    series: nw.Series[Any], dtype: nw.Datetime | nw.Duration
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    import narwhals.stable.v2 as nw
+
+    absent = series.is_null()
+    # Integers beside absent ones would become floats in pandas, which do not hold nanoseconds.
+    given = series.drop_nulls() if absent.any() else series
+    fine, spans = dtype.time_unit == "ns", isinstance(dtype, nw.Duration)
+    if spans:
+        ticks = given.dt.total_nanoseconds() if fine else given.dt.total_microseconds()
+    else:
+        ticks = given.dt.timestamp("ns" if fine else "us")
+    micros = ticks.to_numpy().astype(np.int64)
+    micros = (micros + 500) // 1000 if fine else micros
+    if not absent.any():
+        return micros, None
+    valid = ~absent.to_numpy()
+    full = np.zeros(len(valid), np.int64)
+    full[valid] = micros
+    return full, valid
 
 
 def _arrow_strings(native: Any) -> Strings | None:

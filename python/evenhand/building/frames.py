@@ -15,6 +15,7 @@ from evenhand.building.problems import Report, kind_of
 from evenhand.building.settings import plain
 from evenhand.building.single import CellError
 from evenhand.fields import TableSpec
+from evenhand.table import Table
 
 _NAMING = ("name", "reference", "label")
 
@@ -60,6 +61,8 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
 
 
 def _columns(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -> Iterator[tuple[str, Cells]]:
+    if isinstance(frame, Table):
+        frame = frame.to_dict()
     if isinstance(frame, Mapping):
         for key, values in frame.items():
             name = str(key)
@@ -78,6 +81,9 @@ def _columns(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -
             f"{spec.name}= takes a pandas, polars or pyarrow table, a dict of arrays or a list of dicts, "
             f"not {type(frame).__name__}{lazy}"
         ) from None
+    except nw.exceptions.DuplicateError:
+        report.fail(spec.name, None, "duplicate_field", "have several columns of one name")
+        return
     for series in table.iter_columns():
         name = str(series.name)
         cells = series_cells(series, zone, report.column(spec.name, name))

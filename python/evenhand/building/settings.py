@@ -46,7 +46,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         case float():
             if not math.isfinite(value):
                 raise CellError("finite", f"holds {value}; numbers must be finite")
-            return float(value)
+            # Frames make 7.0 of a 7 beside absent cells; both are one number.
+            return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
         case timedelta() if value == value:
             return timedelta_seconds(value)
     if depth >= DEPTH:

@@ -1,12 +1,8 @@
 // The extension module _yardstick: built for benchmarks only, never installed.
-#include <pybind11/numpy.h>
-#include <pybind11/pybind11.h>
-
 #include <stdexcept>
 
+#include "pybind.h"
 #include "update.h"
-
-namespace py = pybind11;
 
 namespace yardstick {
 namespace {
