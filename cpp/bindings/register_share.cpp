@@ -130,6 +130,20 @@ void register_share(py::module_& m) {
                              [](const FairShares& s) { return !s.result().promised.empty(); })
       .def_property_readonly("diagnostics", &FairShares::diagnostics);
 
+  py::class_<FairShareEngine>(m, "FairShareEngine", "Fair shares of one tree over time.")
+      .def(py::init<>())
+      .def(
+          "update",
+          [](FairShareEngine& engine, const Snapshot& snapshot, const FairShareOptions& options,
+             const std::optional<VolumeMemory>& memory) {
+            py::gil_scoped_release release;
+            return FairShares(
+                snapshot, options,
+                engine.update(snapshot.tables(), options, memory ? &*memory : nullptr));
+          },
+          py::arg("snapshot"), py::arg("options"), py::arg("memory") = py::none(),
+          "Fair shares, from those of the last update where nothing changed.");
+
   m.def(
       "fair_share",
       [](const Snapshot& snapshot, const FairShareOptions& options,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
     from evenhand.model import Snapshot
-    from evenhand.shares import Shares, fair_share
+    from evenhand.shares import FairShareEngine, Shares, fair_share
     from evenhand.state import State
     from evenhand.table import Table
     from evenhand.versions import show_versions
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
+    "FairShareEngine": "evenhand.shares",
     "FairShareSettings": "evenhand.config.fair_share",
     "InputError": "evenhand.errors",
     "MissingExtraError": "evenhand.errors",
@@ -46,6 +47,7 @@ _HOMES = {
 __all__ = [
     "Diagnostic",
     "EvenhandError",
+    "FairShareEngine",
     "FairShareSettings",
     "InputError",
     "MissingExtraError",

@@ -66,11 +66,21 @@ class FairShareOptions:
     @main_resource.setter
     def main_resource(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
 
+class VolumeMemory:
+    def __init__(
+        self,
+        updated: typing.SupportsInt | typing.SupportsIndex,
+        accumulated: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        last_share_ratio: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    ) -> None: ...
+
 class FairShares:
     def column(self, name: str) -> typing.Any: ...
     def parts(self, promised: bool = False) -> tuple[typing.Any, ...]: ...
     @property
     def diagnostics(self) -> list[typing.Any]: ...
+    @property
+    def has_promised(self) -> bool: ...
 
 class Decay:
     @staticmethod
@@ -103,6 +113,7 @@ def accumulate_decayed(
     before: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> numpy.typing.NDArray[numpy.float64]: ...
 def arrow_stream(table: tuple[typing.Any, ...]) -> typing_extensions.CapsuleType: ...
+def at_instant(snapshot: Snapshot, now: typing.Any, previous_update: typing.Any = None) -> Snapshot: ...
 def backendai_factor(
     normalised_usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     weight: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -125,7 +136,9 @@ def compare_products(
         collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(4)"
     ],
 ) -> int: ...
-def fair_share(snapshot: Snapshot, options: FairShareOptions) -> FairShares: ...
+def fair_share(
+    snapshot: Snapshot, options: FairShareOptions, memory: VolumeMemory | None = None
+) -> FairShares: ...
 def gridengine_share_tree(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     shares: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],

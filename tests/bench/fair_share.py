@@ -8,8 +8,10 @@ those of the project for an idle machine. Exits 1 if a check value is missed: a 
 from __future__ import annotations
 
 import argparse
+import gc
 import itertools
 import math
+import multiprocessing
 import os
 import platform
 import statistics
@@ -56,7 +58,11 @@ class Scaling:
         return scale_input.tree(self.operations, self.pools, self.depth, self.variant, **self.options)
 
 
-ONE_POOL = {"pools": 1, "depth": 1, "variant": "plain"}
+def one_pool(operations: int, **known: Any) -> Scaling:
+    """All operations in one pool."""
+    return Scaling(operations, 1, 1, "plain", **known)
+
+
 CASES = (
     Scaling(100, 5, 4, "plain", 1.152400122156),
     Scaling(1000, 50, 4, "plain", 1.232537149703),
@@ -68,22 +74,16 @@ CASES = (
     Scaling(100_000, 5000, 4, "full", 1.211644441369, goal=60, bar=120),
     Scaling(10_000, 500, 4, "full", 1.233595073318, options={"gang": 0.3}),
     Scaling(10_000, 500, 4, "full", 1.233595073318, options={"gang": 0.3, "improved": True}),
-    Scaling(1000, **ONE_POOL),
-    Scaling(10_000, **ONE_POOL, check_value=1.225489559531, bar=5),
-    Scaling(3000, **ONE_POOL, check_value=1.231194629138, options={"improved": True}),
-    Scaling(
-        10_000, **ONE_POOL, check_value=1.225489559531, bar=6, options={"improved": True}, published=False
+    one_pool(1000),
+    one_pool(10_000, check_value=1.225489559531, bar=5),
+    one_pool(3000, check_value=1.231194629138, options={"improved": True}),
+    one_pool(10_000, check_value=1.225489559531, bar=6, options={"improved": True}, published=False),
+    one_pool(
+        10_000, check_value=1.224672313486, bar=8, options={"improved": True, "gang": 0.3}, published=False
     ),
-    Scaling(
-        10_000,
-        **ONE_POOL,
-        check_value=1.224672313486,
-        bar=8,
-        options={"improved": True, "gang": 0.3},
-        published=False,
-    ),
-    Scaling(100_000, **ONE_POOL, bar=70, published=False),
+    one_pool(100_000, bar=70, published=False),
 )
+SMALLEST_FOR_MEMORY = 10_000
 
 
 @dataclass(frozen=True)
@@ -140,18 +140,41 @@ def run(scaling: Scaling, clock: Callable[[], int], seconds: float, *, compare: 
     engine = measure(lambda: _core.fair_share(core, options), clock, seconds)
     first = len(case["pools"]) + 1
     value = yardstick.check_value(engine.result.column("fair_share"), first)
+    expected = scaling.check_value
     published = None
     if compare and scaling.published:
         published = measure(yardstick.read(case).fair_share, clock, seconds)
-        expected = scaling.check_value or yardstick.check_value(published.result, first)
-    else:
-        expected = scaling.check_value
+        if expected is None:
+            expected = yardstick.check_value(published.result, first)
     return {
         "scaling": scaling,
         "engine": engine,
         "published": published,
         "deviation": None if expected is None else value - expected,
     }
+
+
+def memory(scaling: Scaling) -> float:
+    """Peak memory of one update above that of the built snapshot, in MiB; for a process of its own."""
+    case = scaling.case()
+    snapshot = snapshot_of(case)
+    options = options_of(case, snapshot.resources)
+    del case
+    gc.collect()
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+    before = _status("VmRSS")
+    shares = _core.fair_share(snapshot._core, options)
+    after = _status("VmHWM")
+    del shares
+    return (after - before) / 1024
+
+
+def _status(field: str) -> int:
+    """Kibibytes of a field of this process' status."""
+    for row in Path("/proc/self/status").read_text().splitlines():
+        if row.startswith(field):
+            return int(row.split()[1])
+    raise KeyError(field)
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -193,6 +216,16 @@ def growth(rows: Sequence[dict[str, Any]]) -> list[str]:
     return lines
 
 
+def print_memory(chosen: Sequence[Scaling]) -> int:
+    """Measure each tree in a fresh process."""
+    print(f"{'tree':46} {'peak MiB above the snapshot':>28}")
+    for scaling in chosen:
+        if scaling.operations >= SMALLEST_FOR_MEMORY:
+            with multiprocessing.get_context("spawn").Pool(1) as pool:
+                print(f"{scaling.label:46} {pool.apply(memory, (scaling,)):28.1f}", flush=True)
+    return 0
+
+
 def host() -> str:
     """The machine, for beside the figures."""
     model = platform.processor() or platform.machine()
@@ -216,21 +249,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall", help="cpu: time of this thread, for busy machines"
     )
+    parser.add_argument(
+        "--memory", action="store_true", help="print the peak memory of an update instead (Linux)"
+    )
     parser.add_argument("--engine-only", action="store_true", help="without the yardstick")
     options = parser.parse_args(arguments)
     clock = time.perf_counter_ns if options.clock == "wall" else time.thread_time_ns
     compare = not options.engine_only and yardstick.built()
 
+    chosen = [c for c in CASES if options.match in c.label and c.operations <= options.largest]
+    if options.memory:
+        return print_memory(chosen)
     print(f"{host()}; {options.clock} clock, milliseconds")
     if not compare and not options.engine_only:
         print("yardstick not built (preset bench): engine only")
     head = f"{'tree':46} {'engine':>9} {'min':>9} {'yardstick':>10} {'ratio':>6}"
     print(f"{head} {'goal':>6} {'bar':>6} {'check off':>10}")
     rows = []
-    for scaling in CASES:
-        if options.match in scaling.label and scaling.operations <= options.largest:
-            rows.append(run(scaling, clock, options.seconds, compare=compare))
-            print(line(rows[-1]), flush=True)
+    for scaling in chosen:
+        rows.append(run(scaling, clock, options.seconds, compare=compare))
+        print(line(rows[-1]), flush=True)
     print(*growth(rows), sep="\n")
     missed = [row["scaling"].label for row in rows if row["deviation"] and abs(row["deviation"]) > MISSED]
     for label in missed:

@@ -71,7 +71,9 @@ def test_oracle_cases() -> None:
         ((10_000, 500, 4, "full"), {"gang": 0.3, "improved": True}, 1.233595073318),
     ],
 )
-def test_check_values(arguments, options, check_value) -> None:
+def test_check_values(
+    arguments: tuple[int, int, int, str], options: dict[str, Any], check_value: float
+) -> None:
     case = scale_input.tree(*arguments, **options)
     shares = yardstick.read(case).fair_share()
     assert yardstick.check_value(shares, len(case["pools"]) + 1) == pytest.approx(check_value, abs=1e-11)

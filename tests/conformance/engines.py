@@ -27,12 +27,12 @@ class Result:
         To be handed to the next update of the same tree.
     """
 
-    rows: Mapping[tuple[str, str], int]
+    rows: Mapping[tuple[str, str | int], int]
     quantities: Callable[[str], np.ndarray]
     diagnostics: tuple[tuple[str, tuple[Any, ...], Mapping[str, Any]], ...]
     state: Any
 
-    def row(self, name: str) -> int | None:
+    def row(self, name: str | int) -> int | None:
         """Return the row of the pool or operation of this name, ``None`` if there is neither."""
         return self.rows.get(("pool", name), self.rows.get(("operation", name)))
 

@@ -12,6 +12,7 @@ from tests.shared import DATA, shared
 
 SAMPLE = DATA / "conformance"
 FAIR_SHARE = {"oracle.jsonl.gz": 54, "aborts.jsonl.gz": 11, "unit.json.gz": 88}
+WHOLE_FAIR_SHARE = {"oracle.jsonl.gz": 1488, "aborts.jsonl.gz": 11, "unit.json": 88}
 HISTORY_KINDS = (
     "classic_fair_share",
     "fair_tree",
@@ -45,10 +46,8 @@ def test_sample_of_history(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "count"), {**FAIR_SHARE, "oracle.jsonl.gz": 1488, "unit.json": 88}.items())
+@pytest.mark.parametrize(("name", "count"), WHOLE_FAIR_SHARE.items())
 def test_whole_fair_share(capsys: pytest.CaptureFixture[str], name: str, count: int) -> None:
-    if name == "unit.json.gz":
-        pytest.skip("this file is not packed in the collection")
     status, out = run(capsys, shared("cases", f"ytsaurus-fair-share-{name}"))
     assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
     assert status == 0

@@ -32,7 +32,7 @@ def check(line: Mapping[str, Any], engine: Engine) -> Checker:
     """The update ends, and all shares are finite and within 0 and 1."""
     result = run(line["case"], engine)
     checker = Checker()
-    names = {row: name for (_, name), row in result.rows.items()}
+    names = {row: str(name) for (_, name), row in result.rows.items()}
     shares = [
         whole + part for whole in ("fair_share", "promised_guarantee_fair_share") for part in PARTS.values()
     ]

@@ -55,14 +55,14 @@ def check(line: Mapping[str, Any], engine: Engine) -> Checker:
     expected = line["expected"]
     checker = Checker()
     check_errors(checker, expected["errors"], result)
-    rows = {("pool", ROOT): expected["root"]}
+    rows: dict[tuple[str, str | int], Any] = {("pool", ROOT): expected["root"]}
     rows |= {("pool", name): values for name, values in expected["pools"].items()}
     rows |= {("operation", name): values for name, values in expected["operations"].items()}
     for key in {**rows, **result.rows}:
         if key not in result.rows or key not in rows:
-            checker.fail(key[1], "element", key in rows, key in result.rows)
+            checker.fail(str(key[1]), "element", key in rows, key in result.rows)
         else:
-            check_element(checker, key[1], rows[key], result, result.rows[key])
+            check_element(checker, str(key[1]), rows[key], result, result.rows[key])
     return checker
 
 

@@ -64,6 +64,8 @@ class FakeShares:
             operation_count=len(names) - pools,
             node_count=1,
             allocation_count=0,
+            request_count=0,
+            reservation_count=0,
             table=lambda name: tables.get(name, Table({})),
         )
 

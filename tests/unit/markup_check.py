@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 _EMPTY = {"br", "hr", "img", "meta", "input", "link"}
 _ALLOWED = set(
-    "style pre div header b span summary details i table caption thead tbody tr th td".split()  # noqa: SIM905
+    "style pre div header b span summary details i br table caption thead tbody tr th td".split()  # noqa: SIM905
 )
 _ATTRIBUTES = {"class", "style", "open", "hidden", "title", "role", "aria-label", "aria-hidden", "scope"}
 

@@ -22,11 +22,17 @@ from evenhand.testing.reference.search import from_ordered_image, largest, order
 
 unit = st.floats(0, 1)
 # Steps of eighths make ties, jumps and plateaus common; free steps make rounding so.
-steps = st.one_of(st.integers(0, 8).map(lambda n: n / 8), st.floats(0, 1))
+eighths = st.integers(0, 8).map(lambda n: n / 8)
+steps = st.one_of(eighths, st.floats(0, 1))
 
 
 @st.composite
-def curves(draw: st.DrawFn, width: int | None = None, high: float | None = None) -> Curve:
+def curves(
+    draw: st.DrawFn,
+    width: int | None = None,
+    high: float | None = None,
+    steps: st.SearchStrategy[float] = steps,
+) -> Curve:
     """Nondecreasing functions on [0, 1], with jumps and plateaus; `high` is an upper bound of the values."""
     count = draw(st.integers(2, 8))
     x = np.cumsum([0.0, *(draw(steps) for _ in range(count - 1))])
@@ -88,12 +94,13 @@ def test_transposing_twice_is_the_identity(f: Curve) -> None:
     assert again.y.tolist() == f.y.tolist()
 
 
-@given(curves(), unit)
+@given(curves(steps=eighths), unit)
 def test_transposing_inverts(f: Curve, x: float) -> None:
+    """Eighths keep slopes moderate: where a function is almost level its inverse magnifies rounding."""
     at = np.array([f(x)])
     inverse = f.transposed()
     assert inverse.left(at)[0] <= x + 1e-12
-    assert inverse.right(at)[0] >= x - 1e-12 or f.y[0] == f.y[-1]
+    assert inverse.right(at)[0] >= x - 1e-12
 
 
 def test_vertices_that_say_nothing_are_dropped() -> None:

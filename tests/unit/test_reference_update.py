@@ -93,13 +93,16 @@ def test_unknown_option_is_an_error() -> None:
 
 
 def test_usage_and_demand_of_allocations_and_requests() -> None:
-    work = [
+    work: list[dict[str, Any]] = [
         {"name": "a0", "operation": "o", "resources": {"r0": 8}},
         {"name": "a1", "operation": "o", "resources": {"r0": 16}, "state": "preempting"},
         {"name": "a2", "operation": "o", "resources": {"r0": 32}, "state": "preempted", "held": {"r0": 4}},
     ]
     requests = [{"name": "q", "operation": "o", "resources": {"r0": 5}, "count": 3}]
-    nodes = [{"name": "n", "capacity": {"r0": 60}}, {"name": "m", "capacity": {"r0": 40}}]
+    nodes: list[dict[str, Any]] = [
+        {"name": "n", "capacity": {"r0": 60}},
+        {"name": "m", "capacity": {"r0": 40}},
+    ]
     nodes.append({"name": "off", "capacity": {"r0": 99}, "schedulable": False})
     data = cluster(operations=[{"name": "o"}], allocations=work, requests=requests, nodes=nodes)
     del data["total"]

@@ -7,7 +7,8 @@
 namespace evenhand {
 namespace {
 
-constexpr double kTolerance = 1e-9;
+constexpr double kTolerance = 1e-9;  // of an amount
+constexpr double kNoise = 1e-12;     // of a quantum, around zero
 
 // Quanta in one unit if that is whole, as it is for 1, 0.001 or 0.25; else 0.
 Amount whole_reciprocal(double quantum) {
@@ -18,7 +19,7 @@ Amount whole_reciprocal(double quantum) {
 
 bool is_multiple(double value, double of) {
   const double n = std::round(value / of);
-  return n >= 1.0 && std::abs(value - n * of) <= kTolerance * value;
+  return n >= 1.0 && std::abs(value - n * of) <= kNoise * value;
 }
 
 // The largest power of ten that holds both; 0 if none down to 1e-9 does.
@@ -57,9 +58,8 @@ AmountScale::Cell AmountScale::convert(double value, std::size_t r) const noexce
     ++quanta;
     off = 1.0 - off;
   }
-  // Noise of a sum may lie a little below zero; more than that is negative.
-  if (scaled < -kTolerance) return {kFaultyAmount, Fault::kNegative};
-  if (!nearest_ && off > kTolerance * std::max(1.0, scaled))
+  if (scaled < -kNoise) return {kFaultyAmount, Fault::kNegative};
+  if (!nearest_ && off > (quanta > 0 ? kTolerance * scaled : kNoise))
     return {kFaultyAmount, Fault::kOffQuantum};
   return {quanta, Fault::kNone};
 }
@@ -78,10 +78,10 @@ AmountScale::Cell AmountScale::convert(std::int64_t value, std::size_t r) const 
   const std::int64_t rest = value % quantum;
   if (rest != 0) {
     const bool up = rest >= quantum - rest;
-    const auto off = static_cast<double>(up ? quantum - rest : rest);
-    if (!nearest_ && off > kTolerance * static_cast<double>(std::max(value, quantum)))
-      return {kFaultyAmount, Fault::kOffQuantum};
     if (up) ++quanta;
+    const auto off = static_cast<double>(up ? quantum - rest : rest);
+    if (!nearest_ && (quanta == 0 || off > kTolerance * static_cast<double>(value)))
+      return {kFaultyAmount, Fault::kOffQuantum};
   }
   if (quanta > kMaxAmount) return {kFaultyAmount, Fault::kTooLarge};
   return {quanta, Fault::kNone};

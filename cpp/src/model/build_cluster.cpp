@@ -135,14 +135,10 @@ void build_reservations(Building& b) {
   out.until = unless_all(read_times(rows, "until", raw.until, kNoTime), kNoTime);
   out.soft = unless_all(read_flags(rows, "soft", raw.soft, false), std::uint8_t{0});
 
-  const auto names_one = [&](const raw::Optional<raw::Reference>& column, std::size_t i) {
-    if (!column) return false;
-    return column->index ? (*column->index)[i] != kNoId
-                         : column->names && raw::given(column->names->given, i);
-  };
   for (std::size_t row = 0; row < n; ++row) {
     const std::size_t i = rows.order.input(row);
-    const bool request = names_one(raw.request, i), allocation = names_one(raw.allocation, i);
+    const bool request = raw.request && raw::given(*raw.request, i);
+    const bool allocation = raw.allocation && raw::given(*raw.allocation, i);
     if (request == allocation)
       rows.problem(row, {"request"}, "one_of", "",
                    request ? "is given together with allocation; give one of the two"

@@ -53,8 +53,8 @@ bool build_resources(Building& b) {
   }
   b.scale.emplace(space, b.input.rounding);
 
-  // One row of R cells, reported under the resource's row by its field name.
-  TableRows head{"resources", "resources", RowOrder(1), {}, &b.problems};
+  // The capacities are one row of R cells.
+  TableRows head{"resources", "cluster", RowOrder(1), {}, &b.problems, true};
   std::vector<ResourceMask> given;
   space.capacity = b.scale->read(head, "capacity", raw.capacity, &given);
   space.capacity.resize(count, 0);

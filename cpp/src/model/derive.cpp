@@ -217,7 +217,7 @@ void derive_total(Building& b) {
   const std::size_t resources = b.scale->resource_count();
   read_instants(b.input.now, b.input.previous_update, t, b.problems);
   if (b.input.total) {
-    const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems};
+    const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems, true};
     t.total = b.scale->read(head, "total", b.input.total);
     return;
   }

@@ -72,9 +72,7 @@ std::vector<Id> RowFinder::read(const TableRows& rows, std::string_view field,
   if (required) {
     for (std::size_t row = 0; row < found.size(); ++row) {
       const std::size_t i = rows.order.input(row);
-      const bool none = !column || (column->index ? (*column->index)[i] == kNoId
-                                                  : !raw::given(column->names->given, i));
-      if (none)
+      if (!column || !raw::given(*column, i))
         rows.problem(row, {field}, "required", "", "is missing; it must name a row of the ",
                      target_.table);
     }

@@ -36,7 +36,7 @@ void order_rows(Building& b) {
   const raw::Input& in = b.input;
   Tables& t = b.tables;
   Problems& p = b.problems;
-  b.root = {"root", "root", RowOrder(1), {}, &p};
+  b.root = {"root", "root", RowOrder(1), {}, &p, true};
   std::vector<double> pool_orders;
   b.pools = ordered("pools", "pool", in.pools.name, b.pool_names, in.pools.order, pool_orders, p);
   if (!pool_orders.empty()) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 #include "evenhand/model/utf8.h"
 
@@ -9,7 +10,10 @@ namespace evenhand {
 
 std::string to_text(double value) {
   std::array<char, 32> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  const double size = std::abs(value);
+  const bool plain = size == 0.0 || (size >= 1e-6 && size < 1e16);
+  const auto format = plain ? std::chars_format::fixed : std::chars_format::general;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format).ptr;
   return {buffer.data(), end};
 }
 

@@ -9,7 +9,7 @@ constexpr std::size_t kLongestText = 200;
 std::string Field::sanitised(std::string_view text) { return sanitised_utf8(text, kLongestText); }
 
 std::string TableRows::label(std::size_t canonical_row) const {
-  if (row == "root" || row == "snapshot" || row == "resources") return concat("the ", row);
+  if (single) return concat("the ", row);
   const std::size_t input = order.input(canonical_row);
   if (input < names.size() && !names[input].empty())
     return concat("the ", row, " ", quoted(names[input]));
@@ -21,7 +21,7 @@ Problem TableRows::blank(std::size_t canonical_row, const Field& field, std::str
   const std::size_t input = order.input(canonical_row);
   Problem p;
   p.table = table;
-  p.row = static_cast<Index>(input);
+  p.row = single ? Index{kNoId} : static_cast<Index>(input);
   if (input < names.size()) p.name = sanitised_utf8(names[input], kLongestText);
   p.field = field.text();
   p.rule = rule;

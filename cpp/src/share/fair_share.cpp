@@ -36,7 +36,7 @@ const FairShareResult& FairShareEngine::update(const Tables& tables, const FairS
                                                const VolumeMemory* memory, bool keep) {
   const int resources = tables.resource_count();
   if (!impl_ || impl_->result.resource_count != resources) impl_ = make_impl(resources);
-  impl_->full(tables, options, memory, keep);
+  impl_->update(tables, options, memory, keep);
   return impl_->result;
 }
 
@@ -45,7 +45,7 @@ const FairShareResult& FairShareEngine::result() const { return impl_->result; }
 FairShareResult fair_share(const Tables& tables, const FairShareOptions& options,
                            const VolumeMemory* memory) {
   const auto impl = make_impl(tables.resource_count());
-  impl->full(tables, options, memory, false);
+  impl->update(tables, options, memory, false);
   return std::move(impl->result);
 }
 

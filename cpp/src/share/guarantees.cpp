@@ -265,7 +265,8 @@ std::vector<double> estimated_guarantee_share(const Tables& t, const FairShareRe
   const auto elements = static_cast<Size>(t.element_count());
   const auto pools = static_cast<Size>(tree.pool_count);
   std::vector<double> estimate(elements * width, 0.0);
-  for (Size r = 0; r < width; ++r) estimate[r] = from_ones ? 1.0 : result.strong_share[r];
+  for (Size r = 0; r < width; ++r)
+    estimate[r] = from_ones ? share(t.total[r], t.total[r]) : result.strong_share[r];
   for (Id pool : tree.preorder) {
     const auto children = children_of(t, pool);
     if (children.empty()) continue;
@@ -279,7 +280,7 @@ std::vector<double> estimated_guarantee_share(const Tables& t, const FairShareRe
       for (Id c : children) {
         const auto e = static_cast<Size>(c);
         double due = e < pools ? result.strong_share[e * width + r] : 0.0;
-        if (with_flow && e < pools) due += result.total_flow_ratio[e];
+        if (with_flow && e < pools && t.total[r] > 0) due += result.total_flow_ratio[e];
         due = std::min(due, left);
         estimate[e * width + r] = due;
         left -= due;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from evenhand.cli.arguments import parser
-from evenhand.cli.streams import Failure, close_output, print_errors
+from evenhand.cli.streams import Failure, close_output, open_streams, print_errors, reason
 
 __all__ = ["main"]
 
@@ -32,6 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     SystemExit
         With status 2 for wrong usage, with status 0 after ``--help``.
     """
+    open_streams()
     arguments = parser()
     args = arguments.parse_args(argv)
     try:
@@ -48,6 +49,10 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has all it wants
         close_output()
         return 0
+    except OSError as error:  # a full disk; input files are dealt with where they are read
+        close_output()
+        print_errors([f"standard output: cannot be written: {reason(error)}"])
+        return 1
     except KeyboardInterrupt:
         return 130
     return status

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,13 @@ __all__ = [
     "close_output",
     "glyphs",
     "label",
+    "open_streams",
     "print_csv",
     "print_errors",
     "print_json",
     "print_text",
     "read_text",
+    "reason",
     "wants_color",
 ]
 
@@ -46,7 +49,7 @@ def label(path: str) -> str:
 def read_text(path: str) -> str:
     """Read a UTF-8 file, or standard input for ``-``; a byte order mark is dropped."""
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        data = (sys.stdin.buffer.read() if sys.stdin else b"") if path == "-" else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         found = f"byte 0x{data[error.start]:02x} at offset {error.start}"
@@ -85,17 +88,24 @@ def print_csv(table: Table) -> None:
 
 def print_errors(lines: Iterable[str]) -> None:
     """Print lines to standard error, each in one piece."""
-    if hasattr(sys.stderr, "reconfigure"):
-        sys.stderr.reconfigure(errors="backslashreplace")
-    sys.stdout.flush()
-    for line in lines:
-        print(f"evenhand: {clean(line)}", file=sys.stderr)
+    with suppress(OSError):  # nobody is left to be told
+        if hasattr(sys.stderr, "reconfigure"):
+            sys.stderr.reconfigure(errors="backslashreplace")
+        for line in lines:
+            print(f"evenhand: {clean(line)}", file=sys.stderr)
 
 
 def _write(text: str) -> None:
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
     sys.stdout.write(text)
+
+
+def open_streams() -> None:
+    """Give a process that was started with closed streams (``>&-``) some that lead nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for good
 
 
 def close_output() -> None:

@@ -7,16 +7,20 @@ Rows are capped, so that the output stays small however large the cluster is.
 
 from __future__ import annotations
 
-from evenhand.display.results import (
-    PoolTree,
-    pool_tree,
-    shares_html,
-    shares_text,
-    snapshot_html,
-    snapshot_text,
-    table_html,
-    table_text,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.display.results import (
+        PoolTree,
+        pool_tree,
+        shares_html,
+        shares_text,
+        snapshot_html,
+        snapshot_text,
+        table_html,
+        table_text,
+    )
 
 __all__ = [
     "PoolTree",
@@ -28,3 +32,10 @@ __all__ = [
     "table_html",
     "table_text",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # The command line takes its text tools from here and must not wait for NumPy to say --help.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("evenhand.display.results"), name)

@@ -12,7 +12,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from evenhand.display.text import clean
+from evenhand.display.text import BAR_MEANS, clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -139,8 +139,8 @@ def bar(usage: float, fair_share: float, guarantee: float, *, end: float, label:
 
 def legend() -> str:
     """Return what the parts of a bar mean."""
-    words = {"used": "used", "above": "above fair share", "owed": "owed", "mark": "guarantee"}
     keys = (
-        f'<span class="eh-bar" aria-hidden="true"><i class="eh-{k}"></i></span>{w}' for k, w in words.items()
+        f'<span class="eh-bar" aria-hidden="true"><i class="eh-{k}"></i></span>{w}'
+        for k, w in BAR_MEANS.items()
     )
     return f'<span class="eh-legend">{"".join(keys)}</span>'

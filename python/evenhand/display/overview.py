@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from evenhand.display.tree import Row, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evenhand.model import Snapshot
     from evenhand.shares import Shares
 
 __all__ = ["Overview", "overview"]
@@ -40,7 +43,9 @@ class Overview:
     fair_share, usage, guarantee, demand
         Shares of the total of that resource. The guarantee is the strong guarantee plus the integral one.
     satisfaction
-        Satisfaction ratio.
+        Satisfaction ratio; of a pool the smallest among its operations.
+    waiting
+        Seconds since an operation's oldest open request was submitted; NaN where nothing says so.
     """
 
     tree: Tree
@@ -53,6 +58,7 @@ class Overview:
     guarantee: Array
     demand: Array
     satisfaction: Array
+    waiting: Array
 
     @property
     def pending(self) -> Array:
@@ -148,4 +154,16 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
         guarantee=column("strong_guarantee_share") + column("proposed_integral_share"),
         demand=column("demand_share"),
         satisfaction=np.asarray(shares["satisfaction"], dtype=np.float64),
+        waiting=_waiting(shares.snapshot, shares.names, shares.kinds.count("pool")),
     )
+
+
+def _waiting(snapshot: Snapshot, names: Sequence[str | int], pool_count: int) -> Array:
+    """Return how long each element's oldest request has been open, in seconds."""
+    requests = snapshot.table("requests")
+    waiting = np.full(len(names), np.nan)
+    if "submit_time" in requests:
+        row = {name: i for i, name in enumerate(names[pool_count:], pool_count)}
+        elements = [row[name] for name in requests.get("operation")]
+        np.fmax.at(waiting, elements, snapshot.now - np.asarray(requests["submit_time"], dtype=np.float64))
+    return waiting

@@ -10,7 +10,9 @@ from evenhand.display import markup
 from evenhand.display.overview import Overview, overview
 from evenhand.display.snapshots import counts, snapshot_html, snapshot_text
 from evenhand.display.terminal import (
+    below_cells,
     below_lines,
+    below_sentence,
     cell,
     counted,
     diagnostic_lines,
@@ -20,7 +22,7 @@ from evenhand.display.terminal import (
     total_lines,
     tree_lines,
 )
-from evenhand.display.text import amount, percent, ratio
+from evenhand.display.text import COLUMNS_MEAN, amount, percent, ratio
 
 if TYPE_CHECKING:
     from evenhand.display.tree import Row
@@ -199,30 +201,15 @@ def _tree_html(view: Overview, rows: list[Row]) -> str:
     what = "the row’s resource" if view.chosen is None else markup.safe(view.chosen)
     few = len(rows) <= 2 * _TEXT_ROWS
     tree = markup.tree(columns, rows, cells, opened=lambda row: few or row.depth == 0)
-    return f'{tree}<div class="eh-quiet">% of {what}{markup.legend()}</div>'
+    return f'{tree}<div class="eh-quiet">% of {what}{markup.legend()}<br>{COLUMNS_MEAN}</div>'
 
 
 def _below_html(view: Overview) -> str:
-    below = view.below_share()
-    count = counted(len(view.tree.parents) - view.tree.pool_count, "operation")
-    if not len(below):
-        return f"<div>None of {count} is below its fair share.</div>"
-    rows = [
-        (
-            view.tree.names[e],
-            view.tree.names[view.tree.parents[e]],
-            view.resources[view.resource[e]],
-            percent(float(view.fair_share[e])),
-            percent(float(view.usage[e])),
-            ratio(float(view.satisfaction[e])),
-        )
-        for e in below[:_LISTED].tolist()
-    ]
-    heads = ["operation", "pool", "resource", "fair share", "usage", "satisfied"]
-    body = markup.table(
-        heads, rows, numbers=(3, 4, 5), caption="those that lack the largest part of the cluster"
-    )
-    return markup.fold(f"{len(below):,} of {count} below their fair share", body)
+    heads, *rows = below_cells(view, _LISTED)
+    if not rows:
+        return f"<div>{below_sentence(view)}</div>"
+    caption = "those that lack the largest part of the cluster"
+    return markup.fold(below_sentence(view), markup.table(heads, rows, numbers=range(3, 7), caption=caption))
 
 
 def table_html(table: Table, *, max_rows: int = 60, max_columns: int = 40) -> str:

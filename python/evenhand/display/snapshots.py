@@ -20,6 +20,7 @@ __all__ = ["counts", "snapshot_html", "snapshot_text"]
 _TEXT_ROWS = 20
 _HTML_ROWS = 150
 _TABLE_ROWS = 5
+_LARGE = 10_000  # rows of a table that is only counted: building its columns would be felt
 
 
 def counts(snapshot: Snapshot) -> str:
@@ -115,8 +116,12 @@ def snapshot_html(snapshot: Snapshot) -> str:
         ),
     ]
     for name in ("nodes", "operations", "allocations", "requests", "reservations"):
-        table = snapshot.table(name)
-        if len(table):
+        if not (count := getattr(snapshot, f"{name[:-1]}_count")):
+            continue
+        if count > _LARGE:
+            parts.append(f"<div>{name} <span class='eh-quiet'>{count:,}</span></div>")
+        else:
+            table = snapshot.table(name)
             first = [[cell(value) for value in row] for row in table.rows(_TABLE_ROWS)]
             more = f", the first {_TABLE_ROWS}" if len(table) > _TABLE_ROWS else ""
             label = f"{name} <span class='eh-quiet'>{len(table):,}{more}</span>"

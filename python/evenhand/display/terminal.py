@@ -6,7 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.display.text import UNICODE, Glyphs, amount, bar, clean, fit, percent, ratio, width
+from evenhand.display.text import (
+    BAR_MEANS,
+    COLUMNS_MEAN,
+    UNICODE,
+    Glyphs,
+    amount,
+    bar,
+    clean,
+    duration,
+    fit,
+    percent,
+    ratio,
+    width,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Line",
+    "below_cells",
     "below_lines",
+    "below_sentence",
     "cell",
     "counted",
     "diagnostic_lines",
@@ -35,6 +50,8 @@ Line = list[tuple[str, str]]
 _ANSI = {"head": "1", "dim": "2", "warn": "33", "used": "36", "above": "33", "owed": "2", "mark": "35"}
 _WIDTH = 110
 _BAR = 17
+_BELOW = (24, 30, 8, 10, 5, 9, 9)  # widest columns of the operations below their share
+_LONG = 3600.0  # seconds
 _DEEPEST = 8  # levels that are indented; what lies deeper is marked
 
 
@@ -91,7 +108,7 @@ def tree_lines(view: Overview, rows: Sequence[Row], glyphs: Glyphs = UNICODE) ->
         if more:
             line.append(("", " " * (room - width(shown.rstrip()))))
         lines.append(line + _numbers(view, row, second, end, glyphs))
-    return [*lines, _legend(view, rows, glyphs)]
+    return [*lines, *_legend(view, rows, glyphs)]
 
 
 def _name(view: Overview, row: Row, glyphs: Glyphs) -> tuple[str, str, str]:
@@ -124,48 +141,53 @@ def _numbers(view: Overview, row: Row, second: int, end: float, glyphs: Glyphs) 
     return [("", cells), *runs, ("warn" if below else "", satisfied), ("", pending)]
 
 
-def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs) -> Line:
+def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs) -> list[Line]:
     what = "the row's resource" if view.chosen is None else clean(view.chosen)
-    legend: Line = [("", f"% of {what}")]
-    for role, word in (
-        ("used", "used"),
-        ("above", "above fair share"),
-        ("owed", "owed"),
-        ("mark", "guarantee"),
-    ):
-        legend += [("", "   "), (role, getattr(glyphs, role)), ("", " " + word)]
-    if any((row.pools or row.operations) and not row.is_rest for row in rows):
-        legend.append(("", "   +n: not shown"))
-    return legend
+    keys: Line = [("", f"% of {what}")]
+    for role, word in BAR_MEANS.items():
+        keys += [("", "   "), (role, getattr(glyphs, role)), ("", " " + word)]
+    hidden = any((row.pools or row.operations) and not row.is_rest for row in rows)
+    return [keys, [("dim", COLUMNS_MEAN + ("; +n: not shown" if hidden else ""))]]
+
+
+def below_sentence(view: Overview) -> str:
+    """Return how many operations are below their fair share, and how many of them have long waited."""
+    below = view.below_share()
+    count = counted(len(view.tree.parents) - view.tree.pool_count, "operation")
+    long = int((view.waiting[below] >= _LONG).sum())
+    since = f", {long:,} of them waiting for an hour or more" if long else ""
+    return f"{len(below):,} of {count} below their fair share{since}."
+
+
+def below_cells(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[list[str]]:
+    """Return headings and a row for each of the operations that lack the largest part of the cluster."""
+    cells = [["operation", "pool", "resource", "fair share", "usage", "satisfied", "waits"]]
+    for e in view.below_share()[:top].tolist():
+        names = (view.tree.names[e], view.tree.names[view.tree.parents[e]], view.resources[view.resource[e]])
+        shares = (percent(float(view.fair_share[e]), glyphs), percent(float(view.usage[e]), glyphs))
+        satisfied, waits = (
+            ratio(float(view.satisfaction[e]), glyphs),
+            duration(float(view.waiting[e]), glyphs),
+        )
+        cells.append([*map(clean, names), *shares, satisfied, waits])
+    return cells
 
 
 def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     """Return a sentence on the operations below their fair share, and a line for each that lacks most."""
-    below = view.below_share()
-    count = counted(len(view.tree.parents) - view.tree.pool_count, "operation")
-    if not len(below):
-        return [[("head", f"None of {count} is below its fair share.")]]
-    shown = below[:top].tolist()
-    words = f"{len(below):,} of {count} below their fair share"
-    if not shown:
-        return [[("head", words + ".")]]
-    lines: list[Line] = [[("head", words), ("", "; these lack the largest part of the cluster:")]]
-    columns: list[tuple[str, int, bool, list[str]]] = [
-        ("operation", 24, False, [clean(view.tree.names[e]) for e in shown]),
-        ("pool", 30, False, [clean(view.tree.names[view.tree.parents[e]]) for e in shown]),
-        ("resource", 8, False, [clean(view.resources[view.resource[e]]) for e in shown]),
-        ("fair share", 10, True, [percent(view.fair_share[e], glyphs) for e in shown]),
-        ("usage", 5, True, [percent(view.usage[e], glyphs) for e in shown]),
-        ("satisfied", 9, True, [ratio(view.satisfaction[e], glyphs) for e in shown]),
+    lines: list[Line] = [[("head", below_sentence(view))]]
+    cells = below_cells(view, top, glyphs)
+    if len(cells) == 1:
+        return lines
+    rooms = [
+        min(most, max(map(width, column)))
+        for most, column in zip(_BELOW, zip(*cells, strict=True), strict=True)
     ]
-    padded = []
-    for head, most, right, cells in columns:
-        room = min(most, max(width(cell) for cell in [head, *cells]))
-        padded.append([fit(cell, room, right=right, ellipsis=glyphs.ellipsis) for cell in [head, *cells]])
-    return [
-        *lines,
-        *([("dim" if i == 0 else "", "  ".join(row))] for i, row in enumerate(zip(*padded, strict=True))),
-    ]
+    lines.append([("", "Those that lack the largest part of the cluster:")])
+    for i, row in enumerate(cells):
+        parts = [fit(text, rooms[j], right=j > 2, ellipsis=glyphs.ellipsis) for j, text in enumerate(row)]
+        lines.append([("dim" if i == 0 else "", "  ".join(parts))])
+    return lines
 
 
 def diagnostic_lines(diagnostics: Sequence[Diagnostic], top: int) -> list[Line]:

@@ -12,10 +12,27 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 
-__all__ = ["ASCII", "UNICODE", "Glyphs", "amount", "bar", "clean", "fit", "percent", "ratio", "width"]
+__all__ = [
+    "ASCII",
+    "UNICODE",
+    "Glyphs",
+    "amount",
+    "bar",
+    "clean",
+    "duration",
+    "fit",
+    "percent",
+    "ratio",
+    "width",
+]
 
 # Other: control, format (bidirectional overrides, zero-width), surrogate, private use; line separators.
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+
+
+#: What the parts of a bar mean, and those columns that do not say it themselves.
+BAR_MEANS = {"used": "used", "above": "above fair share", "owed": "owed", "mark": "guarantee"}
+COLUMNS_MEAN = "satisfied: usage / fair share, of a pool its worst operation's; pending: demand not served"
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,22 @@ def ratio(value: float, glyphs: Glyphs = UNICODE) -> str:
     if math.isnan(value):
         return glyphs.none
     return f"{value:.2f}" if value < 99.995 else f"{value:.0f}" if value < 1000 else glyphs.infinite
+
+
+def duration(seconds: float, glyphs: Glyphs = UNICODE) -> str:
+    """Return a time span in its two largest units.
+
+    Examples
+    --------
+    >>> [duration(x) for x in (0.5, 59, 3600, 100_000)]
+    ['0s', '59s', '1h 0m', '1d 3h']
+    """
+    if not math.isfinite(seconds):
+        return glyphs.none
+    whole = int(seconds)
+    units = ((whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "m"), (whole % 60, "s"))
+    first = next((i for i, (number, _) in enumerate(units) if number), len(units) - 1)
+    return " ".join(f"{number}{unit}" for number, unit in units[first : first + 2])
 
 
 def amount(value: float) -> str:

@@ -9,5 +9,6 @@ from __future__ import annotations
 from evenhand.history import backendai, gridengine, slurm
 from evenhand.history.decay import Decay, DecayedUsage
 from evenhand.history.tree import ShareTree
+from evenhand.history.worlds import side_by_side
 
-__all__ = ["Decay", "DecayedUsage", "ShareTree", "backendai", "gridengine", "slurm"]
+__all__ = ["Decay", "DecayedUsage", "ShareTree", "backendai", "gridengine", "side_by_side", "slurm"]

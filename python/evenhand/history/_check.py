@@ -29,7 +29,9 @@ class Checks:
         """Note one problem; the value is shown in the sentence."""
         shown = repr(value)
         text = shown if len(shown) <= 60 else shown[:57] + "..."
-        self.problems.append(Problem(self.table, row, name, field, rule, text, f"{message}, found {text}"))
+        subject = field if name is None else f"{field} of {name!r}"
+        sentence = f"{subject}: {message}, found {text}"
+        self.problems.append(Problem(self.table, row, name, field, rule, text, sentence))
 
     def numbers(
         self,

@@ -279,13 +279,8 @@ class UsageBuckets:
         position: dict[Name, int] = {}
         rows = np.array([position.setdefault(name, len(position)) for name, _, _ in events], dtype=np.int32)
         rule = Decay.backendai(half_life_days, decay_unit_days=decay_unit_days, preset=preset)
-        values = _core.accumulate_decayed(
-            rule._core(),
-            rows,
-            np.array([used for _, used, _ in events]).reshape(len(events), len(self.resources)),
-            np.array([age for _, _, age in events]),
-            np.zeros((len(position), len(self.resources))),
-        )
+        used = np.array([used for _, used, _ in events]).reshape(len(events), len(self.resources))
+        values = rule.sum(rows, used, [age for _, _, age in events], rows=len(position))
         return {
             name: dict(zip(self.resources, row, strict=True))
             for name, row in zip(position, values.tolist(), strict=True)

@@ -113,6 +113,30 @@ class Decay:
         ages = np.asarray(age, dtype=np.float64)
         return self._core().factor(ages.ravel()).reshape(ages.shape)
 
+    def sum(self, row: ArrayLike, amounts: ArrayLike, age: ArrayLike, *, rows: int) -> NDArray[np.float64]:
+        """Add up decayed usage by row.
+
+        Parameters
+        ----------
+        row : array_like of int, shape (events,)
+            Row that each event belongs to, from 0 to `rows` − 1.
+        amounts : array_like, shape (events, resources)
+            Usage of each event.
+        age : array_like, shape (events,)
+            Seconds since each event, at least 0.
+
+        Returns
+        -------
+        ndarray, shape (rows, resources)
+
+        Notes
+        -----
+        O(events × resources); events are added in the order given.
+        """
+        values = np.asarray(amounts, dtype=np.float64)
+        before = np.zeros((rows, values.shape[1]))
+        return _core.accumulate_decayed(self._core(), row, values, age, before)
+
     def _core(self) -> _core.Decay:
         if self.rule == "slurm":
             base = _core.Decay.slurm(self.half_life)

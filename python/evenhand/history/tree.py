@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand import _core
 from evenhand.history._check import Checks
+from evenhand.history._columns import frame_columns
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -160,14 +161,7 @@ class ShareTree:
     @classmethod
     def from_frame(cls, frame: Any) -> ShareTree:
         """Build from a pandas, polars or pyarrow frame with the columns of `from_columns`; null = default."""
-        import narwhals as nw
-
-        table = nw.from_native(frame, eager_only=True)
-        columns = {}
-        for field in table.columns:
-            pairs = zip(table[field].to_list(), table[field].is_null().to_list(), strict=True)
-            columns[field] = [None if null else value for value, null in pairs]
-        return cls.from_columns(columns)
+        return cls.from_columns(frame_columns(frame))
 
     def __len__(self) -> int:
         return len(self.names)

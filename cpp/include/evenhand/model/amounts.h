@@ -1,8 +1,9 @@
 // Amounts: units of a resource to whole quanta, exactly or not at all.
 //
-// An amount v is n quanta of q if |v - n q| <= 1e-9 |n q| (below one quantum:
-// 1e-9 q); otherwise it is an error that proposes a quantum, or is rounded to
-// the nearest quantum where the caller asked for it, halves up. Amounts are
+// An amount v is n quanta of q if |v - n q| <= 1e-9 v, and none if |v| <= 1e-12 q
+// (the noise that differences of sums leave); otherwise it is an error that
+// proposes a quantum, or is rounded to the nearest quantum where the caller
+// asked for it, halves up. Amounts are
 // finite, not negative and at most kMaxAmount quanta, and so is every sum.
 #pragma once
 

@@ -55,6 +55,11 @@ struct Reference {
   std::optional<std::span<const std::int64_t>> index;
 };
 
+inline bool given(const Reference& reference, std::size_t i) noexcept {
+  if (reference.index) return (*reference.index)[i] != kNoId;
+  return reference.names && given(reference.names->given, i);
+}
+
 // One value a row, as reals or as integers.
 struct Numbers {
   std::span<const double> reals = {};

@@ -29,6 +29,7 @@ struct TableRows {
   RowOrder order;
   raw::Strings names;  // in input order
   Problems* problems = nullptr;
+  bool single = false;  // not rows of a table: "the root", "the snapshot"
 
   std::size_t size() const noexcept { return order.size(); }
 

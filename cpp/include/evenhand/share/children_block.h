@@ -54,13 +54,12 @@ class ChildrenBlock {
     for (std::size_t k = 0; k + 1 < n; ++k) {
       const double width = f_[base + k + 1] - f_[base + k];
       Row<R>& move = moves_[base + k];
-      const Row<R>& from = curve[k].shares;
-      const Row<R>& to = curve[k + 1].shares;
+      const Row<R> rise = curve[k + 1].shares - curve[k].shares;
       if (width > kNarrowest) {
-        for (int r = 0; r < R; ++r) move[r] = (to[r] - from[r]) / width;
+        move = rise / width;
         kinds_[base + k] = MoveKind::kLine;
       } else {
-        for (int r = 0; r < R; ++r) move[r] = to[r] - from[r];
+        move = rise;
         kinds_[base + k] = MoveKind::kJump;
       }
     }
@@ -80,21 +79,21 @@ class ChildrenBlock {
     return shares_.data() + first_shares_[child];
   }
 
-  // Puts the moves into the order of a sweep; after the last add().
-  // Vertices at 0 first, in child order; those at 1 and beyond are never reached.
+  // Puts the moves into the order of a sweep; after the last add(). Vertices at 0
+  // come first, in child order; those at 1 and beyond are never reached.
   void sort(KeyOrder& sorter) {
     order_.clear();
-    inner_.clear();
+    sorter.clear();
     for (std::size_t child = 0; child + 1 < first_.size(); ++child) {
       if (first_[child + 1] - first_[child] == 1) continue;  // never moves
-      for (std::uint32_t k = first_[child]; k < first_[child + 1]; ++k) {
+      for (std::uint32_t k = first_[child]; k < first_[child + 1] && f_[k] < 1; ++k) {
         if (f_[k] == 0)
           order_.push_back(k);
-        else if (f_[k] < 1)
-          inner_.push_back(k);
+        else
+          sorter.add(f_[k], k);
       }
     }
-    sorter.sort(f_, inner_, order_);
+    sorter.append_sorted(order_);
   }
 
   // Feeds the builder with the shares of a fair-share pool on [0, 1].
@@ -102,13 +101,12 @@ class ChildrenBlock {
   void sweep(CurveBuilder<R>& builder, const Row<R>& guarantee, const Row<R>& limits, bool improved,
              bool until_guarantee) const {
     DoubleRow<R> shares = initial_, slope;
-    Row<R> now;
-    for (int r = 0; r < R; ++r) now[r] = shares.value(r);
+    Row<R> now = shares.value();
     builder.start(now, guarantee, limits);
     double f = 0;
     const auto advance = [&](double to) {
       shares.add_product(slope, to - f);
-      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.value(r));
+      now = larger(now, shares.value());
       builder.line(now, {to, 0});
       f = to;
     };
@@ -153,7 +151,7 @@ class ChildrenBlock {
       const auto at = static_cast<std::int32_t>(2 * place);
       builder.relocate({0, at});
       for (std::uint32_t k = begin; k + 1 < end; ++k) {
-        for (int r = 0; r < R; ++r) now[r] = base[r] + own[k + 1 - begin][r];
+        now = base + own[k + 1 - begin];
         if (kinds_[k] == MoveKind::kJump) {
           builder.jump(now, at + 1);
         } else {
@@ -168,19 +166,13 @@ class ChildrenBlock {
     builder.relocate({0, static_cast<std::int32_t>(2 * by_place.size())});
   }
 
-  // A copy without spare capacity; without the moves it serves the walk only.
-  ChildrenBlock compact(bool with_moves) const {
+  // A copy of what the walk reads, without spare capacity.
+  ChildrenBlock compact() const {
     ChildrenBlock out;
     out.f_ = f_;
     out.first_ = first_;
     out.shares_ = shares_;
     out.first_shares_ = first_shares_;
-    if (with_moves) {
-      out.moves_ = moves_;
-      out.kinds_ = kinds_;
-      out.order_ = order_;
-      out.initial_ = initial_;
-    }
     return out;
   }
 
@@ -206,7 +198,7 @@ class ChildrenBlock {
         any = true;
       }
       if (!any) return;
-      for (int r = 0; r < R; ++r) now[r] = std::max(now[r], shares.value(r));
+      now = larger(now, shares.value());
       builder.jump(now, static_cast<std::int32_t>(child + 1));
       if (builder.ended()) return;
       // A later child with a vertex here is a step of its own: this jump stays.
@@ -221,7 +213,6 @@ class ChildrenBlock {
   std::vector<MoveKind> kinds_;
   std::vector<std::uint32_t> first_{0};  // child -> its first vertex
   std::vector<std::uint32_t> order_;     // vertices below 1 by (f, child, place)
-  std::vector<std::uint32_t> inner_;     // scratch of sort()
   DoubleRow<R> initial_{};               // sum of the children at f = 0
 };
 

@@ -42,10 +42,8 @@ class CurveBuilder {
  public:
   void start(const Row<R>& shares, const Row<R>& guarantee, const Row<R>& limits) {
     a_ = shares;
-    for (int r = 0; r < R; ++r) {
-      l_[r] = std::max(limits[r], shares[r]);
-      g_[r] = std::min(std::max(guarantee[r], shares[r]), l_[r]);
-    }
+    l_ = larger(limits, shares);
+    g_ = smaller(larger(guarantee, shares), l_);
     s_ = 0;
     at_ = {};
     size_ = 0;
@@ -62,10 +60,8 @@ class CurveBuilder {
   std::span<const Vertex<R>> vertices() const noexcept { return {out_.data(), size_}; }
 
   // Straight from where the curve is to `shares`.
-  void line(const Row<R>& shares, Position to) {
-    bool over = false;
-    for (int r = 0; r < R; ++r) over |= shares[r] > l_[r];
-    if (over)
+  [[gnu::always_inline]] inline void line(const Row<R>& shares, Position to) {
+    if (any_above(shares, l_)) [[unlikely]]
       line_to_limit(shares, to);
     else
       line_within_limits(shares, to);
@@ -75,9 +71,7 @@ class CurveBuilder {
   // From where the curve is to `shares` at once, all or nothing.
   void jump(const Row<R>& shares, std::int32_t jumped) {
     const double s = tightness(shares);
-    bool over = false;
-    for (int r = 0; r < R; ++r) over |= shares[r] > l_[r];
-    if (over || s >= 1) {
+    if (s >= 1 || any_above(shares, l_)) {
       ended_ = true;
       return;
     }
@@ -101,11 +95,7 @@ class CurveBuilder {
   }
 
  private:
-  double tightness(const Row<R>& shares) const noexcept {
-    double s = 0;
-    for (int r = 0; r < R; ++r) s = std::max(s, shares[r] - g_[r]);
-    return s;
-  }
+  double tightness(const Row<R>& shares) const noexcept { return (shares - g_).largest(); }
 
   void push(double s, Position at, const Row<R>& shares) {
     // Of a vertical only the ends count.
@@ -130,7 +120,7 @@ class CurveBuilder {
     push(0, at, shares);
   }
 
-  void line_to_limit(const Row<R>& shares, Position to) {
+  [[gnu::noinline]] void line_to_limit(const Row<R>& shares, Position to) {
     double t = 1;
     int tightest = 0;
     for (int r = 0; r < R; ++r) {
@@ -148,9 +138,8 @@ class CurveBuilder {
         out_[size_ - 1] = before_jump_.last;
       }
     } else {
-      Row<R> cut = between(shares, t);
-      for (int r = 0; r < R; ++r) cut[r] = std::min(cut[r], l_[r]);
-      cut[tightest] = l_[tightest];
+      Row<R> cut = smaller(between(a_, shares, t), l_);
+      cut.set(tightest, l_[tightest]);
       line_within_limits(cut, {at_.f + (to.f - at_.f) * t, to.jumped});
     }
     ended_ = true;
@@ -162,7 +151,7 @@ class CurveBuilder {
       double t = 1;
       for (int r = 0; r < R; ++r)
         if (shares[r] - g_[r] > 1) t = std::min(t, (1 - (a_[r] - g_[r])) / (shares[r] - a_[r]));
-      const Row<R> cut = between(shares, std::max(t, 0.0));
+      const Row<R> cut = between(a_, shares, std::max(t, 0.0));
       finish_line(cut, {at_.f + (to.f - at_.f) * t, to.jumped}, 1);
       ended_ = true;
       return;
@@ -171,7 +160,7 @@ class CurveBuilder {
     if (s == 1) ended_ = true;
   }
 
-  void finish_line(const Row<R>& shares, Position to, double s) {
+  [[gnu::always_inline]] inline void finish_line(const Row<R>& shares, Position to, double s) {
     if (s == 0) {
       restart_at_guarantee(to, shares);
     } else if (s == s_ && shares == a_) {
@@ -179,9 +168,12 @@ class CurveBuilder {
     } else {
       depart();
       // Straight if one resource is the tightest at both ends: sigma is convex.
-      bool straight = false;
-      for (int r = 0; r < R; ++r) straight |= shares[r] - g_[r] == s && a_[r] - g_[r] == s_;
-      if (!straight) bend(shares, to, s);
+      auto straight = (shares.pairs[0] - g_.pairs[0] == pair_of(s)) &
+                      (a_.pairs[0] - g_.pairs[0] == pair_of(s_));
+      for (int i = 1; i < Row<R>::kPairs; ++i)
+        straight |= (shares.pairs[i] - g_.pairs[i] == pair_of(s)) &
+                    (a_.pairs[i] - g_.pairs[i] == pair_of(s_));
+      if ((straight[0] | straight[1]) == 0) bend(shares, to, s);
       push(s, to, shares);
     }
     s_ = s;
@@ -191,9 +183,8 @@ class CurveBuilder {
 
   // The corners of sigma on the way to `shares`: the upper envelope of R lines
   // and, while the guarantee lasts, of 0.
-  void bend(const Row<R>& shares, Position to, double s_end) {
-    Row<R> slope;
-    for (int r = 0; r < R; ++r) slope[r] = shares[r] - a_[r];
+  [[gnu::noinline]] void bend(const Row<R>& shares, Position to, double s_end) {
+    const Row<R> slope = shares - a_;
     double base = s_, steepness = 0, t = 0;  // the current line, at t = 0 and per t
     bool guaranteed = s_ == 0;
     if (!guaranteed) {
@@ -215,12 +206,12 @@ class CurveBuilder {
       }
       if (tightest < 0) break;
       if (next > t || guaranteed) {
-        Row<R> corner = between(shares, next);
+        Row<R> corner = between(a_, shares, next);
         const Position at{at_.f + (to.f - at_.f) * next, next > 0 ? to.jumped : at_.jumped};
         if (guaranteed) {
           if (next > 0) {
-            for (int r = 0; r < R; ++r) corner[r] = std::min(corner[r], g_[r]);
-            corner[tightest] = g_[tightest];
+            corner = smaller(corner, g_);
+            corner.set(tightest, g_[tightest]);
             restart_at_guarantee(at, corner);
           }
           guaranteed = false;
@@ -233,19 +224,8 @@ class CurveBuilder {
       steepness = slope[tightest];
     }
     if (guaranteed) {  // rounding put the end of the guarantee at the end of the line
-      Row<R> corner = shares;
-      for (int r = 0; r < R; ++r) corner[r] = std::min(corner[r], g_[r]);
-      restart_at_guarantee(to, corner);
+      restart_at_guarantee(to, smaller(shares, g_));
     }
-  }
-
-  Row<R> between(const Row<R>& shares, double t) const noexcept {
-    Row<R> out;
-    for (int r = 0; r < R; ++r) {
-      const double d = shares[r] - a_[r];
-      out[r] = t < 0.5 ? a_[r] + d * t : shares[r] - d * (1 - t);
-    }
-    return out;
   }
 
   struct Mark {

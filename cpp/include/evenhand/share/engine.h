@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "evenhand/core/search.h"
 #include "evenhand/share/children_block.h"
@@ -22,19 +23,26 @@ namespace evenhand {
 template <int R>
 class FairShareUpdate final : public FairShareEngine::Impl {
  public:
-  void full(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
-            bool keep) override {
+  void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
+              bool keep) override {
+    const bool reuse = keep_ && keep && options == options_ && same_tree(t);
     tables_ = &t;
     options_ = options;
     keep_ = keep;
-    tree_ = Topology::of(t);
     width_ = static_cast<Size>(t.resource_count());
-    pool_rows_ = static_cast<Size>(tree_.pool_count);
+    pool_rows_ = static_cast<Size>(t.pools.size());
     operation_rows_ = static_cast<Size>(t.operations.size());
-    result = {};
-    result.pool_count = tree_.pool_count;
+    if (!reuse) {
+      tree_ = Topology::of(t);
+      pools_.clear();
+      pools_.resize(pool_rows_);
+      if (keep) remember_tree();
+    }
+    std::swap(result, before_);
+    result.pool_count = t.pools.size();
     result.operation_count = t.operations.size();
     result.resource_count = t.resource_count();
+    result.diagnostics.clear();
     check_pool_settings(t, tree_, result);
     infer_strong_guarantees(t, tree_, options, result);
     compute_ratios(t, tree_, result);
@@ -45,27 +53,28 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     if (options.step_function_for_gang && options.fifo_reordering)
       reorder_fifo_pools(t, tree_, result);
     result.integral_share.assign(pool_rows_ * width_, 0.0);
-    pools_.clear();
-    pools_.resize(pool_rows_);
-    find_smallest_weights();
+    mark_changed_children(reuse);
     build_inside_integral_pools();
     share_burst();
     share_relaxed();
     build_rest();
     walk();
+    if (keep) remember_operations();
   }
 
  private:
   using Size = std::size_t;
 
   struct Pool {
-    ChildrenBlock<R> children;
-    std::vector<Vertex<R>> curve;  // the pool's own, until its parent's block is built
+    ChildrenBlock<R> children;     // what the walk reads of them
+    std::vector<Position> own;     // positions at the vertices of the pool's own curve
+    std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
     double smallest_weight = 1;
     std::vector<std::uint32_t> by_place;  // FIFO: children in effective order
     std::vector<std::uint32_t> place;     // FIFO: child -> place
-    std::vector<Position> own;  // positions at the vertices of the pool's own curve
-    bool done = false;
+    Row<R> guarantee{}, limits{};         // of the curve
+    bool children_changed = true;         // since the last update
+    bool done = false;                    // the curve is that of this update
   };
 
   // ---- rows ---------------------------------------------------------------
@@ -73,12 +82,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   Row<R> row(const std::vector<double>& matrix, Size i) const {
     Row<R> out{};
     const double* from = matrix.data() + i * width_;
-    for (Size r = 0; r < columns(); ++r) out.v[r] = from[r];
+    for (Size r = 0; r < columns(); ++r) out.set(static_cast<int>(r), from[r]);
     return out;
   }
   void set_row(std::vector<double>& matrix, Size i, const Row<R>& values) const {
     double* to = matrix.data() + i * width_;
-    for (Size r = 0; r < columns(); ++r) to[r] = values.v[r];
+    for (Size r = 0; r < columns(); ++r) to[r] = values[static_cast<int>(r)];
   }
   // Known to the compiler, except where a wider kernel serves the width.
   Size columns() const noexcept { return R <= 8 ? static_cast<Size>(R) : width_; }
@@ -90,13 +99,13 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     const Size elements = pool_rows_ + operation_rows_;
     for (auto* matrix : {&result.usage_share, &result.demand_share, &result.limits_share})
       matrix->resize(elements * width_);
-    Row<R> total{}, exists{};
+    double total[static_cast<unsigned>(R)], exists[static_cast<unsigned>(R)];
     for (Size r = 0; r < columns(); ++r) {
-      total.v[r] = t.total[r] > 0 ? static_cast<double>(t.total[r]) : 1.0;
-      exists.v[r] = t.total[r] > 0 ? 1.0 : 0.0;
+      total[r] = t.total[r] > 0 ? static_cast<double>(t.total[r]) : 1.0;
+      exists[r] = t.total[r] > 0 ? 1.0 : 0.0;
     }
     const auto share_of = [&](Amount amount, Size r) {
-      return static_cast<double>(amount) / total.v[r] * exists.v[r];
+      return static_cast<double>(amount) / total[r] * exists[r];
     };
     std::vector<Amount> demand(pool_rows_ * width_, 0), usage(pool_rows_ * width_, 0);
     for (Size o = 0; o < operation_rows_; ++o) {
@@ -111,7 +120,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       }
       const ResourceMask given = t.operations.limits_given[o];
       for (Size r = 0; r < columns(); ++r) {
-        double limit = exists.v[r];
+        double limit = exists[r];
         if (given >> r & 1u) limit = share_of(std::min(t.operations.limits[from + r], t.total[r]), r);
         if (!t.operations.best_allocation_share.empty())
           limit = std::min(limit, t.operations.best_allocation_share[from + r]);
@@ -131,7 +140,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
         result.usage_share[i] = share_of(usage[i], r);
         result.limits_share[i] = t.pools.limits_given[p] >> r & 1u
                                      ? share_of(std::min(t.pools.limits[i], t.total[r]), r)
-                                     : exists.v[r];
+                                     : exists[r];
       }
     }
   }
@@ -143,35 +152,33 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     return e < pool_rows_ ? tables_->pools.weight[e] : tables_->operations.weight[e - pool_rows_];
   }
 
-  void find_smallest_weights() {
-    constexpr double kNegligible = 1e-9;
-    for (Size p = 0; p < pool_rows_; ++p) {
-      double smallest = 0, negligible = 0;
-      for (Id child : children_of(*tables_, static_cast<Id>(p))) {
-        const double w = weight(child);
-        double& least = w > kNegligible ? smallest : negligible;
-        if (least == 0 || w < least) least = w;
-      }
-      pools_[p].smallest_weight = smallest > 0 ? smallest : negligible;
+  double smallest_weight(Size pool) const {
+    constexpr double kNegligible = 1e-9;  // does not count for the smallest
+    double smallest = 0, negligible = 0;
+    for (Id child : children_of(*tables_, static_cast<Id>(pool))) {
+      const double w = weight(child);
+      double& least = w > kNegligible ? smallest : negligible;
+      if (least == 0 || w < least) least = w;
     }
+    return smallest > 0 ? smallest : negligible;
   }
 
   bool fifo(Size pool) const { return tables_->pools.mode[pool] == PoolMode::kFifo; }
 
-  // The block of a pool whose child pools are built. It stays whole where it is
-  // swept again; else only what the walk reads does.
-  const ChildrenBlock<R>& build_block(Size pool, bool whole) {
+  // The block of a pool whose child pools are built, in block_ until the next one
+  // is; what the walk reads of it stays with the pool.
+  void build_block(Size pool) {
     const Tables& t = *tables_;
     Pool& state = pools_[pool];
     const bool in_fifo = fifo(pool);
     const bool steps = options_.step_function_for_gang && t.pools.step_function_for_gang[pool];
+    state.smallest_weight = smallest_weight(pool);
     block_.clear();
     for (Id child : children_of(t, static_cast<Id>(pool))) {
       const auto e = static_cast<Size>(child);
       const double ratio = in_fifo ? 1.0 : weight(child) / state.smallest_weight;
       if (e < pool_rows_) {
         block_.add(pools_[e].curve, ratio, false);
-        pools_[e].curve = {};
       } else {
         build_operation_curve<R>(operation_, row(result.usage_share, e),
                                  row(result.demand_share, e), row(result.limits_share, e),
@@ -183,8 +190,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       order_fifo(pool);
     else
       block_.sort(sorter_);
-    state.children = block_.compact(whole || keep_);
-    return whole ? state.children : block_;
+    if (state.children_changed) state.children = block_.compact();
   }
 
   void order_fifo(Size pool) {
@@ -201,28 +207,90 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     }
   }
 
-  // The pool's own curve, left in pool_'s vertices.
-  void sweep(Size pool, const ChildrenBlock<R>& block, const Row<R>& limits, bool until_guarantee) {
-    Row<R> guarantee = row(result.strong_share, pool);
-    const Row<R> integral = row(result.integral_share, pool);
-    for (int r = 0; r < R; ++r) guarantee[r] += integral[r];
+  Row<R> guarantee(Size pool) const {
+    return row(result.strong_share, pool) + row(result.integral_share, pool);
+  }
+
+  // The curve of the pool whose block was built last, left in pool_'s vertices.
+  void sweep(Size pool, const Row<R>& limits, bool until_guarantee) {
     if (fifo(pool))
-      block.sweep_fifo(pool_, pools_[pool].by_place, guarantee, limits, until_guarantee);
+      block_.sweep_fifo(pool_, pools_[pool].by_place, guarantee(pool), limits, until_guarantee);
     else
-      block.sweep(pool_, guarantee, limits, options_.improved, until_guarantee);
+      block_.sweep(pool_, guarantee(pool), limits, options_.improved, until_guarantee);
   }
 
   void build(Size pool) {
     Pool& state = pools_[pool];
-    const bool ready = state.children.child_count() != 0;
-    const ChildrenBlock<R>& block = ready ? state.children : build_block(pool, false);
-    sweep(pool, block, row(result.limits_share, pool), false);
-    if (ready && !keep_) state.children = state.children.compact(false);
+    state.done = true;
+    const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
+    if (!state.children_changed && own_guarantee == state.guarantee && limits == state.limits) return;
+    state.guarantee = own_guarantee;
+    state.limits = limits;
+    build_block(pool);
+    sweep(pool, limits, false);
     const auto curve = pool_.vertices();
     state.own.resize(curve.size());
     for (Size k = 0; k < curve.size(); ++k) state.own[k] = curve[k].at;
-    if (pool != 0) state.curve.assign(curve.begin(), curve.end());
-    state.done = true;
+    if (!keep_)
+      for (Id child : children_of(*tables_, static_cast<Id>(pool)))
+        if (static_cast<Size>(child) < pool_rows_) pools_[static_cast<Size>(child)].curve = {};
+    if (pool == 0) return;
+    state.curve.assign(curve.begin(), curve.end());
+    pools_[static_cast<Size>(tables_->pools.parent[pool])].children_changed = true;
+  }
+
+  // ---- what changed since the last update -----------------------------------
+
+  // Rows, tree and what of the pools' settings the share functions read.
+  struct Tree {
+    std::vector<Id> children, parent;
+    std::vector<PoolMode> mode;
+    std::vector<std::uint8_t> steps;
+  };
+
+  bool same_tree(const Tables& t) const {
+    return t.resource_count() == result.resource_count && t.children.items == kept_.children &&
+           t.pools.parent == kept_.parent && t.pools.mode == kept_.mode &&
+           t.pools.step_function_for_gang == kept_.steps &&
+           t.operations.size() == result.operation_count;
+  }
+
+  void remember_tree() {
+    const Tables& t = *tables_;
+    kept_ = {t.children.items, t.pools.parent, t.pools.mode, t.pools.step_function_for_gang};
+  }
+
+  void remember_operations() {
+    kept_weights_ = tables_->operations.weight;
+    kept_pool_weights_ = tables_->pools.weight;
+    kept_gangs_ = tables_->operations.gang;
+  }
+
+  void mark_changed_children(bool reuse) {
+    for (Pool& pool : pools_) {
+      pool.children_changed = !reuse;
+      pool.done = false;
+    }
+    if (!reuse) return;
+    const Tables& t = *tables_;
+    const auto differs = [&](const std::vector<double>& a, const std::vector<double>& b, Size i) {
+      bool different = false;
+      for (Size r = 0; r < columns(); ++r) different |= a[i * width_ + r] != b[i * width_ + r];
+      return different;
+    };
+    for (Size o = 0; o < operation_rows_; ++o) {
+      const Size e = pool_rows_ + o;
+      if (differs(result.demand_share, before_.demand_share, e) ||
+          differs(result.usage_share, before_.usage_share, e) ||
+          differs(result.limits_share, before_.limits_share, e) ||
+          t.operations.weight[o] != kept_weights_[o] || t.operations.gang[o] != kept_gangs_[o] ||
+          result.fifo_index[o] != before_.fifo_index[o] ||
+          result.effective_fifo_index[o] != before_.effective_fifo_index[o])
+        pools_[static_cast<Size>(t.operations.pool[o])].children_changed = true;
+    }
+    for (Size p = 1; p < pool_rows_; ++p)
+      if (t.pools.weight[p] != kept_pool_weights_[p])
+        pools_[static_cast<Size>(t.pools.parent[p])].children_changed = true;
   }
 
   // ---- integral pools -------------------------------------------------------
@@ -239,24 +307,19 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     }
     for (Id pool : tree_.postorder) {
       const auto p = static_cast<Size>(pool);
-      if (inside[p])
-        build(p);
-      else if (integral(p) != IntegralType::kNone)
-        build_block(p, true);
+      if (inside[p]) build(p);
     }
   }
 
   // What is left for integral shares on the way from a pool to the root.
   Row<R> room(Size pool) const {
     Row<R> out = Row<R>::filled(std::numeric_limits<double>::infinity());
-    for (Id p = static_cast<Id>(pool); p > 0; p = tables_->pools.parent[static_cast<Size>(p)])
-      for (Size r = 0; r < columns(); ++r) {
-        const Size i = static_cast<Size>(p) * width_ + r;
-        out.v[r] = std::min(out.v[r], result.limits_share[i] - result.strong_share[i] -
-                                          result.integral_share[i]);
-      }
-    for (int r = 0; r < R; ++r) out[r] = std::max(out[r], 0.0);
-    return out;
+    for (Id p = static_cast<Id>(pool); p > 0; p = tables_->pools.parent[static_cast<Size>(p)]) {
+      const auto i = static_cast<Size>(p);
+      out = smaller(out, row(result.limits_share, i) - row(result.strong_share, i) -
+                             row(result.integral_share, i));
+    }
+    return larger(out, Row<R>{});
   }
 
   // strong + integral must not exceed the limit, in floating point.
@@ -272,13 +335,11 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     for (Id p = static_cast<Id>(pool); p >= 0; p = tables_->pools.parent[static_cast<Size>(p)])
       for (Size r = 0; r < columns(); ++r) {
         const Size i = static_cast<Size>(p) * width_ + r;
-        const double sum = result.integral_share[i] + integral.v[r];
+        const double sum = result.integral_share[i] + integral[static_cast<int>(r)];
         result.integral_share[i] =
             p == 0 ? sum : nudge(result.limits_share[i], result.strong_share[i], sum);
       }
-    double largest = 0;
-    for (int r = 0; r < R; ++r) largest = std::max(largest, integral[r]);
-    result.volume.last_share_ratio[pool] = largest;
+    result.volume.last_share_ratio[pool] = integral.largest();
   }
 
   double rate(Size pool) const {
@@ -297,20 +358,20 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       Row<R> proposed{};
       for (Size r = 0; r < columns(); ++r) {
         const Size i = pool * width_ + r;
-        proposed.v[r] =
-            nudge(result.limits_share[i], result.strong_share[i], std::min(peak, left.v[r]));
+        const auto lane = static_cast<int>(r);
+        proposed.set(lane, nudge(result.limits_share[i], result.strong_share[i],
+                                 std::min(peak, left[lane])));
       }
       set_row(result.integral_share, pool, proposed);
-      sweep(pool, pools_[pool].children, row(result.limits_share, pool), true);
+      build_block(pool);
+      sweep(pool, row(result.limits_share, pool), true);
       set_row(result.integral_share, pool, before);
       add_integral(pool, beyond_guarantee(pool, pool_.vertices()[0].shares));
     }
   }
 
-  Row<R> beyond_guarantee(Size pool, Row<R> shares) const {
-    const Row<R> strong = row(result.strong_share, pool);
-    for (int r = 0; r < R; ++r) shares[r] = std::max(shares[r] - strong[r], 0.0);
-    return shares;
+  Row<R> beyond_guarantee(Size pool, const Row<R>& shares) const {
+    return larger(shares - row(result.strong_share, pool), Row<R>{});
   }
 
   struct Relaxed {
@@ -329,10 +390,10 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       const double cap =
           std::min(own_rate, result.flow_ratio[pool] *
                                  tables_->pools.integral.relaxed_share_multiplier_limit[pool]);
-      Row<R> limits = row(result.limits_share, pool);
-      const Row<R> strong = row(result.strong_share, pool);
-      for (int r = 0; r < R; ++r) limits[r] = std::min(limits[r], strong[r] + cap);
-      sweep(pool, pools_[pool].children, limits, false);
+      const Row<R> limits = smaller(row(result.limits_share, pool),
+                                    row(result.strong_share, pool) + Row<R>::filled(cap));
+      build_block(pool);
+      sweep(pool, limits, false);
       const auto curve = pool_.vertices();
       asking.push_back({pool, own_rate, {curve.begin(), curve.end()}});
     }
@@ -345,19 +406,11 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     };
     const double factor = largest_satisfying(0.0, 1.0, [&](double f) {
       Row<R> sum{};
-      for (const Relaxed& pool : asking) {
-        const Row<R> part = given(pool, f);
-        for (int r = 0; r < R; ++r) sum[r] += part[r];
-      }
-      for (int r = 0; r < R; ++r)
-        if (!(sum[r] <= available[r])) return false;
-      return true;
+      for (const Relaxed& pool : asking) sum = sum + given(pool, f);
+      return !any_above(sum, available);
     });
     for (const Relaxed& pool : asking) {
-      Row<R> part = given(pool, factor);
-      const Row<R> left = room(pool.pool);
-      for (int r = 0; r < R; ++r) part[r] = std::min(part[r], left[r]);
-      add_integral(pool.pool, part);
+      add_integral(pool.pool, smaller(given(pool, factor), room(pool.pool)));
     }
   }
 
@@ -367,14 +420,9 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     for (Id child : children_of(*tables_, 0)) {
       const auto e = static_cast<Size>(child);
       if (e >= pool_rows_) continue;
-      for (Size r = 0; r < columns(); ++r) {
-        const Size i = e * width_ + r;
-        claimed.v[r] += std::min(result.strong_share[i] + result.integral_share[i],
-                                 result.demand_share[i]);
-      }
+      claimed = claimed + smaller(guarantee(e), row(result.demand_share, e));
     }
-    for (int r = 0; r < R; ++r) claimed[r] = std::max(1.0 - claimed[r], 0.0);
-    return claimed;
+    return larger(Row<R>::filled(1.0) - claimed, Row<R>{});
   }
 
   static Row<R> value_at(std::span<const Vertex<R>> curve, double s) {
@@ -382,16 +430,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     if (after == curve.end()) return curve.back().shares;
     if (after->s == s || after == curve.begin()) return after->shares;
     const Vertex<R>& from = *(after - 1);
-    return lerp(from.shares, after->shares, (s - from.s) / (after->s - from.s));
-  }
-
-  static Row<R> lerp(const Row<R>& from, const Row<R>& to, double t) {
-    Row<R> out;
-    for (int r = 0; r < R; ++r) {
-      const double d = to[r] - from[r];
-      out[r] = t < 0.5 ? from[r] + d * t : to[r] - d * (1 - t);
-    }
-    return out;
+    return between(from.shares, after->shares, (s - from.s) / (after->s - from.s));
   }
 
   void build_rest() {
@@ -460,7 +499,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
           path.push_back(children[i]);
         } else {
           const Row<R>* shares = pools_[pool].children.shares(i) + place.k;
-          set_row(total, e, place.t == 0 ? shares[0] : lerp(shares[0], shares[1], place.t));
+          set_row(total, e, place.t == 0 ? shares[0] : between(shares[0], shares[1], place.t));
         }
       }
     }
@@ -470,10 +509,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   void sum_pools(std::vector<double>& total) const {
     for (Id pool : tree_.postorder) {
       Row<R> sum{};
-      for (Id child : children_of(*tables_, pool)) {
-        const Row<R> part = row(total, static_cast<Size>(child));
-        for (int r = 0; r < R; ++r) sum[r] += part[r];
-      }
+      for (Id child : children_of(*tables_, pool)) sum = sum + row(total, static_cast<Size>(child));
       set_row(total, static_cast<Size>(pool), sum);
     }
   }
@@ -513,6 +549,10 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   Size width_ = 0, pool_rows_ = 0, operation_rows_ = 0;
   std::vector<Pool> pools_;
   std::vector<Position> positions_;
+  FairShareResult before_;  // of the last update
+  Tree kept_;
+  std::vector<double> kept_weights_, kept_pool_weights_;
+  std::vector<std::uint8_t> kept_gangs_;
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools
   KeyOrder sorter_;

@@ -1,8 +1,5 @@
 // Fair share of every pool and operation by vector HDRF (hierarchical dominant
 // resource fairness over vectors), as YTsaurus defines it.
-//
-// update() computes everything from the tables; update() on the same engine with
-// tables of the same shape recomputes only what changed and gives the same bits.
 // Cost: n log n in the vertices of the share functions, about 13 an operation.
 #pragma once
 
@@ -74,14 +71,10 @@ struct FairShareResult {
   std::vector<FairShareDiagnostic> diagnostics;
 };
 
-// What differs between two states of the tables, as far as shares read them.
-struct FairShareChanges {
-  bool tree = false;           // rows, parents, child order, resources, totals
-  std::vector<Id> pools;       // rows whose own settings changed
-  std::vector<Id> operations;  // rows
-};
-FairShareChanges changes_between(const Tables& before, const Tables& after);
-
+// Fair shares of one tree over time. An update with `keep` set leaves the share
+// functions of all pools for the next one, which builds only those again whose
+// inputs changed: for one operation the pools on its way to the root. The result
+// has the same bits as that of an engine that starts afresh.
 class FairShareEngine {
  public:
   FairShareEngine();
@@ -89,15 +82,9 @@ class FairShareEngine {
   FairShareEngine(FairShareEngine&&) noexcept;
   FairShareEngine& operator=(FairShareEngine&&) noexcept;
 
-  // Everything from the tables. With keep, the share functions stay, so that
-  // the next update can be incremental (about 90 bytes a vertex).
+  // keep: about 80 bytes a vertex of the pools' functions stay.
   const FairShareResult& update(const Tables& tables, const FairShareOptions& options,
-                                const VolumeMemory* memory = nullptr, bool keep = false);
-  // The same result after `changes`, which must cover every difference between
-  // the tables of the last kept update and these. Falls back to a full update
-  // where the tree, the clock of integral pools or an option changed.
-  const FairShareResult& update(const Tables& tables, const FairShareOptions& options,
-                                const FairShareChanges& changes);
+                                const VolumeMemory* memory = nullptr, bool keep = true);
   const FairShareResult& result() const;
 
   struct Impl;

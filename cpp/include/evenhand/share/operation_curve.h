@@ -19,15 +19,14 @@ void build_operation_curve(CurveBuilder<R>& builder, const Row<R>& usage, const 
     builder.jump(demand, 1);
     return;
   }
-  Row<R> corners = usage;
-  std::sort(corners.v.begin(), corners.v.end());
+  double corners[static_cast<unsigned>(R)];
+  for (int r = 0; r < R; ++r) corners[r] = usage[r];
+  std::sort(corners, corners + R);
   double reached = 0;
   for (int k = 0; k < R && !builder.ended(); ++k) {
     if (!(corners[k] > reached)) continue;
     reached = corners[k];
-    Row<R> shares;
-    for (int r = 0; r < R; ++r) shares[r] = std::min(usage[r], reached);
-    builder.line(shares, {});
+    builder.line(smaller(usage, Row<R>::filled(reached)), {});
   }
   if (!builder.ended() && !(demand == usage)) builder.line(demand, {});
 }

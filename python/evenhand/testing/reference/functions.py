@@ -247,16 +247,17 @@ def compress(f: Curve, tolerance: float = COMPRESSION) -> Curve:
     x, y = f.x, f.y
     kept = [0]
     start, end = 0, 1
-    upper = lower = None
+    upper: _Rays | None = None
+    lower: _Rays | None = None
     for vertex in range(2, len(x)):
         flat = x[end] > x[start] and x[vertex] > x[end]
         if flat:
-            width = x[end] - x[start]
-            above, below = (y[end] + tolerance - y[start]) / width, (y[end] - tolerance - y[start]) / width
-            upper = above if upper is None else np.minimum(upper, above)
-            lower = below if lower is None else np.maximum(lower, below)
-            slope = (y[vertex] - y[start]) / (x[vertex] - x[start])
-            flat = bool(np.all((lower < slope) & (slope < upper)))
+            width, rise = x[end] - x[start], y[end] - y[start]
+            above, below = _Rays(width, rise + tolerance), _Rays(width, rise - tolerance)
+            upper = above if upper is None else above.where(above.is_below(upper), upper)
+            lower = below if lower is None else below.where(lower.is_below(below), lower)
+            chord = _Rays(x[vertex] - x[start], y[vertex] - y[start])
+            flat = bool(np.all(lower.is_below(chord) & chord.is_below(upper)))
         if not flat:
             kept.append(end)
             start = end
@@ -265,3 +266,19 @@ def compress(f: Curve, tolerance: float = COMPRESSION) -> Curve:
     if len(x) > 1:
         kept.append(end)
     return Curve(x[kept], y[kept])
+
+
+class _Rays:
+    """A ray to the right for each resource, from one point."""
+
+    def __init__(self, x: Any, y: Any) -> None:
+        self.x, self.y = x, y
+
+    def is_below(self, other: _Rays) -> NDArray[np.bool_]:
+        """Compare directions strictly, by the sign of the cross product."""
+        below: NDArray[np.bool_] = self.y * other.x < other.y * self.x
+        return below
+
+    def where(self, condition: NDArray[np.bool_], other: _Rays) -> _Rays:
+        """Choose this ray where a condition holds, else another."""
+        return _Rays(np.where(condition, self.x, other.x), np.where(condition, self.y, other.y))
