@@ -127,7 +127,18 @@ def diagnostics_page() -> str:
 # --- API
 
 
-MODULES = ("history", "plot", "synthetic", "testing")  # public, beside the names in the package itself
+# Public modules, beside the names in the package itself.
+MODULES = (
+    "history",
+    "history.backendai",
+    "history.gridengine",
+    "history.slurm",
+    "plot",
+    "synthetic",
+    "testing.invariants",
+    "testing.reference",
+    "testing.strategies",
+)
 
 
 def api_page() -> str:
