@@ -140,9 +140,7 @@ def _pool(pool: Any, row: int) -> tuple[str | int, Mapping[str, Any]]:
     if not isinstance(volume, Mapping):
         raise _wrong("accumulated_volume", "type", "accumulated_volume is an object", row)
     return name, {
-        "accumulated_volume": {
-            str(r): _number(v, row, f"accumulated_volume.{r}") for r, v in volume.items()
-        },
+        "accumulated_volume": {str(r): _number(v, row, f"accumulated_volume.{r}") for r, v in volume.items()},
         "last_share_ratio": _number(pool.get("last_share_ratio", 0.0), row, "last_share_ratio"),
     }
 

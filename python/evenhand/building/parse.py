@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.building import columns, single
+from evenhand.building.cells import as_list
 from evenhand.building.dicts import TableCells, read_rows
 from evenhand.building.problems import STAND_IN, Report, kind_of
 from evenhand.fields import TABLES, Field, TableSpec
@@ -91,7 +92,7 @@ class Parser:
         def column(name: str, parse: Callable[..., Any], *more: Any) -> Any:
             return parse(cells.get(name, absent), *more, self.report.column("resources", name))
 
-        given = columns.as_list(cells.get("kind", absent))
+        given = as_list(cells.get("kind", absent))
         usual = [fields.resource_kind(name) for name in self.resources]
         kind = columns.word(
             [u if g is None else g for u, g in zip(usual, given, strict=True)],
@@ -195,7 +196,7 @@ class Parser:
         for of in spec.fields:
             report = self.report.column("commands", of.name)
             cells = columns.convert(
-                columns.as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
+                as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
             )
             for i, (row, cell) in enumerate(zip(rows, cells, strict=True)):
                 if cell is not None:

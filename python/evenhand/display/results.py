@@ -113,7 +113,10 @@ def totals(shares: Shares) -> dict[str, np.ndarray]:
 
 def shares_text(shares: Shares) -> str:
     """Shares as text: totals, the largest pools, the operations that lack most, diagnostics."""
-    view = overview(shares)
+    return _shares_text(shares, overview(shares))
+
+
+def _shares_text(shares: Shares, view: Overview) -> str:
     lines = [
         [("", f"Shares of {counts(shares.snapshot)}")],
         *total_lines(view, [shares.snapshot.total[r] for r in view.resources], totals(shares)),
@@ -155,7 +158,7 @@ def shares_html(shares: Shares) -> str:
                 opened=True,
             )
         )
-    return markup.wrap(shares_text(shares), *parts)
+    return markup.wrap(_shares_text(shares, view), *parts)
 
 
 def _tree_html(view: Overview, rows: list[Row]) -> str:

@@ -76,7 +76,9 @@ class Result:
     def parent(self) -> NDArray[np.int64]:
         """Row of every element's pool, (E,); -1 for the root."""
         kinds, names = self.shares.kinds, self.shares.names
-        pools = {name: row for row, (kind, name) in enumerate(zip(kinds, names, strict=True)) if kind == "pool"}
+        pools = {
+            name: row for row, (kind, name) in enumerate(zip(kinds, names, strict=True)) if kind == "pool"
+        }
         return np.array([-1 if parent is None else pools[parent] for parent in self.shares.parents])
 
     @cached_property
@@ -99,7 +101,10 @@ class Result:
         where = f"{self.shares.kinds[at[0]]} {self.shares.names[at[0]]!r}"
         if len(at) > 1:
             where += f", {self.shares.resources[at[1]]}"
-        shown = ", ".join(f"{name.replace('_', ' ')} {np.broadcast_to(v, holds.shape)[at]:.17g}" for name, v in numbers.items())
+        shown = ", ".join(
+            f"{name.replace('_', ' ')} {np.broadcast_to(v, holds.shape)[at]:.17g}"
+            for name, v in numbers.items()
+        )
         raise AssertionError(f"law {law}: {where}: {rule}, but {shown}")
 
 
@@ -114,10 +119,14 @@ def guarantees_fit_their_pool(result: Result) -> None:
     """Law 4: a pool's strong guarantee is within its limits, and its children's within its own (1e-9)."""
     strong, limits = result.shares["strong_guarantee_share"], result.shares["limits_share"]
     inner = result.pools[:, None] & (result.parent >= 0)[:, None]
-    result.require(~inner | (strong <= limits), 4, "strong guarantee is within limits", strong=strong, limits=limits)
+    result.require(
+        ~inner | (strong <= limits), 4, "strong guarantee is within limits", strong=strong, limits=limits
+    )
     sums = result.children_sums("strong_guarantee_share")
     # The root's is what its children have together, before each of them is cut to its own limits.
-    result.require(sums <= strong + EPSILON, 4, "children's strong guarantees fit", children=sums, pool=strong)
+    result.require(
+        sums <= strong + EPSILON, 4, "children's strong guarantees fit", children=sums, pool=strong
+    )
 
 
 def guarantees_within_limits(result: Result) -> None:
@@ -140,7 +149,9 @@ def children_fit_their_pool(result: Result) -> None:
     for detail in DETAILS:
         own, sums = result.shares[detail], result.children_sums(detail)
         inside = _computed(result, detail)[:, None]
-        result.require(~inside | (sums <= own + EPSILON), 7, f"children's {detail} fits", children=sums, pool=own)
+        result.require(
+            ~inside | (sums <= own + EPSILON), 7, f"children's {detail} fits", children=sums, pool=own
+        )
 
 
 def shares_within_demand(result: Result) -> None:
@@ -148,7 +159,9 @@ def shares_within_demand(result: Result) -> None:
     demand = result.shares["demand_share"]
     for detail in DETAILS:
         own = result.shares[detail]
-        result.require(own <= demand + EPSILON, 8, f"{detail} is within demand", fair_share=own, demand=demand)
+        result.require(
+            own <= demand + EPSILON, 8, f"{detail} is within demand", fair_share=own, demand=demand
+        )
 
 
 def parts_add_up(result: Result) -> None:
@@ -169,8 +182,12 @@ def parts_add_up(result: Result) -> None:
             total=total,
         )
         inner = (result.parent >= 0)[:, None]
-        result.require(~inner | (parts[0] <= strong), 9, f"strong part of {detail}", part=parts[0], guarantee=strong)
-        result.require(parts[1] <= proposed, 9, f"integral part of {detail}", part=parts[1], guarantee=proposed)
+        result.require(
+            ~inner | (parts[0] <= strong), 9, f"strong part of {detail}", part=parts[0], guarantee=strong
+        )
+        result.require(
+            parts[1] <= proposed, 9, f"integral part of {detail}", part=parts[1], guarantee=proposed
+        )
 
 
 def volumes_within_capacity(result: Result) -> None:
@@ -185,12 +202,16 @@ def volumes_within_capacity(result: Result) -> None:
     # The flow is rounded to the quantum before it is multiplied by the period.
     capacity = (total * flow + quantum) * saturation
     old = np.zeros_like(after)
-    volumes = {pool["name"]: (pool.get("integral") or {}).get("accumulated_volume", {}) for pool in data["pools"]}
+    volumes = {
+        pool["name"]: (pool.get("integral") or {}).get("accumulated_volume", {}) for pool in data["pools"]
+    }
     for row, (kind, name) in enumerate(zip(shares.kinds, shares.names, strict=True)):
         if kind == "pool" and name in volumes:
             old[row] = [volumes[name].get(r, 0) for r in shares.resources]
     bound = np.maximum(old, capacity) * (1 + EPSILON) + quantum
-    result.require(after <= bound, 10, "a volume does not rise above capacity", volume=after, old=old, capacity=capacity)
+    result.require(
+        after <= bound, 10, "a volume does not rise above capacity", volume=after, old=old, capacity=capacity
+    )
 
 
 def shares_within_limits(result: Result) -> None:
@@ -209,7 +230,9 @@ def children_add_up(result: Result) -> None:
     """
     own, sums = result.shares["fair_share"], result.children_sums("fair_share")
     close = np.abs(own - sums) <= JUMP
-    result.require(~result.pools[:, None] | close, 15, "children's fair share adds up", children=sums, pool=own)
+    result.require(
+        ~result.pools[:, None] | close, 15, "children's fair share adds up", children=sums, pool=own
+    )
 
 
 def _computed(result: Result, detail: str) -> NDArray[np.bool_]:

@@ -57,6 +57,11 @@ NASTY = tuple(_nasty.SHAPES)
 
 MOST_RESOURCES = 16
 USUAL = ("cpu", "memory", "gpu", "user_slots", "network", "disk")
+NAMES = (
+    (*USUAL, *(f"r{i}" for i in range(len(USUAL), MOST_RESOURCES))),
+    tuple(f"r{i}" for i in range(MOST_RESOURCES)),
+    tuple(f"licence-{chr(ord('α') + i)}" for i in range(MOST_RESOURCES)),
+)
 QUANTA = (1, 0.001, 0.01, 0.5, 64)
 Resources = Mapping[str, Mapping[str, Any]] | Sequence[str]
 
@@ -78,9 +83,13 @@ def resource_spaces(*, min_size: int = 1, max_size: int = MOST_RESOURCES) -> Sea
 
 def _resource_spaces(min_size: int, max_size: int) -> SearchStrategy[dict[str, Any]]:
     _check_range("size", min_size, max_size, least=1, most=MOST_RESOURCES)
-    names = st.sampled_from(USUAL) | st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True)
-    resource = st.fixed_dictionaries({"quantum": st.sampled_from(QUANTA)})
-    return st.dictionaries(names, resource, min_size=min_size, max_size=max_size)
+    names = st.sampled_from(NAMES)
+    quanta = st.integers(0, len(QUANTA) ** max_size - 1)  # a digit a resource
+    return st.tuples(st.integers(min_size, max_size), names, quanta).map(
+        lambda drawn: {
+            drawn[1][i]: {"quantum": QUANTA[drawn[2] // len(QUANTA) ** i % len(QUANTA)]} for i in range(drawn[0])
+        }
+    )
 
 
 def resource_vectors(
@@ -103,11 +112,9 @@ def resource_vectors(
 
     def build() -> SearchStrategy[dict[str, float]]:
         _check_range("quanta", min_quanta, max_quanta, most=2**60)
-        counts = st.integers(min_quanta, max_quanta)
-        return st.fixed_dictionaries(
-            {name: counts.map(q.__mul__) if isinstance(q, int) else counts.map(lambda n, q=q: n * q)
-             for name, q in _quanta(resources).items()}
-        )  # fmt: skip
+        quanta = _quanta(resources)
+        counts = st.tuples(*[st.integers(min_quanta, max_quanta)] * len(quanta))
+        return counts.map(Scale(quanta, (), exact=True).units)
 
     return st.deferred(build)
 

@@ -121,7 +121,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       const ResourceMask given = t.operations.limits_given[o];
       for (Size r = 0; r < columns(); ++r) {
         double limit = exists[r];
-        if (given >> r & 1u) limit = share_of(std::min(t.operations.limits[from + r], t.total[r]), r);
+        if (given >> r & 1u)
+          limit = share_of(std::min(t.operations.limits[from + r], t.total[r]), r);
         if (!t.operations.best_allocation_share.empty())
           limit = std::min(limit, t.operations.best_allocation_share[from + r]);
         result.limits_share[to + r] = limit;
@@ -223,7 +224,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Pool& state = pools_[pool];
     state.done = true;
     const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
-    if (!state.children_changed && own_guarantee == state.guarantee && limits == state.limits) return;
+    if (!state.children_changed && own_guarantee == state.guarantee && limits == state.limits)
+      return;
     state.guarantee = own_guarantee;
     state.limits = limits;
     build_block(pool);
@@ -402,7 +404,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     double slowest = asking[0].rate;
     for (const Relaxed& pool : asking) slowest = std::min(slowest, pool.rate);
     const auto given = [&](const Relaxed& pool, double f) {
-      return beyond_guarantee(pool.pool, value_at(pool.curve, std::min(1.0, f * (pool.rate / slowest))));
+      return beyond_guarantee(pool.pool,
+                              value_at(pool.curve, std::min(1.0, f * (pool.rate / slowest))));
     };
     const double factor = largest_satisfying(0.0, 1.0, [&](double f) {
       Row<R> sum{};
@@ -538,7 +541,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     if (!result.promised.empty()) {
       sum_pools(result.promised);
       for (Id id : tree_.preorder)
-        if (!inside[static_cast<Size>(id)]) set_row(result.promised, static_cast<Size>(id), Row<R>{});
+        if (!inside[static_cast<Size>(id)])
+          set_row(result.promised, static_cast<Size>(id), Row<R>{});
     }
   }
 
