@@ -45,11 +45,12 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
         raise TypeError(f"from_json takes text, bytes or a path, not {type(source).__name__}")
     path = Path(source)
     try:
-        return _parse(path.read_bytes(), report)
+        text = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         report.fail("snapshot", None, "readable", f"cannot be read from {path}: {reason}")
         return None
+    return _parse(text, report)
 
 
 def _parse(text: str | bytes | bytearray, report: Report) -> Any:

@@ -128,18 +128,15 @@ class Parser:
                     np.ones(len(self.resources), np.bool_) if cells is None else cells[0],
                 )
 
-    def read_table(self, name: str, table: TableCells, rows: Mapping[str, int]) -> None:
-        """Parse one table of the core; `rows` says how many rows each table has."""
+    def read_table(self, name: str, table: TableCells) -> None:
+        """Parse one table of the core."""
         spec, raw = TABLES[name], {}
         for column, cells in table.cells.items():
             base = column.removesuffix("_index")
             if spec[base].kind in ("amounts", "shares") and not self.resources:
                 continue  # of which resources is not known: that is reported already
             if base != column:
-                target = spec[base].target
-                raw[column] = columns.row_index(
-                    cells, rows.get(target, 0), target, self.report.column(name, column)
-                )
+                raw[column] = columns.row_index(cells, self.report.column(name, column))
             else:
                 raw[column] = self._column(spec, spec[column], cells, table.rows)
         if "name" in table.cells:

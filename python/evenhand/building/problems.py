@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -78,6 +77,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
     """Return '; did you mean "x"?' for the nearest known name, or nothing."""
     if not isinstance(name, str) or len(name) > 100:
         return ""
+    import difflib
+
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f'; did you mean "{found[0]}"?' if found else ""
 
