@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from evenhand.testing import metamorphic as laws
 from evenhand.testing.metamorphic import Compute
-from tests.properties.computing import IMPLEMENTATIONS, Inputs, inputs
+from tests.properties.computing import IMPLEMENTATIONS, Inputs
 
 
 @pytest.fixture(params=IMPLEMENTATIONS)

@@ -36,4 +36,4 @@ def compare(drawn: Inputs) -> None:
     assert_shares_close(actual, expected, TOLERANCE, quantities=continuous)
     codes = [d.code for d in actual.diagnostics]
     assert codes == [d.code for d in expected.diagnostics]
-    margin = np.abs(expected["fair_share"] - expected["usage_share"])
+    np.abs(expected["fair_share"] - expected["usage_share"])

@@ -29,11 +29,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.testing.assertions import SharesLike
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
     from evenhand.state import State
