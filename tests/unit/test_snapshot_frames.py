@@ -304,6 +304,31 @@ def test_local_times_without_a_single_meaning(local: dt.datetime, part: str, as_
     assert_problem(caught.value, ("operations", 1, "start_time", "timezone"), part)
 
 
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns"])
+def test_units(unit: str) -> None:
+    column = np.array(["1970-01-01", "NaT", "1971-01-01"], f"M8[{unit}]")
+    seconds = column[2].astype("M8[s]").astype(float)
+    snapshot = eh.Snapshot.from_frames(
+        resources=RESOURCES, nodes={"name": [1, 2, 3], "overcommitted_since": column}, timezone="UTC"
+    )
+    assert snapshot.table("nodes")["overcommitted_since"] == [0, None, seconds]
+
+
+def test_nanoseconds_are_rounded() -> None:
+    column = np.array([-501, -500, 499, 500, 1_499, 2**63 - 1], "M8[ns]")
+    snapshot = eh.Snapshot.from_frames(
+        resources=RESOURCES, operations={"name": range(6), "start_time": column}, timezone="UTC"
+    )
+    assert snapshot._core.column("operations", "start_time").tolist() == [
+        -1,
+        0,
+        0,
+        1,
+        1,
+        9_223_372_036_854_776,
+    ]
+
+
 def test_absent_instants() -> None:
     for column in (
         np.array(["2026-01-01", "NaT"], "M8[s]"),
@@ -434,6 +459,18 @@ BROKEN: list[tuple[str, dict[str, Any], Where, str]] = [
         "is a Python timedelta",
     ),
     (
+        "nodes",
+        {"name": ["m", "n"], "overcommitted_since": np.array([0, 2**60], "M8[s]")},
+        ("nodes", 1, "overcommitted_since", "range"),
+        "does not fit in 64 bits of microseconds",
+    ),
+    (
+        "requests",
+        {"name": ["r"], "operation": ["o"], "duration": np.array([1], "m8[M]")},
+        ("requests", None, "duration", "type"),
+        "no fixed length",
+    ),
+    (
         "operations",
         {"name": ["o"], "pool_index": [3]},
         ("operations", 0, "pool_index", "exists"),
@@ -481,9 +518,9 @@ BROKEN: list[tuple[str, dict[str, Any], Where, str]] = [
     [pytest.param(*b, id=f"{b[2][2]}:{b[2][3]}-{i}") for i, b in enumerate(BROKEN)],
 )
 def test_broken_columns(table: str, columns: dict[str, Any], where: Where, part: str) -> None:
-    tables = {"pools": {"name": ["p"]}, table: columns}
+    tables: dict[str, Any] = {"pools": {"name": ["p"]}, table: columns}
     with pytest.raises(eh.InputError) as caught:
-        eh.Snapshot.from_frames(resources=RESOURCES, **tables)
+        eh.Snapshot.from_frames(resources=RESOURCES, **tables, timezone="UTC")
     assert_problem(caught.value, where, part)
 
 

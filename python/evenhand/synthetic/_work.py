@@ -112,7 +112,12 @@ def make(
     luck = 0.35 * of_top + 0.35 * of_pool + 0.3 * own.uniform(operations)
 
     wanted, running, gang = _serve(wanted, gang, luck, allocations)
-    pending = _wait(wanted, running, gang, shape[:, list(resources).index("cpu")], excess)
+    pending = np.zeros_like(running)
+    on_gpus = np.array([p.gpu > 0 for p in PROFILES])[profile]
+    for some in (on_gpus, ~on_gpus):
+        # Each kind of machine is wanted by the same factor more than there is of it.
+        cpu = shape[some, list(resources).index("cpu")]
+        pending[some] = _wait(wanted[some], running[some], gang[some], cpu, excess)
     return Work(pool, profile, shape, gang, running, pending, luck)
 
 
@@ -153,10 +158,10 @@ def _serve(
     """
 
     def at(level: float) -> NDArray[np.int64]:
-        part = np.clip(level + 1.6 * luck, 0.0, 1.0)
-        return np.where(gang, wanted * (part > 0.75), np.floor(wanted * part)).astype(np.int64)
+        part = np.clip(level + 4 * luck, 0.0, 1.0)
+        return np.where(gang, wanted * (part > 0.4), np.floor(wanted * part)).astype(np.int64)
 
-    low, high = -2.0, 2.0
+    low, high = -5.0, 5.0
     for _ in range(64):
         level = (low + high) / 2
         low, high = (low, level) if at(level).sum() > allocations else (level, high)
@@ -178,7 +183,7 @@ def _wait(
     cpu: NDArray[np.int64],
     excess: float,
 ) -> NDArray[np.int64]:
-    """Return pending counts, those of operations that are no gangs scaled so that cpu demand is `excess` x usage."""
+    """Return pending counts, scaled so that cpu demand is `excess` times usage; gangs wait as they are."""
     pending = wanted - running
     target = (excess - 1) * float((running * cpu).sum()) - float((pending * cpu)[gang].sum())
     free = float((pending * cpu)[~gang].sum())

@@ -39,121 +39,173 @@ class Sizes(NamedTuple):
     max_allocations: int
 
 
-FLAGS = st.booleans()
-WEIGHTS = st.integers(1, 10) | st.floats(0.1, 10)
+WEIGHTS = st.none() | st.integers(1, 10) | st.floats(0.1, 10)
 RATIOS = st.floats(0, 1)
-ORDERS = st.integers(0, 3)
+ABSENT = 64  # of 256 values of a byte mean nothing, or zero
+SAVED_SECONDS = (1, 60, 3600, 86400)
+KINDS = ("batch", "interactive", "inference", "system")
 
 
 @cache
 def percents(resources: int, top: int) -> SearchStrategy[tuple[int, ...]]:
-    """Draw an amount of every resource, as percentages up to `top`; zeros are common."""
-    return st.tuples(*[st.integers(-(top // 3), top).map(lambda drawn: max(drawn, 0))] * resources)
+    """Draw an amount of every resource, as percentages up to `top`; zeros are common.
+
+    One choice a vector, not one a number: hypothesis' time and its success in
+    shrinking depend on the number of choices.
+    """
+    return st.binary(min_size=resources, max_size=resources).map(
+        lambda drawn: tuple(max(byte - ABSENT, 0) * top // (255 - ABSENT) for byte in drawn)
+    )
 
 
 @cache
-def some_percents(resources: int, top: int) -> SearchStrategy[tuple[int | None, ...]]:
+def some_percents(resources: int, top: int) -> SearchStrategy[tuple[int | None, ...] | None]:
     """Draw amounts of some resources; None means absent."""
-    return st.tuples(*[st.none() | st.integers(0, top)] * resources)
+    amounts = st.binary(min_size=resources, max_size=resources).map(
+        lambda drawn: tuple((byte - ABSENT) * top // (255 - ABSENT) if byte >= ABSENT else None for byte in drawn)
+    )
+    return st.none() | amounts
+
+
+def flags(names: tuple[str, ...]) -> SearchStrategy[Row]:
+    """Draw which of some flags are set to something else than their default."""
+    return st.integers(0, 2 ** len(names) - 1).map(
+        lambda bits: {name: name not in DEFAULT_TRUE for i, name in enumerate(names) if bits >> i & 1}
+    )
+
+
+DEFAULT_TRUE = {"step_function_for_gang", "can_accept_free_volume", "preemptible", "schedulable"}
+
+
+def given(**fields: Any) -> Row:
+    """Keep the fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 @cache
 def integrals(resources: int) -> SearchStrategy[Row]:
     """Draw the settings of an integral pool, or of one that only hands volume around."""
-    handing = {"can_accept_free_volume": FLAGS, "should_distribute_free_volume_among_children": FLAGS}
-    saved = {
-        # Seconds for which a pool could take these percentages of the cluster.
-        "accumulated_volume": st.tuples(st.sampled_from((1, 60, 3600, 86400)), percents(resources, 100)),
-        "last_share_ratio": RATIOS,
-    }
+    handing = flags(("can_accept_free_volume", "should_distribute_free_volume_among_children"))
     flow = some_percents(resources, 30)
-    burst = {"type": st.just("burst"), "resource_flow": flow, "burst": some_percents(resources, 60)}
-    relaxed = {"type": st.just("relaxed"), "resource_flow": flow}
-    multiplier = {"relaxed_share_multiplier_limit": st.floats(1, 10)}
+    # Seconds for which a pool could take these percentages of the cluster.
+    volume = st.none() | st.tuples(st.sampled_from(SAVED_SECONDS), percents(resources, 100))
+    ratio = st.none() | RATIOS
+
+    def burst(drawn: tuple[Any, ...]) -> Row:
+        flow, peak, volume, ratio, settings = drawn
+        return settings | given(
+            type="burst", resource_flow=flow, burst=peak, accumulated_volume=volume, last_share_ratio=ratio
+        )
+
+    def relaxed(drawn: tuple[Any, ...]) -> Row:
+        flow, multiplier, volume, ratio, settings = drawn
+        return settings | given(
+            type="relaxed",
+            resource_flow=flow,
+            relaxed_share_multiplier_limit=multiplier,
+            accumulated_volume=volume,
+            last_share_ratio=ratio,
+        )
+
+    multiplier = st.none() | st.floats(1, 10)
     return (
-        st.fixed_dictionaries({}, optional=handing)
-        | st.fixed_dictionaries(burst, optional=handing | saved)
-        | st.fixed_dictionaries(relaxed, optional=handing | saved | multiplier)
+        handing
+        | st.tuples(flow, some_percents(resources, 60), volume, ratio, handing).map(burst)
+        | st.tuples(flow, multiplier, volume, ratio, handing).map(relaxed)
     )
 
 
 @cache
 def pools(resources: int, allowed: Allowed) -> SearchStrategy[Row]:
     """Draw a pool's fields; no name, no parent."""
-    optional: dict[str, SearchStrategy[Any]] = {"weight": WEIGHTS, "order": ORDERS}
+    names: tuple[str, ...] = ()
     if allowed.guarantees:
-        optional |= {
-            "strong_guarantee": some_percents(resources, 50),
-            "priority_strong_guarantee": FLAGS,
-            "priority_donor": FLAGS,
-            "compute_promised_guarantee": FLAGS,
-        }
-    if allowed.limits:
-        optional["limits"] = some_percents(resources, 100)
-    if allowed.integral:
-        optional["integral"] = integrals(resources)
+        names += ("priority_strong_guarantee", "priority_donor", "compute_promised_guarantee")
     if allowed.gangs:
-        optional["step_function_for_gang"] = FLAGS
+        names += ("step_function_for_gang",)
     if allowed.fifo:
-        optional |= {"mode": st.sampled_from(("fair_share", "fifo")), "fifo_reordering": FLAGS}
-    return st.fixed_dictionaries({}, optional=optional)
+        names += ("fifo", "fifo_reordering")
+    nothing = st.none()
+
+    def row(drawn: tuple[Any, ...]) -> Row:
+        weight, order, settings, guarantee, limits, integral = drawn
+        if settings.pop("fifo", False):
+            settings = settings | {"mode": "fifo"}
+        return settings | given(
+            weight=weight, order=order, strong_guarantee=guarantee, limits=limits, integral=integral
+        )
+
+    return st.tuples(
+        WEIGHTS,
+        st.none() | st.integers(0, 3),
+        flags(names),
+        some_percents(resources, 50) if allowed.guarantees else nothing,
+        some_percents(resources, 100) if allowed.limits else nothing,
+        nothing | integrals(resources) if allowed.integral else nothing,
+    ).map(row)
 
 
 @cache
 def operations(resources: int, allowed: Allowed) -> SearchStrategy[Row]:
     """Draw an operation's fields; no name, no pool; usage as percentages of the demand."""
-    optional: dict[str, SearchStrategy[Any]] = {
-        "weight": WEIGHTS,
-        "order": ORDERS,
-        "start_time": ORDERS,
-        "fifo_start_time": ORDERS,
-        "usage": st.integers(0, 100).map(lambda part: (part,) * resources) | percents(resources, 100),
-        "kind": st.sampled_from(("batch", "interactive", "inference", "system")),
-    }
-    if allowed.limits:
-        optional |= {
-            "limits": some_percents(resources, 100),
-            "best_allocation_share": some_percents(resources, 100),
-        }
-    if allowed.gangs:
-        optional["gang"] = FLAGS
-    return st.fixed_dictionaries({"demand": percents(resources, 120)}, optional=optional)
+    nothing = st.none()
+    alike = st.integers(0, 100).map(lambda part: (part,) * resources)
+
+    def row(drawn: tuple[Any, ...]) -> Row:
+        demand, usage, weight, keys, settings, limits, best = drawn
+        return settings | given(
+            demand=demand,
+            usage=usage,
+            weight=weight,
+            limits=limits,
+            best_allocation_share=best,
+            # Few values, so that ties between operations are common.
+            start_time=keys % 4 or None,
+            fifo_start_time=keys // 4 % 4 or None,
+            order=keys // 16 % 4 or None,
+            kind=KINDS[keys // 64] if keys >= 64 else None,
+        )
+
+    return st.tuples(
+        percents(resources, 120),
+        nothing | alike | percents(resources, 100),
+        WEIGHTS,
+        st.integers(0, 255),
+        flags(("gang",)) if allowed.gangs else st.just({}),
+        some_percents(resources, 100) if allowed.limits else nothing,
+        some_percents(resources, 100) if allowed.limits else nothing,
+    ).map(row)
 
 
 @cache
 def nodes() -> SearchStrategy[Row]:
     """Draw a node's fields; `part` is its part of the cluster before parts are made to add up to one."""
-    return st.fixed_dictionaries(
-        {"part": st.integers(1, 9)},
-        optional={
-            "tags": st.lists(st.sampled_from(("a", "b", "gpu")), unique=True),
-            "schedulable": st.sampled_from((True, True, True, False)),
-        },
+    tags = st.lists(st.sampled_from(("a", "b", "gpu")), unique=True)
+    return st.tuples(st.integers(1, 9), tags, flags(("schedulable",))).map(
+        lambda drawn: {"part": drawn[0], "tags": drawn[1]} | drawn[2]
     )
 
 
 @cache
 def allocations(resources: int) -> SearchStrategy[Row]:
     """Draw an allocation's fields; amounts as percentages of its node, age in seconds."""
-    return st.fixed_dictionaries(
-        {"node": st.integers(0, 99), "operation": st.integers(0, 99), "resources": percents(resources, 60)},
-        optional={
-            "age": st.integers(0, 10_000),
-            "preemptible": FLAGS,
-            "checkpointable": FLAGS,
-            "interruptible": FLAGS,
-            "rerunnable": FLAGS,
-        },
+    settings = flags(("preemptible", "checkpointable", "interruptible", "rerunnable"))
+    place = st.integers(0, 99)
+    return st.tuples(place, place, percents(resources, 60), st.integers(0, 10_000), settings).map(
+        lambda drawn: dict(zip(("node", "operation", "resources", "age"), drawn, strict=False)) | drawn[4]
     )
 
 
 @cache
 def requests(resources: int) -> SearchStrategy[Row]:
     """Draw a request's fields; amounts of one of `count` as percentages of the cluster."""
-    return st.fixed_dictionaries(
-        {"operation": st.integers(0, 99), "resources": percents(resources, 40)},
-        optional={"age": st.integers(0, 10_000), "count": st.integers(1, 4), "preemptible": FLAGS},
-    )
+    return st.tuples(
+        st.integers(0, 99),
+        percents(resources, 40),
+        st.integers(0, 10_000),
+        st.integers(1, 4),
+        flags(("preemptible",)),
+    ).map(lambda drawn: dict(zip(("operation", "resources", "age", "count"), drawn, strict=False)) | drawn[4])
 
 
 @cache
@@ -165,7 +217,6 @@ def snapshots(resources: int, sizes: Sizes, allowed: Allowed, nasty: tuple[str, 
     """
     choices = st.integers(0, sizes.max_pools)
     more = sizes.max_allocations
-    root = {"step_function_for_gang": FLAGS, "compute_promised_guarantee": FLAGS}
     tables: dict[str, SearchStrategy[Any]] = {
         "totals": st.tuples(*[st.integers(-50, 1000).map(lambda drawn: max(drawn, 0))] * resources),
         "pools": st.lists(
@@ -177,15 +228,15 @@ def snapshots(resources: int, sizes: Sizes, allowed: Allowed, nasty: tuple[str, 
             max_size=sizes.max_operations,
         ),
         "nodes": st.lists(nodes(), min_size=sizes.min_nodes, max_size=sizes.max_nodes),
-        "allocations": st.lists(allocations(resources), max_size=more),
-        "requests": st.lists(requests(resources), max_size=more),
-        "root": st.fixed_dictionaries({}, optional=root),
+        "allocations": st.lists(allocations(resources), max_size=more) if sizes.max_nodes else st.just([]),
+        "requests": st.lists(requests(resources), max_size=more) if sizes.max_nodes else st.just([]),
+        "root": flags(("step_function_for_gang", "compute_promised_guarantee")),
         "elapsed": st.none() | st.integers(0, 100_000),
         "naming": st.sampled_from(("plain", "integers", "awkward")),
     }
     if nasty:
         shapes = st.lists(st.sampled_from(nasty), unique=True, min_size=1, max_size=3)
-        tables["nasty"] = FLAGS.flatmap(lambda on: shapes if on else st.just([]))
+        tables["nasty"] = st.booleans().flatmap(lambda on: shapes if on else st.just([]))
     return st.fixed_dictionaries(tables)
 
 

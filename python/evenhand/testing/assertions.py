@@ -71,7 +71,10 @@ def assert_shares_close(
         quantity, resource and both numbers, the largest difference first.
     """
     named = rename or (lambda _, name: name)
-    rows = {(kind, named(kind, name)): i for i, (kind, name) in enumerate(zip(actual.kinds, actual.names, strict=True))}
+    rows = {
+        (kind, named(kind, name)): i
+        for i, (kind, name) in enumerate(zip(actual.kinds, actual.names, strict=True))
+    }
     keys = list(zip(expected.kinds, expected.names, strict=True))
     if set(rows) != set(keys):
         missing = [_label(*key) for key in keys if key not in rows]
@@ -90,7 +93,9 @@ def assert_shares_close(
         scale = np.maximum(1.0, np.abs(right)) if quantity in AMOUNTS else np.ones(right.shape)
         gap = np.abs(left - right) / scale
         # NaN on one side only is a difference, too.
-        gap = np.where(np.isnan(left) & np.isnan(right) | (left == right), 0.0, np.where(np.isnan(gap), np.inf, gap))
+        gap = np.where(
+            np.isnan(left) & np.isnan(right) | (left == right), 0.0, np.where(np.isnan(gap), np.inf, gap)
+        )
         for place in np.argwhere(gap > tolerance):
             at = tuple(int(i) for i in place)
             where = f"{_label(*keys[at[0]])}, {quantity}"

@@ -26,12 +26,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.testing.assertions import SharesLike
+
+if TYPE_CHECKING:
+    from evenhand.config.fair_share import FairShareSettings
+    from evenhand.model import Snapshot
+    from evenhand.state import State
 
 __all__ = [
     "LAWS",
@@ -62,21 +67,26 @@ class Result:
     ----------
     shares : Shares
         The result.
-    snapshot : mapping
-        The snapshot in the file format.
-    settings : object
-        What the update was made with: `FairShareSettings` or anything with its fields.
+    snapshot : Snapshot
+        What it was computed from.
+    settings : FairShareSettings
+        What it was computed with.
+    state : State, optional
+        What the update before had left.
     """
 
     shares: SharesLike
-    snapshot: Mapping[str, Any]
-    settings: Any
+    snapshot: Snapshot
+    settings: FairShareSettings
+    state: State | None = None
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
         """Row of every element's pool, (E,); -1 for the root."""
         kinds, names = self.shares.kinds, self.shares.names
-        pools = {name: row for row, (kind, name) in enumerate(zip(kinds, names, strict=True)) if kind == "pool"}
+        pools = {
+            name: row for row, (kind, name) in enumerate(zip(kinds, names, strict=True)) if kind == "pool"
+        }
         return np.array([-1 if parent is None else pools[parent] for parent in self.shares.parents])
 
     @cached_property
@@ -99,7 +109,10 @@ class Result:
         where = f"{self.shares.kinds[at[0]]} {self.shares.names[at[0]]!r}"
         if len(at) > 1:
             where += f", {self.shares.resources[at[1]]}"
-        shown = ", ".join(f"{name.replace('_', ' ')} {np.broadcast_to(v, holds.shape)[at]:.17g}" for name, v in numbers.items())
+        shown = ", ".join(
+            f"{name.replace('_', ' ')} {np.broadcast_to(v, holds.shape)[at]:.17g}"
+            for name, v in numbers.items()
+        )
         raise AssertionError(f"law {law}: {where}: {rule}, but {shown}")
 
 
@@ -114,10 +127,14 @@ def guarantees_fit_their_pool(result: Result) -> None:
     """Law 4: a pool's strong guarantee is within its limits, and its children's within its own (1e-9)."""
     strong, limits = result.shares["strong_guarantee_share"], result.shares["limits_share"]
     inner = result.pools[:, None] & (result.parent >= 0)[:, None]
-    result.require(~inner | (strong <= limits), 4, "strong guarantee is within limits", strong=strong, limits=limits)
+    result.require(
+        ~inner | (strong <= limits), 4, "strong guarantee is within limits", strong=strong, limits=limits
+    )
     sums = result.children_sums("strong_guarantee_share")
     # The root's is what its children have together, before each of them is cut to its own limits.
-    result.require(sums <= strong + EPSILON, 4, "children's strong guarantees fit", children=sums, pool=strong)
+    result.require(
+        sums <= strong + EPSILON, 4, "children's strong guarantees fit", children=sums, pool=strong
+    )
 
 
 def guarantees_within_limits(result: Result) -> None:
@@ -140,7 +157,9 @@ def children_fit_their_pool(result: Result) -> None:
     for detail in DETAILS:
         own, sums = result.shares[detail], result.children_sums(detail)
         inside = _computed(result, detail)[:, None]
-        result.require(~inside | (sums <= own + EPSILON), 7, f"children's {detail} fits", children=sums, pool=own)
+        result.require(
+            ~inside | (sums <= own + EPSILON), 7, f"children's {detail} fits", children=sums, pool=own
+        )
 
 
 def shares_within_demand(result: Result) -> None:
@@ -148,7 +167,9 @@ def shares_within_demand(result: Result) -> None:
     demand = result.shares["demand_share"]
     for detail in DETAILS:
         own = result.shares[detail]
-        result.require(own <= demand + EPSILON, 8, f"{detail} is within demand", fair_share=own, demand=demand)
+        result.require(
+            own <= demand + EPSILON, 8, f"{detail} is within demand", fair_share=own, demand=demand
+        )
 
 
 def parts_add_up(result: Result) -> None:
@@ -169,28 +190,44 @@ def parts_add_up(result: Result) -> None:
             total=total,
         )
         inner = (result.parent >= 0)[:, None]
-        result.require(~inner | (parts[0] <= strong), 9, f"strong part of {detail}", part=parts[0], guarantee=strong)
-        result.require(parts[1] <= proposed, 9, f"integral part of {detail}", part=parts[1], guarantee=proposed)
+        result.require(
+            ~inner | (parts[0] <= strong), 9, f"strong part of {detail}", part=parts[0], guarantee=strong
+        )
+        result.require(
+            parts[1] <= proposed, 9, f"integral part of {detail}", part=parts[1], guarantee=proposed
+        )
 
 
 def volumes_within_capacity(result: Result) -> None:
     """Law 10: volumes stay ≥ 0 and never rise above max(old volume, capacity of the pool)."""
-    shares, data = result.shares, result.snapshot
-    total = np.array([data["total"].get(r, 0) for r in shares.resources], float)
+    shares, resources = result.shares, result.shares.resources
+    total, quantum = (
+        np.array([of[r] for r in resources]) for of in (result.snapshot.total, result.snapshot.quantum)
+    )
     after = np.asarray(shares["volume.accumulated_after"], float)
     result.require(np.isfinite(after) & (after >= 0), 10, "a volume is not negative", volume=after)
-    flow = np.asarray(shares["ratios.flow"])[:, None]
-    saturation = result.settings.integral_pool_capacity_saturation_period_s
-    quantum = np.array([data["resources"][r].get("quantum", 1) for r in shares.resources], float)
     # The flow is rounded to the quantum before it is multiplied by the period.
-    capacity = (total * flow + quantum) * saturation
-    old = np.zeros_like(after)
-    volumes = {pool["name"]: (pool.get("integral") or {}).get("accumulated_volume", {}) for pool in data["pools"]}
-    for row, (kind, name) in enumerate(zip(shares.kinds, shares.names, strict=True)):
-        if kind == "pool" and name in volumes:
-            old[row] = [volumes[name].get(r, 0) for r in shares.resources]
+    flow = total * np.asarray(shares["ratios.flow"])[:, None] + quantum
+    capacity = flow * result.settings.integral_pool_capacity_saturation_period_s
+    saved = _saved_volumes(result)
+    old = np.array(
+        [
+            [saved.get(name, {}).get(r, 0) if kind == "pool" else 0 for r in resources]
+            for kind, name in zip(shares.kinds, shares.names, strict=True)
+        ]
+    )
     bound = np.maximum(old, capacity) * (1 + EPSILON) + quantum
-    result.require(after <= bound, 10, "a volume does not rise above capacity", volume=after, old=old, capacity=capacity)
+    result.require(
+        after <= bound, 10, "a volume does not rise above capacity", volume=after, old=old, capacity=capacity
+    )
+
+
+def _saved_volumes(result: Result) -> Mapping[str | int, Mapping[str, float]]:
+    """Return the volumes before the update by pool."""
+    if result.state is not None:
+        return {name: values["accumulated_volume"] for name, values in result.state.pools.items()}
+    pools = result.snapshot.to_dict().get("pools", [])
+    return {pool["name"]: pool.get("integral", {}).get("accumulated_volume", {}) for pool in pools}
 
 
 def shares_within_limits(result: Result) -> None:
@@ -209,7 +246,9 @@ def children_add_up(result: Result) -> None:
     """
     own, sums = result.shares["fair_share"], result.children_sums("fair_share")
     close = np.abs(own - sums) <= JUMP
-    result.require(~result.pools[:, None] | close, 15, "children's fair share adds up", children=sums, pool=own)
+    result.require(
+        ~result.pools[:, None] | close, 15, "children's fair share adds up", children=sums, pool=own
+    )
 
 
 def _computed(result: Result, detail: str) -> NDArray[np.bool_]:
@@ -239,9 +278,10 @@ LAWS: dict[str, Callable[[Result], None]] = HARD | {"children_add_up": children_
 
 def check_shares(
     shares: SharesLike,
-    snapshot: Mapping[str, Any] | None = None,
-    settings: Any = None,
+    snapshot: Snapshot | None = None,
+    settings: FairShareSettings | None = None,
     *,
+    state: State | None = None,
     ties: bool = False,
 ) -> None:
     """Check all laws that a single result must obey.
@@ -250,10 +290,12 @@ def check_shares(
     ----------
     shares : Shares
         The result.
-    snapshot : mapping, optional
-        What it was computed from, in the file format; by default the snapshot that `shares` knows.
+    snapshot : Snapshot, optional
+        What it was computed from; by default the one that `shares` knows.
     settings : FairShareSettings, optional
-        What it was computed with; by default the settings that `shares` knows.
+        What it was computed with; by default those that `shares` knows.
+    state : State, optional
+        What the update before had left, if it was handed in.
     ties : bool
         Whether the input may have exact ties: then laws that they break are left out.
 
@@ -265,8 +307,9 @@ def check_shares(
     known: Any = shares
     result = Result(
         shares,
-        known.snapshot.to_dict() if snapshot is None else snapshot,
+        known.snapshot if snapshot is None else snapshot,
         known.settings if settings is None else settings,
+        state,
     )
     for law in (HARD if ties else LAWS).values():
         law(result)

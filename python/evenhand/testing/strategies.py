@@ -57,6 +57,17 @@ NASTY = tuple(_nasty.SHAPES)
 
 MOST_RESOURCES = 16
 USUAL = ("cpu", "memory", "gpu", "user_slots", "network", "disk")
+NAMES = (
+    (*USUAL, *(f"r{i}" for i in range(len(USUAL), MOST_RESOURCES))),
+    tuple(f"r{i}" for i in range(MOST_RESOURCES)),
+    tuple(f"licence-{chr(ord('α') + i)}" for i in range(MOST_RESOURCES)),
+)
+OLDER = (
+    "fifo_truncation",
+    "limit_strong_before_scaling",
+    "estimated_guarantee_counts_flow",
+    "promised_fair_share",
+)
 QUANTA = (1, 0.001, 0.01, 0.5, 64)
 Resources = Mapping[str, Mapping[str, Any]] | Sequence[str]
 
@@ -78,9 +89,13 @@ def resource_spaces(*, min_size: int = 1, max_size: int = MOST_RESOURCES) -> Sea
 
 def _resource_spaces(min_size: int, max_size: int) -> SearchStrategy[dict[str, Any]]:
     _check_range("size", min_size, max_size, least=1, most=MOST_RESOURCES)
-    names = st.sampled_from(USUAL) | st.from_regex(r"[a-z][a-z0-9_]{0,5}", fullmatch=True)
-    resource = st.fixed_dictionaries({"quantum": st.sampled_from(QUANTA)})
-    return st.dictionaries(names, resource, min_size=min_size, max_size=max_size)
+    names = st.sampled_from(NAMES)
+    quanta = st.integers(0, len(QUANTA) ** max_size - 1)  # a digit a resource
+    return st.tuples(st.integers(min_size, max_size), names, quanta).map(
+        lambda drawn: {
+            drawn[1][i]: {"quantum": QUANTA[drawn[2] // len(QUANTA) ** i % len(QUANTA)]} for i in range(drawn[0])
+        }
+    )
 
 
 def resource_vectors(
@@ -103,11 +118,9 @@ def resource_vectors(
 
     def build() -> SearchStrategy[dict[str, float]]:
         _check_range("quanta", min_quanta, max_quanta, most=2**60)
-        counts = st.integers(min_quanta, max_quanta)
-        return st.fixed_dictionaries(
-            {name: counts.map(q.__mul__) if isinstance(q, int) else counts.map(lambda n, q=q: n * q)
-             for name, q in _quanta(resources).items()}
-        )  # fmt: skip
+        quanta = _quanta(resources)
+        counts = st.tuples(*[st.integers(min_quanta, max_quanta)] * len(quanta))
+        return counts.map(Scale(quanta, (), exact=True).units)
 
     return st.deferred(build)
 
@@ -399,6 +412,47 @@ def snapshots(
         return Snapshot.from_dict(data)
 
     return snapshot_dicts(resources, **bounds).map(build)
+
+
+def fair_share_settings(
+    resources: Sequence[str] = ("cpu",), *, allow_gangs: bool = True, allow_older: bool = False
+) -> SearchStrategy[FairShareSettings]:
+    """Draw settings of the fair share.
+
+    Parameters
+    ----------
+    resources : sequence of str
+        Names of the resources, one of which becomes the main one.
+    allow_gangs : bool
+        Whether gangs may get all or nothing, by the step function.
+    allow_older : bool
+        Whether switches of older revisions may be set.
+
+    Returns
+    -------
+    SearchStrategy[FairShareSettings]
+    """
+
+    def build() -> SearchStrategy[FairShareSettings]:
+        from evenhand.config.fair_share import FairShareSettings
+
+        if not resources:
+            msg = "one of the resources is the main one, so there is at least one"
+            raise InvalidArgument(msg)
+        switches: tuple[str, ...] = ("improved", "improved_gap", "fast_fifo")
+        if allow_gangs:
+            switches += ("step_function_for_gang", "fifo_reordering")
+        if allow_older:
+            switches += OLDER
+        return st.builds(
+            lambda flags, **fields: FairShareSettings(**fields, **flags),
+            _rows.flags(switches),
+            main_resource=st.sampled_from(list(resources)),
+            integral_pool_capacity_saturation_period_s=st.sampled_from((86400.0, 3600.0, 600.0)),
+            integral_smooth_period_s=st.sampled_from((60.0, 1.0, 600.0)),
+        )
+
+    return st.deferred(build)
 
 
 def _quanta(resources: Resources) -> dict[str, float]:
