@@ -164,6 +164,7 @@ class ChildrenBlock {
       if (f_[end - 1] < 1) builder.settle();
     }
     builder.relocate({0, static_cast<std::int32_t>(2 * by_place.size())});
+    builder.finish();
   }
 
   // A copy of what the walk reads, without spare capacity.

@@ -75,6 +75,7 @@ class CurveBuilder {
   void jump(const Row<R>& shares, std::int32_t jumped) {
     const double s = tightness(shares);
     if (s >= 1 || any_above(shares, l_)) {
+      finish();
       ended_ = true;
       return;
     }
@@ -88,13 +89,23 @@ class CurveBuilder {
     push(s_, at_, a_);
   }
 
-  // The last jump is not undone by what comes next.
-  void settle() noexcept { jump_unsettled_ = false; }
+  // The last jump is not undone by what comes next: it is behind. Within the
+  // guarantee, the first point is then beyond it.
+  void settle() noexcept {
+    jump_unsettled_ = false;
+    if (s_ == 0) relocated_ = true;
+  }
 
   // On to another position without any change of shares.
   void relocate(Position to) {
     at_ = to;
     relocated_ = true;
+  }
+
+  // No move comes any more. What moved up to here without leaving the guarantee
+  // belongs to the first point, however it got here.
+  void finish() {
+    if (relocated_ && s_ == 0) restart_at_guarantee(at_, a_);
   }
 
  private:
@@ -144,6 +155,8 @@ class CurveBuilder {
       if (jump_unsettled_) {
         size_ = before_jump_.size;
         out_[size_ - 1] = before_jump_.last;
+      } else {
+        finish();
       }
     } else {
       Row<R> cut = smaller(between(a_, shares, t), l_);
