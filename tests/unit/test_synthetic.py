@@ -197,7 +197,10 @@ def test_rows_say_the_same_as_columns() -> None:
     operation = tables["allocations"]["operation_index"][0]
     assert first["operation"] == tables["operations"]["name"][operation]
     assert first["node"] == tables["nodes"]["name"][tables["allocations"]["node_index"][0]]
-    assert sum(row["resources"].get("gpu", 0) for row in data["allocations"]) == tables["allocations"]["resources.gpu"].sum()
+    assert (
+        sum(row["resources"].get("gpu", 0) for row in data["allocations"])
+        == tables["allocations"]["resources.gpu"].sum()
+    )
     assert [row.get("parent") for row in data["pools"]] == tables["pools"]["parent"]
 
 
