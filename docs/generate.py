@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import shutil
 import types
 import typing
 from pathlib import Path
@@ -26,7 +27,8 @@ SETTINGS = (eh.FairShareSettings,)
 
 
 def main() -> None:
-    """Write every generated page that changed."""
+    """Write every generated page that changed; what Sphinx makes of the API page is made anew."""
+    shutil.rmtree(REFERENCE / "api", ignore_errors=True)
     write(REFERENCE / "settings.md", settings_page())
     write(REFERENCE / "tables.md", tables_page())
     write(REFERENCE / "command-line.md", command_line_page())

@@ -146,6 +146,17 @@ class FairShareEngine:
 
         Any snapshot is allowed; one with other pools or operations than the last is computed
         afresh.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            What is.
+        state : State, optional
+            What the last update left; see `fair_share`.
+
+        Returns
+        -------
+        Shares
         """
         with self._lock:
             return _run(self._core.update, snapshot, self.settings, state)

@@ -1,31 +1,54 @@
-"""The two implementations of fair shares that the properties are held against."""
+"""The two implementations of fair shares that the properties are held against, and the inputs they get."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from hypothesis import settings
+from hypothesis import strategies as st
+
 import evenhand as eh
+from evenhand.testing import strategies as es
 from evenhand.testing.assertions import SharesLike
 from evenhand.testing.metamorphic import Compute
-from evenhand.testing.reference import Settings, reference_fair_share
+from evenhand.testing.reference import reference_fair_share
+
+NIGHTLY = os.environ.get("EVENHAND_HYPOTHESIS_PROFILE") == "nightly"
+many = settings(max_examples=20_000 if NIGHTLY else settings.default.max_examples)
+"""More examples at night, for what compares the two implementations."""
+
+Inputs = tuple[dict[str, Any], eh.FairShareSettings]
 
 
-def engine(settings: Mapping[str, Any]) -> Compute:
+def inputs(*, older: bool = False, gangs: bool = True, **bounds: Any) -> st.SearchStrategy[Inputs]:
+    """Snapshots in the file format, each with settings whose main resource it has."""
+    drawn = es.snapshot_dicts(allow_gangs=gangs, **bounds)
+    return drawn.flatmap(
+        lambda data: st.tuples(
+            st.just(data),
+            es.fair_share_settings(list(data["resources"]), allow_gangs=gangs, allow_older=older),
+        )
+    )
+
+
+def engine(chosen: eh.FairShareSettings) -> Compute:
     """The C++ engine."""
 
     def compute(snapshot: Mapping[str, Any], /, **options: Any) -> SharesLike:
-        chosen = eh.FairShareSettings(**{**settings, **options})
-        return eh.fair_share(eh.Snapshot.from_dict(dict(snapshot)), chosen)
+        return eh.fair_share(eh.Snapshot.from_dict(snapshot), chosen.replace(**options))
 
     return compute
 
 
-def reference(settings: Mapping[str, Any]) -> Compute:
+def reference(chosen: eh.FairShareSettings) -> Compute:
     """The NumPy reference."""
 
     def compute(snapshot: Mapping[str, Any], /, **options: Any) -> SharesLike:
-        full = eh.Snapshot.from_dict(dict(snapshot)).to_dict()
-        return reference_fair_share(full, **{**settings, **options})
+        return reference_fair_share(snapshot, **{**chosen.model_dump(), **options})
 
     return compute
+
+
+IMPLEMENTATIONS = {"engine": engine, "reference": reference}

@@ -67,5 +67,15 @@ class FairShareSettings(BaseModel):
     promised_fair_share: bool = Field(False, description="Older quantity `promised_fair_share` is computed.")
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with these fields changed; the result is validated."""
+        """Return a copy with these fields changed; the result is validated.
+
+        Parameters
+        ----------
+        **changes
+            New values by field.
+
+        Returns
+        -------
+        FairShareSettings
+        """
         return type(self)(**{**self.model_dump(), **changes})

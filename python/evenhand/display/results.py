@@ -215,7 +215,7 @@ def _below_html(view: Overview) -> str:
     return markup.fold(below_sentence(view), markup.table(heads, rows, numbers=range(3, 7), caption=caption))
 
 
-def table_html(table: Table, *, max_rows: int = 60, max_columns: int = 40) -> str:
+def table_html(table: Table, *, max_rows: int = 20, max_columns: int = 40) -> str:
     """Return a table as HTML: the first rows and columns, and how many more there are."""
     names = table.columns[:max_columns]
     columns = [table[name][:max_rows] for name in names]

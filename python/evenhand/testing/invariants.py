@@ -26,12 +26,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.testing.assertions import SharesLike
+
+if TYPE_CHECKING:
+    from evenhand.config.fair_share import FairShareSettings
+    from evenhand.model import Snapshot
+    from evenhand.state import State
 
 __all__ = [
     "LAWS",
@@ -62,15 +67,18 @@ class Result:
     ----------
     shares : Shares
         The result.
-    snapshot : mapping
-        The snapshot in the file format.
-    settings : object
-        What the update was made with: `FairShareSettings` or anything with its fields.
+    snapshot : Snapshot
+        What it was computed from.
+    settings : FairShareSettings
+        What it was computed with.
+    state : State, optional
+        What the update before had left.
     """
 
     shares: SharesLike
-    snapshot: Mapping[str, Any]
-    settings: Any
+    snapshot: Snapshot
+    settings: FairShareSettings
+    state: State | None = None
 
     @cached_property
     def parent(self) -> NDArray[np.int64]:
@@ -192,26 +200,34 @@ def parts_add_up(result: Result) -> None:
 
 def volumes_within_capacity(result: Result) -> None:
     """Law 10: volumes stay ≥ 0 and never rise above max(old volume, capacity of the pool)."""
-    shares, data = result.shares, result.snapshot
-    total = np.array([data["total"].get(r, 0) for r in shares.resources], float)
+    shares, resources = result.shares, result.shares.resources
+    total, quantum = (
+        np.array([of[r] for r in resources]) for of in (result.snapshot.total, result.snapshot.quantum)
+    )
     after = np.asarray(shares["volume.accumulated_after"], float)
     result.require(np.isfinite(after) & (after >= 0), 10, "a volume is not negative", volume=after)
-    flow = np.asarray(shares["ratios.flow"])[:, None]
-    saturation = result.settings.integral_pool_capacity_saturation_period_s
-    quantum = np.array([data["resources"][r].get("quantum", 1) for r in shares.resources], float)
     # The flow is rounded to the quantum before it is multiplied by the period.
-    capacity = (total * flow + quantum) * saturation
-    old = np.zeros_like(after)
-    volumes = {
-        pool["name"]: (pool.get("integral") or {}).get("accumulated_volume", {}) for pool in data["pools"]
-    }
-    for row, (kind, name) in enumerate(zip(shares.kinds, shares.names, strict=True)):
-        if kind == "pool" and name in volumes:
-            old[row] = [volumes[name].get(r, 0) for r in shares.resources]
+    flow = total * np.asarray(shares["ratios.flow"])[:, None] + quantum
+    capacity = flow * result.settings.integral_pool_capacity_saturation_period_s
+    saved = _saved_volumes(result)
+    old = np.array(
+        [
+            [saved.get(name, {}).get(r, 0) if kind == "pool" else 0 for r in resources]
+            for kind, name in zip(shares.kinds, shares.names, strict=True)
+        ]
+    )
     bound = np.maximum(old, capacity) * (1 + EPSILON) + quantum
     result.require(
         after <= bound, 10, "a volume does not rise above capacity", volume=after, old=old, capacity=capacity
     )
+
+
+def _saved_volumes(result: Result) -> Mapping[str | int, Mapping[str, float]]:
+    """Return the volumes before the update by pool."""
+    if result.state is not None:
+        return {name: values["accumulated_volume"] for name, values in result.state.pools.items()}
+    pools = result.snapshot.to_dict().get("pools", [])
+    return {pool["name"]: pool.get("integral", {}).get("accumulated_volume", {}) for pool in pools}
 
 
 def shares_within_limits(result: Result) -> None:
@@ -262,9 +278,10 @@ LAWS: dict[str, Callable[[Result], None]] = HARD | {"children_add_up": children_
 
 def check_shares(
     shares: SharesLike,
-    snapshot: Mapping[str, Any] | None = None,
-    settings: Any = None,
+    snapshot: Snapshot | None = None,
+    settings: FairShareSettings | None = None,
     *,
+    state: State | None = None,
     ties: bool = False,
 ) -> None:
     """Check all laws that a single result must obey.
@@ -273,10 +290,12 @@ def check_shares(
     ----------
     shares : Shares
         The result.
-    snapshot : mapping, optional
-        What it was computed from, in the file format; by default the snapshot that `shares` knows.
+    snapshot : Snapshot, optional
+        What it was computed from; by default the one that `shares` knows.
     settings : FairShareSettings, optional
-        What it was computed with; by default the settings that `shares` knows.
+        What it was computed with; by default those that `shares` knows.
+    state : State, optional
+        What the update before had left, if it was handed in.
     ties : bool
         Whether the input may have exact ties: then laws that they break are left out.
 
@@ -288,8 +307,9 @@ def check_shares(
     known: Any = shares
     result = Result(
         shares,
-        known.snapshot.to_dict() if snapshot is None else snapshot,
+        known.snapshot if snapshot is None else snapshot,
         known.settings if settings is None else settings,
+        state,
     )
     for law in (HARD if ties else LAWS).values():
         law(result)

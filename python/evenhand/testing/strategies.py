@@ -62,6 +62,12 @@ NAMES = (
     tuple(f"r{i}" for i in range(MOST_RESOURCES)),
     tuple(f"licence-{chr(ord('α') + i)}" for i in range(MOST_RESOURCES)),
 )
+OLDER = (
+    "fifo_truncation",
+    "limit_strong_before_scaling",
+    "estimated_guarantee_counts_flow",
+    "promised_fair_share",
+)
 QUANTA = (1, 0.001, 0.01, 0.5, 64)
 Resources = Mapping[str, Mapping[str, Any]] | Sequence[str]
 
@@ -406,6 +412,47 @@ def snapshots(
         return Snapshot.from_dict(data)
 
     return snapshot_dicts(resources, **bounds).map(build)
+
+
+def fair_share_settings(
+    resources: Sequence[str] = ("cpu",), *, allow_gangs: bool = True, allow_older: bool = False
+) -> SearchStrategy[FairShareSettings]:
+    """Draw settings of the fair share.
+
+    Parameters
+    ----------
+    resources : sequence of str
+        Names of the resources, one of which becomes the main one.
+    allow_gangs : bool
+        Whether gangs may get all or nothing, by the step function.
+    allow_older : bool
+        Whether switches of older revisions may be set.
+
+    Returns
+    -------
+    SearchStrategy[FairShareSettings]
+    """
+
+    def build() -> SearchStrategy[FairShareSettings]:
+        from evenhand.config.fair_share import FairShareSettings
+
+        if not resources:
+            msg = "one of the resources is the main one, so there is at least one"
+            raise InvalidArgument(msg)
+        switches: tuple[str, ...] = ("improved", "improved_gap", "fast_fifo")
+        if allow_gangs:
+            switches += ("step_function_for_gang", "fifo_reordering")
+        if allow_older:
+            switches += OLDER
+        return st.builds(
+            lambda flags, **fields: FairShareSettings(**fields, **flags),
+            _rows.flags(switches),
+            main_resource=st.sampled_from(list(resources)),
+            integral_pool_capacity_saturation_period_s=st.sampled_from((86400.0, 3600.0, 600.0)),
+            integral_smooth_period_s=st.sampled_from((60.0, 1.0, 600.0)),
+        )
+
+    return st.deferred(build)
 
 
 def _quanta(resources: Resources) -> dict[str, float]:

@@ -51,6 +51,9 @@ class CurveBuilder {
     push(0, at_, a_);
   }
 
+  // Whether the next curve is wanted as a whole or only its end.
+  void keep_whole(bool whole) noexcept { whole_ = whole; }
+
   // Nothing more can change the curve.
   bool ended() const noexcept { return ended_; }
 
@@ -100,6 +103,11 @@ class CurveBuilder {
   void push(double s, Position at, const Row<R>& shares) {
     // Of a vertical only the ends count.
     if (size_ > 1 && out_[size_ - 1].s == s && out_[size_ - 2].s == s) --size_;
+    if (!whole_ && size_ > 2 && !jump_unsettled_) {
+      out_[0] = out_[size_ - 2];
+      out_[1] = out_[size_ - 1];
+      size_ = 2;
+    }
     if (size_ == out_.size()) out_.resize(std::max<std::size_t>(64, 2 * size_));
     out_[size_++] = {s, at, shares};
   }
@@ -238,6 +246,7 @@ class CurveBuilder {
   Row<R> a_{}, g_{}, l_{};
   double s_ = 0;
   Position at_{};
+  bool whole_ = true;
   bool ended_ = false;
   bool relocated_ = false;  // at_ is beyond the last vertex, without a change of shares
   bool jump_unsettled_ = false;

@@ -1,0 +1,24 @@
+"""What hypothesis calls when it is imported: `from_type(Snapshot)` and the like work without further ado."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+
+def register() -> None:
+    """Register the strategies of the library's types; they are built when first asked for."""
+    from evenhand.config.fair_share import FairShareSettings
+    from evenhand.model import Snapshot
+
+    def snapshots(_: type) -> st.SearchStrategy[Snapshot]:
+        from evenhand.testing import strategies
+
+        return strategies.snapshots()
+
+    def settings(_: type) -> st.SearchStrategy[FairShareSettings]:
+        from evenhand.testing import strategies
+
+        return strategies.fair_share_settings()
+
+    st.register_type_strategy(Snapshot, snapshots)
+    st.register_type_strategy(FairShareSettings, settings)
