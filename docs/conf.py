@@ -45,6 +45,9 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
+# Pages that need the whole window.
+WIDE = ("glossary", "reference/generated/tables", "reference/generated/command-line")
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"Evenhand {release}"
 html_static_path = ["_static"]
@@ -55,7 +58,7 @@ html_math_renderer = "mathml"
 html_sidebars = {page: [] for page in ("glossary", "contributing", "compatibility", "changelog")}
 html_theme_options = {
     "navigation_with_keys": False,
-    "secondary_sidebar_items": {"**": ["page-toc"], "glossary": [], "reference/generated/tables": []},
+    "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(WIDE, ()),
     "show_prev_next": False,
     "header_links_before_dropdown": 5,
     "navbar_persistent": ["search-button"],

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
+import shutil
 import types
 import typing
 from pathlib import Path
@@ -25,7 +27,8 @@ SETTINGS = (eh.FairShareSettings,)
 
 
 def main() -> None:
-    """Write every generated page that changed."""
+    """Write every generated page that changed; what Sphinx makes of the API page is made anew."""
+    shutil.rmtree(REFERENCE / "api", ignore_errors=True)
     write(REFERENCE / "settings.md", settings_page())
     write(REFERENCE / "tables.md", tables_page())
     write(REFERENCE / "command-line.md", command_line_page())
@@ -96,6 +99,7 @@ def tables_page() -> str:
 
 def command_line_page() -> str:
     """The help text of every command, from the parser."""
+    os.environ["COLUMNS"] = "88"  # argparse fills the terminal; pages have one width
     parser = arguments.parser()
     lines = ["# Command line", "", *fenced(parser.format_help())]
     for action in parser._actions:
@@ -125,22 +129,35 @@ def diagnostics_page() -> str:
 # --- API
 
 
+# Public modules, beside the names in the package itself.
+MODULES = (
+    "history",
+    "history.backendai",
+    "history.gridengine",
+    "history.slurm",
+    "plot",
+    "synthetic",
+    "testing.invariants",
+    "testing.reference",
+    "testing.strategies",
+)
+
+
 def api_page() -> str:
-    """All public names, grouped by the module they come from."""
-    public: dict[str, list[str]] = {}
-    for name in eh.__all__:
-        if not name.startswith("_"):
-            value = getattr(eh, name)
-            home = getattr(value, "__module__", None) or name
-            public.setdefault(".".join(home.split(".")[:2]), []).append(name)
-    lines = [
-        "# Python API",
-        "",
-        "All of it is in the namespace `evenhand`, usually imported as `eh`.",
-        "",
-    ]
-    for home, names in public.items():
-        lines += [f"## {home}", "", "```{eval-rst}", ".. currentmodule:: evenhand", "", ".. autosummary::"]
+    """All public names by kind."""
+    public = {name: getattr(eh, name) for name in eh.__all__ if not name.startswith("_")}
+    kinds = {
+        "Functions": [n for n, v in public.items() if inspect.isroutine(v)],
+        "Classes": [n for n, v in public.items() if inspect.isclass(v) and not issubclass(v, Exception)],
+        "Exceptions": [n for n, v in public.items() if inspect.isclass(v) and issubclass(v, Exception)],
+        "Modules": list(MODULES),
+    }
+    forgotten = set(public) - {n for names in kinds.values() for n in names}
+    if forgotten:
+        raise LookupError(f"public names of no kind: {sorted(forgotten)}")
+    lines = ["# Python API", "", "All of it is in the namespace `evenhand`, usually imported as `eh`.", ""]
+    for kind, names in kinds.items():
+        lines += [f"## {kind}", "", "```{eval-rst}", ".. currentmodule:: evenhand", "", ".. autosummary::"]
         lines += ["   :toctree: api", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in sorted(names)]
         lines += ["```", ""]

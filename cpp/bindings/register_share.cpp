@@ -91,7 +91,8 @@ class FairShares {
       return matrix(estimated_guarantee_share(t, result_, false, false));
     if (name == "estimated_guarantee_share_with_flow")
       return matrix(estimated_guarantee_share(t, result_, true, false));
-    if (name == "promised_fair_share") return matrix(estimated_guarantee_share(t, result_, true, true));
+    if (name == "promised_fair_share")
+      return matrix(estimated_guarantee_share(t, result_, true, true));
     throw py::key_error(name);
   }
 

@@ -22,7 +22,8 @@ CODES: Mapping[str, str] = {
     ),
     "state_pool_left": "The state holds a pool that the snapshot has not; what it held is dropped.",
     "state_settings_changed": (
-        "The state was left by an update with other settings; volumes are taken over, the rest is computed anew."
+        "The state was left by an update with other settings; volumes are taken over, the rest is"
+        " computed anew."
     ),
     "main_resource_absent": (
         "The main resource is none of the snapshot's resources, so no missing guarantee is implied."

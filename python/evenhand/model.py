@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -429,6 +428,8 @@ class Snapshot:
         if "fingerprint" not in self._cache:
             digest = self._core.fingerprint()
             if self._settings or self._commands:
+                import hashlib
+
                 beside = json.dumps([self._settings, self._commands], sort_keys=True)
                 digest = hashlib.blake2b((digest + beside).encode(), digest_size=16).hexdigest()
             self._cache["fingerprint"] = digest

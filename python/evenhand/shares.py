@@ -146,6 +146,17 @@ class FairShareEngine:
 
         Any snapshot is allowed; one with other pools or operations than the last is computed
         afresh.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            What is.
+        state : State, optional
+            What the last update left; see `fair_share`.
+
+        Returns
+        -------
+        Shares
         """
         with self._lock:
             return _run(self._core.update, snapshot, self.settings, state)
@@ -473,11 +484,15 @@ def _diagnostics(snapshot: Snapshot, core: _core.FairShares) -> list[Diagnostic]
             found.append(Diagnostic(code, elements, message))
             continue
         amounts = dict(
-            zip(snapshot.resources, np.multiply(wanted, list(snapshot.quantum.values())).tolist(), strict=True)
+            zip(
+                snapshot.resources, np.multiply(wanted, list(snapshot.quantum.values())).tolist(), strict=True
+            )
         )
         total = snapshot.total
         over = [f"{r} {amounts[r]:g} of {total[r]:g}" for r in amounts if amounts[r] > total[r]]
         what = "flows" if kind == "strong_plus_flow" else "bursts"
         message = f"Strong guarantees and {what} together exceed the cluster: {', '.join(over)}."
-        found.append(Diagnostic(code, ("<Root>",), message, {"kind": kind, "wanted": amounts, "total": total}))
+        found.append(
+            Diagnostic(code, ("<Root>",), message, {"kind": kind, "wanted": amounts, "total": total})
+        )
     return found

@@ -50,6 +50,15 @@ class State:
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """Build a state from what `to_dict` gave.
 
+        Parameters
+        ----------
+        data : mapping
+            As `to_dict` returns it, or read from its JSON.
+
+        Returns
+        -------
+        State
+
         Raises
         ------
         InputError
@@ -82,6 +91,15 @@ class State:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a state file.
 
+        Parameters
+        ----------
+        path : str or path-like
+            What `save` wrote.
+
+        Returns
+        -------
+        State
+
         Raises
         ------
         InputError
@@ -100,6 +118,11 @@ class State:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state; the file is replaced at once or not at all.
 
+        Parameters
+        ----------
+        path : str or path-like
+            A JSON file; its folder must exist.
+
         Raises
         ------
         OSError
@@ -114,10 +137,10 @@ class State:
                 file.flush()
                 os.fsync(file.fileno())
             mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-            os.chmod(temporary, mode)
-            os.replace(temporary, target)
+            Path(temporary).chmod(mode)
+            Path(temporary).replace(target)
         except BaseException:
-            os.unlink(temporary)
+            Path(temporary).unlink()
             raise
 
 
@@ -140,9 +163,7 @@ def _pool(pool: Any, row: int) -> tuple[str | int, Mapping[str, Any]]:
     if not isinstance(volume, Mapping):
         raise _wrong("accumulated_volume", "type", "accumulated_volume is an object", row)
     return name, {
-        "accumulated_volume": {
-            str(r): _number(v, row, f"accumulated_volume.{r}") for r, v in volume.items()
-        },
+        "accumulated_volume": {str(r): _number(v, row, f"accumulated_volume.{r}") for r, v in volume.items()},
         "last_share_ratio": _number(pool.get("last_share_ratio", 0.0), row, "last_share_ratio"),
     }
 

@@ -171,7 +171,7 @@ def typed(column: Column) -> tuple[str, np.ndarray | list[Any]]:
     """
     if isinstance(column, np.ndarray):
         return {"f": "number", "i": "integer", "b": "flag"}[column.dtype.kind], column
-    kinds = {type(value) for value in column} - {type(None)}
+    kinds = set(map(type, column)) - {type(None)}
     if kinds and kinds <= {list, tuple}:
         return "texts", [None if v is None else [str(item) for item in v] for v in column]
     if kinds == {bool}:
@@ -196,10 +196,16 @@ def _normalise(name: object, values: Sequence[Any] | np.ndarray) -> Column:
         view: np.ndarray = values.astype(target, copy=False).view()
         view.flags.writeable = False
         return view
-    column = tuple(value.item() if isinstance(value, np.generic) else value for value in values)
-    kind, _ = typed(column)
-    if kind in ("number", "integer", "flag") and None not in column:
-        return _normalise(name, np.array(column))
+    column = tuple(values)
+    kinds = set(map(type, column))
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        column = tuple(value.item() if isinstance(value, np.generic) else value for value in column)
+        kinds = set(map(type, column))
+    if kinds in ({float}, {int}, {bool}, {int, float}):
+        array = np.array(column)
+        # Integers beyond 64 bits would lose digits as floats.
+        if array.dtype.kind in ("ib" if float not in kinds else "f"):
+            return _normalise(name, array)
     return column
 
 

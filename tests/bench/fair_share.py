@@ -84,6 +84,8 @@ CASES = (
     one_pool(100_000, bar=70, published=False),
 )
 SMALLEST_FOR_MEMORY = 10_000
+CHANGED = 10_000  # operations of the trees in which one of them changes
+CHANGE_BAR = {"tree": 2.0, "one pool": 3.5}
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,39 @@ def run(scaling: Scaling, clock: Callable[[], int], seconds: float, *, compare: 
         "published": published,
         "deviation": None if expected is None else value - expected,
     }
+
+
+def print_changes(chosen: Sequence[Scaling], clock: Callable[[], int], seconds: float) -> int:
+    """Measure updates after a change of one operation's demand; each must have the bits of a full update."""
+    print(f"{host()}; milliseconds after a change of one operation")
+    print(f"{'tree':46} {'engine':>9} {'min':>9} {'bar':>6}")
+    status = 0
+    for scaling in chosen:
+        if scaling.operations == CHANGED and not scaling.options:
+            status |= print_change(scaling, clock, seconds)
+    return status
+
+
+def print_change(scaling: Scaling, clock: Callable[[], int], seconds: float) -> int:
+    """Measure one tree, going back and forth between two snapshots of it."""
+    case = scaling.case()
+    snapshots = [snapshot_of(case)]
+    demand = case["operations"][CHANGED // 3]["demand"]
+    demand["cpu"] = round(demand["cpu"] * 0.75, 2)
+    snapshots.append(snapshot_of(case))
+    options = options_of(case, snapshots[0].resources)
+    engine = _core.FairShareEngine()
+    turn = itertools.cycle(snapshot._core for snapshot in snapshots)
+    engine.update(next(turn), options)
+    got = measure(lambda: engine.update(next(turn), options), clock, seconds)
+    bar = CHANGE_BAR["one pool" if scaling.pools == 1 else "tree"]
+    print(f"{scaling.label:46} {got.median:9.3f} {min(got.times):9.3f} {bar:6.1f}", flush=True)
+    for snapshot in snapshots:
+        once = engine.update(snapshot._core, options).column("fair_share")
+        if once.tobytes() != _core.fair_share(snapshot._core, options).column("fair_share").tobytes():
+            print(f"differs from the full update: {scaling.label}", file=sys.stderr)
+            return 1
+    return 0
 
 
 def memory(scaling: Scaling) -> float:
@@ -252,6 +287,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--memory", action="store_true", help="print the peak memory of an update instead (Linux)"
     )
+    parser.add_argument("--change", action="store_true", help="measure updates after a small change instead")
     parser.add_argument("--engine-only", action="store_true", help="without the yardstick")
     options = parser.parse_args(arguments)
     clock = time.perf_counter_ns if options.clock == "wall" else time.thread_time_ns
@@ -260,6 +296,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [c for c in CASES if options.match in c.label and c.operations <= options.largest]
     if options.memory:
         return print_memory(chosen)
+    if options.change:
+        return print_changes(chosen, clock, options.seconds)
     print(f"{host()}; {options.clock} clock, milliseconds")
     if not compare and not options.engine_only:
         print("yardstick not built (preset bench): engine only")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evenhand as eh
 from evenhand import display
 from evenhand.display.overview import overview
 from evenhand.display.terminal import paint, tree_lines
@@ -349,3 +350,29 @@ def test_an_empty_cluster() -> None:
     assert "0 of 0 operations below their fair share." in display.shares_text(shares)
     Page(display.shares_html(shares))
     Page(display.snapshot_html(shares.snapshot))
+
+
+def test_real_results_show_themselves() -> None:
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "now": 7200,
+            "resources": {"cpu": {}, "gpu": {}},
+            "nodes": [{"name": "n1", "capacity": {"cpu": 100, "gpu": 4}, "tags": ["a", HOSTILE]}],
+            "pools": [
+                {"name": HOSTILE, "strong_guarantee": {"cpu": 50}, "weight": 2},
+                {"name": 7, "parent": HOSTILE, "mode": "fifo"},
+            ],
+            "operations": [{"name": "etl", "pool": 7}, {"name": HOSTILE, "pool": HOSTILE}],
+            "requests": [
+                {"name": "r", "operation": "etl", "resources": {"cpu": 60}, "submit_time": 3500},
+                {"name": "s", "operation": HOSTILE, "resources": {"gpu": 3}, "submit_time": 7100},
+            ],
+        }
+    )
+    shares = eh.fair_share(snapshot)
+    assert "2 of 2 operations below their fair share, 1 of them waiting for an hour or more." in repr(shares)
+    page = Page(shares._repr_html_())
+    assert {"etl", "fifo", "1h 1m", "1m 40s", "50.0"} <= set(page.texts)
+    page = Page(snapshot._repr_html_())
+    assert "50 cpu" in page.texts
+    assert all(c.isprintable() for c in repr(shares).replace("\n", ""))

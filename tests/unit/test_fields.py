@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import jsonschema
 import pytest
 
 import evenhand as eh
@@ -117,6 +116,7 @@ def test_the_kind_decides_the_quantum() -> None:
     assert eh.Snapshot.from_dict({"resources": {"threads": {"kind": "cpu"}}}).quantum == {"threads": 0.001}
 
 
+jsonschema: Any = pytest.importorskip("jsonschema")
 SCHEMA = fields.json_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import evenhand as eh
 from evenhand import plot
 from evenhand.errors import MissingExtraError
 from tests.unit.fakes import CLUSTER, FakeShares, chain
@@ -103,6 +104,20 @@ def test_names_are_text_not_mathematics() -> None:
     ax.figure.savefig(BytesIO(), format="png")
     assert labels(ax)[0] == r"$\frac{1}{0$ $"
     assert all(text.isprintable() and len(text) <= 34 for text in labels(ax))
+
+
+def test_real_shares() -> None:
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "resources": {"cpu": {}},
+            "total": {"cpu": 10},
+            "pools": [{"name": "a", "weight": 3}, {"name": "b", "strong_guarantee": {"cpu": 2}}],
+            "operations": [{"name": "x", "pool": "a", "demand": {"cpu": 10}, "usage": {"cpu": 5}}],
+        }
+    )
+    ax: Any = plot.pool_tree(eh.fair_share(snapshot))
+    assert labels(ax) == ["a", "b"]
+    assert bars(ax) == {(0, 0, 50), (0, 50, 50)}
 
 
 def test_odd_trees() -> None:

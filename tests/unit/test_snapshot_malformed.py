@@ -148,7 +148,7 @@ CELLS: list[tuple[str, Any, Where, str]] = [
     # settings and commands
     ("pools.0.settings", "x", ("pools", 0, "settings", "type"), "must be an object (name: value)"),
     ("pools.0.settings", {"t": math.nan}, ("pools", 0, "settings", "finite"), "holds nan"),
-    ("pools.0.settings", {"t": object()}, ("pools", 0, "settings", "type"), "plain data"),
+    ("pools.0.settings", {"t": {1, 2}}, ("pools", 0, "settings", "type"), "plain data"),
     ("pools.0.settings", {1: 2}, ("pools", 0, "settings", "type"), "keys must be text"),
     ("pools.0.settings", {"t": 2**70}, ("pools", 0, "settings", "overflow"), "64 bits"),
     ("commands", [{"kind": "preempt"}], ("commands", 0, "consumer", "required"), "is missing"),

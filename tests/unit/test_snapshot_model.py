@@ -157,7 +157,8 @@ def test_identity() -> None:
         data = good()
         data[path][0]["weight"] = value
         assert eh.Snapshot.from_dict(data) != snapshot
-    for change in ({"commands": []}, {"root": None}, {"now": 101}):
+    changes: list[dict[str, Any]] = [{"commands": []}, {"root": None}, {"now": 101}]
+    for change in changes:
         assert snapshot.replace(**change) != snapshot
     assert copy.copy(snapshot) is snapshot
     assert copy.deepcopy(snapshot) is snapshot
@@ -261,7 +262,8 @@ def test_replace_nothing() -> None:
     assert snapshot.replace() == snapshot
     for table in ("nodes", "pools", "operations", "allocations", "requests", "reservations"):
         assert snapshot.replace(**{table: snapshot.to_dict()[table]}) == snapshot
-        assert snapshot.replace(**{table: snapshot.table(table)}) == snapshot
+        same: dict[str, Any] = {table: snapshot.table(table)}
+        assert snapshot.replace(**same) == snapshot
 
 
 def test_replace_follows_what_was_derived() -> None:
@@ -284,7 +286,7 @@ def test_replace_refuses() -> None:
         snapshot.replace(previous_update=5)
     with pytest.raises(eh.InputError, match="now is not an ISO 8601 instant"):
         snapshot.replace(now="x")
-    with pytest.raises(eh.InputError, match="total.cpu"):
+    with pytest.raises(eh.InputError, match=r"total\.cpu"):
         snapshot.replace(total={"cpu": -1})
     with pytest.raises(eh.InputError, match="names no resource"):
         snapshot.replace(resources={"cpu": {}})
@@ -309,7 +311,7 @@ def test_tables() -> None:
 def test_tables_build_the_snapshot_again() -> None:
     snapshot = eh.Snapshot.from_dict(good())
     names = ("nodes", "pools", "operations", "allocations", "requests", "reservations")
-    tables = {name: snapshot.table(name) for name in names}
+    tables: dict[str, Any] = {name: snapshot.table(name) for name in names}
     head = {name: GOOD[name] for name in ("resources", "root", "now", "previous_update", "commands")}
     assert eh.Snapshot.from_frames(**head, **tables) == snapshot
 

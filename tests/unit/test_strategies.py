@@ -33,7 +33,8 @@ def test_resource_spaces(space: dict[str, Any]) -> None:
 @given(es.resource_vectors(CPU, min_quanta=3, max_quanta=9))
 def test_resource_vectors(vector: dict[str, float]) -> None:
     assert list(vector) == ["cpu", "gpu"]
-    assert 0.75 <= vector["cpu"] <= 2.25 and multiple(vector["cpu"], 0.25)
+    assert 0.75 <= vector["cpu"] <= 2.25
+    assert multiple(vector["cpu"], 0.25)
     assert 3 <= vector["gpu"] <= 9
 
 
@@ -94,7 +95,8 @@ def test_operations(operation: dict[str, Any]) -> None:
 
 @given(es.nodes(CPU, min_quanta=4, max_quanta=8))
 def test_nodes(node: dict[str, Any]) -> None:
-    assert 1 <= node["capacity"]["cpu"] <= 2 and 4 <= node["capacity"]["gpu"] <= 8
+    assert 1 <= node["capacity"]["cpu"] <= 2
+    assert 4 <= node["capacity"]["gpu"] <= 8
 
 
 @given(st.data())
@@ -133,7 +135,9 @@ def test_snapshot_dicts_keep_the_rules(ties: bool, data: st.DataObject) -> None:
         check_fit(drawn["nodes"], drawn["allocations"])
 
 
-@given(es.snapshot_dicts(min_pools=2, max_pools=3, min_operations=4, max_operations=5, min_nodes=1, max_nodes=2))
+@given(
+    es.snapshot_dicts(min_pools=2, max_pools=3, min_operations=4, max_operations=5, min_nodes=1, max_nodes=2)
+)
 def test_snapshot_dicts_are_of_the_sizes_asked_for(drawn: dict[str, Any]) -> None:
     assert 2 <= len(drawn["pools"]) <= 3
     assert 4 <= len(drawn["operations"]) <= 5
@@ -149,18 +153,24 @@ def test_generic_amounts_are_never_equal(drawn: dict[str, Any]) -> None:
 
 
 WANTED: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "contention": lambda d: any(sum(o["demand"][r] for o in d["operations"]) > d["total"][r] > 0 for r in d["total"]),
+    "contention": lambda d: any(
+        sum(o["demand"][r] for o in d["operations"]) > d["total"][r] > 0 for r in d["total"]
+    ),
     "fifo": lambda d: any(
-        p.get("mode") == "fifo" and sum(o["pool"] == p["name"] for o in d["operations"]) > 1 for p in d["pools"]
+        p.get("mode") == "fifo" and sum(o["pool"] == p["name"] for o in d["operations"]) > 1
+        for p in d["pools"]
     ),
     "depth": lambda d: len({p["parent"] for p in d["pools"]}) > 2,
     "gang": lambda d: any(o.get("gang") and any(o["demand"].values()) for o in d["operations"]),
     "burst": lambda d: any(p.get("integral", {}).get("type") == "burst" for p in d["pools"]),
     "relaxed with volume": lambda d: any(
-        p.get("integral", {}).get("type") == "relaxed" and "accumulated_volume" in p["integral"] for p in d["pools"]
+        p.get("integral", {}).get("type") == "relaxed" and "accumulated_volume" in p["integral"]
+        for p in d["pools"]
     ),
     "overcommit": lambda d: any(
-        sum(p.get("strong_guarantee", {}).get(r, 0) for p in d["pools"] if p["parent"] is None) > d["total"][r] > 0
+        sum(p.get("strong_guarantee", {}).get(r, 0) for p in d["pools"] if p["parent"] is None)
+        > d["total"][r]
+        > 0
         for r in d["total"]
     ),
     "no such resource": lambda d: 0 in d["total"].values() and any(d["total"].values()),

@@ -79,7 +79,7 @@ def test_demo_is_the_same_everywhere() -> None:
 
 
 def test_seeds_give_different_clusters() -> None:
-    small = dict(pools=5, depth=2, operations=10, allocations=20, nodes=4)
+    small = {"pools": 5, "depth": 2, "operations": 10, "allocations": 20, "nodes": 4}
     assert synthetic.cluster(seed=1, **small) != synthetic.cluster(seed=2, **small)
     assert synthetic.cluster(seed=1, **small) == synthetic.cluster(seed=1, **small)
 
@@ -121,7 +121,8 @@ def test_demo_has_every_kind_of_thing(demo: dict[str, Any]) -> None:
     assert any(v for v in pools["integral.accumulated_volume.cpu"])
     assert sum(v is not None for v in pools["strong_guarantee.cpu"]) >= 20
     assert sum(v is not None for v in pools["limits.cpu"]) >= 10
-    assert any(pools["priority_strong_guarantee"]) and any(pools["priority_donor"])
+    assert any(pools["priority_strong_guarantee"])
+    assert any(pools["priority_donor"])
     assert operations["gang"].sum() >= 100
     assert 0 < (demo["nodes"]["capacity.gpu"] > 0).sum() < 750
     assert {"batch", "interactive", "inference"} == set(operations["kind"])
@@ -132,7 +133,8 @@ def test_gangs_run_as_a_whole(demo: dict[str, Any]) -> None:
     running = set(demo["allocations"]["operation_index"].tolist())
     waiting = set(demo["requests"]["operation_index"].tolist())
     assert not [g for g in gangs.tolist() if g in running and g in waiting]
-    assert [g for g in gangs.tolist() if g in running] and [g for g in gangs.tolist() if g in waiting]
+    assert [g for g in gangs.tolist() if g in running]
+    assert [g for g in gangs.tolist() if g in waiting]
 
 
 def test_some_requests_have_waited_long(demo: dict[str, Any]) -> None:
@@ -191,13 +193,16 @@ def test_a_cluster_may_have_no_operations() -> None:
 
 
 def test_rows_say_the_same_as_columns() -> None:
-    small = dict(pools=9, depth=3, operations=15, allocations=60, nodes=6, seed=5)
+    small = {"pools": 9, "depth": 3, "operations": 15, "allocations": 60, "nodes": 6, "seed": 5}
     tables, data = synthetic.columns(**small), synthetic.cluster(**small)
     first = data["allocations"][0]
     operation = tables["allocations"]["operation_index"][0]
     assert first["operation"] == tables["operations"]["name"][operation]
     assert first["node"] == tables["nodes"]["name"][tables["allocations"]["node_index"][0]]
-    assert sum(row["resources"].get("gpu", 0) for row in data["allocations"]) == tables["allocations"]["resources.gpu"].sum()
+    assert (
+        sum(row["resources"].get("gpu", 0) for row in data["allocations"])
+        == tables["allocations"]["resources.gpu"].sum()
+    )
     assert [row.get("parent") for row in data["pools"]] == tables["pools"]["parent"]
 
 

@@ -66,8 +66,7 @@ void build_allocations(Building& b) {
 
   out.state = filled(read_enum(rows, "state", raw.state, AllocationState::kPreempted), n,
                      AllocationState::kRunning);
-  out.beneficiary_operation =
-      read_text(rows, "beneficiary.operation", raw.beneficiary_operation);
+  out.beneficiary_operation = read_text(rows, "beneficiary.operation", raw.beneficiary_operation);
   out.beneficiary_request = read_text(rows, "beneficiary.request", raw.beneficiary_request);
   out.held = unless_all(b.scale->read(rows, "held", raw.held), Amount{0});
   for (std::size_t i = 0; i < out.held.size(); ++i) {

@@ -13,15 +13,24 @@ using Size = std::size_t;
 
 std::unique_ptr<FairShareEngine::Impl> make_impl(int resources) {
   switch (resources) {
-    case 1: return make_fair_share_update<1>();
-    case 2: return make_fair_share_update<2>();
-    case 3: return make_fair_share_update<3>();
-    case 4: return make_fair_share_update<4>();
-    case 5: return make_fair_share_update<5>();
-    case 6: return make_fair_share_update<6>();
-    case 7: return make_fair_share_update<7>();
-    case 8: return make_fair_share_update<8>();
-    default: return make_fair_share_update<kMaxResources>();
+    case 1:
+      return make_fair_share_update<1>();
+    case 2:
+      return make_fair_share_update<2>();
+    case 3:
+      return make_fair_share_update<3>();
+    case 4:
+      return make_fair_share_update<4>();
+    case 5:
+      return make_fair_share_update<5>();
+    case 6:
+      return make_fair_share_update<6>();
+    case 7:
+      return make_fair_share_update<7>();
+    case 8:
+      return make_fair_share_update<8>();
+    default:
+      return make_fair_share_update<kMaxResources>();
   }
 }
 
@@ -32,7 +41,8 @@ FairShareEngine::~FairShareEngine() = default;
 FairShareEngine::FairShareEngine(FairShareEngine&&) noexcept = default;
 FairShareEngine& FairShareEngine::operator=(FairShareEngine&&) noexcept = default;
 
-const FairShareResult& FairShareEngine::update(const Tables& tables, const FairShareOptions& options,
+const FairShareResult& FairShareEngine::update(const Tables& tables,
+                                               const FairShareOptions& options,
                                                const VolumeMemory* memory, bool keep) {
   const int resources = tables.resource_count();
   if (!impl_ || impl_->result.resource_count != resources) impl_ = make_impl(resources);

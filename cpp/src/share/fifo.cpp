@@ -32,7 +32,8 @@ void sort_fifo_pools(const Tables& t, FairShareResult& out) {
   for (Size p = 0; p < pools; ++p) {
     if (t.pools.mode[p] != PoolMode::kFifo) continue;
     order.clear();
-    for (Id child : children_of(t, static_cast<Id>(p))) order.push_back(static_cast<Size>(child) - pools);
+    for (Id child : children_of(t, static_cast<Id>(p)))
+      order.push_back(static_cast<Size>(child) - pools);
     std::ranges::stable_sort(order, [&](Size a, Size b) {
       if (t.operations.weight[a] != t.operations.weight[b])
         return t.operations.weight[a] > t.operations.weight[b];
@@ -90,8 +91,7 @@ void truncate_fifo_pools(const Tables& t, FairShareResult& out) {
   const auto pools = static_cast<Size>(t.pools.size());
   for (Size o = 0; o < static_cast<Size>(t.operations.size()); ++o) {
     const auto pool = static_cast<Size>(t.operations.pool[o]);
-    if (t.pools.mode[pool] != PoolMode::kFifo || !t.operations.gang[o])
-      continue;
+    if (t.pools.mode[pool] != PoolMode::kFifo || !t.operations.gang[o]) continue;
     const Size row = (pools + o) * width;
     bool whole = true;
     for (Size r = 0; r < width; ++r)

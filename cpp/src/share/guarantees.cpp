@@ -18,7 +18,8 @@ double share(Amount amount, Amount total) {
 double max_ratio(const std::vector<Amount>& amounts, Size row, const std::vector<Amount>& total) {
   const Size width = total.size();
   double ratio = 0;
-  for (Size r = 0; r < width; ++r) ratio = std::max(ratio, share(amounts[row * width + r], total[r]));
+  for (Size r = 0; r < width; ++r)
+    ratio = std::max(ratio, share(amounts[row * width + r], total[r]));
   return ratio;
 }
 
@@ -73,7 +74,8 @@ void split_by_tier(const Tables& t, const Topology& tree, FairShareResult& out) 
         first = strong;
       } else if (!t.pools.priority_donor[p]) {
         for (Id c : children_of(t, pool))
-          if (c < tree.pool_count) first += out.strong_share_priority[static_cast<Size>(c) * width + r];
+          if (c < tree.pool_count)
+            first += out.strong_share_priority[static_cast<Size>(c) * width + r];
       }
       out.strong_share_priority[i] = first;
       out.strong_share_regular[i] = strong - first;  // below 0 where children have more
@@ -95,7 +97,8 @@ void fit_children(const Tables& t, const Topology& tree, Size pool, FairShareRes
   bool exhausted = false;
   for (auto* tier : {&out.strong_share_priority, &out.strong_share_regular}) {
     if (exhausted) {
-      for (Size c : children) std::fill_n(tier->begin() + static_cast<Index>(c * width), width, 0.0);
+      for (Size c : children)
+        std::fill_n(tier->begin() + static_cast<Index>(c * width), width, 0.0);
       continue;
     }
     for (Size r = 0; r < width; ++r)
@@ -147,7 +150,8 @@ void check_overcommit(const Tables& t, const Topology& tree, FairShareResult& ou
     return over;
   };
   exceeds(out.total_flow_ratio[0], FairShareIssue::kGuaranteesOvercommitStrongPlusFlow);
-  if (!exceeds(out.total_burst_ratio[0], FairShareIssue::kGuaranteesOvercommitStrongPlusBurst)) return;
+  if (!exceeds(out.total_burst_ratio[0], FairShareIssue::kGuaranteesOvercommitStrongPlusBurst))
+    return;
   double bursts = 0;
   for (Id pool : tree.preorder)
     if (t.pools.integral.type[static_cast<Size>(pool)] == IntegralType::kBurst)
@@ -192,7 +196,8 @@ void infer_strong_guarantees(const Tables& t, const Topology& tree, const FairSh
 
 void compute_ratios(const Tables& t, const Topology& tree, FairShareResult& out) {
   const auto pools = static_cast<Size>(tree.pool_count);
-  for (auto* column : {&out.flow_ratio, &out.burst_ratio, &out.total_flow_ratio, &out.total_burst_ratio})
+  for (auto* column :
+       {&out.flow_ratio, &out.burst_ratio, &out.total_flow_ratio, &out.total_burst_ratio})
     column->assign(pools, 0.0);
   for (Id pool : tree.postorder) {
     const auto p = static_cast<Size>(pool);
@@ -226,8 +231,8 @@ void check_pool_settings(const Tables& t, const Topology& tree, FairShareResult&
   }
 }
 
-void adjust_strong_guarantees(const Tables& t, const Topology& tree, const FairShareOptions& options,
-                              FairShareResult& out) {
+void adjust_strong_guarantees(const Tables& t, const Topology& tree,
+                              const FairShareOptions& options, FairShareResult& out) {
   const Size width = t.total.size();
   const auto cells = static_cast<Size>(tree.pool_count) * width;
   out.strong_share.resize(cells);
@@ -241,7 +246,8 @@ void adjust_strong_guarantees(const Tables& t, const Topology& tree, const FairS
   for (Size r = 0; r < width; ++r) {
     out.strong_share[r] = 0;
     for (Id c : children_of(t, 0))
-      if (c < tree.pool_count) out.strong_share[r] += out.strong_share[static_cast<Size>(c) * width + r];
+      if (c < tree.pool_count)
+        out.strong_share[r] += out.strong_share[static_cast<Size>(c) * width + r];
   }
   check_overcommit(t, tree, out);
   split_by_tier(t, tree, out);

@@ -25,7 +25,8 @@ double satisfaction_of(Shares fair, Shares usage, Shares demand) {
   if (above) {
     double most = 0;
     for (Size r = 0; r < width; ++r)
-      if (usage[r] > 0) most = std::max(most, fair[r] > 0 ? usage[r] / fair[r] : kInfiniteSatisfaction);
+      if (usage[r] > 0)
+        most = std::max(most, fair[r] > 0 ? usage[r] / fair[r] : kInfiniteSatisfaction);
     return std::min(most, kInfiniteSatisfaction);
   }
   double least = kInfiniteSatisfaction, most = 0;
@@ -47,14 +48,17 @@ std::vector<double> satisfaction(const Tables& t, const FairShareResult& result)
   };
   std::vector<double> out(elements, kInfiniteSatisfaction);
   for (Size e = pools; e < elements; ++e)
-    out[e] = satisfaction_of(row(result.total, e), row(result.usage_share, e), row(result.demand_share, e));
+    out[e] = satisfaction_of(row(result.total, e), row(result.usage_share, e),
+                             row(result.demand_share, e));
   for (Id pool : Topology::of(t).postorder)
     for (Id child : children_of(t, pool))
-      out[static_cast<Size>(pool)] = std::min(out[static_cast<Size>(pool)], out[static_cast<Size>(child)]);
+      out[static_cast<Size>(pool)] =
+          std::min(out[static_cast<Size>(pool)], out[static_cast<Size>(child)]);
   return out;
 }
 
-std::vector<Id> dominant_resource(const Tables& t, const FairShareResult& result, int main_resource) {
+std::vector<Id> dominant_resource(const Tables& t, const FairShareResult& result,
+                                  int main_resource) {
   const auto width = static_cast<Size>(result.resource_count);
   const auto elements = static_cast<Size>(result.pool_count + result.operation_count);
   std::vector<Id> out(elements, static_cast<Id>(std::max(main_resource, 0)));

@@ -28,14 +28,16 @@ class Volume {
 };
 
 // Consumption and refill of one integral pool's own volume.
-void refill(const Tables& t, Size p, double dt, const FairShareOptions& options, FairShareResult& out) {
+void refill(const Tables& t, Size p, double dt, const FairShareOptions& options,
+            FairShareResult& out) {
   const Size width = t.total.size();
   const Volume volume(t);
   for (Size r = 0; r < width; ++r) {
     const Size i = p * width + r;
     const auto total = static_cast<double>(t.total[r]);
     const double flow = std::round(total * out.flow_ratio[p]);
-    const double capacity = volume.rounded(r, flow * options.integral_pool_capacity_saturation_period_s);
+    const double capacity =
+        volume.rounded(r, flow * options.integral_pool_capacity_saturation_period_s);
     const double whole = volume.rounded(r, total * dt);
     const double old = out.volume.accumulated[i];
     double v = old + volume.rounded(r, whole * out.flow_ratio[p]) -
@@ -84,7 +86,8 @@ void distribute(const Tables& t, const Topology& tree, Id pool, Size r, FairShar
   double flow = 0;
   for (Id child : children_of(t, pool)) {
     const auto c = static_cast<Size>(child);
-    if (child >= tree.pool_count || acceptable(c) <= kPositive || out.total_flow_ratio[c] <= kPositive)
+    if (child >= tree.pool_count || acceptable(c) <= kPositive ||
+        out.total_flow_ratio[c] <= kPositive)
       continue;
     hungry.push_back(c);
     flow += out.total_flow_ratio[c];
@@ -102,7 +105,8 @@ void distribute(const Tables& t, const Topology& tree, Id pool, Size r, FairShar
   }
   for (; next < hungry.size(); ++next) {
     const Size c = hungry[next];
-    out.volume.accepted_free[c * width + r] = volume.rounded(r, free * out.total_flow_ratio[c] / flow);
+    out.volume.accepted_free[c * width + r] =
+        volume.rounded(r, free * out.total_flow_ratio[c] / flow);
   }
 }
 
@@ -142,7 +146,8 @@ void update_volumes(const Tables& t, const Topology& tree, const FairShareOption
                        &out.volume.children_overflow})
     column->assign(cells, 0.0);
   out.volume.accumulated = memory ? memory->accumulated : t.pools.integral.accumulated_volume;
-  out.volume.last_share_ratio = memory ? memory->last_share_ratio : t.pools.integral.last_share_ratio;
+  out.volume.last_share_ratio =
+      memory ? memory->last_share_ratio : t.pools.integral.last_share_ratio;
   const Time previous = memory ? memory->updated : t.previous_update;
   const bool empty = std::ranges::all_of(t.total, [](Amount a) { return a == 0; });
   if (empty || previous == kNoTime) return;

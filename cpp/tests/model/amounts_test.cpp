@@ -57,7 +57,20 @@ TEST(Amounts, MultiplesOfTheQuantumAreExact) {
 }
 
 TEST(Amounts, EveryHundredthIsExact) {
-  for (int i = 0; i < 20000; ++i) EXPECT_EQ(real(i / 100.0, 0.01).quanta, i);
+  constexpr std::int64_t kRows = 20'000;
+  Arena arena;
+  raw::Input in = arena.input({0.01});
+  std::vector<std::int64_t> names;
+  std::vector<double> hundredths;
+  for (std::int64_t i = 0; i < kRows; ++i) {
+    names.push_back(kRows + i);  // all of five digits, so that text orders as numbers do
+    hundredths.push_back(static_cast<double>(i) / 100.0);
+  }
+  in.nodes.name = arena.integer_names(names);
+  in.nodes.capacity = arena.amounts(hundredths);
+  const Tables t = testing::built(in);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(kRows); ++i)
+    EXPECT_EQ(t.nodes.capacity[i], static_cast<Amount>(i));
 }
 
 TEST(Amounts, NoiseWithinOneInABillionIsAccepted) {

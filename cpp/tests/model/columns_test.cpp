@@ -55,19 +55,30 @@ TEST_F(Columns, WeightsArePositiveAndFinite) {
   EXPECT_EQ(built(in_).operations.weight, (std::vector<double>{1.0, 2.0}));
 }
 
-TEST_F(Columns, PrioritiesAreWholeAndMayBeAbsent) {
-  in_.operations.priority = arena_.numbers({-5.0, kNaN}, {1, 0});
+TEST_F(Columns, PrioritiesAreRealAndMayBeAbsent) {
+  in_.operations.priority = arena_.numbers({-5.25, kNaN}, {1, 0});
   const Tables t = built(in_);
-  EXPECT_EQ(t.operations.priority, (std::vector<Index>{-5, 0}));
+  EXPECT_EQ(t.operations.priority, (std::vector<double>{-5.25, 0.0}));
   EXPECT_EQ(t.operations.priority_given, (std::vector<std::uint8_t>{1, 0}));
   in_.operations.priority = arena_.integers({0, 0});
   EXPECT_TRUE(built(in_).operations.priority.empty());
   EXPECT_EQ(built(in_).operations.priority_given, (std::vector<std::uint8_t>{1, 1}));
-  in_.operations.priority = arena_.numbers({1.5, 1e17});
+  in_.operations.priority = arena_.numbers({kInf, 1.0});
+  EXPECT_EQ(problems(in_), Lines{"operations[0] a priority finite"});
+}
+
+TEST_F(Columns, CountsAreWholeAndNotNegative) {
+  in_.requests.name = arena_.names({"r", "s"});
+  in_.requests.operation = arena_.rows({0, 0});
+  in_.requests.count = arena_.numbers({0.0, 7.0});
+  EXPECT_EQ(built(in_).requests.count, (std::vector<Index>{0, 7}));
+  in_.requests.count = arena_.numbers({1.5, 1e17});
+  EXPECT_EQ(problems(in_), (Lines{"requests[0] r count integer", "requests[1] s count range"}));
+  in_.requests.count = arena_.numbers({kNaN, -1.0});
   EXPECT_EQ(problems(in_),
-            (Lines{"operations[0] a priority integer", "operations[1] b priority range"}));
-  in_.operations.priority = arena_.integers({std::numeric_limits<std::int64_t>::min(), 0});
-  EXPECT_EQ(problems(in_), Lines{"operations[0] a priority range"});
+            (Lines{"requests[0] r count finite", "requests[1] s count non_negative"}));
+  in_.requests.count = arena_.integers({std::numeric_limits<std::int64_t>::max(), 1});
+  EXPECT_EQ(problems(in_), Lines{"requests[0] r count range"});
 }
 
 TEST_F(Columns, TimesAreSecondsOrMicroseconds) {

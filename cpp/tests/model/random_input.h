@@ -263,7 +263,8 @@ class RandomInput {
     t.last_job_start_time = times(n);
     t.deadline = times(n);
     t.priority = times(n);
-    t.beneficiary = text(n);
+    t.beneficiary_operation = text(n);
+    t.beneficiary_request = text(n);
     t.preemptible = flags(n);
     t.order = order(n);
   }

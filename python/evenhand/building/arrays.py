@@ -22,6 +22,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_FINER = {"ns": 1000, "ps": 10**6, "fs": 10**9, "as": 10**12}
+_COARSER = {
+    "us": 1,
+    "ms": 10**3,
+    "s": 10**6,
+    "m": 60 * 10**6,
+    "h": 3600 * 10**6,
+    "D": 86400 * 10**6,
+    "W": 7 * 86400 * 10**6,
+}
+
+
 class NotAColumn(ValueError):
     """What stands for a column is none; the message says what it is."""
 
@@ -83,21 +95,43 @@ def _numpy_cells(values: NDArray[Any], zone: tzinfo | None, report: Reporter) ->
             return cells if valid is None else [c if v else None for c, v in zip(cells, valid, strict=True)]
 
 
-def _numpy_times(values: NDArray[Any], valid: Any, zone: tzinfo | None, report: Reporter) -> Cells:
-    missing = np.isnat(values)
-    if missing.any():
-        valid = ~missing if valid is None else valid & ~missing
-    span = values.dtype.kind == "m"
-    unit, _step = np.datetime_data(values.dtype)
-    if unit in ("ns", "ps", "fs", "as"):
-        ticks = values.astype(f"{values.dtype.kind}8[ns]").view(np.int64)
-        micros = (ticks + 500) // 1000
+def _numpy_times(
+    values: NDArray[Any], valid: NDArray[np.bool_] | None, zone: tzinfo | None, report: Reporter
+) -> Cells:
+    """Turn a datetime64 or timedelta64 array without time zone into cells."""
+    micros, valid = _micros(values, valid, report)
+    if values.dtype.kind == "m":
+        return Times(micros, valid, True)
+    return _instants(micros, valid, zone, report)
+
+
+def _micros(
+    values: NDArray[Any], valid: NDArray[np.bool_] | None, report: Reporter
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """Return microseconds, and which of them are given; NaT is absent, what does not fit is reported."""
+    unit, step = np.datetime_data(values.dtype)
+    if step != 1 or (unit in ("Y", "M") and values.dtype.kind == "m"):
+        raise NotAColumn(f"has the dtype {values.dtype}, whose unit has no fixed length or is not understood")
+    given = ~np.isnat(values) if valid is None else valid & ~np.isnat(values)
+    ticks = np.where(given, values.view(np.int64), 0)
+    small = np.ones(len(ticks), np.bool_)
+    if unit in _FINER:
+        per_micro = _FINER[unit]
+        # Halves up, without a sum that could overflow.
+        micros = ticks // per_micro + (2 * (ticks % per_micro) >= per_micro)
+    elif unit in ("Y", "M"):
+        few = np.clip(ticks, -10_000, 10_000)
+        small = few == ticks
+        micros = few.astype(values.dtype).astype("M8[us]").view(np.int64)
     else:
-        if unit == "generic":
-            values = np.zeros(len(values), f"{values.dtype.kind}8[us]")
-        micros = values.astype(f"{values.dtype.kind}8[us]").view(np.int64)
-    micros = np.where(missing, 0, micros)
-    return Times(micros, valid, True) if span else _instants(micros, valid, zone, report)
+        length = _COARSER.get(unit, 1)  # a column of NaT only may have no unit
+        most = (2**63 - 1) // length
+        small = (ticks >= -most) & (ticks <= most)
+        micros = np.where(small, ticks, 0) * length
+    for row in np.flatnonzero(given & ~small).tolist():
+        report(row, "range", "does not fit in 64 bits of microseconds", None)
+    given &= small
+    return micros, None if given.all() else given
 
 
 def _instants(micros: NDArray[np.int64], valid: Any, zone: tzinfo | None, report: Reporter) -> Cells:
@@ -126,10 +160,10 @@ def series_cells(series: nw.Series[Any], zone: tzinfo | None, report: Reporter) 
     if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         return Numbers(*_values(series))
     if isinstance(dtype, nw.Datetime | nw.Duration):
-        micros, valid = _micros(series, dtype)
-        if isinstance(dtype, nw.Duration):
-            return Times(micros, valid, True)
-        return Times(micros, valid, False) if dtype.time_zone else _instants(micros, valid, zone, report)
+        values, valid = _ticks(series.to_native())
+        if isinstance(dtype, nw.Duration) or dtype.time_zone is None:
+            return _numpy_times(values, valid, zone, report)
+        return Times(*_micros(values, valid, report), False)
     if dtype == nw.String and (strings := _arrow_strings(series.to_native())) is not None:
         return strings
     cells = series.to_list()
@@ -148,27 +182,25 @@ def _values(series: nw.Series[Any]) -> tuple[NDArray[Any], NDArray[np.bool_] | N
     return series.fill_null(blank).to_numpy(), ~absent.to_numpy()
 
 
-def _micros(
-    series: nw.Series[Any], dtype: nw.Datetime | nw.Duration
-) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    import narwhals.stable.v2 as nw
+def _ticks(native: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return a column of times as datetime64 (UTC where it has a time zone) or timedelta64."""
+    if hasattr(native, "to_physical"):  # polars
+        kind = "m" if "Duration" in str(native.dtype) else "M"
+        valid = None if native.null_count() == 0 else native.is_not_null().to_numpy()
+        return native.to_physical().fill_null(0).to_numpy().view(f"{kind}8[{native.dtype.time_unit}]"), valid
+    if hasattr(native, "array"):  # pandas
+        if isinstance(native.dtype, np.dtype):
+            return native.to_numpy(), None
+        if not hasattr(native.array, "__arrow_array__") or hasattr(native.dtype, "tz"):
+            return native.to_numpy(dtype=f"M8[{native.dtype.unit}]"), None
+        native = native.array.__arrow_array__()
+    import pyarrow
 
-    absent = series.is_null()
-    # Integers beside absent ones would become floats in pandas, which do not hold nanoseconds.
-    given = series.drop_nulls() if absent.any() else series
-    fine, spans = dtype.time_unit == "ns", isinstance(dtype, nw.Duration)
-    if spans:
-        ticks = given.dt.total_nanoseconds() if fine else given.dt.total_microseconds()
-    else:
-        ticks = given.dt.timestamp("ns" if fine else "us")
-    micros = ticks.to_numpy().astype(np.int64)
-    micros = (micros + 500) // 1000 if fine else micros
-    if not absent.any():
-        return micros, None
-    valid = ~absent.to_numpy()
-    full = np.zeros(len(valid), np.int64)
-    full[valid] = micros
-    return full, valid
+    array = native.combine_chunks() if isinstance(native, pyarrow.ChunkedArray) else native
+    kind = "m" if pyarrow.types.is_duration(array.type) else "M"
+    valid = None if array.null_count == 0 else array.is_valid().to_numpy(zero_copy_only=False)
+    ticks = array.cast(pyarrow.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    return ticks.view(f"{kind}8[{array.type.unit}]"), valid
 
 
 def _arrow_strings(native: Any) -> Strings | None:

@@ -227,24 +227,10 @@ def labels(cells: Cells, report: Reporter) -> Raw:
     return text([None if cell is None else str(cell) for cell in items], report)
 
 
-def row_index(cells: Cells, rows: int, target: str, report: Reporter) -> Raw:
-    """Parse references by row number; -1 and absent mean none."""
+def row_index(cells: Cells, report: Reporter) -> Raw:
+    """Parse references by row number; absent is -1, none. The core looks whether the rows exist."""
     raw = integer(cells, report)
-    values, valid = raw if isinstance(raw, tuple) else (raw, None)
-    if valid is not None:
-        values = np.where(valid, values, -1)
-    if len(values) and (values.min() < -1 or values.max() >= rows):
-        values = values.copy()
-        for row in np.flatnonzero((values < -1) | (values >= rows)).tolist():
-            value = int(values[row])
-            report(
-                row,
-                "exists",
-                f"is {value}, but the table {target} has {rows} rows (numbered from 0; -1 means none)",
-                value,
-            )
-            values[row] = -1
-    return values
+    return np.where(raw[1], raw[0], -1) if isinstance(raw, tuple) else raw
 
 
 def _is_utf8(items: list[Any], kinds: set[type]) -> bool:

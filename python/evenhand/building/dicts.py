@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evenhand.building.cells import Cells
 from evenhand.building.columns import convert
 from evenhand.building.problems import STAND_IN, Report, kind_of, nearest
 from evenhand.building.settings import one_settings
@@ -19,8 +18,8 @@ class TableCells:
     """One table before it is parsed."""
 
     rows: int
-    cells: dict[str, Cells | Mapping[str, Cells]] = field(default_factory=dict)
-    """By dotted field name, or `<field>_index`; amounts also by resource."""
+    cells: dict[str, Any] = field(default_factory=dict)
+    """Cells by dotted field name, or by `<field>_index`; of amounts also a dict of cells by resource."""
     settings: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 

@@ -39,17 +39,18 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
     TypeError
         If `source` is neither text, bytes nor a path.
     """
-    if isinstance(source, os.PathLike):
-        try:
-            source = Path(source).read_bytes()
-        except OSError as error:
-            report.fail(
-                "snapshot", None, "readable", f"cannot be read from {os.fspath(source)}: {error.strerror}"
-            )
-            return None
-    if not isinstance(source, str | bytes | bytearray):
+    if isinstance(source, str | bytes | bytearray):
+        return _parse(source, report)
+    if not isinstance(source, os.PathLike):
         raise TypeError(f"from_json takes text, bytes or a path, not {type(source).__name__}")
-    return _parse(source, report)
+    path = Path(source)
+    try:
+        text = path.read_bytes()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        report.fail("snapshot", None, "readable", f"cannot be read from {path}: {reason}")
+        return None
+    return _parse(text, report)
 
 
 def _parse(text: str | bytes | bytearray, report: Report) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand import fields
 from evenhand.building import columns, single
+from evenhand.building.cells import as_list
 from evenhand.building.dicts import TableCells, read_rows
 from evenhand.building.problems import STAND_IN, Report, kind_of
 from evenhand.fields import TABLES, Field, TableSpec
@@ -91,7 +92,7 @@ class Parser:
         def column(name: str, parse: Callable[..., Any], *more: Any) -> Any:
             return parse(cells.get(name, absent), *more, self.report.column("resources", name))
 
-        given = columns.as_list(cells.get("kind", absent))
+        given = as_list(cells.get("kind", absent))
         usual = [fields.resource_kind(name) for name in self.resources]
         kind = columns.word(
             [u if g is None else g for u, g in zip(usual, given, strict=True)],
@@ -127,18 +128,15 @@ class Parser:
                     np.ones(len(self.resources), np.bool_) if cells is None else cells[0],
                 )
 
-    def read_table(self, name: str, table: TableCells, rows: Mapping[str, int]) -> None:
-        """Parse one table of the core; `rows` says how many rows each table has."""
+    def read_table(self, name: str, table: TableCells) -> None:
+        """Parse one table of the core."""
         spec, raw = TABLES[name], {}
         for column, cells in table.cells.items():
             base = column.removesuffix("_index")
             if spec[base].kind in ("amounts", "shares") and not self.resources:
                 continue  # of which resources is not known: that is reported already
             if base != column:
-                target = spec[base].target
-                raw[column] = columns.row_index(
-                    cells, rows.get(target, 0), target, self.report.column(name, column)
-                )
+                raw[column] = columns.row_index(cells, self.report.column(name, column))
             else:
                 raw[column] = self._column(spec, spec[column], cells, table.rows)
         if "name" in table.cells:
@@ -195,7 +193,7 @@ class Parser:
         for of in spec.fields:
             report = self.report.column("commands", of.name)
             cells = columns.convert(
-                columns.as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
+                as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
             )
             for i, (row, cell) in enumerate(zip(rows, cells, strict=True)):
                 if cell is not None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from evenhand import fields
 from evenhand.errors import InputError, Problem
@@ -46,6 +47,13 @@ def shorten(value: object) -> str:
         return f"<{type(value).__name__}>"
 
 
+def printable(text: str) -> str:
+    """Escape what a terminal or a line of a log would take for something else than text."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
 def kind_of(value: object) -> str:
     """Say in the words of JSON what sort of value this is."""
     match value:
@@ -69,6 +77,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
     """Return '; did you mean "x"?' for the nearest known name, or nothing."""
     if not isinstance(name, str) or len(name) > 100:
         return ""
+    import difflib
+
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f'; did you mean "{found[0]}"?' if found else ""
 
@@ -96,6 +106,7 @@ class Report:
         self.unsure: set[str] = set()
         self.unusable = False
         self._found: dict[tuple[str, str | None], list[Problem]] = {}
+        self._cells: set[tuple[str, int | None, str | None]] = set()
         self._rows: set[tuple[str, int | None]] = set()
         self._count = 0
 
@@ -105,9 +116,12 @@ class Report:
     def add(
         self, table: str, row: int | None, field: str | None, rule: str, predicate: str, value: object = None
     ) -> None:
-        """Add a problem; `value` None means that there is none to show."""
-        self._count += 1
+        """Add a problem, unless one of the same cell or column is known; `value` None: none to show."""
         row = None if table in _SINGLE else row
+        if not self._cells.isdisjoint(((table, row, field), (table, None, field))):
+            return
+        self._count += 1
+        self._cells.add((table, row, field))
         self._rows.add((table, row))
         kept = self._found.setdefault((table, field), [])
         if len(kept) < KEPT:
@@ -140,14 +154,14 @@ class Report:
         name = self._name(problem.table, problem.row)
         row = _label(problem.table, problem.row, name)
         subject = " of ".join(part for part in (problem.field, row) if part)
-        return replace(problem, name=name, message=f"{subject or 'the snapshot'} {problem.message}")
+        return _shown(replace(problem, name=name, message=f"{subject or 'the snapshot'} {problem.message}"))
 
     def _name(self, table: str, row: int | None) -> Name:
         names = self.names.get(table)
-        if names is None or row is None or row >= len(names):
+        if names is None or row is None or row >= len(names) or not hasattr(names, "__getitem__"):
             return None
         name = names[row]
-        name = name.item() if hasattr(name, "item") else name
+        name = name.item() if isinstance(name, np.generic) else name
         return name if (type(name) is str and not name.startswith(STAND_IN)) or type(name) is int else None
 
     def with_core(self, found: Iterable[tuple[Any, ...]], total: int) -> InputError:
@@ -179,7 +193,7 @@ class Report:
             row, field = list(self.names["resources"]).index(field[9:]), "capacity"
         name = self._name(p.table, row)
         name = (p.name or None) if name is None else name
-        return replace(p, row=row, field=field, name=name, value=p.value or None)
+        return _shown(replace(p, row=row, field=field, name=name, value=p.value or None))
 
 
 def _without_echoes(problems: list[Problem]) -> list[Problem]:
@@ -195,6 +209,11 @@ def _without_echoes(problems: list[Problem]) -> list[Problem]:
         return p.rule == "overflow" and (of_parts or (p.row is None and (p.table, p.field) in fields_of_rows))
 
     return [p for p in problems if not echo(p)]
+
+
+def _shown(p: Problem) -> Problem:
+    field, value = (text and printable(text) for text in (p.field, p.value))
+    return replace(p, field=field, value=value, message=printable(p.message))
 
 
 def _label(table: str, row: int | None, name: Name) -> str:

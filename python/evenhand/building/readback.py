@@ -25,9 +25,9 @@ NO_TIME = np.iinfo(np.int64).min
 
 def units(quanta: NDArray[Any], quantum: float) -> NDArray[Any]:
     """Return amounts in units that give exactly these quanta again; int64 where they are whole."""
-    if quantum == np.floor(quantum) and quanta.dtype.kind == "i":
-        if float(quanta.max(initial=0)) * quantum < 2.0**62:
-            return quanta * np.int64(quantum)
+    whole = quantum == np.floor(quantum) and quanta.dtype.kind == "i"
+    if whole and float(quanta.max(initial=0)) * quantum < 2.0**62:
+        return quanta * np.int64(quantum)
     per_unit = float(round(1.0 / quantum))
     # Dividing gives the double nearest to the decimal number; multiplying would not.
     if not (1.0 <= per_unit <= 1e15 and quantum == 1.0 / per_unit):

@@ -49,7 +49,7 @@ def plain(value: Any, depth: int = 0) -> Any:
             # Frames make 7.0 of a 7 beside absent cells; both are one number.
             return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
         case timedelta() if value == value:
-            return timedelta_seconds(value)
+            return plain(timedelta_seconds(value))
     if depth >= DEPTH:
         raise CellError("depth", f"is nested more than {DEPTH} deep")
     if isinstance(value, Mapping):

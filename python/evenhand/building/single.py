@@ -81,7 +81,7 @@ def one_label(cell: Any) -> str | int:
 
 def one_name(cell: Any) -> str | int:
     """Accept a name that is not empty."""
-    if cell == "":
+    if isinstance(cell, str) and not cell:
         raise CellError("required", "is empty; a name has at least one character")
     return one_label(cell)
 

@@ -78,23 +78,17 @@ def _parse(parser: Parser, data: Mapping[str, Any], read: Read) -> None:
     parse_tables(parser, data, read)
 
 
-def parse_tables(
-    parser: Parser, data: Mapping[str, Any], read: Read, rows: Mapping[str, int] | None = None
-) -> None:
-    """Parse the tables that `data` has; `rows` says how long others are."""
-    report = parser.report
-    cells: dict[str, TableCells] = {}
+def parse_tables(parser: Parser, data: Mapping[str, Any], read: Read) -> None:
+    """Parse the tables that `data` has."""
     for name in CORE_TABLES:
-        table = data.get(name)
-        if name == "root" and table is not None:
-            cells[name] = _root(table, report)
-        elif table is not None:
-            cells[name] = read(TABLES[name], table, report)
-    lengths = {**(rows or {}), **{name: table.rows for name, table in cells.items()}}
-    for name, table in cells.items():
-        parser.read_table(name, table, lengths)
+        given = data.get(name)
+        if given is not None:
+            table = (
+                _root(given, parser.report) if name == "root" else read(TABLES[name], given, parser.report)
+            )
+            parser.read_table(name, table)
     if data.get("commands") is not None:
-        parser.read_commands(read(TABLES["commands"], data["commands"], report))
+        parser.read_commands(read(TABLES["commands"], data["commands"], parser.report))
 
 
 def _root(given: Any, report: Report) -> TableCells:
@@ -135,8 +129,7 @@ def parse_changes(
     parser.read_head({name: changes[name] for name in HEAD.names if name in changes})
     if "commands" in changes:
         parser.raw.commands = []
-    stay = {name: rows for name, rows in base.rows.items() if name not in changes}
-    parse_tables(parser, changes, frame_reader(parser), stay)
+    parse_tables(parser, changes, frame_reader(parser))
     _keep(base, parser.raw, {name for name in TABLES if name in changes})
     return parser
 

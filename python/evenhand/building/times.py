@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 import numpy as np
 
@@ -90,8 +89,10 @@ def parse_instant(text: str, zone: tzinfo | None) -> float:
     return datetime_seconds(instant, zone)
 
 
-def time_zone(name: str) -> ZoneInfo | None:
+def time_zone(name: str) -> tzinfo | None:
     """Return the time zone of this name, None if there is none."""
+    from zoneinfo import ZoneInfo
+
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError):

@@ -11,7 +11,7 @@ import sys
 from evenhand.cli.arguments import parser
 from evenhand.cli.streams import Failure, close_output, open_streams, print_errors, reason
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -45,9 +45,7 @@ class FairShareSettings(BaseModel):
         description="Detail of the published improved walk, kept for its name: positions are carried"
         " exactly here, so there is no gap to distribute.",
     )
-    fast_fifo: bool = Field(
-        False, description="Name of a faster way to the same result: always taken here."
-    )
+    fast_fifo: bool = Field(False, description="Name of a faster way to the same result: always taken here.")
     integral_pool_capacity_saturation_period_s: Seconds = Field(
         86400.0, description="Seconds of its own flow that an integral pool can save up."
     )
@@ -66,10 +64,18 @@ class FairShareSettings(BaseModel):
     estimated_guarantee_counts_flow: bool = Field(
         False, description="Older rule: the estimated guarantee counts the flow of integral pools."
     )
-    promised_fair_share: bool = Field(
-        False, description="Older quantity `promised_fair_share` is computed."
-    )
+    promised_fair_share: bool = Field(False, description="Older quantity `promised_fair_share` is computed.")
 
     def replace(self, **changes: Any) -> Self:
-        """Return a copy with these fields changed; the result is validated."""
+        """Return a copy with these fields changed; the result is validated.
+
+        Parameters
+        ----------
+        **changes
+            New values by field.
+
+        Returns
+        -------
+        FairShareSettings
+        """
         return type(self)(**{**self.model_dump(), **changes})

@@ -61,14 +61,15 @@ def table(
 ) -> str:
     """Return a table of values; `numbers` are the columns that are right-aligned."""
     right = set(numbers)
-    mark = ['class="eh-number"' if i in right else "" for i in range(len(columns))]
-    head = "".join(f'<th scope="col" {m}>{safe(c)}</th>' for c, m in zip(columns, mark, strict=True))
+    mark = [' class="eh-number"' if i in right else "" for i in range(len(columns))]
+    head = "".join(f'<th scope="col"{m}>{safe(c)}</th>' for c, m in zip(columns, mark, strict=True))
     body = "".join(
-        "<tr>" + "".join(f"<td {m}>{safe(v)}</td>" for v, m in zip(row, mark, strict=True)) + "</tr>"
+        "<tr>" + "".join(f"<td{m}>{safe(v)}</td>" for v, m in zip(row, mark, strict=True)) + "</tr>"
         for row in rows
     )
     title = f"<caption>{safe(caption)}</caption>" if caption else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>".replace(" >", ">")
+    inside = f"{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<table class="eh-table">{inside}</table>'
 
 
 def tree(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,6 @@ from numpy.typing import NDArray
 from evenhand.display.tree import Row, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evenhand.model import Snapshot
     from evenhand.shares import Shares
 
@@ -44,8 +43,8 @@ class Overview:
         Shares of the total of that resource. The guarantee is the strong guarantee plus the integral one.
     satisfaction
         Satisfaction ratio; of a pool the smallest among its operations.
-    waiting
-        Seconds since an operation's oldest open request was submitted; NaN where nothing says so.
+    snapshot
+        What the shares were computed from.
     """
 
     tree: Tree
@@ -58,7 +57,7 @@ class Overview:
     guarantee: Array
     demand: Array
     satisfaction: Array
-    waiting: Array
+    snapshot: Snapshot
 
     @property
     def pending(self) -> Array:
@@ -69,6 +68,19 @@ class Overview:
     def size(self) -> Array:
         """What an element is ranked by: the largest of fair share, usage and guarantee."""
         return np.maximum(np.maximum(self.fair_share, self.usage), self.guarantee)
+
+    @cached_property
+    def waiting(self) -> Array:
+        """Seconds since an operation's oldest open request was submitted; NaN where nothing says so."""
+        requests = self.snapshot.table("requests")
+        names, first = self.tree.names, self.tree.pool_count
+        waiting = np.full(len(names), np.nan)
+        if "submit_time" in requests:
+            row = {name: i for i, name in enumerate(names[first:], first)}
+            elements = [row[name] for name in requests.get("operation")]
+            since = np.asarray(requests["submit_time"], dtype=np.float64)
+            np.fmax.at(waiting, elements, self.snapshot.now - since)
+        return waiting
 
     def rows(
         self, *, depth: int | None = None, top: int | None = None, operations: bool = False
@@ -154,16 +166,5 @@ def overview(shares: Shares, resource: str | None = None) -> Overview:
         guarantee=column("strong_guarantee_share") + column("proposed_integral_share"),
         demand=column("demand_share"),
         satisfaction=np.asarray(shares["satisfaction"], dtype=np.float64),
-        waiting=_waiting(shares.snapshot, shares.names, shares.kinds.count("pool")),
+        snapshot=shares.snapshot,
     )
-
-
-def _waiting(snapshot: Snapshot, names: Sequence[str | int], pool_count: int) -> Array:
-    """Return how long each element's oldest request has been open, in seconds."""
-    requests = snapshot.table("requests")
-    waiting = np.full(len(names), np.nan)
-    if "submit_time" in requests:
-        row = {name: i for i, name in enumerate(names[pool_count:], pool_count)}
-        elements = [row[name] for name in requests.get("operation")]
-        np.fmax.at(waiting, elements, snapshot.now - np.asarray(requests["submit_time"], dtype=np.float64))
-    return waiting

@@ -113,7 +113,10 @@ def totals(shares: Shares) -> dict[str, np.ndarray]:
 
 def shares_text(shares: Shares) -> str:
     """Shares as text: totals, the largest pools, the operations that lack most, diagnostics."""
-    view = overview(shares)
+    return _shares_text(shares, overview(shares))
+
+
+def _shares_text(shares: Shares, view: Overview) -> str:
     lines = [
         [("", f"Shares of {counts(shares.snapshot)}")],
         *total_lines(view, [shares.snapshot.total[r] for r in view.resources], totals(shares)),
@@ -155,7 +158,7 @@ def shares_html(shares: Shares) -> str:
                 opened=True,
             )
         )
-    return markup.wrap(shares_text(shares), *parts)
+    return markup.wrap(_shares_text(shares, view), *parts)
 
 
 def _tree_html(view: Overview, rows: list[Row]) -> str:
@@ -212,7 +215,7 @@ def _below_html(view: Overview) -> str:
     return markup.fold(below_sentence(view), markup.table(heads, rows, numbers=range(3, 7), caption=caption))
 
 
-def table_html(table: Table, *, max_rows: int = 60, max_columns: int = 40) -> str:
+def table_html(table: Table, *, max_rows: int = 20, max_columns: int = 40) -> str:
     """Return a table as HTML: the first rows and columns, and how many more there are."""
     names = table.columns[:max_columns]
     columns = [table[name][:max_rows] for name in names]

@@ -84,7 +84,10 @@ def _resources(snapshot: Snapshot) -> list[tuple[str, str, str]]:
 
 def snapshot_text(snapshot: Snapshot) -> str:
     """Return a snapshot as text: sizes, resources, the pools with the most operations."""
-    pools = _Pools(snapshot)
+    return _text(snapshot, _Pools(snapshot))
+
+
+def _text(snapshot: Snapshot, pools: _Pools) -> str:
     cells = [list(_HEADS)]
     for row in pools.rows(_TEXT_ROWS):
         cells.append(pools.cells(row))
@@ -126,4 +129,4 @@ def snapshot_html(snapshot: Snapshot) -> str:
             more = f", the first {_TABLE_ROWS}" if len(table) > _TABLE_ROWS else ""
             label = f"{name} <span class='eh-quiet'>{len(table):,}{more}</span>"
             parts.append(markup.fold(label, markup.table(table.columns, first)))
-    return markup.wrap(snapshot_text(snapshot), *parts)
+    return markup.wrap(_text(snapshot, pools), *parts)

@@ -65,16 +65,15 @@ def side_by_side(
     Table
         ``name, kind`` ("pool", "user" or "operation"), ``parent, weight``, then
 
-        - ``ytsaurus.fair_share``, ``ytsaurus.usage_share``: largest component of the element's (the user's
-        operations')
-          share; YTsaurus knows no history;
-        - ``slurm.norm_shares, slurm.usage`` (part of all decayed usage), ``slurm.classic_factor,
-          slurm.fair_tree_factor`` (NaN for pools);
-        - ``gridengine.long_term, gridengine.short_term``: 0 without operations in the snapshot; -
-        ``backendai.normalised_usage, backendai.factor``; - ``<system>.rank`` of users (slurm: Fair Tree), 1 =
-        served first, equal ones share the best rank; 0 for pools. YTsaurus:
-          by usage over fair share, ascending; Grid Engine: by short-term target; Backend.AI: by the factors
-          of the top-level pool, the pool and the user.
+        - ``ytsaurus.fair_share``, ``ytsaurus.usage_share``: largest component of the share of the element,
+          or of the user's operations; YTsaurus knows no history;
+        - ``slurm.norm_shares``, ``slurm.usage`` (part of all decayed usage), ``slurm.classic_factor``,
+          ``slurm.fair_tree_factor`` (NaN for pools);
+        - ``gridengine.long_term``, ``gridengine.short_term``: 0 without operations in the snapshot;
+        - ``backendai.normalised_usage``, ``backendai.factor``;
+        - ``<system>.rank`` of users (slurm: Fair Tree), 1 = served first, equal ones share the best rank; 0
+          for pools. YTsaurus: by usage over fair share, ascending; Grid Engine: by short-term target;
+          Backend.AI: by the factors of the top-level pool, the pool and the user.
 
     Raises
     ------

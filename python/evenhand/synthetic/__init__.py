@@ -54,7 +54,7 @@ def demo(seed: int = 7) -> Snapshot:
     Snapshot
         The validated snapshot; built in about a second.
     """
-    from evenhand.model import Snapshot  # noqa: PLC0415 - the generator works without the extension
+    from evenhand.model import Snapshot
 
     return Snapshot.from_frames(**columns(seed=seed))
 

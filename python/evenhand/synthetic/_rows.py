@@ -42,7 +42,7 @@ def _fill(rows: list[dict[str, Any]], column: str, values: list[Any], names: dic
     *path, field = column.split(".")
     for row, value in zip(rows, values, strict=True):
         # A guarantee of 0 differs from none; elsewhere a zero says nothing.
-        if value is None or (path == ["resources"] or path == ["capacity"]) and value == 0:
+        if value is None or ((path in (["resources"], ["capacity"])) and value == 0):
             continue
         inner = row
         for step in path:

@@ -9,10 +9,12 @@ hypothesis' memory grow with every example.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hypothesis import strategies as st
-from hypothesis.strategies import SearchStrategy
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
 
 Row = dict[str, Any]
 
@@ -62,7 +64,9 @@ def percents(resources: int, top: int) -> SearchStrategy[tuple[int, ...]]:
 def some_percents(resources: int, top: int) -> SearchStrategy[tuple[int | None, ...] | None]:
     """Draw amounts of some resources; None means absent."""
     amounts = st.binary(min_size=resources, max_size=resources).map(
-        lambda drawn: tuple((byte - ABSENT) * top // (255 - ABSENT) if byte >= ABSENT else None for byte in drawn)
+        lambda drawn: tuple(
+            (byte - ABSENT) * top // (255 - ABSENT) if byte >= ABSENT else None for byte in drawn
+        )
     )
     return st.none() | amounts
 

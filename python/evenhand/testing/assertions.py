@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["SharesLike", "assert_shares_close"]
 
@@ -71,7 +73,10 @@ def assert_shares_close(
         quantity, resource and both numbers, the largest difference first.
     """
     named = rename or (lambda _, name: name)
-    rows = {(kind, named(kind, name)): i for i, (kind, name) in enumerate(zip(actual.kinds, actual.names, strict=True))}
+    rows = {
+        (kind, named(kind, name)): i
+        for i, (kind, name) in enumerate(zip(actual.kinds, actual.names, strict=True))
+    }
     keys = list(zip(expected.kinds, expected.names, strict=True))
     if set(rows) != set(keys):
         missing = [_label(*key) for key in keys if key not in rows]
@@ -90,7 +95,9 @@ def assert_shares_close(
         scale = np.maximum(1.0, np.abs(right)) if quantity in AMOUNTS else np.ones(right.shape)
         gap = np.abs(left - right) / scale
         # NaN on one side only is a difference, too.
-        gap = np.where(np.isnan(left) & np.isnan(right) | (left == right), 0.0, np.where(np.isnan(gap), np.inf, gap))
+        gap = np.where(
+            np.isnan(left) & np.isnan(right) | (left == right), 0.0, np.where(np.isnan(gap), np.inf, gap)
+        )
         for place in np.argwhere(gap > tolerance):
             at = tuple(int(i) for i in place)
             where = f"{_label(*keys[at[0]])}, {quantity}"

@@ -29,11 +29,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.testing.assertions import SharesLike
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
     from evenhand.state import State
@@ -84,7 +85,9 @@ class Result:
     def parent(self) -> NDArray[np.int64]:
         """Row of every element's pool, (E,); -1 for the root."""
         kinds, names = self.shares.kinds, self.shares.names
-        pools = {name: row for row, (kind, name) in enumerate(zip(kinds, names, strict=True)) if kind == "pool"}
+        pools = {
+            name: row for row, (kind, name) in enumerate(zip(kinds, names, strict=True)) if kind == "pool"
+        }
         return np.array([-1 if parent is None else pools[parent] for parent in self.shares.parents])
 
     @cached_property
@@ -107,7 +110,10 @@ class Result:
         where = f"{self.shares.kinds[at[0]]} {self.shares.names[at[0]]!r}"
         if len(at) > 1:
             where += f", {self.shares.resources[at[1]]}"
-        shown = ", ".join(f"{name.replace('_', ' ')} {np.broadcast_to(v, holds.shape)[at]:.17g}" for name, v in numbers.items())
+        shown = ", ".join(
+            f"{name.replace('_', ' ')} {np.broadcast_to(v, holds.shape)[at]:.17g}"
+            for name, v in numbers.items()
+        )
         raise AssertionError(f"law {law}: {where}: {rule}, but {shown}")
 
 
@@ -122,10 +128,14 @@ def guarantees_fit_their_pool(result: Result) -> None:
     """Law 4: a pool's strong guarantee is within its limits, and its children's within its own (1e-9)."""
     strong, limits = result.shares["strong_guarantee_share"], result.shares["limits_share"]
     inner = result.pools[:, None] & (result.parent >= 0)[:, None]
-    result.require(~inner | (strong <= limits), 4, "strong guarantee is within limits", strong=strong, limits=limits)
+    result.require(
+        ~inner | (strong <= limits), 4, "strong guarantee is within limits", strong=strong, limits=limits
+    )
     sums = result.children_sums("strong_guarantee_share")
     # The root's is what its children have together, before each of them is cut to its own limits.
-    result.require(sums <= strong + EPSILON, 4, "children's strong guarantees fit", children=sums, pool=strong)
+    result.require(
+        sums <= strong + EPSILON, 4, "children's strong guarantees fit", children=sums, pool=strong
+    )
 
 
 def guarantees_within_limits(result: Result) -> None:
@@ -148,7 +158,9 @@ def children_fit_their_pool(result: Result) -> None:
     for detail in DETAILS:
         own, sums = result.shares[detail], result.children_sums(detail)
         inside = _computed(result, detail)[:, None]
-        result.require(~inside | (sums <= own + EPSILON), 7, f"children's {detail} fits", children=sums, pool=own)
+        result.require(
+            ~inside | (sums <= own + EPSILON), 7, f"children's {detail} fits", children=sums, pool=own
+        )
 
 
 def shares_within_demand(result: Result) -> None:
@@ -156,7 +168,9 @@ def shares_within_demand(result: Result) -> None:
     demand = result.shares["demand_share"]
     for detail in DETAILS:
         own = result.shares[detail]
-        result.require(own <= demand + EPSILON, 8, f"{detail} is within demand", fair_share=own, demand=demand)
+        result.require(
+            own <= demand + EPSILON, 8, f"{detail} is within demand", fair_share=own, demand=demand
+        )
 
 
 def parts_add_up(result: Result) -> None:
@@ -177,14 +191,20 @@ def parts_add_up(result: Result) -> None:
             total=total,
         )
         inner = (result.parent >= 0)[:, None]
-        result.require(~inner | (parts[0] <= strong), 9, f"strong part of {detail}", part=parts[0], guarantee=strong)
-        result.require(parts[1] <= proposed, 9, f"integral part of {detail}", part=parts[1], guarantee=proposed)
+        result.require(
+            ~inner | (parts[0] <= strong), 9, f"strong part of {detail}", part=parts[0], guarantee=strong
+        )
+        result.require(
+            parts[1] <= proposed, 9, f"integral part of {detail}", part=parts[1], guarantee=proposed
+        )
 
 
 def volumes_within_capacity(result: Result) -> None:
     """Law 10: volumes stay ≥ 0 and never rise above max(old volume, capacity of the pool)."""
     shares, resources = result.shares, result.shares.resources
-    total, quantum = (np.array([of[r] for r in resources]) for of in (result.snapshot.total, result.snapshot.quantum))
+    total, quantum = (
+        np.array([of[r] for r in resources]) for of in (result.snapshot.total, result.snapshot.quantum)
+    )
     after = np.asarray(shares["volume.accumulated_after"], float)
     result.require(np.isfinite(after) & (after >= 0), 10, "a volume is not negative", volume=after)
     # The flow is rounded to the quantum before it is multiplied by the period.
@@ -198,7 +218,9 @@ def volumes_within_capacity(result: Result) -> None:
         ]
     )
     bound = np.maximum(old, capacity) * (1 + EPSILON) + quantum
-    result.require(after <= bound, 10, "a volume does not rise above capacity", volume=after, old=old, capacity=capacity)
+    result.require(
+        after <= bound, 10, "a volume does not rise above capacity", volume=after, old=old, capacity=capacity
+    )
 
 
 def _saved_volumes(result: Result) -> Mapping[str | int, Mapping[str, float]]:
@@ -225,7 +247,9 @@ def children_add_up(result: Result) -> None:
     """
     own, sums = result.shares["fair_share"], result.children_sums("fair_share")
     close = np.abs(own - sums) <= JUMP
-    result.require(~result.pools[:, None] | close, 15, "children's fair share adds up", children=sums, pool=own)
+    result.require(
+        ~result.pools[:, None] | close, 15, "children's fair share adds up", children=sums, pool=own
+    )
 
 
 def _computed(result: Result, detail: str) -> NDArray[np.bool_]:

@@ -186,7 +186,9 @@ def amounts_scale(snapshot: Data, compute: Compute, factor: int = 4) -> None:
     Condition: no guarantees and no integral pools: what is inferred for them is rounded to the quantum.
     """
     scaled = {
-        key: _scaled(value, factor) if key in {"total", "pools", "operations", "nodes", "allocations", "requests"} else value
+        key: _scaled(value, factor)
+        if key in {"total", "pools", "operations", "nodes", "allocations", "requests"}
+        else value
         for key, value in snapshot.items()
     }
     if "total" in snapshot:
@@ -201,7 +203,9 @@ def _scaled(value: Any, factor: int) -> Any:
         return [_scaled(item, factor) for item in value]
     if isinstance(value, Mapping):
         return {
-            key: {name: amount * factor for name, amount in inner.items()} if key in AMOUNTS else _scaled(inner, factor)
+            key: {name: amount * factor for name, amount in inner.items()}
+            if key in AMOUNTS
+            else _scaled(inner, factor)
             for key, inner in value.items()
         }
     return value

@@ -28,12 +28,13 @@ require("hypothesis", "test")
 
 from hypothesis import strategies as st  # noqa: E402
 from hypothesis.errors import InvalidArgument  # noqa: E402
-from hypothesis.strategies import SearchStrategy  # noqa: E402
 
 from evenhand.testing import _assemble, _nasty, _rows  # noqa: E402
 from evenhand.testing._scale import Scale  # noqa: E402
 
 if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
 
@@ -93,7 +94,8 @@ def _resource_spaces(min_size: int, max_size: int) -> SearchStrategy[dict[str, A
     quanta = st.integers(0, len(QUANTA) ** max_size - 1)  # a digit a resource
     return st.tuples(st.integers(min_size, max_size), names, quanta).map(
         lambda drawn: {
-            drawn[1][i]: {"quantum": QUANTA[drawn[2] // len(QUANTA) ** i % len(QUANTA)]} for i in range(drawn[0])
+            drawn[1][i]: {"quantum": QUANTA[drawn[2] // len(QUANTA) ** i % len(QUANTA)]}
+            for i in range(drawn[0])
         }
     )
 

@@ -96,7 +96,9 @@ def test_demo_as_data(run: Any) -> None:
     rows = list(csv.DictReader(io.StringIO(out)))
     assert len(rows) == 4301
     assert rows[0]["name"] == "<Root>"
-    assert float(rows[0]["fair_share.gpu"]) > 0.9
+    shares = eh.fair_share(eh.synthetic.demo())
+    column = [float(row["fair_share.gpu"]) for row in rows]
+    assert column == shares["fair_share"][:, shares.resources.index("gpu")].tolist()
 
 
 def test_demo_snapshot_is_a_file_for_the_other_commands(

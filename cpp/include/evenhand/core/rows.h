@@ -127,8 +127,7 @@ struct DoubleRow {
       const Pair product_error = ((kh * wh - p) + kh * wl + kl * wh) + kl * wl;
       const Pair s = hi.pairs[i] + p;
       const Pair b = s - hi.pairs[i];
-      lo.pairs[i] +=
-          ((hi.pairs[i] - (s - b)) + (p - b)) + (product_error + slope.lo.pairs[i] * w);
+      lo.pairs[i] += ((hi.pairs[i] - (s - b)) + (p - b)) + (product_error + slope.lo.pairs[i] * w);
       hi.pairs[i] = s;
     }
   }

@@ -10,10 +10,10 @@
 
 namespace evenhand {
 
-using Id = std::int32_t;      // row in a table, -1 where there is none
-using Index = std::int64_t;   // position or count
-using Amount = std::int64_t;  // quanta of a resource
-using Time = std::int64_t;    // microseconds of any epoch
+using Id = std::int32_t;             // row in a table, -1 where there is none
+using Index = std::int64_t;          // position or count
+using Amount = std::int64_t;         // quanta of a resource
+using Time = std::int64_t;           // microseconds of any epoch
 using ResourceMask = std::uint32_t;  // bit r: resource r
 
 inline constexpr Id kNoId = -1;

@@ -168,9 +168,9 @@ struct AllocationColumns {
   std::vector<double> priority;              // sparse (0)
   std::vector<std::uint8_t> priority_given;  // sparse (0: the operation's counts)
   std::vector<AllocationState> state;
-  std::vector<Time> deadline;  // sparse (kNoTime: none)
+  std::vector<Time> deadline;                             // sparse (kNoTime: none)
   TextColumn beneficiary_operation, beneficiary_request;  // names of what it leaves for
-  std::vector<Amount> held;    // N x R, sparse (0); at most the resources
+  std::vector<Amount> held;  // N x R, sparse (0); at most the resources
   std::vector<std::uint8_t> interruptible, checkpointable, rerunnable;  // sparse (0)
   std::vector<std::uint8_t> preemptible;                                // sparse (1)
   std::vector<std::uint8_t> originator;                                 // sparse (0)

@@ -5,8 +5,8 @@
 // its vertices it adds a slope to the pool's shares, at a vertical a jump. The
 // block holds these moves child by child and the order of all of them by f.
 //
-// Adding a child is O(vertices R), the order about O(n), a sweep O(n R). Every comparison of fit factors, in the sweep and
-// later on the walk down, is between the same quotients.
+// Adding a child is O(vertices R), the order about O(n), a sweep O(n R). Every comparison of fit
+// factors, in the sweep and later on the walk down, is between the same quotients.
 #pragma once
 
 #include <algorithm>
@@ -164,6 +164,7 @@ class ChildrenBlock {
       if (f_[end - 1] < 1) builder.settle();
     }
     builder.relocate({0, static_cast<std::int32_t>(2 * by_place.size())});
+    builder.finish();
   }
 
   // A copy of what the walk reads, without spare capacity.
@@ -207,9 +208,9 @@ class ChildrenBlock {
   }
 
   std::vector<double> f_;
-  std::vector<Row<R>> shares_;              // of the children that keep them
+  std::vector<Row<R>> shares_;               // of the children that keep them
   std::vector<std::uint32_t> first_shares_;  // child -> its first row there
-  std::vector<Row<R>> moves_;  // after each vertex: slope in f, or height of a jump
+  std::vector<Row<R>> moves_;                // after each vertex: slope in f, or height of a jump
   std::vector<MoveKind> kinds_;
   std::vector<std::uint32_t> first_{0};  // child -> its first vertex
   std::vector<std::uint32_t> order_;     // vertices below 1 by (f, child, place)

@@ -51,6 +51,9 @@ class CurveBuilder {
     push(0, at_, a_);
   }
 
+  // Whether the next curve is wanted as a whole or only its end.
+  void keep_whole(bool whole) noexcept { whole_ = whole; }
+
   // Nothing more can change the curve.
   bool ended() const noexcept { return ended_; }
 
@@ -72,6 +75,7 @@ class CurveBuilder {
   void jump(const Row<R>& shares, std::int32_t jumped) {
     const double s = tightness(shares);
     if (s >= 1 || any_above(shares, l_)) {
+      finish();
       ended_ = true;
       return;
     }
@@ -85,13 +89,23 @@ class CurveBuilder {
     push(s_, at_, a_);
   }
 
-  // The last jump is not undone by what comes next.
-  void settle() noexcept { jump_unsettled_ = false; }
+  // The last jump is not undone by what comes next: it is behind. Within the
+  // guarantee, the first point is then beyond it.
+  void settle() noexcept {
+    jump_unsettled_ = false;
+    if (s_ == 0) relocated_ = true;
+  }
 
   // On to another position without any change of shares.
   void relocate(Position to) {
     at_ = to;
     relocated_ = true;
+  }
+
+  // No move comes any more. What moved up to here without leaving the guarantee
+  // belongs to the first point, however it got here.
+  void finish() {
+    if (relocated_ && s_ == 0) restart_at_guarantee(at_, a_);
   }
 
  private:
@@ -100,6 +114,11 @@ class CurveBuilder {
   void push(double s, Position at, const Row<R>& shares) {
     // Of a vertical only the ends count.
     if (size_ > 1 && out_[size_ - 1].s == s && out_[size_ - 2].s == s) --size_;
+    if (!whole_ && size_ > 2 && !jump_unsettled_) {
+      out_[0] = out_[size_ - 2];
+      out_[1] = out_[size_ - 1];
+      size_ = 2;
+    }
     if (size_ == out_.size()) out_.resize(std::max<std::size_t>(64, 2 * size_));
     out_[size_++] = {s, at, shares};
   }
@@ -136,6 +155,8 @@ class CurveBuilder {
       if (jump_unsettled_) {
         size_ = before_jump_.size;
         out_[size_ - 1] = before_jump_.last;
+      } else {
+        finish();
       }
     } else {
       Row<R> cut = smaller(between(a_, shares, t), l_);
@@ -238,6 +259,7 @@ class CurveBuilder {
   Row<R> a_{}, g_{}, l_{};
   double s_ = 0;
   Position at_{};
+  bool whole_ = true;
   bool ended_ = false;
   bool relocated_ = false;  // at_ is beyond the last vertex, without a change of shares
   bool jump_unsettled_ = false;

@@ -11,11 +11,14 @@
 #include <utility>
 
 #include "evenhand/core/search.h"
+#include "evenhand/share/attributes.h"
 #include "evenhand/share/children_block.h"
 #include "evenhand/share/fifo.h"
 #include "evenhand/share/guarantees.h"
 #include "evenhand/share/impl.h"
+#include "evenhand/share/kept_inputs.h"
 #include "evenhand/share/operation_curve.h"
+#include "evenhand/share/positions.h"
 #include "evenhand/share/volumes.h"
 
 namespace evenhand {
@@ -25,7 +28,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
  public:
   void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
               bool keep) override {
-    const bool reuse = keep_ && keep && options == options_ && same_tree(t);
+    const bool reuse = keep_ && keep && options == options_ && kept_.same_tree(t, result);
     tables_ = &t;
     options_ = options;
     keep_ = keep;
@@ -36,7 +39,6 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       tree_ = Topology::of(t);
       pools_.clear();
       pools_.resize(pool_rows_);
-      if (keep) remember_tree();
     }
     std::swap(result, before_);
     result.pool_count = t.pools.size();
@@ -46,7 +48,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     check_pool_settings(t, tree_, result);
     infer_strong_guarantees(t, tree_, options, result);
     compute_ratios(t, tree_, result);
-    compute_attributes();
+    compute_attributes<R>(t, tree_, result);
     sort_fifo_pools(t, result);
     update_volumes(t, tree_, options, memory, result);
     adjust_strong_guarantees(t, tree_, options, result);
@@ -59,7 +61,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     share_relaxed();
     build_rest();
     walk();
-    if (keep) remember_operations();
+    if (keep) kept_.remember(t);
   }
 
  private:
@@ -67,7 +69,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   struct Pool {
     ChildrenBlock<R> children;     // what the walk reads of them
-    std::vector<Position> own;     // positions at the vertices of the pool's own curve
+    Positions own;                 // at the vertices of the pool's own curve
     std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
     double smallest_weight = 1;
     std::vector<std::uint32_t> by_place;  // FIFO: children in effective order
@@ -91,59 +93,6 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
   // Known to the compiler, except where a wider kernel serves the width.
   Size columns() const noexcept { return R <= 8 ? static_cast<Size>(R) : width_; }
-
-  // ---- attributes -----------------------------------------------------------
-
-  void compute_attributes() {
-    const Tables& t = *tables_;
-    const Size elements = pool_rows_ + operation_rows_;
-    for (auto* matrix : {&result.usage_share, &result.demand_share, &result.limits_share})
-      matrix->resize(elements * width_);
-    double total[static_cast<unsigned>(R)], exists[static_cast<unsigned>(R)];
-    for (Size r = 0; r < columns(); ++r) {
-      total[r] = t.total[r] > 0 ? static_cast<double>(t.total[r]) : 1.0;
-      exists[r] = t.total[r] > 0 ? 1.0 : 0.0;
-    }
-    const auto share_of = [&](Amount amount, Size r) {
-      return static_cast<double>(amount) / total[r] * exists[r];
-    };
-    std::vector<Amount> demand(pool_rows_ * width_, 0), usage(pool_rows_ * width_, 0);
-    for (Size o = 0; o < operation_rows_; ++o) {
-      const Size p = static_cast<Size>(t.operations.pool[o]) * width_;
-      const Size from = o * width_, to = (pool_rows_ + o) * width_;
-      for (Size r = 0; r < columns(); ++r) {
-        const Amount d = t.operations.demand[from + r], u = t.operations.usage[from + r];
-        demand[p + r] += d;
-        usage[p + r] += u;
-        result.demand_share[to + r] = share_of(d, r);
-        result.usage_share[to + r] = share_of(u, r);
-      }
-      const ResourceMask given = t.operations.limits_given[o];
-      for (Size r = 0; r < columns(); ++r) {
-        double limit = exists[r];
-        if (given >> r & 1u) limit = share_of(std::min(t.operations.limits[from + r], t.total[r]), r);
-        if (!t.operations.best_allocation_share.empty())
-          limit = std::min(limit, t.operations.best_allocation_share[from + r]);
-        result.limits_share[to + r] = limit;
-      }
-    }
-    for (Id pool : tree_.postorder) {
-      const auto p = static_cast<Size>(pool);
-      for (Size r = 0; r < columns(); ++r) {
-        const Size i = p * width_ + r;
-        if (pool != 0) {
-          const Size up = static_cast<Size>(t.pools.parent[p]) * width_ + r;
-          demand[up] += demand[i];
-          usage[up] += usage[i];
-        }
-        result.demand_share[i] = share_of(demand[i], r);
-        result.usage_share[i] = share_of(usage[i], r);
-        result.limits_share[i] = t.pools.limits_given[p] >> r & 1u
-                                     ? share_of(std::min(t.pools.limits[i], t.total[r]), r)
-                                     : exists[r];
-      }
-    }
-  }
 
   // ---- share functions ------------------------------------------------------
 
@@ -213,6 +162,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   // The curve of the pool whose block was built last, left in pool_'s vertices.
   void sweep(Size pool, const Row<R>& limits, bool until_guarantee) {
+    // Of the root only the end is asked for, unless it promises something.
+    pool_.keep_whole(pool != 0 || tables_->pools.compute_promised_guarantee[0]);
     if (fifo(pool))
       block_.sweep_fifo(pool_, pools_[pool].by_place, guarantee(pool), limits, until_guarantee);
     else
@@ -223,48 +174,24 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Pool& state = pools_[pool];
     state.done = true;
     const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
-    if (!state.children_changed && own_guarantee == state.guarantee && limits == state.limits) return;
+    if (!state.children_changed && own_guarantee == state.guarantee && limits == state.limits)
+      return;
     state.guarantee = own_guarantee;
     state.limits = limits;
     build_block(pool);
     sweep(pool, limits, false);
     const auto curve = pool_.vertices();
-    state.own.resize(curve.size());
-    for (Size k = 0; k < curve.size(); ++k) state.own[k] = curve[k].at;
+    state.own.assign(curve);
     if (!keep_)
       for (Id child : children_of(*tables_, static_cast<Id>(pool)))
-        if (static_cast<Size>(child) < pool_rows_) pools_[static_cast<Size>(child)].curve = {};
+        if (static_cast<Size>(child) < pool_rows_)
+          pools_[static_cast<Size>(child)].curve = std::vector<Vertex<R>>();  // and its memory
     if (pool == 0) return;
     state.curve.assign(curve.begin(), curve.end());
     pools_[static_cast<Size>(tables_->pools.parent[pool])].children_changed = true;
   }
 
   // ---- what changed since the last update -----------------------------------
-
-  // Rows, tree and what of the pools' settings the share functions read.
-  struct Tree {
-    std::vector<Id> children, parent;
-    std::vector<PoolMode> mode;
-    std::vector<std::uint8_t> steps;
-  };
-
-  bool same_tree(const Tables& t) const {
-    return t.resource_count() == result.resource_count && t.children.items == kept_.children &&
-           t.pools.parent == kept_.parent && t.pools.mode == kept_.mode &&
-           t.pools.step_function_for_gang == kept_.steps &&
-           t.operations.size() == result.operation_count;
-  }
-
-  void remember_tree() {
-    const Tables& t = *tables_;
-    kept_ = {t.children.items, t.pools.parent, t.pools.mode, t.pools.step_function_for_gang};
-  }
-
-  void remember_operations() {
-    kept_weights_ = tables_->operations.weight;
-    kept_pool_weights_ = tables_->pools.weight;
-    kept_gangs_ = tables_->operations.gang;
-  }
 
   void mark_changed_children(bool reuse) {
     for (Pool& pool : pools_) {
@@ -273,23 +200,11 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     }
     if (!reuse) return;
     const Tables& t = *tables_;
-    const auto differs = [&](const std::vector<double>& a, const std::vector<double>& b, Size i) {
-      bool different = false;
-      for (Size r = 0; r < columns(); ++r) different |= a[i * width_ + r] != b[i * width_ + r];
-      return different;
-    };
-    for (Size o = 0; o < operation_rows_; ++o) {
-      const Size e = pool_rows_ + o;
-      if (differs(result.demand_share, before_.demand_share, e) ||
-          differs(result.usage_share, before_.usage_share, e) ||
-          differs(result.limits_share, before_.limits_share, e) ||
-          t.operations.weight[o] != kept_weights_[o] || t.operations.gang[o] != kept_gangs_[o] ||
-          result.fifo_index[o] != before_.fifo_index[o] ||
-          result.effective_fifo_index[o] != before_.effective_fifo_index[o])
+    for (Size o = 0; o < operation_rows_; ++o)
+      if (kept_.operation_changed(t, before_, result, o))
         pools_[static_cast<Size>(t.operations.pool[o])].children_changed = true;
-    }
     for (Size p = 1; p < pool_rows_; ++p)
-      if (t.pools.weight[p] != kept_pool_weights_[p])
+      if (kept_.pool_weight_changed(t, p))
         pools_[static_cast<Size>(t.pools.parent[p])].children_changed = true;
   }
 
@@ -402,7 +317,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     double slowest = asking[0].rate;
     for (const Relaxed& pool : asking) slowest = std::min(slowest, pool.rate);
     const auto given = [&](const Relaxed& pool, double f) {
-      return beyond_guarantee(pool.pool, value_at(pool.curve, std::min(1.0, f * (pool.rate / slowest))));
+      return beyond_guarantee(pool.pool,
+                              value_at(pool.curve, std::min(1.0, f * (pool.rate / slowest))));
     };
     const double factor = largest_satisfying(0.0, 1.0, [&](double f) {
       Row<R> sum{};
@@ -440,30 +356,6 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   // ---- walk -----------------------------------------------------------------
 
-  // A point of a curve: vertex k, or the part t of the way from k to k + 1.
-  struct Place {
-    Size k;
-    double t;
-  };
-
-  static Place locate(std::span<const double> f, double at, bool jumped) {
-    const Size n = f.size();
-    Size next = 0;  // first vertex beyond
-    if (n <= 16)
-      while (next < n && f[next] <= at) ++next;
-    else
-      next = static_cast<Size>(std::ranges::upper_bound(f, at) - f.begin());
-    if (next == 0) return {0, 0};
-    Size k = next - 1;
-    if (f[k] == at) {
-      if (!jumped)
-        while (k > 0 && f[k - 1] == at) --k;
-      return {k, 0};
-    }
-    if (next == n) return {k, 0};
-    return {k, (at - f[k]) / (f[next] - f[k])};
-  }
-
   Place child_place(Size pool, Size child, Position at) const {
     const Pool& state = pools_[pool];
     const auto f = state.children.fit_factors(child);
@@ -472,14 +364,6 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     if (place < at.jumped / 2) return {f.size() - 1, 0};
     if (place > at.jumped / 2) return {0, 0};
     return locate(f, at.f, at.jumped % 2 != 0);
-  }
-
-  static Position position_at(const std::vector<Position>& own, Place place) {
-    const Position from = own[place.k];
-    if (place.t == 0) return from;
-    const Position to = own[place.k + 1];
-    const double f = from.f + (to.f - from.f) * place.t;
-    return {f, f == from.f ? from.jumped : to.jumped};
   }
 
   // Totals of everything below a pool that stands at `at`.
@@ -495,7 +379,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
         const auto e = static_cast<Size>(children[i]);
         const Place place = child_place(pool, i, at);
         if (e < pool_rows_) {
-          positions_[e] = position_at(pools_[e].own, place);
+          positions_[e] = pools_[e].own.at(place);
           path.push_back(children[i]);
         } else {
           const Row<R>* shares = pools_[pool].children.shares(i) + place.k;
@@ -518,7 +402,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     const Size cells = (pool_rows_ + operation_rows_) * width_;
     positions_.resize(pool_rows_);
     result.total.assign(cells, 0.0);
-    walk_from(0, pools_[0].own.back(), result.total);
+    walk_from(0, pools_[0].own.last(), result.total);
     if (options_.fifo_truncation) truncate_fifo_pools(*tables_, result);
     sum_pools(result.total);
     walk_promised(cells);
@@ -533,12 +417,13 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       inside[pool] = below || tables_->pools.compute_promised_guarantee[pool];
       if (!inside[pool] || below) continue;
       if (result.promised.empty()) result.promised.assign(cells, 0.0);
-      walk_from(id, pools_[pool].own.front(), result.promised);
+      walk_from(id, pools_[pool].own.first(), result.promised);
     }
     if (!result.promised.empty()) {
       sum_pools(result.promised);
       for (Id id : tree_.preorder)
-        if (!inside[static_cast<Size>(id)]) set_row(result.promised, static_cast<Size>(id), Row<R>{});
+        if (!inside[static_cast<Size>(id)])
+          set_row(result.promised, static_cast<Size>(id), Row<R>{});
     }
   }
 
@@ -550,9 +435,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   std::vector<Pool> pools_;
   std::vector<Position> positions_;
   FairShareResult before_;  // of the last update
-  Tree kept_;
-  std::vector<double> kept_weights_, kept_pool_weights_;
-  std::vector<std::uint8_t> kept_gangs_;
+  KeptInputs kept_;
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools
   KeyOrder sorter_;

@@ -63,8 +63,8 @@ struct FairShareResult {
   std::vector<double> promised;                   // E x R, or empty: nobody opted in
   std::vector<double> strong_share;               // P x R
   std::vector<double> strong_share_priority, strong_share_regular;  // P x R
-  std::vector<double> integral_share;             // P x R, proposed
-  std::vector<Amount> inferred_guarantee;         // P x R
+  std::vector<double> integral_share;                               // P x R, proposed
+  std::vector<Amount> inferred_guarantee;                           // P x R
   std::vector<double> flow_ratio, burst_ratio, total_flow_ratio, total_burst_ratio;  // P
   VolumeColumns volume;
   std::vector<Id> fifo_index, effective_fifo_index;  // operations; kNoId: none

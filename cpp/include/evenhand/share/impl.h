@@ -10,8 +10,8 @@ namespace evenhand {
 
 struct FairShareEngine::Impl {
   virtual ~Impl() = default;
-  virtual void update(const Tables& t, const FairShareOptions& options,
-                      const VolumeMemory* memory, bool keep) = 0;
+  virtual void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
+                      bool keep) = 0;
 
   FairShareResult result;
 };

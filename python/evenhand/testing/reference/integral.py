@@ -72,11 +72,13 @@ def _propose(tree: Tree, pool: Element, integral: Array) -> None:
 
 
 def _nudged(element: Element, proposed: Array) -> Array:
-    """Lower an integral share, in the last places, until guarantee and it are within the limits exactly."""
-    if np.all(element.strong + proposed <= element.limits_share):
-        return proposed
-    # Only where the sum is too large: one last place too much in a resource must not lift the others.
-    proposed = np.minimum(proposed, element.limits_share - element.strong)
+    """Lower an integral share, in the last places, until guarantee and it are within the limits exactly.
+
+    Only in the resources that are above: in the others too, as section 2.12 can be read, one unit in the last
+    place too much in one resource would propose all that the limits leave in every other.
+    """
+    over = element.strong + proposed > element.limits_share
+    proposed = np.where(over, element.limits_share - element.strong, proposed)
     for _ in range(NUDGES):
         over = element.strong + proposed > element.limits_share
         if not over.any():

@@ -1,0 +1,64 @@
+#include "evenhand/core/rows.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "evenhand/core/search.h"
+
+namespace evenhand {
+namespace {
+
+TEST(Row, ComparesEveryLane) {
+  Row<5> a = Row<5>::filled(1), b = a;
+  EXPECT_TRUE(a == b);
+  EXPECT_FALSE(any_above(a, b));
+  b.set(4, 0.5);
+  EXPECT_FALSE(a == b);
+  EXPECT_TRUE(any_above(a, b));
+  EXPECT_FALSE(any_above(b, a));
+}
+
+TEST(Row, LargestIsAtLeastZero) {
+  EXPECT_EQ(Row<3>::filled(-2).largest(), 0);
+  Row<7> row = Row<7>::filled(-2);
+  row.set(6, 0.25);
+  EXPECT_EQ(row.largest(), 0.25);
+}
+
+TEST(Row, BetweenIsExactAtBothEnds) {
+  const Row<1> from = Row<1>::filled(0.1), to = Row<1>::filled(0.7);
+  EXPECT_EQ(between(from, to, 0.0)[0], 0.1);
+  EXPECT_EQ(between(from, to, 1.0)[0], 0.7);
+}
+
+TEST(DoubleRow, ForgetsNothingBesideASteepPiece) {
+  DoubleRow<2> sum;
+  sum.add(Row<2>::filled(0.1));
+  sum.add(Row<2>::filled(5e15));
+  sum.subtract(Row<2>::filled(5e15));
+  EXPECT_EQ(sum.value()[0], 0.1);
+}
+
+TEST(DoubleRow, CountsTheRoundingErrorOfAProduct) {
+  DoubleRow<1> slope, sum;
+  slope.add(Row<1>::filled(1.0 / 3.0));
+  sum.add(Row<1>::filled(1.0));
+  sum.add_product(slope, 3e-17);  // 1e-17: lost in a plain sum
+  sum.subtract(Row<1>::filled(1.0));
+  EXPECT_NEAR(sum.value()[0], 1e-17, 1e-32);
+}
+
+TEST(LargestSatisfying, FindsTheLastDouble) {
+  const double k = largest_satisfying(0.0, 1.0, [](double x) { return x * 3.0 <= 1.0; });
+  EXPECT_LE(k * 3.0, 1.0);
+  EXPECT_GT(std::bit_cast<double>(std::bit_cast<std::uint64_t>(k) + 1) * 3.0, 1.0);
+}
+
+TEST(LargestSatisfying, TakesTheEnds) {
+  EXPECT_EQ(largest_satisfying(0.0, 1.0, [](double) { return true; }), 1.0);
+  EXPECT_EQ(largest_satisfying(0.0, 1.0, [](double) { return false; }), 0.0);
+}
+
+}  // namespace
+}  // namespace evenhand

@@ -1,0 +1,210 @@
+#include "evenhand/share/fair_share.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "evenhand/share/satisfaction.h"
+
+namespace evenhand {
+namespace {
+
+// A tree of pools and operations with one cluster of 1,000 units of every resource.
+class Cluster {
+ public:
+  explicit Cluster(int resources) : width_(resources) {
+    const auto n = static_cast<std::size_t>(resources);
+    t_.resources.quantum.assign(n, 1.0);
+    t_.resources.kind.assign(n, ResourceKind::kOther);
+    t_.total.assign(n, 1000);
+    pool(kNoId);
+  }
+
+  Id pool(Id parent, double weight = 1, Amount guarantee = 0,
+          PoolMode mode = PoolMode::kFairShare) {
+    PoolColumns& p = t_.pools;
+    const auto n = static_cast<std::size_t>(width_);
+    p.parent.push_back(parent);
+    p.weight.push_back(weight);
+    p.mode.push_back(mode);
+    p.strong_guarantee.resize(p.strong_guarantee.size() + n, guarantee);
+    p.strong_guarantee_given.push_back(guarantee > 0 ? (1u << width_) - 1 : 0);
+    p.limits.resize(p.limits.size() + n);
+    p.limits_given.push_back(0);
+    p.integral.type.push_back(IntegralType::kNone);
+    p.integral.resource_flow.resize(p.integral.resource_flow.size() + n);
+    p.integral.burst.resize(p.integral.burst.size() + n);
+    p.integral.relaxed_share_multiplier_limit.push_back(3);
+    p.integral.can_accept_free_volume.push_back(1);
+    p.integral.should_distribute_free_volume_among_children.push_back(0);
+    p.integral.accumulated_volume.resize(p.integral.accumulated_volume.size() + n);
+    p.integral.last_share_ratio.push_back(0);
+    p.step_function_for_gang.push_back(1);
+    for (auto* flags : {&p.fifo_reordering, &p.compute_promised_guarantee,
+                        &p.priority_strong_guarantee, &p.priority_donor})
+      flags->push_back(0);
+    return static_cast<Id>(p.parent.size()) - 1;
+  }
+
+  Id operation(Id pool, std::vector<Amount> demand, double weight = 1, bool gang = false) {
+    OperationColumns& o = t_.operations;
+    o.pool.push_back(pool);
+    o.weight.push_back(weight);
+    o.demand.insert(o.demand.end(), demand.begin(), demand.end());
+    o.usage.resize(o.demand.size());
+    o.limits.resize(o.demand.size());
+    o.limits_given.push_back(0);
+    o.gang.push_back(gang);
+    o.fifo_start_time.push_back(0);
+    return static_cast<Id>(o.pool.size()) - 1;
+  }
+
+  Tables& tables() {
+    const auto pools = static_cast<std::size_t>(t_.pools.size());
+    t_.children = {{0}, {}};
+    for (std::size_t p = 0; p < pools; ++p) {
+      for (std::size_t c = 1; c < pools; ++c)
+        if (t_.pools.parent[c] == static_cast<Id>(p))
+          t_.children.items.push_back(static_cast<Id>(c));
+      for (std::size_t o = 0; o < t_.operations.pool.size(); ++o)
+        if (t_.operations.pool[o] == static_cast<Id>(p))
+          t_.children.items.push_back(static_cast<Id>(pools + o));
+      t_.children.offsets.push_back(static_cast<Index>(t_.children.items.size()));
+    }
+    return t_;
+  }
+
+ private:
+  int width_;
+  Tables t_;
+};
+
+double total(const FairShareResult& result, Index element, int resource = 0) {
+  return result.total[static_cast<std::size_t>(element * result.resource_count + resource)];
+}
+
+TEST(FairShare, DividesByWeight) {
+  Cluster cluster(1);
+  const Id a = cluster.pool(0, 3), b = cluster.pool(0, 1);
+  cluster.operation(a, {1000});
+  cluster.operation(b, {1000});
+  const auto result = fair_share(cluster.tables(), {});
+  EXPECT_DOUBLE_EQ(total(result, a), 0.75);
+  EXPECT_DOUBLE_EQ(total(result, b), 0.25);
+  EXPECT_DOUBLE_EQ(total(result, 0), 1.0);
+}
+
+TEST(FairShare, GuaranteeComesBeforeTheRest) {
+  Cluster cluster(1);
+  const Id a = cluster.pool(0, 1, 600), b = cluster.pool(0, 1, 200);
+  cluster.operation(a, {1000});
+  cluster.operation(b, {1000});
+  const auto result = fair_share(cluster.tables(), {});
+  EXPECT_NEAR(total(result, a), 0.7, 1e-15);
+  EXPECT_NEAR(total(result, b), 0.3, 1e-15);
+}
+
+TEST(FairShare, ComplementaryDemands) {
+  Cluster cluster(3);
+  const Id a = cluster.pool(0);
+  cluster.operation(a, {1000, 1000, 2000});
+  cluster.operation(a, {1000, 2000, 1000});
+  const auto result = fair_share(cluster.tables(), {});
+  const double third = 1.0 / 3.0;
+  const double expected[2][3] = {{third, third, 2 * third}, {third, 2 * third, third}};
+  for (int o = 0; o < 2; ++o)
+    for (int r = 0; r < 3; ++r) EXPECT_NEAR(total(result, 2 + o, r), expected[o][r], 1e-12);
+}
+
+TEST(FairShare, EveryWidthGivesTheSame) {
+  for (int width = 1; width <= kMaxResources; ++width) {
+    Cluster cluster(width);
+    const Id a = cluster.pool(0, 2), b = cluster.pool(0);
+    cluster.operation(a, std::vector<Amount>(static_cast<std::size_t>(width), 800));
+    cluster.operation(b, std::vector<Amount>(static_cast<std::size_t>(width), 800));
+    const auto result = fair_share(cluster.tables(), {});
+    for (int r = 0; r < width; ++r) {
+      EXPECT_NEAR(total(result, a, r), 2.0 / 3.0, 1e-15) << width;
+      EXPECT_NEAR(total(result, b, r), 1.0 / 3.0, 1e-15) << width;
+    }
+  }
+}
+
+TEST(FairShare, GangsJumpTogetherOrOneAfterTheOther) {
+  Cluster cluster(1);
+  const Id a = cluster.pool(0), b = cluster.pool(0);
+  cluster.operation(a, {600}, 1, true);
+  cluster.operation(b, {600}, 1, true);
+  FairShareOptions options;
+  options.step_function_for_gang = true;
+  auto result = fair_share(cluster.tables(), options);
+  EXPECT_EQ(total(result, 0), 0.0);
+  options.improved = true;
+  result = fair_share(cluster.tables(), options);
+  EXPECT_DOUBLE_EQ(total(result, a), 0.6);
+  EXPECT_EQ(total(result, b), 0.0);
+}
+
+TEST(FairShare, FifoServesByWeightAndStart) {
+  Cluster cluster(1);
+  const Id pool = cluster.pool(0, 1, 0, PoolMode::kFifo);
+  cluster.operation(pool, {700}, 1);
+  cluster.operation(pool, {700}, 2);
+  const auto result = fair_share(cluster.tables(), {});
+  EXPECT_NEAR(total(result, 2), 0.3, 1e-15);
+  EXPECT_NEAR(total(result, 3), 0.7, 1e-15);
+  EXPECT_EQ(result.fifo_index, (std::vector<Id>{1, 0}));
+}
+
+TEST(FairShare, ReportsGuaranteesBeyondTheCluster) {
+  Cluster cluster(1);
+  cluster.operation(cluster.pool(0, 1, 900), {1000});
+  cluster.operation(cluster.pool(0, 1, 300), {1000});
+  const auto result = fair_share(cluster.tables(), {});
+  ASSERT_EQ(result.diagnostics.size(), 2u);
+  EXPECT_NEAR(total(result, 1), 0.75, 1e-12);
+  EXPECT_NEAR(total(result, 2), 0.25, 1e-12);
+}
+
+TEST(FairShare, EmptyTree) {
+  Cluster cluster(2);
+  cluster.pool(0);
+  const auto result = fair_share(cluster.tables(), {});
+  for (double x : result.total) EXPECT_EQ(x, 0.0);
+  EXPECT_EQ(satisfaction(cluster.tables(), result)[0], kInfiniteSatisfaction);
+}
+
+TEST(FairShareEngine, IncrementalUpdateHasTheBitsOfAFullOne) {
+  Cluster cluster(3);
+  std::vector<Id> leaves;
+  for (int i = 0; i < 6; ++i) {
+    const Id parent = cluster.pool(0, 1 + i, i % 2 ? 100 : 0);
+    for (int j = 0; j < 3; ++j) leaves.push_back(cluster.pool(parent, 1 + 0.5 * j));
+  }
+  for (std::size_t i = 0; i < 120; ++i) {
+    const auto x = static_cast<Amount>(i);
+    cluster.operation(leaves[i % leaves.size()], {7 + x % 31, 3 + x * 7 % 23, 11 + x * 13 % 17},
+                      1 + static_cast<double>(i % 4), i % 9 == 0);
+  }
+  FairShareOptions options;
+  options.step_function_for_gang = true;
+  Tables& t = cluster.tables();
+  FairShareEngine engine;
+  engine.update(t, options);
+  for (std::size_t step = 0; step < 60; ++step) {
+    const std::size_t o = step * 37 % 120;
+    if (step % 5 == 4)
+      t.operations.weight[o] += 1;
+    else if (step % 7 == 6)
+      t.pools.weight[1 + step % 20] += 0.25;
+    else
+      t.operations.demand[o * 3 + step % 3] += static_cast<Amount>(step % 11);
+    const FairShareResult& kept = engine.update(t, options);
+    const FairShareResult afresh = fair_share(t, options);
+    ASSERT_EQ(kept.total, afresh.total) << "step " << step;
+    ASSERT_EQ(kept.strong_share, afresh.strong_share);
+  }
+}
+
+}  // namespace
+}  // namespace evenhand

@@ -1,0 +1,60 @@
+"""The package's front door: public names, imports on first use, versions."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import evenhand as eh
+from evenhand.versions import versions
+
+
+def test_every_public_name_is_there() -> None:
+    assert set(eh.__all__) == set(dir(eh))
+    for name in eh.__all__:
+        value = getattr(eh, name)
+        assert value is getattr(eh, name)
+        if isinstance(value, type):
+            assert value.__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = eh.nonsense
+    assert eh.synthetic is importlib.import_module("evenhand.synthetic")
+
+
+def test_snapshots_need_neither_pydantic_nor_frames() -> None:
+    code = (
+        "import sys, evenhand as eh;"
+        "s = eh.Snapshot.from_dict({'resources': {'cpu': {}}, 'nodes': [{'name': 'n'}]});"
+        "s.replace(now=5).to_json();"
+        "eh.Snapshot.from_frames(resources={'cpu': {}}, nodes={'name': ['n']});"
+        "print(*{'pydantic', 'narwhals', 'pandas', 'polars', 'pyarrow', 'matplotlib'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    found = versions()
+    assert found["evenhand"] == eh.__version__
+    assert found["numpy"]
+    eh.show_versions()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0].strip() for line in lines] == list(found)
+    assert lines[0].split() == ["evenhand", eh.__version__]
+
+
+def test_versions_say_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    real = metadata.version
+
+    def version(package: str) -> str:
+        if package == "polars":
+            raise metadata.PackageNotFoundError(package)
+        return real(package)
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert versions()["polars"] == "not installed"
