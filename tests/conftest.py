@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
-settings.register_profile("nightly", max_examples=2000, deadline=None, print_blob=True)
+# Time is no matter of correctness: a busy machine must fail no test.
+timeless = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", timeless, max_examples=50)
+settings.register_profile("ci", timeless, max_examples=200, derandomize=True, print_blob=True)
+settings.register_profile("nightly", timeless, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS_PROFILE", "dev"))
