@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     Column = list[Any]
 
 WORDS = (
-    ("research", "ads", "search", "maps", "payments", "platform", "analytics", "media", "robotics", "logistics",
-     "market", "security", "genomics", "climate", "mobile", "finance"),
+    ("research", "ads", "search", "maps", "payments", "platform", "analytics", "media", "robotics",
+     "logistics", "market", "security", "genomics", "climate", "mobile", "finance"),
     ("nlp", "vision", "speech", "ranking", "fraud", "forecast", "routing", "catalog", "quality", "features",
      "metrics", "crawl", "index", "recommend", "translate", "simulation", "graphs", "signals"),
     ("core", "labs", "growth", "batch", "online", "offline", "backfill", "experiments", "reports", "models",
@@ -137,7 +137,7 @@ def columns(
 
 
 def _strong_guarantees(tree: Tree, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Split `STRONG` over some top pools and part of each pool's over its children, as shares of the cluster."""
+    """Split `STRONG`, a share of the cluster, over some top pools, and part of theirs over some children."""
     count = len(tree)
     stream = Stream(seed, "pools.strong_guarantee")
     size, chance, part = 0.2 + stream.uniform(count), stream.uniform(count), 0.4 + 0.5 * stream.uniform(count)

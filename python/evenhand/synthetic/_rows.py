@@ -7,10 +7,10 @@ from typing import Any
 TABLES = ("pools", "operations", "nodes", "allocations", "requests")
 REFERENCES = {"pool_index": "pools", "operation_index": "operations", "node_index": "nodes"}
 PEOPLE = (
-    "alice", "amir", "bao", "bruno", "carla", "chen", "dana", "diego", "elif", "emma", "farid", "fiona", "gita",
-    "goran", "hana", "hugo", "ines", "ivan", "jana", "joao", "kaito", "kim", "lena", "luca", "maya", "mo", "nadia",
-    "noah", "olga", "omar", "pia", "priya", "quinn", "rafa", "ravi", "sara", "sven", "tara", "tomas", "uma", "vera",
-    "viktor", "wei", "xenia", "yara", "yusuf", "zoe", "zoran",
+    "alice", "amir", "bao", "bruno", "carla", "chen", "dana", "diego", "elif", "emma", "farid", "fiona",
+    "gita", "goran", "hana", "hugo", "ines", "ivan", "jana", "joao", "kaito", "kim", "lena", "luca",
+    "maya", "mo", "nadia", "noah", "olga", "omar", "pia", "priya", "quinn", "rafa", "ravi", "sara",
+    "sven", "tara", "tomas", "uma", "vera", "viktor", "wei", "xenia", "yara", "yusuf", "zoe", "zoran",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -66,7 +66,7 @@ def snapshot(
     return data
 
 
-NAMING = {
+NAMING: dict[str, tuple[Callable[[int], str | int], Callable[[int], str | int]]] = {
     "plain": (lambda i: f"p{i}", lambda i: f"o{i}"),
     "integers": (lambda i: i, lambda i: 1000 - i),
     "awkward": (lambda i: f"π/{'é' * i} ", lambda i: f"操作 {i}\t\"'<&>"),
@@ -100,7 +100,7 @@ def place(
         for node in nodes
     ]
     free = [list(counts) for counts in capacity]
-    table = []
+    table: list[Row] = []
     for row in rows if operations else ():
         node = row["node"] % len(nodes)
         asked = scale.counts(row["resources"], f"allocations.{len(table)}", capacity[node])

@@ -174,7 +174,7 @@ def shares_within_demand(result: Result) -> None:
 
 
 def parts_add_up(result: Result) -> None:
-    """Law 9: total = strong + integral + weight-proportional, none negative; guaranteed parts within guarantees."""
+    """Law 9: total = strong + integral + weight-proportional, none negative, within the guarantees."""
     strong, proposed = result.shares["strong_guarantee_share"], result.shares["proposed_integral_share"]
     for detail in DETAILS:
         total = result.shares[detail]

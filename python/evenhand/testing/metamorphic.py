@@ -39,7 +39,7 @@ Data = Mapping[str, Any]
 
 
 class Compute(Protocol):
-    """Computes shares of a snapshot in the file format, with options of `FairShareSettings` on top of its own."""
+    """Computes shares of a snapshot in the file format; options are those of `FairShareSettings`."""
 
     def __call__(self, snapshot: Data, /, **options: Any) -> SharesLike:
         """Return the shares."""
@@ -72,7 +72,7 @@ def row_order_is_irrelevant(snapshot: Data, compute: Compute, permutation: Mappi
 
 
 def names_only_name(snapshot: Data, compute: Compute) -> None:
-    """Renaming that keeps the order of names renames the results and changes nothing else, bit for bit.
+    """Names only name: with others that sort alike nothing but the names changes, bit for bit.
 
     Condition: the snapshot has no reservations.
     """
@@ -91,7 +91,9 @@ def names_only_name(snapshot: Data, compute: Compute) -> None:
         for row in renamed.get(table, ()):
             if row.get(field) is not None:
                 row[field] = new[target][row[field]]
-    old = {kind: {b: a for a, b in new[f"{kind}s"].items()} for kind in ("pool", "operation")}
+    old: dict[str, dict[Any, Any]] = {
+        kind: {after: before for before, after in new[f"{kind}s"].items()} for kind in ("pool", "operation")
+    }
     assert_shares_close(
         compute(renamed), compute(snapshot), 0, rename=lambda kind, name: old[kind].get(name, name)
     )
@@ -235,9 +237,9 @@ class _Without:
         self._shares = shares
         self._keep = [i for i, key in rows if key != ("operation", operation)]
         self.resources, self.quantities = shares.resources, shares.quantities
-        self.names, self.kinds, self.parents = (
-            [column[i] for i in self._keep] for column in (shares.names, shares.kinds, shares.parents)
-        )
+        self.names = [shares.names[i] for i in self._keep]
+        self.kinds = [shares.kinds[i] for i in self._keep]
+        self.parents = [shares.parents[i] for i in self._keep]
 
     def __getitem__(self, quantity: str) -> Any:
         return np.asarray(self._shares[quantity])[self._keep]
