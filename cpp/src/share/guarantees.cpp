@@ -42,7 +42,7 @@ void imply(const Tables& t, Size pool, Size r, Size main, const std::vector<Id>&
   for (Id c : children) {
     const auto child = static_cast<Size>(c);
     if (given(child)) continue;
-    const double amount = implied(child) * scale;
+    const double amount = std::min(implied(child) * scale, static_cast<double>(kMaxAmount));
     // Fixed-point cpu is rounded, whole resources are cut.
     guarantee[child * width + r] = static_cast<Amount>(
         t.resources.kind[r] == ResourceKind::kCpu ? std::round(amount) : std::trunc(amount));
