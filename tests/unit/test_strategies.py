@@ -12,7 +12,9 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+import evenhand as eh
 from evenhand.errors import MissingExtraError
+from evenhand.testing import _hypothesis
 from evenhand.testing import strategies as es
 
 SHRUNK = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate, Phase.shrink])
@@ -144,6 +146,27 @@ def test_snapshot_dicts_are_of_the_sizes_asked_for(drawn: dict[str, Any]) -> Non
     assert 1 <= len(drawn["nodes"]) <= 2
 
 
+@pytest.mark.parametrize("ties", [False, True])
+@given(data=st.data())
+def test_snapshots_are_valid(ties: bool, data: st.DataObject) -> None:
+    snapshot = data.draw(es.snapshots(ties=ties))
+    settings = data.draw(es.fair_share_settings(snapshot.resources, allow_older=True))
+    assert isinstance(snapshot, eh.Snapshot)
+    assert settings.main_resource in snapshot.resources
+
+
+@given(es.fair_share_settings(allow_gangs=False))
+def test_settings_leave_out_what_is_not_allowed(settings: eh.FairShareSettings) -> None:
+    assert not settings.step_function_for_gang
+    assert not settings.promised_fair_share
+
+
+def test_types_are_registered_with_hypothesis() -> None:
+    _hypothesis.register()
+    assert isinstance(find(st.from_type(eh.Snapshot), lambda _: True), eh.Snapshot)
+    assert isinstance(find(st.from_type(eh.FairShareSettings), lambda _: True), eh.FairShareSettings)
+
+
 @given(es.snapshot_dicts(min_operations=2, max_nodes=0, allow_gangs=False))
 def test_generic_amounts_are_never_equal(drawn: dict[str, Any]) -> None:
     # Amounts above zero differ by design, also when hypothesis draws the same percentages.
@@ -212,6 +235,7 @@ def test_the_smallest_snapshot_is_nearly_empty() -> None:
 @pytest.mark.parametrize(
     "strategy",
     [
+        es.fair_share_settings([]),
         es.resource_spaces(min_size=0),
         es.resource_spaces(max_size=17),
         es.resource_spaces(min_size=3, max_size=2),

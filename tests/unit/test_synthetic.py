@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evenhand as eh
 from evenhand import synthetic
 from evenhand.synthetic._stream import Stream, _mix, zipf
+from evenhand.testing.invariants import check_shares
 
 SIZES = ("pools", "operations", "allocations", "nodes")
 
@@ -204,6 +206,37 @@ def test_rows_say_the_same_as_columns() -> None:
         == tables["allocations"]["resources.gpu"].sum()
     )
     assert [row.get("parent") for row in data["pools"]] == tables["pools"]["parent"]
+
+
+def test_rows_and_columns_build_the_same_snapshot() -> None:
+    small = {"pools": 9, "depth": 3, "operations": 15, "allocations": 60, "nodes": 6, "seed": 5}
+    from_rows = eh.Snapshot.from_dict(synthetic.cluster(**small))
+    assert from_rows == eh.Snapshot.from_frames(**synthetic.columns(**small))
+
+
+@given(st.integers(0, 2**32))
+def test_any_seed_gives_a_valid_snapshot(seed: int) -> None:
+    small = synthetic.columns(pools=12, depth=3, operations=20, allocations=90, nodes=8, seed=seed)
+    snapshot = eh.Snapshot.from_frames(**small)
+    check_shares(eh.fair_share(snapshot), ties=True)
+
+
+def test_demo_has_pools_and_operations_above_and_below_their_share() -> None:
+    snapshot = synthetic.demo()
+    assert snapshot == synthetic.demo()
+    shares = eh.fair_share(snapshot, eh.FairShareSettings(step_function_for_gang=True, fifo_reordering=True))
+    check_shares(shares)
+    assert not shares.diagnostics
+    fair, usage = shares["fair_share"], shares["usage_share"]
+    pools = np.arange(len(fair)) < snapshot.pool_count
+    above, below = (usage > fair + 1e-9).any(axis=1), (usage < 0.8 * fair - 1e-9).any(axis=1)
+    assert (above & pools).sum() >= 30
+    assert (below & ~above & pools).sum() >= 30
+    assert (above & ~pools).sum() >= 200
+    assert (below & ~above & ~pools).sum() >= 200
+    for part in ("strong_guarantee", "integral_guarantee", "weight_proportional"):
+        assert shares[f"fair_share.{part}"].any()
+    assert shares["promised_guarantee_fair_share"].any()
 
 
 @pytest.mark.parametrize(

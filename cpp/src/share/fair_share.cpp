@@ -72,7 +72,8 @@ ShareParts split_parts(const Tables& tables, const FairShareResult& result,
     parts.integral[i] = std::min(total[i] - parts.strong[i], result.integral_share[i]);
     parts.weight_proportional[i] = total[i] - parts.strong[i] - parts.integral[i];
   };
-  for (Size i = width; i < result.strong_share.size(); ++i) split(i, result.strong_share[i]);
+  for (Size i = 0; i < result.strong_share.size(); ++i) split(i, result.strong_share[i]);
+  if (&total == &result.promised) return parts;  // there the root is a pool like any other
   for (Size r = 0; r < width; ++r) {
     double strong = 0;
     for (Size p = 1; p < static_cast<Size>(result.pool_count); ++p)

@@ -99,7 +99,8 @@ FairShareResult fair_share(const Tables& tables, const FairShareOptions& options
 
 // Parts of the fair shares `total` (E x R): strong = min(total, strong share),
 // integral = min(rest, proposed integral share), weight proportional = what
-// remains. The root's strong part is what its children have of theirs.
+// remains. The root's strong part is what its children have of theirs, but not
+// that of its promised share (`result.promised`), to which no children add up.
 struct ShareParts {
   std::vector<double> strong, integral, weight_proportional;  // E x R
 };
