@@ -220,7 +220,7 @@ def test_snapshot_dicts_shrink_to_what_matters() -> None:
 
 @pytest.mark.parametrize("shape", es.NASTY)
 def test_nasty_shapes_occur(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from evenhand.testing import _nasty
+    from evenhand.testing.strategies import _nasty
 
     monkeypatch.setitem(_nasty.SHAPES, shape, lambda raw: raw["root"].update(reached=True))
     find(es.snapshot_dicts(ties=True), lambda drawn: drawn["root"].get("reached", False), settings=UNSHRUNK)

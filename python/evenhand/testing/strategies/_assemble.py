@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from evenhand.testing._nasty import SHAPES
-from evenhand.testing._rows import Row, settle_tree
-from evenhand.testing._scale import Scale, excess
+from evenhand.testing.strategies._nasty import SHAPES
+from evenhand.testing.strategies._rows import Row, settle_tree
+from evenhand.testing.strategies._scale import Scale, excess
 
 NOW = 1_000_000_000
 GENERIC_TOTAL = 1_000_000_007  # quanta; large, so that an excess is small and yet far above rounding errors

@@ -1,0 +1,55 @@
+"""Hypothesis strategies for resources, pool trees, snapshots and settings.
+
+They follow hypothesis' guide to API style: names are plurals of what is drawn,
+the strategy of the elements comes first, everything optional is given by
+keyword, bounds come in pairs, and wrong arguments raise `InvalidArgument` when
+an example is drawn. Nothing is filtered: what must hold between rows is met by
+construction, and everything shrinks towards one resource, no pools, no
+operations and zero amounts.
+
+**Ties.** Where a cap is met exactly, or two jumps coincide, two correct engines
+may differ by a whole operation, the specification's "knife edge". Snapshots are
+therefore generic unless told otherwise: every amount carries a small excess of
+its own. With ``ties=True`` amounts are exact percentages of small totals, and a
+drawn boolean switches on the nasty shapes of `NASTY`: use that for laws, not for
+comparing engines.
+
+Needs the extra `test`.
+"""
+
+from __future__ import annotations
+
+from evenhand.errors import require
+
+require("hypothesis", "test")
+
+from evenhand.testing.strategies.resources import resource_spaces, resource_vectors  # noqa: E402
+from evenhand.testing.strategies.tables import (  # noqa: E402
+    allocations,
+    nodes,
+    operations,
+    pool_trees,
+    pools,
+    requests,
+)
+from evenhand.testing.strategies.whole import (  # noqa: E402
+    NASTY,
+    fair_share_settings,
+    snapshot_dicts,
+    snapshots,
+)
+
+__all__ = [
+    "NASTY",
+    "allocations",
+    "fair_share_settings",
+    "nodes",
+    "operations",
+    "pool_trees",
+    "pools",
+    "requests",
+    "resource_spaces",
+    "resource_vectors",
+    "snapshot_dicts",
+    "snapshots",
+]
