@@ -59,11 +59,10 @@ class FairShares {
   // Strong, integral and weight-proportional part of the fair shares, or of the
   // promised ones.
   py::tuple parts(bool promised) const {
-    const std::vector<double>& total = promised ? result_.promised : result_.total;
     ShareParts parts;
     {
       py::gil_scoped_release release;
-      parts = split_parts(snapshot_.tables(), result_, total);
+      parts = split_parts(snapshot_.tables(), result_, promised);
     }
     return py::make_tuple(matrix(std::move(parts.strong)), matrix(std::move(parts.integral)),
                           matrix(std::move(parts.weight_proportional)));

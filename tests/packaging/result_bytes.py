@@ -1,7 +1,8 @@
 """Print a digest of every result for a fixed set of inputs: two builds must print the same.
 
-Run as ``python -m tests.packaging.result_bytes`` with the build in question on the path. Every input is
-computed alone and in two threads at once, which must not change a byte.
+Run as ``python -m tests.packaging.result_bytes`` with the build in question on the path. The inputs are the
+shared collection of cases where it is there, else the sample of it, and large trees. Every input is computed
+alone and in two threads at once, which must not change a byte.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from evenhand import synthetic
 from tests.conformance import engines, files
 from tests.conformance.scale_input import tree
 from tests.conformance.ytsaurus_fair_share_oracle import run
+from tests.shared import SHARED
 
-CASES = Path(__file__).parents[1] / "data" / "conformance"
+SAMPLE = Path(__file__).parents[1] / "data" / "conformance"
 
 
 def digest(shares: eh.Shares) -> bytes:
@@ -64,7 +66,8 @@ class Recorder:
 
 def main() -> int:
     """Print a line for each group of inputs."""
-    for path in sorted(CASES.glob("ytsaurus-fair-share-*")):
+    cases = SHARED / "cases" if SHARED.exists() else SAMPLE
+    for path in sorted(cases.glob("ytsaurus-fair-share-*.json*")):
         recorder = Recorder()
         for case in files.cases(files.read(path)):
             if case.run is not None:

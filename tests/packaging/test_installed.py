@@ -77,6 +77,11 @@ def test_console_script_is_installed(distribution: importlib.metadata.Distributi
     check_command_line(Path(sysconfig.get_path("scripts")) / "evenhand")
 
 
+def test_every_entry_point_loads(distribution: importlib.metadata.Distribution) -> None:
+    groups = {e.group for e in distribution.entry_points if callable(e.load())}
+    assert groups == {"console_scripts", "hypothesis"}
+
+
 def test_package_runs_as_a_module() -> None:
     check_command_line(sys.executable, "-m", "evenhand")
 

@@ -59,8 +59,8 @@ FairShareResult fair_share(const Tables& tables, const FairShareOptions& options
   return std::move(impl->result);
 }
 
-ShareParts split_parts(const Tables& tables, const FairShareResult& result,
-                       const std::vector<double>& total) {
+ShareParts split_parts(const Tables& tables, const FairShareResult& result, bool promised) {
+  const std::vector<double>& total = promised ? result.promised : result.total;
   const auto width = static_cast<Size>(result.resource_count);
   ShareParts parts;
   if (total.empty()) return parts;
@@ -73,7 +73,7 @@ ShareParts split_parts(const Tables& tables, const FairShareResult& result,
     parts.weight_proportional[i] = total[i] - parts.strong[i] - parts.integral[i];
   };
   for (Size i = 0; i < result.strong_share.size(); ++i) split(i, result.strong_share[i]);
-  if (&total == &result.promised) return parts;  // there the root is a pool like any other
+  if (promised) return parts;
   for (Size r = 0; r < width; ++r) {
     double strong = 0;
     for (Size p = 1; p < static_cast<Size>(result.pool_count); ++p)

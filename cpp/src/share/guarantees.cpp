@@ -42,16 +42,15 @@ void imply(const Tables& t, Size pool, Size r, Size main, const std::vector<Id>&
   for (Id c : children) {
     const auto child = static_cast<Size>(c);
     if (given(child)) continue;
-    const double amount = implied(child) * scale;
+    const double amount = std::min(implied(child) * scale, static_cast<double>(kMaxAmount));
     // Fixed-point cpu is rounded, whole resources are cut.
     guarantee[child * width + r] = static_cast<Amount>(
         t.resources.kind[r] == ResourceKind::kCpu ? std::round(amount) : std::trunc(amount));
   }
 }
 
-// Both tiers of a pool's strong share, before any adjustment.
-void split_by_tier(const Tables& t, const Topology& tree, FairShareResult& out) {
-  const Size width = t.total.size();
+// Of each pool, whether the first pool above it with either flag is a donor.
+std::vector<std::uint8_t> find_donors(const Tables& t, const Topology& tree) {
   std::vector<std::uint8_t> has_donor(static_cast<Size>(tree.pool_count));
   for (Id pool : tree.preorder) {
     if (pool == 0) continue;
@@ -61,11 +60,16 @@ void split_by_tier(const Tables& t, const Topology& tree, FairShareResult& out) 
     else
       has_donor[static_cast<Size>(pool)] = has_donor[parent];
   }
-  FairShareDiagnostic orphans{FairShareIssue::kPriorityPoolsWithoutDonor, {}, {}};
+  return has_donor;
+}
+
+// Both tiers of a pool's strong share, before any adjustment.
+void split_by_tier(const Tables& t, const Topology& tree, FairShareResult& out) {
+  const Size width = t.total.size();
+  const std::vector<std::uint8_t> has_donor = find_donors(t, tree);
   for (Id pool : tree.postorder) {
     const auto p = static_cast<Size>(pool);
     const bool priority = t.pools.priority_strong_guarantee[p] && has_donor[p];
-    if (t.pools.priority_strong_guarantee[p] && !has_donor[p]) orphans.pools.push_back(pool);
     for (Size r = 0; r < width; ++r) {
       const Size i = p * width + r;
       const double strong = out.strong_share[i];
@@ -80,10 +84,6 @@ void split_by_tier(const Tables& t, const Topology& tree, FairShareResult& out) 
       out.strong_share_priority[i] = first;
       out.strong_share_regular[i] = strong - first;  // below 0 where children have more
     }
-  }
-  if (!orphans.pools.empty()) {
-    std::ranges::sort(orphans.pools);
-    out.diagnostics.push_back(std::move(orphans));
   }
 }
 
@@ -217,17 +217,21 @@ void compute_ratios(const Tables& t, const Topology& tree, FairShareResult& out)
 
 void check_pool_settings(const Tables& t, const Topology& tree, FairShareResult& out) {
   std::vector<std::uint8_t> inside(static_cast<Size>(tree.pool_count));
+  const std::vector<std::uint8_t> has_donor = find_donors(t, tree);
   FairShareDiagnostic nested{FairShareIssue::kNestedPromisedGuaranteePools, {}, {}};
+  FairShareDiagnostic orphans{FairShareIssue::kPriorityPoolsWithoutDonor, {}, {}};
   for (Id pool : tree.preorder) {
     const auto p = static_cast<Size>(pool);
     const bool below = pool != 0 && inside[static_cast<Size>(t.pools.parent[p])];
     const bool opted = t.pools.compute_promised_guarantee[p] != 0;
     if (below && opted) nested.pools.push_back(pool);
     inside[p] = below || opted;
+    if (t.pools.priority_strong_guarantee[p] && !has_donor[p]) orphans.pools.push_back(pool);
   }
-  if (!nested.pools.empty()) {
-    std::ranges::sort(nested.pools);
-    out.diagnostics.push_back(std::move(nested));
+  for (FairShareDiagnostic* found : {&nested, &orphans}) {
+    if (found->pools.empty()) continue;
+    std::ranges::sort(found->pools);
+    out.diagnostics.push_back(std::move(*found));
   }
 }
 

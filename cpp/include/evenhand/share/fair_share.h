@@ -97,14 +97,14 @@ class FairShareEngine {
 FairShareResult fair_share(const Tables& tables, const FairShareOptions& options,
                            const VolumeMemory* memory = nullptr);
 
-// Parts of the fair shares `total` (E x R): strong = min(total, strong share),
-// integral = min(rest, proposed integral share), weight proportional = what
-// remains. The root's strong part is what its children have of theirs, but not
-// that of its promised share (`result.promised`), to which no children add up.
+// Parts of the fair shares, or of the promised ones (E x R; empty if nobody opted
+// in): strong = min(total, strong share), integral = min(rest, proposed integral
+// share), weight proportional = what remains. The strong part of the root's fair
+// share is what its children have of theirs; its promised share is split as any
+// pool's.
 struct ShareParts {
   std::vector<double> strong, integral, weight_proportional;  // E x R
 };
-ShareParts split_parts(const Tables& tables, const FairShareResult& result,
-                       const std::vector<double>& total);
+ShareParts split_parts(const Tables& tables, const FairShareResult& result, bool promised);
 
 }  // namespace evenhand

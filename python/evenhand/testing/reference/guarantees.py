@@ -88,8 +88,8 @@ def collect_attributes(tree: Tree, settings: Settings) -> None:
             element.strong = sum((c.strong for c in element.children), element.zeros())
         else:
             element.strong = tree.share(element.inferred)
-        if settings.limit_strong_before_scaling:
-            element.strong = np.minimum(element.strong, element.limits_share)
+            if settings.limit_strong_before_scaling:
+                element.strong = np.minimum(element.strong, element.limits_share)
         if element.is_pool:
             _collect_ratios(tree, element)
             element.fifo_order = list(element.children)

@@ -35,7 +35,10 @@ def walk_down(tree: Tree, settings: Settings) -> None:
         _give(pool, 0.0, settings, keep_promised)
     if settings.fifo_truncation:
         _truncate_fifo_gangs(tree)
-    _total_up(tree.root)
+    root = tree.root
+    root.fair_share = _sum_of_children(root, [c.fair_share for c in root.children])
+    if root.flag("compute_promised_guarantee"):
+        root.promised_guarantee = _sum_of_children(root, [c.promised_guarantee for c in root.children])
 
 
 def detail(element: Element, total: Array) -> Detail:
@@ -121,10 +124,9 @@ def _truncate_fifo_gangs(tree: Tree) -> None:
                 ancestor.fair_share = detail(ancestor, np.maximum(ancestor.fair_share.total - got, 0))
 
 
-def _total_up(root: Element) -> None:
-    """Give the root what its children got."""
-    shares = [c.fair_share for c in root.children]
+def _sum_of_children(root: Element, shares: list[Detail]) -> Detail:
+    """Return what the root has: what its children got, of the strong guarantee as much as theirs together."""
     total = sum((s.total for s in shares), root.zeros())
     strong = np.minimum(total, sum((s.strong for s in shares), root.zeros()))
     integral = np.minimum(total - strong, root.proposed_integral)
-    root.fair_share = Detail(total, strong, integral, total - strong - integral)
+    return Detail(total, strong, integral, total - strong - integral)
