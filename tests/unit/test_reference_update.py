@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.testing.reference import fill_order, reference_fair_share
+from evenhand.testing.reference import fill_order, reference_fair_share, tie_dependent
 
 
 def cluster(resources: int = 1, **tables: Any) -> dict[str, Any]:
@@ -124,3 +124,18 @@ def test_cpu_is_rounded_and_other_resources_are_cut() -> None:
     data["total"] = {"main": 3, "vcores": 200, "gpu": 200, "shards": 200}
     shares = reference_fair_share({**data, "pools": pools}, main_resource="main")
     assert shares["inferred_strong_guarantee"][1] == pytest.approx([1, 66.67, 66, 66.66])
+
+
+@pytest.mark.parametrize(("cpu", "expected"), [(100, True), (99, False), (40, False)])
+def test_tie_of_a_cap_that_is_hit_exactly(cpu: int, expected: bool) -> None:
+    """The first operation takes all of one resource, the second wants another only."""
+    data = {
+        "resources": {"cpu": {}, "memory": {}},
+        "total": {"cpu": 100, "memory": 100},
+        "pools": [{"name": "p", "mode": "fifo"}],
+        "operations": [
+            {"name": "a", "pool": "p", "weight": 2, "demand": {"cpu": cpu}},
+            {"name": "b", "pool": "p", "demand": {"memory": 50}},
+        ],
+    }
+    assert tie_dependent(data) is expected

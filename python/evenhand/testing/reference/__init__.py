@@ -11,7 +11,8 @@ Source: YTsaurus fair-share specification, sections 2.1 to 2.16 and 2.19.
 from __future__ import annotations
 
 from evenhand.testing.reference.reading import fill_order
+from evenhand.testing.reference.ties import tie_dependent
 from evenhand.testing.reference.tree import Diagnostic, Settings
 from evenhand.testing.reference.update import ReferenceShares, reference_fair_share
 
-__all__ = ["Diagnostic", "ReferenceShares", "Settings", "fill_order", "reference_fair_share"]
+__all__ = ["Diagnostic", "ReferenceShares", "Settings", "fill_order", "reference_fair_share", "tie_dependent"]

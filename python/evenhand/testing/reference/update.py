@@ -23,7 +23,7 @@ from evenhand.testing.reference.guarantees import (
 )
 from evenhand.testing.reference.integral import share_out_burst, share_out_relaxed
 from evenhand.testing.reference.reading import read_tree
-from evenhand.testing.reference.tree import Detail, Diagnostic, Element, Settings, Tree
+from evenhand.testing.reference.tree import Detail, Diagnostic, Element, Settings, Tree, half_away
 from evenhand.testing.reference.volumes import update_volumes
 from evenhand.testing.reference.walk import walk_down
 
@@ -91,9 +91,18 @@ def reference_fair_share(
     -----
     Quadratic in the children of a pool; about 66 evaluations a search.
     """
-    settings = Settings(**options)
+    return compute(snapshot, state or {}, Settings(**options))
+
+
+def compute(
+    snapshot: Mapping[str, Any],
+    state: Mapping[Any, Mapping[str, Any]],
+    settings: Settings,
+    disturb: Callable[[Tree], None] | None = None,
+) -> ReferenceShares:
+    """Run the steps of one update in order; `disturb` may change the tree before anything is shared out."""
     tree = read_tree(snapshot)
-    _restore(tree, state or {})
+    _restore(tree, state)
     diagnostics = check_settings(tree)
     infer_guarantees(tree, settings)
     pools = [e for e in tree.root.walk() if e.is_pool]
@@ -105,6 +114,8 @@ def reference_fair_share(
     adjust_guarantees(tree)
     estimate_guarantees(tree, settings)
     reorder_fifo(tree, settings)
+    if disturb is not None:
+        disturb(tree)
     share_out_burst(tree, settings, burst)
     share_out_relaxed(tree, settings, relaxed)
     walk_down(tree, settings)
@@ -127,7 +138,7 @@ def _restore(tree: Tree, state: Mapping[Any, Mapping[str, Any]]) -> None:
         if element.integral_type != "none" and element.name in state:
             element.volume = state[element.name]["volume"] / tree.quantum
             element.last_ratio = state[element.name]["last_share_ratio"]
-        element.volume = np.where(tree.fixed_point, np.round(element.volume), element.volume)
+        element.volume = np.where(tree.fixed_point, half_away(element.volume), element.volume)
 
 
 def _quantities(tree: Tree, settings: Settings) -> dict[str, np.ndarray]:
