@@ -98,7 +98,8 @@ def _without_promotion(spec: TableSpec, name: str, cells: Cells) -> Cells:
         return cells
     if not isinstance(cells, Numbers) or cells.valid is None or cells.values.dtype.kind != "f":
         return cells
-    if not (np.trunc(cells.values) == cells.values).all():
+    # Beyond 2^53 a double is no row number; casting one beyond int64 would be undefined.
+    if not ((np.trunc(cells.values) == cells.values) & (np.abs(cells.values) < 2.0**53)).all():
         return cells
     return Numbers(cells.values.astype(np.int64), cells.valid)
 
