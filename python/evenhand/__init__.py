@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
+    from evenhand.explain import Explanation
     from evenhand.model import Snapshot
+    from evenhand.plans import Plan
     from evenhand.shares import FairShareEngine, Shares, fair_share
     from evenhand.state import State
     from evenhand.table import Table
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
 _HOMES = {
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
+    "Explanation": "evenhand.explain",
     "FairShareEngine": "evenhand.shares",
     "FairShareSettings": "evenhand.config.fair_share",
     "InputError": "evenhand.errors",
     "MissingExtraError": "evenhand.errors",
+    "Plan": "evenhand.plans",
     "Shares": "evenhand.shares",
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
@@ -47,10 +51,12 @@ _HOMES = {
 __all__ = [
     "Diagnostic",
     "EvenhandError",
+    "Explanation",
     "FairShareEngine",
     "FairShareSettings",
     "InputError",
     "MissingExtraError",
+    "Plan",
     "Shares",
     "Snapshot",
     "State",

@@ -29,7 +29,7 @@ __all__ = [
     "reason",
 ]
 
-Kind = Literal["victim", "start", "stage", "request", "allocation", "check"]
+Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
 
 _SPEC = "YTsaurus"
 _OWN = "Evenhand"
@@ -46,7 +46,8 @@ class Reason:
     kind : str
         Of what it is said: ``victim`` and ``start`` (a decision's reason), ``stage`` (a decision's
         stage), ``request`` (what became of a request on a node, and the rule of a refusal),
-        ``allocation`` (what became of a possible victim), ``check`` (why a decision no longer holds).
+        ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
+        ``check`` (why a decision no longer holds).
     sentence : str
         A template; its fields in braces are the names and numbers that were compared.
     doc : str
@@ -233,22 +234,22 @@ _REQUESTS = (
     ),
     Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", _OWN),
     Reason(
-        "no_heartbeat",
+        "beyond_fair_share",
         "request",
-        "no heartbeat of node {node} is part of this plan",
-        "Decisions are taken at a node's heartbeat; this plan looks at other nodes only.",
+        "operation {operation} would use more than its fair share",
+        "A whole node is only cleared for an operation that stays within its fair share.",
+    ),
+    Reason(
+        "penalty_too_high",
+        "request",
+        "clearing node {node} would lose too much work of protected allocations",
+        "Run time times gpus of protected victims exceeds `max_preemption_penalty`.",
     ),
     Reason(
         "ssd_only",
         "request",
         "node {node} is kept for work that needs its fast disks",
         "Ordinary work of this pool may not start on nodes with fast disks.",
-    ),
-    Reason(
-        "within_fair_share_only",
-        "request",
-        "operation {operation} would use more than its fair share",
-        "A whole node is only cleared for an operation that stays within its fair share.",
     ),
 )
 
@@ -311,16 +312,34 @@ _ALLOCATIONS = (
         "Nobody is touched unless the request certainly fits afterwards.",
     ),
     Reason(
-        "other_node",
-        "allocation",
-        "no heartbeat of its node {node} is part of this plan",
-        "Decisions are taken at a node's heartbeat, among its own allocations.",
-    ),
-    Reason(
         "no_violation",
         "allocation",
         "{stage} neither its node, nor its operation, nor a pool above is over its limits",
         "Repair takes only what violates a limit.",
+    ),
+)
+
+_UNSEEN = (
+    Reason(
+        "no_heartbeat",
+        "unseen",
+        "this plan looks at node {node} only, and nothing of it could start there",
+        "Decisions are taken at a node's heartbeat; the plan was made on another's.",
+        _OWN,
+    ),
+    Reason(
+        "other_node",
+        "unseen",
+        "this plan looks at node {node} only",
+        "Decisions are taken at a node's heartbeat, among its own; the plan was made on another's.",
+        _OWN,
+    ),
+    Reason(
+        "nobody_asked",
+        "unseen",
+        "no stage of this plan looked at it",
+        "No stage had a reason to look at it: nobody who could use it was entitled to preempt.",
+        _OWN,
     ),
 )
 
@@ -351,7 +370,15 @@ _CHECKS = tuple(
 )
 
 #: All codes: those of one kind stand in the order of the core's enumeration.
-TABLE: Final[tuple[Reason, ...]] = (*_victims(), *_STARTS, *_STAGES, *_REQUESTS, *_ALLOCATIONS, *_CHECKS)
+TABLE: Final[tuple[Reason, ...]] = (
+    *_victims(),
+    *_STARTS,
+    *_STAGES,
+    *_REQUESTS,
+    *_ALLOCATIONS,
+    *_UNSEEN,
+    *_CHECKS,
+)
 
 
 def _codes(*kinds: str) -> tuple[str, ...]:
