@@ -35,8 +35,8 @@ def walk_down(tree: Tree, settings: Settings) -> None:
         _give(pool, 0.0, settings, keep_promised)
     if settings.fifo_truncation:
         _truncate_fifo_gangs(tree)
-    # "Root" in 2.14 ends the walk from suggestion 1. The promised share of a root that opted in is split as any
-    # pool's: its strong part reaches to its own strong share, whatever its children's add up to.
+    # "Root" in 2.14 ends the walk from suggestion 1. The promised share of a root that opted in is
+    # split as any pool's: its strong part reaches to its own strong share, not to its children's parts.
     tree.root.fair_share = _sum_of_children(tree.root)
 
 
