@@ -73,11 +73,11 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Positions own;                 // at the vertices of the pool's own curve
     std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
     double smallest_weight = 1;
-    std::vector<std::uint32_t> by_place;  // FIFO: children in effective order
-    std::vector<std::uint32_t> place;     // FIFO: child -> place
-    Row<R> guarantee{}, limits{};         // of the curve
-    bool children_changed = true;         // since the last update
-    bool done = false;                    // the curve is that of this update
+    std::vector<std::uint32_t> by_place;      // FIFO: children in effective order
+    std::vector<std::uint32_t> place;         // FIFO: child -> place
+    Row<R> guarantee{}, limits{};             // of the curve
+    bool children_changed = true;             // since the last update
+    bool done = false;                        // the curve is that of this update
     std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
@@ -163,8 +163,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   // The curve of a pool from its block, left in pool_'s vertices.
-  void sweep(Size pool, const ChildrenBlock<R>& block, const Row<R>& limits,
-             bool until_guarantee) {
+  void sweep(Size pool, const ChildrenBlock<R>& block, const Row<R>& limits, bool until_guarantee) {
     // Of the root only the end is asked for, unless it promises something.
     pool_.keep_whole(pool != 0 || tables_->pools.compute_promised_guarantee[0]);
     if (fifo(pool))
