@@ -7,6 +7,7 @@ import argparse
 __all__ = ["parser"]
 
 _TOP = 40
+_DECISIONS = 30
 _EPILOG = """\
 exit status: 0 done, 1 the input is wrong (standard error says where), 2 wrong usage
 a FILE of - is standard input; colours appear on a terminal only, and not where NO_COLOR is set
@@ -17,13 +18,13 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
     main = argparse.ArgumentParser(
         prog="evenhand",
-        description="Who is owed what in a shared cluster, and who has it.",
+        description="Who is owed what in a shared cluster, who has it, and who must give way.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="show the fair shares of a bundled synthetic cluster")
+    demo = commands.add_parser("demo", help="show fair shares and a plan of a bundled synthetic cluster")
     demo.add_argument(
         "--snapshot", action="store_true", help="print the cluster itself, as JSON for other commands"
     )
@@ -41,6 +42,20 @@ def parser() -> argparse.ArgumentParser:
     )
     _table_options(shares, depth=None, operations=True)
 
+    plan = commands.add_parser("plan", help="decide what to start and whom to preempt, and say why")
+    plan.add_argument("file", metavar="FILE", help="snapshot as JSON")
+    _plan_options(plan, state="state to go on from if it exists; replaced by the next one")
+    plan.add_argument(
+        "--top", type=_number(1), metavar="N", help=f"most decisions in the table; default: {_DECISIONS}"
+    )
+    plan.add_argument("--all", action="store_true", help="all decisions in the table")
+    plan.set_defaults(default_top=_DECISIONS)
+
+    explain = commands.add_parser("explain", help="say why something is decided, or is not")
+    explain.add_argument("file", metavar="FILE", help="snapshot as JSON")
+    explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
+    _plan_options(explain, state="state to go on from if it exists; it stays as it is")
+
     commands.add_parser("schema", help="print the JSON Schema of a snapshot")
 
     versions = commands.add_parser("versions", help="print the versions of all that matters in a report")
@@ -50,6 +65,25 @@ def parser() -> argparse.ArgumentParser:
 
 def _format_option(command: argparse.ArgumentParser) -> None:
     command.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
+
+
+def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
+    """Add the options of all that decides."""
+    command.add_argument(
+        "--policy",
+        default="ytsaurus",
+        metavar="NAME[:PRESET]",
+        help="whose rules: ytsaurus, ytsaurus:documented (the default) or ytsaurus:upstream",
+    )
+    command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
+    command.add_argument("--state", metavar="FILE", help=state)
+    command.add_argument(
+        "--on",
+        default="round",
+        metavar="TRIGGER",
+        help="what is decided on: round (a heartbeat of every node; the default) or heartbeat:NODE",
+    )
+    _format_option(command)
 
 
 def _table_options(command: argparse.ArgumentParser, *, depth: int | None, operations: bool) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.plans import demo_lines, demo_plan, explain, plan
+from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -15,10 +16,9 @@ from evenhand.cli.streams import (
     print_csv,
     print_errors,
     print_json,
+    print_lines,
     print_text,
     read_text,
-    reason,
-    wants_color,
 )
 from evenhand.errors import InputError
 
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     import argparse
 
     from evenhand.config.fair_share import FairShareSettings
-    from evenhand.model import Snapshot
+    from evenhand.display.terminal import Line
     from evenhand.shares import Shares
-    from evenhand.state import State
 
-__all__ = ["demo", "schema", "shares", "validate", "versions"]
+__all__ = ["demo", "explain", "plan", "schema", "shares", "validate", "versions"]
 
 _LISTED = 5  # operations below their share; diagnostics
 
@@ -43,8 +42,15 @@ def demo(args: argparse.Namespace) -> int:
     snapshot = synthetic.demo()
     if args.snapshot:
         print_text(snapshot.to_json())
+        return 0
+    result = fair_share(snapshot)
+    if args.format == "json":
+        print_json(result.to_dict() | {"plan": demo_plan(snapshot).to_dict()})
+    elif args.format == "csv":
+        print_csv(result.table())
     else:
-        _print_shares(args, "Synthetic cluster", fair_share(snapshot))
+        shares = _report(args, "Synthetic cluster", result)
+        print_lines([*shares, [], *demo_lines(demo_plan(snapshot))])
     return 0
 
 
@@ -54,7 +60,7 @@ def validate(args: argparse.Namespace) -> int:
 
     problems, omitted = InputError(()), 0
     try:
-        found = counts(_snapshot(args.file))
+        found = counts(read_snapshot(args.file))
     except InputError as error:
         problems, omitted = error, error.omitted
     if args.format == "json":
@@ -64,7 +70,7 @@ def validate(args: argparse.Namespace) -> int:
         print_csv(problems.to_frame())
     elif not problems.problems:
         print_text(f"{label(args.file)}: valid; {found}")
-    print_errors(_lines(args.file, problems) if problems.problems else ())
+    print_errors(lines_of(args.file, problems) if problems.problems else ())
     return 1 if problems.problems else 0
 
 
@@ -73,28 +79,25 @@ def shares(args: argparse.Namespace) -> int:
     from evenhand.shares import fair_share
 
     try:
-        snapshot = _snapshot(args.file)
+        snapshot = read_snapshot(args.file)
     except InputError as error:
-        raise Failure(*_lines(args.file, error)) from error
+        raise Failure(*lines_of(args.file, error)) from error
     if args.resource is not None and args.resource not in snapshot.resources:
         known = ", ".join(map(str, snapshot.resources))
         raise Failure(
             f"argument --resource: {label(args.file)} has no {args.resource!r} but {known}", usage=True
         )
-    settings, state = _settings(args.config), _state(args.state)
+    settings, state = _settings(args.config), read_state(args.state)
     try:
         result = fair_share(snapshot, settings, state=state)
     except InputError as error:
         # What does not fit together may stand in any of the files.
         table = error.problems[0].table
         raise Failure(
-            *_lines({"settings": args.config, "state": args.state}.get(table, args.file), error)
+            *lines_of({"settings": args.config, "state": args.state}.get(table, args.file), error)
         ) from error
     if args.state:
-        try:
-            result.state.save(args.state)
-        except OSError as error:
-            raise Failure(f"{label(args.state)}: cannot be written: {reason(error)}") from error
+        write_state(args.state, result.state)
     _print_shares(args, label(args.file), result)
     return 0
 
@@ -122,12 +125,6 @@ def versions(args: argparse.Namespace) -> int:
     return 0
 
 
-def _snapshot(path: str) -> Snapshot:
-    from evenhand.model import Snapshot
-
-    return Snapshot.from_json(read_text(path))
-
-
 def _settings(path: str | None) -> FairShareSettings | None:
     if path is None:
         return None
@@ -144,34 +141,16 @@ def _settings(path: str | None) -> FairShareSettings | None:
         raise Failure(f"{label(path)}: is not TOML: {error}") from error
 
 
-def _state(path: str | None) -> State | None:
-    if path is None or not Path(path).exists():
-        return None
-    from evenhand.state import State
-
-    try:
-        return State.load(path)
-    except InputError as error:
-        raise Failure(*_lines(path, error)) from error
-    except (OSError, ValueError) as error:
-        raise Failure(f"{label(path)}: cannot be read: {reason(error)}") from error
-
-
-def _lines(path: str, error: InputError) -> list[str]:
-    lines = [f"{label(path)}: {problem}" for problem in error.problems]
-    return lines + ([f"{label(path)}: {error.omitted:,} more problems"] if error.omitted else [])
-
-
 def _print_shares(args: argparse.Namespace, title: str, result: Shares) -> None:
     if args.format == "json":
         print_json(result.to_dict())
     elif args.format == "csv":
         print_csv(result.table())
     else:
-        print_text(_report(args, title, result))
+        print_lines(_report(args, title, result))
 
 
-def _report(args: argparse.Namespace, title: str, result: Shares) -> str:
+def _report(args: argparse.Namespace, title: str, result: Shares) -> list[Line]:
     """Head, totals, table of pools, operations below their share, diagnostics."""
     from evenhand.display import terminal
     from evenhand.display.overview import overview
@@ -192,7 +171,7 @@ def _report(args: argparse.Namespace, title: str, result: Shares) -> str:
     )
     signs = glyphs()
     snapshot: Any = result.snapshot
-    lines = [
+    return [
         [("head", title), ("", f": {counts(snapshot)}")],
         [],
         *terminal.total_lines(view, [snapshot.total[r] for r in view.resources], totals(result)),
@@ -202,4 +181,3 @@ def _report(args: argparse.Namespace, title: str, result: Shares) -> str:
         *terminal.below_lines(view, _LISTED, signs),
         *terminal.diagnostic_lines(result.diagnostics, _LISTED),
     ]
-    return terminal.paint(lines, color=wants_color())

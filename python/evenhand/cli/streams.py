@@ -14,6 +14,7 @@ from evenhand.display.text import ASCII, UNICODE, Glyphs, clean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from evenhand.display.terminal import Line
     from evenhand.table import Table
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "print_csv",
     "print_errors",
     "print_json",
+    "print_lines",
     "print_text",
     "read_text",
     "reason",
@@ -66,6 +68,13 @@ def reason(error: Exception) -> str:
 def print_text(text: str) -> None:
     """Print text; what the terminal's encoding lacks is escaped."""
     _write(text + "\n")
+
+
+def print_lines(lines: Iterable[Line]) -> None:
+    """Print lines with their styles, in colours where they are wanted."""
+    from evenhand.display.terminal import paint
+
+    print_text(paint(lines, color=wants_color()).rstrip("\n"))
 
 
 def print_json(value: Any) -> None:

@@ -1,0 +1,229 @@
+"""Plans and explanations on the command line; what is decided is not the matter here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.display.text import width
+from tests.unit.plans.fake import CLUSTER, HOSTILE, make, start
+
+
+@dataclass(frozen=True)
+class Round:
+    pass
+
+
+@dataclass(frozen=True)
+class Heartbeat:
+    node: str | int
+
+
+class Policy:
+    """What the command line needs to know of a policy."""
+
+    def __init__(self, preset: str = "documented", **settings: Any) -> None:
+        if "wrong" in settings:
+            raise eh.InputError(
+                [
+                    eh.errors.Problem(
+                        "settings", None, None, "wrong", "unknown_field", None, "wrong is unknown"
+                    )
+                ]
+            )
+        self.preset, self.given = preset, settings
+        self.settings = SimpleNamespace(fair_share=eh.FairShareSettings())
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"preset": self.preset, **self.given}
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """The calls of a plan that always decides the same."""
+    made: list[dict[str, Any]] = []
+
+    def plan(snapshot: Any, policy: Any, state: Any = None, *, on: Any = None, given: Any = None) -> Any:
+        if state is not None:
+            state.check_clock(snapshot.now)
+        made.append({"policy": policy, "state": state, "on": on})
+        result = make(snapshot=snapshot)
+        result.policy, result.on = policy, on
+        return result
+
+    for name, value in (
+        ("plan", plan),
+        ("policies", SimpleNamespace(YTsaurus=Policy)),
+        ("Round", Round),
+        ("Heartbeat", Heartbeat),
+    ):
+        monkeypatch.setattr(eh, name, value, raising=False)
+    return made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "full.json"
+    path.write_text(json.dumps(CLUSTER))
+    return path
+
+
+def test_a_plan_as_text(calls: Any, file: Path, run: Any) -> None:
+    status, out, err = run("plan", file)
+    assert (status, err) == (0, "")
+    lines = out.split("\n")
+    assert lines[0] == f"{file}: 3 nodes, 1 pool, 3 operations, 12 allocations, at 100 s, on Round()"
+    assert "3 preempted, 0 started in free room, 2 started after preemption, 1 request refused." in lines
+    assert any(line.startswith("preempt  a09 of A") for line in lines)
+    assert "1 of 3 operations below their fair share, 1 starving, 0 aggressively." in lines
+    assert out.endswith("with it.\n")
+    assert max(width(line) for line in lines[1:]) <= 110
+    assert calls[0]["policy"].preset == "documented"
+    assert calls[0]["state"] is None
+
+
+def test_top_and_all(calls: Any, file: Path, run: Any) -> None:
+    assert "and 4 more decisions" in run("plan", file, "--top", 1)[1]
+    assert "more decisions" not in run("plan", file, "--all")[1]
+
+
+def test_a_plan_as_data(calls: Any, file: Path, run: Any) -> None:
+    expected = make()
+    status, out, _ = run("plan", file, "--format", "json")
+    data = json.loads(out)
+    assert status == 0
+    assert data["decisions"] == expected.to_dict()["decisions"]
+    assert list(data) == list(expected.to_dict())
+    rows = list(csv.DictReader(io.StringIO(run("plan", file, "--format", "csv")[1])))
+    assert [row["allocation"] for row in rows] == ["a09", "", "a10", "", "c2"]
+    assert tuple(rows[0]) == expected.table().columns
+
+
+def test_policy_preset_config_and_trigger(calls: Any, file: Path, tmp_path: Path, run: Any) -> None:
+    config = tmp_path / "policy.toml"
+    config.write_text("preemption_satisfaction_threshold = 1.2\n[fair_share]\nimproved = true\n")
+    run("plan", file, "--policy", "ytsaurus:upstream", "--config", config, "--on", "heartbeat:n2")
+    assert calls[0]["policy"].preset == "upstream"
+    assert calls[0]["policy"].given == {
+        "preemption_satisfaction_threshold": 1.2,
+        "fair_share": {"improved": True},
+    }
+    assert calls[0]["on"] == Heartbeat("n2")
+    assert "on Heartbeat(node='n2')" in run("plan", file, "--on", "heartbeat:n2")[1]
+
+
+def test_the_state_is_read_and_replaced(calls: Any, file: Path, tmp_path: Path, run: Any) -> None:
+    state = tmp_path / "state.json"
+    assert run("plan", file, "--state", state)[0] == 0
+    assert calls[0]["state"] is None
+    left = eh.State.load(state)
+    assert left.elements == {("operation", "B"): {"since": 0.0, "starvation": "starving"}}
+    before = state.read_bytes()
+    assert run("explain", file, "a09", "--state", state)[0] == 0
+    assert calls[1]["state"] == left
+    assert state.read_bytes() == before, "explaining changes nothing"
+    assert run("plan", file, "--state", state)[0] == 0
+    assert calls[2]["state"] == left
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full.json", "state.json"]
+
+
+@pytest.mark.parametrize("name", ["a09", "a01", "b", "c", "B", "P", "n1"])
+def test_explanations(calls: Any, file: Path, run: Any, name: str) -> None:
+    status, out, err = run("explain", file, name)
+    assert (status, err) == (0, "")
+    told = make().why(name)
+    assert out == told.text + "\n"
+    assert json.loads(run("explain", file, name, "--format", "json")[1]) == told.to_dict()
+    rows = list(csv.DictReader(io.StringIO(run("explain", file, name, "--format", "csv")[1])))
+    assert [row["outcome"] for row in rows] == [row["outcome"] for row in told.looked_at]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--policy", "nobody"], "argument --policy: there is no policy 'nobody' but ytsaurus"),
+        (["--policy", "ytsaurus:odd"], "argument --policy: ytsaurus has no preset 'odd' but"),
+        (["--on", "tuesday"], "argument --on: 'tuesday' is neither round nor heartbeat:NODE"),
+        (["--on", "heartbeat:"], "argument --on: 'heartbeat:' is neither"),
+        (["--on", "round:n1"], "argument --on: 'round:n1' is neither"),
+        (["--on", "heartbeat:n9"], "has no node 'n9'"),
+    ],
+)
+def test_wrong_usage(
+    calls: Any, file: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    from evenhand.cli import main
+
+    with pytest.raises(SystemExit) as caught:
+        main(["plan", str(file), *arguments])
+    assert caught.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_name_that_is_not_there(calls: Any, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from evenhand.cli import main
+
+    with pytest.raises(SystemExit) as caught:
+        main(["explain", str(file), "nobody\x1b[31m"])
+    assert caught.value.code == 2
+    error = capsys.readouterr().err
+    assert "there is no 'nobody" in error
+    assert "\x1b" not in error
+
+
+def test_wrong_input_says_where(calls: Any, file: Path, tmp_path: Path, run: Any) -> None:
+    state = tmp_path / "state.json"
+    state.write_text('{"schema": "evenhand/state/1", "time": 500}')
+    status, out, err = run("plan", file, "--state", state)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"evenhand: {file}: snapshot: the snapshot is of 100.0, before the state (500.0)")
+    state.write_text('{"schema": "evenhand/state/1", "ti')
+    assert run("plan", file, "--state", state)[2].startswith(f"evenhand: {state}: state: is not a whole JSON")
+    config = tmp_path / "policy.toml"
+    config.write_text("wrong = 1")
+    status, _, err = run("explain", file, "a09", "--config", config)
+    assert (status, err) == (1, f"evenhand: {config}: settings: wrong is unknown [unknown_field]\n")
+    config.write_text("wrong = ")
+    assert "is not TOML" in run("plan", file, "--config", config)[2]
+    file.write_text('{"resources": {"cpu": {}}, "nodes": [{"name": 1.5}]}')
+    status, _, err = run("plan", file)
+    assert status == 1
+    assert f"evenhand: {file}: nodes[0]" in err
+
+
+def test_hostile_names_stay_text(calls: Any, file: Path, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.write_text(json.dumps(CLUSTER).replace('"b"', json.dumps("b" + HOSTILE)))
+    decisions = [start("b" + HOSTILE, "B", "n1", 0)]
+    monkeypatch.setattr(
+        eh, "plan", lambda s, p, state=None, on=None: make(decisions, s, refused={}, traces={})
+    )
+    for arguments in (("plan", file), ("explain", file, "b" + HOSTILE), ("plan", file, "--format", "csv")):
+        out = run(*arguments)[1]
+        assert all(line.isprintable() for line in out.split("\n")), out
+
+
+def test_the_demo_goes_on_to_a_plan(calls: Any, run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eh.synthetic, "demo", lambda: eh.Snapshot.from_dict(CLUSTER | {"now": 1000}))
+    status, out, err = run("demo")
+    assert (status, err) == (0, "")
+    plan = out.split("Plan, had nothing changed for ten minutes: ")[1]
+    order = [
+        "1 of 3 operations below their fair share",
+        "3 preempted",
+        "preempt  a09 of A  n1    preemption                b of B  2 cpu, 5 memory",
+        "Why does it leave?\nAllocation a09 of operation A leaves node n1",
+        "Why not the one beside it?\nAllocation a01 of operation A on node n1 was not preempted.",
+    ]
+    places = [plan.index(text) for text in order]
+    assert places == sorted(places)
+    assert len(calls) == 2
+    assert calls[0]["state"] is None
+    assert calls[1]["state"].time == 400
