@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand.config.ytsaurus import YTsaurusSettings
 from evenhand.testing.reference.ytsaurus.book import Book
 from evenhand.testing.reference.ytsaurus.candidates import Attempt, entitled, first_in_line, may_be_candidate
 from evenhand.testing.reference.ytsaurus.groups import cut, may_be_victim, most_wanted_first
@@ -16,13 +17,12 @@ from evenhand.testing.reference.ytsaurus.world import Element, Node, World
 __all__ = ["Planner", "stages_of"]
 
 
-def stages_of(world: World, node: Node) -> list[str]:
+def stages_of(tree: YTsaurusSettings, ssd_mode: bool) -> list[str]:
     """Return the preemptive stages of a node in their order."""
-    tree = world.settings
     plain = ["preemptive", "aggressive"]
     if tree.stage_order == "regular_aggressive_preemptive":
         plain.reverse()
-    on_ssd = [f"ssd_{stage}" for stage in plain] if node.ssd_mode else []
+    on_ssd = [f"ssd_{stage}" for stage in plain] if ssd_mode else []
     full_host = ["full_host"] if tree.default_gpu_full_host_preemption.enable else []
     return on_ssd + plain + full_host
 
@@ -85,7 +85,7 @@ class Planner:
     def preemptive_stages(self, node: Node, room: Room) -> None:
         """Run the preemptive stages until no more may start."""
         tree = self.world.settings
-        for stage in stages_of(self.world, node):
+        for stage in stages_of(tree, node.ssd_mode):
             candidates = {op for op in self.world.operations if entitled(self.world, op, stage)}
             if not candidates and stage != "preemptive":
                 continue
