@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from evenhand.config.triggers import Heartbeat, Round
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
+    from evenhand.explain import Explanation
     from evenhand.model import Snapshot
+    from evenhand.plans import Plan
     from evenhand.shares import FairShareEngine, Shares, fair_share
     from evenhand.state import State
     from evenhand.table import Table
@@ -32,12 +34,14 @@ if TYPE_CHECKING:
 _HOMES = {
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
+    "Explanation": "evenhand.explain",
     "FairShareEngine": "evenhand.shares",
     "FairShareSettings": "evenhand.config.fair_share",
     "Heartbeat": "evenhand.config.triggers",
     "InputError": "evenhand.errors",
     "MissingExtraError": "evenhand.errors",
     "Round": "evenhand.config.triggers",
+    "Plan": "evenhand.plans",
     "Shares": "evenhand.shares",
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
@@ -50,11 +54,13 @@ _HOMES = {
 __all__ = [
     "Diagnostic",
     "EvenhandError",
+    "Explanation",
     "FairShareEngine",
     "FairShareSettings",
     "Heartbeat",
     "InputError",
     "MissingExtraError",
+    "Plan",
     "Round",
     "Shares",
     "Snapshot",

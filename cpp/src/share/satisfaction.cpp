@@ -13,6 +13,8 @@ using Shares = std::span<const double>;
 
 constexpr double kNothing = 1e-9;
 
+}  // namespace
+
 double satisfaction_of(Shares fair, Shares usage, Shares demand) {
   const Size width = fair.size();
   bool nothing = true, above = false, all_blocked = true;
@@ -36,8 +38,6 @@ double satisfaction_of(Shares fair, Shares usage, Shares demand) {
   }
   return all_blocked ? least : most;
 }
-
-}  // namespace
 
 std::vector<double> satisfaction(const Tables& t, const FairShareResult& result) {
   const auto width = static_cast<Size>(result.resource_count);

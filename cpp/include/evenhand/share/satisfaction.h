@@ -2,6 +2,7 @@
 // Source: YTsaurus fair share, "what is derived after the update".
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "evenhand/share/fair_share.h"
@@ -9,6 +10,10 @@
 namespace evenhand {
 
 inline constexpr double kInfiniteSatisfaction = 1e9;
+
+// Usage against fair share of one element by its own shares (R each).
+double satisfaction_of(std::span<const double> fair, std::span<const double> usage,
+                       std::span<const double> demand);
 
 // Usage against fair share of every element; below 1: has less than its share.
 // An operation that may grow is measured by the resources in which it may; a

@@ -1,0 +1,157 @@
+// What the heartbeats of one update work on: the cluster as it changes under their
+// decisions, and indices that keep a heartbeat cheap.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "evenhand/place/queue.h"
+#include "evenhand/place/shapes.h"
+#include "evenhand/policy/ytsaurus/update.h"
+#include "evenhand/preempt/decision.h"
+#include "evenhand/preempt/victims.h"
+
+namespace evenhand::ytsaurus {
+
+// How protected an allocation is on a node, ascending; a stage names the lowest that
+// it may take.
+enum class Level : std::uint8_t {
+  kSsdNonPreemptible,
+  kSsdAggressivelyPreemptible,
+  kNonPreemptible,
+  kAggressivelyPreemptible,
+  kPreemptible
+};
+
+struct StageRule {
+  Stage stage;
+  Level lowest;
+  Reason reason;
+};
+
+// Preemptive stages in the order in which a node runs them.
+std::vector<StageRule> stage_rules(const Settings& settings, bool ssd_node);
+
+// Lowest level an allocation has.
+Level level(Group group, bool aggressive_allowed, bool ssd);
+
+inline constexpr int kStages = 9;
+
+class Desk {
+ public:
+  Desk(ClusterState state, Settings settings, RowSettings rows, Given given, Memory memory);
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  // Shares, statuses, groups and queues at the state's instant.
+  void update(const VolumeMemory* volumes, bool keep);
+
+  // Deltas from outside, between heartbeats.
+  void start(Id operation, Id node, std::span<const Amount> amounts, Time time);
+  void end(Id slot);
+
+  Settings settings;
+  RowSettings rows;
+  Given given;
+  Memory memory;
+  ClusterState state;
+  Update last;
+  GroupLists groups;
+  Decisions decisions;
+  VictimSelector selector;
+  std::array<std::array<Index, 4>, kStages> counts{};  // runs, starts, victims, skipped
+
+  // --- what a heartbeat asks
+
+  Id pools() const noexcept { return static_cast<Id>(state.tables().pools.size()); }
+  Group group(Id slot) const noexcept {
+    const auto s = static_cast<std::size_t>(slot);
+    if (s < given.groups.size() && given.groups[s] != 255)
+      return static_cast<Group>(given.groups[s]);
+    return groups.group(slot);
+  }
+  bool is_ssd_node(Id node) const {
+    return settings.ssd_stages && at_or(rows.node_ssd, node, std::uint8_t{0});
+  }
+  bool graceful(Id operation) const {
+    return at_or(rows.graceful, operation, std::uint8_t{0}) != 0;
+  }
+  // Immunity, beside the level: may a stage take work of this operation?
+  bool exposed(Id operation, Stage stage) const noexcept;
+  bool may_leave(Id slot) const {
+    return slot >= state.slots_of_snapshot() ||
+           at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
+  }
+  bool cpu_gap(Id slot) const { return at_or_new(rows.cpu_gap, slot); }
+  bool uses_ssd(Id slot) const { return at_or_new(rows.uses_ssd, slot); }
+
+  // Where a request may run at all: tags, its node, SSD bans.
+  bool allowed_on(Id request, Id node) const;
+  // Do the limits of an operation and its pools hold with so much more?
+  bool within_limits(Id operation, const Amount* more, bool preemptive) const;
+  // The operation or the nearest pool above it that is over its limits; kNoId: none.
+  Id over_limit(Id operation) const;
+  Index elements_over_limit() const noexcept { return over_count_; }
+  std::span<const Id> limited() const noexcept { return limited_; }
+  Id limited_from(Id element) const noexcept {
+    return limited_from_[static_cast<std::size_t>(element)];
+  }
+  Id limited_above(Id element) const;
+  const Amount* usage_of(Id element) const {
+    return element < pools() ? state.pool_usage(element) : state.operation_usage(element - pools());
+  }
+  bool exceeds(Id element, const Amount* usage) const;
+
+  bool within_fair_share(Id operation) const;
+
+  ServiceQueue& queue(Stage stage) { return queues_[static_cast<std::size_t>(stage)]; }
+  const Shapes& shapes() const noexcept { return shapes_; }
+  std::span<const Id> requests_of(Id operation) const;
+  std::span<const Id> requests_of_shape(Id shape) const;
+  // Requests that a stage without victims could start: those of a shape.
+  Index waiting_of_shape(Id shape) const noexcept {
+    return shape_waiting_[static_cast<std::size_t>(shape)];
+  }
+  // A request that limits refused stays refused until some usage falls.
+  bool refused_by_limits(Id request) const noexcept {
+    return refused_at_[static_cast<std::size_t>(request)] == falls_;
+  }
+  void refuse_by_limits(Id request);
+
+  // --- what a heartbeat does
+
+  void preempt(Id slot, Beneficiary beneficiary);
+  Id start_request(Id request, Id node);
+
+  // --- scratch of a heartbeat, kept to spare allocations
+  std::vector<Id> present;  // allocations on the node when it began
+  std::vector<std::uint8_t> shape_fits;
+  std::vector<Id> fitting_shapes;
+  Id steps = 0;
+  std::vector<ClusterState::TakenRoom> handed;  // room of leaving slots that was taken
+
+ private:
+  bool at_or_new(const std::vector<std::uint8_t>& column, Id slot) const {
+    return static_cast<std::size_t>(slot) < column.size() && column[static_cast<std::size_t>(slot)];
+  }
+  void build_queues();
+  void build_limits();
+  void usage_changed(Id operation, bool fell);
+  void check_over(Id element);
+  void drop_operation(Id operation);
+  bool waits(Id operation) const;
+
+  FairShareEngine engine_;
+  Shapes shapes_;
+  Grouping by_shape_;
+  std::vector<double> live_satisfaction_;  // O
+  std::array<ServiceQueue, kStages> queues_;
+  std::vector<Id> limited_, limited_from_;
+  std::vector<std::uint8_t> over_;
+  Index over_count_ = 0;
+  std::vector<Index> shape_waiting_, refused_at_;
+  Index falls_ = 1;
+  std::vector<Id> node_tag_of_;  // request tag code -> node tag code
+};
+
+}  // namespace evenhand::ytsaurus

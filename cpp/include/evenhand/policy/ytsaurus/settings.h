@@ -1,0 +1,83 @@
+// Settings of YTsaurus' preemption, each switch between the published text and the
+// running system one field. Defaults are the preset "documented".
+#pragma once
+
+#include <vector>
+
+#include "evenhand/model/cluster_state.h"
+#include "evenhand/preempt/groups.h"
+#include "evenhand/preempt/victims.h"
+#include "evenhand/share/fair_share.h"
+#include "evenhand/starve/starvation.h"
+
+namespace evenhand::ytsaurus {
+
+struct Settings {
+  FairShareOptions fair_share;
+  StarvationSettings starvation;
+
+  // Groups.
+  double preemption_threshold = 1.0;
+  double aggressive_preemption_threshold = 0.2;
+  bool on_bound_preemptible = true;
+  bool saved_progress_counts = false;
+  bool usage_threshold_protects_prefix = false;  // else: all or nothing of an operation
+
+  // Stages.
+  bool aggressive_stage_first = false;
+  bool preemptive_stage_serves_aggressive = true;
+  bool one_start_per_heartbeat = false;  // else one a preemptive stage
+  bool priority_from_ancestors = true;
+  bool allow_preemption_from_starving = false;
+  VictimSelection victim_selection = VictimSelection::kIrreducible;
+  Index minimum_budget = 20'000;
+  bool freed_room_at_once = false;  // else it is nobody's until the victims have gone
+  bool infinite_limits_overcommit = false;
+  Time backoff = 5 * kMicrosecondsPerSecond;
+  Time preemption_timeout = 30 * kMicrosecondsPerSecond;
+  Time graceful_timeout = 60 * kMicrosecondsPerSecond;
+
+  // Repair.
+  bool repair_in_stage = false;  // else on every heartbeat
+  Time overcommit_delay = 0;
+
+  // Special hardware.
+  bool ssd_stages = false;
+  bool full_host_stage = false;
+  double full_host_max_penalty = 0;  // GPU seconds of protected work
+  Time full_host_timeout = 120 * kMicrosecondsPerSecond;
+  Id gpu = kNoId;  // resource of the full-host stage
+  Amount full_host_gpus = 8;
+};
+
+// What rows set of their own; an empty column: no row sets anything.
+struct RowSettings {
+  OwnStarvationSettings starvation;
+  std::vector<std::uint8_t> graceful;        // O
+  std::vector<std::uint8_t> unschedulable;   // O
+  std::vector<std::uint8_t> wants_ssd;       // O
+  std::vector<std::uint8_t> allow_normal;    // P (1)
+  std::vector<std::uint8_t> regular_on_ssd;  // P (1)
+  std::vector<Amount> limits_tolerance;      // P x R
+  std::vector<std::uint8_t> node_ssd;        // N
+  std::vector<std::uint8_t> cpu_gap;         // A: uses less cpu than its limit
+  std::vector<std::uint8_t> uses_ssd;        // A
+  std::vector<ClusterState::TakenRoom> taken;
+};
+
+// What one update or heartbeat leaves for the next.
+struct Memory {
+  StarvationClocks clocks;
+  std::vector<Time> last_preemptive;      // N; kNoTime: never
+  std::vector<Time> overcommitted_since;  // N; kNoTime: is not
+};
+
+// Values in the place of computed ones; empty: everything is computed.
+struct Given {
+  std::vector<double> fair_share;            // E x R
+  std::vector<std::uint8_t> has_fair_share;  // E
+  std::vector<std::int8_t> starvation;       // E; kUnset: computed
+  std::vector<std::uint8_t> groups;          // A; 255: computed
+};
+
+}  // namespace evenhand::ytsaurus

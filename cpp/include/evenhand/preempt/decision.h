@@ -1,0 +1,81 @@
+// What a plan consists of: flat records in the order in which they are carried out.
+#pragma once
+
+#include <vector>
+
+#include "evenhand/model/cluster_state.h"
+#include "evenhand/preempt/groups.h"
+
+namespace evenhand {
+
+enum class Action : std::uint8_t { kStart, kPreempt };
+enum class Mode : std::uint8_t { kTerminate, kRequeue };
+
+enum class Stage : std::uint8_t {
+  kRegular,
+  kPreemptive,
+  kAggressive,
+  kSsdPreemptive,
+  kSsdAggressive,
+  kFullHost,
+  kGraceful,
+  kLimitRepair,
+  kOvercommit
+};
+
+enum class Reason : std::uint8_t {
+  kPreemption,
+  kAggressivePreemption,
+  kSsdPreemption,
+  kSsdAggressivePreemption,
+  kFullHostPreemption,
+  kGracefulPreemption,
+  kResourceOvercommit,
+  kResourceLimitsViolated,
+  kFitsFreeRoom,
+  kFitsAfterPreemption
+};
+
+struct Decision {
+  Action action;
+  Stage stage;
+  Reason reason;
+  Mode mode = Mode::kRequeue;
+  Group group = Group::kNone;          // of a victim
+  std::int8_t within_fair_share = -1;  // a victim's operation, just before; -1: a start
+  Id slot = kNoId;                     // allocation: the victim, or the one that starts
+  Id request = kNoId;                  // started
+  Id operation = kNoId;                // of the victim, or of the request
+  Id node = kNoId;
+  Id step = 0;          // what one beneficiary needs shares a step
+  Id violated = kNoId;  // element whose limit is repaired
+  Beneficiary beneficiary{};
+  Time grace = 0, at = 0, until = kNoTime;
+};
+
+// Amounts of a decision, R each.
+struct DecisionAmounts {
+  const Amount *freed, *free_before, *needed, *usage_before;
+};
+
+class Decisions {
+ public:
+  explicit Decisions(std::size_t width = 0) : width_(width) {}
+
+  void add(const Decision& decision, const DecisionAmounts& amounts);
+  void clear() {
+    rows_.clear();
+    amounts_.clear();
+  }
+
+  const std::vector<Decision>& rows() const noexcept { return rows_; }
+  // Which of freed, free_before, needed, usage_before: n x R.
+  std::vector<Amount> amounts(int which) const;
+
+ private:
+  std::size_t width_;
+  std::vector<Decision> rows_;
+  std::vector<Amount> amounts_;  // n x 4 x R
+};
+
+}  // namespace evenhand

@@ -1,0 +1,111 @@
+// Allocation groups: how protected an operation's running allocations are.
+//
+// Source: YTsaurus, preemptible allocation lists. An operation's allocations stand
+// in the order of their last jobs; two cuts split them into non-preemptible,
+// aggressively preemptible and preemptible ones. A cut is the longest prefix whose
+// cumulative usage stays within fair share x threshold.
+//
+// Bounds are turned into integers once an update, so that a cut compares exact sums
+// and gives the same groups from any history. A start, an end or a changed size
+// costs O(R) and O(R) for each allocation that changes its group.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "evenhand/model/cluster_state.h"
+
+namespace evenhand {
+
+enum class Group : std::uint8_t {
+  kNonPreemptible,
+  kAggressivelyPreemptible,
+  kPreemptible,
+  kNone = 255
+};
+
+class GroupLists {
+ public:
+  struct Options {
+    double aggressive_threshold = 0.2, threshold = 1.0;  // factors on the fair share
+    // Which side the allocation that crosses a bound falls on: true: the less safe one.
+    bool on_bound_preemptible = true;
+    bool saved_progress_counts = false;  // the order follows saved progress, too
+    // A usage threshold protects a prefix; else all of an operation that is below it.
+    bool usage_threshold_protects_prefix = false;
+  };
+
+  GroupLists() = default;
+  GroupLists(const ClusterState& state, Options options);
+
+  // Time by which an allocation is ordered.
+  Time order_time(const ClusterState& state, Id slot) const;
+
+  // Fair share and demand of an update (R each), and the usage below which work is
+  // protected (R, negative: unset; nullptr: none is set). Where the fair share equals
+  // the demand nothing is unconditionally preemptible.
+  void set_bounds(Id operation, const double* fair, const double* demand,
+                  const Amount* usage_threshold);
+
+  // Follow the state's deltas; the groups hold after the next refresh.
+  void add(const ClusterState& state, Id slot);
+  void remove(const ClusterState& state, Id slot);  // with the amounts it was added with
+  void refresh(const ClusterState& state);
+
+  Group group(Id slot) const noexcept { return kGroups[inside_[static_cast<std::size_t>(slot)]]; }
+  Index slots() const noexcept { return static_cast<Index>(inside_.size()); }
+  // Allocations of an operation in order, and where its cuts lie.
+  std::vector<Id> in_order(Id operation) const;
+  std::array<Index, 2> cuts(Id operation) const;
+
+  std::size_t memory_bytes() const noexcept;
+
+ private:
+  // Bits of inside_: within the first cut, within the second; 4: in no list.
+  static constexpr std::array<Group, 5> kGroups{Group::kPreemptible, Group::kNonPreemptible,
+                                                Group::kAggressivelyPreemptible,
+                                                Group::kNonPreemptible, Group::kNone};
+  static constexpr std::uint8_t kOutside = 4;
+
+  struct Cut {
+    Id first_beyond = kNoId;
+    Index count = 0;
+    Index extra = 0;  // the last ones of them lie on the bound, not below it
+  };
+  struct List {
+    Id head = kNoId, tail = kNoId;
+    std::array<Cut, 2> cuts;
+    ResourceMask open = 0;        // resources that count; none: any that stays below will do
+    bool nothing_beyond = false;  // of the second cut
+    bool has_usage_threshold = false;
+    bool dirty = false;
+  };
+
+  static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
+  std::size_t cut_row(Id operation, int cut) const noexcept {
+    return (2 * at(operation) + static_cast<std::size_t>(cut)) * width_;
+  }
+  void link_after(List& list, Id before, Id slot);
+  void soil(Id operation);
+  bool below(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
+  bool on_bound(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
+  bool protected_whole(const ClusterState& state, Id operation) const noexcept;
+  void advance(const ClusterState& state, List& list, int cut, Amount* used);
+  void retreat(const ClusterState& state, List& list, int cut, Amount* used);
+  template <class Below>
+  void recut(const ClusterState& state, Id operation, int cut, Below&& below);
+
+  std::size_t width_ = 0;
+  Options options_;
+  std::vector<Amount> total_;
+  std::vector<List> lists_;
+  std::vector<Amount> sums_;             // O x 2 x R: usage within each cut
+  std::vector<Amount> below_;            // O x 2 x R: usage under this amount is below the bound
+  std::vector<double> bounds_;           // O x 2 x R: as shares
+  std::vector<Amount> usage_threshold_;  // O x R, or empty: nobody has one
+  std::vector<Id> next_, previous_;
+  std::vector<std::uint8_t> inside_;
+  std::vector<Id> dirty_;
+};
+
+}  // namespace evenhand

@@ -1,0 +1,67 @@
+// Which of a node's candidates give way so that a shortage is covered.
+//
+// Sources: YTsaurus (newest first until it fits; a minimal subset), and the exact
+// smallest subset. Candidates come in the order in which they are wanted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evenhand/core/types.h"
+
+namespace evenhand {
+
+enum class VictimSelection : std::uint8_t {
+  kPrefix,       // in order until it fits
+  kIrreducible,  // then give back, last taken first, whoever is not needed
+  kMinimum       // fewest of all; among those the first in order
+};
+
+// How far a chosen set was proved to be the smallest.
+struct SelectionProof {
+  Index cost = 0;         // victims taken
+  Index lower_bound = 0;  // no set with fewer covers the shortage
+  bool proved = false;    // cost is the least
+  Index branches = 0;     // branch nodes spent
+};
+
+class VictimSelector {
+ public:
+  explicit VictimSelector(std::size_t width = 0) : width_(width) {}
+
+  void clear() {
+    candidates_.clear();
+    amounts_.clear();
+  }
+  void add(Id candidate, const Amount* amounts);
+
+  // Positions (in the order of add) that cover the shortage (R; entries <= 0 are no
+  // shortage), ascending; false if all together do not cover it. O(n R), for
+  // kMinimum at most `budget` branch nodes on top, after which the irreducible set
+  // stands.
+  bool select(VictimSelection selection, std::span<const Amount> shortage, Index budget);
+
+  std::span<const Id> taken() const noexcept { return taken_; }
+  const SelectionProof& proof() const noexcept { return proof_; }
+
+ private:
+  const Amount* amounts(std::size_t i) const noexcept { return amounts_.data() + i * width_; }
+  bool take_prefix(std::span<const Amount> shortage);
+  void give_back();
+  bool minimum(std::span<const Amount> shortage, Index budget);
+  bool search(std::size_t from, std::size_t picks, std::vector<Amount>& rest, Index budget);
+  Index least_count(std::span<const Amount> shortage);
+
+  std::size_t width_;
+  std::vector<Id> candidates_;
+  std::vector<Amount> amounts_;
+  std::vector<Id> taken_;        // positions
+  std::vector<Amount> surplus_;  // freed beyond the shortage
+  std::vector<Amount> scratch_;
+  std::vector<Amount> best_;  // sums of the largest amounts in each suffix
+  std::size_t best_stride_ = 0;
+  SelectionProof proof_;
+};
+
+}  // namespace evenhand

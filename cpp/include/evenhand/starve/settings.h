@@ -1,0 +1,56 @@
+// Settings that say who starves, and how pools and operations inherit them.
+// Source: YTsaurus, pool tree, pool and operation settings of starvation.
+#pragma once
+
+#include <vector>
+
+#include "evenhand/core/types.h"
+#include "evenhand/model/tables.h"
+
+namespace evenhand {
+
+inline constexpr Amount kUnlimited = -1;
+inline constexpr std::int8_t kUnset = -1;
+
+struct StarvationSettings {
+  double tolerance = 0.8;
+  Time timeout = 30 * kMicrosecondsPerSecond;
+  Time aggressive_timeout = 120 * kMicrosecondsPerSecond;
+  bool enable_aggressive = false;
+  bool enable_pools = true;
+  bool absolute_tolerance = false;
+  double allocation_count_coefficient = 1.0;
+  // Tolerance 1 where the fair share covers the demand of an operation.
+  bool ignore_tolerance_if_satisfied = false;
+  bool allow_aggressive_preemption = true;  // of the root
+  bool allow_aggressive_preemption_for_gangs = true;
+  std::vector<Amount> usage_threshold;  // R, kUnlimited: unset; empty: none is set
+};
+
+// What rows set of their own; an empty column: no row sets anything.
+struct OwnStarvationSettings {
+  std::vector<double> tolerance;                  // E; NaN: unset
+  std::vector<Time> timeout;                      // E; kNoTime: unset
+  std::vector<std::int8_t> enable_aggressive;     // P
+  std::vector<std::int8_t> allow_aggressive;      // P
+  std::vector<Amount> usage_threshold;            // E x R; kUnlimited: unset
+  std::vector<std::uint8_t> has_usage_threshold;  // E
+};
+
+// What holds for every element (E rows).
+struct EffectiveSettings {
+  std::vector<double> tolerance;
+  std::vector<Time> timeout;
+  std::vector<std::uint8_t> enable_aggressive;
+  std::vector<std::uint8_t> allow_aggressive;
+  std::vector<Amount> usage_threshold;            // E x R; kUnlimited: unset
+  std::vector<std::uint8_t> has_usage_threshold;  // some resource of it is set
+};
+
+// O(E R). Pools: own, else the parent's, else the tree's; a usage threshold as a
+// whole. Operations: tolerance and usage threshold at most, timeout at least the
+// inherited one; a gang is spared from aggressive preemption if the tree says so.
+EffectiveSettings inherit(const Tables& tables, const StarvationSettings& tree,
+                          const OwnStarvationSettings& own);
+
+}  // namespace evenhand

@@ -1,0 +1,50 @@
+// Who is below its fair share, since when, and who starves.
+//
+// Source: YTsaurus, scheduling status and starvation of pools and operations.
+// One pass over the elements: O(E R).
+#pragma once
+
+#include <vector>
+
+#include "evenhand/model/tables.h"
+#include "evenhand/share/fair_share.h"
+#include "evenhand/starve/settings.h"
+
+namespace evenhand {
+
+enum class Status : std::uint8_t { kNormal, kBelowFairShare };
+enum class Starvation : std::uint8_t { kNonStarving, kStarving, kAggressivelyStarving };
+
+// What the next update goes on from; empty columns: everything is fresh.
+struct StarvationClocks {
+  std::vector<Time> since;             // E; start of the deficit, kNoTime: none
+  std::vector<Starvation> starvation;  // E
+};
+
+// What an operation still wants.
+struct PendingWork {
+  std::vector<Index> allocations;         // O: allocations that wait
+  std::vector<Amount> smallest;           // O x R: least of a resource in one of them
+  std::vector<std::uint8_t> schedulable;  // O: may get anything at all
+};
+
+struct StarvationResult {
+  EffectiveSettings effective;
+  std::vector<Status> status;  // E
+  StarvationClocks clocks;     // E, after the update
+  // Nearest element, itself included, that starves (aggressively); kNoId: none. E.
+  std::vector<Id> lowest_starving, lowest_aggressive;
+};
+
+// given (E or empty; kUnset: computed) stands in the place of computed states; the
+// clocks go on.
+StarvationResult starvation(const Tables& tables, const FairShareResult& shares,
+                            const StarvationSettings& tree, const OwnStarvationSettings& own,
+                            const PendingWork& work, const StarvationClocks& before, Time now,
+                            const std::vector<std::int8_t>& given);
+
+// The state that follows from a status.
+void check_starvation(Status status, Time now, double timeout, double aggressive_timeout,
+                      bool aggressive, Time& since, Starvation& state);
+
+}  // namespace evenhand

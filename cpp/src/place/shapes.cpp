@@ -1,0 +1,29 @@
+#include "evenhand/place/shapes.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace evenhand {
+
+Shapes::Shapes(const RequestColumns& requests, std::size_t width) : width_(width) {
+  const auto n = static_cast<std::size_t>(requests.size());
+  const auto row = [&](Id q) {
+    return std::span(requests.resources).subspan(static_cast<std::size_t>(q) * width, width);
+  };
+  std::vector<Id> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](Id a, Id b) {
+    const auto x = row(a), y = row(b);
+    const auto [i, j] = std::ranges::mismatch(x, y);
+    return i == x.end() ? a < b : *i < *j;
+  });
+  of_.resize(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    const auto own = row(order[k]);
+    if (k == 0 || !std::ranges::equal(own, row(order[k - 1])))
+      amounts_.insert(amounts_.end(), own.begin(), own.end());
+    of_[static_cast<std::size_t>(order[k])] = static_cast<Id>(amounts_.size() / width - 1);
+  }
+}
+
+}  // namespace evenhand

@@ -1,0 +1,247 @@
+#include "evenhand/policy/ytsaurus/heartbeat.h"
+
+#include <algorithm>
+#include <span>
+
+#include "node_work.h"
+
+namespace evenhand::ytsaurus {
+namespace {
+
+// Requests of a stage that were looked at on a node, and which of them starts.
+struct Choice {
+  Id request = kNoId;
+  Id operation = kNoId;
+};
+
+class Heartbeat {
+ public:
+  Heartbeat(Desk& desk, Id node, Recorder* recorder)
+      : desk_(desk), work_(desk, node), node_(node), recorder_(recorder) {}
+
+  void run() {
+    graceful_pass();
+    if (desk_.state.schedulable(node_)) regular_stage();
+    preemptive_stages();
+    if (!desk_.settings.repair_in_stage) repair_limits();
+    overcommit_pass();
+  }
+
+ private:
+  using Size = std::size_t;
+
+  Time& last_preemptive() { return desk_.memory.last_preemptive[static_cast<Size>(node_)]; }
+  Index& count(Stage stage, int what) {
+    return desk_.counts[static_cast<Size>(stage)][static_cast<Size>(what)];
+  }
+
+  // --- graceful mode: asked to leave whether or not anybody wants the room
+
+  void graceful_pass() {
+    if (desk_.rows.graceful.empty()) return;
+    for (const Id slot : work_.present()) {
+      if (!desk_.state.running(slot) || !desk_.graceful(desk_.state.operation_of(slot))) continue;
+      if (desk_.group(slot) != Group::kPreemptible || !desk_.may_leave(slot)) continue;
+      work_.victim(slot, {.stage = Stage::kGraceful,
+                          .reason = Reason::kGracefulPreemption,
+                          .grace = desk_.settings.graceful_timeout,
+                          .step = work_.next_step()});
+      ++count(Stage::kGraceful, 2);
+    }
+  }
+
+  // --- free room
+
+  void regular_stage() {
+    const ServiceQueue& queue = desk_.queue(Stage::kRegular);
+    if (queue.empty()) return;
+    ++count(Stage::kRegular, 0);
+    // Few requests that fit are compared with each other, many are met in the order of
+    // the queue.
+    const bool few = mark_fitting_shapes() * 8 < queue.entries().size() && !work_.has_promises();
+    while (!few || !desk_.fitting_shapes.empty()) {
+      const Choice choice = few ? first_of_few() : first_in_queue();
+      if (choice.request == kNoId) break;
+      work_.start(
+          choice.request,
+          {.stage = Stage::kRegular, .reason = Reason::kFitsFreeRoom, .step = work_.next_step()});
+      ++count(Stage::kRegular, 1);
+      if (few)
+        std::erase_if(desk_.fitting_shapes, [&](Id shape) {
+          return desk_.waiting_of_shape(shape) == 0 || !desk_.shapes().fits(shape, work_.room());
+        });
+    }
+  }
+
+  // Returns how many requests have one of them.
+  Size mark_fitting_shapes() {
+    const Shapes& shapes = desk_.shapes();
+    desk_.fitting_shapes.clear();
+    Size requests = 0;
+    for (Id s = 0; s < static_cast<Id>(shapes.size()); ++s)
+      if (desk_.waiting_of_shape(s) > 0 && shapes.fits(s, work_.room())) {
+        desk_.fitting_shapes.push_back(s);
+        requests += static_cast<Size>(desk_.waiting_of_shape(s));
+      }
+    return requests;
+  }
+
+  bool may_start(Id request, bool preemptive) {
+    if (!desk_.allowed_on(request, node_)) return false;
+    if (!preemptive && desk_.refused_by_limits(request)) return false;
+    const Id operation = work_.operation_of(request);
+    if (desk_.within_limits(operation, work_.need(request), preemptive)) return true;
+    if (!preemptive) desk_.refuse_by_limits(request);
+    return false;
+  }
+
+  Choice first_of_few() {
+    const ServiceQueue& queue = desk_.queue(Stage::kRegular);
+    Choice best;
+    ServiceQueue::Entry best_entry{};
+    for (const Id shape : desk_.fitting_shapes)
+      for (const Id q : desk_.requests_of_shape(shape)) {
+        const Id o = work_.operation_of(q);
+        if (desk_.state.pending(q) == 0 || !queue.contains(o)) continue;
+        const ServiceQueue::Entry entry = queue.entry(o);
+        if (best.request != kNoId &&
+            (ServiceQueue::before(best_entry, entry) || (o == best.operation && best.request < q)))
+          continue;
+        if (!may_start(q, false)) continue;
+        best = {q, o};
+        best_entry = entry;
+      }
+    return best;
+  }
+
+  Choice first_in_queue() {
+    for (const ServiceQueue::Entry& entry : desk_.queue(Stage::kRegular).entries())
+      for (const Id q : desk_.requests_of(entry.operation)) {
+        if (desk_.state.pending(q) == 0) continue;
+        const bool fits = work_.has_promises()
+                              ? work_.fits_with_promise(q)
+                              : desk_.shapes().fits(desk_.shapes().of(q), work_.room());
+        if (fits && may_start(q, false)) return {q, entry.operation};
+      }
+    return {};
+  }
+
+  // --- room of victims
+
+  void preemptive_stages() {
+    const bool starts = desk_.state.schedulable(node_);
+    if (!starts && !desk_.settings.repair_in_stage) return;
+    Time& last = last_preemptive();
+    if (last != kNoTime && desk_.state.now() <= last + desk_.settings.backoff) {
+      ++count(Stage::kPreemptive, 3);
+      return;
+    }
+    last = desk_.state.now();  // renewed by trying, not by succeeding
+    for (const StageRule& rule : stage_rules(desk_.settings, desk_.is_ssd_node(node_))) {
+      const bool started = run_stage(rule, starts);
+      if (started && desk_.settings.one_start_per_heartbeat) return;
+    }
+  }
+
+  bool run_stage(const StageRule& rule, bool starts) {
+    const ServiceQueue& queue = desk_.queue(rule.stage);
+    const bool repairs = desk_.settings.repair_in_stage;
+    if (queue.empty() && !(repairs && rule.stage == Stage::kPreemptive)) return false;
+    ++count(rule.stage, 0);
+    work_.collect_eligible(rule);
+    const Choice choice = starts ? find_candidate(rule) : Choice{};
+    if (choice.request == kNoId) {
+      if (repairs && rule.stage == Stage::kPreemptive) work_.repair_in_stage(rule, kNoId);
+      return false;
+    }
+    const Id step = work_.next_step();
+    const Beneficiary beneficiary{choice.operation, choice.request};
+    for (const Id slot : work_.chosen()) {
+      work_.victim(slot, {.stage = rule.stage,
+                          .reason = rule.reason,
+                          .grace = desk_.settings.preemption_timeout,
+                          .step = step,
+                          .beneficiary = beneficiary,
+                          .needed = work_.need(choice.request)});
+      ++count(rule.stage, 2);
+    }
+    const bool alone = work_.chosen().empty();
+    work_.start(choice.request,
+                {.stage = rule.stage,
+                 .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,
+                 .step = step});
+    ++count(rule.stage, 1);
+    if (repairs) work_.repair_in_stage(rule, choice.request);
+    return true;
+  }
+
+  Choice find_candidate(const StageRule& rule) {
+    std::vector<std::uint8_t>& known = desk_.shape_fits;  // 0 unknown, 1 fits, 2 does not
+    known.assign(desk_.shapes().size(), 0);
+    for (const ServiceQueue::Entry& entry : desk_.queue(rule.stage).entries())
+      for (const Id q : desk_.requests_of(entry.operation)) {
+        if (desk_.state.pending(q) == 0) continue;
+        const Id shape = desk_.shapes().of(q);
+        std::uint8_t& fits = known[static_cast<Size>(shape)];
+        if (fits == 0) fits = desk_.shapes().fits(shape, work_.room_with_victims()) ? 1 : 2;
+        if (fits == 2 && !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
+          continue;
+        if (may_start(q, true) && work_.choose(rule, q)) return {q, entry.operation};
+      }
+    return {};
+  }
+
+  // --- violated limits, node over its resources
+
+  void repair_limits() {
+    if (desk_.elements_over_limit() == 0) return;
+    ++count(Stage::kLimitRepair, 0);
+    for (const NodeWork::Repair& repair : work_.limit_repairs()) {
+      work_.victim(repair.slot, {.stage = Stage::kLimitRepair,
+                                 .reason = Reason::kResourceLimitsViolated,
+                                 .grace = desk_.settings.preemption_timeout,
+                                 .step = work_.next_step(),
+                                 .violated = repair.violated});
+      ++count(Stage::kLimitRepair, 2);
+    }
+  }
+
+  void overcommit_pass() {
+    Time& since = desk_.memory.overcommitted_since[static_cast<Size>(node_)];
+    if (!work_.overcommitted()) {
+      since = kNoTime;
+      return;
+    }
+    const Time now = desk_.state.now(), delay = desk_.settings.overcommit_delay;
+    if (since == kNoTime) since = now;
+    if (delay > 0 && now <= since + delay) return;
+    ++count(Stage::kOvercommit, 0);
+    for (const Id slot : work_.beyond_capacity()) {
+      work_.victim(slot, {.stage = Stage::kOvercommit,
+                          .reason = Reason::kResourceOvercommit,
+                          .grace = desk_.settings.preemption_timeout,
+                          .step = work_.next_step()});
+      ++count(Stage::kOvercommit, 2);
+    }
+    if (!work_.overcommitted()) since = kNoTime;
+  }
+
+  Desk& desk_;
+  NodeWork work_;
+  Id node_;
+  Recorder* recorder_;
+};
+
+}  // namespace
+
+void heartbeat(Desk& desk, Id node) {
+  desk.groups.refresh(desk.state);
+  Heartbeat(desk, node, nullptr).run();
+}
+
+void round(Desk& desk) {
+  for (Id node = 0; node < static_cast<Id>(desk.state.tables().nodes.size()); ++node)
+    heartbeat(desk, node);
+}
+
+}  // namespace evenhand::ytsaurus

@@ -1,0 +1,322 @@
+#include "node_work.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace evenhand::ytsaurus {
+namespace {
+
+using Size = std::size_t;
+
+}  // namespace
+
+NodeWork::NodeWork(Desk& desk, Id node) : desk_(desk), node_(node), width_(desk.state.width()) {
+  const std::span<const Id> here = desk.state.on_node(node);
+  desk.present.assign(here.begin(), here.end());
+  refresh_room();
+}
+
+void NodeWork::refresh_room() {
+  const ClusterState& s = desk_.state;
+  const ResourceSpace& resources = s.tables().resources;
+  const Amount *capacity = s.node_capacity(node_), *used = s.node_used(node_);
+  const Amount* left = s.node_left(node_);
+  for (Size r = 0; r < width_; ++r)
+    room_[r] = resources.scope[r] == ResourceScope::kCluster
+                   ? resources.capacity[r] - s.pool_usage(0)[r]
+                   : capacity[r] - used[r] - (desk_.settings.freed_room_at_once ? 0 : left[r]);
+  promises_.clear();
+  if (desk_.settings.freed_room_at_once || !s.has_leaving(node_)) return;
+  for (const Id slot : s.on_node(node_)) {
+    const Leaving* l = s.leaving_at(slot);
+    if (l == nullptr || l->beneficiary.operation == kNoId) continue;
+    Promise promise{l->beneficiary, {}};
+    std::ranges::copy(l->left, promise.amounts.begin());
+    promises_.push_back(promise);
+  }
+}
+
+bool NodeWork::is_promised_to(const Beneficiary& b, Id request) const {
+  return b.operation == operation_of(request) && (b.request == kNoId || b.request == request);
+}
+
+NodeWork::Amounts NodeWork::promised(Id request) const {
+  Amounts sum{};
+  for (const Promise& p : promises_)
+    if (is_promised_to(p.beneficiary, request))
+      for (Size r = 0; r < width_; ++r) sum[r] += p.amounts[r];
+  return sum;
+}
+
+bool NodeWork::fits_with_promise(Id request) const {
+  Amounts room = promised(request);
+  for (Size r = 0; r < width_; ++r) room[r] += room_[r];
+  return desk_.shapes().fits(desk_.shapes().of(request), room.data());
+}
+
+bool NodeWork::fits_with_promise_and_victims(Id request) const {
+  Amounts room = promised(request);
+  for (Size r = 0; r < width_; ++r) room[r] += room_with_victims_[r];
+  return desk_.shapes().fits(desk_.shapes().of(request), room.data());
+}
+
+void NodeWork::collect_eligible(const StageRule& rule) {
+  const ClusterState& s = desk_.state;
+  const std::vector<std::uint8_t>& allowed = desk_.last.starvation.effective.allow_aggressive;
+  const bool ssd_node = desk_.is_ssd_node(node_);
+  eligible_.clear();
+  room_with_victims_ = room_;
+  for (const Id slot : desk_.present) {
+    if (!s.running(slot)) continue;
+    const Id operation = s.operation_of(slot);
+    const Group group = desk_.group(slot);
+    if (group == Group::kNone) continue;
+    const bool aggressive = allowed[static_cast<Size>(desk_.pools() + operation)] != 0;
+    if (level(group, aggressive, ssd_node && desk_.uses_ssd(slot)) < rule.lowest) continue;
+    if (!desk_.exposed(operation, rule.stage) || !desk_.may_leave(slot)) continue;
+    eligible_.push_back(slot);
+    const Amount* amounts = s.amounts(slot);
+    for (Size r = 0; r < width_; ++r) room_with_victims_[r] += amounts[r];
+  }
+}
+
+// First the most preemptible group, among protected ones those that leave cpu idle,
+// then the newest; equal times by canonical order, last first.
+void NodeWork::sort_as_wanted(std::vector<Id>& slots) const {
+  const auto wanted_before = [&](Id a, Id b) {
+    const Group x = desk_.group(a), y = desk_.group(b);
+    if (x != y) return x > y;
+    if (x != Group::kPreemptible) {
+      const bool gap_a = desk_.cpu_gap(a), gap_b = desk_.cpu_gap(b);
+      if (gap_a != gap_b) return gap_a;
+    }
+    const Time s = desk_.groups.order_time(desk_.state, a);
+    const Time t = desk_.groups.order_time(desk_.state, b);
+    return s != t ? s > t : desk_.state.rank(a) > desk_.state.rank(b);
+  };
+  std::ranges::sort(slots, wanted_before);
+}
+
+bool NodeWork::choose(const StageRule& rule, Id request) {
+  sort_as_wanted(eligible_);
+  const Amounts promise = promised(request);
+  Amounts shortage{};
+  for (Size r = 0; r < width_; ++r)
+    shortage[r] = need(request)[r] > 0 ? need(request)[r] - room_[r] - promise[r] : 0;
+  VictimSelector& selector = desk_.selector;
+  selector.clear();
+  for (const Id slot : eligible_) selector.add(slot, desk_.state.amounts(slot));
+  chosen_.clear();
+  if (!selector.select(desk_.settings.victim_selection, {shortage.data(), width_},
+                       desk_.settings.minimum_budget))
+    return false;
+  for (const Id position : selector.taken())
+    chosen_.push_back(eligible_[static_cast<Size>(position)]);
+  return rule.stage != Stage::kFullHost || full_host_allows(chosen_, request);
+}
+
+Id NodeWork::running_gpus(Id slot) const {
+  return static_cast<Id>(desk_.state.amounts(slot)[desk_.settings.gpu]);
+}
+
+// A whole host's worth of GPUs may cost protected work, within a budget of GPU seconds,
+// while the operation stays within its fair share.
+bool NodeWork::full_host_allows(std::span<const Id> victims, Id request) const {
+  const Settings& set = desk_.settings;
+  const Amount* wanted = need(request);
+  if (wanted[set.gpu] != set.full_host_gpus) return false;
+  const ClusterState& s = desk_.state;
+  const Id operation = operation_of(request);
+  const double* fair = desk_.last.fair_share(desk_.pools() + operation);
+  for (Size r = 0; r < width_; ++r)
+    if (const Amount total = s.tables().total[r]; total > 0 && wanted[r] > 0)
+      if (static_cast<double>(s.operation_usage(operation)[r] + wanted[r]) /
+              static_cast<double>(total) >
+          fair[r] + 1e-9)
+        return false;
+  for (const Id slot : desk_.present)
+    if (s.running(slot) && running_gpus(slot) == set.full_host_gpus &&
+        desk_.group(slot) != Group::kPreemptible)
+      return false;
+  double penalty = 0;
+  for (const Id slot : victims)
+    if (desk_.group(slot) != Group::kPreemptible)
+      penalty += static_cast<double>(s.now() - s.last_start(slot)) / kMicrosecondsPerSecond *
+                 static_cast<double>(running_gpus(slot));
+  return penalty <= set.full_host_max_penalty;
+}
+
+void NodeWork::repair_in_stage(const StageRule& rule, Id started) {
+  const ClusterState& s = desk_.state;
+  const auto take = [&](Id slot, Reason reason, Id violated) {
+    victim(slot,
+           {.stage = reason == Reason::kResourceLimitsViolated ? Stage::kLimitRepair : rule.stage,
+            .reason = reason,
+            .grace = desk_.settings.preemption_timeout,
+            .step = next_step(),
+            .violated = violated});
+  };
+  const bool nothing_to_do =
+      desk_.elements_over_limit() == 0 && (started != kNoId || !overcommitted());
+  if (nothing_to_do) return;
+  sort_as_wanted(eligible_);
+  Size next = 0;
+  if (started == kNoId)
+    for (; next < eligible_.size() && overcommitted(); ++next)
+      take(eligible_[next], rule.reason, kNoId);
+  for (; next < eligible_.size(); ++next)
+    if (s.running(eligible_[next]))
+      if (const Id violated = desk_.over_limit(s.operation_of(eligible_[next])); violated != kNoId)
+        take(eligible_[next], Reason::kResourceLimitsViolated, violated);
+}
+
+// Taken in order while a limit above is exceeded; given back, last taken first, if
+// nothing above is exceeded without it.
+std::vector<NodeWork::Repair> NodeWork::limit_repairs() {
+  const ClusterState& s = desk_.state;
+  std::vector<Id> slots;
+  for (const Id slot : desk_.present)
+    if (s.running(slot) && desk_.over_limit(s.operation_of(slot)) != kNoId) slots.push_back(slot);
+  if (slots.empty()) return {};
+  sort_as_wanted(slots);
+  std::vector<Id> touched;  // limited elements above them
+  std::vector<Amount> usage;
+  const auto row = [&](Id element) -> Amount* {
+    const auto found = std::ranges::find(touched, element);
+    const auto place = static_cast<Size>(found - touched.begin());
+    if (found == touched.end()) {
+      touched.push_back(element);
+      usage.insert(usage.end(), desk_.usage_of(element), desk_.usage_of(element) + width_);
+    }
+    return usage.data() + place * width_;
+  };
+  const auto above = [&](Id slot, auto&& visit) {
+    for (Id e = desk_.limited_from(desk_.pools() + s.operation_of(slot)); e != kNoId;
+         e = desk_.limited_above(e))
+      if (visit(e)) return e;
+    return kNoId;
+  };
+  const auto add = [&](Id slot, Amount sign) {
+    above(slot, [&](Id e) {
+      Amount* used = row(e);
+      for (Size r = 0; r < width_; ++r) used[r] += sign * s.amounts(slot)[r];
+      return false;
+    });
+  };
+  const auto violated = [&](Id slot) {
+    return above(slot, [&](Id e) { return desk_.exceeds(e, row(e)); });
+  };
+  std::vector<Repair> taken;
+  for (const Id slot : slots)
+    if (const Id element = violated(slot); element != kNoId) {
+      add(slot, -1);
+      taken.push_back({slot, element});
+    }
+  for (Size i = taken.size(); i-- > 0;) {
+    add(taken[i].slot, 1);
+    if (violated(taken[i].slot) == kNoId)
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      add(taken[i].slot, -1);
+  }
+  return taken;
+}
+
+bool NodeWork::overcommitted() const {
+  const ClusterState& s = desk_.state;
+  for (Size r = 0; r < width_; ++r)
+    if (s.tables().resources.scope[r] == ResourceScope::kNode &&
+        s.node_used(node_)[r] > s.node_capacity(node_)[r])
+      return true;
+  return false;
+}
+
+// The most protected and oldest stay, each that still fits on those that stay.
+std::vector<Id> NodeWork::beyond_capacity() {
+  const ClusterState& s = desk_.state;
+  std::vector<Id> slots;
+  Amounts kept{};
+  std::copy_n(s.node_used(node_), width_, kept.begin());
+  for (const Id slot : desk_.present) {
+    if (!s.running(slot)) continue;
+    slots.push_back(slot);
+    for (Size r = 0; r < width_; ++r) kept[r] -= s.amounts(slot)[r];
+  }
+  sort_as_wanted(slots);
+  std::ranges::reverse(slots);
+  std::vector<Id> out;
+  const Amount* capacity = s.node_capacity(node_);
+  for (const Id slot : slots) {
+    const Amount* amounts = s.amounts(slot);
+    bool fits = true;
+    for (Size r = 0; r < width_; ++r)
+      if (s.tables().resources.scope[r] == ResourceScope::kNode &&
+          kept[r] + amounts[r] > capacity[r])
+        fits = false;
+    if (!fits) {
+      out.push_back(slot);
+      continue;
+    }
+    for (Size r = 0; r < width_; ++r) kept[r] += amounts[r];
+  }
+  return out;
+}
+
+void NodeWork::victim(Id slot, const Why& why) {
+  const ClusterState& s = desk_.state;
+  const Id operation = s.operation_of(slot);
+  Decision d{.action = Action::kPreempt, .stage = why.stage, .reason = why.reason};
+  d.group = desk_.group(slot);
+  d.within_fair_share = desk_.within_fair_share(operation);
+  d.slot = slot;
+  d.operation = operation;
+  d.node = node_;
+  d.step = why.step;
+  d.violated = why.violated;
+  d.beneficiary = why.beneficiary;
+  d.grace = why.grace;
+  d.at = s.now();
+  d.until = s.now() + why.grace;
+  desk_.decisions.add(d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
+  desk_.preempt(slot, why.beneficiary);
+  refresh_room();
+}
+
+void NodeWork::start(Id request, const Why& why) {
+  const ClusterState& s = desk_.state;
+  const Id operation = operation_of(request);
+  Decision d{.action = Action::kStart, .stage = why.stage, .reason = why.reason};
+  d.request = request;
+  d.operation = operation;
+  d.node = node_;
+  d.step = why.step;
+  d.beneficiary = {operation, request};
+  d.at = s.now();
+  d.slot = static_cast<Id>(s.slots());
+  desk_.decisions.add(d, {nullptr, room_.data(), need(request), s.operation_usage(operation)});
+  desk_.start_request(request, node_);
+  if (!desk_.settings.freed_room_at_once) hand_over(request);
+  refresh_room();
+}
+
+// What leaves for this request is its own now, as far as it needs it.
+void NodeWork::hand_over(Id request) {
+  if (!desk_.state.has_leaving(node_)) return;
+  Amounts rest{};
+  std::copy_n(need(request), width_, rest.begin());
+  Amounts taken{};
+  const std::vector<Id> here(desk_.state.on_node(node_).begin(), desk_.state.on_node(node_).end());
+  for (const Id slot : here) {
+    const Leaving* l = desk_.state.leaving_at(slot);
+    if (l == nullptr || !is_promised_to(l->beneficiary, request)) continue;
+    for (Size r = 0; r < width_; ++r) {
+      taken[r] = std::min(rest[r], l->left[r]);
+      rest[r] -= taken[r];
+    }
+    desk_.state.take_room(slot, {taken.data(), width_});
+    desk_.handed.push_back(
+        {slot, {taken.begin(), taken.begin() + static_cast<std::ptrdiff_t>(width_)}});
+  }
+}
+
+}  // namespace evenhand::ytsaurus

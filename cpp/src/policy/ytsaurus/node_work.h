@@ -1,0 +1,87 @@
+// The node that a heartbeat is about: its room, who could leave, what is chosen.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "evenhand/policy/ytsaurus/desk.h"
+
+namespace evenhand::ytsaurus {
+
+class NodeWork {
+ public:
+  struct Why {
+    Stage stage;
+    Reason reason;
+    Time grace = 0;
+    Id step = 0;
+    Beneficiary beneficiary{};
+    Id violated = kNoId;
+    const Amount* needed = nullptr;
+  };
+  struct Repair {
+    Id slot, violated;
+  };
+
+  NodeWork(Desk& desk, Id node);
+
+  // Allocations that were here when the heartbeat began, leaving ones included.
+  std::span<const Id> present() const noexcept { return desk_.present; }
+  const Amount* need(Id request) const noexcept {
+    return desk_.shapes().amounts(desk_.shapes().of(request));
+  }
+  Id operation_of(Id request) const noexcept {
+    return desk_.state.tables().requests.operation[static_cast<std::size_t>(request)];
+  }
+  Id next_step() noexcept { return desk_.steps++; }
+
+  // Free for anybody, R; negative where the node has more than it should.
+  const Amount* room() const noexcept { return room_.data(); }
+  bool has_promises() const noexcept { return !promises_.empty(); }
+  bool fits_with_promise(Id request) const;
+
+  // --- a preemptive stage
+  void collect_eligible(const StageRule& rule);
+  const Amount* room_with_victims() const noexcept { return room_with_victims_.data(); }
+  bool fits_with_promise_and_victims(Id request) const;
+  // Victims for a request that fits with all of them; false if a rule of the stage
+  // forbids it after all.
+  bool choose(const StageRule& rule, Id request);
+  std::span<const Id> chosen() const noexcept { return chosen_; }
+  // Repair with what the stage may take: the node itself if nothing started, then
+  // violated limits.
+  void repair_in_stage(const StageRule& rule, Id started);
+
+  // --- repair
+  std::vector<Repair> limit_repairs();
+  bool overcommitted() const;
+  std::vector<Id> beyond_capacity();
+
+  // --- decisions
+  void victim(Id slot, const Why& why);
+  void start(Id request, const Why& why);
+
+ private:
+  using Amounts = std::array<Amount, kMaxResources>;
+  struct Promise {
+    Beneficiary beneficiary;
+    Amounts amounts;
+  };
+
+  void refresh_room();
+  void hand_over(Id request);
+  Amounts promised(Id request) const;
+  bool is_promised_to(const Beneficiary& b, Id request) const;
+  void sort_as_wanted(std::vector<Id>& slots) const;
+  bool full_host_allows(std::span<const Id> victims, Id request) const;
+  Id running_gpus(Id slot) const;
+
+  Desk& desk_;
+  Id node_;
+  std::size_t width_;
+  Amounts room_{}, room_with_victims_{};
+  std::vector<Promise> promises_;
+  std::vector<Id> eligible_, chosen_;
+};
+
+}  // namespace evenhand::ytsaurus

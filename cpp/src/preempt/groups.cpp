@@ -1,0 +1,294 @@
+#include "evenhand/preempt/groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace evenhand {
+namespace {
+
+constexpr double kOnBound = 1e-9;
+constexpr Amount kEverything = std::numeric_limits<Amount>::max();
+
+double share(Amount amount, Amount total) noexcept {
+  return total > 0 ? static_cast<double>(amount) / static_cast<double>(total) : 0.0;
+}
+
+// The least amount whose share is not below the bound.
+Amount first_not_below(double bound, Amount total) {
+  if (!(bound > 0)) return 0;
+  if (total <= 0) return kEverything;
+  const double guess = std::ceil(bound * static_cast<double>(total));
+  if (guess >= static_cast<double>(kMaxAmount)) return kEverything;
+  auto amount = static_cast<Amount>(guess);
+  while (amount > 0 && share(amount - 1, total) >= bound) --amount;
+  while (share(amount, total) < bound) ++amount;
+  return amount;
+}
+
+}  // namespace
+
+GroupLists::GroupLists(const ClusterState& state, Options options)
+    : width_(state.width()), options_(options), total_(state.tables().total) {
+  const Tables& t = state.tables();
+  const auto operations = static_cast<std::size_t>(t.operations.size());
+  const auto slots = static_cast<std::size_t>(state.slots());
+  lists_.resize(operations);
+  sums_.assign(operations * 2 * width_, 0);
+  below_.assign(operations * 2 * width_, 0);
+  bounds_.assign(operations * 2 * width_, 0);
+  next_.assign(slots, kNoId);
+  previous_.assign(slots, kNoId);
+  inside_.assign(slots, kOutside);
+
+  struct Dated {
+    Time time;
+    Id slot;
+  };
+  std::vector<std::vector<Id>> later(operations);  // slots that are no rows of the snapshot
+  for (Id slot = static_cast<Id>(state.slots_of_snapshot()); slot < static_cast<Id>(slots); ++slot)
+    if (state.running(slot)) later[at(state.operation_of(slot))].push_back(slot);
+  std::vector<Dated> dated;
+  for (std::size_t o = 0; o < operations; ++o) {
+    dated.clear();
+    bool sorted = true;
+    const auto take = [&](Id slot) {
+      if (!state.running(slot)) return;
+      const Time time = order_time(state, slot);
+      sorted &= dated.empty() || dated.back().time <= time;
+      dated.push_back({time, slot});
+    };
+    for (Index i = t.allocations_by_operation.offsets[o];
+         i < t.allocations_by_operation.offsets[o + 1]; ++i)
+      take(t.allocations_by_operation.items[static_cast<std::size_t>(i)]);
+    for (const Id slot : later[o]) take(slot);
+    if (!sorted)
+      std::ranges::sort(dated, [&](const Dated& a, const Dated& b) {
+        return a.time != b.time ? a.time < b.time : state.rank(a.slot) < state.rank(b.slot);
+      });
+    List& list = lists_[o];
+    for (const Dated& d : dated) {
+      inside_[at(d.slot)] = 0;
+      link_after(list, list.tail, d.slot);
+    }
+    for (Cut& cut : list.cuts) cut.first_beyond = list.head;
+    soil(static_cast<Id>(o));
+  }
+}
+
+Time GroupLists::order_time(const ClusterState& state, Id slot) const {
+  const Time started = state.last_start(slot);
+  return options_.saved_progress_counts ? std::max(started, state.last_progress(slot)) : started;
+}
+
+void GroupLists::set_bounds(Id operation, const double* fair, const double* demand,
+                            const Amount* usage_threshold) {
+  List& list = lists_[at(operation)];
+  bool equal = true, wants_nothing = true;
+  list.open = 0;
+  for (std::size_t r = 0; r < width_; ++r) {
+    equal &= std::abs(fair[r] - demand[r]) <= kOnBound;
+    wants_nothing &= demand[r] <= kOnBound;
+    if (fair[r] < demand[r]) list.open |= ResourceMask{1} << r;
+    for (int c = 0; c < 2; ++c) {
+      const double bound = fair[r] * (c == 0 ? options_.aggressive_threshold : options_.threshold);
+      bounds_[cut_row(operation, c) + r] = bound;
+      below_[cut_row(operation, c) + r] = first_not_below(bound, total_[r]);
+    }
+  }
+  list.nothing_beyond = equal && !wants_nothing;
+  list.has_usage_threshold = usage_threshold != nullptr;
+  if (usage_threshold != nullptr) {
+    if (usage_threshold_.empty()) usage_threshold_.assign(lists_.size() * width_, -1);
+    std::copy_n(usage_threshold, width_,
+                usage_threshold_.begin() + static_cast<std::ptrdiff_t>(at(operation) * width_));
+  }
+  soil(operation);
+}
+
+void GroupLists::soil(Id operation) {
+  if (lists_[at(operation)].dirty) return;
+  lists_[at(operation)].dirty = true;
+  dirty_.push_back(operation);
+}
+
+void GroupLists::link_after(List& list, Id before, Id slot) {
+  const Id after = before == kNoId ? list.head : next_[at(before)];
+  previous_[at(slot)] = before;
+  next_[at(slot)] = after;
+  (before == kNoId ? list.head : next_[at(before)]) = slot;
+  (after == kNoId ? list.tail : previous_[at(after)]) = slot;
+}
+
+void GroupLists::add(const ClusterState& state, Id slot) {
+  if (at(slot) >= inside_.size()) {
+    next_.resize(at(slot) + 1, kNoId);
+    previous_.resize(at(slot) + 1, kNoId);
+    inside_.resize(at(slot) + 1, kOutside);
+  }
+  const Id operation = state.operation_of(slot);
+  List& list = lists_[at(operation)];
+  const Time time = order_time(state, slot);
+  const auto earlier = [&](Id other) {
+    const Time its = order_time(state, other);
+    return its != time ? its < time : state.rank(other) < state.rank(slot);
+  };
+  Id before = list.tail;  // what starts now comes last: rarely a step
+  while (before != kNoId && !earlier(before)) before = previous_[at(before)];
+  link_after(list, before, slot);
+  inside_[at(slot)] = 0;
+  const Amount* amount = state.amounts(slot);
+  for (int c = 0; c < 2; ++c) {
+    Cut& cut = list.cuts[static_cast<std::size_t>(c)];
+    const Id after = next_[at(slot)];
+    if (cut.first_beyond == after) {
+      cut.first_beyond = slot;  // it stands right at the cut: beyond it, for now
+    } else if (after != kNoId && (inside_[at(after)] & (1 << c))) {
+      inside_[at(slot)] |= static_cast<std::uint8_t>(1 << c);
+      ++cut.count;
+      Amount* used = sums_.data() + cut_row(operation, c);
+      for (std::size_t r = 0; r < width_; ++r) used[r] += amount[r];
+    }
+  }
+  soil(operation);
+}
+
+void GroupLists::remove(const ClusterState& state, Id slot) {
+  const Id operation = state.operation_of(slot);
+  List& list = lists_[at(operation)];
+  const Amount* amount = state.amounts(slot);
+  const Id before = previous_[at(slot)], after = next_[at(slot)];
+  for (int c = 0; c < 2; ++c) {
+    Cut& cut = list.cuts[static_cast<std::size_t>(c)];
+    if (inside_[at(slot)] & (1 << c)) {
+      --cut.count;
+      cut.extra = std::min(cut.extra, cut.count);
+      Amount* used = sums_.data() + cut_row(operation, c);
+      for (std::size_t r = 0; r < width_; ++r) used[r] -= amount[r];
+    } else if (cut.first_beyond == slot) {
+      cut.first_beyond = after;
+    }
+  }
+  (before == kNoId ? list.head : next_[at(before)]) = after;
+  (after == kNoId ? list.tail : previous_[at(after)]) = before;
+  inside_[at(slot)] = kOutside;
+  soil(operation);
+}
+
+// Whether usage (and one allocation more) is below the bound of a cut.
+bool GroupLists::below(Id operation, int c, const Amount* used, const Amount* more) const noexcept {
+  const List& list = lists_[at(operation)];
+  if (c == 1 && list.nothing_beyond) return true;
+  const auto amount = [&](std::size_t r) { return used[r] + (more == nullptr ? 0 : more[r]); };
+  if (list.has_usage_threshold && options_.usage_threshold_protects_prefix) {
+    const Amount* threshold = usage_threshold_.data() + at(operation) * width_;
+    bool safe = true;
+    for (std::size_t r = 0; r < width_; ++r) safe &= threshold[r] < 0 || amount(r) < threshold[r];
+    if (safe) return true;
+  }
+  const Amount* first_beyond = below_.data() + cut_row(operation, c);
+  bool some = false;
+  for (std::size_t r = 0; r < width_; ++r) {
+    const bool is_below = amount(r) < first_beyond[r];
+    some |= is_below;
+    if (!is_below && (list.open >> r & 1)) return false;
+  }
+  return list.open != 0 || some;
+}
+
+bool GroupLists::on_bound(Id operation, int c, const Amount* used,
+                          const Amount* more) const noexcept {
+  const double* bound = bounds_.data() + cut_row(operation, c);
+  for (std::size_t r = 0; r < width_; ++r)
+    if (!(std::abs(share(used[r] + more[r], total_[r]) - bound[r]) <= kOnBound)) return false;
+  return true;
+}
+
+// An operation below its usage threshold in every resource that is named.
+bool GroupLists::protected_whole(const ClusterState& state, Id operation) const noexcept {
+  if (!lists_[at(operation)].has_usage_threshold || options_.usage_threshold_protects_prefix)
+    return false;
+  const Amount* threshold = usage_threshold_.data() + at(operation) * width_;
+  const Amount* used = state.operation_usage(operation);
+  for (std::size_t r = 0; r < width_; ++r)
+    if (threshold[r] >= 0 && used[r] >= threshold[r]) return false;
+  return true;
+}
+
+void GroupLists::advance(const ClusterState& state, List& list, int c, Amount* used) {
+  Cut& cut = list.cuts[static_cast<std::size_t>(c)];
+  const Id slot = cut.first_beyond;
+  const Amount* amount = state.amounts(slot);
+  for (std::size_t r = 0; r < width_; ++r) used[r] += amount[r];
+  inside_[at(slot)] |= static_cast<std::uint8_t>(1 << c);
+  ++cut.count;
+  cut.first_beyond = next_[at(slot)];
+}
+
+void GroupLists::retreat(const ClusterState& state, List& list, int c, Amount* used) {
+  Cut& cut = list.cuts[static_cast<std::size_t>(c)];
+  const Id slot = cut.first_beyond == kNoId ? list.tail : previous_[at(cut.first_beyond)];
+  const Amount* amount = state.amounts(slot);
+  for (std::size_t r = 0; r < width_; ++r) used[r] -= amount[r];
+  inside_[at(slot)] &= static_cast<std::uint8_t>(~(1 << c));
+  --cut.count;
+  cut.first_beyond = slot;
+}
+
+// Being below the bound is lost once and for all along the list, so the cut moves to
+// where it is lost, from either side.
+template <class Below>
+void GroupLists::recut(const ClusterState& state, Id operation, int c, Below&& below) {
+  List& list = lists_[at(operation)];
+  Cut& cut = list.cuts[static_cast<std::size_t>(c)];
+  Amount* used = sums_.data() + cut_row(operation, c);
+  if (!options_.on_bound_preemptible) {  // the allocation that crosses is still inside
+    while (cut.count > 0) {
+      retreat(state, list, c, used);
+      if (below(used, nullptr)) break;
+    }
+    while (cut.first_beyond != kNoId && below(used, nullptr)) advance(state, list, c, used);
+    return;
+  }
+  for (; cut.extra > 0; --cut.extra) retreat(state, list, c, used);
+  while (cut.count > 0 && !below(used, nullptr)) retreat(state, list, c, used);
+  while (cut.first_beyond != kNoId && below(used, state.amounts(cut.first_beyond)))
+    advance(state, list, c, used);
+  while (cut.first_beyond != kNoId &&
+         on_bound(operation, c, used, state.amounts(cut.first_beyond))) {
+    advance(state, list, c, used);
+    ++cut.extra;
+  }
+}
+
+void GroupLists::refresh(const ClusterState& state) {
+  for (const Id operation : dirty_) {
+    const bool whole = protected_whole(state, operation);
+    for (int c = 0; c < 2; ++c)
+      recut(state, operation, c, [&](const Amount* used, const Amount* more) {
+        return whole || below(operation, c, used, more);
+      });
+    lists_[at(operation)].dirty = false;
+  }
+  dirty_.clear();
+}
+
+std::vector<Id> GroupLists::in_order(Id operation) const {
+  std::vector<Id> out;
+  for (Id slot = lists_[at(operation)].head; slot != kNoId; slot = next_[at(slot)])
+    out.push_back(slot);
+  return out;
+}
+
+std::array<Index, 2> GroupLists::cuts(Id operation) const {
+  const List& list = lists_[at(operation)];
+  return {list.cuts[0].count, std::max(list.cuts[0].count, list.cuts[1].count)};
+}
+
+std::size_t GroupLists::memory_bytes() const noexcept {
+  const auto bytes = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
+  return bytes(lists_) + bytes(sums_) + bytes(below_) + bytes(bounds_) + bytes(usage_threshold_) +
+         bytes(next_) + bytes(previous_) + bytes(inside_);
+}
+
+}  // namespace evenhand

@@ -1,0 +1,105 @@
+#include "evenhand/starve/settings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evenhand {
+namespace {
+
+using Size = std::size_t;
+
+class Inheritance {
+ public:
+  Inheritance(const Tables& t, const StarvationSettings& tree, const OwnStarvationSettings& own)
+      : t_(t), tree_(tree), own_(own), width_(static_cast<Size>(t.resource_count())) {
+    const auto elements = static_cast<Size>(t.element_count());
+    out_.tolerance.assign(elements, tree.tolerance);
+    out_.timeout.assign(elements, tree.timeout);
+    out_.enable_aggressive.assign(elements, tree.enable_aggressive);
+    out_.allow_aggressive.assign(elements, tree.allow_aggressive_preemption);
+    out_.usage_threshold.assign(elements * width_, kUnlimited);
+    out_.has_usage_threshold.assign(elements, 0);
+    if (!tree.usage_threshold.empty()) take_threshold(0, tree.usage_threshold.data());
+  }
+
+  EffectiveSettings run() {
+    for (const Id pool : t_.pools.top_down) visit_pool(static_cast<Size>(pool));
+    for (Size o = 0; o < static_cast<Size>(t_.operations.size()); ++o) visit_operation(o);
+    return std::move(out_);
+  }
+
+ private:
+  void visit_pool(Size p) {
+    if (const Id parent = t_.pools.parent[p]; parent != kNoId) copy(static_cast<Size>(parent), p);
+    if (const double own = tolerance(p); !std::isnan(own)) out_.tolerance[p] = own;
+    if (const Time own = timeout(p); own != kNoTime) out_.timeout[p] = own;
+    const auto row = static_cast<Index>(p);
+    if (const auto own = at_or(own_.enable_aggressive, row, kUnset); own != kUnset)
+      out_.enable_aggressive[p] = own != 0;
+    if (const auto own = at_or(own_.allow_aggressive, row, kUnset); own != kUnset)
+      out_.allow_aggressive[p] = own != 0;
+    if (sets_threshold(p)) take_threshold(p, own_.usage_threshold.data() + p * width_);
+  }
+
+  void visit_operation(Size o) {
+    const Size e = static_cast<Size>(t_.pools.size()) + o;
+    copy(static_cast<Size>(t_.operations.pool[o]), e);
+    if (const double own = tolerance(e); !std::isnan(own))
+      out_.tolerance[e] = std::min(out_.tolerance[e], own);
+    if (const Time own = timeout(e); own != kNoTime)
+      out_.timeout[e] = std::max(out_.timeout[e], own);
+    if (t_.operations.gang[o] && !tree_.allow_aggressive_preemption_for_gangs)
+      out_.allow_aggressive[e] = 0;
+    if (!sets_threshold(e)) return;
+    for (Size r = 0; r < width_; ++r) {
+      const Amount own = own_.usage_threshold[e * width_ + r];
+      Amount& inherited = out_.usage_threshold[e * width_ + r];
+      if (own != kUnlimited && (inherited == kUnlimited || inherited > own)) inherited = own;
+    }
+    out_.has_usage_threshold[e] = has_any(e);
+  }
+
+  void copy(Size from, Size to) {
+    out_.tolerance[to] = out_.tolerance[from];
+    out_.timeout[to] = out_.timeout[from];
+    out_.enable_aggressive[to] = out_.enable_aggressive[from];
+    out_.allow_aggressive[to] = out_.allow_aggressive[from];
+    std::copy_n(out_.usage_threshold.begin() + static_cast<std::ptrdiff_t>(from * width_), width_,
+                out_.usage_threshold.begin() + static_cast<std::ptrdiff_t>(to * width_));
+    out_.has_usage_threshold[to] = out_.has_usage_threshold[from];
+  }
+
+  void take_threshold(Size e, const Amount* values) {
+    std::copy_n(values, width_,
+                out_.usage_threshold.begin() + static_cast<std::ptrdiff_t>(e * width_));
+    out_.has_usage_threshold[e] = has_any(e);
+  }
+
+  bool has_any(Size e) const {
+    const Amount* values = out_.usage_threshold.data() + e * width_;
+    return std::any_of(values, values + width_, [](Amount a) { return a != kUnlimited; });
+  }
+
+  double tolerance(Size e) const {
+    return at_or(own_.tolerance, static_cast<Index>(e), std::nan(""));
+  }
+  Time timeout(Size e) const { return at_or(own_.timeout, static_cast<Index>(e), kNoTime); }
+  bool sets_threshold(Size e) const {
+    return at_or(own_.has_usage_threshold, static_cast<Index>(e), std::uint8_t{0}) != 0;
+  }
+
+  const Tables& t_;
+  const StarvationSettings& tree_;
+  const OwnStarvationSettings& own_;
+  Size width_;
+  EffectiveSettings out_;
+};
+
+}  // namespace
+
+EffectiveSettings inherit(const Tables& tables, const StarvationSettings& tree,
+                          const OwnStarvationSettings& own) {
+  return Inheritance(tables, tree, own).run();
+}
+
+}  // namespace evenhand

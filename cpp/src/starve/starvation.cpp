@@ -1,0 +1,123 @@
+#include "evenhand/starve/starvation.h"
+
+#include <algorithm>
+
+#include "evenhand/starve/relation.h"
+
+namespace evenhand {
+namespace {
+
+using Size = std::size_t;
+
+constexpr double kCovers = 1e-4;
+
+// A gap that is smaller than the smallest allocation is no deficit, if so switched.
+bool gap_holds_an_allocation(const Tables& t, const FairShareResult& s, const PendingWork& work,
+                             Size o, Size e) {
+  const auto width = static_cast<Size>(s.resource_count);
+  const double* fair = s.total.data() + e * width;
+  const double* used = s.usage_share.data() + e * width;
+  const Amount* smallest = work.smallest.data() + o * width;
+  return clearly_above(
+      fair, s.demand_share.data() + e * width, width, [&](Size r) { return fair[r] - used[r]; },
+      [&](Size r) {
+        return t.total[r] > 0 ? static_cast<double>(smallest[r]) / static_cast<double>(t.total[r])
+                              : 0.0;
+      });
+}
+
+Status status_of(const Tables& t, const FairShareResult& s, const StarvationSettings& tree,
+                 const PendingWork& work, double tolerance, Size e) {
+  const auto width = static_cast<Size>(s.resource_count);
+  const auto pools = static_cast<Size>(s.pool_count);
+  if (e == 0) return Status::kNormal;
+  const double* fair = s.total.data() + e * width;
+  const double* demand = s.demand_share.data() + e * width;
+  const double* used = s.usage_share.data() + e * width;
+  if (e >= pools) {
+    if (!work.schedulable[e - pools]) return Status::kNormal;
+    bool covered = true;
+    for (Size r = 0; r < width; ++r) covered &= fair[r] + kCovers >= demand[r];
+    if (covered) {
+      if (tree.ignore_tolerance_if_satisfied) tolerance = 1.0;
+    } else if (tree.absolute_tolerance && !gap_holds_an_allocation(t, s, work, e - pools, e)) {
+      return Status::kNormal;
+    }
+  }
+  const bool below = clearly_above(
+      fair, demand, width,
+      [&](Size r) { return std::min(fair[r] * tolerance, demand[r]); },  // rounding: fair > demand
+      [&](Size r) { return used[r]; });
+  return below ? Status::kBelowFairShare : Status::kNormal;
+}
+
+}  // namespace
+
+void check_starvation(Status status, Time now, double timeout, double aggressive_timeout,
+                      bool aggressive, Time& since, Starvation& state) {
+  if (status == Status::kNormal) {
+    since = kNoTime;
+    state = Starvation::kNonStarving;
+    return;
+  }
+  if (since == kNoTime) {  // never on the first update, even with a timeout of 0
+    since = now;
+    return;
+  }
+  const auto waited = static_cast<double>(now - since);
+  if (aggressive && waited > aggressive_timeout)
+    state = Starvation::kAggressivelyStarving;
+  else if (waited > timeout)
+    state = Starvation::kStarving;
+}
+
+StarvationResult starvation(const Tables& t, const FairShareResult& shares,
+                            const StarvationSettings& tree, const OwnStarvationSettings& own,
+                            const PendingWork& work, const StarvationClocks& before, Time now,
+                            const std::vector<std::int8_t>& given) {
+  const auto elements = static_cast<Size>(t.element_count());
+  const auto pools = static_cast<Size>(t.pools.size());
+  StarvationResult out;
+  out.effective = inherit(t, tree, own);
+  out.status.assign(elements, Status::kNormal);
+  out.clocks = before;
+  out.clocks.since.resize(elements, kNoTime);
+  out.clocks.starvation.resize(elements, Starvation::kNonStarving);
+  out.lowest_starving.assign(elements, kNoId);
+  out.lowest_aggressive.assign(elements, kNoId);
+
+  const auto visit = [&](Size e, Id parent) {
+    out.status[e] = status_of(t, shares, tree, work, out.effective.tolerance[e], e);
+    Starvation& state = out.clocks.starvation[e];
+    if (e >= pools || tree.enable_pools) {
+      auto timeout = static_cast<double>(out.effective.timeout[e]);
+      auto aggressive_timeout = static_cast<double>(tree.aggressive_timeout);
+      if (e >= pools) {
+        const double part =
+            static_cast<double>(work.allocations[e - pools]) / tree.allocation_count_coefficient;
+        if (part < 1) {
+          timeout *= part;
+          aggressive_timeout *= part;
+        }
+      }
+      check_starvation(out.status[e], now, timeout, aggressive_timeout,
+                       out.effective.enable_aggressive[e] != 0, out.clocks.since[e], state);
+    }
+    if (!given.empty() && given[e] != kUnset) state = static_cast<Starvation>(given[e]);
+    const auto id = static_cast<Id>(e);
+    const auto inherited = [&](const std::vector<Id>& lowest) {
+      return parent == kNoId ? kNoId : lowest[static_cast<Size>(parent)];
+    };
+    out.lowest_starving[e] =
+        state != Starvation::kNonStarving ? id : inherited(out.lowest_starving);
+    out.lowest_aggressive[e] =
+        state == Starvation::kAggressivelyStarving ? id : inherited(out.lowest_aggressive);
+  };
+  for (const Id pool : t.pools.top_down)
+    visit(static_cast<Size>(pool), t.pools.parent[static_cast<Size>(pool)]);
+  for (Size o = 0; o < static_cast<Size>(t.operations.size()); ++o)
+    visit(pools + o, t.operations.pool[o]);
+  return out;
+}
+
+}  // namespace evenhand
