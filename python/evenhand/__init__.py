@@ -17,6 +17,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from evenhand import synthetic
     from evenhand.config.fair_share import FairShareSettings
+    from evenhand.config.triggers import Heartbeat, Round
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
     from evenhand.explain import Explanation
@@ -36,9 +37,11 @@ _HOMES = {
     "Explanation": "evenhand.explain",
     "FairShareEngine": "evenhand.shares",
     "FairShareSettings": "evenhand.config.fair_share",
+    "Heartbeat": "evenhand.config.triggers",
     "InputError": "evenhand.errors",
     "MissingExtraError": "evenhand.errors",
     "Plan": "evenhand.plans",
+    "Round": "evenhand.config.triggers",
     "Shares": "evenhand.shares",
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
@@ -54,9 +57,11 @@ __all__ = [
     "Explanation",
     "FairShareEngine",
     "FairShareSettings",
+    "Heartbeat",
     "InputError",
     "MissingExtraError",
     "Plan",
+    "Round",
     "Shares",
     "Snapshot",
     "State",
