@@ -161,12 +161,16 @@ def reasons_page() -> str:
 
 # Public modules, beside the names in the package itself.
 MODULES = (
-    "explain",
     "history",
     "history.backendai",
     "history.gridengine",
     "history.slurm",
-    "plans",
+    "plans.check",
+    "plans.decisions",
+    "plans.diff",
+    "plans.refusals",
+    "plans.statuses",
+    "plans.steps",
     "plot",
     "reasons",
     "synthetic",
