@@ -17,6 +17,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from evenhand import synthetic
     from evenhand.config.fair_share import FairShareSettings
+    from evenhand.config.triggers import Heartbeat, Round
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
     from evenhand.model import Snapshot
@@ -33,8 +34,10 @@ _HOMES = {
     "EvenhandError": "evenhand.errors",
     "FairShareEngine": "evenhand.shares",
     "FairShareSettings": "evenhand.config.fair_share",
+    "Heartbeat": "evenhand.config.triggers",
     "InputError": "evenhand.errors",
     "MissingExtraError": "evenhand.errors",
+    "Round": "evenhand.config.triggers",
     "Shares": "evenhand.shares",
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
@@ -49,8 +52,10 @@ __all__ = [
     "EvenhandError",
     "FairShareEngine",
     "FairShareSettings",
+    "Heartbeat",
     "InputError",
     "MissingExtraError",
+    "Round",
     "Shares",
     "Snapshot",
     "State",

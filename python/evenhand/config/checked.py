@@ -1,0 +1,172 @@
+"""Settings that refuse wrong values with the library's own error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from evenhand.building.problems import nearest, printable, shorten
+from evenhand.errors import InputError, Problem
+
+__all__ = ["CheckedSettings", "broken", "problems_of"]
+
+_RULES = {
+    "extra_forbidden": "unknown_field",
+    "missing": "required",
+    "literal_error": "choice",
+    "finite_number": "finite",
+    "greater_than": "range",
+    "greater_than_equal": "range",
+    "less_than": "range",
+    "less_than_equal": "range",
+    "int_from_float": "integer",
+    "string_too_short": "length",
+}
+
+
+class CheckedSettings(BaseModel):
+    """Frozen settings; a wrong value raises `evenhand.InputError` with table "settings"."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    #: Other names of fields, to the names that they have here.
+    ALIASES: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(self, **values: Any) -> None:
+        given = type(self).renamed(values)
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise InputError(problems_of(type(self), error)) from None
+
+    @classmethod
+    def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values under the names that the fields have here.
+
+        Parameters
+        ----------
+        values : mapping
+            Values by field or alias.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        InputError
+            If a field and its alias are both given.
+        """
+        given: dict[str, Any] = {}
+        for key, value in values.items():
+            name = cls.ALIASES.get(key, key)
+            if name in given:
+                message = f"{name} is given twice, also as {_other(cls.ALIASES, name)}"
+                raise InputError([Problem("settings", None, None, name, "unique", shorten(value), message)])
+            given[name] = value
+        return given
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with these fields changed; the result is validated.
+
+        Parameters
+        ----------
+        **changes
+            New values by field or alias.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            If the result would break a rule.
+        """
+        return type(self)(**{**self.model_dump(), **type(self).renamed(changes)})
+
+
+def broken(found: Iterable[tuple[str, str, str]]) -> None:
+    """Raise what a validator over several fields found, if anything.
+
+    Parameters
+    ----------
+    found : iterable of (field, rule, predicate)
+        The predicate goes on from the field's name: ``"is 0.6; it must not exceed 0.5"``.
+
+    Raises
+    ------
+    PydanticCustomError
+        One for all.
+    """
+    issues = list(found)
+    if issues:
+        said = "; ".join(f"{field} {predicate}" for field, _, predicate in issues)
+        raise PydanticCustomError("broken", "{said}", {"said": said, "issues": issues})
+
+
+def problems_of(
+    model: type[BaseModel],
+    error: ValidationError,
+    table: str = "settings",
+    row: int | None = None,
+    name: str | int | None = None,
+) -> list[Problem]:
+    """Return what pydantic found as problems of a table's row.
+
+    Parameters
+    ----------
+    model : type
+        What was to be built.
+    error : ValidationError
+        What was found.
+    table, row, name
+        Where the values stand; the field of another table than "settings" begins with "settings.".
+
+    Returns
+    -------
+    list of Problem
+        In the order of the fields.
+    """
+    prefix = "" if table == "settings" else "settings."
+    who = "" if name is None else f' of the {table.removesuffix("s")} "{shorten(name)}"'
+    found = []
+    for detail in error.errors(include_url=False):
+        for field, rule, predicate in _said(model, detail):
+            value = None if detail["type"] in ("broken", "missing") else shorten(detail["input"])
+            place = printable(prefix + field)
+            message = printable(f"{place}{who} {predicate}")
+            found.append(Problem(table, row, name, place, rule, value, message))
+    return found
+
+
+def _other(aliases: Mapping[str, str], name: str) -> str:
+    return " or ".join(alias for alias, field in aliases.items() if field == name)
+
+
+def _said(model: type[BaseModel], detail: ErrorDetails) -> list[tuple[str, str, str]]:
+    where = [str(part) for part in detail["loc"] if part != "[key]"]
+    context = detail.get("ctx", {})
+    if detail["type"] == "broken":
+        return [(".".join((*where, field)), rule, said) for field, rule, said in context["issues"]]
+    field = ".".join(where)
+    if detail["type"] == "extra_forbidden":
+        return [(field, "unknown_field", f"is unknown{nearest(where[-1], _known(model, where[:-1]))}")]
+    value = detail["input"]
+    if detail["type"] == "rule":
+        return [(field, context["rule"], detail["msg"])]
+    rule = _RULES.get(detail["type"], "type")
+    told = detail["msg"].replace("Input", "it", 1)
+    return [(field, rule, f"is {shorten(value)}; {told}")]
+
+
+def _known(model: type[BaseModel], path: list[str]) -> list[str]:
+    for part in path:
+        inner = model.model_fields[part].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return []
+        model = inner
+    return [*model.model_fields, *getattr(model, "ALIASES", {})]

@@ -1,0 +1,39 @@
+"""Kinds of values that settings have: durations, shares, amounts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from annotated_types import Ge, Gt, Le, MinLen
+from pydantic import BeforeValidator, Field, PlainSerializer, Strict
+from pydantic_core import PydanticCustomError
+
+from evenhand.building.single import CellError, one_duration
+
+__all__ = ["LONGEST", "Amounts", "Duration", "NonNegative", "Positive", "Texts", "UnitShare"]
+
+#: The longest duration, a hundred years.
+LONGEST = 3_153_600_000.0
+
+
+def _seconds(value: Any) -> float:
+    try:
+        return float(one_duration(value))
+    except CellError as error:
+        raise PydanticCustomError("rule", "{said}", {"rule": error.rule, "said": str(error)}) from None
+
+
+#: Seconds: a number, text such as "30s", "5m" or "01:00:00", or a timedelta.
+Duration = Annotated[float, BeforeValidator(_seconds), Ge(0), Le(LONGEST), Field(allow_inf_nan=False)]
+
+NonNegative = Annotated[float, Ge(0), Field(allow_inf_nan=False)]
+
+Positive = Annotated[float, Gt(0), Field(allow_inf_nan=False)]
+
+UnitShare = Annotated[float, Ge(0), Le(1), Field(allow_inf_nan=False)]
+
+#: Amounts by name of the resource.
+Amounts = dict[Annotated[str, MinLen(1)], NonNegative]
+
+#: A list of texts.
+Texts = Annotated[tuple[str, ...], Strict(False), PlainSerializer(list)]

@@ -1,0 +1,195 @@
+"""What the ``settings`` of a snapshot's rows may hold for the YTsaurus policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from evenhand.building.problems import KEPT, nearest, shorten
+from evenhand.config.checked import problems_of
+from evenhand.config.kinds import Amounts, Duration, Texts, UnitShare
+from evenhand.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = [
+    "YTsaurusAllocationSettings",
+    "YTsaurusNodeSettings",
+    "YTsaurusOperationSettings",
+    "YTsaurusPoolSettings",
+    "YTsaurusRequestSettings",
+    "YTsaurusRows",
+]
+
+
+class RowSettings(BaseModel):
+    """Settings of a row: frozen, unknown names refused; None is "not set"."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    #: Other names of fields, to the names that they have here.
+    ALIASES: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        given = {cls.ALIASES.get(key, key): value for key, value in values.items()}
+        # A key beside its alias stays, so that it is refused.
+        return {**given, **({} if len(given) == len(values) else values)}
+
+
+class YTsaurusPoolSettings(RowSettings):
+    """Settings of a pool; what is None is inherited."""
+
+    ALIASES = {
+        "allow_aggressive_starvation_preemption": "allow_aggressive_preemption",
+        "allow_regular_jobs_on_ssd_nodes": "allow_regular_allocations_on_ssd_nodes",
+        "fair_share_preemption_timeout": "fair_share_starvation_timeout",
+    }
+
+    fair_share_starvation_timeout: Duration | None = None
+    fair_share_starvation_tolerance: UnitShare | None = None
+    non_preemptible_resource_usage_threshold: Amounts | None = Field(
+        None, description="Replaces the inherited one as a whole."
+    )
+    enable_aggressive_starvation: bool | None = None
+    allow_aggressive_preemption: bool | None = None
+    allow_normal_preemption: bool = Field(
+        True, description="Off: nothing below the pool is a victim of the preemptive stage."
+    )
+    allow_regular_allocations_on_ssd_nodes: bool = Field(
+        True, description="Off: work below the pool that needs no SSD does not start on SSD nodes."
+    )
+    resource_limits_overcommit_tolerance: Amounts = Field(
+        default_factory=dict, description="What preemptive stages may start beyond the pool's limits."
+    )
+
+
+class YTsaurusOperationSettings(RowSettings):
+    """Settings of an operation; those that a pool has too act only to its own disadvantage."""
+
+    ALIASES = {"fair_share_preemption_timeout": "fair_share_starvation_timeout"}
+
+    fair_share_starvation_timeout: Duration | None = None
+    fair_share_starvation_tolerance: UnitShare | None = None
+    non_preemptible_resource_usage_threshold: Amounts | None = None
+    preemption_mode: Literal["normal", "graceful"] = Field(
+        "normal", description="Graceful: asked to leave early and with more time, never a victim of a stage."
+    )
+    unschedulable_reason: str | None = Field(None, description="Why nothing of it may start now.")
+    disk_media: Texts = Field((), description="Disk media that its allocations ask for.")
+    scheduling_segment: str = Field("default", description="Part of the cluster that it is bound to.")
+
+
+class YTsaurusAllocationSettings(RowSettings):
+    """Settings of an allocation."""
+
+    resource_limits: Amounts | None = Field(
+        None, description="What it may use at most; one that uses less cpu has a cpu gap."
+    )
+    disk_medium: str | None = Field(None, description="Disk medium that it uses.")
+
+
+class YTsaurusNodeSettings(RowSettings):
+    """Settings of a node: there are none."""
+
+
+class YTsaurusRequestSettings(RowSettings):
+    """Settings of a request: there are none."""
+
+
+_Row = TypeVar("_Row", bound=RowSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class YTsaurusRows:
+    """Settings of a snapshot's rows by canonical row; rows without any are left out.
+
+    Attributes
+    ----------
+    pools : mapping of int to YTsaurusPoolSettings
+        The root is row 0.
+    operations : mapping of int to YTsaurusOperationSettings
+    allocations : mapping of int to YTsaurusAllocationSettings
+    """
+
+    pools: Mapping[int, YTsaurusPoolSettings]
+    operations: Mapping[int, YTsaurusOperationSettings]
+    allocations: Mapping[int, YTsaurusAllocationSettings]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, tree: BaseModel | None = None) -> Self:
+        """Read the settings of all rows.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            What is.
+        tree : YTsaurusSettings, optional
+            Settings of the tree, whose resources are then checked too.
+
+        Returns
+        -------
+        YTsaurusRows
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, a value breaks a rule, or a threshold names a resource that the
+            snapshot does not have; the field is ``settings.<name>``.
+
+        Notes
+        -----
+        O(rows that have settings).
+        """
+        found: list[Problem] = []
+        if tree is not None:
+            found += _strangers(tree, snapshot.resources, "settings", None, None)
+        rows = cls(
+            _read(snapshot, "pools", YTsaurusPoolSettings, found),
+            _read(snapshot, "operations", YTsaurusOperationSettings, found),
+            _read(snapshot, "allocations", YTsaurusAllocationSettings, found),
+        )
+        _read(snapshot, "nodes", YTsaurusNodeSettings, found)
+        _read(snapshot, "requests", YTsaurusRequestSettings, found)
+        if found:
+            raise InputError(found[:KEPT], len(found) - KEPT if len(found) > KEPT else 0)
+        return rows
+
+
+def _read(snapshot: Snapshot, table: str, model: type[_Row], found: list[Problem]) -> dict[int, _Row]:
+    read: dict[int, _Row] = {}
+    settings = snapshot.settings(table)
+    names = snapshot.names(table) if settings else []
+    for row, values in settings.items():
+        where = ("root", None, None) if table == "pools" and row == 0 else (table, row, names[row])
+        try:
+            read[row] = model.model_validate(dict(values))
+        except ValidationError as error:
+            found += problems_of(model, error, *where)
+            continue
+        found += _strangers(read[row], snapshot.resources, *where)
+    return read
+
+
+def _strangers(
+    settings: BaseModel, resources: Iterable[str], table: str, row: int | None, name: str | int | None
+) -> Iterable[Problem]:
+    """Yield a problem for every resource that the snapshot does not have."""
+    known = list(resources)
+    for field in settings.model_fields_set:
+        amounts = getattr(settings, field)
+        if not isinstance(amounts, Mapping):
+            continue
+        for resource in amounts:
+            if resource not in known:
+                place = ("" if table == "settings" else "settings.") + f"{field}.{resource}"
+                hint = nearest(resource, known)
+                message = f"{place} names no resource of the snapshot ({', '.join(known)}){hint}"
+                yield Problem(table, row, name, place, "exists", shorten(resource), message)

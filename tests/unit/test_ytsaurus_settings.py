@@ -1,0 +1,228 @@
+"""Settings of the YTsaurus policy: presets, aliases, cross-checks, settings of rows."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+import evenhand as eh
+from evenhand.config.tag_filter import TagFilter
+from evenhand.config.ytsaurus import YTsaurusRows, YTsaurusSettings
+
+
+def problem_of(**settings: Any) -> eh.errors.Problem:
+    with pytest.raises(eh.InputError) as caught:
+        YTsaurusSettings(**settings)
+    (problem,) = caught.value.problems
+    assert problem.table == "settings"
+    assert problem.field in problem.message
+    return problem
+
+
+def rows(**tables: Any) -> YTsaurusRows:
+    return YTsaurusRows.of(eh.Snapshot.from_dict({"resources": {"cpu": {}}, **tables}))
+
+
+def test_presets_differ_in_the_switches_only() -> None:
+    documented = YTsaurusSettings.preset("documented").model_dump()
+    upstream = YTsaurusSettings.preset("upstream").model_dump()
+    assert {name: value for name, value in upstream.items() if documented[name] != value} == {
+        "stage_order": "regular_aggressive_preemptive",
+        "preemptive_stage_targets": "exactly_starving",
+        "victim_selection": "prefix",
+        "preemptive_starts": "one_per_heartbeat",
+        "satisfied_demand_tolerance": "one",
+        "consider_allocation_on_fair_share_bound_preemptible": False,
+        "usage_threshold_scope": "prefix",
+        "limit_repair": "stage",
+        "node_overcommit_delay": 15.0,
+        "order_key": "last_progress",
+        "victims_room": "free_at_once",
+    }
+    assert YTsaurusSettings() == YTsaurusSettings.preset("documented")
+    with pytest.raises(eh.InputError, match="preset"):
+        YTsaurusSettings.preset("other")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("duration", [300, "5m", "00:05:00", timedelta(minutes=5)])
+def test_durations(duration: Any) -> None:
+    settings = YTsaurusSettings(preemptive_scheduling_backoff=duration)
+    assert settings.preemptive_scheduling_backoff == 300.0
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "rule"),
+    [
+        ({"preemption_satisfaction_threshold": 0.0}, "preemption_satisfaction_threshold", "range"),
+        ({"fair_share_starvation_tolerance": 1.01}, "fair_share_starvation_tolerance", "range"),
+        ({"fair_share_starvation_timeout": "soon"}, "fair_share_starvation_timeout", "duration"),
+        ({"fair_share_starvation_timeout": -1}, "fair_share_starvation_timeout", "range"),
+        ({"fair_share_starvation_timeout": True}, "fair_share_starvation_timeout", "type"),
+        ({"enable_pool_starvation": 1}, "enable_pool_starvation", "type"),
+        ({"stage_order": "any"}, "stage_order", "choice"),
+        (
+            {"non_preemptible_resource_usage_threshold": None},
+            *("non_preemptible_resource_usage_threshold", "type"),
+        ),
+        (
+            {"ssd_priority_preemption": {"enable": True}},
+            "ssd_priority_preemption.node_tag_filter",
+            "required",
+        ),
+        (
+            {"enable_infinite_resource_limits_overcommit": True},
+            *("enable_infinite_resource_limits_overcommit", "needs"),
+        ),
+        (
+            {"fair_share_aggressive_starvation_timeout": 29},
+            "fair_share_aggressive_starvation_timeout",
+            "range",
+        ),
+        ({"fair_share": {"improve": True}}, "fair_share.improve", "unknown_field"),
+    ],
+)
+def test_wrong_values(settings: dict[str, Any], field: str, rule: str) -> None:
+    problem = problem_of(**settings)
+    assert (problem.field, problem.rule) == (field, rule)
+
+
+def test_the_aggressive_threshold_may_equal_the_plain_one_but_not_exceed_it() -> None:
+    equal = {"preemption_satisfaction_threshold": 0.5, "aggressive_preemption_satisfaction_threshold": 0.5}
+    settings = YTsaurusSettings(**equal)
+    with pytest.raises(eh.InputError, match=r"is 0\.6; it must not exceed .* \(0\.5\)"):
+        settings.replace(aggressive_preemption_satisfaction_threshold=0.6)
+
+
+def test_an_unknown_setting_is_told_with_the_nearest_one() -> None:
+    problem = problem_of(preemptive_sheduling_backoff=1)
+    assert problem.rule == "unknown_field"
+    assert 'did you mean "preemptive_scheduling_backoff"' in problem.message
+
+
+def test_aliases() -> None:
+    settings = YTsaurusSettings(fair_share_preemption_timeout=7, job_interrupt_timeout="1m")
+    assert settings.fair_share_starvation_timeout == 7
+    assert settings.allocation_preemption_timeout == 60
+    upstream = YTsaurusSettings.preset("upstream", allowed_node_resources_overcommit_duration=1)
+    assert upstream.replace(job_interrupt_timeout=2).node_overcommit_delay == 1
+    both = problem_of(node_overcommit_delay=1, allowed_node_resources_overcommit_duration=1)
+    assert (both.field, both.rule) == ("node_overcommit_delay", "unique")
+
+
+@pytest.mark.parametrize(
+    ("given", "threshold"),
+    [({}, {"user_slots": 7.0}), ({"user_slots": 5.0}, {"user_slots": 5.0}), (None, {"user_slots": 7.0})],
+)
+def test_the_old_count_fills_the_threshold(given: Any, threshold: dict[str, float]) -> None:
+    old: dict[str, Any] = {"max_unpreemptible_running_allocation_count": 7}
+    if given is not None:
+        old["non_preemptible_resource_usage_threshold"] = given
+    assert YTsaurusSettings(**old).non_preemptible_resource_usage_threshold == threshold
+    wrong = problem_of(max_unpreemptible_running_allocation_count=-1)
+    assert wrong.field == "max_unpreemptible_running_allocation_count"
+
+
+def test_json_and_back() -> None:
+    settings = YTsaurusSettings.preset(
+        "upstream", ssd_priority_preemption={"enable": True, "node_tag_filter": "ssd", "medium_names": ["s"]}
+    )
+    assert YTsaurusSettings(**settings.model_dump(mode="json")) == settings
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError):
+        YTsaurusSettings().minimum_budget = 1  # type: ignore[misc]
+
+
+def test_settings_of_rows() -> None:
+    read = rows(
+        root={"settings": {"fair_share_starvation_tolerance": 0.7}},
+        pools=[{"name": "p", "settings": {"allow_regular_jobs_on_ssd_nodes": False}}],
+        operations=[{"name": "o", "settings": {"preemption_mode": "graceful", "disk_media": ["s"]}}],
+        nodes=[{"name": "n"}],
+        allocations=[{"name": "a", "operation": "o", "node": "n", "settings": {"disk_medium": "s"}}],
+    )
+    assert read.pools[0].fair_share_starvation_tolerance == 0.7
+    assert not read.pools[1].allow_regular_allocations_on_ssd_nodes
+    assert read.operations[0].preemption_mode == "graceful"
+    assert read.operations[0].disk_media == ("s",)
+    assert read.allocations[0].disk_medium == "s"
+
+
+@pytest.mark.parametrize(
+    ("tables", "table", "name", "field", "rule"),
+    [
+        ({"root": {"settings": {"x": 1}}}, "root", None, "settings.x", "unknown_field"),
+        ({"nodes": [{"name": "n", "settings": {"x": 1}}]}, "nodes", "n", "settings.x", "unknown_field"),
+        (
+            {"pools": [{"name": "p", "settings": {"fair_share_starvation_timeout": "x"}}]},
+            *("pools", "p", "settings.fair_share_starvation_timeout", "duration"),
+        ),
+        (
+            {"operations": [{"name": "o", "settings": {"preemption_mod": "graceful"}}]},
+            *("operations", "o", "settings.preemption_mod", "unknown_field"),
+        ),
+        (
+            {"pools": [{"name": "p", "settings": {"non_preemptible_resource_usage_threshold": {"gpu": 1}}}]},
+            *("pools", "p", "settings.non_preemptible_resource_usage_threshold.gpu", "exists"),
+        ),
+        (
+            {
+                "pools": [
+                    {
+                        "name": "p",
+                        "settings": {
+                            "allow_aggressive_preemption": True,
+                            "allow_aggressive_starvation_preemption": True,
+                        },
+                    }
+                ]
+            },
+            *("pools", "p", "settings.allow_aggressive_starvation_preemption", "unknown_field"),
+        ),
+    ],
+)
+def test_wrong_settings_of_rows(
+    tables: dict[str, Any], table: str, name: str | None, field: str, rule: str
+) -> None:
+    with pytest.raises(eh.InputError) as caught:
+        rows(**tables)
+    (problem,) = caught.value.problems
+    assert (problem.table, problem.name, problem.field, problem.rule) == (table, name, field, rule)
+
+
+def test_the_tree_may_name_only_resources_that_are_there() -> None:
+    tree = YTsaurusSettings(non_preemptible_resource_usage_threshold={"gpu": 1})
+    with pytest.raises(eh.InputError) as caught:
+        YTsaurusRows.of(eh.Snapshot.from_dict({"resources": {"cpu": {}}}), tree)
+    (problem,) = caught.value.problems
+    assert (problem.table, problem.field) == ("settings", "non_preemptible_resource_usage_threshold.gpu")
+
+
+@pytest.mark.parametrize(
+    ("formula", "accepted"),
+    [
+        ("", [set(), {"a"}]),
+        ("a", [{"a"}, {"a", "b"}]),
+        ("a & !b", [{"a"}]),
+        ("!(a | b)", [set(), {"c"}]),
+        ("a | b & c", [{"a"}, {"b", "c"}, {"a", "b"}]),
+        ("!!a", [{"a"}]),
+    ],
+)
+def test_tag_filters(formula: str, accepted: list[set[str]]) -> None:
+    worlds: list[set[str]] = [set(), {"a"}, {"b"}, {"c"}, {"a", "b"}, {"b", "c"}, {"a", "b", "c"}]
+    found = [world for world in worlds if TagFilter(formula).accepts(world)]
+    assert all(world in found for world in accepted)
+    told = formula.replace("!", " not ").replace("&", " and ").replace("|", " or ")
+    expected = [w for w in worlds if not told or eval(told, {}, {tag: tag in w for tag in "abc"})]
+    assert found == expected
+
+
+@pytest.mark.parametrize("formula", ["a &", "(a", "a)", "a b", "| a", "!", "()"])
+def test_broken_tag_filters(formula: str) -> None:
+    with pytest.raises(ValueError, match="is "):
+        TagFilter(formula)
