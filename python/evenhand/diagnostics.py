@@ -21,9 +21,13 @@ CODES: Mapping[str, str] = {
         "Pools have a priority strong guarantee, but no pool above them donates; they count as regular."
     ),
     "state_pool_left": "The state holds a pool that the snapshot has not; what it held is dropped.",
+    "state_element_left": (
+        "The state holds pools or operations that the snapshot has not; how long they had waited is dropped."
+    ),
+    "state_node_left": "The state holds nodes that the snapshot has not; their clocks are dropped.",
     "state_settings_changed": (
-        "The state was left by an update with other settings; volumes are taken over, the rest is"
-        " computed anew."
+        "The state was left by an update with other settings; volumes and clocks are taken over, the rest"
+        " is computed anew."
     ),
     "main_resource_absent": (
         "The main resource is none of the snapshot's resources, so no missing guarantee is implied."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from evenhand import _core
 from evenhand.building import readback, sources
+from evenhand.building.after import after
 from evenhand.building.assemble import Built, assemble
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
@@ -117,11 +118,7 @@ class Snapshot:
 
     @classmethod
     def from_json(
-        cls,
-        source: str | bytes | os.PathLike[str],
-        *,
-        order: Order = None,
-        rounding: Rounding = None,
+        cls, source: str | bytes | os.PathLike[str], *, order: Order = None, rounding: Rounding = None
     ) -> Self:
         """Build a snapshot from JSON.
 
@@ -266,6 +263,31 @@ class Snapshot:
         if set(changes) <= {"now", "previous_update"}:
             return self._of(sources.at_instant(self, changes, timezone, report), self._head)
         return self._finish(sources.parse_changes(self, changes, timezone, report), order, rounding)
+
+    def after(self, plan: Any) -> Self:
+        """Return the snapshot once a plan of it is carried out.
+
+        Victims are ``preempting``, with deadline and beneficiary; what starts is a running allocation called
+        ``"<request>/<number>"``, and counts of requests fall. The instant stays.
+
+        Parameters
+        ----------
+        plan : Plan
+            Made of this snapshot.
+
+        Returns
+        -------
+        Snapshot
+            Made in O(cells), by columns.
+
+        Raises
+        ------
+        ValueError
+            If the plan is of another snapshot.
+        """
+        if plan.snapshot != self:
+            raise ValueError("the plan was made of another snapshot")
+        return self._build(after(self, plan.decisions.columns), Report())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the snapshot as plain data, defaults left out.
@@ -473,12 +495,5 @@ class Snapshot:
         return snapshot_html(self)
 
 
-def _restore(
-    cls: type[Snapshot],
-    head: dict[str, Any],
-    tables: dict[str, Any],
-    rows: dict[str, int],
-    settings: dict[str, Any],
-    commands: list[dict[str, Any]],
-) -> Snapshot:
-    return cls._build(Raw(head, tables, rows, settings, commands), Report())
+def _restore(cls: type[Snapshot], *parts: Any) -> Snapshot:
+    return cls._build(Raw(*parts), Report())

@@ -445,11 +445,7 @@ def _options(
 def _memory(
     snapshot: Snapshot, settings: FairShareSettings, state: State
 ) -> tuple[_core.VolumeMemory, tuple[Diagnostic, ...]]:
-    if state.time > snapshot.now:
-        message = (
-            f"the snapshot is of {snapshot.now}, before the state ({state.time}): did its clock run back?"
-        )
-        raise InputError([Problem("snapshot", None, None, "now", "clock", repr(snapshot.now), message)])
+    state.check_clock(snapshot.now)
     core = snapshot._core
     quantum = np.array(list(snapshot.quantum.values()))
     volumes = np.array(core.column("pools", "integral.accumulated_volume"), float)

@@ -15,12 +15,14 @@ from evenhand.errors import InputError, Problem
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
-_KEYS = {"schema", "time", "settings", "pools"}
+_KEYS = {"schema", "time", "settings", "policy", "pools", "elements", "nodes"}
+_KINDS = ("pool", "operation")
+_STARVATION = ("non_starving", "starving", "aggressively_starving")
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Volumes of integral pools at an instant.
+    """What one update leaves for the next: volumes of integral pools, clocks of starvation and of nodes.
 
     Attributes
     ----------
@@ -30,21 +32,58 @@ class State:
         Name of an integral pool to ``accumulated_volume`` (resource to amount × seconds) and
         ``last_share_ratio`` (largest component of the integral share given last).
     settings : str
-        Fingerprint of the settings of that update.
+        Fingerprint of that update's settings of fair shares.
+    policy : str
+        Fingerprint of the policy that planned; empty where there was none.
+    elements : mapping
+        (``"pool"`` or ``"operation"``, name) to ``since`` (start of its deficit, or None) and
+        ``starvation``; elements that are neither below their share nor starving are left out.
+    nodes : mapping
+        Name of a node to ``last_preemptive`` (its last attempt to preempt) and ``overcommitted_since``,
+        each None where there is none.
     """
 
     time: float
     pools: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     settings: str = ""
+    policy: str = ""
+    elements: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
+    nodes: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the state as plain values; pools are a list because names may be integers."""
-        return {
+        """Return the state as plain values; tables are lists because names may be integers."""
+        data = {
             "schema": SCHEMA,
             "time": self.time,
             "settings": self.settings,
             "pools": [{"name": name, **values} for name, values in self.pools.items()],
         }
+        if self.policy:
+            data["policy"] = self.policy
+        if self.elements:
+            data["elements"] = [
+                {"name": name, "kind": kind, **values} for (kind, name), values in self.elements.items()
+            ]
+        if self.nodes:
+            data["nodes"] = [{"name": name, **values} for name, values in self.nodes.items()]
+        return data
+
+    def check_clock(self, now: float) -> None:
+        """Refuse an instant before the state's own.
+
+        Parameters
+        ----------
+        now : float
+            Instant of the snapshot that is to go on from the state, in seconds.
+
+        Raises
+        ------
+        InputError
+            If it lies before the state's.
+        """
+        if self.time > now:
+            message = f"the snapshot is of {now}, before the state ({self.time}): did its clock run back?"
+            raise InputError([Problem("snapshot", None, None, "now", "clock", repr(now), message)])
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -73,19 +112,26 @@ class State:
             if key not in _KEYS:
                 raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown")
         time = _number(data.get("time"), None, "time")
-        settings = data.get("settings", "")
-        if not isinstance(settings, str):
-            raise _wrong("settings", "type", f"settings is a text, not {settings!r}")
-        rows = data.get("pools", [])
-        if not isinstance(rows, list):
-            raise _wrong("pools", "type", "pools is a list")
+        fingerprints = {key: data.get(key, "") for key in ("settings", "policy")}
+        for key, value in fingerprints.items():
+            if not isinstance(value, str):
+                raise _wrong(key, "type", f"{key} is a text, not {value!r}")
         pools: dict[str | int, Mapping[str, Any]] = {}
-        for row, pool in enumerate(rows):
+        for row, pool in enumerate(_rows(data, "pools")):
             name, values = _pool(pool, row)
-            if name in pools:
-                raise _wrong("name", "unique", f"pool {name!r} stands twice", row)
+            _once(name, pools, f"pool {name!r}", row)
             pools[name] = values
-        return cls(time, pools, settings)
+        elements: dict[tuple[str, str | int], Mapping[str, Any]] = {}
+        for row, element in enumerate(_rows(data, "elements")):
+            pair, values = _element(element, row, time)
+            _once(pair, elements, f"{pair[0]} {pair[1]!r}", row)
+            elements[pair] = values
+        nodes: dict[str | int, Mapping[str, Any]] = {}
+        for row, node in enumerate(_rows(data, "nodes")):
+            name, values = _node(node, row, time)
+            _once(name, nodes, f"node {name!r}", row)
+            nodes[name] = values
+        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, nodes)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -150,15 +196,62 @@ def _umask() -> int:
     return mask
 
 
-def _pool(pool: Any, row: int) -> tuple[str | int, Mapping[str, Any]]:
-    if not isinstance(pool, Mapping):
-        raise _wrong(None, "type", "a pool is an object", row)
-    name = pool.get("name")
+def _rows(data: Mapping[str, Any], key: str) -> list[Any]:
+    rows = data.get(key, [])
+    if not isinstance(rows, list):
+        raise _wrong(key, "type", f"{key} is a list")
+    return rows
+
+
+def _once(name: Any, known: Mapping[Any, Any], what: str, row: int) -> None:
+    if name in known:
+        raise _wrong("name", "unique", f"{what} stands twice", row)
+
+
+def _named(given: Any, what: str, fields: set[str], row: int) -> str | int:
+    """Return the name of a row, if it is an object with these fields at most."""
+    if not isinstance(given, Mapping):
+        raise _wrong(None, "type", f"{what} is an object", row)
+    name = given.get("name")
     if isinstance(name, bool) or not isinstance(name, str | int):
         raise _wrong("name", "type", f"a name is a text or an integer, not {name!r}", row)
-    for key in pool:
-        if key not in {"name", "accumulated_volume", "last_share_ratio"}:
+    for key in given:
+        if key not in fields | {"name"}:
             raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown", row)
+    return name
+
+
+def _element(element: Any, row: int, time: float) -> tuple[tuple[str, str | int], Mapping[str, Any]]:
+    name = _named(element, "an element", {"kind", "since", "starvation"}, row)
+    kind = _word(element, "kind", _KINDS, row)
+    starvation = _word(element, "starvation", _STARVATION, row)
+    return (kind, name), {"since": _instant(element, "since", row, time), "starvation": starvation}
+
+
+def _node(node: Any, row: int, time: float) -> tuple[str | int, Mapping[str, Any]]:
+    clocks = ("last_preemptive", "overcommitted_since")
+    name = _named(node, "a node", set(clocks), row)
+    return name, {clock: _instant(node, clock, row, time) for clock in clocks}
+
+
+def _word(given: Mapping[str, Any], key: str, words: tuple[str, ...], row: int) -> str:
+    value = given.get(key)
+    if value not in words:
+        raise _wrong(key, "word", f"{key} is {value!r}; it must be one of {', '.join(words)}", row)
+    return str(value)
+
+
+def _instant(given: Mapping[str, Any], key: str, row: int, time: float) -> float | None:
+    if given.get(key) is None:
+        return None
+    instant = _number(given[key], row, key, signed=True)
+    if instant > time:
+        raise _wrong(key, "clock", f"{key} is {instant}, after the state itself ({time})", row)
+    return instant
+
+
+def _pool(pool: Any, row: int) -> tuple[str | int, Mapping[str, Any]]:
+    name = _named(pool, "a pool", {"accumulated_volume", "last_share_ratio"}, row)
     volume = pool.get("accumulated_volume", {})
     if not isinstance(volume, Mapping):
         raise _wrong("accumulated_volume", "type", "accumulated_volume is an object", row)
@@ -168,14 +261,14 @@ def _pool(pool: Any, row: int) -> tuple[str | int, Mapping[str, Any]]:
     }
 
 
-def _number(value: Any, row: int | None, where: str) -> float:
+def _number(value: Any, row: int | None, where: str, *, signed: bool = False) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(where, "type", f"{where} is a number, not {value!r}", row)
     try:
         number = float(value)
     except OverflowError:
         raise _wrong(where, "range", f"{where} is too large", row) from None
-    if row is not None and number < 0:
+    if row is not None and number < 0 and not signed:
         raise _wrong(where, "non_negative", f"{where} is {value}, below 0", row)
     return number
 

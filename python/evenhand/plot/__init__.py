@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from evenhand.plot.groups import groups
+from evenhand.plot.node import node
 from evenhand.plot.pool_tree import pool_tree
 
-__all__ = ["pool_tree"]
+__all__ = ["groups", "node", "pool_tree"]

@@ -1,0 +1,271 @@
+"""Plans, statuses and explanations as lines of text and as HTML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.display import markup
+from evenhand.display.snapshots import counts
+from evenhand.display.terminal import Line, counted, diagnostic_lines, paint
+from evenhand.display.text import UNICODE, Glyphs, amount, clean, duration, fit, ratio, width
+from evenhand.reasons import ACTIONS, REASONS, REQUEST_OUTCOMES, STARVATION, reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evenhand.explain import Explanation
+    from evenhand.plans.decisions import Decision, Decisions
+    from evenhand.plans.plan import Plan
+    from evenhand.plans.statuses import Statuses
+    from evenhand.table import Table
+
+__all__ = [
+    "decision_lines",
+    "decision_table",
+    "explanation_html",
+    "plan_html",
+    "plan_sentence",
+    "plan_text",
+    "refusal_lines",
+    "starving_lines",
+    "statuses_html",
+    "statuses_text",
+]
+
+_TEXT_ROWS = 20
+_HTML_ROWS = 150
+_LISTED = 10
+_DECISION = ("do", "what", "operation", "node", "reason", "for", "gives or takes", "share")
+_DECISION_ROOMS = (7, 20, 16, 14, 32, 20, 26, 6)
+_STARVING = ("name", "kind", "starvation", "below since", "satisfied", "starves after")
+_STARVING_ROOMS = (40, 9, 21, 12, 9, 13)
+
+
+def plan_sentence(plan: Plan) -> str:
+    """Return how much is decided: ``At 100 s, on Round(): 3 preempted, 2 started in free room, ...``."""
+    decisions = plan.decisions
+    found = np.bincount(decisions.column("reason"), minlength=len(REASONS)).tolist()
+    free, after = (found[REASONS.index(code)] for code in ("fits_free_room", "fits_after_preemption"))
+    parts = [
+        f"{int((decisions.column('action') == ACTIONS.index('preempt')).sum()):,} preempted",
+        f"{free:,} started in free room",
+        f"{after:,} started after preemption",
+        f"{counted(len(plan.refusals), 'request')} refused",
+    ]
+    on = "" if plan.on is None else f", on {clean(plan.on)}"
+    return f"At {plan.snapshot.now:.10g} s{on}: {', '.join(parts)}."
+
+
+def _amounts(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{amount(value)} {clean(resource)}" for resource, value in values.items())
+
+
+def _decision_cells(decision: Decision) -> list[str]:
+    whom = decision.beneficiary
+    preempts = decision.action == "preempt"
+    what = decision.allocation if preempts else decision.request
+    share = {None: "", True: "within", False: "above"}[decision.victim_within_fair_share]
+    numbers = decision.freed if preempts else decision.numbers.get("needed", {})
+    served = "" if whom is None or not preempts else f"{clean(whom.request)} of {clean(whom.operation)}"
+    cells = (what, decision.operation, decision.node)
+    names = ["" if cell is None else clean(cell) for cell in cells]
+    return [decision.action, *names, decision.reason, served, _amounts(numbers), share]
+
+
+def decision_table(decisions: Decisions) -> Table:
+    """Return the columns of decisions that people read first."""
+    from evenhand.table import Table
+
+    rows = [_decision_cells(decision) for decision in decisions[: _HTML_ROWS + 1]]
+    more = len(decisions) - len(rows)
+    title = counted(len(decisions), "decision") + (f", the first {len(rows):,}" if more else "")
+    return Table({head: [row[i] for row in rows] for i, head in enumerate(_DECISION)}, title=title)
+
+
+def _aligned(
+    cells: Sequence[Sequence[str]], rooms: Sequence[int], right: frozenset[int], glyphs: Glyphs
+) -> list[Line]:
+    """Return rows under their heads, each column as wide as it needs, up to its room."""
+    widths = [
+        min(most, max(map(width, column)))
+        for most, column in zip(rooms, zip(*cells, strict=True), strict=True)
+    ]
+    lines: list[Line] = []
+    for i, row in enumerate(cells):
+        parts = [
+            fit(text, widths[j], right=j in right, ellipsis=glyphs.ellipsis) for j, text in enumerate(row)
+        ]
+        lines.append([("dim" if i == 0 else "", "  ".join(parts))])
+    return lines
+
+
+def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """Return the first decisions, those with victims first, and how many more there are."""
+    decisions = plan.decisions
+    if not len(decisions):
+        return [[("", "Nothing is to be done.")]]
+    steps = decisions.column("step")
+    served = np.isin(steps, steps[decisions.column("action") == ACTIONS.index("preempt")])
+    order = np.concatenate([np.flatnonzero(served), np.flatnonzero(~served)])[:top]
+    rows = [_decision_cells(decision) for decision in decisions.take(order)]
+    lines = _aligned([_DECISION, *rows], _DECISION_ROOMS, frozenset(), glyphs)
+    if len(decisions) > len(rows):
+        lines.append([("", f"and {counted(len(decisions) - len(rows), 'more decision')}")])
+    return lines
+
+
+def refusal_lines(plan: Plan, top: int) -> list[Line]:
+    """Return how many requests were refused by each rule."""
+    if not len(plan.refusals):
+        return []
+    found = np.bincount(plan.refusals.column("rule"), minlength=len(REQUEST_OUTCOMES)).tolist()
+    rules = {code: count for code, count in zip(REQUEST_OUTCOMES, found, strict=True) if count}
+    ranked = sorted(rules.items(), key=lambda pair: (-pair[1], pair[0]))
+    lines: list[Line] = [[("head", f"{counted(len(plan.refusals), 'request')} did not start:")]]
+    lines += [
+        [("", f"{count:,} {rule}"), ("dim", f": {reason(rule, 'request').doc}")]
+        for rule, count in ranked[:top]
+    ]
+    if len(ranked) > top:
+        lines.append([("", f"and {counted(len(ranked) - top, 'more rule')}")])
+    return lines
+
+
+def _starving_sentence(statuses: Statuses) -> str:
+    found = statuses.counts()
+    parts = []
+    for kind, noun in (("operation", "operation"), ("pool", "pool")):
+        of = found[kind]
+        starving = f"{of['starving']:,} starving, {of['aggressively_starving']:,} aggressively"
+        below = f"{of['below_fair_share']:,} of {counted(of['all'], noun)} below their fair share"
+        parts.append(f"{below}, {starving}")
+    return f"{'; '.join(parts)}."
+
+
+def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[str]]:
+    """Return heads and a row for each of those that starve most and longest."""
+    starvation, since = statuses.column("starvation"), statuses.column("since")
+    below = np.flatnonzero(statuses.column("status") == 1)
+    order = below[np.lexsort((since[below], -starvation[below].astype(np.int64)))]
+    names, pools = list(statuses), statuses.snapshot.pool_count
+    cells = [list(_STARVING)]
+    for row in order[:top].tolist():
+        status = statuses.at(row)
+        ago = None if status.since is None else statuses.snapshot.now - status.since
+        timeout = "" if status.timeout is None else duration(status.timeout, glyphs)
+        cells.append(
+            [
+                clean(names[row]),
+                "pool" if row < pools else "operation",
+                STARVATION[starvation[row]].replace("_", " "),
+                "" if ago is None else f"{duration(ago, glyphs)} ago",
+                ratio(status.satisfaction, glyphs),
+                timeout,
+            ]
+        )
+    return cells
+
+
+def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+    """Return a sentence on who is below its share, and a line for each that starves most."""
+    lines: list[Line] = [[("head", _starving_sentence(statuses))]]
+    cells = _starving_cells(statuses, top, glyphs)
+    if len(cells) > 1:
+        lines += _aligned(cells, _STARVING_ROOMS, frozenset({3, 4, 5}), glyphs)
+    return lines
+
+
+def statuses_text(statuses: Statuses) -> str:
+    """Statuses as text: how many are below and starve, and those that starve most."""
+    return paint(starving_lines(statuses, _LISTED))
+
+
+def statuses_html(statuses: Statuses) -> str:
+    """Statuses as HTML: the same, with more rows."""
+    return markup.wrap(statuses_text(statuses), _statuses_body(statuses))
+
+
+def _statuses_body(statuses: Statuses) -> str:
+    heads, *rows = _starving_cells(statuses, _HTML_ROWS, UNICODE)
+    sentence = markup.safe(_starving_sentence(statuses))
+    if not rows:
+        return f"<div>{sentence}</div>"
+    return markup.fold(sentence, markup.table(heads, rows, numbers=(3, 4, 5)), opened=len(rows) <= _TEXT_ROWS)
+
+
+def plan_text(plan: Plan) -> str:
+    """Plan as text: how much is done, the first decisions, who starves, what was refused."""
+    lines: list[Line] = [
+        [("head", "Plan"), ("", f" for {counts(plan.snapshot)}")],
+        [("", plan_sentence(plan))],
+        *decision_lines(plan, _TEXT_ROWS),
+        [],
+        *starving_lines(plan.statuses, 0),
+        *refusal_lines(plan, _LISTED),
+        *diagnostic_lines(plan.diagnostics, _LISTED),
+    ]
+    return paint(lines)
+
+
+def plan_html(plan: Plan) -> str:
+    """Plan as HTML: a foldable row a step, statuses, refusals, diagnostics."""
+    steps = plan.steps()
+    serving = [step for step in steps if step.victims] + [step for step in steps if not step.victims]
+    parts = [
+        markup.header("Plan", f"for {counts(plan.snapshot)}"),
+        f"<div>{markup.safe(plan_sentence(plan))}</div>",
+        *(_step_html(step, opened=len(serving) <= 3) for step in serving[:_LISTED]),
+    ]
+    rest = [decision for step in serving[_LISTED:] for decision in step.decisions]
+    if rest:
+        rows = [_decision_cells(decision) for decision in rest[:_HTML_ROWS]]
+        more = f", the first {len(rows):,}" if len(rows) < len(rest) else ""
+        parts.append(markup.fold(f"{len(rest):,} more decisions{more}", markup.table(_DECISION, rows)))
+    parts.append(_statuses_body(plan.statuses))
+    if len(plan.refusals):
+        rows = [[clean(r.request), r.rule, r.message] for r in plan.refusals[:_HTML_ROWS]]
+        label = f"{counted(len(plan.refusals), 'request')} did not start"
+        parts.append(markup.fold(label, markup.table(["request", "rule", "in words"], rows)))
+    if plan.diagnostics:
+        found = [(d.code, d.message) for d in plan.diagnostics[:_HTML_ROWS]]
+        parts.append(
+            markup.fold(
+                counted(len(plan.diagnostics), "diagnostic"), markup.table(["code", "message"], found)
+            )
+        )
+    return markup.wrap(plan_text(plan), *parts)
+
+
+def _step_html(step: Any, *, opened: bool) -> str:
+    whom = step.beneficiary
+    served = "repair" if whom is None else f"{markup.safe(whom.request)} of {markup.safe(whom.operation)}"
+    quiet = f"{markup.safe(step.stage)}, {counted(len(step.victims), 'victim')}"
+    freed = _amounts(step.freed)
+    if freed:
+        quiet += f", frees {markup.safe(freed)}"
+    rows = [_decision_cells(decision) for decision in step.decisions]
+    summary = f'<b>{markup.safe(step.node)}</b> {served} <span class="eh-quiet">{quiet}</span>'
+    return markup.fold(summary, markup.table(_DECISION, rows[:_HTML_ROWS]), opened=opened)
+
+
+def explanation_html(explanation: Explanation) -> str:
+    """Explanation as HTML: its sentences, and what was tried as a foldable table."""
+    body = "".join(f"<div>{markup.safe(sentence)}</div>" for sentence in explanation.sentences)
+    parts = [markup.header(clean(explanation.name), explanation.code), body]
+    if explanation.looked_at:
+        heads = ["stage", "outcome", "times", "node", "request", "missing"]
+        rows = [
+            [
+                row["stage"],
+                row["outcome"],
+                f"{row['times']:,}",
+                "" if row["node"] is None else row["node"],
+                "" if row["request"] is None else row["request"],
+                _amounts(row["missing"]),
+            ]
+            for row in explanation.looked_at[:_HTML_ROWS]
+        ]
+        parts.append(markup.fold("what was looked at", markup.table(heads, rows, numbers=(2,))))
+    return markup.wrap(explanation.text, *parts)

@@ -1,0 +1,7 @@
+"""Explanations: a plan's reasons in sentences, with the numbers that were compared."""
+
+from __future__ import annotations
+
+from evenhand.explain.explanation import Explanation
+
+__all__ = ["Explanation"]

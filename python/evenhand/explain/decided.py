@@ -1,0 +1,136 @@
+"""Why a decision was taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.explain.explanation import Explanation
+from evenhand.explain.facts import Facts, amounts, listed, name_of, seconds, sentence
+from evenhand.reasons import ACTIONS, GROUPS, reason
+
+if TYPE_CHECKING:
+    from evenhand.plans.decisions import Decision
+
+__all__ = ["explain_start", "explain_victim", "rows_of", "victims_of_step"]
+
+
+def rows_of(facts: Facts, column: str, row: int, action: str) -> list[int]:
+    """Return the decisions of an action that concern a row of the snapshot."""
+    decisions = facts.plan.decisions
+    chosen = (decisions.column(column) == row) & (decisions.column("action") == ACTIONS.index(action))
+    return np.flatnonzero(chosen).tolist()
+
+
+def victims_of_step(facts: Facts, row: int) -> list[int]:
+    """Return the preemptions of a decision's step."""
+    decisions = facts.plan.decisions
+    same = decisions.column("step") == decisions.column("step")[row]
+    return np.flatnonzero(same & (decisions.column("action") == ACTIONS.index("preempt"))).tolist()
+
+
+def explain_victim(facts: Facts, row: int) -> Explanation:
+    """Explain a preemption, by its row among the decisions."""
+    decision = facts.plan.decisions[row]
+    column = facts.plan.decisions.column
+    operation = int(column("operation")[row])
+    whom = decision.beneficiary
+    lacks = facts.object(np.maximum(column("needed")[row] - column("free_before")[row], 0))
+    lacking = f"{amounts(lacks)} more is needed there" if lacks else "all of it was needed"
+    fields = {
+        "allocation": f"allocation {name_of(decision.allocation)}",
+        "operation": name_of(decision.operation),
+        "node": name_of(decision.node),
+        "request": name_of(whom.request) if whom else "",
+        "beneficiary": name_of(whom.operation) if whom else "",
+        "lacking": lacking,
+        "violated": "",
+        "over": "",
+    }
+    if decision.reason == "resource_overcommit":
+        over = facts.object(np.maximum(-column("free_before")[row], 0))
+        fields["lacking"] = f"{amounts(over)} too much"
+    violated = int(column("violated")[row])
+    if violated >= 0:
+        fields["violated"] = facts.element(violated)
+        numbers = decision.numbers
+        fields["over"] = ", ".join(
+            f"{name_of(r)} {used:.10g} of {numbers['limits'][r]:.10g}"
+            for r, used in numbers.get("usage", {}).items()
+        )
+    sentences = [sentence(reason(decision.reason, "victim").sentence.format(**fields))]
+    if whom is not None and int(column("beneficiary_operation")[row]) >= 0:
+        sentences += _beneficiary(facts, int(column("beneficiary_operation")[row]))
+        sentences.append(
+            f"The request needs {amounts(facts.object(column('needed')[row]))};"
+            f" {amounts(facts.object(column('free_before')[row], zeros=True))} was free before."
+        )
+    sentences += _victim(facts, row, decision, operation)
+    return Explanation(
+        decision.allocation if decision.allocation is not None else "",
+        "allocations",
+        decision.reason,
+        tuple(sentences),
+        decision.numbers,
+    )
+
+
+def _beneficiary(facts: Facts, operation: int) -> list[str]:
+    claim = facts.claim(operation)
+    return [sentence(facts.standing(facts.pools + operation)), *([claim] if claim else [])]
+
+
+def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[str]:
+    column = facts.plan.decisions.column
+    element = facts.pools + operation
+    used = facts.share(column("usage_before")[row])
+    sentences = []
+    share = facts.against(element, used)
+    held = f"just before, operation {name_of(decision.operation)} had {share} of its fair share"
+    group = int(column("group")[row])
+    if group < len(GROUPS):
+        word = GROUPS[group].replace("_", " ").replace("non preemptible", "non-preemptible")
+        standing = f"{name_of(decision.allocation)} is {word}: {held}."
+        sentences.append(f"{standing} {facts.protection(operation)}".rstrip())
+    else:
+        sentences.append(sentence(f"{held}."))
+    if decision.victim_within_fair_share:
+        sentences.append("That was within its fair share.")
+    same = victims_of_step(facts, row)
+    if len(same) > 1:
+        together = facts.object(column("freed")[same].sum(axis=0, dtype=np.int64))
+        place = same.index(row) + 1
+        sentences.append(
+            f"It is victim {place} of {len(same)} of this step, which free {amounts(together)} together."
+        )
+    kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
+    leaves = f"It gives back {amounts(decision.freed)}{kept}"
+    if decision.until is not None and decision.grace is not None:
+        leaves += f", within {seconds(decision.grace)}, until {seconds(decision.until)}"
+    again = "; its work starts again" if decision.mode == "requeue" else ""
+    return [*sentences, f"{leaves}{again}."]
+
+
+def explain_start(facts: Facts, rows: list[int]) -> Explanation:
+    """Explain the starts of a request, by their rows among the decisions."""
+    decisions = facts.plan.decisions
+    first = decisions[rows[0]]
+    sentences = []
+    for row in rows[:3]:
+        decision = decisions[row]
+        victims = [d.allocation for d in map(decisions.__getitem__, victims_of_step(facts, row))]
+        fields = {
+            "request": name_of(decision.request),
+            "operation": name_of(decision.operation),
+            "node": name_of(decision.node),
+            "victims": f"{listed(victims)} {'has' if len(victims) == 1 else 'have'}",
+            "needed": amounts(facts.object(decisions.column("needed")[row])),
+            "free": amounts(facts.object(decisions.column("free_before")[row], zeros=True)),
+        }
+        sentences.append(sentence(reason(decision.reason, "start").sentence.format(**fields)))
+    if len(rows) > 3:
+        sentences.append(f"It starts {len(rows) - 3} more times.")
+    sentences += _beneficiary(facts, int(decisions.column("operation")[rows[0]]))
+    name = first.request if first.request is not None else ""
+    return Explanation(name, "requests", first.reason, tuple(sentences), first.numbers)

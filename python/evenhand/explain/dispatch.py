@@ -1,0 +1,78 @@
+"""From a name to its explanation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evenhand.explain.decided import explain_start, explain_victim, rows_of
+from evenhand.explain.facts import Facts
+from evenhand.explain.refused import explain_spared, explain_waiting
+from evenhand.explain.standing import explain_element, explain_node
+
+if TYPE_CHECKING:
+    from evenhand.explain.explanation import Explanation
+    from evenhand.plans.plan import Plan
+
+__all__ = ["TABLES", "find", "why", "why_not"]
+
+#: Where a name is looked for, in this order.
+TABLES = ("allocations", "requests", "operations", "pools", "nodes")
+
+
+def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int]:
+    """Return the table and row of a name.
+
+    Parameters
+    ----------
+    plan : Plan
+    name : str or int
+        An integer and its decimal text are the same name.
+    tables : tuple of str
+        Where to look, in this order.
+
+    Returns
+    -------
+    table : str
+    row : int
+
+    Raises
+    ------
+    KeyError
+        If none of the tables has it.
+    """
+    wanted = str(name)
+    for table in tables:
+        for row, known in enumerate(plan.snapshot.names(table)):
+            if str(known) == wanted:
+                return table, row
+    raise KeyError(f"there is no {name!r} among {', '.join(tables)}")
+
+
+def why(plan: Plan, name: str | int, table: str | None) -> Explanation:
+    """Explain what a plan says of a name; see `Plan.why`."""
+    if table is not None and table not in TABLES:
+        raise KeyError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
+    where, row = find(plan, name, TABLES if table is None else (table,))
+    facts = Facts(plan)
+    if where in ("allocations", "requests"):
+        return _decided_or_not(facts, where, row)
+    if where == "nodes":
+        return explain_node(facts, row)
+    return explain_element(facts, row + (facts.pools if where == "operations" else 0))
+
+
+def why_not(plan: Plan, name: str | int, table: str | None) -> Explanation:
+    """Explain why something was not done; see `Plan.why_not`."""
+    tables = ("allocations", "requests")
+    if table is not None and table not in tables:
+        raise KeyError(f"why_not looks among {' and '.join(tables)}, not {table!r}")
+    where, row = find(plan, name, tables if table is None else (table,))
+    return _decided_or_not(Facts(plan), where, row)
+
+
+def _decided_or_not(facts: Facts, table: str, row: int) -> Explanation:
+    if table == "allocations":
+        taken = rows_of(facts, "allocation", row, "preempt")
+        return explain_victim(facts, taken[0]) if taken else explain_spared(facts, row)
+    started = rows_of(facts, "request", row, "start")
+    return explain_start(facts, started) if started else explain_waiting(facts, row)

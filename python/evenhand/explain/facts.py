@@ -1,0 +1,166 @@
+"""Names, amounts and shares as they stand in sentences."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.plans.columns import objects
+from evenhand.reasons import GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from evenhand.plans.plan import Plan
+
+__all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "seconds", "sentence"]
+
+_MOST = 4  # resources, names
+
+
+def name_of(value: object) -> str:
+    """Return a name that is safe to print."""
+    from evenhand.display.text import clean
+
+    return clean(value)
+
+
+def amounts(values: Mapping[str, float]) -> str:
+    """Return amounts by resource: ``cpu 1.5, memory 4``; nothing at all is ``nothing``."""
+    return ", ".join(f"{name_of(r)} {value:.10g}" for r, value in values.items()) or "nothing"
+
+
+def fraction(value: float) -> str:
+    """Return a share with two to four decimals: ``0.25``, ``0.0571``."""
+    return f"{value:.4f}".removesuffix("00")
+
+
+def sentence(text: str) -> str:
+    """Begin a text with a capital, and end it with a full stop."""
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+def seconds(value: float) -> str:
+    """Return a number of seconds: ``100 s``."""
+    return f"{value:.10g} s"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names in a row, the first few of many."""
+    shown = [name_of(name) for name in names]
+    more = len(shown) - _MOST
+    if more > 1:
+        return f"{', '.join(shown[:_MOST])} and {more} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+class Facts:
+    """Numbers of a plan by the rows of its snapshot."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.snapshot = plan.snapshot
+        self.pools = plan.snapshot.pool_count
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """How elements are called."""
+        from evenhand.plans.columns import element_keys
+
+        return element_keys(self.snapshot)
+
+    def name(self, table: str, row: int) -> str | int:
+        """Return the name of a row."""
+        return self.snapshot.names(table)[row]
+
+    def element(self, row: int) -> str:
+        """Return what an element is called in a sentence: ``operation a``, ``pool p``, ``the root``."""
+        if row == 0:
+            return "the whole cluster"
+        kind, table, first = (
+            ("pool", "pools", 0) if row < self.pools else ("operation", "operations", self.pools)
+        )
+        return f"{kind} {name_of(self.name(table, row - first))}"
+
+    def object(self, quanta: NDArray[Any], *, zeros: bool = False) -> dict[str, float]:
+        """Return one row of quanta as an object."""
+        return objects(self.snapshot, np.asarray(quanta)[None, :], zeros=zeros)[0]
+
+    def share(self, quanta: NDArray[Any]) -> NDArray[np.float64]:
+        """Return quanta as shares of the cluster's total; 0 of what it has not."""
+        total = np.asarray(self.snapshot._core.total, np.float64)
+        return np.divide(quanta, total, out=np.zeros(len(total)), where=total > 0)
+
+    def against(self, element: int, used: NDArray[np.float64]) -> str:
+        """Return usage against an element's fair share, by the resources that matter."""
+        fair = np.asarray(self.plan.shares["fair_share"][element])
+        order = np.argsort(-np.maximum(fair, used), kind="stable").tolist()
+        rows = [r for r in order if fair[r] > 0 or used[r] > 0][:_MOST]
+        names = self.snapshot.resources
+        parts = [f"{name_of(names[r])} {fraction(used[r])} of {fraction(fair[r])}" for r in rows]
+        return ", ".join(parts) or "0 of 0"
+
+    def usage(self, element: int) -> NDArray[np.float64]:
+        """Return an element's usage share at the update."""
+        return np.asarray(self.plan.shares["usage_share"][element])
+
+    def setting(self, name: str) -> Any:
+        """Return one of the policy's settings, or None if it has none of that name."""
+        return getattr(getattr(self.plan.policy, "settings", None), name, None)
+
+    def standing(self, element: int) -> str:
+        """Say how an element stands to its fair share."""
+        status = self.plan.statuses.at(element)
+        what = self.element(element)
+        held = f"of its fair share it has {self.against(element, self.usage(element))}"
+        if element == 0:
+            return f"{what}: {held}."
+        if status.status == "normal":
+            return f"{what} is not below its fair share: {held}."
+        since = "" if status.since is None else f" for {seconds(self.snapshot.now - status.since)}"
+        words = {
+            "non_starving": "is below its fair share",
+            "starving": "is starving, below its fair share",
+            "aggressively_starving": "is aggressively starving, below its fair share",
+        }
+        waits = ""
+        if status.starvation == "non_starving" and status.timeout is not None:
+            waits = f"; it starves after more than {seconds(status.timeout)}"
+        return f"{what} {words[status.starvation]}{since}: {held}{waits}."
+
+    def claim(self, operation: int) -> str:
+        """Say on whose strength an operation preempts; empty if on its own."""
+        element = self.pools + operation
+        status = self.plan.statuses.at(element)
+        above = status.lowest_aggressive_ancestor or status.lowest_starving_ancestor
+        if status.starvation != "non_starving" or above is None:
+            return ""
+        row = self.keys.index(str(above))
+        return f"It may preempt on the strength of a pool: {self.standing(row)}"
+
+    def protection(self, operation: int) -> str:
+        """Say where an operation's groups end, as shares of the cluster; empty if nothing of it runs."""
+        core = self.snapshot._core
+        mine = np.asarray(core.column("allocations", "operation")) == operation
+        codes = self.plan.groups.codes[mine]
+        holds = np.asarray(core.column("allocations", "resources"))[mine]
+        ends = [holds[codes <= code].sum(axis=0, dtype=np.int64) for code in range(2)]
+        counts = [int((codes == code).sum()) for code in range(len(GROUPS))]
+        if not sum(counts):
+            return ""
+        fair = np.asarray(self.plan.shares["fair_share"][self.pools + operation])
+        rows = np.argsort(-np.maximum(fair, self.share(ends[1])), kind="stable").tolist()[:1]
+
+        def up_to(end: NDArray[Any]) -> str:
+            share = self.share(end)
+            return ", ".join(f"{name_of(self.snapshot.resources[r])} {fraction(share[r])}" for r in rows)
+
+        return (
+            f"Its oldest work is safe up to {up_to(ends[0])} of the cluster ({counts[0]:,} non-preemptible),"
+            f" what follows up to {up_to(ends[1])} goes in aggressive preemption only ({counts[1]:,}), and"
+            f" the rest is preemptible ({counts[2]:,})."
+        )

@@ -1,0 +1,89 @@
+"""How an element or a node stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.explain.explanation import Explanation
+from evenhand.explain.facts import Facts, amounts, listed, name_of, seconds, sentence
+
+if TYPE_CHECKING:
+    from evenhand.plans.statuses import Status
+
+__all__ = ["explain_element", "explain_node"]
+
+
+def explain_element(facts: Facts, row: int) -> Explanation:
+    """Explain how a pool or an operation stands, by its row among the elements."""
+    status = facts.plan.statuses.at(row)
+    pool = row < facts.pools
+    name = facts.snapshot.element_names[row]
+    sentences = [sentence(facts.standing(row))]
+    if row:
+        sentences.append(_rule(status))
+    if not pool:
+        operation = row - facts.pools
+        if status.priority != "none":
+            may = {"normal": "preempt", "aggressive": "preempt aggressively"}[status.priority]
+            claim = facts.claim(operation)
+            sentences.append(f"It may {may}. {claim}".rstrip())
+        sentences += filter(None, [facts.protection(operation)])
+    sentences.append(_decided(facts, row))
+    numbers: dict[str, Any] = {
+        "satisfaction": status.satisfaction,
+        "tolerance": status.tolerance,
+        "timeout": status.timeout,
+        "since": status.since,
+    }
+    code = status.starvation if status.starvation != "non_starving" else status.status
+    return Explanation(name, "pools" if pool else "operations", code, tuple(sentences), numbers)
+
+
+def _rule(status: Status) -> str:
+    satisfied = "no fair share" if status.satisfaction >= 1e9 else f"satisfaction {status.satisfaction:.4g}"
+    text = f"It counts as below under {status.tolerance:.4g} of its fair share ({satisfied})"
+    if status.timeout is not None:
+        text += f", and starves when it was below for more than {seconds(status.timeout)}"
+    aggressive = "may" if status.aggressive_starvation else "may not"
+    touched = "may" if status.aggressive_preemption else "may not"
+    return f"{text}; it {aggressive} starve aggressively, and aggressive preemption {touched} touch it."
+
+
+def _decided(facts: Facts, row: int) -> str:
+    """Count the decisions on an element's operations."""
+    decisions = facts.plan.decisions
+    snapshot = facts.snapshot
+    parent = np.concatenate(
+        [snapshot._core.column("pools", "parent"), snapshot._core.column("operations", "pool")]
+    )
+    inside = np.zeros(len(parent), np.bool_)
+    inside[row] = True
+    frontier = {row}
+    while frontier:
+        children = np.flatnonzero(np.isin(parent, list(frontier)))
+        frontier = set(children[~inside[children]].tolist())
+        inside[children] = True
+    operations = inside[facts.pools :]
+    mine = decisions.take(operations[decisions.column("operation")]) if len(decisions) else decisions
+    starts, victims = len(mine.starts), len(mine.victims)
+    return f"This plan starts {starts:,} of its requests and preempts {victims:,} of its allocations."
+
+
+def explain_node(facts: Facts, row: int) -> Explanation:
+    """Explain what a plan does on a node, by its row."""
+    decisions = facts.plan.decisions
+    name = facts.name("nodes", row)
+    mine = decisions.take(decisions.column("node") == row)
+    free = ""
+    if len(mine):
+        free = f" Free before: {amounts(facts.object(mine.column('free_before')[0], zeros=True))}."
+    done = f"preempts {len(mine.victims):,} and starts {len(mine.starts):,}"
+    sentences = [f"On node {name_of(name)} this plan {done}.{free}"]
+    if len(mine.victims):
+        sentences.append(f"Those who leave: {listed(d.allocation for d in mine.victims)}.")
+    if len(mine.starts):
+        sentences.append(f"What starts: {listed(d.request for d in mine.starts)}.")
+    code = "decided" if len(mine) else "nothing_decided"
+    return Explanation(name, "nodes", code, tuple(sentences))

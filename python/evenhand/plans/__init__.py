@@ -1,0 +1,27 @@
+"""Plans: decisions with their reasons, refusals, statuses, groups, and what is done with them."""
+
+from __future__ import annotations
+
+from evenhand.plans.check import Check, Finding
+from evenhand.plans.decisions import Beneficiary, Decision, Decisions
+from evenhand.plans.diff import PlanDiff
+from evenhand.plans.plan import Plan
+from evenhand.plans.refusals import Refusal, Refusals
+from evenhand.plans.statuses import Groups, Status, Statuses
+from evenhand.plans.steps import Step
+
+__all__ = [
+    "Beneficiary",
+    "Check",
+    "Decision",
+    "Decisions",
+    "Finding",
+    "Groups",
+    "Plan",
+    "PlanDiff",
+    "Refusal",
+    "Refusals",
+    "Status",
+    "Statuses",
+    "Step",
+]

@@ -1,0 +1,322 @@
+"""Decisions: what is to be done, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+
+from evenhand.building.readback import NO_TIME
+from evenhand.plans.columns import Name, amounts_of, element_keys, objects, picked, seconds_of
+from evenhand.reasons import ACTIONS, GROUPS, MODES, REASONS, STAGES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.table import Table
+
+__all__ = ["Beneficiary", "Decision", "Decisions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Beneficiary:
+    """Whom a decision serves: an operation, and the request of it."""
+
+    operation: Name | None
+    request: Name | None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One thing to do.
+
+    Attributes
+    ----------
+    action : str
+        ``"preempt"`` or ``"start"``.
+    allocation : str, int or None
+        The victim; None of a start.
+    operation : str, int or None
+        The victim's operation, or the one that starts.
+    node : str, int or None
+        Where.
+    request : str, int or None
+        What starts; None of a preemption.
+    mode : str or None
+        How a victim leaves: ``"terminate"`` or ``"requeue"``.
+    grace : float or None
+        Seconds that a victim has to leave.
+    at, until : float or None
+        When it is done, and by when the victim must have left, in the snapshot's seconds.
+    reason : str
+        Code of the reason; see `evenhand.reasons`.
+    numbers : mapping
+        What was compared: amounts by resource.
+    stage : str
+        Where in the node's heartbeat it was decided.
+    step : int
+        Decisions of one step are carried out together or not at all.
+    beneficiary : Beneficiary or None
+        Whom it serves; None where it repairs a limit.
+    victim_within_fair_share : bool or None
+        Whether the victim's operation used at most its fair share just before.
+    freed, kept : mapping
+        What the victim gives back and what it keeps, by resource.
+    """
+
+    action: str
+    allocation: Name | None
+    operation: Name | None
+    node: Name | None
+    request: Name | None
+    mode: str | None
+    grace: float | None
+    at: float | None
+    until: float | None
+    reason: str
+    numbers: Mapping[str, Any]
+    stage: str
+    step: int
+    beneficiary: Beneficiary | None
+    victim_within_fair_share: bool | None
+    freed: Mapping[str, float] = field(default_factory=dict)
+    kept: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the decision as plain values."""
+        whom = self.beneficiary
+        return {
+            "action": self.action,
+            "allocation": self.allocation,
+            "operation": self.operation,
+            "node": self.node,
+            "request": self.request,
+            "mode": self.mode,
+            "grace": self.grace,
+            "at": self.at,
+            "until": self.until,
+            "reason": self.reason,
+            "numbers": dict(self.numbers),
+            "stage": self.stage,
+            "step": self.step,
+            "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
+            "victim_within_fair_share": self.victim_within_fair_share,
+            "freed": dict(self.freed),
+            "kept": dict(self.kept),
+        }
+
+
+class Decisions(Sequence[Decision]):
+    """A table of decisions in the order in which they are to be carried out.
+
+    Indexing and iteration give `Decision` objects; `to_pandas` and its like give columns.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    columns : mapping
+        As the core gives them (`evenhand.plans.columns.CorePlan`).
+    repairs : mapping, optional
+        Row → what else was compared there: a violated limit.
+
+    Notes
+    -----
+    Names and amounts are looked up when they are asked for: O(rows) each time.
+    """
+
+    __slots__ = ("_columns", "_repairs", "_snapshot")
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        columns: Mapping[str, NDArray[Any]],
+        repairs: Mapping[int, Mapping[str, Any]] | None = None,
+    ) -> None:
+        self._snapshot = snapshot
+        self._columns = dict(columns)
+        self._repairs = dict(repairs or {})
+
+    def __len__(self) -> int:
+        return len(self._columns["action"])
+
+    def __iter__(self) -> Iterator[Decision]:
+        return iter(self._objects())
+
+    @overload
+    def __getitem__(self, index: int) -> Decision: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Decision | Self:
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} decisions")
+        return self.take(np.array([index % len(self)]))._objects()[0]
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """Return some of the decisions.
+
+        Parameters
+        ----------
+        rows : array of int or of bool
+            Which, by row number or as a mask.
+
+        Returns
+        -------
+        Decisions
+        """
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64)
+        place = {row: i for i, row in enumerate(rows.tolist())}
+        repairs = {place[row]: numbers for row, numbers in self._repairs.items() if row in place}
+        return type(self)(self._snapshot, {n: c[rows] for n, c in self._columns.items()}, repairs)
+
+    @property
+    def victims(self) -> Self:
+        """The preemptions."""
+        return self.take(self._columns["action"] == ACTIONS.index("preempt"))
+
+    @property
+    def starts(self) -> Self:
+        """The starts."""
+        return self.take(self._columns["action"] == ACTIONS.index("start"))
+
+    @property
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """All of the core's columns by name."""
+        return self._columns
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one of the core's columns: row numbers, quanta, microseconds.
+
+        Parameters
+        ----------
+        name : str
+            See `evenhand.plans.columns.CorePlan`.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Raises
+        ------
+        KeyError
+            If there is no such column.
+        """
+        return self._columns[name]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return one plain object a decision, as the plan's JSON has them."""
+        return [decision.to_dict() for decision in self]
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns of `table` as lists."""
+        return self.table().to_dict()
+
+    def table(self) -> Table:
+        """Return one row a decision; amounts are one column a resource (``freed.cpu``)."""
+        from evenhand.table import Table
+
+        columns: dict[str, Any] = dict(self._plain())
+        whom = columns.pop("beneficiary")
+        columns["beneficiary.operation"] = [b and b.operation for b in whom]
+        columns["beneficiary.request"] = [b and b.request for b in whom]
+        for name in ("freed", "kept", "free_before", "needed"):
+            values = amounts_of(self._snapshot, self._columns[name]) if len(self) else None
+            for r, resource in enumerate(self._snapshot.resources):
+                columns[f"{name}.{resource}"] = [] if values is None else values[:, r]
+        return Table(columns, title="decisions")
+
+    def to_pandas(self) -> Any:
+        """Return `table` as a pandas DataFrame."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `table` as a polars DataFrame."""
+        return self.table().to_polars()
+
+    def to_arrow(self) -> Any:
+        """Return `table` as a pyarrow Table."""
+        return self.table().to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.table().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        from evenhand.display import table_text
+        from evenhand.display.plans import decision_table
+
+        return table_text(decision_table(self))
+
+    def _repr_html_(self) -> str:
+        from evenhand.display import table_html
+        from evenhand.display.plans import decision_table
+
+        return table_html(decision_table(self))
+
+    def _plain(self) -> dict[str, list[Any]]:
+        """Return names, words and times, a list each; everything but amounts."""
+        snapshot, c = self._snapshot, self._columns
+        operations = snapshot.names("operations")
+        requests = snapshot.names("requests")
+        preempts = c["action"] == ACTIONS.index("preempt")
+        served = zip(
+            picked(operations, c["beneficiary_operation"]),
+            picked(requests, c["beneficiary_request"]),
+            strict=True,
+        )
+        only = np.where(preempts, c["grace"], NO_TIME)
+        return {
+            "action": [ACTIONS[i] for i in c["action"].tolist()],
+            "allocation": picked(snapshot.names("allocations"), c["allocation"]),
+            "operation": picked(operations, c["operation"]),
+            "node": picked(snapshot.names("nodes"), c["node"]),
+            "request": picked(requests, c["request"]),
+            "mode": [
+                MODES[m] if p else None for m, p in zip(c["mode"].tolist(), preempts.tolist(), strict=True)
+            ],
+            "grace": seconds_of(only),
+            "at": seconds_of(c["at"]),
+            "until": seconds_of(c["until"]),
+            "reason": [REASONS[i] for i in c["reason"].tolist()],
+            "stage": [STAGES[i] for i in c["stage"].tolist()],
+            "step": c["step"].tolist(),
+            "beneficiary": [None if o is None and r is None else Beneficiary(o, r) for o, r in served],
+            "victim_within_fair_share": [None if w < 0 else bool(w) for w in c["within_fair_share"].tolist()],
+        }
+
+    def _numbers(self) -> list[dict[str, Any]]:
+        """Return what was compared, one object a row."""
+        snapshot, c = self._snapshot, self._columns
+        needed = objects(snapshot, c["needed"])
+        free = objects(snapshot, c["free_before"], zeros=True)
+        usage = objects(snapshot, c["usage_before"], zeros=True)
+        keys = element_keys(snapshot) if (c["violated"] >= 0).any() else []
+        result: list[dict[str, Any]] = []
+        for row, group in enumerate(c["group"].tolist()):
+            numbers: dict[str, Any] = {"free_before": free[row]}
+            if needed[row]:
+                numbers["needed"] = needed[row]
+            if c["allocation"][row] >= 0:
+                numbers["usage_before"] = usage[row]
+            if group < len(GROUPS):
+                numbers["group"] = GROUPS[group]
+            if c["violated"][row] >= 0:
+                numbers["violated"] = keys[c["violated"][row]]
+            result.append(numbers | dict(self._repairs.get(row, {})))
+        return result
+
+    def _objects(self) -> list[Decision]:
+        if len(self) == 0:
+            return []
+        columns = self._plain() | {
+            "numbers": self._numbers(),
+            "freed": objects(self._snapshot, self._columns["freed"]),
+            "kept": objects(self._snapshot, self._columns["kept"]),
+        }
+        return [
+            Decision(**dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)
+        ]

@@ -1,0 +1,282 @@
+"""A plan: what to do now, why, and what the next plan goes on from."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evenhand.plans.decisions import Decisions
+from evenhand.plans.live import repairs
+from evenhand.plans.memory import next_state
+from evenhand.plans.refusals import Refusals
+from evenhand.plans.statuses import Groups, Statuses
+from evenhand.shares import Shares, _diagnostics, _options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from evenhand.diagnostics import Diagnostic
+    from evenhand.explain import Explanation
+    from evenhand.model import Snapshot
+    from evenhand.plans.check import Check
+    from evenhand.plans.columns import CorePlan
+    from evenhand.plans.diff import PlanDiff
+    from evenhand.plans.steps import Step
+    from evenhand.state import State
+    from evenhand.table import Table
+
+__all__ = ["Plan"]
+
+
+class Plan:
+    """Decisions with their reasons, refusals, statuses, groups and the next state.
+
+    Made by a policy. Nothing in it changes; what is costly is made when it is first asked for.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        What was.
+    policy : policy
+        Who decided: it has ``to_dict()`` and, as ``settings``, a model with ``fair_share``.
+    core : object
+        What the policy's core says, as columns (`evenhand.plans.columns.CorePlan`).
+    state : State, optional
+        The state that went in; `Plan.state` is the one that comes out.
+    on : trigger, optional
+        What was decided on: ``Round()``, ``Heartbeat(node)``.
+    given : mapping, optional
+        Values that took the place of computed ones.
+    diagnostics : iterable of Diagnostic
+        What there is to say of the input; those of the shares are added.
+
+    Attributes
+    ----------
+    snapshot, policy, on, given
+        As they went in.
+    state_before : State or None
+        The state that went in.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Any,
+        core: CorePlan,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+        diagnostics: Iterable[Diagnostic] = (),
+    ) -> None:
+        self.snapshot = snapshot
+        self.policy = policy
+        self.on = on
+        self.given = given
+        self.state_before = state
+        self._core = core
+        self._found = tuple(diagnostics)
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """What to do, in the order in which it is to be carried out."""
+        columns = self._core.decisions()
+        plain = Decisions(self.snapshot, columns)
+        return Decisions(self.snapshot, columns, repairs(self.snapshot, plain))
+
+    @cached_property
+    def refusals(self) -> Refusals:
+        """Requests that were looked at and did not start."""
+        return Refusals(self.snapshot, self._core.refusals())
+
+    @cached_property
+    def shares(self) -> Shares:
+        """Fair shares of the plan's update."""
+        snapshot, settings, core = self.snapshot, self.policy.settings.fair_share, self._core.shares
+        found = (*_options(snapshot, settings)[1], *_diagnostics(snapshot, core))
+        return Shares(snapshot, settings, core, found)
+
+    @cached_property
+    def statuses(self) -> Statuses:
+        """Status, starvation and effective settings of every element, at the update."""
+        return Statuses(self.snapshot, self._core.elements())
+
+    @cached_property
+    def groups(self) -> Groups:
+        """Group of every running allocation, at the update."""
+        return Groups(self.snapshot, self._core.groups())
+
+    @cached_property
+    def state(self) -> State:
+        """What the next plan goes on from."""
+        return next_state(self.snapshot, self.policy, self.shares, self._core.memory())
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What there is to say of the input."""
+        return (*self._found, *self.shares.diagnostics)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How often what came of a try, by ``"<stage>.<outcome>"``."""
+        return dict(self._core.counts())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values: decisions, refusals, statuses, groups, state, diagnostics."""
+        return {
+            "decisions": self.decisions.to_list(),
+            "refusals": self.refusals.to_list(),
+            "statuses": self.statuses.to_dict(),
+            "groups": self.groups.to_dict(),
+            "state": self.state.to_dict(),
+            "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],
+        }
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """Return the plan as JSON text.
+
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces a level; None: one line.
+
+        Returns
+        -------
+        str
+        """
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+
+    def table(self) -> Table:
+        """Return the decisions as a table; see `Decisions.table`."""
+        return self.decisions.table()
+
+    def to_pandas(self) -> Any:
+        """Return `table` as a pandas DataFrame."""
+        return self.decisions.to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `table` as a polars DataFrame."""
+        return self.decisions.to_polars()
+
+    def to_arrow(self) -> Any:
+        """Return `table` as a pyarrow Table."""
+        return self.decisions.to_arrow()
+
+    def steps(self) -> list[Step]:
+        """Return the steps in order: what one beneficiary needs on one node, or one repair.
+
+        Returns
+        -------
+        list of Step
+            All of a step is to be carried out, or nothing of it.
+        """
+        from evenhand.plans.steps import steps_of
+
+        return steps_of(self.snapshot, self.decisions)
+
+    def diff(self, other: Plan) -> PlanDiff:
+        """Tell what another plan decides differently.
+
+        Parameters
+        ----------
+        other : Plan
+            Usually of the same snapshot with other settings, or of the next one.
+
+        Returns
+        -------
+        PlanDiff
+            From this plan to the other: who is spared, who is newly taken, which starts moved.
+        """
+        from evenhand.plans.diff import diff
+
+        return diff(self, other)
+
+    def check(self, fresh_snapshot: Snapshot) -> Check:
+        """Tell which decisions no longer hold, and why.
+
+        The steps are carried out in order on the fresh snapshot's numbers. What is leaving there counts as
+        gone. A step of which one decision does not hold is left out as a whole.
+
+        Parameters
+        ----------
+        fresh_snapshot : Snapshot
+            What is now.
+
+        Returns
+        -------
+        Check
+
+        Raises
+        ------
+        ValueError
+            If it has other resources.
+
+        Notes
+        -----
+        O(rows of the snapshot + decisions × depth). It looks for what spoils a decision, not for better ones:
+        a new plan may decide otherwise.
+        """
+        from evenhand.plans.check import check
+
+        return check(self, fresh_snapshot)
+
+    def why(self, name: str | int, *, table: str | None = None) -> Explanation:
+        """Explain what the plan says of a name.
+
+        Parameters
+        ----------
+        name : str or int
+            Of an allocation, a request, an operation, a pool or a node.
+        table : str, optional
+            Where to look for it; by default in that order.
+
+        Returns
+        -------
+        Explanation
+            Of a victim and of a start the reasons; of what was left alone, why; of an operation or a pool
+            how it stands; of a node what happens there.
+
+        Raises
+        ------
+        KeyError
+            If there is no such name.
+        """
+        from evenhand.explain.dispatch import why
+
+        return why(self, name, table)
+
+    def why_not(self, name: str | int, *, table: str | None = None) -> Explanation:
+        """Explain why an allocation was not preempted, or a request not started.
+
+        The plan is made again with a recorder switched on.
+
+        Parameters
+        ----------
+        name : str or int
+            Of an allocation or a request.
+        table : str, optional
+            ``"allocations"`` or ``"requests"``, where both have the name.
+
+        Returns
+        -------
+        Explanation
+            If it was preempted or did start after all, that, with its reasons.
+
+        Raises
+        ------
+        KeyError
+            If there is no such name.
+        """
+        from evenhand.explain.dispatch import why_not
+
+        return why_not(self, name, table)
+
+    def __repr__(self) -> str:
+        from evenhand.display.plans import plan_text
+
+        return plan_text(self)
+
+    def _repr_html_(self) -> str:
+        from evenhand.display.plans import plan_html
+
+        return plan_html(self)

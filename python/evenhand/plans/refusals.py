@@ -1,0 +1,156 @@
+"""Refusals: requests that were looked at and did not start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, overload
+
+import numpy as np
+
+from evenhand.plans.columns import Name, amounts_of, objects, picked
+from evenhand.reasons import REQUEST_OUTCOMES, reason
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.table import Table
+
+__all__ = ["Refusal", "Refusals"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request did not start.
+
+    Attributes
+    ----------
+    request : str or int
+        Its name.
+    rule : str
+        Code of what stood in its way where it came furthest; see `evenhand.reasons`.
+    message : str
+        The rule in words, with the numbers.
+    numbers : mapping
+        ``nodes``: how many were tried; ``missing``: what lacked on the best of them, by resource.
+    """
+
+    request: Name
+    rule: str
+    message: str
+    numbers: Mapping[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the refusal as plain values."""
+        return {
+            "request": self.request,
+            "rule": self.rule,
+            "message": self.message,
+            "numbers": dict(self.numbers),
+        }
+
+
+class Refusals(Sequence[Refusal]):
+    """A table of refusals; indexing and iteration give `Refusal` objects.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    columns : mapping
+        As the core gives them: ``request``, ``rule``, ``nodes``, ``best_missing``.
+    """
+
+    __slots__ = ("_columns", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot, columns: Mapping[str, NDArray[Any]]) -> None:
+        self._snapshot = snapshot
+        self._columns = dict(columns)
+
+    def __len__(self) -> int:
+        return len(self._columns["request"])
+
+    def __iter__(self) -> Iterator[Refusal]:
+        return iter(self._objects())
+
+    @overload
+    def __getitem__(self, index: int) -> Refusal: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Refusal | Self:
+        rows = np.arange(len(self))[index]
+        taken = type(self)(self._snapshot, {n: c[np.atleast_1d(rows)] for n, c in self._columns.items()})
+        return taken if isinstance(index, slice) else taken._objects()[0]
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one of the core's columns.
+
+        Parameters
+        ----------
+        name : str
+            ``request``, ``rule``, ``nodes`` or ``best_missing``.
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        return self._columns[name]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return one plain object a refusal, as the plan's JSON has them."""
+        return [refusal.to_dict() for refusal in self]
+
+    def table(self) -> Table:
+        """Return one row a refusal; what was missing is one column a resource (``missing.cpu``)."""
+        from evenhand.table import Table
+
+        c = self._columns
+        columns: dict[str, Any] = {
+            "request": picked(self._snapshot.names("requests"), c["request"]),
+            "rule": [REQUEST_OUTCOMES[i] for i in c["rule"].tolist()],
+            "nodes": c["nodes"],
+        }
+        missing = amounts_of(self._snapshot, c["best_missing"]) if len(self) else None
+        for r, resource in enumerate(self._snapshot.resources):
+            columns[f"missing.{resource}"] = [] if missing is None else missing[:, r]
+        return Table(columns, title="refusals")
+
+    def to_pandas(self) -> Any:
+        """Return `table` as a pandas DataFrame."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `table` as a polars DataFrame."""
+        return self.table().to_polars()
+
+    def to_arrow(self) -> Any:
+        """Return `table` as a pyarrow Table."""
+        return self.table().to_arrow()
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+    def _objects(self) -> list[Refusal]:
+        c, snapshot = self._columns, self._snapshot
+        requests = snapshot.names("requests")
+        names = [requests[row] for row in c["request"].tolist()]
+        missing = objects(snapshot, c["best_missing"])
+        result = []
+        for name, rule, nodes, lacks in zip(
+            names, c["rule"].tolist(), c["nodes"].tolist(), missing, strict=True
+        ):
+            code = REQUEST_OUTCOMES[rule]
+            numbers: dict[str, Any] = {"nodes": nodes} | ({"missing": lacks} if lacks else {})
+            result.append(Refusal(name, code, _message(code, nodes, lacks), numbers))
+        return result
+
+
+def _message(code: str, nodes: int, missing: Mapping[str, float]) -> str:
+    message = reason(code, "request").doc
+    if missing:
+        lacks = ", ".join(f"{resource} {value:g}" for resource, value in missing.items())
+        message += f" Nodes tried: {nodes:,}; on the best of them {lacks} was missing."
+    return message

@@ -1,0 +1,303 @@
+"""Statuses of elements and groups of allocations, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.plans.columns import Name, element_keys, seconds_of
+from evenhand.reasons import GROUPS, PRIORITIES, STARVATION, STATUSES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.table import Table
+
+__all__ = ["Groups", "Status", "Statuses"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How an element stands to its fair share at the plan's update.
+
+    Attributes
+    ----------
+    status : str
+        ``"normal"`` or ``"below_fair_share"``.
+    starvation : str
+        ``"non_starving"``, ``"starving"`` or ``"aggressively_starving"``.
+    since : float or None
+        Since when it has been below, in the snapshot's seconds.
+    satisfaction : float
+        Usage over fair share; of a pool the smallest among what it holds. 1e9 is as good as infinite.
+    tolerance : float
+        Part of the fair share below which it counts as below.
+    timeout : float or None
+        Seconds below after which it starves.
+    aggressive_starvation, aggressive_preemption : bool
+        Whether it may starve aggressively, and whether aggressive preemption may touch what it runs.
+    lowest_starving_ancestor, lowest_aggressive_ancestor : str, int or None
+        The lowest element from it upwards, itself included, that starves (aggressively).
+    priority : str
+        On whose strength an operation may preempt: ``"none"``, ``"normal"`` or ``"aggressive"``.
+    """
+
+    status: str
+    starvation: str
+    since: float | None
+    satisfaction: float
+    tolerance: float
+    timeout: float | None
+    aggressive_starvation: bool
+    aggressive_preemption: bool
+    lowest_starving_ancestor: Name | None
+    lowest_aggressive_ancestor: Name | None
+    priority: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the status, starvation and start of the deficit as plain values."""
+        return {"status": self.status, "starvation": self.starvation, "since": self.since}
+
+
+class Statuses(Mapping[str | int, Status]):
+    """Status by name of pool or operation; an operation that has a pool's name is ``"<name> (operation)"``.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    columns : mapping
+        As the core gives them, one row an element.
+    """
+
+    __slots__ = ("_columns", "_keys", "_row_of", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot, columns: Mapping[str, NDArray[Any]]) -> None:
+        self._snapshot = snapshot
+        self._columns = dict(columns)
+        self._keys = element_keys(snapshot)
+        self._row_of = {key: row for row, key in enumerate(self._keys)}
+
+    def __getitem__(self, name: str | int) -> Status:
+        return self.at(self._row_of[str(name)])
+
+    def __iter__(self) -> Iterator[str | int]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __contains__(self, name: object) -> bool:
+        return str(name) in self._row_of
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the statuses are of."""
+        return self._snapshot
+
+    def at(self, row: int) -> Status:
+        """Return the status of an element by its row.
+
+        Parameters
+        ----------
+        row : int
+            Pools first, the root being 0, then operations.
+
+        Returns
+        -------
+        Status
+        """
+        c = self._columns
+
+        def ancestor(column: str) -> Name | None:
+            above = int(c[column][row])
+            return None if above < 0 else self._keys[above]
+
+        (since,) = seconds_of(c["since"][row : row + 1])
+        (timeout,) = seconds_of(c["timeout"][row : row + 1])
+        return Status(
+            STATUSES[c["status"][row]],
+            STARVATION[c["starvation"][row]],
+            since,
+            float(c["satisfaction"][row]),
+            float(c["tolerance"][row]),
+            timeout,
+            bool(c["aggressive_starvation"][row]),
+            bool(c["aggressive_preemption"][row]),
+            ancestor("lowest_starving_ancestor"),
+            ancestor("lowest_aggressive_ancestor"),
+            PRIORITIES[c["priority"][row]],
+        )
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one of the core's columns, one row an element.
+
+        Parameters
+        ----------
+        name : str
+            See `evenhand.plans.columns.CorePlan`.
+
+        Returns
+        -------
+        numpy.ndarray
+        """
+        return self._columns[name]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many pools and operations are in each state of starvation, and how many below."""
+        pools = self._snapshot.pool_count
+        result = {}
+        for kind, rows in (("pool", slice(0, pools)), ("operation", slice(pools, None))):
+            starvation = np.bincount(self._columns["starvation"][rows], minlength=len(STARVATION))
+            below = int((self._columns["status"][rows] == STATUSES.index("below_fair_share")).sum())
+            result[kind] = {
+                "all": len(self._columns["status"][rows]),
+                "below_fair_share": below,
+                **dict(zip(STARVATION, starvation.tolist(), strict=True)),
+            }
+        return result
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """Return one plain object an element, as the plan's JSON has them."""
+        c = self._columns
+        rows = zip(
+            self._keys,
+            c["status"].tolist(),
+            c["starvation"].tolist(),
+            seconds_of(c["since"]),
+            strict=True,
+        )
+        return {
+            key: {"status": STATUSES[status], "starvation": STARVATION[starvation], "since": since}
+            for key, status, starvation, since in rows
+        }
+
+    def table(self) -> Table:
+        """Return one row an element, columns as the attributes of `Status`."""
+        from evenhand.table import Table
+
+        c, snapshot = self._columns, self._snapshot
+        names = snapshot.element_names
+        columns: dict[str, Any] = {
+            "name": names,
+            "kind": ["pool"] * snapshot.pool_count + ["operation"] * snapshot.operation_count,
+            "status": [STATUSES[i] for i in c["status"].tolist()],
+            "starvation": [STARVATION[i] for i in c["starvation"].tolist()],
+            "since": seconds_of(c["since"]),
+            "satisfaction": c["satisfaction"],
+            "tolerance": c["tolerance"],
+            "timeout": seconds_of(c["timeout"]),
+            "aggressive_starvation": c["aggressive_starvation"].astype(np.bool_),
+            "aggressive_preemption": c["aggressive_preemption"].astype(np.bool_),
+        }
+        for column in ("lowest_starving_ancestor", "lowest_aggressive_ancestor"):
+            columns[column] = [None if row < 0 else self._keys[row] for row in c[column].tolist()]
+        columns["priority"] = [PRIORITIES[i] for i in c["priority"].tolist()]
+        return Table(columns, title="statuses")
+
+    def to_pandas(self) -> Any:
+        """Return `table` as a pandas DataFrame."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `table` as a polars DataFrame."""
+        return self.table().to_polars()
+
+    def to_arrow(self) -> Any:
+        """Return `table` as a pyarrow Table."""
+        return self.table().to_arrow()
+
+    def __repr__(self) -> str:
+        from evenhand.display.plans import statuses_text
+
+        return statuses_text(self)
+
+    def _repr_html_(self) -> str:
+        from evenhand.display.plans import statuses_html
+
+        return statuses_html(self)
+
+
+class Groups(Mapping[str | int, str]):
+    """Group by name of allocation; those that are in none (leaving, suspended) are left out.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    codes : array of int
+        One an allocation, in canonical order.
+    """
+
+    __slots__ = ("_codes", "_row_of", "_snapshot")
+
+    def __init__(self, snapshot: Snapshot, codes: NDArray[Any]) -> None:
+        self._snapshot = snapshot
+        self._codes = np.asarray(codes)
+        self._row_of: dict[str, int] | None = None
+
+    @property
+    def codes(self) -> NDArray[Any]:
+        """One code an allocation in canonical order: its place in `evenhand.reasons.GROUPS`, 255 for none."""
+        return self._codes
+
+    def _rows(self) -> dict[str, int]:
+        if self._row_of is None:
+            names = self._snapshot.names("allocations")
+            grouped = np.flatnonzero(self._codes < len(GROUPS)).tolist()
+            self._row_of = {str(names[row]): row for row in grouped}
+        return self._row_of
+
+    def __getitem__(self, name: str | int) -> str:
+        return GROUPS[self._codes[self._rows()[str(name)]]]
+
+    def __iter__(self) -> Iterator[str | int]:
+        return iter(self._rows())
+
+    def __len__(self) -> int:
+        return int((self._codes < len(GROUPS)).sum())
+
+    def __contains__(self, name: object) -> bool:
+        return str(name) in self._rows()
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the group of every allocation that has one."""
+        codes = self._codes.tolist()
+        return {name: GROUPS[codes[row]] for name, row in self._rows().items()}
+
+    def counts(self) -> dict[str, int]:
+        """Return how many allocations each group has."""
+        found = np.bincount(self._codes[self._codes < len(GROUPS)], minlength=len(GROUPS))
+        return dict(zip(GROUPS, found.tolist(), strict=True))
+
+    def table(self) -> Table:
+        """Return one row an allocation: ``name, operation, node, group``."""
+        from evenhand.plans.columns import picked
+        from evenhand.table import Table
+
+        snapshot, core = self._snapshot, self._snapshot._core
+        columns: dict[str, Any] = {
+            "name": snapshot.names("allocations"),
+            "operation": picked(snapshot.names("operations"), core.column("allocations", "operation")),
+            "node": picked(snapshot.names("nodes"), core.column("allocations", "node")),
+            "group": [GROUPS[code] if code < len(GROUPS) else None for code in self._codes.tolist()],
+        }
+        return Table(columns, title="groups")
+
+    def to_pandas(self) -> Any:
+        """Return `table` as a pandas DataFrame."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `table` as a polars DataFrame."""
+        return self.table().to_polars()
+
+    def to_arrow(self) -> Any:
+        """Return `table` as a pyarrow Table."""
+        return self.table().to_arrow()
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count:,} {group}" for group, count in self.counts().items())
+        return f"<Groups of {len(self):,} allocations: {counts}>"

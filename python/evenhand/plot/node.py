@@ -1,0 +1,158 @@
+"""A node before and after a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.display.text import amount, clean, fit
+from evenhand.errors import require
+from evenhand.fields import TABLES
+from evenhand.reasons import ACTIONS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from evenhand.plans.plan import Plan
+
+__all__ = ["node"]
+
+_BLUE, _GREEN, _ORANGE, _GREY = "#3b8fc4", "#2f9e77", "#d98200", "#8a8f98"
+_LOOKS: dict[str, dict[str, Any]] = {
+    "stays": {"facecolor": (_BLUE, 0.55), "edgecolor": _BLUE},
+    "is preempted": {"facecolor": (_ORANGE, 0.35), "edgecolor": _ORANGE, "hatch": "////"},
+    "starts": {"facecolor": (_GREEN, 0.35), "edgecolor": _GREEN, "hatch": "...."},
+    "was leaving already": {"facecolor": (_GREY, 0.15), "edgecolor": _GREY, "hatch": "xxxx"},
+}
+_STATES = TABLES["allocations"]["state"].words
+_LABEL = 0.06  # of the node: a narrower part carries no name
+
+
+def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
+    """Draw what runs on a node before a plan and after it, two bars a resource.
+
+    Bars are parts of the node's capacity, which a line marks: what stays, what is preempted (hatched, gone in
+    the lower bar), what starts, what was leaving already.
+
+    Parameters
+    ----------
+    plan
+        Result of `evenhand.plan`.
+    name
+        Name of the node.
+    ax
+        Axes to draw into; by default a new figure as high as it needs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes, for titles and saving.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    KeyError
+        If there is no such node.
+
+    Notes
+    -----
+    O(allocations of the snapshot).
+    """
+    snapshot = plan.snapshot
+    names = [str(known) for known in snapshot.names("nodes")]
+    if str(name) not in names:
+        raise KeyError(f"there is no node {name!r}")
+    row = names.index(str(name))
+    capacity = np.asarray(snapshot._core.column("nodes", "capacity"))[row]
+    shown = [r for r in range(len(capacity)) if capacity[r] > 0]
+    plt = require("matplotlib.pyplot", "plot")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(8, 1.4 + 0.75 * max(len(shown), 1)), layout="constrained")
+    parts = _parts(plan, row)
+    labels, places, reach = [], [], 1.0
+    for i, r in enumerate(shown):
+        for when, kinds in (("before", _BEFORE), ("after", _AFTER)):
+            y = 2.3 * i + (when == "after")
+            end = _bar(ax, y, [(k, label, held[r] / capacity[r]) for k, label, held in parts if k in kinds])
+            reach = max(reach, end)
+            places.append(y)
+            total = amount(float(capacity[r]) * snapshot.quantum[snapshot.resources[r]])
+            labels.append(f"{clean(snapshot.resources[r])} of {total}, {when}")
+    ax.axvline(100, color=ax.spines["left"].get_edgecolor(), linewidth=1.5)
+    ax.set_yticks(places, labels, fontsize="small", parse_math=False)
+    ax.set_ylim(max(places, default=1) + 0.6, -0.6)
+    ax.set_xlim(0, 104 * reach)
+    ax.set_xlabel("% of the node")
+    ax.set_title(f"node {fit(clean(name), 40).rstrip()}", loc="left", parse_math=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    _legend(ax, {kind for kind, _, _ in parts})
+    return ax
+
+
+_BEFORE = ("stays", "is preempted", "was leaving already")
+_AFTER = ("stays", "starts")
+
+
+def _parts(plan: Plan, node: int) -> list[tuple[str, str, NDArray[Any]]]:
+    """Return what becomes of everything on a node: kind, name, quanta by resource; what stays first."""
+    core = plan.snapshot._core
+    here = np.flatnonzero(np.asarray(core.column("allocations", "node")) == node)
+    c = plan.decisions.column
+    mine = c("node") == node
+    taken = set(c("allocation")[mine & (c("action") == ACTIONS.index("preempt"))].tolist())
+    names, requests = plan.snapshot.names("allocations"), plan.snapshot.names("requests")
+    states = np.asarray(core.column("allocations", "state"))
+    parts: list[tuple[str, str, NDArray[Any]]] = []
+    for row in here.tolist():
+        state = _STATES[states[row]]
+        held = core.column("allocations", "held" if state == "preempted" else "resources")[row]
+        kind = "is preempted" if row in taken else "was leaving already" if state == "preempting" else "stays"
+        parts.append((kind, clean(names[row]), np.asarray(held, np.float64)))
+    started = np.flatnonzero(mine & (c("action") == ACTIONS.index("start"))).tolist()
+    parts += [
+        ("starts", clean(requests[c("request")[row]]), np.asarray(c("needed")[row], np.float64))
+        for row in started
+    ]
+    order = list(_LOOKS)
+    return sorted(parts, key=lambda part: order.index(part[0]))
+
+
+def _bar(ax: Axes, y: float, parts: list[tuple[str, str, float]]) -> float:
+    """Draw one bar; return where it ends."""
+    left = 0.0
+    for kind, label, part in parts:
+        if part <= 0:
+            continue
+        ax.barh(y, 100 * part, left=100 * left, height=0.78, **_LOOKS[kind])
+        if part >= _LABEL:
+            room = max(int(part * 70), 1)
+            ax.text(
+                100 * (left + part / 2),
+                y,
+                fit(label, room).strip() if len(label) > room else label,
+                ha="center",
+                va="center",
+                fontsize="x-small",
+                parse_math=False,
+                bbox={
+                    "boxstyle": "round,pad=0.15",
+                    "facecolor": ax.get_facecolor(),
+                    "edgecolor": "none",
+                    "alpha": 0.8,
+                },
+            )
+        left += part
+    return left
+
+
+def _legend(ax: Axes, kinds: set[str]) -> None:
+    patches = require("matplotlib.patches", "plot")
+    keys = [patches.Patch(**look, label=kind) for kind, look in _LOOKS.items() if kind in kinds]
+    if keys:
+        ax.legend(
+            handles=keys, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize="small"
+        )
