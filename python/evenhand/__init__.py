@@ -15,12 +15,14 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import synthetic
+    from evenhand import policies, synthetic
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
     from evenhand.model import Snapshot
+    from evenhand.plans import Plan
+    from evenhand.plans.planning import plan
     from evenhand.shares import FairShareEngine, Shares, fair_share
     from evenhand.state import State
     from evenhand.table import Table
@@ -37,12 +39,15 @@ _HOMES = {
     "Heartbeat": "evenhand.config.triggers",
     "InputError": "evenhand.errors",
     "MissingExtraError": "evenhand.errors",
+    "Plan": "evenhand.plans",
     "Round": "evenhand.config.triggers",
     "Shares": "evenhand.shares",
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
     "Table": "evenhand.table",
     "fair_share": "evenhand.shares",
+    "plan": "evenhand.plans.planning",
+    "policies": "evenhand.policies",
     "show_versions": "evenhand.versions",
     "synthetic": "evenhand.synthetic",
 }
@@ -55,6 +60,7 @@ __all__ = [
     "Heartbeat",
     "InputError",
     "MissingExtraError",
+    "Plan",
     "Round",
     "Shares",
     "Snapshot",
@@ -62,6 +68,8 @@ __all__ = [
     "Table",
     "__version__",
     "fair_share",
+    "plan",
+    "policies",
     "show_versions",
     "synthetic",
 ]
