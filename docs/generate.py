@@ -1,4 +1,4 @@
-"""Write the generated pages: settings, tables, command line, diagnostics, API; and bring in the notebooks.
+"""Write the generated pages, from settings to the API, and bring in the notebooks.
 
 Called by ``conf.py`` at every build; everything it writes is ignored by git.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_core import PydanticUndefined
 
 import evenhand as eh
-from evenhand import diagnostics, fields
+from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
 
 DOCS = Path(__file__).resolve().parent
@@ -33,6 +33,7 @@ def main() -> None:
     write(REFERENCE / "tables.md", tables_page())
     write(REFERENCE / "command-line.md", command_line_page())
     write(REFERENCE / "diagnostics.md", diagnostics_page())
+    write(REFERENCE / "reasons.md", reasons_page())
     write(REFERENCE / "api.md", api_page())
     for notebook in sorted((DOCS.parent / "notebooks").glob("*.ipynb")):
         text = notebook.read_text().replace("](../docs/", "](../../")  # links that hold on either place
@@ -126,16 +127,48 @@ def diagnostics_page() -> str:
     return "\n".join(lines)
 
 
+# --- reasons
+
+
+KINDS = {
+    "victim": ("Why an allocation is preempted", "`reason` of a decision with action `preempt`."),
+    "start": ("Why a request starts", "`reason` of a decision with action `start`."),
+    "stage": ("Stages", "`stage` of a decision: when in a node's heartbeat it was taken."),
+    "request": ("Why a request did not start", "`rule` of a refusal; and what `plan.why_not` met, by node."),
+    "allocation": ("Why an allocation was left alone", "What `plan.why_not` met, by stage."),
+    "unseen": ("Why nothing looked at it", "What `plan.why_not` says where there is nothing to tell."),
+    "check": ("Why a decision no longer holds", "`code` of the findings of `plan.check`."),
+}
+
+
+def reasons_page() -> str:
+    """The codes of plans, from their one table."""
+    lines = ["# Reasons", "", "Every decision and every refusal of a plan has a code.", ""]
+    lines += ["A code never changes its meaning.", ""]
+    for kind, (title, about) in KINDS.items():
+        lines += [f"## {title}", "", about, ""]
+        for row in reasons.TABLE:
+            if row.kind == kind:
+                lines += [f"`{row.code}` ({row.source})", f": {row.doc}", ""]
+    forgotten = {row.kind for row in reasons.TABLE} - set(KINDS)
+    if forgotten:
+        raise LookupError(f"codes of no section: {sorted(forgotten)}")
+    return "\n".join(lines)
+
+
 # --- API
 
 
 # Public modules, beside the names in the package itself.
 MODULES = (
+    "explain",
     "history",
     "history.backendai",
     "history.gridengine",
     "history.slurm",
+    "plans",
     "plot",
+    "reasons",
     "synthetic",
     "testing.invariants",
     "testing.reference",

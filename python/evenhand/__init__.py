@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenhand.config.triggers import Heartbeat, Round
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
+    from evenhand.explain import Explanation
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
     from evenhand.plans.planning import plan
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
+    "Explanation": "evenhand.explain",
     "FairShareEngine": "evenhand.shares",
     "FairShareSettings": "evenhand.config.fair_share",
     "Heartbeat": "evenhand.config.triggers",
@@ -55,6 +57,7 @@ _HOMES = {
 __all__ = [
     "Diagnostic",
     "EvenhandError",
+    "Explanation",
     "FairShareEngine",
     "FairShareSettings",
     "Heartbeat",

@@ -29,7 +29,7 @@ __all__ = [
     "reason",
 ]
 
-Kind = Literal["victim", "start", "stage", "request", "allocation", "check"]
+Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
 
 _SPEC = "YTsaurus"
 _OWN = "Evenhand"
@@ -46,7 +46,8 @@ class Reason:
     kind : str
         Of what it is said: ``victim`` and ``start`` (a decision's reason), ``stage`` (a decision's
         stage), ``request`` (what became of a request on a node, and the rule of a refusal),
-        ``allocation`` (what became of a possible victim), ``check`` (why a decision no longer holds).
+        ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
+        ``check`` (why a decision no longer holds).
     sentence : str
         A template; its fields in braces are the names and numbers that were compared.
     doc : str
@@ -250,6 +251,12 @@ _REQUESTS = (
         "operation {operation} would use more than its fair share",
         "A whole node is only cleared for an operation that stays within its fair share.",
     ),
+    Reason(
+        "penalty_too_high",
+        "request",
+        "clearing node {node} would lose too much work of protected allocations",
+        "Run time times gpus of protected victims exceeds `max_preemption_penalty`.",
+    ),
 )
 
 _ALLOCATIONS = (
@@ -324,6 +331,16 @@ _ALLOCATIONS = (
     ),
 )
 
+_UNSEEN = (
+    Reason(
+        "nobody_asked",
+        "unseen",
+        "no stage of this plan looked at it",
+        "No stage had a reason to look at it: nobody who could use it was entitled to preempt.",
+        _OWN,
+    ),
+)
+
 _CHECKS = tuple(
     Reason(code, "check", sentence, doc, _OWN)
     for code, sentence, doc in (
@@ -351,7 +368,15 @@ _CHECKS = tuple(
 )
 
 #: All codes: those of one kind stand in the order of the core's enumeration.
-TABLE: Final[tuple[Reason, ...]] = (*_victims(), *_STARTS, *_STAGES, *_REQUESTS, *_ALLOCATIONS, *_CHECKS)
+TABLE: Final[tuple[Reason, ...]] = (
+    *_victims(),
+    *_STARTS,
+    *_STAGES,
+    *_REQUESTS,
+    *_ALLOCATIONS,
+    *_UNSEEN,
+    *_CHECKS,
+)
 
 
 def _codes(*kinds: str) -> tuple[str, ...]:

@@ -10,10 +10,12 @@ from typing import Any
 
 from tests.conformance import (
     priority,
+    seeds,
     uncovered,
     ytsaurus_fair_share_aborts,
     ytsaurus_fair_share_oracle,
     ytsaurus_fair_share_unit,
+    ytsaurus_preemption,
 )
 from tests.conformance.case import Case
 
@@ -22,6 +24,8 @@ FORMATS = (
     ytsaurus_fair_share_aborts,
     ytsaurus_fair_share_unit,
     priority,
+    ytsaurus_preemption,
+    seeds,
     uncovered,
 )
 

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+import evenhand as eh
 from tests.conformance.__main__ import main
 from tests.shared import DATA, shared
 
 SAMPLE = DATA / "conformance"
 FAIR_SHARE = {"oracle.jsonl.gz": 54, "aborts.jsonl.gz": 11, "unit.json.gz": 88}
 WHOLE_FAIR_SHARE = {"oracle.jsonl.gz": 1488, "aborts.jsonl.gz": 11, "unit.json": 88}
+PREEMPTION_ENGINES = ["reference", *(["evenhand"] if "plan" in eh.__all__ else [])]
+PREEMPTION = {"ytsaurus-preemption.json.gz": 82, "seeds-ytsaurus.json.gz": 77}
 HISTORY_KINDS = (
     "classic_fair_share",
     "fair_tree",
@@ -37,6 +40,25 @@ def test_sample_of_fair_share(capsys: pytest.CaptureFixture[str], name: str, cou
     assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
     assert status == 0
     assert out.count("tie-dependent ytsaurus_fair_share") == (2 if name.startswith("oracle") else 0)
+
+
+@pytest.mark.parametrize("engine", PREEMPTION_ENGINES)
+@pytest.mark.parametrize(("name", "count"), PREEMPTION.items())
+def test_preemption(capsys: pytest.CaptureFixture[str], name: str, count: int, engine: str) -> None:
+    status, out = run(capsys, SAMPLE / name, "--engine", engine)
+    assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
+    assert status == 0
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("engine", PREEMPTION_ENGINES)
+def test_whole_preemption(capsys: pytest.CaptureFixture[str], engine: str) -> None:
+    """The simulations, and the seeds of other policies, are named as not covered."""
+    status, out = run(capsys, shared("cases", "ytsaurus-preemption.json"), "--engine", engine)
+    assert (status, out.splitlines()[-1]) == (1, "82 passed, 0 failed, 3 not covered"), out
+    seeds = shared("cases", "seeds.json")
+    status, out = run(capsys, seeds, "--engine", engine, "--kind", "ytsaurus")
+    assert (status, out.splitlines()[-1]) == (0, "77 passed, 0 failed, 0 not covered"), out
 
 
 def test_sample_of_history(capsys: pytest.CaptureFixture[str]) -> None:

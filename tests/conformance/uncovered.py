@@ -9,7 +9,7 @@ from tests.conformance.case import Case
 
 
 def recognises(document: Any) -> bool:
-    """Preemption scenarios, YuniKorn's cases and oracle, and what the seed documents say."""
+    """YuniKorn's cases and oracle."""
     return _system(document) is not None
 
 
@@ -26,11 +26,7 @@ def cases(document: Any) -> Iterator[Case]:
 
 def _system(document: Any) -> str | None:
     if isinstance(document, dict):
-        if "schema_version" in document:
-            return "ytsaurus_preemption"
-        return {"yunikorn-cases-1": "yunikorn", "evenhand/cases/seeds/1": "seeds"}.get(
-            document.get("format", "")
-        )
+        return {"yunikorn-cases-1": "yunikorn"}.get(document.get("format", ""))
     lines = (
         isinstance(document, list) and document and all("kind" in line.get("case", ()) for line in document)
     )

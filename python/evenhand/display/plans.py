@@ -28,6 +28,7 @@ __all__ = [
     "plan_html",
     "plan_sentence",
     "plan_text",
+    "plan_title",
     "refusal_lines",
     "starving_lines",
     "statuses_html",
@@ -38,13 +39,15 @@ _TEXT_ROWS = 20
 _HTML_ROWS = 150
 _LISTED = 10
 _DECISION = ("do", "what", "operation", "node", "reason", "for", "gives or takes", "share")
-_DECISION_ROOMS = (7, 20, 16, 14, 32, 20, 26, 6)
+_LINE = ("do", "what", "node", "reason", "for", "gives or takes")
+_LINE_ROOMS = (7, 24, 11, 24, 17, 17)
+_WIDTH = 110
 _STARVING = ("name", "kind", "starvation", "below since", "satisfied", "starves after")
-_STARVING_ROOMS = (40, 9, 21, 12, 9, 13)
+_STARVING_ROOMS = (36, 9, 21, 12, 9, 13)
 
 
 def plan_sentence(plan: Plan) -> str:
-    """Return how much is decided: ``At 100 s, on Round(): 3 preempted, 2 started in free room, ...``."""
+    """Return how much is decided: ``3 preempted, 2 started in free room, ...``."""
     decisions = plan.decisions
     found = np.bincount(decisions.column("reason"), minlength=len(REASONS)).tolist()
     free, after = (found[REASONS.index(code)] for code in ("fits_free_room", "fits_after_preemption"))
@@ -54,8 +57,13 @@ def plan_sentence(plan: Plan) -> str:
         f"{after:,} started after preemption",
         f"{counted(len(plan.refusals), 'request')} refused",
     ]
+    return f"{', '.join(parts)}."
+
+
+def plan_title(plan: Plan) -> str:
+    """Return what a plan is of: ``for 3 nodes, ..., at 100 s, on Round()``."""
     on = "" if plan.on is None else f", on {clean(plan.on)}"
-    return f"At {plan.snapshot.now:.10g} s{on}: {', '.join(parts)}."
+    return f"for {counts(plan.snapshot)}, at {plan.snapshot.now:.10g} s{on}"
 
 
 def _amounts(values: Mapping[str, float]) -> str:
@@ -107,10 +115,13 @@ def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]
     if not len(decisions):
         return [[("", "Nothing is to be done.")]]
     steps = decisions.column("step")
-    served = np.isin(steps, steps[decisions.column("action") == ACTIONS.index("preempt")])
-    order = np.concatenate([np.flatnonzero(served), np.flatnonzero(~served)])[:top]
-    rows = [_decision_cells(decision) for decision in decisions.take(order)]
-    lines = _aligned([_DECISION, *rows], _DECISION_ROOMS, frozenset(), glyphs)
+    with_victims = np.isin(steps, steps[decisions.column("action") == ACTIONS.index("preempt")])
+    order = np.concatenate([np.flatnonzero(with_victims), np.flatnonzero(~with_victims)])[:top]
+    rows = []
+    for decision in decisions.take(order):
+        do, what, operation, node, why, served, amounts, _ = _decision_cells(decision)
+        rows.append([do, f"{what} of {operation}", node, why, served, amounts])
+    lines = _aligned([_LINE, *rows], _LINE_ROOMS, frozenset(), glyphs)
     if len(decisions) > len(rows):
         lines.append([("", f"and {counted(len(decisions) - len(rows), 'more decision')}")])
     return lines
@@ -124,24 +135,24 @@ def refusal_lines(plan: Plan, top: int) -> list[Line]:
     rules = {code: count for code, count in zip(REQUEST_OUTCOMES, found, strict=True) if count}
     ranked = sorted(rules.items(), key=lambda pair: (-pair[1], pair[0]))
     lines: list[Line] = [[("head", f"{counted(len(plan.refusals), 'request')} did not start:")]]
-    lines += [
-        [("", f"{count:,} {rule}"), ("dim", f": {reason(rule, 'request').doc}")]
-        for rule, count in ranked[:top]
-    ]
+    for rule, count in ranked[:top]:
+        said = f"{count:,} {rule}"
+        words = fit(f": {reason(rule, 'request').doc}", _WIDTH - len(said)).rstrip()
+        lines.append([("", said), ("dim", words)])
     if len(ranked) > top:
         lines.append([("", f"and {counted(len(ranked) - top, 'more rule')}")])
     return lines
 
 
-def _starving_sentence(statuses: Statuses) -> str:
+def _starving_sentences(statuses: Statuses) -> list[str]:
     found = statuses.counts()
-    parts = []
+    sentences = []
     for kind, noun in (("operation", "operation"), ("pool", "pool")):
         of = found[kind]
         starving = f"{of['starving']:,} starving, {of['aggressively_starving']:,} aggressively"
         below = f"{of['below_fair_share']:,} of {counted(of['all'], noun)} below their fair share"
-        parts.append(f"{below}, {starving}")
-    return f"{'; '.join(parts)}."
+        sentences.append(f"{below}, {starving}.")
+    return sentences
 
 
 def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[str]]:
@@ -170,7 +181,7 @@ def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[s
 
 def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     """Return a sentence on who is below its share, and a line for each that starves most."""
-    lines: list[Line] = [[("head", _starving_sentence(statuses))]]
+    lines: list[Line] = [[("head", sentence)] for sentence in _starving_sentences(statuses)]
     cells = _starving_cells(statuses, top, glyphs)
     if len(cells) > 1:
         lines += _aligned(cells, _STARVING_ROOMS, frozenset({3, 4, 5}), glyphs)
@@ -189,7 +200,7 @@ def statuses_html(statuses: Statuses) -> str:
 
 def _statuses_body(statuses: Statuses) -> str:
     heads, *rows = _starving_cells(statuses, _HTML_ROWS, UNICODE)
-    sentence = markup.safe(_starving_sentence(statuses))
+    sentence = markup.safe(" ".join(_starving_sentences(statuses)))
     if not rows:
         return f"<div>{sentence}</div>"
     return markup.fold(sentence, markup.table(heads, rows, numbers=(3, 4, 5)), opened=len(rows) <= _TEXT_ROWS)
@@ -198,7 +209,7 @@ def _statuses_body(statuses: Statuses) -> str:
 def plan_text(plan: Plan) -> str:
     """Plan as text: how much is done, the first decisions, who starves, what was refused."""
     lines: list[Line] = [
-        [("head", "Plan"), ("", f" for {counts(plan.snapshot)}")],
+        [("head", "Plan"), ("", f" {plan_title(plan)}")],
         [("", plan_sentence(plan))],
         *decision_lines(plan, _TEXT_ROWS),
         [],
@@ -214,7 +225,7 @@ def plan_html(plan: Plan) -> str:
     steps = plan.steps()
     serving = [step for step in steps if step.victims] + [step for step in steps if not step.victims]
     parts = [
-        markup.header("Plan", f"for {counts(plan.snapshot)}"),
+        markup.header("Plan", plan_title(plan)),
         f"<div>{markup.safe(plan_sentence(plan))}</div>",
         *(_step_html(step, opened=len(serving) <= 3) for step in serving[:_LISTED]),
     ]

@@ -43,9 +43,9 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
             f"It is {group}: operation {owner} had {share} of its fair share. {facts.protection(operation)}"
         )
     looked_at, told = _told(facts, facts.plan._core.trace("allocation", row), operation)
-    verdict = looked_at[-1]["outcome"] if looked_at else "no_start_in_stage"
+    verdict = looked_at[-1]["outcome"] if looked_at else "nobody_asked"
     if not looked_at:
-        sentences.append("No stage of this plan looked at it.")
+        sentences.append(sentence(reason(verdict, "unseen").sentence))
     return Explanation(name, "allocations", verdict, (*sentences, *told), {}, tuple(looked_at))
 
 
@@ -66,12 +66,12 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     refusals = facts.plan.refusals
     mine = [refusal for refusal in refusals if refusal.request == name]
     looked_at, told = _told(facts, facts.plan._core.trace("request", row), operation)
-    seen = looked_at[-1]["outcome"] if looked_at else "no_heartbeat"
-    verdict = mine[0].rule if mine else seen
-    if not looked_at and not mine:
-        sentences.append("No heartbeat of this plan looked at it.")
-    elif mine and not told:
+    verdict = mine[0].rule if mine else looked_at[-1]["outcome"] if looked_at else ""
+    if mine and not told:
         sentences.append(mine[0].message)
+    elif not verdict:
+        verdict = "nobody_asked"
+        sentences.append(sentence(reason(verdict, "unseen").sentence))
     every = (*sentences, *([claim] if claim else []), *told)
     numbers: dict[str, Any] = {"needed": needed, "count": count}
     if mine:

@@ -65,11 +65,11 @@ def make(work: Work, resources: Sequence[str], nodes: int, utilization: float, s
     growth = dict.fromkeys(resources, 1.0)
     while True:
         words, capacity = _sizes(work, count, resources, nodes, utilization, growth, seed)
-        where, failed = _place(shapes(resources), count, capacity, resources, seed)
-        if failed is None:
+        where, short = _place(shapes(resources), count, capacity, resources, seed)
+        if not short:
             return Machines(words, capacity, where)
         # What is left over at the edges of nodes was too much: try again with more of what is needed.
-        for resource in ("gpu",) if PROFILES[failed].gpu and "gpu" in resources else growth:
+        for resource in short:
             growth[resource] *= 1.02
 
 
@@ -124,11 +124,12 @@ def _place(
     capacity: NDArray[np.int64],
     resources: Sequence[str],
     seed: int,
-) -> tuple[list[NDArray[np.int64]], int | None]:
-    """Return the nodes of each profile's allocations, and the first profile that does not fit.
+) -> tuple[list[NDArray[np.int64]], Sequence[str]]:
+    """Return the nodes of each profile's allocations, and of which resources there should be more.
 
     The largest shapes come first, each spread over the nodes in proportion to
-    the room that is left for it.
+    the room that is left for it. The first that does not fit says what is short:
+    gpus, if those that are left would not do by themselves; else all the others.
     """
     nodes = len(capacity)
     free = capacity.copy()
@@ -139,7 +140,12 @@ def _place(
         room = (free[:, asks] // shape[p][asks]).min(axis=1)
         whole, wanted = int(room.sum()), int(count[p])
         if wanted > whole:
-            return where, p
+            if size[p][0] == 0:
+                return where, resources
+            gpu = list(resources).index("gpu")
+            if wanted > int((free[:, gpu] // shape[p][gpu]).sum()):
+                return where, ("gpu",)
+            return where, [r for r in resources if r != "gpu"]
         take = room * wanted // whole if whole else np.zeros(nodes, np.int64)
         order = Stream(seed, f"nodes.room.{p}").order(nodes)
         ready = order[(take < room)[order]]
@@ -147,4 +153,4 @@ def _place(
         free -= take[:, None] * shape[p]
         spread = np.repeat(np.arange(nodes), take)
         where[p] = spread[Stream(seed, f"nodes.where.{p}").order(wanted)]
-    return where, None
+    return where, ()

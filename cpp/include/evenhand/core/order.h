@@ -39,7 +39,9 @@ class KeyOrder {
       if (n <= kFew) sorted_.swap(items_);
       insertion_sort(n);
     }
-    for (std::size_t i = 0; i < n; ++i) out.push_back(sorted_[i].position);
+    const std::size_t before = out.size();
+    out.resize(before + n);
+    for (std::size_t i = 0; i < n; ++i) out[before + i] = sorted_[i].position;
   }
 
  private:

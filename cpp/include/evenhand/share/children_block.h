@@ -27,25 +27,26 @@ template <int R>
 class ChildrenBlock {
  public:
   void clear() {
-    f_.clear();
-    shares_.clear();
     first_shares_.clear();
-    moves_.clear();
-    kinds_.clear();
     first_.assign(1, 0);
+    kept_ = 0;
     initial_ = {};
   }
 
   // Appends the next child in child order. The shares at the vertices are kept
   // where they are asked for later: of operations.
   void add(std::span<const Vertex<R>> curve, double weight_ratio, bool keep_shares) {
-    const std::size_t base = f_.size(), n = curve.size();
-    first_shares_.push_back(static_cast<std::uint32_t>(shares_.size()));
-    if (keep_shares)
-      for (const Vertex<R>& vertex : curve) shares_.push_back(vertex.shares);
-    f_.resize(base + n);
-    moves_.resize(base + n);
-    kinds_.resize(base + n);
+    const std::size_t base = first_.back(), n = curve.size();
+    first_shares_.push_back(static_cast<std::uint32_t>(kept_));
+    if (keep_shares) {
+      if (kept_ + n > shares_.size()) shares_.resize(grown(kept_ + n));
+      for (const Vertex<R>& vertex : curve) shares_[kept_++] = vertex.shares;
+    }
+    if (base + n > f_.size()) {
+      f_.resize(grown(base + n));
+      moves_.resize(f_.size());
+      kinds_.resize(f_.size());
+    }
     initial_.add(curve[0].shares);
     if (weight_ratio == 1.0)
       for (std::size_t k = 0; k < n; ++k) f_[base + k] = curve[k].s;
@@ -167,18 +168,28 @@ class ChildrenBlock {
     builder.finish();
   }
 
-  // A copy of what the walk reads, without spare capacity.
-  ChildrenBlock compact() const {
+  // A copy without spare capacity: of what the walk reads, or of what a sweep does, too.
+  ChildrenBlock compact(bool sweepable = false) const {
     ChildrenBlock out;
-    out.f_ = f_;
+    const auto vertices = static_cast<std::ptrdiff_t>(first_.back());
+    out.f_.assign(f_.begin(), f_.begin() + vertices);
     out.first_ = first_;
-    out.shares_ = shares_;
+    out.shares_.assign(shares_.begin(), shares_.begin() + static_cast<std::ptrdiff_t>(kept_));
+    out.kept_ = kept_;
     out.first_shares_ = first_shares_;
+    if (sweepable) {
+      out.moves_.assign(moves_.begin(), moves_.begin() + vertices);
+      out.kinds_.assign(kinds_.begin(), kinds_.begin() + vertices);
+      out.order_ = order_;
+      out.initial_ = initial_;
+    }
     return out;
   }
 
  private:
   static constexpr double kNarrowest = 1e-290;  // a quotient by less may overflow
+
+  static std::size_t grown(std::size_t least) { return std::max<std::size_t>(64, 2 * least); }
 
   void jump(CurveBuilder<R>& builder, DoubleRow<R>& shares, Row<R>& now, std::size_t begin,
             std::size_t end, bool improved) const {
@@ -207,8 +218,10 @@ class ChildrenBlock {
     }
   }
 
+  // Storage is reused: first_.back() vertices and kept_ rows of shares count.
   std::vector<double> f_;
-  std::vector<Row<R>> shares_;               // of the children that keep them
+  std::vector<Row<R>> shares_;  // of the children that keep them
+  std::size_t kept_ = 0;
   std::vector<std::uint32_t> first_shares_;  // child -> its first row there
   std::vector<Row<R>> moves_;                // after each vertex: slope in f, or height of a jump
   std::vector<MoveKind> kinds_;

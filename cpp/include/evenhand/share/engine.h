@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "evenhand/core/search.h"
@@ -72,11 +73,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Positions own;                 // at the vertices of the pool's own curve
     std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
     double smallest_weight = 1;
-    std::vector<std::uint32_t> by_place;  // FIFO: children in effective order
-    std::vector<std::uint32_t> place;     // FIFO: child -> place
-    Row<R> guarantee{}, limits{};         // of the curve
-    bool children_changed = true;         // since the last update
-    bool done = false;                    // the curve is that of this update
+    std::vector<std::uint32_t> by_place;      // FIFO: children in effective order
+    std::vector<std::uint32_t> place;         // FIFO: child -> place
+    Row<R> guarantee{}, limits{};             // of the curve
+    bool children_changed = true;             // since the last update
+    bool done = false;                        // the curve is that of this update
+    std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
   // ---- rows ---------------------------------------------------------------
@@ -160,26 +162,33 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     return row(result.strong_share, pool) + row(result.integral_share, pool);
   }
 
-  // The curve of the pool whose block was built last, left in pool_'s vertices.
-  void sweep(Size pool, const Row<R>& limits, bool until_guarantee) {
+  // The curve of a pool from its block, left in pool_'s vertices.
+  void sweep(Size pool, const ChildrenBlock<R>& block, const Row<R>& limits, bool until_guarantee) {
     // Of the root only the end is asked for, unless it promises something.
     pool_.keep_whole(pool != 0 || tables_->pools.compute_promised_guarantee[0]);
     if (fifo(pool))
-      block_.sweep_fifo(pool_, pools_[pool].by_place, guarantee(pool), limits, until_guarantee);
+      block.sweep_fifo(pool_, pools_[pool].by_place, guarantee(pool), limits, until_guarantee);
     else
-      block_.sweep(pool_, guarantee(pool), limits, options_.improved, until_guarantee);
+      block.sweep(pool_, guarantee(pool), limits, options_.improved, until_guarantee);
+  }
+
+  // The same for an integral pool, whose curve is wanted again with its guarantee.
+  void build_block_for_both(Size pool) {
+    build_block(pool);
+    pools_[pool].built = std::make_unique<ChildrenBlock<R>>(block_.compact(true));
   }
 
   void build(Size pool) {
     Pool& state = pools_[pool];
+    const auto built = std::move(state.built);
     state.done = true;
     const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
     if (!state.children_changed && own_guarantee == state.guarantee && limits == state.limits)
       return;
     state.guarantee = own_guarantee;
     state.limits = limits;
-    build_block(pool);
-    sweep(pool, limits, false);
+    if (!built) build_block(pool);
+    sweep(pool, built ? *built : block_, limits, false);
     const auto curve = pool_.vertices();
     state.own.assign(curve);
     if (!keep_)
@@ -278,8 +287,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
                                  std::min(peak, left[lane])));
       }
       set_row(result.integral_share, pool, proposed);
-      build_block(pool);
-      sweep(pool, row(result.limits_share, pool), true);
+      build_block_for_both(pool);
+      sweep(pool, block_, row(result.limits_share, pool), true);
       set_row(result.integral_share, pool, before);
       add_integral(pool, beyond_guarantee(pool, pool_.vertices()[0].shares));
     }
@@ -307,8 +316,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
                                  tables_->pools.integral.relaxed_share_multiplier_limit[pool]);
       const Row<R> limits = smaller(row(result.limits_share, pool),
                                     row(result.strong_share, pool) + Row<R>::filled(cap));
-      build_block(pool);
-      sweep(pool, limits, false);
+      build_block_for_both(pool);
+      sweep(pool, block_, limits, false);
       const auto curve = pool_.vertices();
       asking.push_back({pool, own_rate, {curve.begin(), curve.end()}});
     }

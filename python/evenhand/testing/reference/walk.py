@@ -35,10 +35,9 @@ def walk_down(tree: Tree, settings: Settings) -> None:
         _give(pool, 0.0, settings, keep_promised)
     if settings.fifo_truncation:
         _truncate_fifo_gangs(tree)
-    root = tree.root
-    root.fair_share = _sum_of_children(root, [c.fair_share for c in root.children])
-    if root.flag("compute_promised_guarantee"):
-        root.promised_guarantee = _sum_of_children(root, [c.promised_guarantee for c in root.children])
+    # "Root" in 2.14 ends the walk from suggestion 1. The promised share of a root that opted in is
+    # split as any pool's: its strong part reaches to its own strong share, not to its children's parts.
+    tree.root.fair_share = _sum_of_children(tree.root)
 
 
 def detail(element: Element, total: Array) -> Detail:
@@ -124,8 +123,9 @@ def _truncate_fifo_gangs(tree: Tree) -> None:
                 ancestor.fair_share = detail(ancestor, np.maximum(ancestor.fair_share.total - got, 0))
 
 
-def _sum_of_children(root: Element, shares: list[Detail]) -> Detail:
+def _sum_of_children(root: Element) -> Detail:
     """Return what the root has: what its children got, of the strong guarantee as much as theirs together."""
+    shares = [c.fair_share for c in root.children]
     total = sum((s.total for s in shares), root.zeros())
     strong = np.minimum(total, sum((s.strong for s in shares), root.zeros()))
     integral = np.minimum(total - strong, root.proposed_integral)

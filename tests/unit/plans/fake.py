@@ -11,6 +11,7 @@ import evenhand as eh
 from evenhand.plans import Plan
 from evenhand.reasons import ACTIONS, GROUPS, OUTCOMES, REASONS, REQUEST_OUTCOMES, STAGES, STARVATION
 
+HOSTILE = "<script>alert(1)</script>\x1b[31m\r\n\u202e\x9b&amp;\"'"
 NO_TIME = np.iinfo(np.int64).min
 SECOND = 1_000_000
 

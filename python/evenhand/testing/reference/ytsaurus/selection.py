@@ -1,0 +1,57 @@
+"""Which of the eligible allocations go (policies: prefix, irreducible, minimum)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from evenhand.testing.reference.ytsaurus.vectors import Amounts, covers, plus
+from evenhand.testing.reference.ytsaurus.world import Allocation
+
+__all__ = ["select"]
+
+
+def select(wanted: Sequence[Allocation], room: Amounts, need: Amounts, how: str) -> list[Allocation] | None:
+    """Return victims in the order in which they go, or None if all together do not make room.
+
+    Parameters
+    ----------
+    wanted : sequence of Allocation
+        Eligible ones, the most wanted victim first.
+    room : amounts
+        Free without any victim; may be negative.
+    need : amounts
+        What must fit.
+    how : {"prefix", "irreducible", "minimum"}
+
+    Returns
+    -------
+    list of Allocation or None
+
+    Notes
+    -----
+    "minimum" tries all subsets, from small to large and, of one size, in the order of `wanted`: O(2^n).
+    """
+
+    def fits(victims: Sequence[Allocation]) -> bool:
+        free = room
+        for victim in victims:
+            free = plus(free, victim.amounts)
+        return covers(free, need)
+
+    if not fits(wanted):
+        return None
+    if how == "minimum":
+        return next(
+            list(victims)
+            for count in range(len(wanted) + 1)
+            for victims in combinations(wanted, count)
+            if fits(victims)
+        )
+    taken = list(wanted[: next(count for count in range(len(wanted) + 1) if fits(wanted[:count]))])
+    if how == "irreducible":
+        for victim in reversed(list(taken)):
+            without = [other for other in taken if other is not victim]
+            if fits(without):
+                taken = without
+    return taken

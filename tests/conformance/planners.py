@@ -1,0 +1,181 @@
+"""The implementations that a plan's case can be run on, behind one small form of answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import evenhand as eh
+from tests.conformance import engines
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a plan says, as plain data.
+
+    Attributes
+    ----------
+    plan
+        The plan's JSON.
+    statuses
+        Name of an element to all that is known of its starvation.
+    fair_share
+        Name of an element to its fair share per resource, zeros left out.
+    state
+        To be handed to the next plan.
+    """
+
+    plan: Mapping[str, Any]
+    statuses: Mapping[str, Mapping[str, Any]]
+    fair_share: Mapping[str, Mapping[str, float]]
+    state: Any
+
+    def decisions(self, *actions: str) -> list[dict[str, Any]]:
+        """Return the decisions with one of these actions, in order; all without any."""
+        return [d for d in self.plan["decisions"] if not actions or d["action"] in actions]
+
+
+@dataclass(frozen=True)
+class Planner:
+    """One implementation.
+
+    Attributes
+    ----------
+    policies
+        Names of the policies that it has.
+    settings
+        (policy, preset, settings) to all settings in effect; raises `evenhand.InputError`.
+    plan
+        (policy, preset, settings, snapshot, state, trigger, given) to the answer.
+    satisfaction
+        (fair share, usage, demand), vectors of shares, to the ratio.
+    usage_threshold
+        (snapshot, preset, settings, operation) to the threshold in effect.
+    stages
+        (preset, settings, is the node in SSD mode) to pairs of a stage and the lowest level it may take.
+    levels
+        Levels from low to high.
+    conditional
+        (elements, threshold, blocked amounts by pool) to the blocking ancestor and the conditional discount
+        of each operation; elements are rows with name, parent, is_pool, fair_share, usage, demand, starving.
+    """
+
+    policies: frozenset[str]
+    settings: Callable[[str, str, Settings], Mapping[str, Any]]
+    plan: Callable[..., Answer]
+    satisfaction: Callable[[Sequence[float], Sequence[float], Sequence[float]], float]
+    usage_threshold: Callable[[eh.Snapshot, str, Settings, str], Mapping[str, float]]
+    stages: Callable[[str, Settings, bool], list[tuple[str, str]]]
+    levels: Callable[[], Sequence[str]]
+    conditional: Callable[..., tuple[dict[str, str | None], dict[str, dict[str, float]]]]
+
+
+def planner_of(engine: engines.Engine) -> Planner:
+    """Return the planner that has the name of a fair-share engine."""
+    (name,) = (name for name, known in engines.ENGINES.items() if known is engine)
+    return PLANNERS[name]()
+
+
+def _totals(elements: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    return {name: element["fair_share"]["total"] for name, element in elements.items()}
+
+
+def evenhand() -> Planner:
+    """Return the library itself."""
+    from evenhand import groups, starvation
+
+    policies = {"ytsaurus": eh.policies.YTsaurus}
+
+    def plan(
+        policy: str,
+        preset: str,
+        settings: Settings,
+        snapshot: eh.Snapshot,
+        state: Any,
+        on: Any,
+        given: Mapping[str, Any] | None,
+    ) -> Answer:
+        made = eh.plan(snapshot, policies[policy](preset=preset, **settings), state, on=on, given=given)
+        statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
+        return Answer(made.to_dict(), statuses, _totals(made.shares.to_dict()["elements"]), made.state)
+
+    def conditional(
+        elements: Sequence[Mapping[str, Any]], threshold: float, blocked: Mapping[str, Any]
+    ) -> tuple[dict[str, str | None], dict[str, dict[str, float]]]:
+        return groups.conditional_preemption(elements, threshold, blocked)
+
+    return Planner(
+        policies=frozenset(policies),
+        settings=lambda policy, preset, settings: policies[policy](preset=preset, **settings).to_dict(),
+        plan=plan,
+        satisfaction=lambda *vectors: float(starvation.satisfaction(*vectors)),
+        usage_threshold=lambda snapshot, preset, settings, operation: starvation.effective_settings(
+            snapshot, eh.policies.YTsaurus(preset=preset, **settings)
+        )[operation]["non_preemptible_resource_usage_threshold"],
+        stages=lambda preset, settings, on_ssd: groups.stages(
+            eh.policies.YTsaurus(preset=preset, **settings), ssd_node=on_ssd
+        ),
+        levels=lambda: groups.LEVELS,
+        conditional=conditional,
+    )
+
+
+def reference() -> Planner:
+    """Return the slow, readable implementation of the published rules."""
+    from evenhand.config.ytsaurus import YTsaurusSettings
+    from evenhand.testing.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
+    from evenhand.testing.reference.ytsaurus.heartbeat import stages_of
+    from evenhand.testing.reference.ytsaurus.status import satisfaction
+
+    def plan(
+        _policy: str,
+        preset: str,
+        settings: Settings,
+        snapshot: eh.Snapshot,
+        state: Any,
+        on: Any,
+        given: Mapping[str, Any] | None,
+    ) -> Answer:
+        made = YTsaurusSettings.preset(preset, **settings)  # type: ignore[arg-type]
+        shares = eh.fair_share(snapshot, made.fair_share)
+        found = reference_plan(snapshot, made, state, on=on, given=given, shares=shares)
+        return Answer(found, found["statuses"], _totals(shares.to_dict()["elements"]), found["state"])
+
+    def usage_threshold(
+        snapshot: eh.Snapshot, preset: str, settings: Settings, operation: str
+    ) -> Mapping[str, float]:
+        world = reading.read_world(snapshot, YTsaurusSettings.preset(preset, **settings))  # type: ignore[arg-type]
+        effective.resolve(world.pools, world.settings)
+        (found,) = (op for op in world.operations if op.name == operation)
+        return found.effective.usage_threshold
+
+    def stages(preset: str, settings: Settings, on_ssd: bool) -> list[tuple[str, str]]:
+        names = stages_of(YTsaurusSettings.preset(preset, **settings), on_ssd)  # type: ignore[arg-type]
+        return [(name, codes.STAGE_LEVELS[name]) for name in names]
+
+    def analyse(
+        elements: Sequence[Mapping[str, Any]], threshold: float, blocked: Mapping[str, Any]
+    ) -> tuple[dict[str, str | None], dict[str, dict[str, float]]]:
+        ranked = {row["name"]: conditional.Ranked(**row) for row in elements}
+        operations = [row["name"] for row in elements if not row["is_pool"]]
+        return (
+            {name: conditional.blocking_ancestor(name, ranked, threshold) for name in operations},
+            {name: conditional.conditional_discount(name, ranked, blocked) for name in operations},
+        )
+
+    return Planner(
+        policies=frozenset({"ytsaurus"}),
+        settings=lambda _policy, preset, settings: YTsaurusSettings.preset(preset, **settings).model_dump(),  # type: ignore[arg-type]
+        plan=plan,
+        satisfaction=lambda *vectors: satisfaction(*map(list, vectors)),
+        usage_threshold=usage_threshold,
+        stages=stages,
+        levels=lambda: codes.LEVELS,
+        conditional=analyse,
+    )
+
+
+PLANNERS: dict[str, Callable[[], Planner]] = {"evenhand": evenhand, "reference": reference}

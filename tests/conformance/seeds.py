@@ -1,0 +1,80 @@
+"""Cases on what the seed documents say: the preset "documented", policy by policy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import evenhand as eh
+from tests.conformance.case import Case, Checker
+from tests.conformance.engines import Engine
+from tests.conformance.planners import Planner, planner_of
+from tests.conformance.seed_answers import compare
+
+COVERED = frozenset({"ytsaurus"})
+"""Policies that the library has so far."""
+
+
+def recognises(document: Any) -> bool:
+    """The object with the format's name."""
+    return isinstance(document, dict) and document.get("format") == "evenhand/cases/seeds/1"
+
+
+def cases(document: dict[str, Any]) -> Iterator[Case]:
+    """One case each, by policy."""
+    for case in document["cases"]:
+        run = partial(check, case) if case["policy"] in COVERED else None
+        yield Case(f"seeds.{case['policy']}", case["id"], run)
+
+
+def check(case: Mapping[str, Any], engine: Engine) -> Checker:
+    """Take the steps of a case one after the other and compare each."""
+    checker, planner = Checker(), planner_of(engine)
+    state: Any = None
+    for number, step in enumerate(case["steps"]):
+        state = _step(checker, f"step {number}", case, step, planner, state)
+    return checker
+
+
+def _step(
+    checker: Checker,
+    label: str,
+    case: Mapping[str, Any],
+    step: Mapping[str, Any],
+    planner: Planner,
+    state: Any,
+) -> Any:
+    """Take one step; return the state that it leaves."""
+    expected = step["expected"]
+    try:
+        snapshot = eh.Snapshot.from_dict(step["snapshot"])
+        answer = planner.plan(
+            *(case["policy"], case["preset"], case["settings"], snapshot),
+            *(state, _trigger(step["on"]), step.get("given")),
+        )
+    except eh.InputError as error:
+        _compare_error(checker, label, expected.get("error"), error)
+        return state
+    if "error" in expected:
+        checker.fail(label, "error", expected["error"], None)
+    compare(checker, label, {k: v for k, v in expected.items() if k != "error"}, answer, step["snapshot"])
+    return answer.state
+
+
+def _trigger(on: Any) -> Any:
+    if on == "round":
+        return eh.Round()
+    ((kind, value),) = on.items()
+    if kind == "heartbeat":
+        return eh.Heartbeat(value)
+    raise NotImplementedError(f"trigger {kind}")
+
+
+def _compare_error(checker: Checker, label: str, expected: Any, error: eh.InputError) -> None:
+    if expected is None:
+        checker.fail(label, "error", None, str(error))
+        return
+    checker.compared += 1
+    if not any(all(getattr(p, key, None) == v for key, v in expected.items()) for p in error.problems):
+        checker.fail(label, "error", expected, str(error))

@@ -1,0 +1,168 @@
+"""What still holds on a fresh snapshot."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from tests.unit.plans.fake import CLUSTER, DECISIONS, make, start
+
+Data = dict[str, Any]
+
+
+def fresh(change: Callable[[Data], object]) -> eh.Snapshot:
+    data = copy.deepcopy(CLUSTER)
+    change(data)
+    return eh.Snapshot.from_dict(data)
+
+
+def named(data: Data, table: str, name: str) -> Data:
+    (row,) = (row for row in data[table] if row["name"] == name)
+    return row
+
+
+def without(data: Data, table: str, name: str) -> None:
+    data[table] = [row for row in data[table] if row["name"] != name]
+
+
+def no_operation_b(data: Data) -> None:
+    without(data, "operations", "B")
+    without(data, "requests", "b")
+
+
+def no_node_2(data: Data) -> None:
+    without(data, "nodes", "n2")
+    data["allocations"] = [row for row in data["allocations"] if row["node"] != "n2"]
+
+
+def crowded(data: Data) -> None:
+    data["allocations"].append(
+        {"name": "new", "operation": "A", "node": "n1", "resources": {"cpu": 1, "memory": 3}}
+    )
+
+
+def cases() -> list[Any]:
+    def of(name: str) -> Callable[[Data], Data]:
+        return lambda data: named(data, "allocations", name)
+
+    a09, b = of("a09"), lambda data: named(data, "requests", "b")
+    change: list[tuple[str, Callable[[Data], object], dict[int, str]]] = [
+        ("nothing", lambda d: None, {}),
+        ("ended", lambda d: without(d, "allocations", "a09"), {0: "victim_ended"}),
+        ("moved", lambda d: a09(d).update(node="n3"), {0: "victim_moved"}),
+        ("grew", lambda d: a09(d).update(resources={"cpu": 2, "memory": 6}), {0: "victim_changed"}),
+        ("leaving", lambda d: a09(d).update(state="preempting"), {0: "victim_leaving"}),
+        ("suspended", lambda d: a09(d).update(state="suspended"), {0: "victim_leaving"}),
+        ("new job", lambda d: a09(d).update(last_job_start_time=50), {0: "order_changed"}),
+        ("saved", lambda d: a09(d).update(last_progress_time=50), {0: "order_changed"}),
+        ("no node", no_node_2, {2: "node_gone", 3: "node_gone"}),
+        (
+            "closed",
+            lambda d: named(d, "nodes", "n1").update(schedulable=False),
+            {1: "node_not_schedulable"},
+        ),
+        ("crowded", crowded, {1: "node_full"}),
+        ("no request", lambda d: without(d, "requests", "b"), {1: "request_gone", 3: "request_gone"}),
+        ("fewer", lambda d: b(d).update(count=1), {3: "request_shrunk"}),
+        (
+            "other",
+            lambda d: b(d).update(resources={"cpu": 1}),
+            {1: "request_changed", 3: "request_changed"},
+        ),
+        ("no operation", no_operation_b, {1: "operation_gone", 3: "operation_gone"}),
+        (
+            "other pool",
+            lambda d: named(d, "operations", "B").update(pool="P"),
+            {1: "operation_moved", 3: "operation_moved"},
+        ),
+        (
+            "limit",
+            lambda d: named(d, "operations", "B").update(limits={"cpu": 2}),
+            {3: "limits_exceeded"},
+        ),
+        (
+            "repaired",
+            lambda d: without(d, "allocations", "c1"),
+            {4: "violation_gone"},
+        ),
+        ("no limit", lambda d: d["pools"][0].pop("limits"), {4: "violation_gone"}),
+    ]
+    return [pytest.param(*rest, id=name) for name, *rest in change]
+
+
+@pytest.mark.parametrize(("change", "codes"), cases())
+def test_what_no_longer_holds(change: Callable[[Data], object], codes: dict[int, str]) -> None:
+    plan = make()
+    check = plan.check(fresh(change))
+    assert {f.decision: f.code for f in check.findings if f.code != "step_broken"} == codes
+    broken = {{0: 0, 1: 0, 2: 1, 3: 1, 4: 2}[row] for row in codes}
+    assert check.steps == [step for step in (0, 1, 2) if step not in broken], (
+        "a step as a whole or not at all"
+    )
+    assert bool(check) == (not codes)
+    assert {f.step for f in check.findings} == broken
+    assert len(check.decisions) + len(check.findings) == len(plan.decisions)
+    for finding in check.findings:
+        assert "{" not in finding.message
+        assert finding.to_dict()["code"] == finding.code
+
+
+def test_numbers_say_what_was_and_what_is() -> None:
+    change = fresh(lambda d: named(d, "allocations", "a09").update(resources={"cpu": 1, "memory": 5}))
+    (finding, *_) = make().check(change).findings
+    assert finding.numbers == {
+        "allocation": "a09",
+        "was": {"cpu": 2, "memory": 5},
+        "now": {"cpu": 1, "memory": 5},
+    }
+    assert finding.message == "a09 holds cpu 1, memory 5, not cpu 2, memory 5"
+
+
+def test_steps_before_count() -> None:
+    """The room and the limits that later steps need are those that earlier steps leave."""
+    plan = make([start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)])
+    one = fresh(lambda d: without(d, "allocations", "c1"))
+    assert [f.code for f in plan.check(one).findings] == ["node_full"]
+    both = fresh(lambda d: [without(d, "allocations", "c1"), without(d, "allocations", "c2")])
+    assert plan.check(both)
+    limited = fresh(
+        lambda d: [
+            without(d, "allocations", "c1"),
+            without(d, "allocations", "c2"),
+            named(d, "operations", "B").update(limits={"cpu": 3}),
+        ]
+    )
+    assert [(f.decision, f.code) for f in plan.check(limited).findings] == [(1, "limits_exceeded")]
+
+
+def test_a_broken_step_takes_no_room_and_no_request() -> None:
+    data = fresh(lambda d: [without(d, "allocations", "a09"), named(d, "requests", "b").update(count=1)])
+    check = make().check(data)
+    assert check.steps == [1, 2]
+    assert {f.code for f in check.findings} == {"victim_ended", "step_broken"}
+
+
+def test_an_overcommitted_node() -> None:
+    repair = DECISIONS[4] | {"reason": "resource_overcommit", "stage": "overcommit", "violated": None}
+    over = fresh(lambda d: named(d, "nodes", "n3").update(capacity={"cpu": 3, "memory": 10}))
+    plan = make([repair], over)
+    assert plan.check(over)
+    assert [f.code for f in plan.check(fresh(lambda d: None)).findings] == ["violation_gone"]
+
+
+def test_after_the_plan_nothing_of_it_is_left_to_do() -> None:
+    plan = make()
+    check = plan.check(plan.snapshot.after(plan))
+    assert not check.steps
+    assert {f.code for f in check.findings} == {"victim_leaving", "step_broken"}
+    assert "0 of 5 decisions hold" in repr(check)
+
+
+def test_other_resources_are_refused() -> None:
+    other = eh.Snapshot.from_dict({"resources": {"gpu": {}}})
+    with pytest.raises(ValueError, match="other resources"):
+        make().check(other)

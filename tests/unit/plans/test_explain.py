@@ -1,0 +1,225 @@
+"""Explanations: the sentences, and the numbers in them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.reasons import ALLOCATION_OUTCOMES, REQUEST_OUTCOMES, TABLE
+from tests.unit.plans.fake import CLUSTER, DECISIONS, HOSTILE, POLICY, FakeCore, make, start, victim
+
+A09 = """\
+Allocation a09 of operation A leaves node n1: cpu 2 more is needed there for request b of B, in the \
+preemptive stage.
+Operation B is starving, below its fair share for 100 s: of its fair share it has cpu 0.00 of 0.25, \
+memory 0.00 of 0.0571.
+The request needs cpu 2, memory 4; cpu 0, memory 75 was free before.
+a09 is preemptible: just before, operation A had cpu 0.8333 of 0.6667, memory 0.2381 of 0.2381 of its \
+fair share. Its oldest work is safe up to cpu 0.25 of the cluster (3 non-preemptible), what follows up \
+to cpu 0.50 goes in aggressive preemption only (3), and the rest is preemptible (4).
+It gives back cpu 2, memory 5, within 30 s, until 130 s; its work starts again."""
+
+
+@pytest.fixture(scope="module")
+def plan() -> Any:
+    return make()
+
+
+def test_a_victim(plan: Any) -> None:
+    told = plan.why("a09")
+    assert (told.table, told.code) == ("allocations", "preemption")
+    assert told.text == A09
+    assert "\n".join(told.sentences) == str(told) == repr(told) == A09
+    assert told.to_dict()["numbers"]["needed"] == {"cpu": 2, "memory": 4}
+    json.dumps(told.to_dict())
+
+
+def test_several_victims_of_one_step() -> None:
+    told = make([victim("a07", "n1", 0), victim("a09", "n1", 0), start("b", "B", "n1", 0)]).why("a09")
+    assert "It is victim 2 of 2 of this step, which free cpu 4, memory 10 together." in told.sentences
+
+
+def test_a_repair(plan: Any) -> None:
+    told = plan.why("c2")
+    assert told.code == "resource_limits_violated"
+    assert (
+        told.sentences[0]
+        == "Allocation c2 of operation C leaves node n3: pool P is over its limits, cpu 4 of 2."
+    )
+    assert not any("needs" in sentence for sentence in told.sentences)
+
+
+def test_an_overcommitted_node() -> None:
+    repair = {**DECISIONS[4], "reason": "resource_overcommit", "stage": "overcommit", "violated": None}
+    repair["free_before"] = {"cpu": -3, "memory": 5}
+    told = make([repair]).why("c2")
+    assert told.sentences[0] == (
+        "Allocation c2 of operation C leaves node n3: the allocations there use more than the node has, cpu 3"
+        " too much."
+    )
+
+
+def test_a_start(plan: Any) -> None:
+    told = plan.why("b")
+    assert (told.table, told.code) == ("requests", "fits_after_preemption")
+    assert told.sentences[0] == (
+        "Request b of operation B starts on node n1 once a09 has left: it needs cpu 2, memory 4, and cpu 0,"
+        " memory 75 was free."
+    )
+    assert told.sentences[1].startswith("Request b of operation B starts on node n2 once a10 has left")
+
+
+def test_what_was_left_alone_is_told_from_the_recorder(plan: Any) -> None:
+    told = plan.why_not("a01")
+    assert told == plan.why("a01")
+    assert told.code == "protected_group"
+    assert told.sentences[0] == "Allocation a01 of operation A on node n1 was not preempted."
+    assert told.sentences[1].startswith("It is non-preemptible: operation A had cpu 0.8333 of 0.6667")
+    assert told.sentences[2] == "In the preemptive stage on node n1 its group may not be touched."
+    assert plan.why_not("a07").sentences[2] == (
+        "In the preemptive stage on node n1 there was room for request b before its turn came."
+    )
+    assert plan.why_not("a09") == plan.why("a09"), "who was taken after all is told so"
+
+
+def test_a_request_that_waits(plan: Any) -> None:
+    told = plan.why_not("c")
+    assert told.code == "limits_of_operation_or_pool"
+    assert told.sentences[0] == "Request c of operation C (cpu 1) did not start."
+    assert told.sentences[2] == (
+        "In the regular stage: with it, operation C or a pool above it would be over its limits by cpu 1 (the"
+        " nearest of 3 times)."
+    )
+    (row,) = told.looked_at
+    assert row == {
+        "stage": "regular",
+        "outcome": "limits_of_operation_or_pool",
+        "times": 3,
+        "node": "n2",
+        "request": "c",
+        "missing": {"cpu": 1},
+    }
+    assert told.numbers == {"needed": {"cpu": 1}, "count": 1, "nodes": 3, "missing": {"cpu": 1}}
+
+
+def test_what_nothing_looked_at() -> None:
+    plan = make(refused={}, traces={})
+    assert plan.why_not("a01").code == "nobody_asked"
+    assert plan.why_not("c").code == "nobody_asked"
+    assert plan.why_not("a01").sentences[-1] == "No stage of this plan looked at it."
+
+
+@pytest.mark.parametrize("state", ["preempting", "suspended", "preempted"])
+def test_an_allocation_that_does_not_run(state: str) -> None:
+    data = copy.deepcopy(CLUSTER)
+    data["allocations"][0]["state"] = state
+    told = make(snapshot=eh.Snapshot.from_dict(data)).why("a01")
+    assert told.sentences[1] == f"It is {state}."
+
+
+def test_every_outcome_makes_a_sentence() -> None:
+    traces: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    where = {"node": "n1", "stage": "preemptive", "operation": "A", "request": "b", "missing": {"cpu": 1}}
+    for kind, name, codes in (("request", "c", REQUEST_OUTCOMES), ("allocation", "a01", ALLOCATION_OUTCOMES)):
+        for code in codes:
+            traces[kind, name] = [{**where, "outcome": code}]
+            told = make(traces=traces, refused={}).why_not(name)
+            assert told.code == code
+            last = told.sentences[-1]
+            assert last[0].isupper(), last
+            assert last.endswith(".")
+            assert "{" not in last
+            assert last.casefold().count("preemptive stage") == 1, last
+
+
+def test_many_kinds_of_outcomes_are_capped() -> None:
+    events = [{"node": "n1", "stage": "regular", "outcome": code} for code in REQUEST_OUTCOMES]
+    told = make(traces={("request", "c"): events}).why("c")
+    assert len(told.looked_at) == len(REQUEST_OUTCOMES)
+    assert told.sentences[-1] == f"{len(REQUEST_OUTCOMES) - 8} more kinds of outcomes are in looked_at."
+
+
+def test_elements_and_nodes(plan: Any) -> None:
+    b = plan.why("B")
+    assert (b.table, b.code) == ("operations", "starving")
+    assert "It may preempt." in b.sentences
+    assert b.sentences[-1] == "This plan starts 2 of its requests and preempts 0 of its allocations."
+    pool = plan.why("P")
+    assert (pool.table, pool.code) == ("pools", "normal")
+    assert pool.sentences[-1] == "This plan starts 0 of its requests and preempts 1 of its allocations."
+    root = plan.why("<Root>")
+    assert root.sentences[-1] == "This plan starts 2 of its requests and preempts 3 of its allocations."
+    node = plan.why("n1")
+    assert node.sentences == (
+        "On node n1 this plan preempts 1 and starts 1. Free before: cpu 0, memory 75.",
+        "Those who leave: a09.",
+        "What starts: b.",
+    )
+    assert make([]).why("n1").code == "nothing_decided"
+
+
+def test_preempting_on_the_strength_of_a_pool() -> None:
+    class Below(FakeCore):
+        def elements(self) -> dict[str, Any]:
+            elements = super().elements()
+            elements["lowest_starving_ancestor"][-2] = 1  # of B
+            elements["priority"][-2] = 1
+            return elements
+
+    snapshot = eh.Snapshot.from_dict(CLUSTER)
+    plan = eh.plans.Plan(snapshot, POLICY, Below(snapshot, DECISIONS, starving={"P": ("starving", 20.0)}))
+    assert (
+        plan.why("a09")
+        .sentences[2]
+        .startswith(
+            "It may preempt on the strength of a pool: pool P is starving, below its fair share for 80 s"
+        )
+    )
+
+
+def test_unknown_names() -> None:
+    plan = make()
+    with pytest.raises(
+        KeyError, match="there is no 'x' among allocations, requests, operations, pools, nodes"
+    ):
+        plan.why("x")
+    with pytest.raises(KeyError, match="among allocations, requests"):
+        plan.why_not("A")
+    with pytest.raises(KeyError, match="no table 'stars'"):
+        plan.why("A", table="stars")
+    with pytest.raises(KeyError, match="why_not looks among"):
+        plan.why_not("A", table="operations")
+    assert plan.why("A", table="operations").table == "operations"
+
+
+def test_hostile_names_cannot_touch_a_terminal() -> None:
+    text = json.dumps(CLUSTER)
+    for name in ("a09", "a01", "A", "B", "b", "n1", "P", "c"):
+        text = text.replace(f'"{name}"', json.dumps(name + HOSTILE))
+    snapshot = eh.Snapshot.from_dict(json.loads(text))
+
+    def hostile(name: str) -> str:
+        return name + HOSTILE
+
+    said = [
+        victim(hostile("a09"), hostile("n1"), 0, operation=hostile("A"), for_operation=hostile("B"))
+        | {"for_request": hostile("b")},
+        start(hostile("b"), hostile("B"), hostile("n1"), 0),
+    ]
+    starving = {hostile("B"): ("starving", 0.0)}
+    plan = make(said, snapshot, starving=starving, groups={}, refused={}, traces={})
+    names = [hostile(n) for n in ("a09", "a01", "A", "B", "b", "n1", "P", "c")]
+    for text in [repr(plan), repr(plan.statuses), *(plan.why(name).text for name in names)]:
+        assert all(line.isprintable() for line in text.split("\n")), text
+
+
+def test_the_table_has_a_sentence_for_every_reason_of_a_victim() -> None:
+    for row in TABLE:
+        if row.kind == "victim":
+            told = make([victim("a09", "n1", 0, reason=row.code)]).why("a09")
+            assert told.code == row.code
+            assert told.sentences[0].startswith("Allocation a09 of operation A leaves node n1")

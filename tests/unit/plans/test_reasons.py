@@ -1,0 +1,79 @@
+"""The table of codes."""
+
+from __future__ import annotations
+
+import re
+import string
+
+import pytest
+
+from evenhand import reasons
+from evenhand.reasons import TABLE, reason
+
+FIELDS = {
+    "victim": {"allocation", "operation", "node", "request", "beneficiary", "lacking", "violated", "over"},
+    "start": {"request", "operation", "node", "victims", "needed", "free"},
+    "stage": set(),
+    "request": {"node", "operation", "request", "missing"},
+    "allocation": {"node", "operation", "request", "stage"},
+    "unseen": set(),
+    "check": {"allocation", "operation", "node", "request", "missing", "element", "was", "now"},
+}
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.kind}-{row.code}")
+def test_a_code_is_a_word_and_a_sentence_with_known_fields(row: reasons.Reason) -> None:
+    assert re.fullmatch(r"[a-z][a-z_]+[a-z]", row.code)
+    used = {field for _, field, _, _ in string.Formatter().parse(row.sentence) if field is not None}
+    assert used <= FIELDS[row.kind]
+    assert row.sentence.strip() == row.sentence
+    assert not row.sentence.endswith(".")
+    assert row.doc.endswith(".")
+    assert row.source
+
+
+def test_codes_are_unique_in_what_they_are_said_of() -> None:
+    assert len({(row.kind, row.code) for row in TABLE}) == len(TABLE)
+    for words in (reasons.REASONS, reasons.OUTCOMES, reasons.STAGES):
+        assert len(set(words)) == len(words) < 255
+
+
+def test_the_numbers_of_codes_never_change() -> None:
+    """What is stored and compared elsewhere: append, never insert."""
+    assert reasons.REASONS[:8] == (
+        "preemption",
+        "aggressive_preemption",
+        "ssd_preemption",
+        "ssd_aggressive_preemption",
+        "default_gpu_full_host_preemption",
+        "graceful_preemption",
+        "resource_overcommit",
+        "resource_limits_violated",
+    )
+    assert reasons.REASONS[8:10] == ("fits_free_room", "fits_after_preemption")
+    assert reasons.STAGES[:3] == ("regular", "preemptive", "aggressive")
+    assert reasons.STAGES[3:] == (
+        "ssd_preemptive",
+        "ssd_aggressive",
+        "full_host",
+        "graceful",
+        "limit_repair",
+        "overcommit",
+    )
+    assert reasons.OUTCOMES[14:18] == (
+        "no_heartbeat",
+        "ssd_only",
+        "within_fair_share_only",
+        "penalty_too_high",
+    )
+    assert reasons.OUTCOMES.index("taken") == 18
+    assert reasons.OUTCOMES[-2:] == ("other_node", "no_violation")
+
+
+def test_a_row_is_found_by_its_kind() -> None:
+    assert reason("graceful_operation").kind == "allocation"
+    assert reason("graceful", "stage").kind == "stage"
+    with pytest.raises(KeyError):
+        reason("graceful", "victim")
+    with pytest.raises(KeyError):
+        reason("nonsense")

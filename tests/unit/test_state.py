@@ -1,0 +1,163 @@
+"""States: what a file may hold, and what is said of one that does not fit."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.plans.memory import fingerprint, next_state, read_memory
+from tests.unit.plans.fake import NO_TIME, POLICY, SECOND, make
+
+WHOLE: dict[str, Any] = {
+    "schema": "evenhand/state/1",
+    "time": 100.0,
+    "settings": "abc",
+    "pools": [{"name": "flow", "accumulated_volume": {"cpu": 1.5}, "last_share_ratio": 0.25}],
+    "policy": "def",
+    "elements": [
+        {"name": "x", "kind": "pool", "since": 40.000001, "starvation": "starving"},
+        {"name": "x", "kind": "operation", "since": None, "starvation": "aggressively_starving"},
+        {"name": 7, "kind": "operation", "since": -3.5, "starvation": "non_starving"},
+    ],
+    "nodes": [{"name": "n1", "last_preemptive": 99.5, "overcommitted_since": None}],
+}
+
+
+def test_a_state_is_its_file(tmp_path: Path) -> None:
+    state = eh.State.from_dict(WHOLE)
+    assert state.to_dict() == WHOLE
+    path = tmp_path / "state.json"
+    state.save(path)
+    assert eh.State.load(path) == state
+    assert list(tmp_path.iterdir()) == [path]
+    assert state.elements["operation", 7] == {"since": -3.5, "starvation": "non_starving"}
+
+
+def test_what_is_absent_is_empty() -> None:
+    state = eh.State.from_dict({"schema": "evenhand/state/1", "time": 5})
+    assert (state.pools, state.elements, state.nodes, state.settings, state.policy) == ({}, {}, {}, "", "")
+    assert set(state.to_dict()) == {"schema", "time", "settings", "pools"}, "as before there were plans"
+
+
+def broken(*path: Any, value: Any) -> dict[str, Any]:
+    data = copy.deepcopy(WHOLE)
+    inside: Any = data
+    for key in path[:-1]:
+        inside = inside[key]
+    inside[path[-1]] = value
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (broken("schema", value="evenhand/state/2"), r"state: schema is 'evenhand/state/2'; .*\[schema\]"),
+        (broken("extra", value=1), r"state: field 'extra' is unknown \[unknown_field\]"),
+        (broken("policy", value=3), r"state: policy is a text, not 3 \[type\]"),
+        (broken("elements", value={}), r"state: elements is a list \[type\]"),
+        (broken("elements", 0, value=5), r"state\[0\]: an element is an object \[type\]"),
+        (broken("elements", 1, "kind", value="pool"), r"state\[1\]: pool 'x' stands twice \[unique\]"),
+        (broken("elements", 1, "kind", value="node"), r"state\[1\]: kind is 'node'; .*\[word\]"),
+        (broken("elements", 2, "starvation", value=1), r"state\[2\]: starvation is 1; it must be .*\[word\]"),
+        (broken("elements", 2, "since", value=100.5), r"state\[2\]: since is 100.5, after .*\[clock\]"),
+        (broken("elements", 2, "since", value="x"), r"state\[2\]: since is a number, not 'x' \[type\]"),
+        (broken("elements", 2, "until", value=1), r"state\[2\]: field 'until' is unknown \[unknown_field\]"),
+        (broken("nodes", 0, "name", value=None), r"state\[0\]: a name is a text or an integer, .*\[type\]"),
+        (broken("nodes", 0, "last_preemptive", value=True), r"last_preemptive is a number, not True"),
+        (broken("nodes", 0, "last_preemptive", value=200), r"last_preemptive is 200.0, after .*\[clock\]"),
+    ],
+)
+def test_a_wrong_state_is_refused_with_one_message(data: dict[str, Any], message: str) -> None:
+    with pytest.raises(eh.InputError, match=message) as caught:
+        eh.State.from_dict(data)
+    assert len(caught.value.problems) == 1
+
+
+def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    text = json.dumps(WHOLE)
+    for length in (0, 1, len(text) // 2, len(text) - 1):
+        path.write_text(text[:length])
+        with pytest.raises(eh.InputError, match=r"state: is not a whole JSON text"):
+            eh.State.load(path)
+
+
+def test_a_state_from_the_future_is_refused() -> None:
+    state = make().state
+    assert state.time == 100
+    early = make().snapshot.replace(now=99)
+    with pytest.raises(eh.InputError, match=r"the snapshot is of 99.0, before the state \(100.0\)"):
+        read_memory(early, POLICY, state)
+    with pytest.raises(eh.InputError, match="did its clock run back"):
+        eh.fair_share(early, state=state)
+
+
+def test_a_plan_remembers_who_is_below_and_when_nodes_tried() -> None:
+    plan = make()
+    state = plan.state
+    assert state.to_dict()["elements"] == [
+        {"name": "B", "kind": "operation", "since": 0.0, "starvation": "starving"}
+    ]
+    assert [node["name"] for node in state.to_dict()["nodes"]] == ["n1", "n2"]
+    assert state.to_dict()["nodes"][0] == {
+        "name": "n1",
+        "last_preemptive": 100.0,
+        "overcommitted_since": None,
+    }
+    assert state.settings == plan.shares.state.settings
+    assert state.policy == fingerprint(POLICY) != ""
+
+
+def test_there_and_back_is_exact() -> None:
+    plan = make()
+    snapshot = plan.snapshot
+    elements, nodes = len(snapshot.element_names), snapshot.node_count
+    memory = {
+        "since": np.array([NO_TIME, 1, 99 * SECOND + 7, -5, 0][:elements], np.int64),
+        "starvation": np.array([0, 1, 2, 0, 1][:elements], np.uint8),
+        "last_preemptive": np.array([NO_TIME, 12_345_678, 0][:nodes], np.int64),
+        "overcommitted_since": np.array([3, NO_TIME, NO_TIME][:nodes], np.int64),
+    }
+    state = next_state(snapshot, POLICY, plan.shares, memory)
+    state = eh.State.from_dict(json.loads(json.dumps(state.to_dict())))
+    read, found = read_memory(snapshot, POLICY, state)
+    assert found == ()
+    for name, column in memory.items():
+        assert np.array_equal(read[name], column), name
+
+
+def test_names_that_left_are_dropped_and_said() -> None:
+    state = eh.State.from_dict(WHOLE)
+    columns, found = read_memory(make().snapshot, POLICY, state)
+    codes = {diagnostic.code: diagnostic for diagnostic in found}
+    assert set(codes) == {"state_element_left", "state_node_left", "state_settings_changed"} - {
+        "state_node_left"
+    }
+    assert codes["state_element_left"].elements == ("x", "x", 7)
+    assert "3 pools and operations of the state have left" in codes["state_element_left"].message
+    assert (columns["since"] == NO_TIME).all()
+    assert columns["last_preemptive"][0] == 99_500_000
+    gone = broken("nodes", 0, "name", value="n9")
+    _, found = read_memory(make().snapshot, POLICY, eh.State.from_dict(gone))
+    assert [d.elements for d in found if d.code == "state_node_left"] == [("n9",)]
+    assert all(d.code in eh.diagnostics.CODES for d in found)
+
+
+def test_changed_settings_are_said() -> None:
+    state = make().state
+    assert read_memory(make().snapshot, POLICY, state)[1] == ()
+    other = type(POLICY)(settings=POLICY.settings, to_dict=lambda: {"policy": "another"})
+    assert [d.code for d in read_memory(make().snapshot, other, state)[1]] == ["state_settings_changed"]
+
+
+def test_a_nodes_own_clock_stands_where_nothing_is_remembered() -> None:
+    data = make().snapshot.to_dict()
+    data["nodes"][1]["overcommitted_since"] = 55
+    columns, _ = read_memory(eh.Snapshot.from_dict(data), POLICY, None)
+    assert columns["overcommitted_since"].tolist() == [NO_TIME, 55 * SECOND, NO_TIME]
