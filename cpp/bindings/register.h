@@ -10,5 +10,6 @@ void register_build(py::module_& m);
 void register_model(py::module_& m);
 void register_history(py::module_& m);
 void register_share(py::module_& m);
+void register_ytsaurus(py::module_& m);
 
 }  // namespace evenhand::bindings

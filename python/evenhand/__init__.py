@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import synthetic
+    from evenhand import policies, synthetic
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round
     from evenhand.diagnostics import Diagnostic
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from evenhand.explain import Explanation
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
+    from evenhand.plans.planning import plan
     from evenhand.shares import FairShareEngine, Shares, fair_share
     from evenhand.state import State
     from evenhand.table import Table
@@ -47,6 +48,8 @@ _HOMES = {
     "State": "evenhand.state",
     "Table": "evenhand.table",
     "fair_share": "evenhand.shares",
+    "plan": "evenhand.plans.planning",
+    "policies": "evenhand.policies",
     "show_versions": "evenhand.versions",
     "synthetic": "evenhand.synthetic",
 }
@@ -68,6 +71,8 @@ __all__ = [
     "Table",
     "__version__",
     "fair_share",
+    "plan",
+    "policies",
     "show_versions",
     "synthetic",
 ]

@@ -47,6 +47,7 @@ bool VictimSelector::select(VictimSelection selection, std::span<const Amount> s
     taken_.clear();
     return false;
   }
+  considered_ = taken_.size();
   if (selection != VictimSelection::kPrefix) give_back();
   if (selection == VictimSelection::kMinimum) minimum(shortage, budget);
   proof_.cost = static_cast<Index>(taken_.size());

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.parse import Raw
-from evenhand.building.readback import NO_TIME, read_back
+from evenhand.building.readback import NO_TIME, matrix, read_back
 from evenhand.fields import TABLES
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     decisions : mapping
         Columns, one row a decision: ``action`` (0 start, 1 preempt), ``allocation``, ``request``,
         ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical rows, -1:
-        none), ``at`` and ``until`` (microseconds).
+        none), ``at`` and ``until`` (microseconds); optionally ``handed`` (n, R): room of a victim that its
+        beneficiary has taken with this plan, kept as the setting ``room_taken``.
 
     Returns
     -------
@@ -49,6 +50,7 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     starts = {name: column[action == _START] for name, column in decisions.items()}
     if len(victims["action"]):
         _leave(snapshot, raw.tables["allocations"], victims)
+        _hand_over(snapshot, raw, victims)
     if len(starts["action"]):
         _start(snapshot, raw, starts)
         _shrink(snapshot, raw, starts["request"])
@@ -74,6 +76,18 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
         for row, whom in zip(rows.tolist(), victims[f"beneficiary_{field}"].tolist(), strict=True):
             codes[row] = -1 if whom < 0 else code_of.setdefault(str(names[whom]), len(code_of))
         table[f"beneficiary.{field}"] = (list(code_of), codes)
+
+
+def _hand_over(snapshot: Snapshot, raw: Raw, victims: Mapping[str, NDArray[Any]]) -> None:
+    handed = np.asarray(victims.get("handed", np.zeros((len(victims["action"]), 0))))
+    some = np.flatnonzero(handed.any(axis=1))
+    if len(some) == 0:
+        return
+    amounts = matrix(handed[some], np.asarray(snapshot._head["quantum"])).tolist()
+    kept = raw.settings["allocations"] = dict(raw.settings.get("allocations", {}))
+    for row, values in zip(victims["allocation"][some].tolist(), amounts, strict=True):
+        taken = {name: value for name, value in zip(snapshot.resources, values, strict=True) if value}
+        kept[row] = {**kept.get(row, {}), "room_taken": taken}
 
 
 def _start(snapshot: Snapshot, raw: Raw, starts: Mapping[str, NDArray[Any]]) -> None:

@@ -94,6 +94,9 @@ class YTsaurusAllocationSettings(RowSettings):
         None, description="What it may use at most; one that uses less cpu has a cpu gap."
     )
     disk_medium: str | None = Field(None, description="Disk medium that it uses.")
+    room_taken: Amounts | None = Field(
+        None, description="Of one that is leaving: room that its beneficiary has taken already."
+    )
 
 
 class YTsaurusNodeSettings(RowSettings):

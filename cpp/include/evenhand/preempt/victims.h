@@ -43,6 +43,8 @@ class VictimSelector {
   bool select(VictimSelection selection, std::span<const Amount> shortage, Index budget);
 
   std::span<const Id> taken() const noexcept { return taken_; }
+  // How many came up before it fitted, given back ones included.
+  std::size_t considered() const noexcept { return considered_; }
   const SelectionProof& proof() const noexcept { return proof_; }
 
  private:
@@ -61,6 +63,7 @@ class VictimSelector {
   std::vector<Amount> scratch_;
   std::vector<Amount> best_;  // sums of the largest amounts in each suffix
   std::size_t best_stride_ = 0;
+  std::size_t considered_ = 0;
   SelectionProof proof_;
 };
 

@@ -128,8 +128,13 @@ void Desk::build_queues() {
       if (ssd) join(Stage::kSsdAggressive, o);
     }
     const Time since = last.starvation.clocks.since[e];
+    const auto takes_a_host = [&](Id q) {
+      return t.requests.resources[static_cast<Size>(q) * state.width() +
+                                  static_cast<Size>(settings.gpu)] == settings.full_host_gpus;
+    };
     if (settings.full_host_stage && settings.gpu != kNoId && since != kNoTime &&
-        last.now > since + settings.full_host_timeout)
+        last.now > since + settings.full_host_timeout &&
+        std::ranges::all_of(requests_of(o), takes_a_host))
       join(Stage::kFullHost, o);
   }
   for (Size s = 0; s < members.size(); ++s)
@@ -209,14 +214,29 @@ bool Desk::within_limits(Id operation, const Amount* more, bool preemptive) cons
   return true;
 }
 
+void Desk::lacking_limits(Id operation, const Amount* more, Amount* lacking) const {
+  const Tables& t = state.tables();
+  std::fill_n(lacking, state.width(), 0);
+  for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
+    const bool pool = e < pools();
+    const auto row = static_cast<Size>(pool ? e : e - pools());
+    const ResourceMask mask = pool ? t.pools.limits_given[row] : t.operations.limits_given[row];
+    const Amount* limits =
+        (pool ? t.pools.limits : t.operations.limits).data() + row * state.width();
+    for (Size r = 0; r < state.width(); ++r)
+      if ((mask >> r & 1) && more[r] > 0)
+        lacking[r] = std::max(lacking[r], usage_of(e)[r] + more[r] - limits[r]);
+  }
+}
+
 void Desk::refuse_by_limits(Id request) { refused_at_[static_cast<Size>(request)] = falls_; }
 
-bool Desk::allowed_on(Id request, Id node) const {
+Desk::Place Desk::why_not_on(Id request, Id node) const {
   const Tables& t = state.tables();
   const RequestColumns& q = t.requests;
   if (const Id required = at_or(q.required_node, request, kNoId);
       required != kNoId && required != node)
-    return false;
+    return Place::kOtherNode;
   if (q.node_tags.offsets.size() > 1) {
     const auto tags = [](const TextListColumn& column, Id row) {
       const auto i = static_cast<Size>(row);
@@ -228,16 +248,16 @@ bool Desk::allowed_on(Id request, Id node) const {
     const auto has = tags(t.nodes.tags, node);
     for (const Id tag : tags(q.node_tags, request)) {
       const Id code = node_tag_of_[static_cast<Size>(tag)];
-      if (code == kNoId || std::ranges::find(has, code) == has.end()) return false;
+      if (code == kNoId || std::ranges::find(has, code) == has.end()) return Place::kTagMissing;
     }
   }
   if (is_ssd_node(node) && !rows.regular_on_ssd.empty()) {
     const auto o = static_cast<Size>(q.operation[static_cast<Size>(request)]);
     if (!at_or(rows.wants_ssd, static_cast<Index>(o), std::uint8_t{0}))
       for (Id p = t.operations.pool[o]; p != kNoId; p = t.pools.parent[static_cast<Size>(p)])
-        if (!rows.regular_on_ssd[static_cast<Size>(p)]) return false;
+        if (!rows.regular_on_ssd[static_cast<Size>(p)]) return Place::kSsdOnly;
   }
-  return true;
+  return Place::kAllowed;
 }
 
 bool Desk::exposed(Id operation, Stage stage) const noexcept {

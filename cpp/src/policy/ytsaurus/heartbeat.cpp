@@ -4,6 +4,7 @@
 #include <span>
 
 #include "node_work.h"
+#include "observer.h"
 
 namespace evenhand::ytsaurus {
 namespace {
@@ -14,21 +15,36 @@ struct Choice {
   Id operation = kNoId;
 };
 
+// Observer: sees each stage before and after; decides nothing.
+template <class Observer>
 class Heartbeat {
  public:
-  Heartbeat(Desk& desk, Id node, Recorder* recorder)
-      : desk_(desk), work_(desk, node), node_(node), recorder_(recorder) {}
+  Heartbeat(Desk& desk, Id node, Observer observer)
+      : desk_(desk), work_(desk, node), node_(node), observer_(observer) {}
 
   void run() {
-    graceful_pass();
-    if (desk_.state.schedulable(node_)) regular_stage();
+    observed(Stage::kGraceful, [&] { graceful_pass(); });
+    observed(Stage::kRegular, [&] {
+      if (desk_.state.schedulable(node_)) regular_stage();
+    });
     preemptive_stages();
-    if (!desk_.settings.repair_in_stage) repair_limits();
-    overcommit_pass();
+    observed(Stage::kLimitRepair, [&] {
+      if (!desk_.settings.repair_in_stage) repair_limits();
+    });
+    observed(Stage::kOvercommit, [&] { overcommit_pass(); });
   }
 
  private:
   using Size = std::size_t;
+
+  template <class Pass>
+  void observed(Stage stage, Pass&& pass) {
+    observer_.before(desk_, work_, stage);
+    pass();
+    observer_.after(desk_, work_, stage, kNoLevel);
+  }
+
+  static constexpr Level kNoLevel = Level::kPreemptible;
 
   Time& last_preemptive() { return desk_.memory.last_preemptive[static_cast<Size>(node_)]; }
   Index& count(Stage stage, int what) {
@@ -134,11 +150,14 @@ class Heartbeat {
     Time& last = last_preemptive();
     if (last != kNoTime && desk_.state.now() <= last + desk_.settings.backoff) {
       ++count(Stage::kPreemptive, 3);
+      observer_.backed_off(desk_, work_);
       return;
     }
     last = desk_.state.now();  // renewed by trying, not by succeeding
     for (const StageRule& rule : stage_rules(desk_.settings, desk_.is_ssd_node(node_))) {
+      observer_.before(desk_, work_, rule.stage);
       const bool started = run_stage(rule, starts);
+      observer_.after(desk_, work_, rule.stage, rule.lowest);
       if (started && desk_.settings.one_start_per_heartbeat) return;
     }
   }
@@ -229,14 +248,19 @@ class Heartbeat {
   Desk& desk_;
   NodeWork work_;
   Id node_;
-  Recorder* recorder_;
+  [[no_unique_address]] Observer observer_;
 };
 
 }  // namespace
 
 void heartbeat(Desk& desk, Id node) {
   desk.groups.refresh(desk.state);
-  Heartbeat(desk, node, nullptr).run();
+  Heartbeat<NoObserver>(desk, node, {}).run();
+}
+
+void heartbeat(Desk& desk, Id node, Recorder& recorder) {
+  desk.groups.refresh(desk.state);
+  Heartbeat<RecordingObserver>(desk, node, RecordingObserver(recorder)).run();
 }
 
 void round(Desk& desk) {

@@ -112,19 +112,18 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
     return false;
   for (const Id position : selector.taken())
     chosen_.push_back(eligible_[static_cast<Size>(position)]);
-  return rule.stage != Stage::kFullHost || full_host_allows(chosen_, request);
+  return rule.stage != Stage::kFullHost || full_host(request) == FullHost::kAllowed;
 }
 
-Id NodeWork::running_gpus(Id slot) const {
-  return static_cast<Id>(desk_.state.amounts(slot)[desk_.settings.gpu]);
+Amount NodeWork::running_gpus(Id slot) const {
+  return desk_.state.amounts(slot)[desk_.settings.gpu];
 }
 
 // A whole host's worth of GPUs may cost protected work, within a budget of GPU seconds,
 // while the operation stays within its fair share.
-bool NodeWork::full_host_allows(std::span<const Id> victims, Id request) const {
+NodeWork::FullHost NodeWork::full_host(Id request) const {
   const Settings& set = desk_.settings;
   const Amount* wanted = need(request);
-  if (wanted[set.gpu] != set.full_host_gpus) return false;
   const ClusterState& s = desk_.state;
   const Id operation = operation_of(request);
   const double* fair = desk_.last.fair_share(desk_.pools() + operation);
@@ -133,17 +132,17 @@ bool NodeWork::full_host_allows(std::span<const Id> victims, Id request) const {
       if (static_cast<double>(s.operation_usage(operation)[r] + wanted[r]) /
               static_cast<double>(total) >
           fair[r] + 1e-9)
-        return false;
+        return FullHost::kBeyondFairShare;
   for (const Id slot : desk_.present)
     if (s.running(slot) && running_gpus(slot) == set.full_host_gpus &&
         desk_.group(slot) != Group::kPreemptible)
-      return false;
+      return FullHost::kOccupied;
   double penalty = 0;
-  for (const Id slot : victims)
+  for (const Id slot : chosen_)
     if (desk_.group(slot) != Group::kPreemptible)
       penalty += static_cast<double>(s.now() - s.last_start(slot)) / kMicrosecondsPerSecond *
                  static_cast<double>(running_gpus(slot));
-  return penalty <= set.full_host_max_penalty;
+  return penalty <= set.full_host_max_penalty ? FullHost::kAllowed : FullHost::kPenalty;
 }
 
 void NodeWork::repair_in_stage(const StageRule& rule, Id started) {
@@ -295,6 +294,7 @@ void NodeWork::start(Id request, const Why& why) {
   d.slot = static_cast<Id>(s.slots());
   desk_.decisions.add(d, {nullptr, room_.data(), need(request), s.operation_usage(operation)});
   desk_.start_request(request, node_);
+  last_started_ = request;
   if (!desk_.settings.freed_room_at_once) hand_over(request);
   refresh_room();
 }

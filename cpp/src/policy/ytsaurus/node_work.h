@@ -34,6 +34,8 @@ class NodeWork {
     return desk_.state.tables().requests.operation[static_cast<std::size_t>(request)];
   }
   Id next_step() noexcept { return desk_.steps++; }
+  Id node() const noexcept { return node_; }
+  Id last_started() const noexcept { return last_started_; }  // request; kNoId: none yet
 
   // Free for anybody, R; negative where the node has more than it should.
   const Amount* room() const noexcept { return room_.data(); }
@@ -48,6 +50,9 @@ class NodeWork {
   // forbids it after all.
   bool choose(const StageRule& rule, Id request);
   std::span<const Id> chosen() const noexcept { return chosen_; }
+  std::span<const Id> eligible() const noexcept { return eligible_; }
+  enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
+  FullHost full_host(Id request) const;  // with the chosen victims
   // Repair with what the stage may take: the node itself if nothing started, then
   // violated limits.
   void repair_in_stage(const StageRule& rule, Id started);
@@ -73,12 +78,13 @@ class NodeWork {
   Amounts promised(Id request) const;
   bool is_promised_to(const Beneficiary& b, Id request) const;
   void sort_as_wanted(std::vector<Id>& slots) const;
-  bool full_host_allows(std::span<const Id> victims, Id request) const;
-  Id running_gpus(Id slot) const;
+
+  Amount running_gpus(Id slot) const;
 
   Desk& desk_;
   Id node_;
   std::size_t width_;
+  Id last_started_ = kNoId;
   Amounts room_{}, room_with_victims_{};
   std::vector<Promise> promises_;
   std::vector<Id> eligible_, chosen_;

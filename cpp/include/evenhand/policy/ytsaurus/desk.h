@@ -86,9 +86,15 @@ class Desk {
   bool uses_ssd(Id slot) const { return at_or_new(rows.uses_ssd, slot); }
 
   // Where a request may run at all: tags, its node, SSD bans.
-  bool allowed_on(Id request, Id node) const;
+  enum class Place : std::uint8_t { kAllowed, kOtherNode, kTagMissing, kSsdOnly };
+  Place why_not_on(Id request, Id node) const;
+  bool allowed_on(Id request, Id node) const {
+    return why_not_on(request, node) == Place::kAllowed;
+  }
   // Do the limits of an operation and its pools hold with so much more?
   bool within_limits(Id operation, const Amount* more, bool preemptive) const;
+  // The most by which a limit would be exceeded with so much more, R.
+  void lacking_limits(Id operation, const Amount* more, Amount* lacking) const;
   // The operation or the nearest pool above it that is over its limits; kNoId: none.
   Id over_limit(Id operation) const;
   Index elements_over_limit() const noexcept { return over_count_; }
@@ -104,7 +110,7 @@ class Desk {
 
   bool within_fair_share(Id operation) const;
 
-  ServiceQueue& queue(Stage stage) { return queues_[static_cast<std::size_t>(stage)]; }
+  const ServiceQueue& queue(Stage stage) const { return queues_[static_cast<std::size_t>(stage)]; }
   const Shapes& shapes() const noexcept { return shapes_; }
   std::span<const Id> requests_of(Id operation) const;
   std::span<const Id> requests_of_shape(Id shape) const;

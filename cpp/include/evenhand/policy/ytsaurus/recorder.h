@@ -25,9 +25,10 @@ enum class Outcome : std::uint8_t {
   kGracefulWhileNormal,
   kUnschedulable,
   kCountExhausted,
-  kBeyondFairShare,
-  kPenaltyTooHigh,
+  kNoHeartbeat,
   kSsdOnly,
+  kWithinFairShareOnly,
+  kPenaltyTooHigh,
   // Of an allocation.
   kTaken,
   kNotRunning,
@@ -40,6 +41,7 @@ enum class Outcome : std::uint8_t {
   kSparedFitsWithout,
   kGivenBack,
   kNoStartInStage,
+  kOtherNode,
   kNoViolation
 };
 
@@ -48,7 +50,7 @@ struct Event {
   Stage stage;
   Outcome outcome;
   Id operation, request, slot;
-  std::vector<Amount> numbers;  // R: room that was missing, or what a limit lacked
+  std::vector<Amount> missing;  // R: room, or what a limit lacks
 };
 
 // Follows one request (slot = kNoId) or one allocation (request = kNoId).

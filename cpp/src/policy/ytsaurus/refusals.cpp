@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <map>
+
+#include "evenhand/policy/ytsaurus/plan.h"
+#include "node_work.h"
+
+namespace evenhand::ytsaurus {
+namespace {
+
+using Size = std::size_t;
+
+// Room of every node that had a heartbeat: free, and with all that a stage may take.
+struct Rooms {
+  std::vector<Amount> free, preemptive, aggressive;  // one row a node
+};
+
+Rooms rooms_of(Desk& desk, const std::vector<Id>& nodes) {
+  Rooms rooms;
+  const Size width = desk.state.width();
+  const auto append = [&](std::vector<Amount>& to, const Amount* room) {
+    to.insert(to.end(), room, room + width);
+  };
+  for (const Id node : nodes) {
+    NodeWork work(desk, node);
+    append(rooms.free, work.room());
+    for (const StageRule& rule : stage_rules(desk.settings, false)) {
+      if (rule.stage != Stage::kPreemptive && rule.stage != Stage::kAggressive) continue;
+      work.collect_eligible(rule);
+      append(rule.stage == Stage::kPreemptive ? rooms.preemptive : rooms.aggressive,
+             work.room_with_victims());
+    }
+  }
+  return rooms;
+}
+
+struct Best {
+  Index nodes = 0;
+  Outcome barred = Outcome::kNoHeartbeat;
+  bool fits = false;
+  std::vector<Amount> missing;
+};
+
+class Finder {
+ public:
+  Finder(Desk& desk, const std::vector<Id>& nodes)
+      : desk_(desk), nodes_(nodes), rooms_(rooms_of(desk, nodes)) {}
+
+  // Where a request would come closest.
+  const Best& best(Id request, Stage stage) {
+    const RequestColumns& q = desk_.state.tables().requests;
+    const auto row = static_cast<Size>(request);
+    const bool anywhere = at_or(q.required_node, request, kNoId) == kNoId &&
+                          (q.node_tags.offsets.size() <= 1 ||
+                           q.node_tags.offsets[row] == q.node_tags.offsets[row + 1]) &&
+                          !desk_.settings.ssd_stages;
+    // Requests that may run anywhere differ in their amounts only.
+    const std::pair key{stage, anywhere ? desk_.shapes().of(request)
+                                        : static_cast<Id>(desk_.shapes().size()) + request};
+    const auto [found, fresh] = known_.try_emplace(key);
+    if (fresh) found->second = search(request, stage);
+    return found->second;
+  }
+
+ private:
+  Best search(Id request, Stage stage) const {
+    const Size width = desk_.state.width();
+    const std::vector<Amount>& rooms = stage == Stage::kRegular      ? rooms_.free
+                                       : stage == Stage::kPreemptive ? rooms_.preemptive
+                                                                     : rooms_.aggressive;
+    const Amount* need = desk_.shapes().amounts(desk_.shapes().of(request));
+    const std::vector<Amount>& total = desk_.state.tables().total;
+    Best best;
+    best.missing.assign(width, 0);
+    double least = 0;
+    for (Size n = 0; n < nodes_.size(); ++n) {
+      if (!desk_.state.schedulable(nodes_[n])) {
+        if (best.nodes == 0) best.barred = Outcome::kNodeNotSchedulable;
+        continue;
+      }
+      const Desk::Place place = desk_.why_not_on(request, nodes_[n]);
+      if (place != Desk::Place::kAllowed) {
+        if (best.nodes == 0)
+          best.barred = place == Desk::Place::kOtherNode    ? Outcome::kWrongNode
+                        : place == Desk::Place::kTagMissing ? Outcome::kWrongTags
+                                                            : Outcome::kSsdOnly;
+        continue;
+      }
+      double lack = 0;
+      const Amount* room = rooms.data() + n * width;
+      for (Size r = 0; r < width; ++r)
+        if (need[r] > 0 && need[r] > room[r])
+          lack = std::max(lack, static_cast<double>(need[r] - room[r]) /
+                                    static_cast<double>(std::max<Amount>(total[r], 1)));
+      best.fits |= lack == 0;
+      if (best.nodes++ == 0 || lack < least) {
+        least = lack;
+        for (Size r = 0; r < width; ++r)
+          best.missing[r] = need[r] > 0 ? std::max<Amount>(need[r] - room[r], 0) : 0;
+      }
+    }
+    return best;
+  }
+
+  Desk& desk_;
+  const std::vector<Id>& nodes_;
+  Rooms rooms_;
+  std::map<std::pair<Stage, Id>, Best> known_;
+};
+
+}  // namespace
+
+Refusals Plan::refusals() const {
+  Desk& desk = *desk_;
+  const Tables& t = desk.state.tables();
+  const Size width = desk.state.width();
+  Finder finder(desk, inputs_.nodes);
+  Refusals out;
+  for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
+    if (desk.state.pending(q) == 0) continue;
+    const Id o = t.requests.operation[static_cast<Size>(q)];
+    const Priority priority = desk.last.priority[static_cast<Size>(o)];
+    const Stage widest = priority == Priority::kAggressive ? Stage::kAggressive
+                         : priority == Priority::kNormal   ? Stage::kPreemptive
+                                                           : Stage::kRegular;
+    const Best& best = finder.best(q, widest);
+    std::vector<Amount> missing(width, 0);
+    Outcome rule = Outcome::kStageTaken;
+    if (!desk.last.work.schedulable[static_cast<Size>(o)]) {
+      rule = Outcome::kUnschedulable;
+    } else if (!desk.queue(Stage::kRegular).contains(o)) {
+      rule = Outcome::kGracefulWhileNormal;
+    } else if (best.nodes == 0) {
+      rule = best.barred;
+    } else if (!desk.within_limits(o, desk.shapes().amounts(desk.shapes().of(q)),
+                                   widest != Stage::kRegular)) {
+      rule = Outcome::kLimits;
+      desk.lacking_limits(o, desk.shapes().amounts(desk.shapes().of(q)), missing.data());
+    } else if (!best.fits) {
+      rule = widest == Stage::kRegular ? Outcome::kNoFreeRoom : Outcome::kNoRoomEvenWithVictims;
+      missing = best.missing;
+    } else if (std::ranges::none_of(inputs_.nodes, [&](Id n) {
+                 return desk.memory.last_preemptive[static_cast<Size>(n)] == desk.state.now();
+               })) {
+      rule = Outcome::kBackoff;
+    }
+    out.request.push_back(q);
+    out.rule.push_back(rule);
+    out.nodes.push_back(best.nodes);
+    out.missing.insert(out.missing.end(), missing.begin(), missing.end());
+  }
+  return out;
+}
+
+}  // namespace evenhand::ytsaurus

@@ -1,0 +1,8 @@
+"""Policies: the schedulers' rules as objects that can be asked what they would do."""
+
+from __future__ import annotations
+
+from evenhand.policies.files import from_toml
+from evenhand.policies.ytsaurus import YTsaurus
+
+__all__ = ["YTsaurus", "from_toml"]

@@ -1,0 +1,186 @@
+"""YTsaurus: fair share with starvation, allocation groups and preemption at a node's heartbeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.config.triggers import Heartbeat, Round
+from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.errors import InputError, Problem
+from evenhand.plans.memory import read_memory
+from evenhand.plans.plan import Plan
+from evenhand.policies import ytsaurus_columns as columns
+from evenhand.shares import _memory, _options
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+
+__all__ = ["YTsaurus"]
+
+
+class YTsaurus:
+    """Preemption as YTsaurus does it, or as its documentation says.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        What the published description says (the default), or what the system does.
+    **settings
+        Fields of `evenhand.config.ytsaurus.YTsaurusSettings` that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : YTsaurusSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+
+    Notes
+    -----
+    Immutable. Source: YTsaurus, preemption documentation, strategy and scheduling policy.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> policy = eh.policies.YTsaurus(fair_share_starvation_timeout="1m")
+    >>> policy.replace(victim_selection="minimum").settings.victim_selection
+    'minimum'
+    """
+
+    system = "ytsaurus"
+    __slots__ = ("preset", "settings")
+
+    preset: str
+    settings: YTsaurusSettings
+
+    def __init__(self, preset: Any = "documented", **settings: Any) -> None:
+        object.__setattr__(self, "preset", preset)
+        object.__setattr__(self, "settings", YTsaurusSettings.preset(preset, **settings))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a policy is immutable; replace() returns a changed one")
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a policy with other settings.
+
+        Parameters
+        ----------
+        **changes
+            New values by field.
+
+        Returns
+        -------
+        YTsaurus
+
+        Raises
+        ------
+        InputError
+            If the result would break a rule.
+        """
+        policy = object.__new__(type(self))
+        object.__setattr__(policy, "preset", self.preset)
+        object.__setattr__(policy, "settings", self.settings.replace(**changes))
+        return policy
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return system, preset and all settings as plain values."""
+        return {"system": self.system, "preset": self.preset, **self.settings.model_dump(mode="json")}
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan one update and the heartbeats of a trigger; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        state : State, optional
+            What the plan before left.
+        on : Round or Heartbeat, optional
+            Whose heartbeats follow the update; by default those of all nodes.
+        given : mapping, optional
+            ``fair_share``, ``starvation``, ``groups`` by name, in the place of what would be computed.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If the settings of a row, the state, the trigger or a given value do not fit the snapshot.
+        """
+        nodes = _nodes(snapshot, on)
+        rows = columns.row_columns(snapshot, self.settings)
+        values = columns.given_columns(snapshot, given)
+        options, _ = _options(snapshot, self.settings.fair_share)
+        memory, found = read_memory(snapshot, self, state)
+        volumes = None
+        if state is not None:
+            volumes, dropped = _memory(snapshot, self.settings.fair_share, state)
+            found += dropped
+        core = _core.plan_ytsaurus(
+            snapshot._core,
+            columns.tree_settings(snapshot, self.settings),
+            options,
+            rows,
+            memory,
+            volumes,
+            values,
+            nodes,
+        )
+        return Plan(snapshot, self, core, state, on, given, found)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, YTsaurus):
+            return NotImplemented
+        return self.settings == other.settings
+
+    def __hash__(self) -> int:
+        return hash(repr(self.to_dict()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.preset, self.settings)
+
+    def __repr__(self) -> str:
+        base = YTsaurusSettings.preset(self.preset)
+        changed = [
+            f"{name}={value!r}"
+            for name in YTsaurusSettings.model_fields
+            if (value := getattr(self.settings, name)) != getattr(base, name)
+        ]
+        return f"YTsaurus({', '.join([repr(self.preset), *changed])})"
+
+
+def _restore(cls: type[YTsaurus], preset: str, settings: YTsaurusSettings) -> YTsaurus:
+    policy = object.__new__(cls)
+    object.__setattr__(policy, "preset", preset)
+    object.__setattr__(policy, "settings", settings)
+    return policy
+
+
+def _nodes(snapshot: Snapshot, on: Any) -> NDArray[np.int32]:
+    if on is None or isinstance(on, Round):
+        return np.arange(snapshot.node_count, dtype=np.int32)
+    if not isinstance(on, Heartbeat):
+        message = f"on is {on!r}; the YTsaurus policy acts on Round() or Heartbeat(node)"
+        raise InputError([Problem("trigger", None, None, "on", "type", repr(on), message)])
+    row = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}.get(str(on.node))
+    if row is None:
+        message = f"there is no node {on.node!r}"
+        raise InputError([Problem("trigger", None, None, "node", "exists", repr(on.node), message)])
+    return np.array([row], np.int32)
