@@ -39,6 +39,8 @@ _DEMO_EARLIER = 600.0  # seconds
 
 def plan(args: argparse.Namespace) -> int:
     """Decide on a snapshot, and leave the next state."""
+    from evenhand.display.plans import plan_title
+
     result = _planned(args)
     if args.state:
         write_state(args.state, result.state)
@@ -47,8 +49,9 @@ def plan(args: argparse.Namespace) -> int:
     elif args.format == "csv":
         print_csv(result.table())
     else:
+        head: Line = [("head", label(args.file)), ("", f": {plan_title(result).removeprefix('for ')}")]
         top = args.top or (len(result.decisions) if args.all else args.default_top)
-        print_lines([*_lines(result, label(args.file), max(top, 1)), *_findings(result)])
+        print_lines([*_lines(result, head, max(top, 1)), *_findings(result)])
     return 0
 
 
@@ -79,13 +82,15 @@ def demo_plan(snapshot: Snapshot) -> Plan:
     import evenhand as eh
 
     policy = eh.policies.YTsaurus()
-    earlier = eh.plan(snapshot.replace(now=snapshot.now - _DEMO_EARLIER), policy)
+    then = snapshot.replace(now=snapshot.now - _DEMO_EARLIER, previous_update=None)
+    earlier = eh.plan(then, policy)
     return eh.plan(snapshot, policy, earlier.state)
 
 
 def demo_lines(result: Plan) -> list[Line]:
     """Return the plan, and the explanations of a victim and of one that was spared beside it."""
-    lines = _lines(result, "Plan, had nothing changed for ten minutes", _DEMO_DECISIONS)
+    head = "Plan for the same cluster, had nothing changed for ten minutes"
+    lines = _lines(result, [("head", head)], _DEMO_DECISIONS)
     victims = result.decisions.victims
     if not len(victims):
         return lines
@@ -149,8 +154,15 @@ def _policy(name: str, config: str | None) -> Any:
             settings = tomllib.loads(read_text(config))
         except tomllib.TOMLDecodeError as error:
             raise Failure(f"{label(config)}: is not TOML: {error}") from error
+    # A file that describes a whole policy, too: what stands on the command line comes first.
+    if (described := settings.pop("system", system)) != system:
+        raise Failure(
+            f"argument --policy: {label(str(config))} describes {described!r}, not {system}", usage=True
+        )
+    preset = preset or settings.pop("preset", "documented")
+    settings.pop("preset", None)
     try:
-        return eh.policies.YTsaurus(**({"preset": preset} if preset else {}), **settings)
+        return eh.policies.YTsaurus(preset, **settings)
     except InputError as error:
         raise Failure(*lines_of(config or name, error)) from error
 
@@ -169,18 +181,17 @@ def _trigger(text: str, snapshot: Snapshot, file: str) -> Any:
     raise Failure(f"argument --on: {file} has no node {node!r}", usage=True)
 
 
-def _lines(result: Plan, title: str, top: int) -> list[Line]:
+def _lines(result: Plan, head: Line, top: int) -> list[Line]:
     from evenhand.display.plans import (
         decision_lines,
         plan_sentence,
-        plan_title,
         refusal_lines,
         starving_lines,
     )
 
     signs = glyphs()
     return [
-        [("head", title), ("", f": {plan_title(result).removeprefix('for ')}")],
+        head,
         [],
         *starving_lines(result.statuses, _LISTED, signs),
         [],

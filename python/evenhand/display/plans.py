@@ -70,13 +70,19 @@ def _amounts(values: Mapping[str, float]) -> str:
     return ", ".join(f"{amount(value)} {clean(resource)}" for resource, value in values.items())
 
 
+def _of(name: object, operation: object) -> str:
+    """Return ``a1 of A``, or the name alone if it says its operation itself."""
+    name, operation = clean(name), clean(operation)
+    return name if name.startswith(f"{operation}/") else f"{name} of {operation}"
+
+
 def _decision_cells(decision: Decision) -> list[str]:
     whom = decision.beneficiary
     preempts = decision.action == "preempt"
     what = decision.allocation if preempts else decision.request
     share = {None: "", True: "within", False: "above"}[decision.victim_within_fair_share]
     numbers = decision.freed if preempts else decision.numbers.get("needed", {})
-    served = "" if whom is None or not preempts else f"{clean(whom.request)} of {clean(whom.operation)}"
+    served = "" if whom is None or not preempts else _of(whom.request, whom.operation)
     cells = (what, decision.operation, decision.node)
     names = ["" if cell is None else clean(cell) for cell in cells]
     return [decision.action, *names, decision.reason, served, _amounts(numbers), share]
@@ -120,7 +126,7 @@ def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]
     rows = []
     for decision in decisions.take(order):
         do, what, operation, node, why, served, amounts, _ = _decision_cells(decision)
-        rows.append([do, f"{what} of {operation}", node, why, served, amounts])
+        rows.append([do, _of(what, operation), node, why, served, amounts])
     lines = _aligned([_LINE, *rows], _LINE_ROOMS, frozenset(), glyphs)
     if len(decisions) > len(rows):
         lines.append([("", f"and {counted(len(decisions) - len(rows), 'more decision')}")])

@@ -35,7 +35,9 @@ def amounts(values: Mapping[str, float]) -> str:
 
 
 def fraction(value: float) -> str:
-    """Return a share with two to four decimals: ``0.25``, ``0.0571``."""
+    """Return a share with two to four decimals, a trace with two digits: ``0.25``, ``0.00012``."""
+    if 0 < value < 0.001:
+        return f"{value:.2g}"
     return f"{value:.4f}".removesuffix("00")
 
 

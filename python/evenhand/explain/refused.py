@@ -43,7 +43,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
             f"It is {group}: operation {owner} had {share} of its fair share. {facts.protection(operation)}"
         )
     looked_at, told = _told(facts, facts.plan._core.trace("allocation", row), operation)
-    verdict = looked_at[-1]["outcome"] if looked_at else "nobody_asked"
+    verdict = looked_at[0]["outcome"] if looked_at else "nobody_asked"
     if not looked_at:
         sentences.append(sentence(reason(verdict, "unseen").sentence))
     return Explanation(name, "allocations", verdict, (*sentences, *told), {}, tuple(looked_at))
@@ -66,7 +66,7 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     refusals = facts.plan.refusals
     mine = [refusal for refusal in refusals if refusal.request == name]
     looked_at, told = _told(facts, facts.plan._core.trace("request", row), operation)
-    verdict = mine[0].rule if mine else looked_at[-1]["outcome"] if looked_at else ""
+    verdict = mine[0].rule if mine else looked_at[0]["outcome"] if looked_at else ""
     if mine and not told:
         sentences.append(mine[0].message)
     elif not verdict:
@@ -82,19 +82,25 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
 def _told(
     facts: Facts, trace: Mapping[str, NDArray[Any]], operation: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return one object and one sentence a kind of outcome, in the order in which they first came."""
+    """Return one object and one sentence a kind of outcome, in the order in which they first came.
+
+    That there was nothing to repair comes last, and is not said where there is more to say.
+    """
     kinds: dict[tuple[int, int], list[int]] = {}
     for row, kind in enumerate(zip(trace["stage"].tolist(), trace["outcome"].tolist(), strict=True)):
         kinds.setdefault(kind, []).append(row)
     total = np.maximum(np.asarray(facts.snapshot._core.total, np.float64), 1.0)
-    looked_at, told = [], []
-    for (stage, outcome), rows in kinds.items():
+    looked_at: list[dict[str, Any]] = []
+    told: list[str] = []
+    nothing = OUTCOMES.index("no_violation")
+    for (stage, outcome), rows in sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing):
         lacks = np.maximum(trace["numbers"][rows], 0)
         nearest = rows[int(np.argmin((lacks / total).max(axis=1, initial=0.0)))]
         code = OUTCOMES[outcome]
         event = _event(facts, trace, nearest)
         looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event})
-        told.append(_outcome(facts, stage, code, len(rows), event, operation))
+        if outcome != nothing or not told:
+            told.append(_outcome(facts, stage, code, len(rows), event, operation))
     if len(told) > _MOST:
         told = [*told[:_MOST], f"{len(told) - _MOST} more kinds of outcomes are in looked_at."]
     return looked_at, told

@@ -41,6 +41,31 @@ def test_demo_says_what_it_shows(demo: dict[str, str]) -> None:
     assert not any(line != line.rstrip() for line in text.split("\n"))
 
 
+def test_demo_goes_on_to_a_plan(demo: dict[str, str]) -> None:
+    shares, _, text = demo[""].partition(
+        "\n\nPlan for the same cluster, had nothing changed for ten minutes\n"
+    )
+    assert "lack the largest part" in shares
+    snapshot = eh.synthetic.demo()
+    policy = eh.policies.YTsaurus()
+    earlier = eh.plan(snapshot.replace(now=snapshot.now - 600, previous_update=None), policy)
+    plan = eh.plan(snapshot, policy, earlier.state)
+    victims, starts = len(plan.decisions.victims), len(plan.decisions.starts)
+    assert victims > 100
+    found = re.search(
+        r"^([\d,]+) preempted, ([\d,]+) started in free room, ([\d,]+) started after", text, re.MULTILINE
+    )
+    assert found
+    preempted, free, after = (int(number.replace(",", "")) for number in found.groups())
+    assert (preempted, free + after) == (victims, starts)
+    assert f"and {victims + starts - 12:,} more decisions" in text
+    first = plan.decisions.victims[0].allocation
+    told = text.split("Why does it leave?\n")[1].split("\n\nWhy not the one beside it?\n")
+    assert told[0].startswith(f"Allocation {first} of operation ")
+    assert " ".join(told[0].split("\n")) == " ".join(plan.why(str(first)).sentences)
+    assert "was not preempted." in told[1]
+
+
 def test_demo_is_stable(demo: dict[str, str]) -> None:
     assert process("demo").stdout == demo[""]
 
@@ -91,7 +116,10 @@ def test_demo_numbers_are_those_of_the_library(demo: dict[str, str]) -> None:
 def test_demo_as_data(run: Any) -> None:
     status, out, _ = run("demo", "--format", "json")
     assert status == 0
-    assert len(json.loads(out)["elements"]) == 4301
+    data = json.loads(out)
+    assert len(data["elements"]) == 4301
+    assert len(data["plan"]["statuses"]) == 4301
+    assert data["plan"]["decisions"]
     status, out, _ = run("demo", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert len(rows) == 4301
@@ -108,7 +136,8 @@ def test_demo_snapshot_is_a_file_for_the_other_commands(
     path.write_text(process("demo", "--snapshot").stdout, encoding="utf-8")
     status, out, _ = run("shares", path, "--depth", 2, "--no-operations")
     assert status == 0
-    assert out.split("\n")[1:] == demo[""].split("\n")[1:]
+    shares = out.rstrip("\n").split("\n")
+    assert shares[1:] == demo[""].split("\n")[1 : len(shares)]
     assert run("validate", path)[:2] == (
         0,
         f"{path}: valid; 1,500 nodes, 300 pools, 4,000 operations, 40,000 allocations\n",

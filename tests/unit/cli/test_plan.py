@@ -90,6 +90,21 @@ def test_a_plan_as_text(calls: Any, file: Path, run: Any) -> None:
     assert calls[0]["state"] is None
 
 
+def test_what_the_library_decides_is_what_is_printed(file: Path, tmp_path: Path, run: Any) -> None:
+    state = tmp_path / "state.json"
+    early = tmp_path / "early.json"
+    early.write_text(json.dumps(CLUSTER | {"now": 0}))
+    assert run("plan", early, "--policy", "ytsaurus:upstream", "--state", state)[0] == 0
+    policy = eh.policies.YTsaurus("upstream")
+    before = eh.plan(eh.Snapshot.from_dict(CLUSTER | {"now": 0}), policy)
+    assert eh.State.load(state) == before.state
+    arguments = ("--policy", "ytsaurus:upstream", "--on", "heartbeat:n1")
+    out = run("plan", file, *arguments, "--state", state, "--format", "json")[1]
+    plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), policy, before.state, on=eh.Heartbeat("n1"))
+    assert json.loads(out) == json.loads(plan.to_json())
+    assert [d["allocation"] for d in json.loads(out)["decisions"]] == ["a09", None]
+
+
 def test_top_and_all(calls: Any, file: Path, run: Any) -> None:
     assert "and 4 more decisions" in run("plan", file, "--top", 1)[1]
     assert "more decisions" not in run("plan", file, "--all")[1]
@@ -118,6 +133,19 @@ def test_policy_preset_config_and_trigger(calls: Any, file: Path, tmp_path: Path
     }
     assert calls[0]["on"] == Heartbeat("n2")
     assert "on Heartbeat(node='n2')" in run("plan", file, "--on", "heartbeat:n2")[1]
+
+
+def test_a_file_that_describes_a_whole_policy(calls: Any, file: Path, tmp_path: Path, run: Any) -> None:
+    config = tmp_path / "policy.toml"
+    config.write_text('system = "ytsaurus"\npreset = "upstream"\nvictim_selection = "minimum"\n')
+    for arguments, preset in (((), "upstream"), (("--policy", "ytsaurus:documented"), "documented")):
+        assert run("plan", file, "--config", config, *arguments)[0] == 0
+        assert calls[-1]["policy"].preset == preset
+        assert calls[-1]["policy"].given == {"victim_selection": "minimum"}
+    config.write_text('system = "slurm"\n')
+    with pytest.raises(SystemExit) as caught:
+        run("plan", file, "--config", config)
+    assert caught.value.code == 2
 
 
 def test_the_state_is_read_and_replaced(calls: Any, file: Path, tmp_path: Path, run: Any) -> None:
@@ -214,7 +242,7 @@ def test_the_demo_goes_on_to_a_plan(calls: Any, run: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(eh.synthetic, "demo", lambda: eh.Snapshot.from_dict(CLUSTER | {"now": 1000}))
     status, out, err = run("demo")
     assert (status, err) == (0, "")
-    plan = out.split("Plan, had nothing changed for ten minutes: ")[1]
+    plan = out.split("had nothing changed for ten minutes\n")[1]
     order = [
         "1 of 3 operations below their fair share",
         "3 preempted",

@@ -126,7 +126,9 @@ def test_no_name_reaches_the_terminal_unescaped(tmp_path: Path, run: Any, form: 
     [
         [],
         ["nonsense"],
-        ["plan", "x"],
+        ["plan"],
+        ["plan", "x", "--top", "0"],
+        ["explain", "x"],
         ["validate"],
         ["shares", "x", "--format", "xml"],
         ["demo", "--depth", "-1"],

@@ -86,6 +86,18 @@ def test_what_was_left_alone_is_told_from_the_recorder(plan: Any) -> None:
     assert plan.why_not("a09") == plan.why("a09"), "who was taken after all is told so"
 
 
+def test_that_nothing_was_to_be_repaired_is_said_only_where_nothing_else_is() -> None:
+    none = {"node": "n1", "stage": "limit_repair", "outcome": "no_violation"}
+    more = {"node": "n1", "stage": "preemptive", "outcome": "operation_starving"}
+    told = make(traces={("allocation", "a01"): [none, more]}).why("a01")
+    assert told.code == "operation_starving"
+    assert told.sentences[-1] == "In the preemptive stage: operation A is starving itself."
+    assert [row["outcome"] for row in told.looked_at] == ["operation_starving", "no_violation"]
+    alone = make(traces={("allocation", "a01"): [none]}).why("a01")
+    assert alone.code == "no_violation"
+    assert "over its limits" in alone.sentences[-1]
+
+
 def test_a_request_that_waits(plan: Any) -> None:
     told = plan.why_not("c")
     assert told.code == "limits_of_operation_or_pool"
