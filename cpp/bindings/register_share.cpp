@@ -53,6 +53,18 @@ void register_share(py::module_& m) {
           "Fair shares, from those of the last update where nothing changed.");
 
   m.def(
+      "satisfaction",
+      [](const py::array_t<double>& fair, const py::array_t<double>& usage,
+         const py::array_t<double>& demand) {
+        const std::vector<double> f = to_vector(fair), u = to_vector(usage), d = to_vector(demand);
+        if (f.size() != u.size() || f.size() != d.size())
+          throw py::value_error("fair share, usage and demand have different lengths");
+        return satisfaction_of(f, u, d);
+      },
+      py::arg("fair_share"), py::arg("usage"), py::arg("demand"),
+      "Usage over fair share of one element, by its vectors of shares.");
+
+  m.def(
       "fair_share",
       [](const Snapshot& snapshot, const FairShareOptions& options,
          const std::optional<VolumeMemory>& memory) {

@@ -336,6 +336,20 @@ void register_ytsaurus(py::module_& m) {
       .def_property_readonly("shares", &CorePlan::shares, "Fair shares of the update.");
 
   m.def(
+      "ytsaurus_stages",
+      [](const py::dict& settings, bool ssd_node) {
+        static constexpr const char* kLevels[] = {"ssd_non_preemptible",
+                                                  "ssd_aggressively_preemptible", "non_preemptible",
+                                                  "aggressively_preemptible", "preemptible"};
+        std::vector<std::pair<int, std::string>> out;
+        for (const auto& rule : ytsaurus::stage_rules(settings_of(settings, {}), ssd_node))
+          out.emplace_back(static_cast<int>(rule.stage), kLevels[static_cast<int>(rule.lowest)]);
+        return out;
+      },
+      py::arg("settings"), py::arg("ssd_node"),
+      "Preemptive stages in order, each with the lowest level that it may take.");
+
+  m.def(
       "plan_ytsaurus",
       [](const Snapshot& snapshot, const py::dict& settings, const FairShareOptions& fair_share,
          const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,

@@ -111,6 +111,19 @@ class Decay:
     @property
     def step(self) -> float: ...
 
+class YTsaurusPlan:
+    def counts(self) -> dict[str, typing.Any]: ...
+    def decisions(self) -> dict[str, typing.Any]: ...
+    def elements(self) -> dict[str, typing.Any]: ...
+    def groups(self) -> typing.Any: ...
+    def memory(self) -> dict[str, typing.Any]: ...
+    def refusals(self) -> dict[str, typing.Any]: ...
+    def trace(self, kind: str, row: typing.SupportsInt | typing.SupportsIndex) -> dict[str, typing.Any]: ...
+    @property
+    def next_due(self) -> int | None: ...
+    @property
+    def shares(self) -> FairShares: ...
+
 def accumulate_decayed(
     decay: Decay,
     row: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
@@ -152,11 +165,26 @@ def gridengine_share_tree(
     active: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
+def plan_ytsaurus(
+    snapshot: Snapshot,
+    settings: dict[str, typing.Any],
+    fair_share: FairShareOptions,
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+    volumes: VolumeMemory | None,
+    given: dict[str, typing.Any],
+    nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+) -> YTsaurusPlan: ...
 def roll_up(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     own: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     total: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
 ) -> numpy.typing.NDArray[numpy.float64]: ...
+def satisfaction(
+    fair_share: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+) -> float: ...
 def slurm_classic(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     shares: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -178,5 +206,6 @@ def slurm_fair_tree(
 def tree_order(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
 ) -> numpy.typing.NDArray[numpy.int32]: ...
+def ytsaurus_stages(settings: dict[str, typing.Any], ssd_node: bool) -> list[tuple[int, str]]: ...
 
 __version__: str

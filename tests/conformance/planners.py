@@ -85,7 +85,7 @@ def _totals(elements: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 def evenhand() -> Planner:
     """Return the library itself."""
-    from evenhand import groups, starvation
+    from evenhand import _core
 
     policies = {"ytsaurus": eh.policies.YTsaurus}
 
@@ -102,24 +102,21 @@ def evenhand() -> Planner:
         statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
         return Answer(made.to_dict(), statuses, _totals(made.shares.to_dict()["elements"]), made.state)
 
-    def conditional(
-        elements: Sequence[Mapping[str, Any]], threshold: float, blocked: Mapping[str, Any]
-    ) -> tuple[dict[str, str | None], dict[str, dict[str, float]]]:
-        return groups.conditional_preemption(elements, threshold, blocked)
-
     return Planner(
         policies=frozenset(policies),
         settings=lambda policy, preset, settings: policies[policy](preset=preset, **settings).to_dict(),
         plan=plan,
-        satisfaction=lambda *vectors: float(starvation.satisfaction(*vectors)),
-        usage_threshold=lambda snapshot, preset, settings, operation: starvation.effective_settings(
-            snapshot, eh.policies.YTsaurus(preset=preset, **settings)
-        )[operation]["non_preemptible_resource_usage_threshold"],
-        stages=lambda preset, settings, on_ssd: groups.stages(
-            eh.policies.YTsaurus(preset=preset, **settings), ssd_node=on_ssd
+        satisfaction=_core.satisfaction,
+        usage_threshold=lambda snapshot, preset, settings, operation: (
+            eh.plan(snapshot, eh.policies.YTsaurus(preset=preset, **settings))
+            .statuses[operation]
+            .usage_threshold
         ),
-        levels=lambda: groups.LEVELS,
-        conditional=conditional,
+        stages=lambda preset, settings, on_ssd: list(
+            eh.policies.YTsaurus(preset=preset, **settings).stages(ssd_node=on_ssd)
+        ),
+        levels=lambda: eh.policies.YTsaurus.LEVELS,
+        conditional=None,
     )
 
 

@@ -24,6 +24,7 @@ from evenhand.errors import InputError, Problem
 
 __all__ = [
     "FullHostPreemption",
+    "Preset",
     "SsdPriorityPreemption",
     "YTsaurusAllocationSettings",
     "YTsaurusNodeSettings",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.plans.columns import Name, element_keys, seconds_of
+from evenhand.plans.columns import Name, amounts_of, element_keys, seconds_of
 from evenhand.reasons import GROUPS, PRIORITIES, STARVATION, STATUSES
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Status:
         The lowest element from it upwards, itself included, that starves (aggressively).
     priority : str
         On whose strength an operation may preempt: ``"none"``, ``"normal"`` or ``"aggressive"``.
+    usage_threshold : mapping
+        Usage below which its work is protected, by resource; resources that are not named do not matter.
     """
 
     status: str
@@ -57,6 +59,7 @@ class Status:
     lowest_starving_ancestor: Name | None
     lowest_aggressive_ancestor: Name | None
     priority: str
+    usage_threshold: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status, starvation and start of the deficit as plain values."""
@@ -130,7 +133,16 @@ class Statuses(Mapping[str | int, Status]):
             ancestor("lowest_starving_ancestor"),
             ancestor("lowest_aggressive_ancestor"),
             PRIORITIES[c["priority"][row]],
+            self._usage_threshold(row),
         )
+
+    def _usage_threshold(self, row: int) -> dict[str, float]:
+        quanta = self._columns.get("usage_threshold")
+        if quanta is None:
+            return {}
+        named = np.flatnonzero(quanta[row] >= 0).tolist()
+        values = amounts_of(self._snapshot, quanta[row][None, :])[0].tolist()
+        return {self._snapshot.resources[r]: values[r] for r in named}
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one of the core's columns, one row an element.

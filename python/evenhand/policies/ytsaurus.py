@@ -9,11 +9,12 @@ import numpy as np
 
 from evenhand import _core
 from evenhand.config.triggers import Heartbeat, Round
-from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.config.ytsaurus import Preset, YTsaurusSettings
 from evenhand.errors import InputError, Problem
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.policies import ytsaurus_columns as columns
+from evenhand.reasons import STAGES
 from evenhand.shares import _memory, _options
 
 if TYPE_CHECKING:
@@ -60,10 +61,10 @@ class YTsaurus:
     system = "ytsaurus"
     __slots__ = ("preset", "settings")
 
-    preset: str
+    preset: Preset
     settings: YTsaurusSettings
 
-    def __init__(self, preset: Any = "documented", **settings: Any) -> None:
+    def __init__(self, preset: Preset = "documented", **settings: Any) -> None:
         object.__setattr__(self, "preset", preset)
         object.__setattr__(self, "settings", YTsaurusSettings.preset(preset, **settings))
 
@@ -95,6 +96,38 @@ class YTsaurus:
     def to_dict(self) -> dict[str, Any]:
         """Return system, preset and all settings as plain values."""
         return {"system": self.system, "preset": self.preset, **self.settings.model_dump(mode="json")}
+
+    #: How protected an allocation is on a node, from low to high.
+    LEVELS = (
+        "ssd_non_preemptible",
+        "ssd_aggressively_preemptible",
+        "non_preemptible",
+        "aggressively_preemptible",
+        "preemptible",
+    )
+
+    def stages(self, *, ssd_node: bool = False) -> tuple[tuple[str, str], ...]:
+        """Return the preemptive stages of a heartbeat, in the order in which they run.
+
+        Parameters
+        ----------
+        ssd_node : bool
+            Whether the node has fast disks that the SSD stages are for.
+
+        Returns
+        -------
+        tuple of (stage, level)
+            A stage may take allocations of that level of `LEVELS` and above.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> eh.policies.YTsaurus().stages()
+        (('preemptive', 'preemptible'), ('aggressive', 'aggressively_preemptible'))
+        """
+        full_host = self.settings.default_gpu_full_host_preemption.enable
+        values = {**columns.switches(self.settings), "full_host_stage": full_host}
+        return tuple((STAGES[stage], level) for stage, level in _core.ytsaurus_stages(values, ssd_node))
 
     def plan(
         self,
@@ -166,7 +199,7 @@ class YTsaurus:
         return f"YTsaurus({', '.join([repr(self.preset), *changed])})"
 
 
-def _restore(cls: type[YTsaurus], preset: str, settings: YTsaurusSettings) -> YTsaurus:
+def _restore(cls: type[YTsaurus], preset: Preset, settings: YTsaurusSettings) -> YTsaurus:
     policy = object.__new__(cls)
     object.__setattr__(policy, "preset", preset)
     object.__setattr__(policy, "settings", settings)

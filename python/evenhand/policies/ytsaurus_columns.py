@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from evenhand.config.ytsaurus import YTsaurusSettings
     from evenhand.model import Snapshot
 
-__all__ = ["given_columns", "row_columns", "tree_settings"]
+__all__ = ["given_columns", "row_columns", "switches", "tree_settings"]
 
 _SELECTIONS = ("prefix", "irreducible", "minimum")
 _UNSET = -1
@@ -46,13 +46,11 @@ def _quanta(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
     return [round(amounts.get(r, 0) / quantum) for r, quantum in snapshot.quantum.items()]
 
 
-def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
-    """Return the settings of the tree under the core's names.
+def switches(s: YTsaurusSettings) -> dict[str, Any]:
+    """Return the settings that need no snapshot, under the core's names.
 
     Parameters
     ----------
-    snapshot : Snapshot
-        Whose resources amounts are of.
     s : YTsaurusSettings
 
     Returns
@@ -60,7 +58,7 @@ def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
     dict
     """
     full_host = s.default_gpu_full_host_preemption
-    values = {
+    return {
         "tolerance": s.fair_share_starvation_tolerance,
         "timeout": _micros(s.fair_share_starvation_timeout),
         "aggressive_timeout": _micros(s.fair_share_aggressive_starvation_timeout),
@@ -91,11 +89,27 @@ def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
         "repair_in_stage": s.limit_repair == "stage",
         "overcommit_delay": _micros(s.node_overcommit_delay),
         "ssd_stages": s.ssd_priority_preemption.enable,
-        "full_host_stage": full_host.enable and "gpu" in snapshot.resources,
         "full_host_max_penalty": full_host.max_preemption_penalty,
         "full_host_timeout": _micros(full_host.timeout),
     }
+
+
+def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
+    """Return the settings of the tree under the core's names, amounts in quanta of a snapshot.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Whose resources amounts are of.
+    s : YTsaurusSettings
+
+    Returns
+    -------
+    dict
+    """
+    values = switches(s)
     if "gpu" in snapshot.resources:
+        values["full_host_stage"] = s.default_gpu_full_host_preemption.enable
         values["gpu"] = snapshot.resources.index("gpu")
         values["full_host_gpus"] = round(_HOST_GPUS / snapshot.quantum["gpu"])
     threshold = s.non_preemptible_resource_usage_threshold

@@ -170,7 +170,7 @@ class Heartbeat {
     work_.collect_eligible(rule);
     const Choice choice = starts ? find_candidate(rule) : Choice{};
     if (choice.request == kNoId) {
-      if (repairs && rule.stage == Stage::kPreemptive) work_.repair_in_stage(rule, kNoId);
+      if (repairs && rule.stage == Stage::kPreemptive) work_.repair_in_stage();
       return false;
     }
     const Id step = work_.next_step();
@@ -190,7 +190,7 @@ class Heartbeat {
                  .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,
                  .step = step});
     ++count(rule.stage, 1);
-    if (repairs) work_.repair_in_stage(rule, choice.request);
+    if (repairs) work_.repair_in_stage();
     return true;
   }
 

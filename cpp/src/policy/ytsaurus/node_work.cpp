@@ -145,28 +145,19 @@ NodeWork::FullHost NodeWork::full_host(Id request) const {
   return penalty <= set.full_host_max_penalty ? FullHost::kAllowed : FullHost::kPenalty;
 }
 
-void NodeWork::repair_in_stage(const StageRule& rule, Id started) {
+void NodeWork::repair_in_stage() {
   const ClusterState& s = desk_.state;
-  const auto take = [&](Id slot, Reason reason, Id violated) {
-    victim(slot,
-           {.stage = reason == Reason::kResourceLimitsViolated ? Stage::kLimitRepair : rule.stage,
-            .reason = reason,
-            .grace = desk_.settings.preemption_timeout,
-            .step = next_step(),
-            .violated = violated});
-  };
-  const bool nothing_to_do =
-      desk_.elements_over_limit() == 0 && (started != kNoId || !overcommitted());
-  if (nothing_to_do) return;
+  if (desk_.elements_over_limit() == 0) return;
   sort_as_wanted(eligible_);
-  Size next = 0;
-  if (started == kNoId)
-    for (; next < eligible_.size() && overcommitted(); ++next)
-      take(eligible_[next], rule.reason, kNoId);
-  for (; next < eligible_.size(); ++next)
-    if (s.running(eligible_[next]))
-      if (const Id violated = desk_.over_limit(s.operation_of(eligible_[next])); violated != kNoId)
-        take(eligible_[next], Reason::kResourceLimitsViolated, violated);
+  for (const Id slot : eligible_) {
+    if (!s.running(slot)) continue;
+    if (const Id violated = desk_.over_limit(s.operation_of(slot)); violated != kNoId)
+      victim(slot, {.stage = Stage::kLimitRepair,
+                    .reason = Reason::kResourceLimitsViolated,
+                    .grace = desk_.settings.preemption_timeout,
+                    .step = next_step(),
+                    .violated = violated});
+  }
 }
 
 // Taken in order while a limit above is exceeded; given back, last taken first, if

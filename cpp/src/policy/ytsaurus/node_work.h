@@ -53,9 +53,8 @@ class NodeWork {
   std::span<const Id> eligible() const noexcept { return eligible_; }
   enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
   FullHost full_host(Id request) const;  // with the chosen victims
-  // Repair with what the stage may take: the node itself if nothing started, then
-  // violated limits.
-  void repair_in_stage(const StageRule& rule, Id started);
+  // Repairs violated limits with what the stage may take.
+  void repair_in_stage();
 
   // --- repair
   std::vector<Repair> limit_repairs();
