@@ -3,5 +3,6 @@
 `strategies` draws snapshots (it needs the extra `test`), `invariants` and
 `metamorphic` hold the laws of fair shares, `assertions` compares results in the
 words of the field, and `reference` computes fair shares slowly, by the
-published method.
+published method. `plan_laws` holds the laws of plans, and `reference.ytsaurus`
+plans slowly.
 """

@@ -23,6 +23,12 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies.preemption import (  # noqa: E402
+    PlanInput,
+    crowded_dicts,
+    plan_inputs,
+    ytsaurus_settings,
+)
 from evenhand.testing.strategies.resources import resource_spaces, resource_vectors  # noqa: E402
 from evenhand.testing.strategies.tables import (  # noqa: E402
     allocations,
@@ -41,10 +47,13 @@ from evenhand.testing.strategies.whole import (  # noqa: E402
 
 __all__ = [
     "NASTY",
+    "PlanInput",
     "allocations",
+    "crowded_dicts",
     "fair_share_settings",
     "nodes",
     "operations",
+    "plan_inputs",
     "pool_trees",
     "pools",
     "requests",
@@ -52,4 +61,5 @@ __all__ = [
     "resource_vectors",
     "snapshot_dicts",
     "snapshots",
+    "ytsaurus_settings",
 ]

@@ -1,0 +1,223 @@
+"""Laws that every plan of the YTsaurus policy obeys, as named functions over the plan's JSON.
+
+A law takes a `Planned` and raises `AssertionError` in the words of the field; `check_plan` runs them all.
+The numbers are those of the YTsaurus preemption specification, section 9.4.
+
+Not promised, however plausible: that as few as possible go (unless `victim_selection` is "minimum"), that
+a large allocation ever starts without the aggressive stage, that nobody takes from itself, and that two
+operations near their tolerance do not take from each other in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evenhand.testing.plan_ledger import Ledger, Step
+
+if TYPE_CHECKING:
+    from evenhand.config.ytsaurus import YTsaurusSettings
+
+__all__ = ["LAWS", "Planned", "check_plan"]
+
+GROUPS = ("non_preemptible", "aggressively_preemptible", "preemptible")
+STAGES = ("preemptive", "aggressive", "ssd_preemptive", "ssd_aggressive", "full_host")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan and what it was made of.
+
+    Attributes
+    ----------
+    snapshot : mapping
+        In the file format, as `Snapshot.to_dict` gives it.
+    plan : mapping
+        In the form of the results' JSON.
+    settings : YTsaurusSettings
+        With which it was made.
+    state : mapping
+        From which it was made, as JSON; may be empty.
+    """
+
+    snapshot: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    settings: YTsaurusSettings
+    state: Mapping[str, Any]
+
+    @cached_property
+    def allocations(self) -> dict[Any, Mapping[str, Any]]:
+        """Allocations by name."""
+        return {row["name"]: row for row in self.snapshot.get("allocations", ())}
+
+    @cached_property
+    def operations(self) -> dict[Any, Mapping[str, Any]]:
+        """Operations by name."""
+        return {row["name"]: row for row in self.snapshot.get("operations", ())}
+
+    @cached_property
+    def victims(self) -> list[Mapping[str, Any]]:
+        """Decisions that preempt."""
+        return [d for d in self.plan["decisions"] if d["action"] == "preempt"]
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Starts with their victims, in order, with the room there was before each."""
+        return list(Ledger(self.snapshot, self.settings.victims_room).steps(self.plan["decisions"]))
+
+
+def _must(holds: bool, what: object) -> None:
+    if not holds:
+        raise AssertionError(what)
+
+
+def groups_are_of_what_runs(planned: Planned) -> None:
+    """Every running allocation is in exactly one group, nothing else is in any."""
+    running = {str(n) for n, a in planned.allocations.items() if a.get("state", "running") == "running"}
+    groups = planned.plan["groups"]
+    _must({str(name) for name in groups} == running, groups)
+    _must(set(groups.values()) <= set(GROUPS), groups)
+
+
+def victims_run(planned: Planned) -> None:
+    """Victims were running, go once, free what they have, and leave within their grace."""
+    seen = set()
+    for decision in planned.victims:
+        allocation = planned.allocations[decision["allocation"]]
+        _must(allocation.get("state", "running") == "running", decision)
+        _must(decision["allocation"] not in seen, decision)
+        seen.add(decision["allocation"])
+        _must(
+            {r: a for r, a in decision["freed"].items() if a}
+            == {r: a for r, a in allocation.get("resources", {}).items() if a},
+            "",
+        )
+        _must(decision["node"] == allocation["node"], decision)
+        _must(abs(decision["until"] - decision["at"] - decision["grace"]) < 1e-6, decision)
+
+
+def stages_spare(planned: Planned) -> None:
+    """No stage takes from who starves (unless allowed), is graceful, or has opted out (4)."""
+    lenient = planned.settings.allow_preemption_from_starving_operations
+    for decision in planned.victims:
+        if decision["stage"] not in STAGES:
+            continue
+        operation = planned.operations[decision["operation"]]
+        starvation = _status(planned, decision["operation"])["starvation"]
+        _must(lenient or starvation == "non_starving", decision)
+        _must(operation.get("settings", {}).get("preemption_mode", "normal") == "normal", decision)
+        _must(planned.allocations[decision["allocation"]].get("preemptible", True), decision)
+
+
+def stages_take_their_groups(planned: Planned) -> None:
+    """On a node without SSD, the preemptive stage takes preemptible ones only, the aggressive one not all."""
+    takes = {"preemptive": GROUPS[2:], "aggressive": GROUPS[1:]}
+    for decision in planned.victims:
+        if decision["stage"] in takes:
+            group = planned.plan["groups"][str(decision["allocation"])]
+            recut = _usage_changes(planned, decision)
+            _must(recut or group in takes[decision["stage"]], decision)
+
+
+def _usage_changes(planned: Planned, decision: Mapping[str, Any]) -> bool:
+    """Tell whether the victim's operation gained or lost anything earlier: groups were cut again then."""
+    place = planned.plan["decisions"].index(decision)
+    return any(d["operation"] == decision["operation"] for d in planned.plan["decisions"][:place])
+
+
+def _status(planned: Planned, name: Any) -> Mapping[str, Any]:
+    statuses = planned.plan["statuses"]
+    status: Mapping[str, Any] = statuses.get(f"{name} (operation)", statuses[str(name)])
+    return status
+
+
+def nobody_goes_for_nothing(planned: Planned) -> None:
+    """Victims of a stage go for one request, on its node, and with them it fits (2, 3)."""
+    served = {d["step"] for d in planned.plan["decisions"] if d["action"] == "start"}
+    for decision in planned.victims:
+        if decision["stage"] in STAGES:
+            _must(decision["step"] in served, decision)
+        else:
+            _must(not decision.get("beneficiary"), decision)
+    for step in planned.steps:
+        _must(step.fits(step.victims), step)
+
+
+def no_victim_is_useless(planned: Planned) -> None:
+    """Without the last victim it would not fit; by the other selections, without none of them (3)."""
+    for step in planned.steps:
+        spared = step.victims[-1:] if planned.settings.victim_selection == "prefix" else step.victims
+        for victim in spared:
+            _must(not step.fits([v for v in step.victims if v is not victim]), (step, victim))
+
+
+def back_off_is_kept(planned: Planned) -> None:
+    """No stage runs on a node before its back-off is over, or at its very end (5)."""
+    backoff = planned.settings.preemptive_scheduling_backoff
+    last = {row["name"]: row.get("last_preemptive") for row in planned.state.get("nodes", ())}
+    for decision in planned.plan["decisions"]:
+        before = last.get(decision["node"])
+        if decision["stage"] in STAGES and before is not None:
+            _must(decision["at"] > before + backoff, decision)
+
+
+def starts_are_few(planned: Planned) -> None:
+    """At most one start by preemption in a stage of a heartbeat, or in a heartbeat (5)."""
+    several = planned.settings.preemptive_starts == "one_per_stage"
+    seen = set()
+    for decision in planned.plan["decisions"]:
+        if decision["action"] == "start" and decision["stage"] in STAGES:
+            key = (decision["node"], decision["stage"] if several else None)
+            _must(key not in seen, decision)
+            seen.add(key)
+
+
+def starts_are_wanted(planned: Planned) -> None:
+    """Nothing starts that was not asked for, more often, or on a node where it may not."""
+    requests = {row["name"]: row for row in planned.snapshot.get("requests", ())}
+    nodes = {row["name"]: row for row in planned.snapshot.get("nodes", ())}
+    started: dict[Any, int] = {}
+    for decision in planned.plan["decisions"]:
+        if decision["action"] != "start":
+            continue
+        request, node = requests[decision["request"]], nodes[decision["node"]]
+        started[decision["request"]] = started.get(decision["request"], 0) + 1
+        _must(node.get("schedulable", True), decision)
+        _must(set(request.get("node_tags", ())) <= set(node.get("tags", ())), decision)
+        _must(request.get("required_node", decision["node"]) == decision["node"], decision)
+        settings = planned.operations[request["operation"]].get("settings", {})
+        _must(settings.get("unschedulable_reason") is None, decision)
+    for name, count in started.items():
+        _must(count <= requests[name].get("count", 1), name)
+
+
+LAWS: tuple[Callable[[Planned], None], ...] = (
+    groups_are_of_what_runs,
+    victims_run,
+    stages_spare,
+    stages_take_their_groups,
+    nobody_goes_for_nothing,
+    no_victim_is_useless,
+    back_off_is_kept,
+    starts_are_few,
+    starts_are_wanted,
+)
+
+
+def check_plan(planned: Planned) -> None:
+    """Hold a plan against every law.
+
+    Parameters
+    ----------
+    planned : Planned
+        A plan and what it was made of.
+
+    Raises
+    ------
+    AssertionError
+        If a law is broken.
+    """
+    for law in LAWS:
+        law(planned)

@@ -1,0 +1,165 @@
+"""What a plan does to the room of nodes, followed decision by decision; and the snapshot after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Ledger", "Step", "carried_out"]
+
+EPSILON = 1e-6
+
+Amounts = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One start with its victims.
+
+    Attributes
+    ----------
+    node, request
+        Names.
+    need : dict
+        What the request takes.
+    room : dict
+        What it could use before any of its victims left.
+    victims : list of dict
+        What each frees, in the order in which they go.
+    """
+
+    node: Any
+    request: Any
+    need: Amounts
+    room: Amounts
+    victims: list[Amounts]
+
+    def fits(self, victims: Sequence[Amounts]) -> bool:
+        """Tell whether the request fits once these victims are gone."""
+        return all(
+            self.room[r] + sum(victim.get(r, 0) for victim in victims) + EPSILON >= self.need.get(r, 0)
+            for r in self.room
+        )
+
+
+class Ledger:
+    """Room of every node.
+
+    Parameters
+    ----------
+    snapshot : mapping
+        In the file format.
+    victims_room : {"held_until_gone", "free_at_once"}
+        Whether what victims free beyond their beneficiary's need can be used at once.
+    """
+
+    def __init__(self, snapshot: Mapping[str, Any], victims_room: str) -> None:
+        spaces: Mapping[str, Any] = snapshot["resources"]
+        self._resources = [r for r, space in spaces.items() if (space or {}).get("scope") != "cluster"]
+        self._held = victims_room == "held_until_gone"
+        self._requests = {row["name"]: row for row in snapshot.get("requests", ())}
+        self._free = {
+            node["name"]: {r: node.get("capacity", {}).get(r, 0) for r in self._resources}
+            for node in snapshot.get("nodes", ())
+        }
+        self._leaving: dict[Any, list[tuple[Mapping[str, Any], Amounts]]] = {n: [] for n in self._free}
+        for allocation in snapshot.get("allocations", ()):
+            if "node" in allocation:
+                self._place(allocation)
+
+    def _place(self, allocation: Mapping[str, Any]) -> None:
+        node, state = allocation["node"], allocation.get("state", "running")
+        has = allocation.get("held" if state == "preempted" else "resources", {})
+        if state == "preempting":
+            if not self._held:
+                return
+            beneficiary = allocation.get("beneficiary") or {}
+            self._leaving[node].append((beneficiary, {r: has.get(r, 0) for r in self._resources}))
+        self._change(node, has, -1)
+
+    def _change(self, node: Any, amounts: Mapping[str, float], sign: int) -> None:
+        for r in self._resources:
+            self._free[node][r] += sign * amounts.get(r, 0)
+
+    def steps(self, decisions: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
+        """Follow the decisions; yield every start with its victims."""
+        waiting: dict[Any, list[Amounts]] = {}
+        for decision in decisions:
+            node = decision["node"]
+            if decision["action"] == "preempt":
+                if decision.get("beneficiary"):
+                    waiting.setdefault(decision["step"], []).append(dict(decision["freed"]))
+                elif not self._held:
+                    self._change(node, decision["freed"], 1)
+            elif decision["action"] == "start":
+                yield self._start(decision, waiting.pop(decision["step"], []))
+        if waiting:
+            raise AssertionError(f"victims without a start: {waiting}")
+
+    def _start(self, decision: Mapping[str, Any], victims: list[Amounts]) -> Step:
+        node, request = decision["node"], self._requests[decision["request"]]
+        need: Amounts = {r: request.get("resources", {}).get(r, 0) for r in self._resources}
+        kept = [amounts for whose, amounts in self._leaving[node] if _meant(whose, request)]
+        free = self._free[node]
+        room = {r: free[r] + sum(amounts[r] for amounts in kept) for r in self._resources}
+        for r in self._resources:
+            lacking = need[r]
+            for amounts in kept:
+                used = min(lacking, amounts[r])
+                amounts[r] -= used
+                lacking -= used
+            freed = sum(victim.get(r, 0) for victim in victims)
+            free[r] -= max(0, lacking - freed) if self._held else lacking - freed
+        return Step(node, decision["request"], need, room, victims)
+
+
+def _meant(beneficiary: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
+    wanted = beneficiary.get("request")
+    if wanted is None:
+        return beneficiary.get("operation") == request["operation"]
+    return bool(wanted == request["name"])
+
+
+def carried_out(snapshot: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the snapshot once a plan is carried out and nothing has ended yet.
+
+    Parameters
+    ----------
+    snapshot : mapping
+        In the file format.
+    plan : mapping
+        In the form of the results' JSON.
+
+    Returns
+    -------
+    dict
+        Victims are leaving, starts are running as "<request>/<number>", counts of requests have fallen.
+    """
+    data = deepcopy(dict(snapshot))
+    allocations = {row["name"]: row for row in data.get("allocations", ())}
+    requests = {row["name"]: row for row in data.get("requests", ())}
+    for number, decision in enumerate(plan["decisions"]):
+        if decision["action"] == "preempt":
+            row = allocations[decision["allocation"]]
+            row.update(state="preempting", deadline=decision["until"])
+            if decision.get("beneficiary"):
+                row["beneficiary"] = dict(decision["beneficiary"])
+        elif decision["action"] == "start":
+            request = requests[decision["request"]]
+            request["count"] = request.get("count", 1) - 1
+            name = f"{decision['request']}/{number}"
+            allocations[name] = {
+                "name": name,
+                "operation": request["operation"],
+                "node": decision["node"],
+                "resources": dict(request.get("resources", {})),
+                "start_time": decision["at"],
+            }
+    data["allocations"] = list(allocations.values())
+    data["requests"] = [row for row in requests.values() if row.get("count", 1) > 0]
+    for operation in data.get("operations", ()):
+        operation.pop("usage", None)
+        operation.pop("demand", None)
+    return data
