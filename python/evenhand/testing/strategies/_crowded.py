@@ -53,18 +53,19 @@ def tables(nodes: int, pools: int, operations: int, allocations: int) -> SearchS
 def snapshot(drawn: tuple[Any, ...]) -> Row:
     """Build a snapshot of drawn numbers."""
     space, nodes, pools, operations, allocations, requests = drawn
+    running = [
+        _allocation(space, i, row, len(nodes), len(operations), len(requests))
+        for i, row in enumerate(allocations)
+    ]
     return {
         "schema": "evenhand/snapshot/1",
         "now": NOW,
         "resources": {name: {"quantum": 1} for name in space},
-        "nodes": [_node(space, i, row) for i, row in enumerate(nodes)],
+        "nodes": [_node(space, i, row, running) for i, row in enumerate(nodes)],
         "pools": _childless_fifo([_pool(space, i, row) for i, row in enumerate(pools)]),
         "operations": [_operation(space, i, row, len(pools)) for i, row in enumerate(operations)],
         "requests": [_request(space, i, row, len(operations)) for i, row in enumerate(requests)],
-        "allocations": [
-            _allocation(space, i, row, len(nodes), len(operations), len(requests))
-            for i, row in enumerate(allocations)
-        ],
+        "allocations": running,
     }
 
 
@@ -74,8 +75,13 @@ def _amounts(space: tuple[str, ...], numbers: tuple[int, ...], most: int, least:
     return {**made, "cpu": max(made["cpu"], 1)}
 
 
-def _node(space: tuple[str, ...], i: int, row: tuple[int, ...]) -> Row:
+def _node(space: tuple[str, ...], i: int, row: tuple[int, ...], running: list[Row]) -> Row:
+    """Make a node that is as large as what runs there, or a little larger; now and then it is of any size."""
     node: Row = {"name": f"n{i}", "capacity": _amounts(space, row, 12, 2)}
+    if row[7] < 13:
+        mine = [a["resources"] for a in running if a["node"] == node["name"]]
+        spare = _amounts(space, row, 3)
+        node["capacity"] = {r: sum(a.get(r, 0) for a in mine) + spare[r] - (r == "cpu") for r in space}
     if row[3] > 11:
         node["tags"] = ["ssd"]
     if row[4] > 13:
@@ -167,6 +173,8 @@ def _allocation(
         "start_time": NOW - 10 * row[5] - 1,
         "state": _STATES[row[6]],
     }
+    if row[2] > 12 and "gpu" in space:
+        allocation["resources"]["gpu"] = 8
     if row[7] > 11:
         allocation["last_progress_time"] = NOW - row[7]
     if row[7] == 11:
