@@ -1,9 +1,11 @@
 // YTsaurus' preemption: settings and columns in, a plan's columns out.
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "arrays.h"
+#include "evenhand/policy/ytsaurus/heartbeat.h"
 #include "evenhand/policy/ytsaurus/plan.h"
 #include "pybind.h"
 #include "register.h"
@@ -319,9 +321,122 @@ class CorePlan {
   ytsaurus::Plan plan_;
 };
 
+// A desk that stays: heartbeats and deltas one after the other.
+class LiveDesk {
+ public:
+  explicit LiveDesk(PlanInputs in)
+      : inputs_(std::move(in)),
+        desk_(std::make_unique<ytsaurus::Desk>(ClusterState(inputs_.snapshot, inputs_.rows.taken),
+                                               inputs_.settings, inputs_.rows, inputs_.given,
+                                               inputs_.memory)) {}
+
+  void update(Time now) {
+    py::gil_scoped_release release;
+    desk_->state.advance(now);
+    desk_->update(inputs_.has_volumes ? &inputs_.volumes : nullptr, true);
+  }
+
+  // Nanoseconds of each heartbeat.
+  py::array_t<std::int64_t> heartbeats(const py::array_t<Id>& nodes) {
+    const std::vector<Id> order = to_vector(nodes);
+    std::vector<std::int64_t> took;
+    took.reserve(order.size());
+    {
+      py::gil_scoped_release release;
+      for (const Id node : order) {
+        const auto begin = std::chrono::steady_clock::now();
+        ytsaurus::heartbeat(*desk_, node);
+        took.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                           std::chrono::steady_clock::now() - begin)
+                           .count());
+      }
+    }
+    return to_array(std::move(took));
+  }
+
+  // Nanoseconds of each start and end of an allocation, groups included: one starts
+  // on each node and ends again.
+  py::array_t<std::int64_t> starts_and_ends(Id operation, const py::array_t<Amount>& amounts,
+                                            const py::array_t<Id>& nodes) {
+    const std::vector<Amount> size = to_vector(amounts);
+    std::vector<std::int64_t> took;
+    const auto timed = [&](auto&& change) {
+      const auto begin = std::chrono::steady_clock::now();
+      change();
+      desk_->groups.refresh(desk_->state);
+      took.push_back(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                         std::chrono::steady_clock::now() - begin)
+                         .count());
+    };
+    for (const Id node : to_vector(nodes)) {
+      timed([&] { desk_->start(operation, node, size, desk_->state.now()); });
+      timed([&] { desk_->end(static_cast<Id>(desk_->state.slots() - 1)); });
+    }
+    return to_array(std::move(took));
+  }
+
+  void start(Id operation, Id node, const py::array_t<Amount>& amounts, Time time) {
+    desk_->start(operation, node, to_vector(amounts), time);
+  }
+  void end(Id slot) { desk_->end(slot); }
+
+  py::array_t<std::uint8_t> groups() {
+    desk_->groups.refresh(desk_->state);
+    std::vector<std::uint8_t> out;
+    for (Id slot = 0; slot < static_cast<Id>(desk_->state.slots()); ++slot)
+      out.push_back(static_cast<std::uint8_t>(desk_->state.running(slot) ? desk_->group(slot)
+                                                                         : Group::kNone));
+    return to_array(std::move(out));
+  }
+
+  Index decision_count() const { return static_cast<Index>(desk_->decisions.rows().size()); }
+  std::size_t memory_bytes() const {
+    return desk_->state.memory_bytes() + desk_->groups.memory_bytes();
+  }
+
+ private:
+  PlanInputs inputs_;
+  std::unique_ptr<ytsaurus::Desk> desk_;
+};
+
 }  // namespace
 
 void register_ytsaurus(py::module_& m) {
+  const auto inputs = [](const Snapshot& snapshot, const py::dict& settings,
+                         const FairShareOptions& fair_share, const py::dict& rows,
+                         const py::dict& memory, const std::optional<VolumeMemory>& volumes,
+                         const py::dict& given, const py::array_t<Id>& nodes) {
+    return PlanInputs{snapshot,
+                      settings_of(settings, fair_share),
+                      rows_of(rows, static_cast<std::size_t>(snapshot.tables().resource_count())),
+                      given_of(given),
+                      memory_of(memory),
+                      volumes.has_value(),
+                      volumes.value_or(VolumeMemory{}),
+                      to_vector(nodes)};
+  };
+
+  py::class_<LiveDesk>(m, "YTsaurusDesk", "Heartbeats and deltas one after the other.")
+      .def(py::init([inputs](const Snapshot& snapshot, const py::dict& settings,
+                             const FairShareOptions& fair_share, const py::dict& rows,
+                             const py::dict& memory, const std::optional<VolumeMemory>& volumes,
+                             const py::dict& given) {
+             return LiveDesk(
+                 inputs(snapshot, settings, fair_share, rows, memory, volumes, given, {}));
+           }),
+           py::arg("snapshot"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
+           py::arg("memory"), py::arg("volumes"), py::arg("given"))
+      .def("update", &LiveDesk::update, py::arg("now"), "Shares, statuses, groups at an instant.")
+      .def("heartbeats", &LiveDesk::heartbeats, py::arg("nodes"), "Nanoseconds of each.")
+      .def("starts_and_ends", &LiveDesk::starts_and_ends, py::arg("operation"), py::arg("amounts"),
+           py::arg("nodes"), "Nanoseconds of each, groups included.")
+      .def("start", &LiveDesk::start, py::arg("operation"), py::arg("node"), py::arg("amounts"),
+           py::arg("time"))
+      .def("end", &LiveDesk::end, py::arg("slot"))
+      .def("groups", &LiveDesk::groups, "Group of every slot; 255: none.")
+      .def_property_readonly("decision_count", &LiveDesk::decision_count)
+      .def_property_readonly("memory_bytes", &LiveDesk::memory_bytes);
+
   py::class_<CorePlan>(m, "YTsaurusPlan", "Decisions of one plan and what they follow from.")
       .def("decisions", &CorePlan::decisions, "One row a decision, in order.")
       .def("elements", &CorePlan::elements, "One row an element: pools, then operations.")
@@ -351,17 +466,11 @@ void register_ytsaurus(py::module_& m) {
 
   m.def(
       "plan_ytsaurus",
-      [](const Snapshot& snapshot, const py::dict& settings, const FairShareOptions& fair_share,
-         const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,
-         const py::dict& given, const py::array_t<Id>& nodes) {
-        PlanInputs in{snapshot,
-                      settings_of(settings, fair_share),
-                      rows_of(rows, static_cast<std::size_t>(snapshot.tables().resource_count())),
-                      given_of(given),
-                      memory_of(memory),
-                      volumes.has_value(),
-                      volumes.value_or(VolumeMemory{}),
-                      to_vector(nodes)};
+      [inputs](const Snapshot& snapshot, const py::dict& settings,
+               const FairShareOptions& fair_share, const py::dict& rows, const py::dict& memory,
+               const std::optional<VolumeMemory>& volumes, const py::dict& given,
+               const py::array_t<Id>& nodes) {
+        PlanInputs in = inputs(snapshot, settings, fair_share, rows, memory, volumes, given, nodes);
         py::gil_scoped_release release;
         return std::make_unique<CorePlan>(std::move(in));
       },

@@ -72,7 +72,7 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
         away.push_back(static_cast<Id>(i));
         break;
       default:
-        phase_[i] = Phase::kHolds;
+        phase_[i] = a.state[i] == AllocationState::kRunning ? Phase::kRuns : Phase::kStopped;
         if (node_[i] != kNoId) {
           Amount* used = row(node_used_, node_[i]);
           const Amount* amount = a.resources.data() + i * width_;
@@ -234,7 +234,7 @@ Id ClusterState::start(Id operation, Id node, std::span<const Amount> amounts, T
   const Id slot = static_cast<Id>(operation_.size());
   operation_.push_back(operation);
   node_.push_back(node);
-  phase_.push_back(Phase::kHolds);
+  phase_.push_back(Phase::kRuns);
   last_start_.push_back(time);
   if (!last_progress_.empty()) last_progress_.push_back(kNoTime);
   amounts_.insert(amounts_.end(), amounts.begin(), amounts.end());
@@ -253,7 +253,7 @@ Id ClusterState::start_request(Id request, Id node) {
 
 void ClusterState::end(Id slot) {
   Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[at(slot)]), 0, {}, {}};
-  if (running(slot)) add_usage(slot, -1);
+  if (holds(slot)) add_usage(slot, -1);
   if (leaving(slot)) {
     change.leaving = drop_leaving(slot);
     soil(operation_[at(slot)], node_[at(slot)]);
@@ -306,7 +306,7 @@ void ClusterState::resize(Id slot, std::span<const Amount> size) {
   record([&] {
     return Change{Change::Kind::kResize, slot, 0, 0, {amounts(slot), amounts(slot) + width_}, {}};
   });
-  const bool counts = running(slot);
+  const bool counts = holds(slot);
   if (counts) add_usage(slot, -1);
   std::ranges::copy(size, row(amounts_, slot));
   if (counts) add_usage(slot, 1);
@@ -375,12 +375,12 @@ void ClusterState::revert(const Change& c) {
     case Change::Kind::kEnd:
       phase_[at(c.row)] = static_cast<Phase>(c.first);
       if (node_[at(c.row)] != kNoId) put_on_node(node_[at(c.row)], c.row);
-      if (running(c.row)) add_usage(c.row, 1);
+      if (holds(c.row)) add_usage(c.row, 1);
       if (c.leaving.slot != kNoId) leave(c.leaving);
       break;
     case Change::Kind::kPreempt:
       drop_leaving(c.row);
-      phase_[at(c.row)] = Phase::kHolds;
+      phase_[at(c.row)] = Phase::kRuns;
       add_usage(c.row, 1);
       break;
     case Change::Kind::kTakeRoom: {

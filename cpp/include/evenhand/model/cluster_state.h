@@ -54,7 +54,9 @@ class ClusterState {
   // Allocations.
   Index slots() const noexcept { return static_cast<Index>(operation_.size()); }
   Index slots_of_snapshot() const noexcept { return first_new_; }
-  bool running(Id slot) const noexcept { return phase_[at(slot)] == Phase::kHolds; }
+  bool running(Id slot) const noexcept { return phase_[at(slot)] == Phase::kRuns; }
+  // Running, or stopped by a person and keeping all it has.
+  bool holds(Id slot) const noexcept { return phase_[at(slot)] <= Phase::kStopped; }
   bool leaving(Id slot) const noexcept { return phase_[at(slot)] == Phase::kLeaves; }
   bool gone(Id slot) const noexcept { return phase_[at(slot)] == Phase::kGone; }
   Id operation_of(Id slot) const noexcept { return operation_[at(slot)]; }
@@ -68,7 +70,7 @@ class ClusterState {
   Id rank(Id slot) const noexcept { return slot; }
   std::span<const Id> on_node(Id node) const noexcept;  // running and leaving; no order
 
-  // Sums of what runs, in quanta; R each.
+  // Sums of what is held, in quanta; R each.
   const Amount* node_used(Id node) const noexcept { return row(node_used_, node); }
   const Amount* node_left(Id node) const noexcept { return row(node_left_, node); }
   const Amount* node_capacity(Id node) const noexcept { return row(capacity_, node); }
@@ -119,7 +121,7 @@ class ClusterState {
   std::size_t memory_bytes() const noexcept;
 
  private:
-  enum class Phase : std::uint8_t { kHolds, kLeaves, kGone };
+  enum class Phase : std::uint8_t { kRuns, kStopped, kLeaves, kGone };
   struct Change;
 
   static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }

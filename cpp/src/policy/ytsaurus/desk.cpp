@@ -286,13 +286,6 @@ bool Desk::within_fair_share(Id operation) const {
   return true;
 }
 
-std::span<const Id> Desk::requests_of(Id operation) const {
-  const Grouping& g = state.tables().requests_by_operation;
-  const auto o = static_cast<Size>(operation);
-  return std::span(g.items).subspan(static_cast<Size>(g.offsets[o]),
-                                    static_cast<Size>(g.offsets[o + 1] - g.offsets[o]));
-}
-
 std::span<const Id> Desk::requests_of_shape(Id shape) const {
   const auto s = static_cast<Size>(shape);
   return std::span(by_shape_.items)
@@ -347,8 +340,8 @@ void Desk::start(Id operation, Id node, std::span<const Amount> amounts, Time ti
 }
 
 void Desk::end(Id slot) {
-  const bool counted = state.running(slot);
-  if (counted) groups.remove(state, slot);
+  const bool counted = state.holds(slot);
+  if (state.running(slot)) groups.remove(state, slot);
   state.end(slot);
   if (counted) usage_changed(state.operation_of(slot), true);
 }

@@ -72,34 +72,46 @@ class Heartbeat {
     const ServiceQueue& queue = desk_.queue(Stage::kRegular);
     if (queue.empty()) return;
     ++count(Stage::kRegular, 0);
-    // Few requests that fit are compared with each other, many are met in the order of
-    // the queue.
-    const bool few = mark_fitting_shapes() * 8 < queue.entries().size() && !work_.has_promises();
-    while (!few || !desk_.fitting_shapes.empty()) {
-      const Choice choice = few ? first_of_few() : first_in_queue();
+    mark_fitting_shapes();
+    while (!desk_.fitting_shapes.empty() || work_.has_promises()) {
+      const Choice choice = first_that_fits();
       if (choice.request == kNoId) break;
       work_.start(
           choice.request,
           {.stage = Stage::kRegular, .reason = Reason::kFitsFreeRoom, .step = work_.next_step()});
       ++count(Stage::kRegular, 1);
-      if (few)
-        std::erase_if(desk_.fitting_shapes, [&](Id shape) {
-          return desk_.waiting_of_shape(shape) == 0 || !desk_.shapes().fits(shape, work_.room());
-        });
     }
   }
 
-  // Returns how many requests have one of them.
-  Size mark_fitting_shapes() {
+  void mark_fitting_shapes() {
     const Shapes& shapes = desk_.shapes();
     desk_.fitting_shapes.clear();
-    Size requests = 0;
     for (Id s = 0; s < static_cast<Id>(shapes.size()); ++s)
-      if (desk_.waiting_of_shape(s) > 0 && shapes.fits(s, work_.room())) {
+      if (desk_.waiting_of_shape(s) > 0 && shapes.fits(s, work_.room()))
         desk_.fitting_shapes.push_back(s);
-        requests += static_cast<Size>(desk_.waiting_of_shape(s));
-      }
+  }
+
+  // Drops what fits no more; returns how many requests have a shape that does.
+  Size fitting_requests() {
+    Size requests = 0;
+    std::erase_if(desk_.fitting_shapes, [&](Id shape) {
+      const bool fits =
+          desk_.waiting_of_shape(shape) > 0 && desk_.shapes().fits(shape, work_.room());
+      if (fits) requests += static_cast<Size>(desk_.waiting_of_shape(shape));
+      return !fits;
+    });
     return requests;
+  }
+
+  // Where room is plenty, the queue's front fits. Else few requests do: they are
+  // compared with each other.
+  Choice first_that_fits() {
+    constexpr Size kFront = 64;
+    const Size length = desk_.queue(Stage::kRegular).entries().size();
+    if (work_.has_promises()) return first_in_queue(length);
+    if (const Choice choice = first_in_queue(kFront); choice.request != kNoId || length <= kFront)
+      return choice;
+    return fitting_requests() * 8 < length ? first_of_few() : first_in_queue(length);
   }
 
   bool may_start(Id request, bool preemptive) {
@@ -130,8 +142,9 @@ class Heartbeat {
     return best;
   }
 
-  Choice first_in_queue() {
-    for (const ServiceQueue::Entry& entry : desk_.queue(Stage::kRegular).entries())
+  Choice first_in_queue(Size entries) {
+    const std::span<const ServiceQueue::Entry> queue = desk_.queue(Stage::kRegular).entries();
+    for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size())))
       for (const Id q : desk_.requests_of(entry.operation)) {
         if (desk_.state.pending(q) == 0) continue;
         const bool fits = work_.has_promises()

@@ -28,6 +28,7 @@ void NodeWork::refresh_room() {
   promises_.clear();
   if (desk_.settings.freed_room_at_once || !s.has_leaving(node_)) return;
   for (const Id slot : s.on_node(node_)) {
+    if (!s.leaving(slot)) continue;
     const Leaving* l = s.leaving_at(slot);
     if (l == nullptr || l->beneficiary.operation == kNoId) continue;
     Promise promise{l->beneficiary, {}};
@@ -298,6 +299,7 @@ void NodeWork::hand_over(Id request) {
   Amounts taken{};
   const std::vector<Id> here(desk_.state.on_node(node_).begin(), desk_.state.on_node(node_).end());
   for (const Id slot : here) {
+    if (!desk_.state.leaving(slot)) continue;
     const Leaving* l = desk_.state.leaving_at(slot);
     if (l == nullptr || !is_promised_to(l->beneficiary, request)) continue;
     for (Size r = 0; r < width_; ++r) {

@@ -112,7 +112,11 @@ class Desk {
 
   const ServiceQueue& queue(Stage stage) const { return queues_[static_cast<std::size_t>(stage)]; }
   const Shapes& shapes() const noexcept { return shapes_; }
-  std::span<const Id> requests_of(Id operation) const;
+  std::span<const Id> requests_of(Id operation) const noexcept {
+    const Grouping& g = state.tables().requests_by_operation;
+    const Index* offsets = g.offsets.data() + operation;
+    return {g.items.data() + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
+  }
   std::span<const Id> requests_of_shape(Id shape) const;
   // Requests that a stage without victims could start: those of a shape.
   Index waiting_of_shape(Id shape) const noexcept {
