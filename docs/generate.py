@@ -14,16 +14,28 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
+from evenhand.config import ytsaurus
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
 TUTORIALS = DOCS / "tutorials" / "generated"
-SETTINGS = (eh.FairShareSettings,)
+SETTINGS = (
+    eh.FairShareSettings,
+    ytsaurus.YTsaurusSettings,
+    ytsaurus.SsdPriorityPreemption,
+    ytsaurus.FullHostPreemption,
+    ytsaurus.YTsaurusPoolSettings,
+    ytsaurus.YTsaurusOperationSettings,
+    ytsaurus.YTsaurusAllocationSettings,
+    ytsaurus.YTsaurusRequestSettings,
+    ytsaurus.YTsaurusNodeSettings,
+)
 
 
 def main() -> None:
@@ -53,14 +65,21 @@ def write(path: Path, text: str) -> None:
 def settings_page() -> str:
     """Every field of the settings models, from the models."""
     lines = ["# Settings", ""]
+    said: dict[str, str | None] = {}  # rows have settings of the tree, which says what they mean
     for model in SETTINGS:
         lines += [f"## {model.__name__}", "", (inspect.getdoc(model) or "").partition("\n\n")[0], ""]
         for name, field in model.model_fields.items():
             default = field.get_default(call_default_factory=True)
-            shown = "required" if default is PydanticUndefined else f"default `{default!r}`"
+            shown = "required" if default is PydanticUndefined else f"default {default_text(default)}"
             facts = [type_name(field.annotation), *filter(None, map(bound, field.metadata)), shown]
-            lines += [f"`{name}` ({', '.join(facts)})", f": {field.description or ''}", ""]
+            lines += [f"`{name}` ({', '.join(facts)})", f": {field.description or said.get(name, '')}", ""]
+            said.setdefault(name, field.description)
     return "\n".join(lines)
+
+
+def default_text(default: Any) -> str:
+    """Show a default; settings within settings say theirs themselves."""
+    return "its own defaults" if isinstance(default, BaseModel) else f"`{default!r}`"
 
 
 def bound(metadata: Any) -> str:
@@ -75,6 +94,9 @@ def bound(metadata: Any) -> str:
 def type_name(annotation: Any) -> str:
     """Name a type as a reader would."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        bounds = [text for text in map(bound, arguments[1:]) if text]
+        return " ".join([type_name(arguments[0]), *bounds])
     if origin is typing.Literal:
         return " or ".join(f"`{a!r}`" for a in arguments)
     if origin in (typing.Union, types.UnionType):
@@ -172,6 +194,7 @@ MODULES = (
     "plans.statuses",
     "plans.steps",
     "plot",
+    "policies",
     "reasons",
     "synthetic",
     "testing.invariants",
@@ -187,7 +210,7 @@ def api_page() -> str:
         "Functions": [n for n, v in public.items() if inspect.isroutine(v)],
         "Classes": [n for n, v in public.items() if inspect.isclass(v) and not issubclass(v, Exception)],
         "Exceptions": [n for n, v in public.items() if inspect.isclass(v) and issubclass(v, Exception)],
-        "Modules": list(MODULES),
+        "Modules": sorted(MODULES),
     }
     forgotten = set(public) - {n for names in kinds.values() for n in names}
     if forgotten:

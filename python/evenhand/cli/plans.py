@@ -159,10 +159,10 @@ def _policy(name: str, config: str | None) -> Any:
         raise Failure(
             f"argument --policy: {label(str(config))} describes {described!r}, not {system}", usage=True
         )
-    preset = preset or settings.pop("preset", "documented")
+    chosen: Any = preset or settings.get("preset", "documented")
     settings.pop("preset", None)
     try:
-        return eh.policies.YTsaurus(preset, **settings)
+        return eh.policies.YTsaurus(chosen, **settings)
     except InputError as error:
         raise Failure(*lines_of(config or name, error)) from error
 

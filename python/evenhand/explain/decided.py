@@ -133,4 +133,10 @@ def explain_start(facts: Facts, rows: list[int]) -> Explanation:
         sentences.append(f"It starts {len(rows) - 3} more times.")
     sentences += _beneficiary(facts, int(decisions.column("operation")[rows[0]]))
     name = first.request if first.request is not None else ""
+    request = int(decisions.column("request")[rows[0]])
+    waiting = int(facts.snapshot._core.column("requests", "count")[request]) - len(rows)
+    if waiting > 0:
+        refused = facts.refusal(request)
+        message = f": {refused.message}" if refused else "."
+        sentences.append(f"{waiting:,} more of it still {'waits' if waiting == 1 else 'wait'}{message}")
     return Explanation(name, "requests", first.reason, tuple(sentences), first.numbers)

@@ -54,8 +54,11 @@ def why(plan: Plan, name: str | int, table: str | None) -> Explanation:
         raise KeyError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
     where, row = find(plan, name, TABLES if table is None else (table,))
     facts = Facts(plan)
-    if where in ("allocations", "requests"):
-        return _decided_or_not(facts, where, row)
+    if where == "allocations":
+        return _allocation(facts, row)
+    if where == "requests":
+        started = rows_of(facts, "request", row, "start")
+        return explain_start(facts, started) if started else explain_waiting(facts, row)
     if where == "nodes":
         return explain_node(facts, row)
     return explain_element(facts, row + (facts.pools if where == "operations" else 0))
@@ -67,12 +70,14 @@ def why_not(plan: Plan, name: str | int, table: str | None) -> Explanation:
     if table is not None and table not in tables:
         raise KeyError(f"why_not looks among {' and '.join(tables)}, not {table!r}")
     where, row = find(plan, name, tables if table is None else (table,))
-    return _decided_or_not(Facts(plan), where, row)
-
-
-def _decided_or_not(facts: Facts, table: str, row: int) -> Explanation:
-    if table == "allocations":
-        taken = rows_of(facts, "allocation", row, "preempt")
-        return explain_victim(facts, taken[0]) if taken else explain_spared(facts, row)
+    facts = Facts(plan)
+    if where == "allocations":
+        return _allocation(facts, row)
     started = rows_of(facts, "request", row, "start")
-    return explain_start(facts, started) if started else explain_waiting(facts, row)
+    count = int(plan.snapshot._core.column("requests", "count")[row])
+    return explain_start(facts, started) if len(started) >= count else explain_waiting(facts, row)
+
+
+def _allocation(facts: Facts, row: int) -> Explanation:
+    taken = rows_of(facts, "allocation", row, "preempt")
+    return explain_victim(facts, taken[0]) if taken else explain_spared(facts, row)

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.plans.plan import Plan
+    from evenhand.plans.refusals import Refusal
 
 __all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "seconds", "sentence"]
 
 _MOST = 4  # resources, names
+_EQUAL = 1e-9  # shares that differ by less are the same
 
 
 def name_of(value: object) -> str:
@@ -110,6 +112,11 @@ class Facts:
         """Return an element's usage share at the update."""
         return np.asarray(self.plan.shares["usage_share"][element])
 
+    def refusal(self, request: int) -> Refusal | None:
+        """Return what is said of a request that did not start, or not all of it."""
+        rows = np.flatnonzero(self.plan.refusals.column("request") == request)
+        return self.plan.refusals[int(rows[0])] if len(rows) else None
+
     def setting(self, name: str) -> Any:
         """Return one of the policy's settings, or None if it has none of that name."""
         return getattr(getattr(self.plan.policy, "settings", None), name, None)
@@ -161,8 +168,15 @@ class Facts:
             share = self.share(end)
             return ", ".join(f"{name_of(self.snapshot.resources[r])} {fraction(share[r])}" for r in rows)
 
+        bounds = ""
+        factors = [self.setting(f"{kind}preemption_satisfaction_threshold") for kind in ("aggressive_", "")]
+        if None not in factors:
+            bounds = f" The bounds are {factors[0]:g} and {factors[1]:g} times its fair share."
+        demand = np.asarray(self.plan.shares["demand_share"][self.pools + operation])
+        if (np.abs(fair - demand) <= _EQUAL).all() and (demand > _EQUAL).any():
+            bounds += " As its fair share covers its demand, nothing of it is preemptible without aggression."
         return (
             f"Its oldest work is safe up to {up_to(ends[0])} of the cluster ({counts[0]:,} non-preemptible),"
             f" what follows up to {up_to(ends[1])} goes in aggressive preemption only ({counts[1]:,}), and"
-            f" the rest is preemptible ({counts[2]:,})."
+            f" the rest is preemptible ({counts[2]:,}).{bounds}"
         )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.explain.decided import rows_of
 from evenhand.explain.explanation import Explanation
 from evenhand.explain.facts import Facts, amounts, name_of, sentence
 from evenhand.fields import TABLES
@@ -58,24 +59,25 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     count = int(core.column("requests", "count")[row])
     many = f", {count:,} times" if count > 1 else ""
     owner = name_of(facts.name("operations", operation))
+    started = len(rows_of(facts, "request", row, "start"))
+    part = f"starts {started:,} of {count:,} times only" if started else "did not start"
     sentences = [
-        f"Request {name_of(name)} of operation {owner} ({amounts(needed)}{many}) did not start.",
+        f"Request {name_of(name)} of operation {owner} ({amounts(needed)}{many}) {part}.",
         sentence(facts.standing(facts.pools + operation)),
     ]
     claim = facts.claim(operation)
-    refusals = facts.plan.refusals
-    mine = [refusal for refusal in refusals if refusal.request == name]
+    refused = facts.refusal(row)
     looked_at, told = _told(facts, facts.plan._core.trace("request", row), operation)
-    verdict = mine[0].rule if mine else looked_at[0]["outcome"] if looked_at else ""
-    if mine and not told:
-        sentences.append(mine[0].message)
+    verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
+    if refused and not told:
+        sentences.append(refused.message)
     elif not verdict:
         verdict = "nobody_asked"
         sentences.append(sentence(reason(verdict, "unseen").sentence))
     every = (*sentences, *([claim] if claim else []), *told)
     numbers: dict[str, Any] = {"needed": needed, "count": count}
-    if mine:
-        numbers |= mine[0].numbers
+    if refused:
+        numbers |= refused.numbers
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at))
 
 

@@ -173,14 +173,16 @@ def _lines(ax: Axes, plan: Plan, element: int, r: int) -> None:
         if factor is not None:
             marks.setdefault(fair * float(factor), []).append(f"{label} {float(factor):g}")
     ground = ax.spines["left"].get_edgecolor()
-    for at, labels in marks.items():
+    lower = 0  # lines of text above: labels of marks side by side would run into each other
+    for at, labels in sorted(marks.items()):
         ax.axvline(at, color=ground, linewidth=1.2, linestyle="-" if "fair share" in labels else "--")
         ax.annotate(
             "\n".join(labels),
             (at, 1.0),
             xycoords=("data", "axes fraction"),
-            xytext=(3, -2),
+            xytext=(3, -2 - 9 * lower),
             textcoords="offset points",
             va="top",
             fontsize="x-small",
         )
+        lower += len(labels)

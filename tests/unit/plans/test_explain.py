@@ -71,6 +71,28 @@ def test_a_start(plan: Any) -> None:
         " memory 75 was free."
     )
     assert told.sentences[1].startswith("Request b of operation B starts on node n2 once a10 has left")
+    assert told.sentences[-1] == "1 more of it still waits."
+
+
+def test_a_request_of_which_a_part_starts() -> None:
+    plan = make(
+        refused={"b": ("no_free_room", 2, {"cpu": 1})},
+        traces={("request", "b"): [{"node": "n1", "stage": "regular", "outcome": "no_free_room"}]},
+    )
+    assert plan.why("b").sentences[-1] == (
+        "1 more of it still waits: The node's free room is less than it needs. Nodes tried: 2; on the best of"
+        " them cpu 1 was missing."
+    )
+    told = plan.why_not("b")
+    assert told.code == "no_free_room"
+    assert told.sentences[0] == (
+        "Request b of operation B (cpu 2, memory 4, 3 times) starts 2 of 3 times only."
+    )
+    data = copy.deepcopy(CLUSTER)
+    data["requests"][0]["count"] = 2
+    whole = make(snapshot=eh.Snapshot.from_dict(data))
+    assert whole.why_not("b") == whole.why("b"), "all of it started"
+    assert "waits" not in whole.why("b").text
 
 
 def test_what_was_left_alone_is_told_from_the_recorder(plan: Any) -> None:
@@ -84,6 +106,17 @@ def test_what_was_left_alone_is_told_from_the_recorder(plan: Any) -> None:
         "In the preemptive stage on node n1 there was room for request b before its turn came."
     )
     assert plan.why_not("a09") == plan.why("a09"), "who was taken after all is told so"
+
+
+def test_bounds_and_covered_demand_are_said() -> None:
+    data = copy.deepcopy(CLUSTER)
+    data["requests"] = data["requests"][1:]
+    plan = make([], eh.Snapshot.from_dict(data), refused={}, traces={}, starving={})
+    plan.policy = eh.policies.YTsaurus(preemption_satisfaction_threshold=1.5)
+    told = plan.why("A").text
+    assert "The bounds are 0.2 and 1.5 times its fair share." in told
+    assert "As its fair share covers its demand, nothing of it is preemptible without aggression." in told
+    assert "without aggression" not in make().why("A").text
 
 
 def test_that_nothing_was_to_be_repaired_is_said_only_where_nothing_else_is() -> None:
