@@ -136,7 +136,7 @@ def reference() -> Planner:
         on: Any,
         given: Mapping[str, Any] | None,
     ) -> Answer:
-        made = YTsaurusSettings.preset(preset, **settings)  # type: ignore[arg-type]
+        made = YTsaurusSettings.preset(preset, **settings)
         shares = eh.fair_share(snapshot, made.fair_share)
         found = reference_plan(snapshot, made, state, on=on, given=given, shares=shares)
         return Answer(found, found["statuses"], _totals(shares.to_dict()["elements"]), found["state"])
@@ -144,13 +144,13 @@ def reference() -> Planner:
     def usage_threshold(
         snapshot: eh.Snapshot, preset: str, settings: Settings, operation: str
     ) -> Mapping[str, float]:
-        world = reading.read_world(snapshot, YTsaurusSettings.preset(preset, **settings))  # type: ignore[arg-type]
+        world = reading.read_world(snapshot, YTsaurusSettings.preset(preset, **settings))
         effective.resolve(world.pools, world.settings)
         (found,) = (op for op in world.operations if op.name == operation)
         return found.effective.usage_threshold
 
     def stages(preset: str, settings: Settings, on_ssd: bool) -> list[tuple[str, str]]:
-        names = stages_of(YTsaurusSettings.preset(preset, **settings), on_ssd)  # type: ignore[arg-type]
+        names = stages_of(YTsaurusSettings.preset(preset, **settings), on_ssd)
         return [(name, codes.STAGE_LEVELS[name]) for name in names]
 
     def analyse(
@@ -165,7 +165,7 @@ def reference() -> Planner:
 
     return Planner(
         policies=frozenset({"ytsaurus"}),
-        settings=lambda _policy, preset, settings: YTsaurusSettings.preset(preset, **settings).model_dump(),  # type: ignore[arg-type]
+        settings=lambda _policy, preset, settings: YTsaurusSettings.preset(preset, **settings).model_dump(),
         plan=plan,
         satisfaction=lambda *vectors: satisfaction(*map(list, vectors)),
         usage_threshold=usage_threshold,

@@ -48,6 +48,7 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   const auto pools = static_cast<std::size_t>(t.pools.size());
   node_used_.assign(nodes * width_, 0);
   node_left_.assign(nodes * width_, 0);
+  all_left_.assign(width_, 0);
   leaving_on_.assign(nodes, 0);
   operation_dirty_.assign(operations, 0);
   node_dirty_.assign(nodes, 0);
@@ -193,7 +194,10 @@ void ClusterState::take_off_node(Id node, Id slot) {
 
 void ClusterState::leave(Leaving leaving) {
   const Id node = node_[at(leaving.slot)];
-  for (std::size_t r = 0; r < width_; ++r) row(node_left_, node)[r] += leaving.left[r];
+  for (std::size_t r = 0; r < width_; ++r) {
+    row(node_left_, node)[r] += leaving.left[r];
+    all_left_[r] += leaving.left[r];
+  }
   ++leaving_on_[at(node)];
   leaving_at_[leaving.slot] = leaving_.size();
   leaving_.push_back(std::move(leaving));
@@ -215,7 +219,10 @@ Leaving ClusterState::drop_leaving(Id slot) {
   leaving_.pop_back();
   leaving_at_.erase(slot);
   const Id node = node_[at(slot)];
-  for (std::size_t r = 0; r < width_; ++r) row(node_left_, node)[r] -= dropped.left[r];
+  for (std::size_t r = 0; r < width_; ++r) {
+    row(node_left_, node)[r] -= dropped.left[r];
+    all_left_[r] -= dropped.left[r];
+  }
   --leaving_on_[at(node)];
   return dropped;
 }
@@ -275,6 +282,7 @@ void ClusterState::take_room(Id slot, std::span<const Amount> taken) {
   for (std::size_t r = 0; r < width_; ++r) {
     l->left[r] -= taken[r];
     row(node_left_, node_[at(slot)])[r] -= taken[r];
+    all_left_[r] -= taken[r];
   }
   record([&] {
     return Change{Change::Kind::kTakeRoom, slot, 0, 0, {taken.begin(), taken.end()}, {}};
@@ -388,6 +396,7 @@ void ClusterState::revert(const Change& c) {
       for (std::size_t r = 0; r < width_; ++r) {
         l->left[r] += c.amounts[r];
         row(node_left_, node_[at(c.row)])[r] += c.amounts[r];
+        all_left_[r] += c.amounts[r];
       }
       break;
     }

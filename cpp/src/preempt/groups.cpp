@@ -4,25 +4,28 @@
 #include <cmath>
 #include <limits>
 
+#include "evenhand/starve/relation.h"
+
 namespace evenhand {
 namespace {
 
-constexpr double kOnBound = 1e-9;
+constexpr double kOnBound = kShareTolerance;
 constexpr Amount kEverything = std::numeric_limits<Amount>::max();
 
 double share(Amount amount, Amount total) noexcept {
   return total > 0 ? static_cast<double>(amount) / static_cast<double>(total) : 0.0;
 }
 
-// The least amount whose share is not below the bound.
+// The least amount whose share is not below the bound by more than the tolerance.
 Amount first_not_below(double bound, Amount total) {
-  if (!(bound > 0)) return 0;
+  const auto below = [&](Amount amount) { return bound > share(amount, total) + kOnBound; };
+  if (!below(0)) return 0;
   if (total <= 0) return kEverything;
-  const double guess = std::ceil(bound * static_cast<double>(total));
+  const double guess = std::ceil((bound - kOnBound) * static_cast<double>(total));
   if (guess >= static_cast<double>(kMaxAmount)) return kEverything;
   auto amount = static_cast<Amount>(guess);
-  while (amount > 0 && share(amount - 1, total) >= bound) --amount;
-  while (share(amount, total) < bound) ++amount;
+  while (amount > 0 && !below(amount - 1)) --amount;
+  while (below(amount)) ++amount;
   return amount;
 }
 
@@ -89,7 +92,7 @@ void GroupLists::set_bounds(Id operation, const double* fair, const double* dema
   for (std::size_t r = 0; r < width_; ++r) {
     equal &= std::abs(fair[r] - demand[r]) <= kOnBound;
     wants_nothing &= demand[r] <= kOnBound;
-    if (fair[r] < demand[r]) list.open |= ResourceMask{1} << r;
+    if (fair[r] < demand[r] - kShareTolerance) list.open |= ResourceMask{1} << r;
     for (int c = 0; c < 2; ++c) {
       const double bound = fair[r] * (c == 0 ? options_.aggressive_threshold : options_.threshold);
       bounds_[cut_row(operation, c) + r] = bound;

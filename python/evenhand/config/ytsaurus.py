@@ -24,7 +24,6 @@ from evenhand.errors import InputError, Problem
 
 __all__ = [
     "FullHostPreemption",
-    "Preset",
     "SsdPriorityPreemption",
     "YTsaurusAllocationSettings",
     "YTsaurusNodeSettings",
@@ -34,8 +33,6 @@ __all__ = [
     "YTsaurusRows",
     "YTsaurusSettings",
 ]
-
-Preset = Literal["documented", "upstream"]
 
 # Where the system does not do what its document says. The defaults of the fields are the document's.
 _UPSTREAM: Mapping[str, Any] = {
@@ -215,7 +212,7 @@ class YTsaurusSettings(CheckedSettings):
         super().__init__(**_with_old_count(type(self).renamed(values)))
 
     @classmethod
-    def preset(cls, name: Preset, **changes: Any) -> Self:
+    def preset(cls, name: str, **changes: Any) -> Self:
         """Return the settings of a preset, with these fields changed.
 
         Parameters

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand import _core
 from evenhand.config.triggers import Heartbeat, Round
-from evenhand.config.ytsaurus import Preset, YTsaurusSettings
+from evenhand.config.ytsaurus import YTsaurusSettings
 from evenhand.errors import InputError, Problem
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
@@ -61,10 +61,10 @@ class YTsaurus:
     system = "ytsaurus"
     __slots__ = ("preset", "settings")
 
-    preset: Preset
+    preset: str
     settings: YTsaurusSettings
 
-    def __init__(self, preset: Preset = "documented", **settings: Any) -> None:
+    def __init__(self, preset: str = "documented", **settings: Any) -> None:
         object.__setattr__(self, "preset", preset)
         object.__setattr__(self, "settings", YTsaurusSettings.preset(preset, **settings))
 
@@ -199,7 +199,7 @@ class YTsaurus:
         return f"YTsaurus({', '.join([repr(self.preset), *changed])})"
 
 
-def _restore(cls: type[YTsaurus], preset: Preset, settings: YTsaurusSettings) -> YTsaurus:
+def _restore(cls: type[YTsaurus], preset: str, settings: YTsaurusSettings) -> YTsaurus:
     policy = object.__new__(cls)
     object.__setattr__(policy, "preset", preset)
     object.__setattr__(policy, "settings", settings)

@@ -13,6 +13,7 @@ from evenhand.building.readback import NO_TIME
 from evenhand.config.tag_filter import TagFilter
 from evenhand.config.ytsaurus import YTsaurusRows
 from evenhand.errors import InputError, Problem
+from evenhand.fields import TABLES
 from evenhand.plans.columns import element_keys
 from evenhand.reasons import GROUPS, STARVATION
 
@@ -196,14 +197,15 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
 def _cpu_gaps(snapshot: Snapshot, allocations: Mapping[int, Any]) -> list[tuple[int, bool]]:
     """Find allocations that use less cpu than they may."""
     limited = {row: a.resource_limits for row, a in allocations.items() if a.resource_limits is not None}
-    if not limited or "cpu" not in snapshot.resources:
+    kinds = np.asarray(snapshot._head["kind"])
+    cpus = np.flatnonzero(kinds == TABLES["resources"]["kind"].words.index("cpu")).tolist()
+    if not limited or not cpus:
         return []
-    cpu = snapshot.resources.index("cpu")
-    used = snapshot._core.column("allocations", "resources")[:, cpu]
+    used = snapshot._core.column("allocations", "resources")
+    names = snapshot.resources
     return [
-        (row, _quanta(snapshot, limits)[cpu] > int(used[row]))
+        (row, any(names[r] in limits and _quanta(snapshot, limits)[r] > int(used[row, r]) for r in cpus))
         for row, limits in limited.items()
-        if "cpu" in limits
     ]
 
 

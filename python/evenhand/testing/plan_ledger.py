@@ -60,11 +60,11 @@ class Ledger:
         self._resources = [r for r, space in spaces.items() if (space or {}).get("scope") != "cluster"]
         self._held = victims_room == "held_until_gone"
         self._requests = {row["name"]: row for row in snapshot.get("requests", ())}
-        self._free = {
+        self._unused = {
             node["name"]: {r: node.get("capacity", {}).get(r, 0) for r in self._resources}
             for node in snapshot.get("nodes", ())
         }
-        self._leaving: dict[Any, list[tuple[Mapping[str, Any], Amounts]]] = {n: [] for n in self._free}
+        self._leaving: dict[Any, list[tuple[Mapping[str, Any], Amounts]]] = {n: [] for n in self._unused}
         for allocation in snapshot.get("allocations", ()):
             if "node" in allocation:
                 self._place(allocation)
@@ -72,53 +72,68 @@ class Ledger:
     def _place(self, allocation: Mapping[str, Any]) -> None:
         node, state = allocation["node"], allocation.get("state", "running")
         has = allocation.get("held" if state == "preempted" else "resources", {})
-        if state == "preempting":
-            if not self._held:
-                return
-            beneficiary = allocation.get("beneficiary") or {}
-            self._leaving[node].append((beneficiary, {r: has.get(r, 0) for r in self._resources}))
-        self._change(node, has, -1)
+        if state != "preempting":
+            self._change(node, has, -1)
+            return
+        taken = allocation.get("settings", {}).get("room_taken", {})
+        left = {r: has.get(r, 0) - taken.get(r, 0) for r in self._resources}
+        self._leaving[node].append((allocation.get("beneficiary") or {}, left))
 
     def _change(self, node: Any, amounts: Mapping[str, float], sign: int) -> None:
         for r in self._resources:
-            self._free[node][r] += sign * amounts.get(r, 0)
+            self._unused[node][r] += sign * amounts.get(r, 0)
+
+    def _room(self, node: Any, request: Mapping[str, Any]) -> Amounts:
+        """Return what a request may use; nothing of what leaves is free twice."""
+        room = {}
+        for r, unused in self._unused[node].items():
+            kept = sum(left[r] for _, left in self._leaving[node]) if self._held else 0
+            mine = [left[r] for whose, left in self._leaving[node] if _meant(whose, request)]
+            free = max(unused - kept, min(unused, 0))
+            room[r] = max(free, unused - kept + sum(mine)) if self._held else free
+        return room
 
     def steps(self, decisions: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
         """Follow the decisions; yield every start with its victims."""
-        waiting: dict[Any, list[Amounts]] = {}
+        waiting: dict[Any, list[Mapping[str, Any]]] = {}
         for decision in decisions:
-            node = decision["node"]
-            if decision["action"] == "preempt":
-                if decision.get("beneficiary"):
-                    waiting.setdefault(decision["step"], []).append(dict(decision["freed"]))
-                elif not self._held:
-                    self._change(node, decision["freed"], 1)
-            elif decision["action"] == "start":
+            if decision["action"] == "start":
                 yield self._start(decision, waiting.pop(decision["step"], []))
+            elif decision.get("beneficiary"):
+                waiting.setdefault(decision["step"], []).append(decision)
+            else:
+                self._leave(decision)
         if waiting:
             raise AssertionError(f"victims without a start: {waiting}")
 
-    def _start(self, decision: Mapping[str, Any], victims: list[Amounts]) -> Step:
+    def _leave(self, decision: Mapping[str, Any]) -> None:
+        node, freed = decision["node"], decision["freed"]
+        self._change(node, freed, 1)
+        self._leaving[node].append(
+            (decision.get("beneficiary") or {}, {r: freed.get(r, 0) for r in self._resources})
+        )
+
+    def _start(self, decision: Mapping[str, Any], victims: list[Mapping[str, Any]]) -> Step:
         node, request = decision["node"], self._requests[decision["request"]]
         need: Amounts = {r: request.get("resources", {}).get(r, 0) for r in self._resources}
-        kept = [amounts for whose, amounts in self._leaving[node] if _meant(whose, request)]
-        free = self._free[node]
-        room = {r: free[r] + sum(amounts[r] for amounts in kept) for r in self._resources}
+        room = self._room(node, request)
+        for victim in victims:
+            self._leave(victim)
+        self._change(node, need, -1)
         for r in self._resources:
             lacking = need[r]
-            for amounts in kept:
-                used = min(lacking, amounts[r])
-                amounts[r] -= used
-                lacking -= used
-            freed = sum(victim.get(r, 0) for victim in victims)
-            free[r] -= max(0, lacking - freed) if self._held else lacking - freed
-        return Step(node, decision["request"], need, room, victims)
+            for whose, left in self._leaving[node]:
+                if _meant(whose, request):
+                    taken = min(lacking, left[r])
+                    left[r] -= taken
+                    lacking -= taken
+        return Step(node, decision["request"], need, room, [dict(victim["freed"]) for victim in victims])
 
 
 def _meant(beneficiary: Mapping[str, Any], request: Mapping[str, Any]) -> bool:
     wanted = beneficiary.get("request")
     if wanted is None:
-        return beneficiary.get("operation") == request["operation"]
+        return bool(beneficiary.get("operation") == request["operation"])
     return bool(wanted == request["name"])
 
 

@@ -73,6 +73,7 @@ class ClusterState {
   // Sums of what is held, in quanta; R each.
   const Amount* node_used(Id node) const noexcept { return row(node_used_, node); }
   const Amount* node_left(Id node) const noexcept { return row(node_left_, node); }
+  const Amount* all_left() const noexcept { return all_left_.data(); }  // on all nodes
   const Amount* node_capacity(Id node) const noexcept { return row(capacity_, node); }
   const Amount* operation_usage(Id operation) const noexcept { return row(usage_, operation); }
   const Amount* pool_usage(Id pool) const noexcept { return row(pool_usage_, pool); }
@@ -156,7 +157,7 @@ class ClusterState {
   std::vector<Time> last_start_, last_progress_;  // the second may be empty
   bool owns_amounts_ = false;
   std::vector<Amount> amounts_;  // of new slots; of all once a size has changed
-  std::vector<Amount> node_used_, node_left_, capacity_, usage_, pool_usage_;
+  std::vector<Amount> all_left_, node_used_, node_left_, capacity_, usage_, pool_usage_;
   std::vector<std::uint8_t> schedulable_;
   std::vector<Index> pending_;
   std::vector<Amount> wanted_besides_;  // O x R: demand that no row stands for

@@ -55,9 +55,7 @@ class Heartbeat {
 
   void graceful_pass() {
     if (desk_.rows.graceful.empty()) return;
-    for (const Id slot : work_.present()) {
-      if (!desk_.state.running(slot) || !desk_.graceful(desk_.state.operation_of(slot))) continue;
-      if (desk_.group(slot) != Group::kPreemptible || !desk_.may_leave(slot)) continue;
+    for (const Id slot : work_.graceful_victims()) {
       work_.victim(slot, {.stage = Stage::kGraceful,
                           .reason = Reason::kGracefulPreemption,
                           .grace = desk_.settings.graceful_timeout,
@@ -159,7 +157,6 @@ class Heartbeat {
 
   void preemptive_stages() {
     const bool starts = desk_.state.schedulable(node_);
-    if (!starts && !desk_.settings.repair_in_stage) return;
     Time& last = last_preemptive();
     if (last != kNoTime && desk_.state.now() <= last + desk_.settings.backoff) {
       ++count(Stage::kPreemptive, 3);

@@ -21,12 +21,17 @@ void NodeWork::refresh_room() {
   const ResourceSpace& resources = s.tables().resources;
   const Amount *capacity = s.node_capacity(node_), *used = s.node_used(node_);
   const Amount* left = s.node_left(node_);
-  for (Size r = 0; r < width_; ++r)
-    room_[r] = resources.scope[r] == ResourceScope::kCluster
-                   ? resources.capacity[r] - s.pool_usage(0)[r]
-                   : capacity[r] - used[r] - (desk_.settings.freed_room_at_once ? 0 : left[r]);
+  const bool held = !desk_.settings.freed_room_at_once;
+  for (Size r = 0; r < width_; ++r) {
+    const bool cluster = resources.scope[r] == ResourceScope::kCluster;
+    const Amount unused =
+        cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
+    // Where work and what leaves overlap, somebody has the room of what leaves already.
+    unshared_[r] = unused - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
+    room_[r] = std::max(unshared_[r], std::min<Amount>(unused, 0));
+  }
   promises_.clear();
-  if (desk_.settings.freed_room_at_once || !s.has_leaving(node_)) return;
+  if (!held || !s.has_leaving(node_)) return;
   for (const Id slot : s.on_node(node_)) {
     if (!s.leaving(slot)) continue;
     const Leaving* l = s.leaving_at(slot);
@@ -41,17 +46,26 @@ bool NodeWork::is_promised_to(const Beneficiary& b, Id request) const {
   return b.operation == operation_of(request) && (b.request == kNoId || b.request == request);
 }
 
+// What the request may use beside the free room.
 NodeWork::Amounts NodeWork::promised(Id request) const {
   Amounts sum{};
   for (const Promise& p : promises_)
     if (is_promised_to(p.beneficiary, request))
       for (Size r = 0; r < width_; ++r) sum[r] += p.amounts[r];
+  for (Size r = 0; r < width_; ++r) sum[r] = std::max<Amount>(sum[r] + unshared_[r] - room_[r], 0);
   return sum;
 }
 
+NodeWork::Amounts NodeWork::room_for(Id request) const {
+  Amounts room = room_;
+  if (request == kNoId || promises_.empty()) return room;
+  const Amounts more = promised(request);
+  for (Size r = 0; r < width_; ++r) room[r] += more[r];
+  return room;
+}
+
 bool NodeWork::fits_with_promise(Id request) const {
-  Amounts room = promised(request);
-  for (Size r = 0; r < width_; ++r) room[r] += room_[r];
+  const Amounts room = room_for(request);
   return desk_.shapes().fits(desk_.shapes().of(request), room.data());
 }
 
@@ -59,6 +73,16 @@ bool NodeWork::fits_with_promise_and_victims(Id request) const {
   Amounts room = promised(request);
   for (Size r = 0; r < width_; ++r) room[r] += room_with_victims_[r];
   return desk_.shapes().fits(desk_.shapes().of(request), room.data());
+}
+
+std::vector<Id> NodeWork::graceful_victims() const {
+  std::vector<Id> slots;
+  for (const Id slot : desk_.present)
+    if (desk_.state.running(slot) && desk_.graceful(desk_.state.operation_of(slot)) &&
+        desk_.group(slot) == Group::kPreemptible && desk_.may_leave(slot))
+      slots.push_back(slot);
+  sort_as_wanted(slots);
+  return slots;
 }
 
 void NodeWork::collect_eligible(const StageRule& rule) {
@@ -120,6 +144,14 @@ Amount NodeWork::running_gpus(Id slot) const {
   return desk_.state.amounts(slot)[desk_.settings.gpu];
 }
 
+// Nothing but a special stage may take it.
+bool NodeWork::is_protected(Id slot) const {
+  const auto e = static_cast<Size>(desk_.pools() + desk_.state.operation_of(slot));
+  const Level l =
+      level(desk_.group(slot), desk_.last.starvation.effective.allow_aggressive[e] != 0, false);
+  return l == Level::kNonPreemptible;
+}
+
 // A whole host's worth of GPUs may cost protected work, within a budget of GPU seconds,
 // while the operation stays within its fair share.
 NodeWork::FullHost NodeWork::full_host(Id request) const {
@@ -135,12 +167,11 @@ NodeWork::FullHost NodeWork::full_host(Id request) const {
           fair[r] + 1e-9)
         return FullHost::kBeyondFairShare;
   for (const Id slot : desk_.present)
-    if (s.running(slot) && running_gpus(slot) == set.full_host_gpus &&
-        desk_.group(slot) != Group::kPreemptible)
+    if (s.running(slot) && running_gpus(slot) == set.full_host_gpus && is_protected(slot))
       return FullHost::kOccupied;
   double penalty = 0;
   for (const Id slot : chosen_)
-    if (desk_.group(slot) != Group::kPreemptible)
+    if (is_protected(slot))
       penalty += static_cast<double>(s.now() - s.last_start(slot)) / kMicrosecondsPerSecond *
                  static_cast<double>(running_gpus(slot));
   return penalty <= set.full_host_max_penalty ? FullHost::kAllowed : FullHost::kPenalty;
@@ -284,7 +315,8 @@ void NodeWork::start(Id request, const Why& why) {
   d.beneficiary = {operation, request};
   d.at = s.now();
   d.slot = static_cast<Id>(s.slots());
-  desk_.decisions.add(d, {nullptr, room_.data(), need(request), s.operation_usage(operation)});
+  const Amounts room = room_for(request);
+  desk_.decisions.add(d, {nullptr, room.data(), need(request), s.operation_usage(operation)});
   desk_.start_request(request, node_);
   last_started_ = request;
   if (!desk_.settings.freed_room_at_once) hand_over(request);

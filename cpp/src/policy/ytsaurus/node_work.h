@@ -42,6 +42,9 @@ class NodeWork {
   bool has_promises() const noexcept { return !promises_.empty(); }
   bool fits_with_promise(Id request) const;
 
+  // Preemptible allocations of graceful operations, as they are wanted.
+  std::vector<Id> graceful_victims() const;
+
   // --- a preemptive stage
   void collect_eligible(const StageRule& rule);
   const Amount* room_with_victims() const noexcept { return room_with_victims_.data(); }
@@ -75,16 +78,18 @@ class NodeWork {
   void refresh_room();
   void hand_over(Id request);
   Amounts promised(Id request) const;
+  Amounts room_for(Id request) const;  // free, and promised to it
   bool is_promised_to(const Beneficiary& b, Id request) const;
   void sort_as_wanted(std::vector<Id>& slots) const;
 
   Amount running_gpus(Id slot) const;
+  bool is_protected(Id slot) const;
 
   Desk& desk_;
   Id node_;
   std::size_t width_;
   Id last_started_ = kNoId;
-  Amounts room_{}, room_with_victims_{};
+  Amounts room_{}, unshared_{}, room_with_victims_{};  // unshared: what leaves taken off in full
   std::vector<Promise> promises_;
   std::vector<Id> eligible_, chosen_;
 };

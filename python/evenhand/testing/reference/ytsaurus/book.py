@@ -58,6 +58,7 @@ class Book:
                 "reason": "fits_after_preemption" if victims else "fits_free_room",
                 "stage": stage,
                 "step": self._step,
+                "beneficiary": {"operation": request.operation.name, "request": request.name},
             }
         )
 

@@ -177,6 +177,7 @@ class _Reader:
             own=own,
             held=self.amounts(data.get("held")),
             beneficiary=(beneficiary.get("operation"), beneficiary.get("request")),
+            room_taken=self.amounts(own.room_taken),
             deadline=None if deadline is None else micros(deadline),
             cpu_gap=gap,
         )

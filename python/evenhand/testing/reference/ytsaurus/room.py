@@ -9,7 +9,7 @@ from __future__ import annotations
 from evenhand.testing.reference.ytsaurus.vectors import Amounts, minus, plus, zeros
 from evenhand.testing.reference.ytsaurus.world import Allocation, Node, Request, World, room
 
-__all__ = ["ClusterRoom", "Room", "used_on"]
+__all__ = ["ClusterRoom", "Room", "not_taken", "used_on"]
 
 
 def used_on(node: Node) -> Amounts:
@@ -24,64 +24,90 @@ def used_on(node: Node) -> Amounts:
 
 
 class ClusterRoom:
-    """Free amounts of resources that are counted in the cluster, not on nodes."""
+    """Amounts of resources that are counted in the cluster, not on nodes: unused, and of what is leaving."""
 
     def __init__(self, world: World) -> None:
-        free = list(world.cluster_capacity)
+        self.unused = list(world.cluster_capacity)
+        self.left = zeros(self.unused)
         for allocation in world.allocations:
-            free = minus(free, room(allocation))
-            if allocation.state == "preempting" and world.settings.victims_room == "held_until_gone":
-                free = minus(free, allocation.amounts)
-        self.free = free
+            self.unused = minus(self.unused, room(allocation))
+            if allocation.state == "preempting":
+                self.left = plus(self.left, not_taken(allocation))
+
+
+def not_taken(allocation: Allocation) -> Amounts:
+    """Return the room of a leaving allocation that its beneficiary has not taken yet."""
+    return [a - min(a, taken) for a, taken in zip(allocation.amounts, allocation.room_taken, strict=True)]
 
 
 class Room:
-    """Free room of one node during its heartbeat.
-
-    Attributes
-    ----------
-    free : amounts
-        Anybody's; negative where the node is overfull.
-    """
+    """Free room of one node during its heartbeat."""
 
     def __init__(self, world: World, node: Node, cluster: ClusterRoom) -> None:
         self._world = world
         self._cluster = cluster
         self._held = world.settings.victims_room == "held_until_gone"
-        self.free = minus(node.capacity, used_on(node))
+        self._unused = minus(node.capacity, used_on(node))
         leaving = [a for a in node.allocations if a.state == "preempting"]
-        self._leaving = [(a.beneficiary, list(a.amounts)) for a in leaving] if self._held else []
+        self._leaving: list[tuple[tuple[object, object], Amounts]] = [
+            (a.beneficiary, not_taken(a)) for a in leaving
+        ]
+
+    def _parts(self) -> list[tuple[int, int]]:
+        """Return what is unused, and what of it stands in the way until it has gone, by resource."""
+        left = zeros(self._unused)
         for _, amounts in self._leaving:
-            self.free = minus(self.free, amounts)
-        pairs = zip(self.free, cluster.free, world.in_cluster, strict=True)
-        self.free = [of_cluster if in_cluster else own for own, of_cluster, in_cluster in pairs]
+            left = plus(left, amounts)
+        cluster = self._cluster
+        pairs = [
+            (cluster.unused[r], cluster.left[r]) if in_cluster else (self._unused[r], left[r])
+            for r, in_cluster in enumerate(self._world.in_cluster)
+        ]
+        return [(unused, kept if self._held else 0) for unused, kept in pairs]
+
+    @property
+    def free(self) -> Amounts:
+        """Anybody's; negative where the node is overfull.
+
+        Where work and what leaves overlap, somebody has the room of what leaves already.
+        """
+        return [max(unused - kept, min(unused, 0)) for unused, kept in self._parts()]
 
     def free_for(self, request: Request) -> Amounts:
         """Return what a request may use: the free room, and what is leaving for it."""
-        free = self.free
+        if not self._held:
+            return self.free
+        own = zeros(self._unused)
         for _, amounts in self._for(request):
-            free = plus(free, amounts)
-        return free
+            own = plus(own, amounts)
+        pairs = zip(self.free, self._parts(), own, strict=True)
+        return [max(free, unused - kept + mine) for free, (unused, kept), mine in pairs]
 
     def start(self, request: Request, victims: list[Allocation]) -> None:
         """Book a started request and the victims that make room for it."""
+        for victim in victims:
+            self._leave(victim, (request.operation.name, request.name))
+        self._use(request.amounts, 1)
         need = list(request.amounts)
         for _, amounts in self._for(request):
-            used = [min(n, a) for n, a in zip(need, amounts, strict=True)]
-            amounts[:] = minus(amounts, used)
-            need = minus(need, used)
-        freed = self._sum(victims)
-        if self._held:
-            self.free = [f - max(0, n - v) for f, n, v in zip(self.free, need, freed, strict=True)]
-        else:
-            self.free = minus(plus(self.free, freed), need)
-        self._settle()
+            taken = [min(n, a) for n, a in zip(need, amounts, strict=True)]
+            amounts[:] = minus(amounts, taken)
+            self._cluster.left = minus(self._cluster.left, taken)
+            need = minus(need, taken)
 
     def give_up(self, victims: list[Allocation]) -> None:
         """Book victims that leave for nobody."""
-        if not self._held:
-            self.free = plus(self.free, self._sum(victims))
-            self._settle()
+        for victim in victims:
+            self._leave(victim, (None, None))
+
+    def _leave(self, victim: Allocation, beneficiary: tuple[object, object]) -> None:
+        self._use(victim.amounts, -1)
+        self._leaving.append((beneficiary, list(victim.amounts)))
+        self._cluster.left = plus(self._cluster.left, victim.amounts)
+
+    def _use(self, amounts: Amounts, sign: int) -> None:
+        self._unused = minus(self._unused, [sign * a for a in amounts])
+        self._cluster.unused = minus(self._cluster.unused, [sign * a for a in amounts])
 
     def _for(self, request: Request) -> list[tuple[tuple[object, object], Amounts]]:
         def meant(beneficiary: tuple[object, object]) -> bool:
@@ -89,13 +115,3 @@ class Room:
             return wanted == request.name or (wanted is None and operation == request.operation.name)
 
         return [(whose, amounts) for whose, amounts in self._leaving if meant(whose)]
-
-    def _sum(self, victims: list[Allocation]) -> Amounts:
-        total = zeros(self.free)
-        for victim in victims:
-            total = plus(total, victim.amounts)
-        return total
-
-    def _settle(self) -> None:
-        pairs = zip(self.free, self._cluster.free, self._world.in_cluster, strict=True)
-        self._cluster.free = [own if in_cluster else other for own, other, in_cluster in pairs]

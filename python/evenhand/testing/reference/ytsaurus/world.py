@@ -103,6 +103,7 @@ class Allocation:
     own: YTsaurusAllocationSettings
     held: Amounts
     beneficiary: tuple[Name | None, Name | None]
+    room_taken: Amounts
     deadline: int | None
     cpu_gap: bool
     group: str | None = None
