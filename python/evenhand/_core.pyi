@@ -111,6 +111,41 @@ class Decay:
     @property
     def step(self) -> float: ...
 
+class YTsaurusDesk:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        settings: dict[str, typing.Any],
+        fair_share: FairShareOptions,
+        rows: dict[str, typing.Any],
+        memory: dict[str, typing.Any],
+        volumes: VolumeMemory | None,
+        given: dict[str, typing.Any],
+    ) -> None: ...
+    def end(self, slot: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def groups(self) -> numpy.typing.NDArray[numpy.uint8]: ...
+    def heartbeats(
+        self, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32]
+    ) -> numpy.typing.NDArray[numpy.int64]: ...
+    def start(
+        self,
+        operation: typing.SupportsInt | typing.SupportsIndex,
+        node: typing.SupportsInt | typing.SupportsIndex,
+        amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+        time: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+    def starts_and_ends(
+        self,
+        operation: typing.SupportsInt | typing.SupportsIndex,
+        amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+        nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    ) -> numpy.typing.NDArray[numpy.int64]: ...
+    def update(self, now: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def decision_count(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int: ...
+
 class YTsaurusPlan:
     def counts(self) -> dict[str, typing.Any]: ...
     def decisions(self) -> dict[str, typing.Any]: ...
