@@ -7,6 +7,7 @@
 
 #include "evenhand/place/queue.h"
 #include "evenhand/place/shapes.h"
+#include "evenhand/place/where.h"
 #include "evenhand/policy/ytsaurus/update.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/victims.h"
@@ -161,7 +162,7 @@ class Desk {
   Index over_count_ = 0;
   std::vector<Index> shape_waiting_, refused_at_;
   Index falls_ = 1;
-  std::vector<Id> node_tag_of_;  // request tag code -> node tag code
+  Where where_;
 };
 
 }  // namespace evenhand::ytsaurus
