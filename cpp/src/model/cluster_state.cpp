@@ -8,9 +8,12 @@
 namespace evenhand {
 namespace {
 
+// A name that is no row any more: nobody has it.
+constexpr Id kGone = -2;
+
 // Rows of the names in a text column, one a distinct value.
 std::vector<Id> rows_of(const NameColumn& names, const TextColumn& column) {
-  std::vector<Id> rows(static_cast<std::size_t>(column.values.size()), kNoId);
+  std::vector<Id> rows(static_cast<std::size_t>(column.values.size()), kGone);
   if (rows.empty()) return rows;
   std::unordered_map<std::string_view, Id> row_of;
   for (Index i = 0; i < names.text.size(); ++i) row_of.emplace(names.text[i], static_cast<Id>(i));

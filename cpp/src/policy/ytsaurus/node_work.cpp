@@ -35,7 +35,7 @@ void NodeWork::refresh_room() {
   for (const Id slot : s.on_node(node_)) {
     if (!s.leaving(slot)) continue;
     const Leaving* l = s.leaving_at(slot);
-    if (l == nullptr || l->beneficiary.operation == kNoId) continue;
+    if (l == nullptr) continue;
     Promise promise{l->beneficiary, {}};
     std::ranges::copy(l->left, promise.amounts.begin());
     promises_.push_back(promise);
@@ -43,7 +43,7 @@ void NodeWork::refresh_room() {
 }
 
 bool NodeWork::is_promised_to(const Beneficiary& b, Id request) const {
-  return b.operation == operation_of(request) && (b.request == kNoId || b.request == request);
+  return b.request == kNoId ? b.operation == operation_of(request) : b.request == request;
 }
 
 // What the request may use beside the free room.
