@@ -24,11 +24,10 @@ void NodeWork::refresh_room() {
   const bool held = !desk_.settings.freed_room_at_once;
   for (Size r = 0; r < width_; ++r) {
     const bool cluster = resources.scope[r] == ResourceScope::kCluster;
-    const Amount unused =
-        cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
+    unused_[r] = cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
     // Where work and what leaves overlap, somebody has the room of what leaves already.
-    unshared_[r] = unused - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
-    room_[r] = std::max(unshared_[r], std::min<Amount>(unused, 0));
+    unshared_[r] = unused_[r] - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
+    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
   }
   promises_.clear();
   if (!held || !s.has_leaving(node_)) return;
@@ -37,7 +36,7 @@ void NodeWork::refresh_room() {
     const Leaving* l = s.leaving_at(slot);
     if (l == nullptr) continue;
     Promise promise{l->beneficiary, {}};
-    std::ranges::copy(l->left, promise.amounts.begin());
+    promise.amounts = l->left;
     promises_.push_back(promise);
   }
 }
@@ -107,19 +106,25 @@ void NodeWork::collect_eligible(const StageRule& rule) {
 
 // First the most preemptible group, among protected ones those that leave cpu idle,
 // then the newest; equal times by canonical order, last first.
-void NodeWork::sort_as_wanted(std::vector<Id>& slots) const {
-  const auto wanted_before = [&](Id a, Id b) {
-    const Group x = desk_.group(a), y = desk_.group(b);
-    if (x != y) return x > y;
-    if (x != Group::kPreemptible) {
-      const bool gap_a = desk_.cpu_gap(a), gap_b = desk_.cpu_gap(b);
-      if (gap_a != gap_b) return gap_a;
-    }
-    const Time s = desk_.groups.order_time(desk_.state, a);
-    const Time t = desk_.groups.order_time(desk_.state, b);
-    return s != t ? s > t : desk_.state.rank(a) > desk_.state.rank(b);
+void NodeWork::sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first) const {
+  struct Wanted {
+    std::uint8_t eagerness;
+    Time time;
+    Id rank, slot;
   };
-  std::ranges::sort(slots, wanted_before);
+  std::vector<Wanted> order;
+  order.reserve(slots.size());
+  for (const Id slot : slots) {
+    const Group group = desk_.group(slot);
+    const bool gap = idle_cpu_first && group != Group::kPreemptible && desk_.cpu_gap(slot);
+    order.push_back({static_cast<std::uint8_t>(2 * static_cast<int>(group) + gap),
+                     desk_.groups.order_time(desk_.state, slot), desk_.state.rank(slot), slot});
+  }
+  std::ranges::sort(order, [](const Wanted& a, const Wanted& b) {
+    if (a.eagerness != b.eagerness) return a.eagerness > b.eagerness;
+    return a.time != b.time ? a.time > b.time : a.rank > b.rank;
+  });
+  std::ranges::transform(order, slots.begin(), &Wanted::slot);
 }
 
 bool NodeWork::choose(const StageRule& rule, Id request) {
@@ -200,7 +205,7 @@ std::vector<NodeWork::Repair> NodeWork::limit_repairs() {
   for (const Id slot : desk_.present)
     if (s.running(slot) && desk_.over_limit(s.operation_of(slot)) != kNoId) slots.push_back(slot);
   if (slots.empty()) return {};
-  sort_as_wanted(slots);
+  sort_as_wanted(slots, false);
   std::vector<Id> touched;  // limited elements above them
   std::vector<Amount> usage;
   const auto row = [&](Id element) -> Amount* {
@@ -301,7 +306,14 @@ void NodeWork::victim(Id slot, const Why& why) {
   d.until = s.now() + why.grace;
   desk_.decisions.add(d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
   desk_.preempt(slot, why.beneficiary);
-  refresh_room();
+  // What leaves is no room yet, or at once.
+  for (Size r = 0; r < width_; ++r) {
+    if (desk_.settings.freed_room_at_once) unshared_[r] += s.amounts(slot)[r];
+    unused_[r] += s.amounts(slot)[r];
+    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
+  }
+  if (!desk_.settings.freed_room_at_once)
+    promises_.push_back({why.beneficiary, s.leaving_at(slot)->left});
 }
 
 void NodeWork::start(Id request, const Why& why) {

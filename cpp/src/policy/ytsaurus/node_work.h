@@ -80,7 +80,7 @@ class NodeWork {
   Amounts promised(Id request) const;
   Amounts room_for(Id request) const;  // free, and promised to it
   bool is_promised_to(const Beneficiary& b, Id request) const;
-  void sort_as_wanted(std::vector<Id>& slots) const;
+  void sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first = true) const;
 
   Amount running_gpus(Id slot) const;
   bool is_protected(Id slot) const;
@@ -89,7 +89,8 @@ class NodeWork {
   Id node_;
   std::size_t width_;
   Id last_started_ = kNoId;
-  Amounts room_{}, unshared_{}, room_with_victims_{};  // unshared: what leaves taken off in full
+  // unused: no work has it; unshared: nor does it leave.
+  Amounts room_{}, unused_{}, unshared_{}, room_with_victims_{};
   std::vector<Promise> promises_;
   std::vector<Id> eligible_, chosen_;
 };
