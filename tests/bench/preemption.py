@@ -115,7 +115,8 @@ def growth(policy: Any, clock: Callable[[], int], seconds: float) -> None:
             expected = reference_plan(snapshot, policy.settings, given=given)
             slow = (time.perf_counter() - start) * 1e3
             same = [d["action"] for d in expected["decisions"]] == [d.action for d in got.result.decisions]
-            note = f"reference {slow:.0f} ms, ratio {slow / got.median:.0f}, {'same' if same else 'OTHER'} decisions"
+            what = "same" if same else "OTHER"
+            note = f"reference {slow:.0f} ms, ratio {slow / got.median:.0f}, {what} decisions"
         row(f"round of {size:,} allocations", got.median, "ms", None, note)
     steps = [
         f"{a[0]:,} to {b[0]:,}: {math.log(b[1] / a[1]) / math.log(b[0] / a[0]):.2f}"

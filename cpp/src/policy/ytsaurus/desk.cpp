@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evenhand/model/building.h"
+#include "evenhand/preempt/blocking.h"
 #include "evenhand/share/satisfaction.h"
 
 namespace evenhand::ytsaurus {
@@ -170,9 +171,7 @@ void Desk::build_limits() {
 }
 
 Id Desk::limited_above(Id element) const {
-  const Tables& t = state.tables();
-  const Id parent = element < pools() ? t.pools.parent[static_cast<Size>(element)]
-                                      : t.operations.pool[static_cast<Size>(element - pools())];
+  const Id parent = parent_of(element);
   return parent == kNoId ? kNoId : limited_from(parent);
 }
 
@@ -279,6 +278,29 @@ bool Desk::exposed(Id operation, Stage stage) const noexcept {
       if (!rows.allow_normal[static_cast<Size>(p)]) return false;
   }
   return true;
+}
+
+Id Desk::shield(Id operation, Stage stage) const {
+  if (!settings.check_starvation && !settings.check_satisfaction) return kNoId;
+  const bool aggressive = stage == Stage::kAggressive || stage == Stage::kSsdAggressive;
+  const Size width = state.width();
+  const auto starving = [&](Id e) {
+    return settings.check_starvation &&
+           last.starvation.clocks.starvation[static_cast<Size>(e)] != Starvation::kNonStarving;
+  };
+  const auto served = [&](Id e) {
+    if (!settings.check_satisfaction) return kInfiniteSatisfaction;
+    std::array<double, kMaxResources> share{};
+    const std::vector<Amount>& total = state.tables().total;
+    for (Size r = 0; r < width; ++r)
+      share[r] =
+          total[r] > 0 ? static_cast<double>(usage_of(e)[r]) / static_cast<double>(total[r]) : 0.0;
+    return satisfaction_of({last.fair_share(e), width}, {share.data(), width},
+                           {last.demand_share(e), width});
+  };
+  return blocking_element(
+      pools() + operation, [&](Id e) { return parent_of(e); }, starving, served,
+      aggressive ? settings.aggressive_preemption_threshold : settings.preemption_threshold);
 }
 
 bool Desk::within_fair_share(Id operation) const {

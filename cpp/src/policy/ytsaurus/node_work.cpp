@@ -1,7 +1,8 @@
 #include "node_work.h"
 
 #include <algorithm>
-#include <functional>
+
+#include "evenhand/preempt/blocking.h"
 
 namespace evenhand::ytsaurus {
 namespace {
@@ -89,6 +90,7 @@ void NodeWork::collect_eligible(const StageRule& rule) {
   const std::vector<std::uint8_t>& allowed = desk_.last.starvation.effective.allow_aggressive;
   const bool ssd_node = desk_.is_ssd_node(node_);
   eligible_.clear();
+  shielded_.clear();
   room_with_victims_ = room_;
   for (const Id slot : desk_.present) {
     if (!s.running(slot)) continue;
@@ -98,7 +100,12 @@ void NodeWork::collect_eligible(const StageRule& rule) {
     const bool aggressive = allowed[static_cast<Size>(desk_.pools() + operation)] != 0;
     if (level(group, aggressive, ssd_node && desk_.uses_ssd(slot)) < rule.lowest) continue;
     if (!desk_.exposed(operation, rule.stage) || !desk_.may_leave(slot)) continue;
-    eligible_.push_back(slot);
+    if (const Id shield = desk_.shield(operation, rule.stage); shield == kNoId)
+      eligible_.push_back(slot);
+    else if (desk_.settings.conditional_preemption && shield < desk_.pools())
+      shielded_.push_back({slot, shield});
+    else
+      continue;
     const Amount* amounts = s.amounts(slot);
     for (Size r = 0; r < width_; ++r) room_with_victims_[r] += amounts[r];
   }
@@ -128,20 +135,25 @@ void NodeWork::sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first) const
 }
 
 bool NodeWork::choose(const StageRule& rule, Id request) {
-  sort_as_wanted(eligible_);
+  wanted_ = eligible_;
+  const Id asker = desk_.pools() + operation_of(request);
+  for (const Shielded& s : shielded_)
+    if (stands_in(asker, s.pool, [&](Id e) { return desk_.parent_of(e); }))
+      wanted_.push_back(s.slot);
+  sort_as_wanted(wanted_);
   const Amounts promise = promised(request);
   Amounts shortage{};
   for (Size r = 0; r < width_; ++r)
     shortage[r] = need(request)[r] > 0 ? need(request)[r] - room_[r] - promise[r] : 0;
   VictimSelector& selector = desk_.selector;
   selector.clear();
-  for (const Id slot : eligible_) selector.add(slot, desk_.state.amounts(slot));
+  for (const Id slot : wanted_) selector.add(slot, desk_.state.amounts(slot));
   chosen_.clear();
   if (!selector.select(desk_.settings.victim_selection, {shortage.data(), width_},
                        desk_.settings.minimum_budget))
     return false;
   for (const Id position : selector.taken())
-    chosen_.push_back(eligible_[static_cast<Size>(position)]);
+    chosen_.push_back(wanted_[static_cast<Size>(position)]);
   return rule.stage != Stage::kFullHost || full_host(request) == FullHost::kAllowed;
 }
 

@@ -78,6 +78,13 @@ class Desk {
   }
   // Immunity, beside the level: may a stage take work of this operation?
   bool exposed(Id operation, Stage stage) const noexcept;
+  // Element that shields an operation's work from a stage (older revisions); kNoId: none.
+  Id shield(Id operation, Stage stage) const;
+  Id parent_of(Id element) const noexcept {
+    const Tables& t = state.tables();
+    return element < pools() ? t.pools.parent[static_cast<std::size_t>(element)]
+                             : t.operations.pool[static_cast<std::size_t>(element - pools())];
+  }
   bool may_leave(Id slot) const {
     return slot >= state.slots_of_snapshot() ||
            at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
