@@ -52,6 +52,9 @@ Settings settings_of(const py::dict& values, const FairShareOptions& fair_share)
   in.read("minimum_budget", s.minimum_budget);
   in.read("freed_room_at_once", s.freed_room_at_once);
   in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
+  in.read("check_starvation", s.check_starvation);
+  in.read("check_satisfaction", s.check_satisfaction);
+  in.read("conditional_preemption", s.conditional_preemption);
   in.read("backoff", s.backoff);
   in.read("preemption_timeout", s.preemption_timeout);
   in.read("graceful_timeout", s.graceful_timeout);

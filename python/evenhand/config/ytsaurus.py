@@ -172,6 +172,16 @@ class YTsaurusSettings(CheckedSettings):
         False, description="Preemptive stages start beyond limits, which are repaired later."
     )
 
+    preemption_check_starvation: bool = Field(
+        False, description="Older rule: who starves, pools too, shields the work in it from the stages."
+    )
+    preemption_check_satisfaction: bool = Field(
+        False, description="Older rule: who is served below the stage's threshold shields the work in it."
+    )
+    enable_conditional_preemption: bool = Field(
+        False, description="Older rule: a pool does not shield its work from candidates inside it."
+    )
+
     stage_order: Literal["regular_preemptive_aggressive", "regular_aggressive_preemptive"] = Field(
         "regular_preemptive_aggressive", description="Order of the stages of a heartbeat."
     )

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evenhand/model/building.h"
+#include "evenhand/preempt/blocking.h"
 #include "evenhand/share/satisfaction.h"
 
 namespace evenhand::ytsaurus {
@@ -53,6 +54,7 @@ Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
       groups(state, group_options(settings)),
       decisions(state.width()),
       selector(state.width()),
+      stages_{stage_rules(settings, false), stage_rules(settings, true)},
       shapes_(state.tables().requests, state.width()) {
   const Tables& t = state.tables();
   const auto nodes = static_cast<Size>(t.nodes.size());
@@ -82,6 +84,7 @@ void Desk::update(const VolumeMemory* volumes, bool keep) {
   groups.refresh(state);
   build_limits();
   build_queues();
+  build_exposure();
 }
 
 bool Desk::waits(Id operation) const {
@@ -95,10 +98,14 @@ void Desk::build_queues() {
   const auto first = last.satisfaction.begin() + static_cast<std::ptrdiff_t>(pools());
   live_satisfaction_.assign(first, last.satisfaction.end());
   refused_at_.assign(static_cast<Size>(t.requests.size()), 0);
-  shape_waiting_.assign(shapes_.size(), 0);
 
   std::array<std::vector<Id>, kStages> members;
-  const auto join = [&](Stage stage, Id o) { members[static_cast<Size>(stage)].push_back(o); };
+  for (std::vector<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
+  const auto join = [&](Stage stage, Id o) {
+    members[static_cast<Size>(stage)].push_back(o);
+    for (const Id q : requests_of(o))
+      waiting_[static_cast<Size>(stage)][static_cast<Size>(shapes_.of(q))] += state.pending(q) > 0;
+  };
   for (Size i = 0; i < operations; ++i) {
     const auto o = static_cast<Id>(i);
     if (!last.work.schedulable[i] || !waits(o)) continue;
@@ -106,8 +113,6 @@ void Desk::build_queues() {
     // A graceful operation would take again what it has just given up.
     if (graceful(o) && last.starvation.status[e] == Status::kNormal) continue;
     join(Stage::kRegular, o);
-    for (const Id q : requests_of(o))
-      shape_waiting_[static_cast<Size>(shapes_.of(q))] += state.pending(q) > 0;
     const bool ssd = at_or(rows.wants_ssd, o, std::uint8_t{0}) != 0;
     const bool aggressive = last.priority[i] == Priority::kAggressive;
     if (last.priority[i] == Priority::kNormal ||
@@ -129,8 +134,12 @@ void Desk::build_queues() {
         std::ranges::all_of(requests_of(o), takes_a_host))
       join(Stage::kFullHost, o);
   }
-  for (Size s = 0; s < members.size(); ++s)
+  for (Size s = 0; s < members.size(); ++s) {
+    waiting_shapes_[s].clear();
+    for (Size shape = 0; shape < shapes_.size(); ++shape)
+      if (waiting_[s][shape] > 0) waiting_shapes_[s].push_back(static_cast<Id>(shape));
     queues_[s].reset(last.places, live_satisfaction_, std::move(members[s]));
+  }
 }
 
 void Desk::build_limits() {
@@ -156,9 +165,7 @@ void Desk::build_limits() {
 }
 
 Id Desk::limited_above(Id element) const {
-  const Tables& t = state.tables();
-  const Id parent = element < pools() ? t.pools.parent[static_cast<Size>(element)]
-                                      : t.operations.pool[static_cast<Size>(element - pools())];
+  const Id parent = parent_of(element);
   return parent == kNoId ? kNoId : limited_from(parent);
 }
 
@@ -238,19 +245,44 @@ Desk::Place Desk::why_not_on(Id request, Id node) const {
   return Place::kAllowed;
 }
 
-bool Desk::exposed(Id operation, Stage stage) const noexcept {
-  if (graceful(operation)) return false;
-  const auto e = static_cast<Size>(pools() + operation);
-  if (!settings.allow_preemption_from_starving &&
-      last.starvation.clocks.starvation[e] != Starvation::kNonStarving)
-    return false;
-  if (stage == Stage::kPreemptive && !rows.allow_normal.empty()) {
-    const Tables& t = state.tables();
-    for (Id p = t.operations.pool[static_cast<Size>(operation)]; p != kNoId;
-         p = t.pools.parent[static_cast<Size>(p)])
-      if (!rows.allow_normal[static_cast<Size>(p)]) return false;
+void Desk::build_exposure() {
+  const Tables& t = state.tables();
+  exposure_.resize(static_cast<Size>(t.operations.size()));
+  for (Size o = 0; o < exposure_.size(); ++o) {
+    const Size e = static_cast<Size>(pools()) + o;
+    const bool starves = last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
+    Exposure& x = exposure_[o];
+    x.aggressive = last.starvation.effective.allow_aggressive[e] != 0;
+    x.to_stages =
+        !graceful(static_cast<Id>(o)) && (settings.allow_preemption_from_starving || !starves);
+    x.to_preemptive = x.to_stages;
+    if (!rows.allow_normal.empty())
+      for (Id p = t.operations.pool[o]; p != kNoId; p = t.pools.parent[static_cast<Size>(p)])
+        x.to_preemptive &= rows.allow_normal[static_cast<Size>(p)] != 0;
   }
-  return true;
+}
+
+Id Desk::shield(Id operation, Stage stage) const {
+  if (!settings.check_starvation && !settings.check_satisfaction) return kNoId;
+  const bool aggressive = stage == Stage::kAggressive || stage == Stage::kSsdAggressive;
+  const Size width = state.width();
+  const auto starving = [&](Id e) {
+    return settings.check_starvation &&
+           last.starvation.clocks.starvation[static_cast<Size>(e)] != Starvation::kNonStarving;
+  };
+  const auto served = [&](Id e) {
+    if (!settings.check_satisfaction) return kInfiniteSatisfaction;
+    std::array<double, kMaxResources> share{};
+    const std::vector<Amount>& total = state.tables().total;
+    for (Size r = 0; r < width; ++r)
+      share[r] =
+          total[r] > 0 ? static_cast<double>(usage_of(e)[r]) / static_cast<double>(total[r]) : 0.0;
+    return satisfaction_of({last.fair_share(e), width}, {share.data(), width},
+                           {last.demand_share(e), width});
+  };
+  return blocking_element(
+      pools() + operation, [&](Id e) { return parent_of(e); }, starving, served,
+      aggressive ? settings.aggressive_preemption_threshold : settings.preemption_threshold);
 }
 
 bool Desk::within_fair_share(Id operation) const {
@@ -282,7 +314,7 @@ void Desk::usage_changed(Id operation, bool fell) {
   live_satisfaction_[static_cast<Size>(operation)] = satisfaction_of(
       {last.fair_share(e), width}, {share.data(), width}, {last.demand_share(e), width});
   for (ServiceQueue& queue : queues_)
-    if (queue.contains(operation)) queue.update(operation);
+    if (queue.contains(operation)) queue.touch(operation);
   if (fell) ++falls_;
   for (Id limited = limited_from(e); limited != kNoId; limited = limited_above(limited))
     check_over(limited);
@@ -305,7 +337,8 @@ Id Desk::start_request(Id request, Id node) {
   const Id operation = state.operation_of(slot);
   usage_changed(operation, false);
   if (state.pending(request) == 0) {
-    --shape_waiting_[static_cast<Size>(shapes_.of(request))];
+    for (Size s = 0; s < queues_.size(); ++s)
+      if (queues_[s].contains(operation)) --waiting_[s][static_cast<Size>(shapes_.of(request))];
     if (!waits(operation)) drop_operation(operation);
   }
   return slot;
