@@ -7,8 +7,10 @@ meaning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
+
+from evenhand.reasons.row import OWN, Kind, Reason
+from evenhand.reasons.whole import WHOLE
 
 __all__ = [
     "ACTIONS",
@@ -26,40 +28,6 @@ __all__ = [
     "Reason",
     "reason",
 ]
-
-Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
-
-_SPEC = "YTsaurus"
-_OWN = "Evenhand"
-_AI = "Backend.AI"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One code.
-
-    Attributes
-    ----------
-    code : str
-        As it stands in results.
-    kind : str
-        Of what it is said: ``victim`` and ``start`` (a decision's reason), ``stage`` (a decision's
-        stage), ``request`` (what became of a request on a node, and the rule of a refusal),
-        ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
-        ``check`` (why a decision no longer holds).
-    sentence : str
-        A template; its fields in braces are the names and numbers that were compared.
-    doc : str
-        What it means, for the reference.
-    source : str
-        The system whose word or rule it is.
-    """
-
-    code: str
-    kind: Kind
-    sentence: str
-    doc: str
-    source: str = _SPEC
 
 
 def _victims() -> tuple[Reason, ...]:
@@ -124,7 +92,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node}: it needs {needed},"
         " and {free} was free",
         "The request fits into what is free.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "fits_after_preemption",
@@ -132,7 +100,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node} once {victims} left: it needs"
         " {needed}, and {free} was free",
         "The request fits once the victims of its step have left.",
-        _OWN,
+        OWN,
     ),
 )
 
@@ -168,7 +136,7 @@ _STAGES = (
         "stage",
         "in the scheduling run",
         "Whole jobs or sessions, one after the other in the order of the queue.",
-        _OWN,
+        OWN,
     ),
 )
 
@@ -238,7 +206,7 @@ _REQUESTS = (
         "operation {operation} cannot be scheduled",
         "The operation has a reason not to be scheduled, or wants nothing more.",
     ),
-    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", _OWN),
+    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", OWN),
     Reason(
         "no_heartbeat",
         "request",
@@ -303,7 +271,7 @@ _ALLOCATIONS = (
         "allocation",
         "it is marked as not preemptible",
         "The allocation itself has opted out.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "spared_fits_without",
@@ -337,142 +305,18 @@ _ALLOCATIONS = (
     ),
 )
 
-#: Of work that is started and preempted whole. What is added to requests and allocations comes here.
-_WHOLE = (
-    Reason(
-        "behind_first_waiting",
-        "request",
-        "{request} stands in the queue behind one that waits, and may not pass it",
-        "The first that cannot start blocks those behind it.",
-        _OWN,
-    ),
-    Reason(
-        "waits_for_victims",
-        "request",
-        "{request} starts once those who leave for it have gone",
-        "Enough has been told to leave for it; it starts in a later run.",
-        _OWN,
-    ),
-    Reason(
-        "lower_priority",
-        "victim",
-        "{allocation} of operation {operation} leaves node {node}: {lacking} for request {request} of"
-        " {beneficiary}, whose priority is higher",
-        "A session or job of higher priority stands first in the queue and does not fit.",
-        _AI,
-    ),
-    Reason(
-        "goes_on",
-        "start",
-        "{allocation} of operation {operation} goes on, on node {node}: it needs {needed}, and {free} was free",
-        "A suspended one goes on once it fits without preempting anybody.",
-        _AI,
-    ),
-    Reason(
-        "room_reserved",
-        "start",
-        "on node {node} {needed} is reserved for request {request} of operation {operation}",
-        "What its victims leave is kept for it until it starts.",
-        _AI,
-    ),
-    Reason(
-        "reservation_due",
-        "start",
-        "request {request} of operation {operation} starts on node {node}, where room was reserved for it",
-        "Those who left for it have gone.",
-        _AI,
-    ),
-    Reason(
-        "preemption_disabled",
-        "request",
-        "preemption is switched off",
-        "Nobody is preempted, whatever the priorities.",
-        _AI,
-    ),
-    Reason(
-        "no_lower_priority",
-        "request",
-        "nothing of lower priority runs that may be preempted for it",
-        "Preemption needs running work of lower priority that is preemptible.",
-        _AI,
-    ),
-    Reason(
-        "priority_change_disabled",
-        "request",
-        "operation {operation} names a priority, which the policy of its user or project does not allow",
-        "A resource policy forbids to change the priority; one that equals the default is a change, too.",
-        _AI,
-    ),
-    Reason(
-        "priority_out_of_range",
-        "request",
-        "operation {operation} names a priority that its user or project may not set",
-        "The priority lies outside the range that the resource policies of user and project have in common.",
-        _AI,
-    ),
-    Reason(
-        "not_lower_priority",
-        "allocation",
-        "operation {operation} does not have a lower priority than who asks with {request}",
-        "Nobody is preempted by equal or lower priority.",
-        _AI,
-    ),
-    Reason(
-        "above_threshold",
-        "allocation",
-        "the priority of operation {operation} is above those that may be preempted",
-        "Only priorities up to `preemptible_priority` may be preempted.",
-        _AI,
-    ),
-    Reason(
-        "system_work",
-        "allocation",
-        "operation {operation} is one of the system's own",
-        "Sessions of the system are never preempted.",
-        _AI,
-    ),
-    Reason(
-        "suspend_does_not_suit",
-        "allocation",
-        "operation {operation} is of a kind that cannot be suspended",
-        "Interactive and inference sessions cannot simply go on later.",
-        _AI,
-    ),
-    Reason(
-        "other_scope",
-        "allocation",
-        "operation {operation} is not of the user, project or domain that asks with {request}",
-        "Preemption stays within `victim_scope`.",
-        _AI,
-    ),
-    Reason(
-        "ran_too_short",
-        "allocation",
-        "operation {operation} has not run long enough yet",
-        "A minimum run time shields what has just started.",
-        _AI,
-    ),
-    Reason(
-        "frees_nothing_useful",
-        "allocation",
-        "operation {operation} holds nothing that would help {request}, where that can be placed at all",
-        "It has nothing on a node where the request could still be placed.",
-        _AI,
-    ),
-)
-
 _UNSEEN = (
     Reason(
         "nobody_asked",
         "unseen",
         "no stage of this plan looked at it",
         "No stage had a reason to look at it: nobody who could use it was entitled to preempt.",
-        _OWN,
+        OWN,
     ),
 )
 
 _CHECKS = tuple(
-    Reason(code, "check", sentence, doc, _OWN)
+    Reason(code, "check", sentence, doc, OWN)
     for code, sentence, doc in (
         ("victim_ended", "{allocation} has ended", "The victim is no longer there."),
         ("victim_moved", "{allocation} runs on {now}, not on {was}", "The victim is on another node."),
@@ -504,7 +348,7 @@ TABLE: Final[tuple[Reason, ...]] = (
     *_STAGES,
     *_REQUESTS,
     *_ALLOCATIONS,
-    *_WHOLE,
+    *WHOLE,
     *_UNSEEN,
     *_CHECKS,
 )
