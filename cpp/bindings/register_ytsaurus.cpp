@@ -1,13 +1,14 @@
 // YTsaurus' preemption: settings and columns in, a plan's columns out.
 #include <chrono>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "arrays.h"
+#include "decisions.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
 #include "evenhand/policy/ytsaurus/plan.h"
 #include "pybind.h"
+#include "reader.h"
 #include "register.h"
 #include "shares.h"
 
@@ -18,41 +19,6 @@ using ytsaurus::Given;
 using ytsaurus::PlanInputs;
 using ytsaurus::RowSettings;
 using ytsaurus::Settings;
-
-// Reads the entries of a dict one by one; a name that nobody reads is an error.
-class Reader {
- public:
-  explicit Reader(const py::dict& values) : values_(values) {}
-
-  template <class T>
-  void read(const char* name, T& to) {
-    if (const py::object value = take(name)) to = value.cast<T>();
-  }
-  template <class T>
-  void read(const char* name, std::vector<T>& to) {
-    if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
-  }
-  template <class E>
-  void read_enum(const char* name, std::vector<E>& to) {
-    std::vector<std::underlying_type_t<E>> codes;
-    read(name, codes);
-    for (const auto code : codes) to.push_back(static_cast<E>(code));
-  }
-  void finish() const {
-    for (const auto& item : values_)
-      if (!read_.contains(item.first.cast<std::string>()))
-        throw py::key_error("no such column or setting: " + item.first.cast<std::string>());
-  }
-
- private:
-  py::object take(const char* name) {
-    read_[name] = true;
-    return values_.contains(name) ? py::object(values_[name]) : py::object();
-  }
-
-  const py::dict& values_;
-  std::map<std::string, bool> read_;
-};
 
 Settings settings_of(const py::dict& values, const FairShareOptions& fair_share) {
   Settings s;
@@ -86,6 +52,9 @@ Settings settings_of(const py::dict& values, const FairShareOptions& fair_share)
   in.read("minimum_budget", s.minimum_budget);
   in.read("freed_room_at_once", s.freed_room_at_once);
   in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
+  in.read("check_starvation", s.check_starvation);
+  in.read("check_satisfaction", s.check_satisfaction);
+  in.read("conditional_preemption", s.conditional_preemption);
   in.read("backoff", s.backoff);
   in.read("preemption_timeout", s.preemption_timeout);
   in.read("graceful_timeout", s.graceful_timeout);
@@ -153,20 +122,6 @@ ytsaurus::Memory memory_of(const py::dict& columns) {
   return m;
 }
 
-template <class E>
-std::vector<std::underlying_type_t<E>> codes(const std::vector<E>& values) {
-  std::vector<std::underlying_type_t<E>> out(values.size());
-  std::ranges::transform(values, out.begin(),
-                         [](E e) { return static_cast<std::underlying_type_t<E>>(e); });
-  return out;
-}
-
-py::object rows_by(std::vector<Amount> values, std::size_t width) {
-  const auto columns = static_cast<py::ssize_t>(width);
-  const auto rows = static_cast<py::ssize_t>(values.size()) / columns;
-  return to_array(std::move(values), {rows, columns});
-}
-
 class CorePlan {
  public:
   explicit CorePlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
@@ -175,50 +130,7 @@ class CorePlan {
   std::size_t width() const { return desk().state.width(); }
 
   py::dict decisions() const {
-    const std::vector<Decision>& rows = desk().decisions.rows();
-    py::dict out;
-    const auto column = [&](const char* name, auto&& value) {
-      std::vector<std::decay_t<decltype(value(rows[0]))>> values;
-      values.reserve(rows.size());
-      for (const Decision& d : rows) values.push_back(value(d));
-      out[name] = to_array(std::move(values));
-    };
-    const auto code = [](auto e) { return static_cast<std::uint8_t>(e); };
-    column("action", [&](const Decision& d) { return code(d.action); });
-    column("allocation",
-           [](const Decision& d) { return d.action == Action::kPreempt ? d.slot : kNoId; });
-    column("request", [](const Decision& d) { return d.request; });
-    column("operation", [](const Decision& d) { return d.operation; });
-    column("node", [](const Decision& d) { return d.node; });
-    column("mode", [&](const Decision& d) { return code(d.mode); });
-    column("grace", [](const Decision& d) { return d.grace; });
-    column("at", [](const Decision& d) { return d.at; });
-    column("until", [](const Decision& d) { return d.until; });
-    column("reason", [&](const Decision& d) { return code(d.reason); });
-    column("stage", [&](const Decision& d) { return code(d.stage); });
-    column("step", [](const Decision& d) { return d.step; });
-    column("beneficiary_operation", [](const Decision& d) { return d.beneficiary.operation; });
-    column("beneficiary_request", [](const Decision& d) { return d.beneficiary.request; });
-    column("violated", [](const Decision& d) { return d.violated; });
-    column("within_fair_share", [](const Decision& d) { return d.within_fair_share; });
-    column("group", [&](const Decision& d) { return code(d.group); });
-    int which = 0;
-    for (const char* name : {"freed", "free_before", "needed", "usage_before"})
-      out[name] = rows_by(desk().decisions.amounts(which++), width());
-    out["kept"] = rows_by(std::vector<Amount>(rows.size() * width(), 0), width());
-    // Room of victims that their beneficiary takes at once, by the victims' rows.
-    std::map<Id, const std::vector<Amount>*> handed;
-    for (const ClusterState::TakenRoom& t : desk().handed) handed[t.allocation] = &t.amounts;
-    std::vector<Amount> taken;
-    for (const Decision& d : rows) {
-      const auto found = d.action == Action::kPreempt ? handed.find(d.slot) : handed.end();
-      if (found == handed.end())
-        taken.insert(taken.end(), width(), 0);
-      else
-        taken.insert(taken.end(), found->second->begin(), found->second->end());
-    }
-    out["handed"] = rows_by(std::move(taken), width());
-    return out;
+    return decision_columns(desk().decisions, desk().handed, width());
   }
 
   py::dict elements() const {
@@ -283,28 +195,12 @@ class CorePlan {
   }
 
   py::dict trace(const std::string& kind, Id row) const {
-    std::vector<ytsaurus::Event> events;
+    std::vector<Event> events;
     {
       py::gil_scoped_release release;
       events = kind == "request" ? plan_.trace(row, kNoId) : plan_.trace(kNoId, row);
     }
-    py::dict out;
-    std::vector<Amount> numbers;
-    const auto column = [&](const char* name, auto&& value) {
-      std::vector<std::decay_t<decltype(value(events[0]))>> values;
-      for (const ytsaurus::Event& e : events) values.push_back(value(e));
-      out[name] = to_array(std::move(values));
-    };
-    using ytsaurus::Event;
-    column("node", [](const Event& e) { return e.node; });
-    column("stage", [](const Event& e) { return static_cast<std::uint8_t>(e.stage); });
-    column("outcome", [](const Event& e) { return static_cast<std::uint8_t>(e.outcome); });
-    column("operation", [](const Event& e) { return e.operation; });
-    column("request", [](const Event& e) { return e.request; });
-    column("allocation", [](const Event& e) { return e.slot; });
-    for (const Event& e : events) numbers.insert(numbers.end(), e.missing.begin(), e.missing.end());
-    out["numbers"] = rows_by(std::move(numbers), width());
-    return out;
+    return event_columns(events, width());
   }
 
   FairShares shares() const {

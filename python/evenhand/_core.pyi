@@ -220,6 +220,12 @@ def satisfaction(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
+def shields(
+    parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    starving: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
+    satisfaction: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    threshold: typing.SupportsFloat | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.int32]: ...
 def slurm_classic(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     shares: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -238,6 +244,11 @@ def slurm_fair_tree(
     exact: bool,
     merge_tied_accounts: bool,
 ) -> dict[str, typing.Any]: ...
+def stands_in(
+    parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    element: typing.SupportsInt | typing.SupportsIndex,
+    pool: typing.SupportsInt | typing.SupportsIndex,
+) -> bool: ...
 def tree_order(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
 ) -> numpy.typing.NDArray[numpy.int32]: ...

@@ -12,14 +12,12 @@ from typing import Final, Literal
 
 __all__ = [
     "ACTIONS",
-    "ALLOCATION_OUTCOMES",
     "CHECKS",
     "GROUPS",
     "MODES",
     "OUTCOMES",
     "PRIORITIES",
     "REASONS",
-    "REQUEST_OUTCOMES",
     "STAGES",
     "STARVATION",
     "STATUSES",
@@ -164,6 +162,13 @@ _STAGES = (
     Reason("graceful", "stage", "in the graceful pass", "Graceful operations are asked to give back."),
     Reason("limit_repair", "stage", "in the repair of limits", "Violated limits of operations and pools."),
     Reason("overcommit", "stage", "in the repair of the node", "A node that uses more than it has."),
+    Reason(
+        "scheduling_run",
+        "stage",
+        "in the scheduling run",
+        "Whole jobs or sessions, one after the other in the order of the queue.",
+        _OWN,
+    ),
 )
 
 _REQUESTS = (
@@ -331,6 +336,24 @@ _ALLOCATIONS = (
     ),
 )
 
+#: Of work that is started and preempted whole. What is added to requests and allocations comes here.
+_WHOLE = (
+    Reason(
+        "behind_first_waiting",
+        "request",
+        "{request} stands in the queue behind one that waits, and may not pass it",
+        "The first that cannot start blocks those behind it.",
+        _OWN,
+    ),
+    Reason(
+        "waits_for_victims",
+        "request",
+        "{request} starts once those who leave for it have gone",
+        "Enough has been told to leave for it; it starts in a later run.",
+        _OWN,
+    ),
+)
+
 _UNSEEN = (
     Reason(
         "nobody_asked",
@@ -374,6 +397,7 @@ TABLE: Final[tuple[Reason, ...]] = (
     *_STAGES,
     *_REQUESTS,
     *_ALLOCATIONS,
+    *_WHOLE,
     *_UNSEEN,
     *_CHECKS,
 )
@@ -386,14 +410,12 @@ def _codes(*kinds: str) -> tuple[str, ...]:
 #: Codes by the numbers that the core gives.
 REASONS: Final = _codes("victim", "start")
 STAGES: Final = _codes("stage")
-REQUEST_OUTCOMES: Final = _codes("request")
-ALLOCATION_OUTCOMES: Final = _codes("allocation")
-OUTCOMES: Final = (*REQUEST_OUTCOMES, *ALLOCATION_OUTCOMES)
+OUTCOMES: Final = _codes("request", "allocation")
 CHECKS: Final = _codes("check")
 
 #: Words of the other enumerations, likewise.
-ACTIONS: Final = ("start", "preempt")
-MODES: Final = ("terminate", "requeue")
+ACTIONS: Final = ("start", "preempt", "resume", "reserve", "release")
+MODES: Final = ("terminate", "requeue", "checkpoint", "preempt", "enhanced_suspend", "suspend")
 STATUSES: Final = ("normal", "below_fair_share")
 STARVATION: Final = ("non_starving", "starving", "aggressively_starving")
 GROUPS: Final = ("non_preemptible", "aggressively_preemptible", "preemptible")

@@ -102,6 +102,26 @@ def evenhand() -> Planner:
         statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
         return Answer(made.to_dict(), statuses, _totals(made.shares.to_dict()["elements"]), made.state)
 
+    def conditional(
+        elements: Sequence[Mapping[str, Any]], threshold: float, blocked: Mapping[str, Any]
+    ) -> tuple[dict[str, str | None], dict[str, dict[str, float]]]:
+        names = [None, *(element["name"] for element in elements)]  # the root first
+        parents = [-1, *(names.index(element["parent"]) for element in elements)]
+        served = [_core.satisfaction(e["fair_share"], e["usage"], e["demand"]) for e in elements]
+        starving = [False, *(element["starving"] for element in elements)]
+        shields = _core.shields(parents, starving, [1e9, *served], threshold).tolist()
+        discounts: dict[str, dict[str, float]] = {}
+        operations = [row for row, e in enumerate(elements, 1) if not e["is_pool"]]
+        for row in operations:
+            sums = discounts.setdefault(str(names[row]), {})
+            for pool, amounts in blocked.items():
+                if _core.stands_in(parents, row, names.index(pool)):
+                    for resource, amount in amounts.items():
+                        sums[resource] = sums.get(resource, 0) + amount
+        return {
+            str(names[row]): names[shields[row]] if shields[row] >= 0 else None for row in operations
+        }, discounts
+
     return Planner(
         policies=frozenset(policies),
         settings=lambda policy, preset, settings: policies[policy](preset=preset, **settings).to_dict(),
@@ -116,7 +136,7 @@ def evenhand() -> Planner:
             eh.policies.YTsaurus(preset=preset, **settings).stages(ssd_node=on_ssd)
         ),
         levels=lambda: eh.policies.YTsaurus.LEVELS,
-        conditional=None,
+        conditional=conditional,
     )
 
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evenhand/model/building.h"
+#include "evenhand/preempt/blocking.h"
 #include "evenhand/share/satisfaction.h"
 
 namespace evenhand::ytsaurus {
@@ -103,10 +104,14 @@ void Desk::build_queues() {
   const auto first = last.satisfaction.begin() + static_cast<std::ptrdiff_t>(pools());
   live_satisfaction_.assign(first, last.satisfaction.end());
   refused_at_.assign(static_cast<Size>(t.requests.size()), 0);
-  shape_waiting_.assign(shapes_.size(), 0);
 
   std::array<std::vector<Id>, kStages> members;
-  const auto join = [&](Stage stage, Id o) { members[static_cast<Size>(stage)].push_back(o); };
+  for (std::vector<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
+  const auto join = [&](Stage stage, Id o) {
+    members[static_cast<Size>(stage)].push_back(o);
+    for (const Id q : requests_of(o))
+      waiting_[static_cast<Size>(stage)][static_cast<Size>(shapes_.of(q))] += state.pending(q) > 0;
+  };
   for (Size i = 0; i < operations; ++i) {
     const auto o = static_cast<Id>(i);
     if (!last.work.schedulable[i] || !waits(o)) continue;
@@ -114,8 +119,6 @@ void Desk::build_queues() {
     // A graceful operation would take again what it has just given up.
     if (graceful(o) && last.starvation.status[e] == Status::kNormal) continue;
     join(Stage::kRegular, o);
-    for (const Id q : requests_of(o))
-      shape_waiting_[static_cast<Size>(shapes_.of(q))] += state.pending(q) > 0;
     const bool ssd = at_or(rows.wants_ssd, o, std::uint8_t{0}) != 0;
     const bool aggressive = last.priority[i] == Priority::kAggressive;
     if (last.priority[i] == Priority::kNormal ||
@@ -137,8 +140,12 @@ void Desk::build_queues() {
         std::ranges::all_of(requests_of(o), takes_a_host))
       join(Stage::kFullHost, o);
   }
-  for (Size s = 0; s < members.size(); ++s)
+  for (Size s = 0; s < members.size(); ++s) {
+    waiting_shapes_[s].clear();
+    for (Size shape = 0; shape < shapes_.size(); ++shape)
+      if (waiting_[s][shape] > 0) waiting_shapes_[s].push_back(static_cast<Id>(shape));
     queues_[s].reset(last.places, live_satisfaction_, std::move(members[s]));
+  }
 }
 
 void Desk::build_limits() {
@@ -164,9 +171,7 @@ void Desk::build_limits() {
 }
 
 Id Desk::limited_above(Id element) const {
-  const Tables& t = state.tables();
-  const Id parent = element < pools() ? t.pools.parent[static_cast<Size>(element)]
-                                      : t.operations.pool[static_cast<Size>(element - pools())];
+  const Id parent = parent_of(element);
   return parent == kNoId ? kNoId : limited_from(parent);
 }
 
@@ -275,6 +280,29 @@ bool Desk::exposed(Id operation, Stage stage) const noexcept {
   return true;
 }
 
+Id Desk::shield(Id operation, Stage stage) const {
+  if (!settings.check_starvation && !settings.check_satisfaction) return kNoId;
+  const bool aggressive = stage == Stage::kAggressive || stage == Stage::kSsdAggressive;
+  const Size width = state.width();
+  const auto starving = [&](Id e) {
+    return settings.check_starvation &&
+           last.starvation.clocks.starvation[static_cast<Size>(e)] != Starvation::kNonStarving;
+  };
+  const auto served = [&](Id e) {
+    if (!settings.check_satisfaction) return kInfiniteSatisfaction;
+    std::array<double, kMaxResources> share{};
+    const std::vector<Amount>& total = state.tables().total;
+    for (Size r = 0; r < width; ++r)
+      share[r] =
+          total[r] > 0 ? static_cast<double>(usage_of(e)[r]) / static_cast<double>(total[r]) : 0.0;
+    return satisfaction_of({last.fair_share(e), width}, {share.data(), width},
+                           {last.demand_share(e), width});
+  };
+  return blocking_element(
+      pools() + operation, [&](Id e) { return parent_of(e); }, starving, served,
+      aggressive ? settings.aggressive_preemption_threshold : settings.preemption_threshold);
+}
+
 bool Desk::within_fair_share(Id operation) const {
   const double* fair = last.fair_share(pools() + operation);
   const Amount* used = state.operation_usage(operation);
@@ -304,7 +332,7 @@ void Desk::usage_changed(Id operation, bool fell) {
   live_satisfaction_[static_cast<Size>(operation)] = satisfaction_of(
       {last.fair_share(e), width}, {share.data(), width}, {last.demand_share(e), width});
   for (ServiceQueue& queue : queues_)
-    if (queue.contains(operation)) queue.update(operation);
+    if (queue.contains(operation)) queue.touch(operation);
   if (fell) ++falls_;
   for (Id limited = limited_from(e); limited != kNoId; limited = limited_above(limited))
     check_over(limited);
@@ -327,7 +355,8 @@ Id Desk::start_request(Id request, Id node) {
   const Id operation = state.operation_of(slot);
   usage_changed(operation, false);
   if (state.pending(request) == 0) {
-    --shape_waiting_[static_cast<Size>(shapes_.of(request))];
+    for (Size s = 0; s < queues_.size(); ++s)
+      if (queues_[s].contains(operation)) --waiting_[s][static_cast<Size>(shapes_.of(request))];
     if (!waits(operation)) drop_operation(operation);
   }
   return slot;

@@ -1,7 +1,8 @@
 #include "node_work.h"
 
 #include <algorithm>
-#include <functional>
+
+#include "evenhand/preempt/blocking.h"
 
 namespace evenhand::ytsaurus {
 namespace {
@@ -24,26 +25,25 @@ void NodeWork::refresh_room() {
   const bool held = !desk_.settings.freed_room_at_once;
   for (Size r = 0; r < width_; ++r) {
     const bool cluster = resources.scope[r] == ResourceScope::kCluster;
-    const Amount unused =
-        cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
+    unused_[r] = cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
     // Where work and what leaves overlap, somebody has the room of what leaves already.
-    unshared_[r] = unused - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
-    room_[r] = std::max(unshared_[r], std::min<Amount>(unused, 0));
+    unshared_[r] = unused_[r] - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
+    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
   }
   promises_.clear();
   if (!held || !s.has_leaving(node_)) return;
   for (const Id slot : s.on_node(node_)) {
     if (!s.leaving(slot)) continue;
     const Leaving* l = s.leaving_at(slot);
-    if (l == nullptr || l->beneficiary.operation == kNoId) continue;
+    if (l == nullptr) continue;
     Promise promise{l->beneficiary, {}};
-    std::ranges::copy(l->left, promise.amounts.begin());
+    promise.amounts = l->left;
     promises_.push_back(promise);
   }
 }
 
 bool NodeWork::is_promised_to(const Beneficiary& b, Id request) const {
-  return b.operation == operation_of(request) && (b.request == kNoId || b.request == request);
+  return b.request == kNoId ? b.operation == operation_of(request) : b.request == request;
 }
 
 // What the request may use beside the free room.
@@ -90,6 +90,7 @@ void NodeWork::collect_eligible(const StageRule& rule) {
   const std::vector<std::uint8_t>& allowed = desk_.last.starvation.effective.allow_aggressive;
   const bool ssd_node = desk_.is_ssd_node(node_);
   eligible_.clear();
+  shielded_.clear();
   room_with_victims_ = room_;
   for (const Id slot : desk_.present) {
     if (!s.running(slot)) continue;
@@ -99,7 +100,12 @@ void NodeWork::collect_eligible(const StageRule& rule) {
     const bool aggressive = allowed[static_cast<Size>(desk_.pools() + operation)] != 0;
     if (level(group, aggressive, ssd_node && desk_.uses_ssd(slot)) < rule.lowest) continue;
     if (!desk_.exposed(operation, rule.stage) || !desk_.may_leave(slot)) continue;
-    eligible_.push_back(slot);
+    if (const Id shield = desk_.shield(operation, rule.stage); shield == kNoId)
+      eligible_.push_back(slot);
+    else if (desk_.settings.conditional_preemption && shield < desk_.pools())
+      shielded_.push_back({slot, shield});
+    else
+      continue;
     const Amount* amounts = s.amounts(slot);
     for (Size r = 0; r < width_; ++r) room_with_victims_[r] += amounts[r];
   }
@@ -107,36 +113,47 @@ void NodeWork::collect_eligible(const StageRule& rule) {
 
 // First the most preemptible group, among protected ones those that leave cpu idle,
 // then the newest; equal times by canonical order, last first.
-void NodeWork::sort_as_wanted(std::vector<Id>& slots) const {
-  const auto wanted_before = [&](Id a, Id b) {
-    const Group x = desk_.group(a), y = desk_.group(b);
-    if (x != y) return x > y;
-    if (x != Group::kPreemptible) {
-      const bool gap_a = desk_.cpu_gap(a), gap_b = desk_.cpu_gap(b);
-      if (gap_a != gap_b) return gap_a;
-    }
-    const Time s = desk_.groups.order_time(desk_.state, a);
-    const Time t = desk_.groups.order_time(desk_.state, b);
-    return s != t ? s > t : desk_.state.rank(a) > desk_.state.rank(b);
+void NodeWork::sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first) const {
+  struct Wanted {
+    std::uint8_t eagerness;
+    Time time;
+    Id rank, slot;
   };
-  std::ranges::sort(slots, wanted_before);
+  std::vector<Wanted> order;
+  order.reserve(slots.size());
+  for (const Id slot : slots) {
+    const Group group = desk_.group(slot);
+    const bool gap = idle_cpu_first && group != Group::kPreemptible && desk_.cpu_gap(slot);
+    order.push_back({static_cast<std::uint8_t>(2 * static_cast<int>(group) + gap),
+                     desk_.groups.order_time(desk_.state, slot), desk_.state.rank(slot), slot});
+  }
+  std::ranges::sort(order, [](const Wanted& a, const Wanted& b) {
+    if (a.eagerness != b.eagerness) return a.eagerness > b.eagerness;
+    return a.time != b.time ? a.time > b.time : a.rank > b.rank;
+  });
+  std::ranges::transform(order, slots.begin(), &Wanted::slot);
 }
 
 bool NodeWork::choose(const StageRule& rule, Id request) {
-  sort_as_wanted(eligible_);
+  wanted_ = eligible_;
+  const Id asker = desk_.pools() + operation_of(request);
+  for (const Shielded& s : shielded_)
+    if (stands_in(asker, s.pool, [&](Id e) { return desk_.parent_of(e); }))
+      wanted_.push_back(s.slot);
+  sort_as_wanted(wanted_);
   const Amounts promise = promised(request);
   Amounts shortage{};
   for (Size r = 0; r < width_; ++r)
     shortage[r] = need(request)[r] > 0 ? need(request)[r] - room_[r] - promise[r] : 0;
   VictimSelector& selector = desk_.selector;
   selector.clear();
-  for (const Id slot : eligible_) selector.add(slot, desk_.state.amounts(slot));
+  for (const Id slot : wanted_) selector.add(slot, desk_.state.amounts(slot));
   chosen_.clear();
   if (!selector.select(desk_.settings.victim_selection, {shortage.data(), width_},
                        desk_.settings.minimum_budget))
     return false;
   for (const Id position : selector.taken())
-    chosen_.push_back(eligible_[static_cast<Size>(position)]);
+    chosen_.push_back(wanted_[static_cast<Size>(position)]);
   return rule.stage != Stage::kFullHost || full_host(request) == FullHost::kAllowed;
 }
 
@@ -200,7 +217,7 @@ std::vector<NodeWork::Repair> NodeWork::limit_repairs() {
   for (const Id slot : desk_.present)
     if (s.running(slot) && desk_.over_limit(s.operation_of(slot)) != kNoId) slots.push_back(slot);
   if (slots.empty()) return {};
-  sort_as_wanted(slots);
+  sort_as_wanted(slots, false);
   std::vector<Id> touched;  // limited elements above them
   std::vector<Amount> usage;
   const auto row = [&](Id element) -> Amount* {
@@ -301,7 +318,14 @@ void NodeWork::victim(Id slot, const Why& why) {
   d.until = s.now() + why.grace;
   desk_.decisions.add(d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
   desk_.preempt(slot, why.beneficiary);
-  refresh_room();
+  // What leaves is no room yet, or at once.
+  for (Size r = 0; r < width_; ++r) {
+    if (desk_.settings.freed_room_at_once) unshared_[r] += s.amounts(slot)[r];
+    unused_[r] += s.amounts(slot)[r];
+    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
+  }
+  if (!desk_.settings.freed_room_at_once)
+    promises_.push_back({why.beneficiary, s.leaving_at(slot)->left});
 }
 
 void NodeWork::start(Id request, const Why& why) {

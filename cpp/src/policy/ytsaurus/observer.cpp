@@ -148,8 +148,8 @@ Outcome RecordingObserver::left_alone(Desk& desk, const NodeWork& work, Stage st
     return group == Group::kAggressivelyPreemptible && !aggressive ? Outcome::kAggressiveNotAllowed
                                                                    : Outcome::kProtectedGroup;
   if (desk.decisions.rows().size() == decisions_before_) return Outcome::kNoStartInStage;
-  const auto eligible = work.eligible();
-  const auto place = std::ranges::find(eligible, slot) - eligible.begin();
+  const auto wanted = work.wanted();
+  const auto place = std::ranges::find(wanted, slot) - wanted.begin();
   return static_cast<std::size_t>(place) < desk.selector.considered() ? Outcome::kGivenBack
                                                                       : Outcome::kSparedFitsWithout;
 }

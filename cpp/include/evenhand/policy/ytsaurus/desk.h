@@ -78,6 +78,13 @@ class Desk {
   }
   // Immunity, beside the level: may a stage take work of this operation?
   bool exposed(Id operation, Stage stage) const noexcept;
+  // Element that shields an operation's work from a stage (older revisions); kNoId: none.
+  Id shield(Id operation, Stage stage) const;
+  Id parent_of(Id element) const noexcept {
+    const Tables& t = state.tables();
+    return element < pools() ? t.pools.parent[static_cast<std::size_t>(element)]
+                             : t.operations.pool[static_cast<std::size_t>(element - pools())];
+  }
   bool may_leave(Id slot) const {
     return slot >= state.slots_of_snapshot() ||
            at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
@@ -111,6 +118,12 @@ class Desk {
   bool within_fair_share(Id operation) const;
 
   const ServiceQueue& queue(Stage stage) const { return queues_[static_cast<std::size_t>(stage)]; }
+  ServiceQueue::Entry entry(Stage stage, Id operation) {
+    return queues_[static_cast<std::size_t>(stage)].entry(operation);
+  }
+  std::span<const ServiceQueue::Entry> in_order(Stage stage) {
+    return queues_[static_cast<std::size_t>(stage)].entries();
+  }
   const Shapes& shapes() const noexcept { return shapes_; }
   std::span<const Id> requests_of(Id operation) const noexcept {
     const Grouping& g = state.tables().requests_by_operation;
@@ -118,9 +131,13 @@ class Desk {
     return {g.items.data() + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
   }
   std::span<const Id> requests_of_shape(Id shape) const;
-  // Requests that a stage without victims could start: those of a shape.
-  Index waiting_of_shape(Id shape) const noexcept {
-    return shape_waiting_[static_cast<std::size_t>(shape)];
+  // Shapes that requests of a stage's candidates had at the update, and how many of
+  // those wait now.
+  std::span<const Id> waiting_shapes(Stage stage) const noexcept {
+    return waiting_shapes_[static_cast<std::size_t>(stage)];
+  }
+  Index waiting(Stage stage, Id shape) const noexcept {
+    return waiting_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(shape)];
   }
   // A request that limits refused stays refused until some usage falls.
   bool refused_by_limits(Id request) const noexcept {
@@ -134,8 +151,8 @@ class Desk {
   Id start_request(Id request, Id node);
 
   // --- scratch of a heartbeat, kept to spare allocations
-  std::vector<Id> present;  // allocations on the node when it began
-  std::vector<std::uint8_t> shape_fits;
+  std::vector<Id> present;               // allocations on the node when it began
+  std::vector<std::uint8_t> shape_fits;  // S; of fitting_shapes in a preemptive stage
   std::vector<Id> fitting_shapes;
   Id steps = 0;
   std::vector<ClusterState::TakenRoom> handed;  // room of leaving slots that was taken
@@ -159,7 +176,9 @@ class Desk {
   std::vector<Id> limited_, limited_from_;
   std::vector<std::uint8_t> over_;
   Index over_count_ = 0;
-  std::vector<Index> shape_waiting_, refused_at_;
+  std::array<std::vector<Index>, kStages> waiting_;
+  std::array<std::vector<Id>, kStages> waiting_shapes_;
+  std::vector<Index> refused_at_;
   Index falls_ = 1;
   std::vector<Id> node_tag_of_;  // request tag code -> node tag code
 };
