@@ -62,6 +62,7 @@ Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
       groups(state, group_options(settings)),
       decisions(state.width()),
       selector(state.width()),
+      stages_{stage_rules(settings, false), stage_rules(settings, true)},
       shapes_(state.tables().requests, state.width()) {
   const Tables& t = state.tables();
   const auto nodes = static_cast<Size>(t.nodes.size());
@@ -91,6 +92,7 @@ void Desk::update(const VolumeMemory* volumes, bool keep) {
   groups.refresh(state);
   build_limits();
   build_queues();
+  build_exposure();
 }
 
 bool Desk::waits(Id operation) const {
@@ -265,19 +267,21 @@ Desk::Place Desk::why_not_on(Id request, Id node) const {
   return Place::kAllowed;
 }
 
-bool Desk::exposed(Id operation, Stage stage) const noexcept {
-  if (graceful(operation)) return false;
-  const auto e = static_cast<Size>(pools() + operation);
-  if (!settings.allow_preemption_from_starving &&
-      last.starvation.clocks.starvation[e] != Starvation::kNonStarving)
-    return false;
-  if (stage == Stage::kPreemptive && !rows.allow_normal.empty()) {
-    const Tables& t = state.tables();
-    for (Id p = t.operations.pool[static_cast<Size>(operation)]; p != kNoId;
-         p = t.pools.parent[static_cast<Size>(p)])
-      if (!rows.allow_normal[static_cast<Size>(p)]) return false;
+void Desk::build_exposure() {
+  const Tables& t = state.tables();
+  exposure_.resize(static_cast<Size>(t.operations.size()));
+  for (Size o = 0; o < exposure_.size(); ++o) {
+    const Size e = static_cast<Size>(pools()) + o;
+    const bool starves = last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
+    Exposure& x = exposure_[o];
+    x.aggressive = last.starvation.effective.allow_aggressive[e] != 0;
+    x.to_stages =
+        !graceful(static_cast<Id>(o)) && (settings.allow_preemption_from_starving || !starves);
+    x.to_preemptive = x.to_stages;
+    if (!rows.allow_normal.empty())
+      for (Id p = t.operations.pool[o]; p != kNoId; p = t.pools.parent[static_cast<Size>(p)])
+        x.to_preemptive &= rows.allow_normal[static_cast<Size>(p)] != 0;
   }
-  return true;
 }
 
 Id Desk::shield(Id operation, Stage stage) const {

@@ -165,7 +165,7 @@ class Heartbeat {
       return;
     }
     last = desk_.state.now();  // renewed by trying, not by succeeding
-    for (const StageRule& rule : stage_rules(desk_.settings, desk_.is_ssd_node(node_))) {
+    for (const StageRule& rule : desk_.stages(node_)) {
       observer_.before(desk_, work_, rule.stage);
       const bool started = run_stage(rule, starts);
       observer_.after(desk_, work_, rule.stage, rule.lowest);

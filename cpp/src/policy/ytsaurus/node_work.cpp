@@ -87,20 +87,21 @@ std::vector<Id> NodeWork::graceful_victims() const {
 
 void NodeWork::collect_eligible(const StageRule& rule) {
   const ClusterState& s = desk_.state;
-  const std::vector<std::uint8_t>& allowed = desk_.last.starvation.effective.allow_aggressive;
   const bool ssd_node = desk_.is_ssd_node(node_);
+  const bool shields = desk_.settings.check_starvation || desk_.settings.check_satisfaction;
   eligible_.clear();
   shielded_.clear();
   room_with_victims_ = room_;
   for (const Id slot : desk_.present) {
     if (!s.running(slot)) continue;
     const Id operation = s.operation_of(slot);
+    const Desk::Exposure exposure = desk_.exposure(operation);
+    if (!exposure.to(rule.stage)) continue;
     const Group group = desk_.group(slot);
-    if (group == Group::kNone) continue;
-    const bool aggressive = allowed[static_cast<Size>(desk_.pools() + operation)] != 0;
-    if (level(group, aggressive, ssd_node && desk_.uses_ssd(slot)) < rule.lowest) continue;
-    if (!desk_.exposed(operation, rule.stage) || !desk_.may_leave(slot)) continue;
-    if (const Id shield = desk_.shield(operation, rule.stage); shield == kNoId)
+    if (level(group, exposure.aggressive, ssd_node && desk_.uses_ssd(slot)) < rule.lowest ||
+        group == Group::kNone || !desk_.may_leave(slot))
+      continue;
+    if (const Id shield = shields ? desk_.shield(operation, rule.stage) : kNoId; shield == kNoId)
       eligible_.push_back(slot);
     else if (desk_.settings.conditional_preemption && shield < desk_.pools())
       shielded_.push_back({slot, shield});
@@ -113,41 +114,58 @@ void NodeWork::collect_eligible(const StageRule& rule) {
 
 // First the most preemptible group, among protected ones those that leave cpu idle,
 // then the newest; equal times by canonical order, last first.
+bool NodeWork::less_wanted(const Desk::Wanted& a, const Desk::Wanted& b) noexcept {
+  if (a.eagerness != b.eagerness) return a.eagerness < b.eagerness;
+  return a.time != b.time ? a.time < b.time : a.rank < b.rank;
+}
+
+Desk::Wanted NodeWork::wanted(Id slot, bool idle_cpu_first) const {
+  const Group group = desk_.group(slot);
+  const bool gap = idle_cpu_first && group != Group::kPreemptible && desk_.cpu_gap(slot);
+  return {static_cast<std::uint8_t>(2 * static_cast<int>(group) + gap),
+          desk_.groups.order_time(desk_.state, slot), desk_.state.rank(slot), slot};
+}
+
 void NodeWork::sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first) const {
-  struct Wanted {
-    std::uint8_t eagerness;
-    Time time;
-    Id rank, slot;
-  };
-  std::vector<Wanted> order;
-  order.reserve(slots.size());
-  for (const Id slot : slots) {
-    const Group group = desk_.group(slot);
-    const bool gap = idle_cpu_first && group != Group::kPreemptible && desk_.cpu_gap(slot);
-    order.push_back({static_cast<std::uint8_t>(2 * static_cast<int>(group) + gap),
-                     desk_.groups.order_time(desk_.state, slot), desk_.state.rank(slot), slot});
-  }
-  std::ranges::sort(order, [](const Wanted& a, const Wanted& b) {
-    if (a.eagerness != b.eagerness) return a.eagerness > b.eagerness;
-    return a.time != b.time ? a.time > b.time : a.rank > b.rank;
-  });
-  std::ranges::transform(order, slots.begin(), &Wanted::slot);
+  std::vector<Desk::Wanted>& order = desk_.wanted;
+  order.clear();
+  for (const Id slot : slots) order.push_back(wanted(slot, idle_cpu_first));
+  std::ranges::sort(order, [](const auto& a, const auto& b) { return less_wanted(b, a); });
+  std::ranges::transform(order, slots.begin(), &Desk::Wanted::slot);
 }
 
 bool NodeWork::choose(const StageRule& rule, Id request) {
-  wanted_ = eligible_;
+  std::vector<Desk::Wanted>& heap = desk_.wanted;  // the most wanted on top
+  heap.clear();
+  for (const Id slot : eligible_) heap.push_back(wanted(slot));
   const Id asker = desk_.pools() + operation_of(request);
   for (const Shielded& s : shielded_)
     if (stands_in(asker, s.pool, [&](Id e) { return desk_.parent_of(e); }))
-      wanted_.push_back(s.slot);
-  sort_as_wanted(wanted_);
+      heap.push_back(wanted(s.slot));
+  std::ranges::make_heap(heap, less_wanted);
   const Amounts promise = promised(request);
   Amounts shortage{};
   for (Size r = 0; r < width_; ++r)
     shortage[r] = need(request)[r] > 0 ? need(request)[r] - room_[r] - promise[r] : 0;
+  // Greedy selections look at no more than what covers the shortage.
   VictimSelector& selector = desk_.selector;
   selector.clear();
-  for (const Id slot : wanted_) selector.add(slot, desk_.state.amounts(slot));
+  wanted_.clear();
+  Amounts rest = shortage;
+  const auto lacks = [&] {
+    return std::any_of(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(width_),
+                       [](Amount a) { return a > 0; });
+  };
+  const bool all = desk_.settings.victim_selection == VictimSelection::kMinimum;
+  while (!heap.empty() && (all || lacks())) {
+    std::ranges::pop_heap(heap, less_wanted);
+    const Id slot = heap.back().slot;
+    heap.pop_back();
+    const Amount* amounts = desk_.state.amounts(slot);
+    for (Size r = 0; r < width_; ++r) rest[r] -= amounts[r];
+    selector.add(slot, amounts);
+    wanted_.push_back(slot);
+  }
   chosen_.clear();
   if (!selector.select(desk_.settings.victim_selection, {shortage.data(), width_},
                        desk_.settings.minimum_budget))

@@ -54,7 +54,7 @@ class NodeWork {
   // forbids it after all.
   bool choose(const StageRule& rule, Id request);
   std::span<const Id> chosen() const noexcept { return chosen_; }
-  std::span<const Id> wanted() const noexcept { return wanted_; }  // as chosen from
+  std::span<const Id> looked_at() const noexcept { return wanted_; }  // for chosen(), in order
   enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
   FullHost full_host(Id request) const;  // with the chosen victims
   // Repairs violated limits with what the stage may take.
@@ -85,6 +85,8 @@ class NodeWork {
   Amounts promised(Id request) const;
   Amounts room_for(Id request) const;  // free, and promised to it
   bool is_promised_to(const Beneficiary& b, Id request) const;
+  static bool less_wanted(const Desk::Wanted& a, const Desk::Wanted& b) noexcept;
+  Desk::Wanted wanted(Id slot, bool idle_cpu_first = true) const;
   void sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first = true) const;
 
   Amount running_gpus(Id slot) const;

@@ -63,6 +63,7 @@ class Desk {
 
   // --- what a heartbeat asks
 
+  const std::vector<StageRule>& stages(Id node) const { return stages_[is_ssd_node(node)]; }
   Id pools() const noexcept { return static_cast<Id>(state.tables().pools.size()); }
   Group group(Id slot) const noexcept {
     const auto s = static_cast<std::size_t>(slot);
@@ -77,7 +78,15 @@ class Desk {
     return at_or(rows.graceful, operation, std::uint8_t{0}) != 0;
   }
   // Immunity, beside the level: may a stage take work of this operation?
-  bool exposed(Id operation, Stage stage) const noexcept;
+  struct Exposure {
+    bool to_preemptive, to_stages, aggressive;
+    bool to(Stage stage) const noexcept {
+      return stage == Stage::kPreemptive ? to_preemptive : to_stages;
+    }
+  };
+  Exposure exposure(Id operation) const noexcept {
+    return exposure_[static_cast<std::size_t>(operation)];
+  }
   // Element that shields an operation's work from a stage (older revisions); kNoId: none.
   Id shield(Id operation, Stage stage) const;
   Id parent_of(Id element) const noexcept {
@@ -154,6 +163,12 @@ class Desk {
   std::vector<Id> present;               // allocations on the node when it began
   std::vector<std::uint8_t> shape_fits;  // S; of fitting_shapes in a preemptive stage
   std::vector<Id> fitting_shapes;
+  struct Wanted {
+    std::uint8_t eagerness;
+    Time time;
+    Id rank, slot;
+  };
+  std::vector<Wanted> wanted;
   Id steps = 0;
   std::vector<ClusterState::TakenRoom> handed;  // room of leaving slots that was taken
 
@@ -163,12 +178,14 @@ class Desk {
   }
   void build_queues();
   void build_limits();
+  void build_exposure();
   void usage_changed(Id operation, bool fell);
   void check_over(Id element);
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
   FairShareEngine engine_;
+  std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
   Grouping by_shape_;
   std::vector<double> live_satisfaction_;  // O
@@ -179,6 +196,7 @@ class Desk {
   std::array<std::vector<Index>, kStages> waiting_;
   std::array<std::vector<Id>, kStages> waiting_shapes_;
   std::vector<Index> refused_at_;
+  std::vector<Exposure> exposure_;
   Index falls_ = 1;
   std::vector<Id> node_tag_of_;  // request tag code -> node tag code
 };
