@@ -30,6 +30,7 @@ from evenhand.testing.strategies.preemption import (  # noqa: E402
     ytsaurus_settings,
 )
 from evenhand.testing.strategies.resources import resource_spaces, resource_vectors  # noqa: E402
+from evenhand.testing.strategies.sessions import backendai_settings, session_groups  # noqa: E402
 from evenhand.testing.strategies.tables import (  # noqa: E402
     allocations,
     nodes,
@@ -49,6 +50,7 @@ __all__ = [
     "NASTY",
     "PlanInput",
     "allocations",
+    "backendai_settings",
     "crowded_dicts",
     "fair_share_settings",
     "nodes",
@@ -59,6 +61,7 @@ __all__ = [
     "requests",
     "resource_spaces",
     "resource_vectors",
+    "session_groups",
     "snapshot_dicts",
     "snapshots",
     "ytsaurus_settings",
