@@ -59,7 +59,7 @@ def test_defaults_are_the_proposals() -> None:
         ({"preemption_mode": "pause"}, "preemption_mode", "choice"),
         ({"preemption_ordre": "oldest"}, "preemption_ordre", "unknown_field"),
         ({"user_policies": {"a": {"default": 200}}}, "user_policies.a.default", "range"),
-        ({"user_policies": {"a": {"rnage": [1, 2]}}}, "user_policies.a.rnage", "unknown_field"),
+        ({"user_policies": {"a": {"ranges": [1, 2]}}}, "user_policies.a.ranges", "unknown_field"),
         ({"project_policies": {"a": {"range": [3, 2]}}}, "project_policies.a.range", "range"),
         ({"max_containers": 0}, "max_containers", "range"),
     ],
@@ -88,12 +88,12 @@ def test_scheduler_opts_are_read() -> None:
 
 
 def test_every_unknown_key_of_scheduler_opts_is_named() -> None:
-    text = {"pending_timeut": 3, "preemption": {"oder": "oldest", "mode": "terminate", "enable": True}}
+    text = {"pending_timeut": 3, "preemption": {"orders": "oldest", "mode": "terminate", "enable": True}}
     with pytest.raises(eh.InputError) as error:
         read_scheduler_opts(text)
     assert problems(error) == [
         ("settings", "pending_timeut", "unknown_field"),
-        ("settings", "preemption.oder", "unknown_field"),
+        ("settings", "preemption.orders", "unknown_field"),
         ("settings", "preemption.enable", "unknown_field"),
     ]
     assert 'did you mean "pending_timeout"?' in str(error.value)
