@@ -87,7 +87,7 @@ def evenhand() -> Planner:
     """Return the library itself."""
     from evenhand import _core
 
-    policies = {"ytsaurus": eh.policies.YTsaurus}
+    policies = {"slurm": eh.policies.Slurm, "ytsaurus": eh.policies.YTsaurus}
 
     def plan(
         policy: str,
@@ -100,7 +100,8 @@ def evenhand() -> Planner:
     ) -> Answer:
         made = eh.plan(snapshot, policies[policy](preset=preset, **settings), state, on=on, given=given)
         statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
-        return Answer(made.to_dict(), statuses, _totals(made.shares.to_dict()["elements"]), made.state)
+        shares = _totals(made.shares.to_dict()["elements"]) if hasattr(made, "shares") else {}
+        return Answer(made.to_dict(), statuses, shares, made.state)
 
     def conditional(
         elements: Sequence[Mapping[str, Any]], threshold: float, blocked: Mapping[str, Any]

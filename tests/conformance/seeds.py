@@ -12,7 +12,7 @@ from tests.conformance.engines import Engine
 from tests.conformance.planners import Planner, planner_of
 from tests.conformance.seed_answers import compare
 
-COVERED = frozenset({"ytsaurus"})
+COVERED = frozenset({"slurm", "ytsaurus"})
 """Policies that the library has so far."""
 
 
@@ -65,6 +65,8 @@ def _step(
 def _trigger(on: Any) -> Any:
     if on == "round":
         return eh.Round()
+    if on == "scheduling_run":
+        return eh.SchedulingRun()
     ((kind, value),) = on.items()
     if kind == "heartbeat":
         return eh.Heartbeat(value)

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["after"]
 
-_START, _PREEMPT = 0, 1
-_PREEMPTING = TABLES["allocations"]["state"].words.index("preempting")
+_START, _PREEMPT, _RESUME = 0, 1, 2
+_SUSPEND = 5
+_RUNNING, _PREEMPTING, _PREEMPTED = map(
+    TABLES["allocations"]["state"].words.index, ("running", "preempting", "preempted")
+)
 
 
 def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
@@ -30,7 +33,9 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     ----------
     snapshot : Snapshot
     decisions : mapping
-        Columns, one row a decision: ``action`` (0 start, 1 preempt), ``allocation``, ``request``,
+        Columns, one row a decision: ``action`` (0 start, 1 preempt, 2 resume; of others nothing follows),
+        ``mode`` (5 suspend: the victim stays with what it keeps), ``kept`` (n, R), ``allocation``,
+        ``request``,
         ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical rows, -1:
         none), ``at`` and ``until`` (microseconds); optionally ``handed`` (n, R): room of a victim that its
         beneficiary has taken with this plan, kept as the setting ``room_taken``.
@@ -50,7 +55,11 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     starts = {name: column[action == _START] for name, column in decisions.items()}
     if len(victims["action"]):
         _leave(snapshot, raw.tables["allocations"], victims)
+        stay = victims["mode"] == _SUSPEND
+        _hold(snapshot, raw.tables["allocations"], victims["allocation"][stay], victims["kept"][stay])
         _hand_over(snapshot, raw, victims)
+    if (goes_on := decisions["allocation"][action == _RESUME]).size:
+        _hold(snapshot, raw.tables["allocations"], goes_on, None)
     if len(starts["action"]):
         _start(snapshot, raw, starts)
         _shrink(snapshot, raw, starts["request"])
@@ -76,6 +85,27 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
         for row, whom in zip(rows.tolist(), victims[f"beneficiary_{field}"].tolist(), strict=True):
             codes[row] = -1 if whom < 0 else code_of.setdefault(str(names[whom]), len(code_of))
         table[f"beneficiary.{field}"] = (list(code_of), codes)
+
+
+def _hold(snapshot: Snapshot, table: dict[str, Any], rows: NDArray[Any], kept: NDArray[Any] | None) -> None:
+    """Let allocations stay suspended with what they keep, or (None) run again."""
+    if not len(rows):
+        return
+    count, width = snapshot.allocation_count, len(snapshot.resources)
+    state = table.get("state")  # as the victims left it, or as it was
+    was = snapshot._core.column("allocations", "state")
+    state = np.array(state if isinstance(state, np.ndarray) else was, np.uint8)
+    state[rows] = _RUNNING if kept is None else _PREEMPTED
+    table["state"] = state
+    held, has = _parts(table.get("held"), count, np.float64, width)
+    has[rows] = kept is not None
+    if kept is not None:
+        held = held.astype(np.float64, copy=False)
+        held[rows] = matrix(np.asarray(kept), np.asarray(snapshot._head["quantum"]))
+        deadline, given = _parts(table.get("deadline"), count, np.int64)
+        given[rows] = False
+        table["deadline"] = (deadline, given)
+    table["held"] = (held, has)
 
 
 def _hand_over(snapshot: Snapshot, raw: Raw, victims: Mapping[str, NDArray[Any]]) -> None:

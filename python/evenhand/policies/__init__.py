@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.policies.files import from_toml
+from evenhand.policies.slurm import Slurm
 from evenhand.policies.ytsaurus import YTsaurus
 
-__all__ = ["YTsaurus", "from_toml"]
+__all__ = ["Slurm", "YTsaurus", "from_toml"]

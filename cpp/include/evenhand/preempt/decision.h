@@ -45,7 +45,11 @@ enum class Reason : std::uint8_t {
   kLowerPriority,
   kGoesOn,
   kRoomReserved,
-  kReservationDue
+  kReservationDue,
+  kHigherPartitionTier,
+  kQosPreempts,
+  kHigherPriorityInQos,
+  kFitsOverSuspended
 };
 
 struct Decision {
