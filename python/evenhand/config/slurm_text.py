@@ -48,7 +48,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _pairs(line: str, number: int, found: _Found) -> list[tuple[str, str]]:
-    pairs, place = [], 0
+    pairs: list[tuple[str, str]] = []
+    place = 0
     while place < len(line):
         match = _PAIR.match(line, place)
         if match is None:
@@ -233,7 +234,7 @@ def read_conf(text: str) -> dict[str, Any]:
             name = by_case.get(key.lower())
             if name in ("PreemptParameters", "SchedulerParameters"):
                 settings |= _parameters(name, said, number, found)
-            elif name in _CLUSTER:
+            elif name is not None and name in _CLUSTER:
                 settings |= _read(_CLUSTER, name, said, number, found)
             elif name is None:
                 message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
