@@ -1,4 +1,4 @@
-"""Cases of Slurm, Backend.AI and Grid Engine; kinds that nobody answers are named only."""
+"""Cases of Slurm, Backend.AI and Grid Engine; kinds that the library does not offer are named only."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def recognises(document: Any) -> bool:
 def cases(document: dict[str, Any]) -> Iterator[Case]:
     """One case each, by kind."""
     # Only a file of this format needs these functions: the runner works for others without them.
-    from tests.conformance import history_cases, slurm_cases
+    from tests.conformance import backendai_cases, history_cases, slurm_cases
 
-    kinds = {**history_cases.KINDS, **slurm_cases.KINDS}
+    kinds = {**history_cases.KINDS, **backendai_cases.KINDS, **slurm_cases.KINDS}
     for case in document["cases"]:
         answer = kinds.get(case["kind"])
         sets = slurm_cases.SETS if case["kind"] in slurm_cases.KINDS else frozenset[str]()

@@ -22,6 +22,7 @@ __all__ = [
     "BackendAISettings",
     "PriorityPolicy",
     "choice_of",
+    "read_scheduler_opts",
 ]
 
 #: Priority of a session for which nobody says anything.
@@ -62,7 +63,9 @@ class PriorityPolicy(BaseModel):
     def _check(self) -> Self:
         lowest, highest = self.range
         if lowest > highest:
-            broken([("range", "range", f"is {[lowest, highest]}; its first number must not exceed the second")])
+            broken(
+                [("range", "range", f"is {[lowest, highest]}; its first number must not exceed the second")]
+            )
         return self
 
 
@@ -85,13 +88,15 @@ class BackendAISettings(CheckedSettings):
         "terminate", description="What happens to a preempted session."
     )
     preemption_min_runtime: Duration = Field(
-        0.0, description="Sessions that have run for less are no victims; nor, if it is not 0, unstarted ones."
+        0.0,
+        description="Sessions that have run for less are no victims; nor, if it is not 0, unstarted ones.",
     )
     victim_scope: Literal["resource-group", "user", "project", "domain"] = Field(
         "resource-group", description="A session may only preempt sessions of the same one."
     )
     suspend_fallback: Literal["terminate", "not_a_victim"] = Field(
-        "terminate", description="What becomes of interactive and inference sessions, which suspend does not suit."
+        "terminate",
+        description="What becomes of interactive and inference sessions, which suspend does not suit.",
     )
     suspend_approach: Literal["recreate", "keep"] = Field(
         "recreate",
@@ -133,7 +138,7 @@ class BackendAISettings(CheckedSettings):
     )
     blocked_by: Literal["any_session", "lack_of_resources"] = Field(
         "any_session",
-        description="What ends a run: the first session that cannot start, or the first that lacks resources.",
+        description="What ends a run: the first session that cannot start, or that lacks resources.",
     )
     inference_preemptible: bool = Field(
         True, description="Whether inference sessions are preemptible unless they say so themselves."
@@ -147,39 +152,6 @@ class BackendAISettings(CheckedSettings):
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )
-
-    @classmethod
-    def from_scheduler_opts(
-        cls, text: str | Mapping[str, Any], preset: str = "upstream", **changes: Any
-    ) -> Self:
-        """Read a resource group's ``scheduler_opts``.
-
-        Parameters
-        ----------
-        text : str or mapping
-            The JSON object, or what it says.
-        preset : {"documented", "upstream"}
-            Of the settings that it does not have.
-        **changes
-            Settings that it does not have.
-
-        Returns
-        -------
-        BackendAISettings
-
-        Raises
-        ------
-        InputError
-            If it is no JSON object, or a key or value is unknown: all unknown keys are named.
-
-        Examples
-        --------
-        >>> from evenhand.config.backendai import BackendAISettings
-        >>> text = '{"preemption": {"enabled": true, "order": "newest", "victim_scope": "project"}}'
-        >>> BackendAISettings.from_scheduler_opts(text).preemption_order
-        'newest'
-        """
-        return cls.preset(preset, **{**_read_options(text), **changes})
 
 
 #: Keys of ``scheduler_opts.preemption``, those of the proposal too, by field.
@@ -209,7 +181,30 @@ _WITHOUT_EFFECT = (
 )
 
 
-def _read_options(text: str | Mapping[str, Any]) -> dict[str, Any]:
+def read_scheduler_opts(text: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that a resource group's ``scheduler_opts`` has.
+
+    Parameters
+    ----------
+    text : str or mapping
+        The JSON object, or what it says.
+
+    Returns
+    -------
+    dict
+        By field of `BackendAISettings`; keys that play no part here are left out.
+
+    Raises
+    ------
+    InputError
+        If it is no JSON object, or a key is unknown: all unknown keys are named.
+
+    Examples
+    --------
+    >>> from evenhand.config.backendai import read_scheduler_opts
+    >>> read_scheduler_opts('{"preemption": {"enabled": true, "order": "newest"}, "pending_timeout": 0}')
+    {'enabled': True, 'preemption_order': 'newest'}
+    """
     options: Any = text
     if isinstance(text, str):
         try:
@@ -225,9 +220,11 @@ def _read_options(text: str | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(inner, Mapping):
         found.append(_problem("preemption", "type", f"preemption is {shorten(inner)}; it is an object"))
         inner = {}
-    for key in options:
-        if key not in known:
-            found.append(_problem(str(key), "unknown_field", f"{key} is unknown{nearest(str(key), known)}"))
+    found += [
+        _problem(str(key), "unknown_field", f"{key} is unknown{nearest(str(key), known)}")
+        for key in options
+        if key not in known
+    ]
     for key, value in inner.items():
         field = _PREEMPTION.get(key)
         place = f"preemption.{key}"

@@ -177,6 +177,8 @@ class Statuses(Mapping[str | int, Status]):
         if not self._keys:
             return {}
         c = self._columns
+        if not c:
+            return {}
         rows = zip(
             self._keys,
             c["status"].tolist(),

@@ -25,10 +25,12 @@ class Rooms {
       if (need[r] > 0 && need[r] > at(node, r)) return false;
     return true;
   }
+  // Without a node: only what is counted for the cluster.
   void add(const Amount* amounts, Id node, Amount sign) noexcept {
     for (std::size_t r = 0; r < width_; ++r)
-      room_[static_cast<std::size_t>(cluster_[r] ? nodes_ : node) * width_ + r] +=
-          sign * amounts[r];
+      if (node != kNoId || cluster_[r])
+        room_[static_cast<std::size_t>(cluster_[r] ? nodes_ : node) * width_ + r] +=
+            sign * amounts[r];
   }
   void take(const Amount* amounts, Id node) noexcept { add(amounts, node, -1); }
   void give(const Amount* amounts, Id node) noexcept { add(amounts, node, 1); }

@@ -113,7 +113,7 @@ void Run::sort(std::vector<Candidate*>& candidates) const {
 
 void Run::give(const Candidate& c, Amount sign) {
   for (const Id slot : c.slots)
-    if (const Id n = state_.node_of(slot); n != kNoId) rooms_.add(freed(slot), n, sign);
+    rooms_.add(freed(slot), state_.node_of(slot), sign);
 }
 
 void Run::mark_spared(Attempt* attempt, const std::vector<Candidate*>& candidates,

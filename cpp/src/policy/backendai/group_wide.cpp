@@ -146,7 +146,7 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   counts.proof.lower_bound += set.proof.lower_bound;
   counts.proof.branches += set.proof.branches;
   counts.proof.proved &= set.proof.proved;
-  take_victims(entry, victims);
+  take_victims(entry, victims, {});
   return Outcome::kWaitsForVictims;
 }
 

@@ -45,6 +45,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   std::vector<Candidate*> left = candidates_for(entry.operation, attempt);
   if (left.empty()) return Outcome::kNoLowerPriority;
   std::vector<Candidate*> victims;
+  std::vector<Size> taken_for;  // of each victim
   std::vector<Placement> placed;
   SelectionProof proof;
   proof.proved = true;
@@ -91,6 +92,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
         for (Candidate* c : collect(unit, node, left)) {
           give(*c, 1);
           victims.push_back(c);
+          taken_for.push_back(u);
           std::erase(left, c);
         }
         proof.cost += selector_.proof().cost;
@@ -121,7 +123,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   counts.proof.lower_bound += proof.lower_bound;
   counts.proof.branches += proof.branches;
   counts.proof.proved &= proof.proved;
-  take_victims(entry, victims);
+  take_victims(entry, victims, taken_for);
   return Outcome::kWaitsForVictims;
 }
 

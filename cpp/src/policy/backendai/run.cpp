@@ -125,16 +125,20 @@ void Run::start(Entry& entry, Reason reason) {
   entry.outcome = Outcome::kStarted;
 }
 
-void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims) {
+void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
+                       std::span<const Size> units) {
   const Id step = steps_++;
   counts.sessions += static_cast<Index>(victims.size());
-  for (Candidate* c : victims) {
+  for (Size i = 0; i < victims.size(); ++i) {
+    Candidate* c = victims[i];
     c->claimed = true;
     for (const Id slot : c->slots) {
       const Id node = state_.node_of(slot);
       // The request that will take its place, if one will stand there.
       const auto found = std::ranges::find(placed_, node, &Placement::node);
-      const Unit& unit = entry.units[found == placed_.end() ? 0 : found->unit];
+      const Unit& unit = entry.units[!units.empty()            ? units[i]
+                                     : found == placed_.end() ? 0
+                                                              : found->unit];
       Decision d{.action = Action::kPreempt,
                  .stage = Stage::kSchedulingRun,
                  .reason = Reason::kLowerPriority};

@@ -117,7 +117,9 @@ class Run {
 
   // run.cpp: decisions
   void start(Entry& entry, Reason reason);
-  void take_victims(const Entry& entry, std::span<Candidate* const> victims);
+  // For which unit each of them is taken: `units`, or empty: whatever will stand there.
+  void take_victims(const Entry& entry, std::span<Candidate* const> victims,
+                    std::span<const std::size_t> units);
   void reserve(const Entry& entry);
   void add(Decision decision, const DecisionAmounts& amounts);
   void room_at(Id node);  // into scratch_

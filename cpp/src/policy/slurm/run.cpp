@@ -168,7 +168,8 @@ class Run {
                      .node = spot.node,
                      .step = step,
                      .beneficiary = {job, spot.request},
-                     .at = gone},
+                     .at = gone,
+                     .soft = true},
                     {nullptr, free.data(), needed, nullptr, nullptr});
       ++counts.reservations;
     }

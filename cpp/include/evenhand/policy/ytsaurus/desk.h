@@ -38,6 +38,9 @@ Level level(Group group, bool aggressive_allowed, bool ssd);
 
 inline constexpr int kStages = 9;
 
+// What is counted of every stage.
+enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
+
 class Desk {
  public:
   Desk(ClusterState state, Settings settings, RowSettings rows, Given given, Memory memory);
@@ -60,7 +63,7 @@ class Desk {
   GroupLists groups;
   Decisions decisions;
   VictimSelector selector;
-  std::array<std::array<Index, 4>, kStages> counts{};  // runs, starts, victims, skipped
+  std::array<std::array<Index, 4>, kStages> counts{};  // by stage and Tally
 
   // --- what a heartbeat asks
 

@@ -7,8 +7,11 @@ meaning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
+
+from evenhand.reasons.row import OWN, Kind, Reason
+from evenhand.reasons.slurm import SLURM
+from evenhand.reasons.whole import WHOLE
 
 __all__ = [
     "ACTIONS",
@@ -26,41 +29,6 @@ __all__ = [
     "Reason",
     "reason",
 ]
-
-Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
-
-_SPEC = "YTsaurus"
-_OWN = "Evenhand"
-_AI = "Backend.AI"
-_SYSTEM = "Slurm"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One code.
-
-    Attributes
-    ----------
-    code : str
-        As it stands in results.
-    kind : str
-        Of what it is said: ``victim`` and ``start`` (a decision's reason), ``stage`` (a decision's
-        stage), ``request`` (what became of a request on a node, and the rule of a refusal),
-        ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
-        ``check`` (why a decision no longer holds).
-    sentence : str
-        A template; its fields in braces are the names and numbers that were compared.
-    doc : str
-        What it means, for the reference.
-    source : str
-        The system whose word or rule it is.
-    """
-
-    code: str
-    kind: Kind
-    sentence: str
-    doc: str
-    source: str = _SPEC
 
 
 def _victims() -> tuple[Reason, ...]:
@@ -125,7 +93,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node}: it needs {needed},"
         " and {free} was free",
         "The request fits into what is free.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "fits_after_preemption",
@@ -133,7 +101,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node} once {victims} left: it needs"
         " {needed}, and {free} was free",
         "The request fits once the victims of its step have left.",
-        _OWN,
+        OWN,
     ),
 )
 
@@ -169,7 +137,7 @@ _STAGES = (
         "stage",
         "in the scheduling run",
         "Whole jobs or sessions, one after the other in the order of the queue.",
-        _OWN,
+        OWN,
     ),
 )
 
@@ -239,7 +207,7 @@ _REQUESTS = (
         "operation {operation} cannot be scheduled",
         "The operation has a reason not to be scheduled, or wants nothing more.",
     ),
-    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", _OWN),
+    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", OWN),
     Reason(
         "no_heartbeat",
         "request",
@@ -304,7 +272,7 @@ _ALLOCATIONS = (
         "allocation",
         "it is marked as not preemptible",
         "The allocation itself has opted out.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "spared_fits_without",
@@ -338,264 +306,18 @@ _ALLOCATIONS = (
     ),
 )
 
-#: Of work that is started and preempted whole. What is added to requests and allocations comes here.
-_WHOLE = (
-    Reason(
-        "behind_first_waiting",
-        "request",
-        "{request} stands in the queue behind one that waits, and may not pass it",
-        "The first that cannot start blocks those behind it.",
-        _OWN,
-    ),
-    Reason(
-        "waits_for_victims",
-        "request",
-        "{request} starts once those who leave for it have gone",
-        "Enough has been told to leave for it; it starts in a later run.",
-        _OWN,
-    ),
-    Reason(
-        "lower_priority",
-        "victim",
-        "{allocation} of operation {operation} leaves node {node}: {lacking} for request {request} of"
-        " {beneficiary}, whose priority is higher",
-        "A session or job of higher priority stands first in the queue and does not fit.",
-        _AI,
-    ),
-    Reason(
-        "goes_on",
-        "start",
-        "{allocation} of operation {operation} goes on, on node {node}: it needs {needed}, and {free} was free",
-        "A suspended one goes on once it fits without preempting anybody.",
-        _AI,
-    ),
-    Reason(
-        "room_reserved",
-        "start",
-        "on node {node} {needed} is reserved for request {request} of operation {operation}",
-        "What its victims leave is kept for it until it starts.",
-        _AI,
-    ),
-    Reason(
-        "reservation_due",
-        "start",
-        "request {request} of operation {operation} starts on node {node}, where room was reserved for it",
-        "Those who left for it have gone.",
-        _AI,
-    ),
-    Reason(
-        "preemption_disabled",
-        "request",
-        "preemption is switched off",
-        "Nobody is preempted, whatever the priorities.",
-        _AI,
-    ),
-    Reason(
-        "no_lower_priority",
-        "request",
-        "nothing of lower priority runs that may be preempted for it",
-        "Preemption needs running work of lower priority that is preemptible.",
-        _AI,
-    ),
-    Reason(
-        "priority_change_disabled",
-        "request",
-        "operation {operation} names a priority, which the policy of its user or project does not allow",
-        "A resource policy forbids to change the priority; one that equals the default is a change, too.",
-        _AI,
-    ),
-    Reason(
-        "priority_out_of_range",
-        "request",
-        "operation {operation} names a priority that its user or project may not set",
-        "The priority lies outside the range that the resource policies of user and project have in common.",
-        _AI,
-    ),
-    Reason(
-        "not_lower_priority",
-        "allocation",
-        "operation {operation} does not have a lower priority than who asks with {request}",
-        "Nobody is preempted by equal or lower priority.",
-        _AI,
-    ),
-    Reason(
-        "above_threshold",
-        "allocation",
-        "the priority of operation {operation} is above those that may be preempted",
-        "Only priorities up to `preemptible_priority` may be preempted.",
-        _AI,
-    ),
-    Reason(
-        "system_work",
-        "allocation",
-        "operation {operation} is one of the system's own",
-        "Sessions of the system are never preempted.",
-        _AI,
-    ),
-    Reason(
-        "suspend_does_not_suit",
-        "allocation",
-        "operation {operation} is of a kind that cannot be suspended",
-        "Interactive and inference sessions cannot simply go on later.",
-        _AI,
-    ),
-    Reason(
-        "other_scope",
-        "allocation",
-        "operation {operation} is not of the user, project or domain that asks with {request}",
-        "Preemption stays within `victim_scope`.",
-        _AI,
-    ),
-    Reason(
-        "ran_too_short",
-        "allocation",
-        "operation {operation} has not run long enough yet",
-        "A minimum run time shields what has just started.",
-        _AI,
-    ),
-    Reason(
-        "frees_nothing_useful",
-        "allocation",
-        "operation {operation} holds nothing that would help {request}, where that can be placed at all",
-        "It has nothing on a node where the request could still be placed.",
-        _AI,
-    ),
-)
-
-_LEAVES = (
-    "{allocation} of operation {operation} leaves node {node}: {lacking} for request {request} of"
-    " {beneficiary}"
-)
-
-#: Rows in the order of the core's enumerations.
-_SLURM: Final = (
-    Reason(
-        "higher_partition_tier",
-        "victim",
-        f"{_LEAVES}, whose partition has a higher tier",
-        "With preempt/partition_prio a job preempts those of partitions of lower `PriorityTier`.",
-        _SYSTEM,
-    ),
-    Reason(
-        "qos_preempts",
-        "victim",
-        f"{_LEAVES}, whose QOS may preempt its QOS",
-        "With preempt/qos a job preempts those whose QOS stands in the `Preempt` of its own.",
-        _SYSTEM,
-    ),
-    Reason(
-        "higher_priority_in_qos",
-        "victim",
-        f"{_LEAVES}, which has the same QOS and a higher priority",
-        "With the flag WITHIN a QOS preempts itself, by priority.",
-        _SYSTEM,
-    ),
-    Reason(
-        "fits_over_suspended",
-        "start",
-        "request {request} of operation {operation} starts on node {node} once {victims} been suspended: it"
-        " needs {needed}, and {free} is free then",
-        "Suspended jobs stay where they are and keep their memory; what they computed with is free at once.",
-        _SYSTEM,
-    ),
-    Reason(
-        "node_outside_partition",
-        "request",
-        "node {node} is not in the partition of operation {operation}",
-        "Jobs run on the nodes of their partition.",
-        _SYSTEM,
-    ),
-    Reason(
-        "licenses_missing",
-        "request",
-        "too few licences are free: {missing} is missing",
-        "Without `reclaim_licenses` nobody is preempted for a licence.",
-        _SYSTEM,
-    ),
-    Reason(
-        "not_eligible_yet",
-        "request",
-        "operation {operation} may not start before its time",
-        "A job with a begin time, or one that was just requeued, waits for it.",
-        _SYSTEM,
-    ),
-    Reason(
-        "preemption_backoff",
-        "request",
-        "others were preempted for operation {operation} too short a time ago",
-        "Between two attempts of one job `KillWait` and `MessageTimeout` must pass.",
-        _SYSTEM,
-    ),
-    Reason(
-        "same_operation",
-        "allocation",
-        "it is the same job that asks with {request}",
-        "A job does not preempt itself.",
-        _SYSTEM,
-    ),
-    Reason(
-        "tier_not_lower",
-        "allocation",
-        "the partition of operation {operation} has no lower tier than that of {request}",
-        "Partitions of equal or higher `PriorityTier` are not preempted.",
-        _SYSTEM,
-    ),
-    Reason(
-        "qos_not_listed",
-        "allocation",
-        "the QOS of {request} may not preempt that of operation {operation}",
-        "The QOS is not in the other's `Preempt`, or one of the jobs has none.",
-        _SYSTEM,
-    ),
-    Reason(
-        "preempt_mode_off",
-        "allocation",
-        "the preempt mode of operation {operation} is OFF",
-        "Jobs of a partition or a QOS whose `PreemptMode` is OFF are never preempted.",
-        _SYSTEM,
-    ),
-    Reason(
-        "above_min_exempt_priority",
-        "allocation",
-        "the priority of operation {operation} is above `min_exempt_priority`",
-        "Jobs above that priority are never preempted.",
-        _SYSTEM,
-    ),
-    Reason(
-        "suspend_not_allowed",
-        "allocation",
-        "operation {operation} would be suspended, which its partition does not allow",
-        "`OverSubscribe` of its partition must be FORCE for jobs to be suspended.",
-        _SYSTEM,
-    ),
-    Reason(
-        "outside_partition",
-        "allocation",
-        "operation {operation} has nothing on a node of the partition of {request}",
-        "Only jobs that share a node with the partition of who asks can help.",
-        _SYSTEM,
-    ),
-    Reason(
-        "off_chosen_nodes",
-        "allocation",
-        "operation {operation} came up for {request}, which was then placed on other nodes",
-        "Of those that were considered only jobs on a chosen node are preempted.",
-        _SYSTEM,
-    ),
-)
-
 _UNSEEN = (
     Reason(
         "nobody_asked",
         "unseen",
         "no stage of this plan looked at it",
         "No stage had a reason to look at it: nobody who could use it was entitled to preempt.",
-        _OWN,
+        OWN,
     ),
 )
 
 _CHECKS = tuple(
-    Reason(code, "check", sentence, doc, _OWN)
+    Reason(code, "check", sentence, doc, OWN)
     for code, sentence, doc in (
         ("victim_ended", "{allocation} has ended", "The victim is no longer there."),
         ("victim_moved", "{allocation} runs on {now}, not on {was}", "The victim is on another node."),
@@ -627,8 +349,8 @@ TABLE: Final[tuple[Reason, ...]] = (
     *_STAGES,
     *_REQUESTS,
     *_ALLOCATIONS,
-    *_WHOLE,
-    *_SLURM,
+    *WHOLE,
+    *SLURM,
     *_UNSEEN,
     *_CHECKS,
 )
