@@ -100,8 +100,8 @@ std::vector<Candidate*> Run::candidates_for(Id operation, Attempt* attempt) {
 
 // Lowest priority first, then those that never ran, then by the order.
 void Run::sort(std::vector<Candidate*>& candidates) const {
-  const bool by_size = set_.order == VictimOrder::kFewestSessions ||
-                       set_.order == VictimOrder::kSmallestResources;
+  const bool by_size =
+      set_.order == VictimOrder::kFewestSessions || set_.order == VictimOrder::kSmallestResources;
   const auto key = [&](const Candidate* c) {
     const Time start = set_.order == VictimOrder::kNewest ? -c->start : c->start;
     return std::tuple(rows_.rank[at(c->operation)], rows_.started[at(c->operation)] != 0,
@@ -112,8 +112,7 @@ void Run::sort(std::vector<Candidate*>& candidates) const {
 }
 
 void Run::give(const Candidate& c, Amount sign) {
-  for (const Id slot : c.slots)
-    rooms_.add(freed(slot), state_.node_of(slot), sign);
+  for (const Id slot : c.slots) rooms_.add(freed(slot), state_.node_of(slot), sign);
 }
 
 void Run::mark_spared(Attempt* attempt, const std::vector<Candidate*>& candidates,

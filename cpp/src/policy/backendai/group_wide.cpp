@@ -119,9 +119,8 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   for (const Candidate* c : candidates) give(*c, 1);
   std::vector<std::uint8_t> usable(at(rooms_.nodes()), 0);
   for (Id n = 0; n < rooms_.nodes(); ++n)
-    usable[at(n)] = std::ranges::any_of(entry.units, [&](const Unit& u) {
-      return rooms_.fits(u.need, n) && allowed(u, n);
-    });
+    usable[at(n)] = std::ranges::any_of(
+        entry.units, [&](const Unit& u) { return rooms_.fits(u.need, n) && allowed(u, n); });
   nearest(entry.units.front(), entry);
   for (const Candidate* c : candidates) give(*c, -1);
 

@@ -19,8 +19,8 @@ std::vector<Event> Plan::trace(Id request, Id slot) const {
   run.go();
   const Tables& t = inputs_.snapshot.tables();
   const auto at = [](Id id) { return static_cast<std::size_t>(id); };
-  const Id operation = request != kNoId ? t.requests.operation[at(request)]
-                                        : t.allocations.operation[at(slot)];
+  const Id operation =
+      request != kNoId ? t.requests.operation[at(request)] : t.allocations.operation[at(slot)];
   const bool suspended =
       slot != kNoId && t.allocations.state[at(slot)] == AllocationState::kPreempted;
   std::vector<Event> events;

@@ -20,7 +20,8 @@ Run::Run(const PlanInputs& inputs, bool record)
       scratch_(width_) {
   counts.proof.proved = true;
   for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
-    if (const Id n = state_.node_of(slot); n != kNoId && (state_.holds(slot) || state_.leaving(slot)))
+    if (const Id n = state_.node_of(slot);
+        n != kNoId && (state_.holds(slot) || state_.leaving(slot)))
       ++containers_[at(n)];
   build_queue();
   build_candidates();
@@ -117,9 +118,8 @@ void Run::start(Entry& entry, Reason reason) {
       ++counts.starts;
     }
     room_at(p.node);
-    const Amount* held = entry.suspended && !a.held.empty()
-                             ? a.held.data() + at(unit.slot) * width_
-                             : nullptr;
+    const Amount* held =
+        entry.suspended && !a.held.empty() ? a.held.data() + at(unit.slot) * width_ : nullptr;
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation), held});
   }
   entry.outcome = Outcome::kStarted;
@@ -136,7 +136,7 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       const Id node = state_.node_of(slot);
       // The request that will take its place, if one will stand there.
       const auto found = std::ranges::find(placed_, node, &Placement::node);
-      const Unit& unit = entry.units[!units.empty()            ? units[i]
+      const Unit& unit = entry.units[!units.empty()           ? units[i]
                                      : found == placed_.end() ? 0
                                                               : found->unit];
       Decision d{.action = Action::kPreempt,

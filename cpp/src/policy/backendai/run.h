@@ -37,10 +37,10 @@ struct Entry {
 // A running session that might be preempted.
 struct Candidate {
   Id operation = kNoId;
-  Time start = 0;          // of its earliest allocation
-  double key = 0;          // by size; the smaller first
-  std::vector<Id> slots;   // running
-  bool claimed = false;    // by an earlier session of this run
+  Time start = 0;         // of its earliest allocation
+  double key = 0;         // by size; the smaller first
+  std::vector<Id> slots;  // running
+  bool claimed = false;   // by an earlier session of this run
 };
 
 // What became of every session when one looked for victims.
@@ -132,12 +132,12 @@ class Run {
   Size width_;
   Rooms rooms_;
   Where where_;
-  std::vector<Index> containers_;  // N
-  std::vector<Placement> placed_;  // of the session at hand
-  std::vector<Amount> needs_;      // of suspended allocations: S x R, empty without any
+  std::vector<Index> containers_;     // N
+  std::vector<Placement> placed_;     // of the session at hand
+  std::vector<Amount> needs_;         // of suspended allocations: S x R, empty without any
   std::vector<Amount> freed_, kept_;  // S x R; empty: everything is freed
   std::vector<Candidate> candidates_;
-  std::vector<Outcome> no_candidate_;  // O: why not; kTaken: it is one
+  std::vector<Outcome> no_candidate_;   // O: why not; kTaken: it is one
   std::vector<std::uint8_t> admitted_;  // O: has reservations for all that it waits for
   VictimSelector selector_;
   std::vector<Amount> scratch_;
