@@ -23,6 +23,7 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies.jobs import job_clusters, slurm_settings  # noqa: E402
 from evenhand.testing.strategies.preemption import (  # noqa: E402
     PlanInput,
     crowded_dicts,
@@ -51,6 +52,7 @@ __all__ = [
     "allocations",
     "crowded_dicts",
     "fair_share_settings",
+    "job_clusters",
     "nodes",
     "operations",
     "plan_inputs",
@@ -59,6 +61,7 @@ __all__ = [
     "requests",
     "resource_spaces",
     "resource_vectors",
+    "slurm_settings",
     "snapshot_dicts",
     "snapshots",
     "ytsaurus_settings",
