@@ -103,9 +103,7 @@ def _amounts(snapshot: Snapshot, table: dict[str, Any], field: str, rows: int) -
 
 def _resume(snapshot: Snapshot, table: dict[str, Any], resumes: Mapping[str, NDArray[Any]]) -> None:
     rows, count = resumes["allocation"], snapshot.allocation_count
-    state = table.get("state")  # as the victims left it, or as it was
-    was = snapshot._core.column("allocations", "state")
-    state = np.array(state if isinstance(state, np.ndarray) else was, np.uint8)
+    state, _ = _parts(table.get("state"), count, np.uint8)  # without it, all run
     state[rows] = _RUNNING
     table["state"] = state
     where = np.array(table.get("node_index", np.full(count, -1)), np.int64)

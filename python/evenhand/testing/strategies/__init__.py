@@ -31,6 +31,7 @@ from evenhand.testing.strategies.preemption import (  # noqa: E402
     ytsaurus_settings,
 )
 from evenhand.testing.strategies.resources import resource_spaces, resource_vectors  # noqa: E402
+from evenhand.testing.strategies.sessions import backendai_settings, session_groups  # noqa: E402
 from evenhand.testing.strategies.tables import (  # noqa: E402
     allocations,
     nodes,
@@ -50,6 +51,7 @@ __all__ = [
     "NASTY",
     "PlanInput",
     "allocations",
+    "backendai_settings",
     "crowded_dicts",
     "fair_share_settings",
     "job_clusters",
@@ -61,6 +63,7 @@ __all__ = [
     "requests",
     "resource_spaces",
     "resource_vectors",
+    "session_groups",
     "slurm_settings",
     "snapshot_dicts",
     "snapshots",
