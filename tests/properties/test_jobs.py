@@ -73,13 +73,13 @@ def test_nobody_goes_when_it_fits(data: dict[str, Any], settings: SlurmSettings)
 @given(data=es.job_clusters(max_waiting=1), settings=es.slurm_settings())
 def test_irreducible_sets_cannot_be_reduced(data: dict[str, Any], settings: SlurmSettings) -> None:
     """Without one of the victims that end, the others would not do; and the fewest are never more."""
-    base = settings.replace(SelectType="select/cons_tres")
+    if len(data["requests"]) > 1 or "GANG" in settings.PreemptMode:
+        return  # where parts are placed one after the other, more room may fit less
+    base = settings
     plans = {
         selection: plan_of(data, base.replace(victim_selection=selection))
         for selection in ("reorder", "prefix", "irreducible", "minimum", "test_only")
     }
-    if any(d.mode == "suspend" for plan in plans.values() for d in plan.decisions.victims):
-        return
     victims = {name: {d.operation for d in plan.decisions.victims} for name, plan in plans.items()}
     assert len({bool(found) for found in victims.values()}) == 1
     assert all(len(victims["minimum"]) <= len(found) for found in victims.values())

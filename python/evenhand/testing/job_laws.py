@@ -54,13 +54,18 @@ class JobPlan:
         """Requests by name."""
         return {str(row["name"]): row for row in self.snapshot.get("requests", ())}
 
+    @cached_property
+    def wide(self) -> set[str]:
+        """Resources that are counted for the whole cluster."""
+        return {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
+
     def decided(self, *actions: str) -> list[Mapping[str, Any]]:
         """Return the decisions with one of these actions."""
         return [d for d in self.plan["decisions"] if d["action"] in actions]
 
     def room(self) -> dict[tuple[str | None, str], float]:
         """Return free room by node and resource once the victims have gone; cluster-wide: node None."""
-        wide = {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
+        wide = self.wide
         room: dict[tuple[str | None, str], float] = {
             (str(node["name"]), r): float(node.get("capacity", {}).get(r, 0))
             for node in self.snapshot.get("nodes", ())
@@ -144,8 +149,7 @@ def it_fits_afterwards(run: JobPlan) -> None:
     touched = set()
     for d in run.decided("start", "reserve"):
         for r, amount in run.requests[str(d["request"])].get("resources", {}).items():
-            wide = run.snapshot["resources"][r].get("scope") == "cluster"
-            place = (None if wide else d["node"], r)
+            place = (None if r in run.wide else d["node"], r)
             room[place] -= amount
             touched.add(place)
     for place in touched:
@@ -162,6 +166,9 @@ def whole_jobs_start(run: JobPlan) -> None:
             mine = [d for d in run.decided(action) if d["operation"] == job]
             for request in (q for q in run.requests.values() if q["operation"] == job):
                 spots = [d["node"] for d in mine if d["request"] == request["name"]]
+                if action == "reserve" and not spots:  # licences are not held
+                    _must(set(request["resources"]) <= run.wide, request)
+                    continue
                 _must(len(spots) == request.get("count", 1), request)
                 _must(None in spots or len(set(spots)) == len(spots), request)
 

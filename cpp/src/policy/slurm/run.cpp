@@ -158,6 +158,7 @@ class Run {
     for (const Index i : choice.victims)
       gone = std::max(gone, take(job, wish, i, choice.spots, step));
     for (const Spot& spot : choice.spots) {
+      if (spot.node == kNoId) continue;  // licences are not held
       const Amount* needed = request_amounts(spot.request);
       const Row free = free_on(spot.node);
       decisions.add({.action = Action::kReserve,

@@ -260,6 +260,8 @@ class _Run:
     def _end(self, job: Job, spots: Spots, victims: list[Job]) -> str:
         self._leave(job, victims)
         for request, node in spots:
+            if node is None:
+                continue
             self.decisions.append(
                 {"action": "reserve", "request": request.name, "operation": job.name, "node": node}
             )
