@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from evenhand.reasons.row import OWN, Kind, Reason
+from evenhand.reasons.slurm import SLURM
 from evenhand.reasons.whole import WHOLE
 
 __all__ = [
@@ -350,6 +351,7 @@ TABLE: Final[tuple[Reason, ...]] = (
     *_REQUESTS,
     *_ALLOCATIONS,
     *WHOLE,
+    *SLURM,
     *_UNSEEN,
     *_CHECKS,
 )

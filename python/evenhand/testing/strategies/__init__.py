@@ -23,6 +23,7 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies.jobs import job_clusters, slurm_settings  # noqa: E402
 from evenhand.testing.strategies.preemption import (  # noqa: E402
     PlanInput,
     crowded_dicts,
@@ -53,6 +54,7 @@ __all__ = [
     "backendai_settings",
     "crowded_dicts",
     "fair_share_settings",
+    "job_clusters",
     "nodes",
     "operations",
     "plan_inputs",
@@ -62,6 +64,7 @@ __all__ = [
     "resource_spaces",
     "resource_vectors",
     "session_groups",
+    "slurm_settings",
     "snapshot_dicts",
     "snapshots",
     "ytsaurus_settings",
