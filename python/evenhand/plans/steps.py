@@ -35,8 +35,8 @@ class Step:
         Whom it serves; None of a repair.
     victims : tuple of Decision
         Who leaves, in order.
-    start : Decision or None
-        What starts once they left; None of a repair.
+    starts : tuple of Decision
+        What starts once they left: one, or one a node of what starts as a whole; empty of a repair.
     freed : mapping
         What the victims give back together, by resource.
     """
@@ -46,13 +46,18 @@ class Step:
     stage: str
     beneficiary: Beneficiary | None
     victims: tuple[Decision, ...]
-    start: Decision | None
+    starts: tuple[Decision, ...]
     freed: Mapping[str, float]
 
     @property
+    def start(self) -> Decision | None:
+        """The first of the starts."""
+        return self.starts[0] if self.starts else None
+
+    @property
     def decisions(self) -> tuple[Decision, ...]:
-        """All of it: the victims, then the start."""
-        return self.victims + (() if self.start is None else (self.start,))
+        """All of it: the victims, then the starts."""
+        return self.victims + self.starts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as plain values."""
@@ -64,6 +69,7 @@ class Step:
             "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
             "victims": [victim.to_dict() for victim in self.victims],
             "start": self.start and self.start.to_dict(),
+            "starts": [start.to_dict() for start in self.starts],
             "freed": dict(self.freed),
         }
 
@@ -84,7 +90,7 @@ def steps_of(snapshot: Snapshot, decisions: Decisions) -> list[Step]:
     steps = []
     for number, rows in rows_by_step(decisions).items():
         members = [every[row] for row in rows]
-        starts = [decision for decision in members if decision.action == "start"]
+        starts = tuple(decision for decision in members if decision.action == "start")
         leaving = [row for row in rows if preempts[row]]
         sums = freed[leaving].sum(axis=0, dtype=np.int64)[None, :]
         steps.append(
@@ -94,7 +100,7 @@ def steps_of(snapshot: Snapshot, decisions: Decisions) -> list[Step]:
                 members[0].stage,
                 next((d.beneficiary for d in members if d.beneficiary), None),
                 tuple(decision for decision in members if decision.action != "start"),
-                starts[0] if starts else None,
+                starts,
                 objects(snapshot, sums)[0],
             )
         )
