@@ -13,7 +13,7 @@ from evenhand.act.journal import JournalError
 from evenhand.act.lock import LockedError
 from evenhand.act.report import Report, Row
 from evenhand.act.timing import Timing
-from evenhand.act.watch import watch
+from evenhand.act.watching import watch
 
 __all__ = [
     "Book",

@@ -52,7 +52,7 @@ class OpenStep:
 
 @dataclass(slots=True)
 class Owed:
-    """What has to be done for a job yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?)."""
+    """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?)."""
 
     job: str
     what: str
@@ -65,10 +65,10 @@ class Owed:
 class Book:
     """Adds up the lines of a journal, kind by kind.
 
-    ``journal`` (schema, cluster) · ``run`` (a driver begins) · ``refused`` (a step that was not begun, and why) ·
-    ``step`` (a step begins: victims, beneficiary, reasons) · ``intent`` (an action is about to be asked for) ·
-    ``outcome`` (what the cluster said) · ``victim`` (what became of a victim) · ``end`` (of a step: its outcome,
-    why, what is still owed) · ``settled`` (nothing is owed to a job any more) · ``stop`` (a driver ends).
+    ``journal`` (schema, cluster) · ``run`` (a driver begins) · ``refused`` (a step that was not begun, and
+    why) · ``step`` (a step begins: victims, beneficiary, reasons) · ``intent`` (an action is about to be
+    asked for) · ``outcome`` (what the cluster said) · ``victim`` (what became of a victim) · ``end`` (of a
+    step: its outcome, why, what is still owed) · ``settled`` (nothing is owed to a job any more).
 
     Attributes
     ----------

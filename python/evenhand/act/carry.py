@@ -193,7 +193,7 @@ class Carrier:
     # Debts
 
     def pay(self) -> None:
-        """Release, resume or look after jobs that earlier steps left behind, as far as that can be done now."""
+        """Release, resume or look after jobs that earlier steps left behind, as far as can be done now."""
         for owed in list(self.journal.book.owed.values()):
             standing = self._look([owed.job])[owed.job]
             what = self._due(owed, standing)
@@ -213,7 +213,7 @@ class Carrier:
         """Return what a job is owed at this moment: an action, ``"wait"``, or None."""
         if standing.state == "leaving":
             return "wait"
-        if owed.what == "resume" or owed.what == "look:suspend":
+        if owed.what in ("resume", "look:suspend"):
             if standing.state == "suspended":
                 return "resume"
         elif standing.state == "held" and standing.turn > owed.turn and owed.what != "look:requeue":

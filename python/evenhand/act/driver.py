@@ -175,8 +175,8 @@ class Driver:
 
         Notes
         -----
-        Of a step all victims leave or none more is told to: it begins only if the plan still holds for it on a
-        fresh snapshot (`Plan.check`), every job stands as planned and the caps allow all of its victims.
+        A step begins only if the plan still holds for it on a fresh snapshot (`Plan.check`), every job stands
+        as planned and the caps allow all of its victims. If one stays, the others get their place back.
         """
         first = len(self.report.rows)
         for task in tasks_of(plan, self.adapter):

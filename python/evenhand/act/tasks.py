@@ -77,8 +77,8 @@ def partial(plan: Plan, task: Task) -> list[Refusal]:
     Returns
     -------
     list of Refusal
-        ``partial_victim``: only some of a job's allocations are to leave; ``partial_start``: only some of what
-        the beneficiary needs would start.
+        ``partial_victim``: only some of a job's allocations are to leave; ``partial_start``: only some
+        of what the beneficiary needs would start.
 
     Notes
     -----

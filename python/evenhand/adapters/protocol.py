@@ -62,8 +62,8 @@ class Answer:
     Attributes
     ----------
     status : str
-        ``"done"`` (the cluster says so), ``"refused"`` (it says no) or ``"unknown"`` (no answer in time). None
-        of them is proof: who needs to know looks at the job.
+        ``"done"`` (the cluster says so), ``"refused"`` (it says no) or ``"unknown"`` (no answer in time).
+        None of them is proof: who needs to know looks at the job.
     message : str
         The cluster's own words, sanitised.
     """

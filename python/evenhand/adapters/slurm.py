@@ -131,18 +131,16 @@ class Slurm:
 
     def _jobs(self) -> list[Job]:
         result = self._read("squeue", "--json") if self._json is not False else Result(1)
-        if self._json is not False and (result.status != 0 or not result.out.lstrip().startswith("{")):
-            if self._json:
-                raise AdapterError(f"squeue: {_said(result)}")
-            columns = result.err if result.status is None else ""
-            if columns:
+        if self._json is not False and result.status != 0:
+            lacking = self._json is None and result.status is not None and "json" in result.err.lower()
+            if not lacking:
                 raise AdapterError(f"squeue: {_said(result)}")
             self._json = False
         if self._json is not False:
             jobs = jobs_of_json(result.out)
             self._json = True
             return jobs
-        result = self._read("squeue", "-h", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS))
+        result = self._read("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS))
         if result.status != 0:
             raise AdapterError(f"squeue: {_said(result)}")
         return jobs_of_text(result.out)
@@ -156,7 +154,7 @@ class Slurm:
                 except AdapterError:
                     if '"sinfo"' not in result.out:
                         raise
-        result = self._read("sinfo", "-h", "-a", "-N", "-o", "%N|%T|%c|%m|%G|%R|%b|")
+        result = self._read("sinfo", "-a", "-N", "-o", "%N|%T|%c|%m|%G|%R|%b|")
         if result.status != 0:
             raise AdapterError(f"sinfo: {_said(result)}")
         nodes = nodes_of_text(result.out)
@@ -193,13 +191,16 @@ class Slurm:
         found = self._look(wanted) if wanted else {}
         for name in [n for n in wanted if n not in found]:
             found |= self._look([name])
+            array, _, task = name.partition("_")
+            if name not in found and task and self._look([array], anything=True):
+                found[name] = Standing(name, "gone", detail="its array is known, it is not")
             if name not in found:
                 raise AdapterError(f"squeue says nothing of job {name}")
         return {name: found[name] for name in wanted}
 
-    def _look(self, names: list[str]) -> dict[str, Standing]:
+    def _look(self, names: list[str], *, anything: bool = False) -> dict[str, Standing]:
         columns = ",".join(f"{c}:|" for c in _LOOK)
-        result = self._read("squeue", "-h", "-a", "-t", "all", f"--jobs={','.join(names)}", "-O", columns)
+        result = self._read("squeue", "-a", "-t", "all", f"--jobs={','.join(names)}", "-O", columns)
         if result.status == 1 and len(names) == 1 and _GONE in result.err:
             return {names[0]: Standing(names[0], "gone", detail="Slurm knows it no more")}
         if result.status != 0 and not (len(names) > 1 and _GONE in result.err):
@@ -209,7 +210,7 @@ class Slurm:
             row = dict(zip(_LOOK, cells, strict=True))
             task = row["arraytaskid"]
             name = f"{row['arrayjobid']}_{task}" if task.isdecimal() else row["jobid"]
-            if name in names:
+            if name in names or anything:
                 found[name] = _standing(name, row)
         return found
 

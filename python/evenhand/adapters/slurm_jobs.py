@@ -302,7 +302,7 @@ def nodes_of_json(text: str) -> list[Node]:
 
 
 def nodes_of_text(text: str) -> list[Node]:
-    """Return the nodes of ``sinfo -h -N -o '%N|%T|%c|%m|%G|%R|%b|'``: a row a node and partition."""
+    """Return the nodes of ``sinfo -N -o '%N|%T|%c|%m|%G|%R|%b|'``: a row a node and partition."""
     found: dict[str, Node] = {}
     for name, state, cpus, memory, gres, partition, features in rows(text, 7):
         capacity = {"cpu": int(cpus), "memory": int(memory)}

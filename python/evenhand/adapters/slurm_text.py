@@ -87,7 +87,7 @@ def words(value: Any) -> set[str]:
 
 
 def rows(text: str, columns: int) -> list[list[str]]:
-    """Return the rows of ``squeue -O 'a:|,b:|'``: every cell ends in a bar.
+    """Return the rows under the head of ``squeue -O 'a:|,b:|'``: every cell ends in a bar.
 
     Raises
     ------
@@ -100,9 +100,9 @@ def rows(text: str, columns: int) -> list[list[str]]:
         if len(cells) != columns + 1 or cells[-1]:
             raise AdapterError("squeue's answer is cut off or garbled")
         found.append([cell.strip() for cell in cells[:-1]])
-    if text and not text.endswith("\n"):
+    if not found or not text.endswith("\n"):
         raise AdapterError("squeue's answer is cut off")
-    return found
+    return found[1:]
 
 
 def tokens(line: str) -> dict[str, str]:
