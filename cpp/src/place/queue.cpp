@@ -153,8 +153,7 @@ void ServiceQueue::settle_together() {
       move(operation, (*satisfaction_)[at(operation)]);
   }
   std::ranges::sort(fifo_pools);
-  const auto repeated = std::ranges::unique(fifo_pools);
-  fifo_pools.erase(repeated.begin(), repeated.end());
+  fifo_pools.erase(std::unique(fifo_pools.begin(), fifo_pools.end()), fifo_pools.end());
   for (const Id pool : fifo_pools)
     for_fifo_members(pool, [&](Id operation, double key) { move(operation, key); });
   std::ranges::sort(moved_, before);

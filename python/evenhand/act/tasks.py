@@ -97,11 +97,12 @@ def partial(plan: Plan, task: Task) -> list[Refusal]:
                     f"{count} of {holds[job]} allocations of {job} are to leave, and it can only leave whole"
                 )
                 found.append(Refusal("partial_victim", message))
-    if task.step.starts and task.beneficiary is not None:
+    starts = [d for d in task.step.decisions if d.action == "start"]
+    if starts and task.beneficiary is not None:
         of = np.asarray(core.column("requests", "operation")) == names.index(task.beneficiary)
         wanted = int(np.asarray(core.column("requests", "count"))[of].sum())
-        if len(task.step.starts) < wanted:
-            message = f"{len(task.step.starts)} of {wanted} parts of {task.beneficiary} would start"
+        if len(starts) < wanted:
+            message = f"{len(starts)} of {wanted} parts of {task.beneficiary} would start"
             found.append(Refusal("partial_start", message))
     return found
 

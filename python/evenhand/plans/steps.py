@@ -35,10 +35,12 @@ class Step:
         Whom it serves; None of a repair.
     victims : tuple of Decision
         Who leaves, in order.
-    starts : tuple of Decision
-        What starts once they left: one, or one a node of what starts as a whole; empty of a repair.
+    start : Decision or None
+        What starts once they left, the first of several; None of a repair, and if it starts later.
     freed : mapping
         What the victims give back together, by resource.
+    others : tuple of Decision
+        What else starts, goes on or is reserved with it: a session on several nodes.
     """
 
     number: int
@@ -46,18 +48,14 @@ class Step:
     stage: str
     beneficiary: Beneficiary | None
     victims: tuple[Decision, ...]
-    starts: tuple[Decision, ...]
+    start: Decision | None
     freed: Mapping[str, float]
-
-    @property
-    def start(self) -> Decision | None:
-        """The first of the starts."""
-        return self.starts[0] if self.starts else None
+    others: tuple[Decision, ...] = ()
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """All of it: the victims, then the starts."""
-        return self.victims + self.starts
+        """All of it: the victims, then the start, then the rest."""
+        return self.victims + (() if self.start is None else (self.start,)) + self.others
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as plain values."""
@@ -69,8 +67,8 @@ class Step:
             "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
             "victims": [victim.to_dict() for victim in self.victims],
             "start": self.start and self.start.to_dict(),
-            "starts": [start.to_dict() for start in self.starts],
             "freed": dict(self.freed),
+            **({"others": [other.to_dict() for other in self.others]} if self.others else {}),
         }
 
 
@@ -90,7 +88,7 @@ def steps_of(snapshot: Snapshot, decisions: Decisions) -> list[Step]:
     steps = []
     for number, rows in rows_by_step(decisions).items():
         members = [every[row] for row in rows]
-        starts = tuple(decision for decision in members if decision.action == "start")
+        starts = [decision for decision in members if decision.action == "start"]
         leaving = [row for row in rows if preempts[row]]
         sums = freed[leaving].sum(axis=0, dtype=np.int64)[None, :]
         steps.append(
@@ -99,9 +97,10 @@ def steps_of(snapshot: Snapshot, decisions: Decisions) -> list[Step]:
                 members[0].node,
                 members[0].stage,
                 next((d.beneficiary for d in members if d.beneficiary), None),
-                tuple(decision for decision in members if decision.action != "start"),
-                starts,
+                tuple(decision for decision in members if decision.action == "preempt"),
+                starts[0] if starts else None,
                 objects(snapshot, sums)[0],
+                (*starts[1:], *(d for d in members if d.action not in ("start", "preempt"))),
             )
         )
     return steps

@@ -41,7 +41,15 @@ enum class Reason : std::uint8_t {
   kResourceOvercommit,
   kResourceLimitsViolated,
   kFitsFreeRoom,
-  kFitsAfterPreemption
+  kFitsAfterPreemption,
+  kLowerPriority,
+  kGoesOn,
+  kRoomReserved,
+  kReservationDue,
+  kHigherPartitionTier,
+  kQosPreempts,
+  kHigherPriorityInQos,
+  kFitsOverSuspended
 };
 
 struct Decision {
@@ -59,6 +67,7 @@ struct Decision {
   Id violated = kNoId;  // element whose limit is repaired
   Beneficiary beneficiary{};
   Time grace = 0, at = 0, until = kNoTime;
+  bool soft = false;  // a reservation whose room others may use
 };
 
 // Amounts of a decision, R each.

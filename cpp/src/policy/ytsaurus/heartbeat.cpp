@@ -47,7 +47,7 @@ class Heartbeat {
   static constexpr Level kNoLevel = Level::kPreemptible;
 
   Time& last_preemptive() { return desk_.memory.last_preemptive[static_cast<Size>(node_)]; }
-  Index& count(Stage stage, int what) {
+  Index& count(Stage stage, Tally what) {
     return desk_.counts[static_cast<Size>(stage)][static_cast<Size>(what)];
   }
 
@@ -60,7 +60,7 @@ class Heartbeat {
                           .reason = Reason::kGracefulPreemption,
                           .grace = desk_.settings.graceful_timeout,
                           .step = work_.next_step()});
-      ++count(Stage::kGraceful, 2);
+      ++count(Stage::kGraceful, Tally::kVictims);
     }
   }
 
@@ -69,7 +69,7 @@ class Heartbeat {
   void regular_stage() {
     const ServiceQueue& queue = desk_.queue(Stage::kRegular);
     if (queue.empty()) return;
-    ++count(Stage::kRegular, 0);
+    ++count(Stage::kRegular, Tally::kRuns);
     mark_fitting_shapes(Stage::kRegular, work_.room());
     bool few = fitting_requests() * 8 < queue.size() && !work_.has_promises();
     while (!desk_.fitting_shapes.empty() || work_.has_promises()) {
@@ -78,7 +78,7 @@ class Heartbeat {
       work_.start(
           choice.request,
           {.stage = Stage::kRegular, .reason = Reason::kFitsFreeRoom, .step = work_.next_step()});
-      ++count(Stage::kRegular, 1);
+      ++count(Stage::kRegular, Tally::kStarts);
       if (few) fitting_requests();
     }
   }
@@ -160,7 +160,7 @@ class Heartbeat {
     const bool starts = desk_.state.schedulable(node_);
     Time& last = last_preemptive();
     if (last != kNoTime && desk_.state.now() <= last + desk_.settings.backoff) {
-      ++count(Stage::kPreemptive, 3);
+      ++count(Stage::kPreemptive, Tally::kBackoffs);
       observer_.backed_off(desk_, work_);
       return;
     }
@@ -177,7 +177,7 @@ class Heartbeat {
     const ServiceQueue& queue = desk_.queue(rule.stage);
     const bool repairs = desk_.settings.repair_in_stage;
     if (queue.empty() && !(repairs && rule.stage == Stage::kPreemptive)) return false;
-    ++count(rule.stage, 0);
+    ++count(rule.stage, Tally::kRuns);
     work_.collect_eligible(rule);
     const Choice choice = starts ? find_candidate(rule) : Choice{};
     if (choice.request == kNoId) {
@@ -193,14 +193,14 @@ class Heartbeat {
                           .step = step,
                           .beneficiary = beneficiary,
                           .needed = work_.need(choice.request)});
-      ++count(rule.stage, 2);
+      ++count(rule.stage, Tally::kVictims);
     }
     const bool alone = work_.chosen().empty();
     work_.start(choice.request,
                 {.stage = rule.stage,
                  .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,
                  .step = step});
-    ++count(rule.stage, 1);
+    ++count(rule.stage, Tally::kStarts);
     if (repairs) work_.repair_in_stage();
     return true;
   }
@@ -232,14 +232,14 @@ class Heartbeat {
 
   void repair_limits() {
     if (desk_.elements_over_limit() == 0) return;
-    ++count(Stage::kLimitRepair, 0);
+    ++count(Stage::kLimitRepair, Tally::kRuns);
     for (const NodeWork::Repair& repair : work_.limit_repairs()) {
       work_.victim(repair.slot, {.stage = Stage::kLimitRepair,
                                  .reason = Reason::kResourceLimitsViolated,
                                  .grace = desk_.settings.preemption_timeout,
                                  .step = work_.next_step(),
                                  .violated = repair.violated});
-      ++count(Stage::kLimitRepair, 2);
+      ++count(Stage::kLimitRepair, Tally::kVictims);
     }
   }
 
@@ -252,13 +252,13 @@ class Heartbeat {
     const Time now = desk_.state.now(), delay = desk_.settings.overcommit_delay;
     if (since == kNoTime) since = now;
     if (delay > 0 && now <= since + delay) return;
-    ++count(Stage::kOvercommit, 0);
+    ++count(Stage::kOvercommit, Tally::kRuns);
     for (const Id slot : work_.beyond_capacity()) {
       work_.victim(slot, {.stage = Stage::kOvercommit,
                           .reason = Reason::kResourceOvercommit,
                           .grace = desk_.settings.preemption_timeout,
                           .step = work_.next_step()});
-      ++count(Stage::kOvercommit, 2);
+      ++count(Stage::kOvercommit, Tally::kVictims);
     }
     if (!work_.overcommitted()) since = kNoTime;
   }

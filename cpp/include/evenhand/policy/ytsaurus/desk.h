@@ -7,6 +7,7 @@
 
 #include "evenhand/place/queue.h"
 #include "evenhand/place/shapes.h"
+#include "evenhand/place/where.h"
 #include "evenhand/policy/ytsaurus/update.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/victims.h"
@@ -37,6 +38,9 @@ Level level(Group group, bool aggressive_allowed, bool ssd);
 
 inline constexpr int kStages = 9;
 
+// What is counted of every stage.
+enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
+
 class Desk {
  public:
   Desk(ClusterState state, Settings settings, RowSettings rows, Given given, Memory memory);
@@ -59,7 +63,7 @@ class Desk {
   GroupLists groups;
   Decisions decisions;
   VictimSelector selector;
-  std::array<std::array<Index, 4>, kStages> counts{};  // runs, starts, victims, skipped
+  std::array<std::array<Index, 4>, kStages> counts{};  // by stage and Tally
 
   // --- what a heartbeat asks
 
@@ -198,7 +202,7 @@ class Desk {
   std::vector<Index> refused_at_;
   std::vector<Exposure> exposure_;
   Index falls_ = 1;
-  std::vector<Id> node_tag_of_;  // request tag code -> node tag code
+  Where where_;
 };
 
 }  // namespace evenhand::ytsaurus
