@@ -49,6 +49,11 @@ class Desk {
   // Deltas from outside, between heartbeats.
   void start(Id operation, Id node, std::span<const Amount> amounts, Time time);
   void end(Id slot);
+  void preempt(Id slot, Beneficiary beneficiary);
+  void touch(Id slot, Time last_start, Time last_progress);
+  void resize(Id slot, std::span<const Amount> amounts);
+  // Who may ask follows from the update: until then more requests make nobody join.
+  void set_pending(Id request, Index count);
 
   Settings settings;
   RowSettings rows;
@@ -130,7 +135,6 @@ class Desk {
 
   // --- what a heartbeat does
 
-  void preempt(Id slot, Beneficiary beneficiary);
   Id start_request(Id request, Id node);
 
   // --- scratch of a heartbeat, kept to spare allocations
@@ -148,9 +152,11 @@ class Desk {
   void build_limits();
   void usage_changed(Id operation, bool fell);
   void check_over(Id element);
+  void pending_changed(Id request, Index before);
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
+  bool updated_ = false;
   FairShareEngine engine_;
   Shapes shapes_;
   Grouping by_shape_;
