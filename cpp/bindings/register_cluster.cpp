@@ -1,6 +1,7 @@
 // The mutable form of a snapshot: deltas that can be undone, and its columns.
-#include <memory>
-#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "arrays.h"
 #include "cluster_rows.h"
@@ -113,12 +114,24 @@ class Cluster {
     } else {
       throw py::key_error("nothing is used by rows of " + table);
     }
-    return to_array(std::vector<Amount>(used, used + state_.width()));
+    return one(used);
   }
 
-  bool running(Id slot) const {
+  py::array_t<Amount> amounts_of(Id slot) const {
     check_row(slot, state_.slots());
-    return state_.running(slot);
+    return one(state_.amounts(slot));
+  }
+  py::array_t<Amount> capacity_of(Id node) const {
+    check_row(node, tables().nodes.size());
+    return one(state_.node_capacity(node));
+  }
+  Index pending_of(Id request) const {
+    check_row(request, tables().requests.size());
+    return state_.pending(request);
+  }
+  std::pair<Time, Time> times_of(Id slot) const {
+    check_row(slot, state_.slots());
+    return {state_.last_start(slot), state_.last_progress(slot)};
   }
   bool holds(Id slot) const {
     check_row(slot, state_.slots());
@@ -130,6 +143,9 @@ class Cluster {
 
  private:
   const Tables& tables() const { return state_.tables(); }
+  py::array_t<Amount> one(const Amount* row) const {
+    return to_array(std::vector<Amount>(row, row + state_.width()));
+  }
   py::array_t<Amount> matrix(std::vector<Amount> values) const {
     const auto width = static_cast<py::ssize_t>(state_.width());
     const auto rows = static_cast<py::ssize_t>(values.size()) / width;
@@ -173,7 +189,10 @@ void register_cluster(py::module_& m) {
       .def("capacity", &Cluster::capacity, "Quanta of every node (N, R).")
       .def("schedulable", &Cluster::schedulable, "Flag of every node.")
       .def("usage", &Cluster::usage, py::arg("table"), py::arg("row"), "Quanta held (R).")
-      .def("running", &Cluster::running, py::arg("slot"))
+      .def("amounts_of", &Cluster::amounts_of, py::arg("slot"), "Quanta (R).")
+      .def("capacity_of", &Cluster::capacity_of, py::arg("node"), "Quanta (R).")
+      .def("pending_of", &Cluster::pending_of, py::arg("request"))
+      .def("times_of", &Cluster::times_of, py::arg("slot"), "Last start and last progress.")
       .def("holds", &Cluster::holds, py::arg("slot"))
       .def_property_readonly("now", &Cluster::now, "Microseconds.")
       .def_property_readonly("slots", &Cluster::slots)

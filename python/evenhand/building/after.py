@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.building.changed import drop_rows, free_names, parts, set_labels
 from evenhand.building.parse import Raw
 from evenhand.building.readback import NO_TIME, matrix, read_back
 from evenhand.fields import TABLES
@@ -63,19 +64,16 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
     state = np.array(snapshot._core.column("allocations", "state"), np.uint8)
     state[rows] = _PREEMPTING
     table["state"] = state
-    deadline, given = _parts(table.get("deadline"), count, np.int64)
+    deadline, given = parts(table.get("deadline"), count, np.int64)
     deadline[rows], given[rows] = victims["until"], victims["until"] != NO_TIME
     table["deadline"] = (deadline, given)
     for field, names in (
         ("operation", snapshot.names("operations")),
         ("request", snapshot.names("requests")),
     ):
-        words, codes = table.get(f"beneficiary.{field}", ((), np.full(count, -1, np.int32)))
-        words, codes = list(words), np.array(codes, np.int32)
-        code_of = {word: code for code, word in enumerate(words)}
-        for row, whom in zip(rows.tolist(), victims[f"beneficiary_{field}"].tolist(), strict=True):
-            codes[row] = -1 if whom < 0 else code_of.setdefault(str(names[whom]), len(code_of))
-        table[f"beneficiary.{field}"] = (list(code_of), codes)
+        whom = victims[f"beneficiary_{field}"].tolist()
+        labels = [None if row < 0 else str(names[row]) for row in whom]
+        set_labels(table, f"beneficiary.{field}", count, dict(zip(rows.tolist(), labels, strict=True)))
 
 
 def _hand_over(snapshot: Snapshot, raw: Raw, victims: Mapping[str, NDArray[Any]]) -> None:
@@ -95,7 +93,8 @@ def _start(snapshot: Snapshot, raw: Raw, starts: Mapping[str, NDArray[Any]]) -> 
     more, asked = len(requests), raw.tables["requests"]
     table = raw.tables.setdefault("allocations", {"name": []})
     count = snapshot.allocation_count
-    names = table["name"] + _names(table["name"], [snapshot.names("requests")[r] for r in requests.tolist()])
+    asking = snapshot.names("requests")
+    names = table["name"] + free_names(set(map(str, table["name"])), [asking[r] for r in requests.tolist()])
     raw.tables["allocations"] = table = {
         name: names if name == "name" else _longer(name, column, more) for name, column in table.items()
     }
@@ -108,39 +107,25 @@ def _start(snapshot: Snapshot, raw: Raw, starts: Mapping[str, NDArray[Any]]) -> 
         column[count:] = rows
     amounts, given = asked.get("resources", (np.zeros((snapshot.request_count, 0)), None))
     if given is not None:
-        values, known = _parts(table.get("resources"), count + more, amounts.dtype, amounts.shape[1])
+        values, known = parts(table.get("resources"), count + more, amounts.dtype, amounts.shape[1])
         values = values.astype(np.result_type(values, amounts), copy=False)
         values[count:], known[count:] = amounts[requests], given[requests]
         table["resources"] = (values, known)
-    times, given = _parts(table.get("start_time"), count + more, np.int64)
+    times, given = parts(table.get("start_time"), count + more, np.int64)
     times[count:], given[count:] = starts["at"], True
     table["start_time"] = (times, given)
     if "priority" in asked:
-        wanted, has = _parts(asked["priority"], snapshot.request_count, np.float64)
-        values, given = _parts(table.get("priority"), count + more, np.float64)
+        wanted, has = parts(asked["priority"], snapshot.request_count, np.float64)
+        values, given = parts(table.get("priority"), count + more, np.float64)
         values[count:], given[count:] = wanted[requests], has[requests]
         table["priority"] = (values, given)
     if "preemptible" in asked:
-        values, given = _parts(table.get("preemptible"), count + more, np.bool_)
+        values, given = parts(table.get("preemptible"), count + more, np.bool_)
         values[count:], given[count:] = (
             core.column("requests", "preemptible")[requests].astype(np.bool_),
             True,
         )
         table["preemptible"] = (values, given)
-
-
-def _names(taken: list[str | int], requests: list[str | int]) -> list[str]:
-    """Return a name for every start, ``"<request>/<number>"``, that no allocation has."""
-    known = set(map(str, taken))
-    number: dict[str, int] = {}
-    result = []
-    for request in map(str, requests):
-        place = number.get(request, 1)
-        while f"{request}/{place}" in known:
-            place += 1
-        number[request] = place + 1
-        result.append(f"{request}/{place}")
-    return result
 
 
 def _shrink(snapshot: Snapshot, raw: Raw, started: NDArray[Any]) -> None:
@@ -149,38 +134,7 @@ def _shrink(snapshot: Snapshot, raw: Raw, started: NDArray[Any]) -> None:
     left = np.array(snapshot._core.column("requests", "count"), np.int64)
     left -= np.bincount(started, minlength=old)
     raw.tables["requests"]["count"] = left
-    keep = left > 0
-    if keep.all():
-        return
-    new_row = np.where(keep, np.cumsum(keep) - 1, -1)
-    reservations = raw.tables.get("reservations")
-    if reservations is not None and "request_index" in reservations:
-        wanted = reservations["request_index"]
-        stays = (wanted < 0) | keep[wanted]
-        reservations["request_index"] = np.where(wanted < 0, -1, new_row[wanted])
-        _take(raw, "reservations", np.flatnonzero(stays))
-    _take(raw, "requests", np.flatnonzero(keep))
-
-
-def _take(raw: Raw, table: str, rows: NDArray[Any]) -> None:
-    settings = raw.settings.pop(table, {})
-    if len(rows) == 0:
-        del raw.tables[table], raw.rows[table]
-        return
-    raw.tables[table] = {name: _some(column, rows) for name, column in raw.tables[table].items()}
-    raw.rows[table] = len(rows)
-    kept = {i: settings[row] for i, row in enumerate(rows.tolist()) if row in settings}
-    if kept:
-        raw.settings[table] = kept
-
-
-def _parts(column: Any, rows: int, dtype: Any, width: int | None = None) -> tuple[Any, Any]:
-    """Return copies of values and validity of a raw column that may be absent."""
-    shape = rows if width is None else (rows, width)
-    if column is None:
-        return np.zeros(shape, dtype), np.zeros(shape, np.bool_)
-    values, given = column if isinstance(column, tuple) else (column, None)
-    return np.array(values), np.ones(shape, np.bool_) if given is None else np.array(given)
+    drop_rows(raw, "requests", left > 0)
 
 
 def _longer(name: str, column: Any, more: int) -> Any:
@@ -192,21 +146,3 @@ def _longer(name: str, column: Any, more: int) -> Any:
     values, given = column if isinstance(column, tuple) else (column, np.ones(column.shape, np.bool_))
     blank = np.zeros((more, *values.shape[1:]), values.dtype)
     return np.concatenate([values, blank]), np.concatenate([given, blank.astype(np.bool_)])
-
-
-def _some(column: Any, rows: NDArray[Any]) -> Any:
-    """Return some rows of a raw column."""
-    if isinstance(column, list):
-        return [column[row] for row in rows.tolist()]
-    if isinstance(column, tuple) and len(column) == 3:  # lists of words
-        words, offsets, codes = column
-        lengths = np.diff(offsets)
-        chosen = np.zeros(len(lengths), np.bool_)
-        chosen[rows] = True
-        kept = codes[np.repeat(chosen, lengths)]
-        return words, np.concatenate([[0], np.cumsum(lengths[rows])]).astype(offsets.dtype), kept
-    if isinstance(column, tuple) and isinstance(column[0], list):
-        return column[0], column[1][rows]
-    if isinstance(column, tuple):
-        return column[0][rows], None if column[1] is None else column[1][rows]
-    return column[rows]
