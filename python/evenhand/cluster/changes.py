@@ -266,7 +266,7 @@ def _set_count(stage: Stage, request: Any, count: int) -> None:
         stage.put(stage.asked, text, ({**stage.asked[text][0], "count": count}, amounts))
 
 
-def _count(stage: Stage, event: Count, cells: _Row) -> None:
+def _count(stage: Stage, event: Count, _: _Row) -> None:
     _set_count(stage, event.request, int(event.count))
 
 

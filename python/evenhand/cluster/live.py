@@ -60,7 +60,8 @@ class Cluster:
     ...     "operations": [{"name": "etl"}]}))
     >>> cluster.apply([
     ...     {"event": "time", "now": 10},
-    ...     {"event": "start", "row": {"name": "a", "operation": "etl", "node": "n1", "resources": {"cpu": 2}}},
+    ...     {"event": "start",
+    ...      "row": {"name": "a", "operation": "etl", "node": "n1", "resources": {"cpu": 2}}},
     ... ])
     >>> cluster.usage("n1")
     {'cpu': 2}

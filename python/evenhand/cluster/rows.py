@@ -55,9 +55,7 @@ def few_rows(stage: Stage, tables: Mapping[str, Sequence[Any]]) -> tuple[Snapsho
     given: dict[str, list[Any]] = {table: list(rows) for table, rows in tables.items()}
     for table, fields in wanted.items():
         have = {str(row.get("name")) for row in given.get(table, ()) if isinstance(row, dict)}
-        names = {
-            str(row[field]): row[field] for row in rows for field in fields if row.get(field) is not None
-        }
+        named = [row[field] for row in rows for field in fields if row.get(field) is not None]
         for text, name in {str(name): name for name in named}.items():
             if text in stage.rows[table] and text not in have:
                 stub = {"name": name}
