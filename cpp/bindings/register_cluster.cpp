@@ -137,6 +137,10 @@ class Cluster {
     check_row(slot, state_.slots());
     return state_.holds(slot);
   }
+  bool leaving(Id slot) const {
+    check_row(slot, state_.slots());
+    return state_.leaving(slot);
+  }
   Time now() const { return state_.now(); }
   Index slots() const { return state_.slots(); }
   std::size_t memory_bytes() const { return state_.memory_bytes(); }
@@ -193,6 +197,7 @@ void register_cluster(py::module_& m) {
       .def("capacity_of", &Cluster::capacity_of, py::arg("node"), "Quanta (R).")
       .def("pending_of", &Cluster::pending_of, py::arg("request"))
       .def("times_of", &Cluster::times_of, py::arg("slot"), "Last start and last progress.")
+      .def("leaving", &Cluster::leaving, py::arg("slot"))
       .def("holds", &Cluster::holds, py::arg("slot"))
       .def_property_readonly("now", &Cluster::now, "Microseconds.")
       .def_property_readonly("slots", &Cluster::slots)

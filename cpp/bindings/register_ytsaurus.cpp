@@ -74,6 +74,7 @@ class CorePlan {
     return out;
   }
 
+  py::dict handed() const { return handed_columns(desk()); }
   py::dict memory() const { return memory_columns(desk()); }
 
   py::dict trace(const std::string& kind, Id row) const {
@@ -124,6 +125,7 @@ void register_ytsaurus(py::module_& m) {
       .def("groups", &CorePlan::groups, "Group of every allocation at the update; 255: none.")
       .def("counts", &CorePlan::counts, "What the stages did, by \"<stage>.<what>\".")
       .def("refusals", &CorePlan::refusals, "One row a request that still waits.")
+      .def("handed", &CorePlan::handed, "Room of leaving allocations that was taken: rows, quanta.")
       .def("memory", &CorePlan::memory, "What the next plan goes on from.")
       .def("trace", &CorePlan::trace, py::arg("kind"), py::arg("row"),
            "What a \"request\" or an \"allocation\" met, by planning again.")

@@ -89,7 +89,13 @@ class LiveDesk {
     desk_->end(slot);
   }
   void preempt(Id slot, Id operation, Id request) {
+    const Tables& t = desk_->state.tables();
     check_holding(desk_->state, slot);
+    if (operation != kNoId) check_row(operation, t.operations.size());
+    if (request != kNoId) {
+      check_row(request, t.requests.size());
+      operation = t.requests.operation[static_cast<std::size_t>(request)];
+    }
     desk_->preempt(slot, {operation, request});
   }
   void touch(Id slot, Time last_start, Time last_progress) {

@@ -204,18 +204,26 @@ py::dict decision_columns(const ytsaurus::Desk& desk) {
     out[name] = rows_by(desk.decisions.amounts(which++), desk.state.width());
   out["kept"] =
       rows_by(std::vector<Amount>(rows.size() * desk.state.width(), 0), desk.state.width());
-  // Room of victims that their beneficiary takes at once, by the victims' rows.
-  std::map<Id, const std::vector<Amount>*> handed;
-  for (const ClusterState::TakenRoom& t : desk.handed) handed[t.allocation] = &t.amounts;
-  std::vector<Amount> taken;
-  for (const Decision& d : rows) {
-    const auto found = d.action == Action::kPreempt ? handed.find(d.slot) : handed.end();
-    if (found == handed.end())
-      taken.insert(taken.end(), desk.state.width(), 0);
-    else
-      taken.insert(taken.end(), found->second->begin(), found->second->end());
+  return out;
+}
+
+py::dict handed_columns(const ytsaurus::Desk& desk) {
+  const std::size_t width = desk.state.width();
+  std::map<Id, std::vector<Amount>> sums;
+  for (const ClusterState::TakenRoom& t : desk.handed) {
+    std::vector<Amount>& sum = sums.try_emplace(t.allocation, width, 0).first->second;
+    for (std::size_t r = 0; r < width; ++r) sum[r] += t.amounts[r];
   }
-  out["handed"] = rows_by(std::move(taken), desk.state.width());
+  std::vector<Id> slots;
+  std::vector<Amount> amounts;
+  for (const auto& [slot, sum] : sums) {
+    if (std::ranges::all_of(sum, [](Amount a) { return a == 0; })) continue;
+    slots.push_back(slot);
+    amounts.insert(amounts.end(), sum.begin(), sum.end());
+  }
+  py::dict out;
+  out["allocation"] = to_array(std::move(slots));
+  out["amounts"] = rows_by(std::move(amounts), width);
   return out;
 }
 

@@ -19,6 +19,8 @@ ytsaurus::PlanInputs plan_inputs(const Snapshot& snapshot, const py::dict& setti
                                  const py::dict& given, const py::array_t<Id>& nodes);
 
 py::dict decision_columns(const ytsaurus::Desk& desk);  // one row a decision, in order
+// Room of leaving allocations that their beneficiaries took, one row an allocation.
+py::dict handed_columns(const ytsaurus::Desk& desk);
 py::dict memory_columns(const ytsaurus::Desk& desk);    // what the next plan goes on from
 
 // Rows of so many amounts.

@@ -104,8 +104,12 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
     if (node_[at(slot)] == kNoId) continue;
     Leaving l;
     l.slot = slot;
-    l.beneficiary = {decoded(operation_rows, a.beneficiary_operation, slot),
-                     decoded(request_rows, a.beneficiary_request, slot)};
+    // A request says whose it is; one that has gone leaves its room to nobody.
+    const Id request = decoded(request_rows, a.beneficiary_request, slot);
+    if (request != kNoId)
+      l.beneficiary = {t.requests.operation[at(request)], request};
+    else if (at_or(a.beneficiary_request.codes, slot, kNoId) == kNoId)
+      l.beneficiary = {decoded(operation_rows, a.beneficiary_operation, slot), kNoId};
     l.left.assign(amounts(slot), amounts(slot) + width_);
     for (const TakenRoom& room : taken)
       if (room.allocation == slot)

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["after"]
+__all__ = ["after", "taken_in_all"]
 
 _START, _PREEMPT = 0, 1
 _PREEMPTING = TABLES["allocations"]["state"].words.index("preempting")
 
 
-def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
+def after(
+    snapshot: Snapshot,
+    decisions: Mapping[str, NDArray[Any]],
+    handed: Mapping[str, NDArray[Any]] | None = None,
+) -> Raw:
     """Return raw columns of the snapshot once decisions are carried out.
 
     Parameters
@@ -33,8 +37,10 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     decisions : mapping
         Columns, one row a decision: ``action`` (0 start, 1 preempt), ``allocation``, ``request``,
         ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical rows, -1:
-        none), ``at`` and ``until`` (microseconds); optionally ``handed`` (n, R): room of a victim that its
-        beneficiary has taken with this plan, kept as the setting ``room_taken``.
+        none), ``at`` and ``until`` (microseconds).
+    handed : mapping, optional
+        ``allocation`` (rows) and ``amounts`` (quanta): room of leaving allocations that their beneficiaries
+        took with this plan; with what was taken before it is kept as the setting ``room_taken``.
 
     Returns
     -------
@@ -51,7 +57,8 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     starts = {name: column[action == _START] for name, column in decisions.items()}
     if len(victims["action"]):
         _leave(snapshot, raw.tables["allocations"], victims)
-        _hand_over(snapshot, raw, victims)
+    if handed is not None:
+        _hand_over(snapshot, raw, handed)
     if len(starts["action"]):
         _start(snapshot, raw, starts)
         _shrink(snapshot, raw, starts["request"])
@@ -76,16 +83,38 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
         set_labels(table, f"beneficiary.{field}", count, dict(zip(rows.tolist(), labels, strict=True)))
 
 
-def _hand_over(snapshot: Snapshot, raw: Raw, victims: Mapping[str, NDArray[Any]]) -> None:
-    handed = np.asarray(victims.get("handed", np.zeros((len(victims["action"]), 0))))
-    some = np.flatnonzero(handed.any(axis=1))
-    if len(some) == 0:
-        return
-    amounts = matrix(handed[some], np.asarray(snapshot._head["quantum"])).tolist()
-    kept = raw.settings["allocations"] = dict(raw.settings.get("allocations", {}))
-    for row, values in zip(victims["allocation"][some].tolist(), amounts, strict=True):
-        taken = {name: value for name, value in zip(snapshot.resources, values, strict=True) if value}
+def taken_in_all(snapshot: Snapshot, handed: Mapping[str, NDArray[Any]]) -> dict[int, dict[str, Any]]:
+    """Return by row the room that has been taken of leaving allocations, with what was taken before.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    handed : mapping
+        As of `after`.
+
+    Returns
+    -------
+    dict of int to dict
+        Row to resource → amount, the setting ``room_taken``.
+    """
+    rows, quanta = handed["allocation"].tolist(), np.array(handed["amounts"], np.int64)
+    settings, quantum = snapshot.settings("allocations"), snapshot.quantum
+    for place, row in enumerate(rows):
+        before = settings.get(row, {}).get("room_taken") or {}
+        quanta[place] += [round(before.get(name, 0) / quantum[name]) for name in snapshot.resources]
+    amounts = matrix(quanta, np.asarray(snapshot._head["quantum"])).tolist()
+    return {
+        row: {name: value for name, value in zip(snapshot.resources, values, strict=True) if value}
+        for row, values in zip(rows, amounts, strict=True)
+    }
+
+
+def _hand_over(snapshot: Snapshot, raw: Raw, handed: Mapping[str, NDArray[Any]]) -> None:
+    kept = dict(raw.settings.get("allocations", {}))
+    for row, taken in taken_in_all(snapshot, handed).items():
         kept[row] = {**kept.get(row, {}), "room_taken": taken}
+    if kept:
+        raw.settings["allocations"] = kept
 
 
 def _start(snapshot: Snapshot, raw: Raw, starts: Mapping[str, NDArray[Any]]) -> None:

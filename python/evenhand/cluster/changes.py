@@ -10,7 +10,20 @@ import numpy as np
 from evenhand.building.problems import nearest
 from evenhand.building.readback import NO_TIME, seconds
 from evenhand.building.single import CellError, one_time
-from evenhand.cluster.events import Count, End, Event, Job, Leave, Node, Put, Remove, Resize, Start, Time
+from evenhand.cluster.events import (
+    Count,
+    End,
+    Event,
+    Job,
+    Leave,
+    Node,
+    Put,
+    Remove,
+    Resize,
+    Start,
+    Take,
+    Time,
+)
 from evenhand.cluster.rows import few_rows
 from evenhand.errors import InputError, Problem
 
@@ -138,7 +151,7 @@ def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
             row = {"deadline": deadline, "beneficiary": beneficiary}
         case Job(name, started, saved):
             row = {"last_job_start_time": started, "last_progress_time": saved}
-        case Resize(name, resources):
+        case Resize(name, resources) | Take(name, resources):
             row = {"resources": resources}
         case Node(name, capacity, schedulable):
             return "nodes", _given(name, capacity=capacity, schedulable=schedulable)
@@ -274,15 +287,16 @@ def _end(stage: Stage, event: End, _: _Row) -> None:
     slot = _alive(stage, event.allocation)
     _grow(stage, "wanted", stage.core.amounts_of(slot).tolist(), [0] * len(stage.base.resources))
     stage.core.end(slot)
-    for of, key in ((stage.slots, str(event.allocation)), (stage.started, slot), (stage.leaving, slot)):
-        stage.drop(of, key)
+    stage.drop(stage.slots, str(event.allocation))
+    for of in (stage.started, stage.leaving, stage.taken):
+        stage.drop(of, slot)
 
 
 def _leave(stage: Stage, event: Leave, cells: _Row) -> None:
     slot = _holding(stage, event.allocation, "told to leave")
     stage.core.preempt(slot)
     whom = cells.label("beneficiary.operation"), cells.label("beneficiary.request")
-    stage.put(stage.leaving, slot, (cells.time("deadline"), *whom, event.room_taken))
+    stage.put(stage.leaving, slot, (cells.time("deadline"), *whom))
 
 
 def _job(stage: Stage, event: Job, cells: _Row) -> None:
@@ -300,6 +314,13 @@ def _resize(stage: Stage, event: Resize, cells: _Row) -> None:
     amounts = cells.amounts()
     _grow(stage, "wanted", stage.core.amounts_of(slot).tolist(), amounts)
     stage.core.resize(slot, np.array(amounts, np.int64))
+
+
+def _take(stage: Stage, event: Take, _: _Row) -> None:
+    slot = _alive(stage, event.allocation)
+    if not stage.core.leaving(slot):
+        refuse("allocation", "state", f"the allocation {event.allocation!r} is not leaving")
+    stage.put(stage.taken, slot, dict(event.resources))
 
 
 def _node(stage: Stage, event: Node, cells: _Row) -> None:
@@ -339,6 +360,7 @@ _DO: Mapping[type, Any] = {
     Leave: _leave,
     Job: _job,
     Resize: _resize,
+    Take: _take,
     Count: _count,
     Node: _node,
     Put: _put,

@@ -22,6 +22,7 @@ __all__ = [
     "Remove",
     "Resize",
     "Start",
+    "Take",
     "Time",
     "as_event",
 ]
@@ -76,14 +77,22 @@ class Leave:
         Seconds: by when it must have left.
     beneficiary : mapping or str or int, optional
         ``operation`` and ``request`` that it leaves for, or the request alone.
-    room_taken : mapping, optional
-        Resource to amount of its room that the beneficiary has already.
     """
 
     allocation: Name
     deadline: Any = None
     beneficiary: Any = None
-    room_taken: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """The beneficiary of a leaving allocation has so much of its room by now, in all.
+
+    Kept as the allocation's setting ``room_taken``, for policies that hold room until victims have gone.
+    """
+
+    allocation: Name
+    resources: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +167,11 @@ class Remove:
     name: Name
 
 
-Event = Time | Start | End | Leave | Job | Resize | Count | Node | Put | Remove
+Event = Time | Start | End | Leave | Job | Resize | Take | Count | Node | Put | Remove
 
 KINDS: Mapping[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Time, Start, End, Leave, Job, Resize, Count, Node, Put, Remove)
+    kind.__name__.lower(): kind
+    for kind in (Time, Start, End, Leave, Job, Resize, Take, Count, Node, Put, Remove)
 }
 
 

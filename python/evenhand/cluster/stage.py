@@ -42,7 +42,9 @@ class Stage:
     started : dict
         Slot to the row that it started with.
     leaving : dict
-        Slot to (deadline in microseconds, labels of operation and request, amounts taken).
+        Slot to (deadline in microseconds, labels of operation and request).
+    taken : dict
+        Slot to what its beneficiary has of its room.
     asked : dict
         Name (as text) of every new request to (its row, its quanta).
     sums : dict
@@ -63,7 +65,8 @@ class Stage:
             for table in ("operations", "nodes", "pools")
         }
         self.started: dict[int, dict[str, Any]] = {}
-        self.leaving: dict[int, tuple[int, str | None, str | None, Mapping[str, Any] | None]] = {}
+        self.leaving: dict[int, tuple[int, str | None, str | None]] = {}
+        self.taken: dict[int, dict[str, Any]] = {}
         self.asked: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {}
         self.sums: dict[str, Any] = {"changed": False, **_sums(core)}
         self.stated = _stated(core)
@@ -73,7 +76,7 @@ class Stage:
         """Return the same rows, to be changed on their own; nothing of before can be undone there."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        for name in ("slots", "started", "leaving", "asked", "sums"):
+        for name in ("slots", "started", "leaving", "taken", "asked", "sums"):
             setattr(other, name, dict(getattr(self, name)))
         other.core = self.core.copy()
         other.core.forget()
@@ -182,16 +185,19 @@ class Stage:
         self._freeze_leaving(raw, {slot: row for row, slot in enumerate(alive.tolist())})
 
     def _freeze_leaving(self, raw: Raw, row_of: Mapping[int, int]) -> None:
+        settings = dict(raw.settings.get("allocations", {}))
+        for slot, taken in self.taken.items():
+            row = row_of[slot]
+            settings[row] = {**settings.get(row, {}), "room_taken": taken}
+        if settings:
+            raw.settings["allocations"] = settings
         told = {row_of[slot]: told for slot, told in self.leaving.items() if slot in row_of}
         if not told:
             return
         table, count = raw.tables["allocations"], len(row_of)
         deadline, given = parts(table.get("deadline"), count, np.int64)
-        for row, (until, _, _, taken) in told.items():
+        for row, (until, _, _) in told.items():
             deadline[row], given[row] = until, until != NO_TIME
-            if taken:
-                settings = raw.settings["allocations"] = dict(raw.settings.get("allocations", {}))
-                settings[row] = {**settings.get(row, {}), "room_taken": dict(taken)}
         table["deadline"] = (deadline, given)
         set_labels(table, "beneficiary.operation", count, {row: t[1] for row, t in told.items()})
         set_labels(table, "beneficiary.request", count, {row: t[2] for row, t in told.items()})

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.building.after import taken_in_all
 from evenhand.building.changed import free_names
 from evenhand.building.readback import NO_TIME, matrix, seconds
-from evenhand.cluster.events import Event, Leave, Start
+from evenhand.cluster.events import Event, Leave, Start, Take
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -19,14 +20,14 @@ __all__ = ["events_of"]
 _START, _PREEMPT = 0, 1
 
 
-def events_of(plan: Any, taken: Container[str]) -> list[Event]:
+def events_of(plan: Any, present: Container[str]) -> list[Event]:
     """Return what carries out a plan's decisions, in their order.
 
     Parameters
     ----------
     plan : Plan
         Its decisions have the columns that `evenhand.building.after.after` reads.
-    taken : container of str
+    present : container of str
         Names of allocations that there are.
 
     Returns
@@ -37,14 +38,16 @@ def events_of(plan: Any, taken: Container[str]) -> list[Event]:
     action = columns["action"]
     requests = snapshot.names("requests")
     starting = [requests[row] for row in columns["request"][action == _START].tolist()]
-    names = iter(free_names(taken, starting))
-    handed = columns.get("handed")
-    return [
+    names = iter(free_names(present, starting))
+    events: list[Event] = [
         _start(snapshot, columns, row, next(names))
         if action[row] == _START
-        else _leave(snapshot, columns, row, None if handed is None else handed[row])
+        else _leave(snapshot, columns, row)
         for row in np.flatnonzero((action == _START) | (action == _PREEMPT)).tolist()
     ]
+    leaving = snapshot.names("allocations")
+    taken = taken_in_all(snapshot, plan.handed)
+    return events + [Take(leaving[row], amounts) for row, amounts in taken.items()]
 
 
 def _second(micros: Any) -> float | None:
@@ -56,15 +59,14 @@ def _amounts(snapshot: Snapshot, quanta: Any) -> dict[str, Any]:
     return {name: value for name, value in zip(snapshot.resources, values, strict=True) if value}
 
 
-def _leave(snapshot: Snapshot, columns: Any, row: int, handed: Any) -> Leave:
+def _leave(snapshot: Snapshot, columns: Any, row: int) -> Leave:
     whom = {
         field: snapshot.names(f"{field}s")[place]
         for field in ("operation", "request")
         if (place := int(columns[f"beneficiary_{field}"][row])) >= 0
     }
     name = snapshot.names("allocations")[int(columns["allocation"][row])]
-    taken = None if handed is None else _amounts(snapshot, handed)
-    return Leave(name, _second(columns["until"][row]), whom or None, taken or None)
+    return Leave(name, _second(columns["until"][row]), whom or None)
 
 
 def _start(snapshot: Snapshot, columns: Any, row: int, name: str) -> Start:

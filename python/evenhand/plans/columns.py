@@ -31,6 +31,10 @@ class CorePlan(Protocol):
     def shares(self) -> Any:
         """Fair shares, as `evenhand.shares.Shares` takes them."""
 
+    @property
+    def next_due(self) -> int | None:
+        """Microseconds: when a plan can first decide anything else; None: never."""
+
     def decisions(self) -> Mapping[str, NDArray[Any]]:
         """One row a decision, in the order in which they are to be carried out."""
 
@@ -45,6 +49,9 @@ class CorePlan(Protocol):
 
     def refusals(self) -> Mapping[str, NDArray[Any]]:
         """One row a request that did not start."""
+
+    def handed(self) -> Mapping[str, NDArray[Any]]:
+        """Room of leaving allocations that their beneficiaries take: ``allocation`` and ``amounts``."""
 
     def memory(self) -> Mapping[str, NDArray[Any]]:
         """Clocks of elements and nodes that the next plan goes on from."""

@@ -6,6 +6,9 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from evenhand.building.readback import seconds
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import next_state
@@ -110,6 +113,21 @@ class Plan:
     def state(self) -> State:
         """What the next plan goes on from."""
         return next_state(self.snapshot, self.policy, self.shares, self._core.memory())
+
+    @property
+    def handed(self) -> Mapping[str, Any]:
+        """Room of leaving allocations that their beneficiaries take: ``allocation`` (rows), ``amounts``."""
+        return self._core.handed()
+
+    @property
+    def next_due(self) -> float | None:
+        """When a plan of the same cluster can first decide anything else, in seconds.
+
+        The plan's own instant, if something was decided; None: never. Until then nothing is decided, and the
+        states of plans differ in nothing but the time and the nodes' last attempts to preempt.
+        """
+        due = self._core.next_due
+        return None if due is None else float(seconds(np.array([due]))[0])
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
