@@ -66,7 +66,7 @@ RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("regular_on_ssd", r.regular_on_ssd);
   in.read("limits_tolerance", r.limits_tolerance);
   in.read("node_ssd", r.node_ssd);
-  in.read("cpu_gap", r.cpu_gap);
+  in.read("cpu_limits", r.cpu_limits);
   in.read("uses_ssd", r.uses_ssd);
   std::vector<Id> taken;
   std::vector<Amount> amounts;

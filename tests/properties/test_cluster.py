@@ -6,13 +6,13 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.cluster.events import End, Put, Remove, Time
 from evenhand.testing import strategies as es
-from tests.properties.living import Rows, codes
+from tests.properties.living import Rows, codes, cut
 
 WRONG: tuple[Any, ...] = (
     Time(-1e6),
@@ -62,6 +62,15 @@ def test_events_lead_to_the_snapshot_that_is_built_afresh(
             usage[row["operation"]][name] += amount
     for name, amounts in usage.items():
         assert cluster.usage(name, table="operations") == amounts
+
+
+@pytest.mark.parametrize("seed", range(6))
+@given(data=es.crowded_dicts())
+@settings(max_examples=3)
+def test_two_hundred_events(seed: int, data: dict[str, Any]) -> None:
+    """Hypothesis draws short histories; these are long."""
+    cluster, rows = lived(data, cut(random.Random(seed).randbytes(1000)), 37 * (seed % 2))
+    assert cluster.snapshot().to_dict() == eh.Snapshot.from_dict(rows.data).to_dict()
 
 
 @given(data=es.crowded_dicts(), before=codes, after=codes, frozen=st.integers(0, 9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -70,8 +71,11 @@ def test_decisions_on_a_live_state_are_those_on_its_frozen_form(
         fresh["step"] = [step + offset for step in fresh["step"]]
         if live != fresh:
             for k in live:
-                if live[k]!=fresh[k]: print("   ",k,live[k],fresh[k])
-            print("   request", live["request"], live["allocation"], live["node"], live["action"], live["stage"])
+                if live[k] != fresh[k]:
+                    print("   ", k, live[k], fresh[k])
+            print(
+                "   request", live["request"], live["allocation"], live["node"], live["action"], live["stage"]
+            )
         assert live == fresh
         for name, column in plan._core.memory().items():
             assert np.array_equal(desk.core.memory()[name], column), name
@@ -127,6 +131,27 @@ def test_nothing_is_decided_before_the_next_due(drawn: es.PlanInput, seconds: li
         woke = policy.plan(cluster.snapshot(), state)
         if policy.settings.preemptive_scheduling_backoff == 0:
             assert slept.to_dict()["decisions"] == woke.to_dict()["decisions"]
+
+
+@given(drawn=es.plan_inputs())
+def test_a_need_that_is_served_takes_no_further_victim(drawn: es.PlanInput) -> None:
+    policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
+    snapshot, state = eh.Snapshot.from_dict(drawn.snapshot), eh.State.from_dict(drawn.state)
+    plan = eh.plan(snapshot, policy, state, given=drawn.given)
+    again = eh.plan(snapshot.after(plan), policy, plan.state, given=drawn.given)
+    assert [d for d in again.decisions.victims if d.beneficiary is not None] == []
+
+
+@given(drawn=es.plan_inputs())
+def test_threads_give_the_same_bytes(drawn: es.PlanInput) -> None:
+    policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
+    snapshot, state = eh.Snapshot.from_dict(drawn.snapshot), eh.State.from_dict(drawn.state)
+
+    def text(_: int) -> str:
+        return eh.plan(snapshot, policy, state, on=drawn.on, given=drawn.given).to_json()
+
+    with ThreadPoolExecutor(2) as threads:
+        assert set(threads.map(text, range(4))) == {text(0)}
 
 
 def without_attempts(state: eh.State) -> Any:

@@ -276,6 +276,15 @@ bool Desk::exposed(Id operation, Stage stage) const noexcept {
   return true;
 }
 
+bool Desk::cpu_gap(Id slot) const noexcept {
+  const Size first = static_cast<Size>(slot) * state.width();
+  if (first >= rows.cpu_limits.size()) return false;
+  const Amount* used = state.amounts(slot);
+  for (Size r = 0; r < state.width(); ++r)
+    if (rows.cpu_limits[first + r] > used[r]) return true;
+  return false;
+}
+
 bool Desk::within_fair_share(Id operation) const {
   const double* fair = last.fair_share(pools() + operation);
   const Amount* used = state.operation_usage(operation);

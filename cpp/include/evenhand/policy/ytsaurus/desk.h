@@ -87,7 +87,7 @@ class Desk {
     return slot >= state.slots_of_snapshot() ||
            at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
   }
-  bool cpu_gap(Id slot) const { return at_or_new(rows.cpu_gap, slot); }
+  bool cpu_gap(Id slot) const noexcept;  // uses less cpu than its limit
   bool uses_ssd(Id slot) const { return at_or_new(rows.uses_ssd, slot); }
 
   // Where a request may run at all: tags, its node, SSD bans.
