@@ -21,7 +21,7 @@ ytsaurus::PlanInputs plan_inputs(const Snapshot& snapshot, const py::dict& setti
 py::dict decision_columns(const ytsaurus::Desk& desk);  // one row a decision, in order
 // Room of leaving allocations that their beneficiaries took, one row an allocation.
 py::dict handed_columns(const ytsaurus::Desk& desk);
-py::dict memory_columns(const ytsaurus::Desk& desk);    // what the next plan goes on from
+py::dict memory_columns(const ytsaurus::Desk& desk);  // what the next plan goes on from
 
 // Rows of so many amounts.
 py::object rows_by(std::vector<Amount> values, std::size_t width);

@@ -20,8 +20,8 @@ Scene crowded(std::mt19937& random) {
   for (int o = 0; o < 4; ++o) scene.operation(static_cast<Id>(draw(3)));
   for (int n = 0; n < 3; ++n) scene.node({20 + draw(9), 30});
   constexpr AllocationState kStates[] = {AllocationState::kRunning, AllocationState::kRunning,
-                                         AllocationState::kPreempting,
-                                         AllocationState::kSuspended, AllocationState::kPreempted};
+                                         AllocationState::kPreempting, AllocationState::kSuspended,
+                                         AllocationState::kPreempted};
   for (int a = 0; a < 12; ++a) {
     const AllocationState state = kStates[draw(5)];
     scene.allocation(static_cast<Id>(draw(4)), static_cast<Id>(draw(4)) - 1,

@@ -1,8 +1,7 @@
-#include "evenhand/policy/ytsaurus/heartbeat.h"
-
 #include <gtest/gtest.h>
 
 #include "../model/scene.h"
+#include "evenhand/policy/ytsaurus/heartbeat.h"
 #include "evenhand/policy/ytsaurus/plan.h"
 
 namespace evenhand::ytsaurus {
@@ -23,9 +22,7 @@ struct Small {
     request = scene.request(young, {1});
   }
   PlanInputs inputs(Settings settings = {}) {
-    PlanInputs in{.snapshot = scene.snapshot(), .settings = std::move(settings)};
-    in.nodes = {0};
-    return in;
+    return {scene.snapshot(), std::move(settings), {}, {}, {}, false, {}, {0}};
   }
   // The young one starves already.
   PlanInputs starving(Settings settings = {}) {

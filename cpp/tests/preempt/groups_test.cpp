@@ -116,7 +116,9 @@ TEST(Groups, HistoryLeavesNoTrace) {
       EXPECT_EQ(groups.cuts(o), afresh.cuts(o)) << seed;
     }
     for (Id slot = 0; slot < static_cast<Id>(state.slots()); ++slot)
-      if (state.running(slot)) EXPECT_EQ(groups.group(slot), afresh.group(slot)) << seed;
+      if (state.running(slot)) {
+        EXPECT_EQ(groups.group(slot), afresh.group(slot)) << seed;
+      }
   }
 }
 

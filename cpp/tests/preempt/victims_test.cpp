@@ -61,7 +61,9 @@ TEST(Victims, CoverTheShortageIfAllTogetherDo) {
       VictimSelector selector(d.width);
       const std::uint32_t set = selected(d, s, selector);
       EXPECT_EQ(set != ~0u, d.covers(d.all())) << seed;
-      if (set != ~0u) EXPECT_TRUE(d.covers(set)) << seed;
+      if (set != ~0u) {
+        EXPECT_TRUE(d.covers(set)) << seed;
+      }
     }
   }
 }
@@ -85,7 +87,9 @@ TEST(Victims, NobodyOfAnIrreducibleSetCouldStay) {
     const std::uint32_t set = selected(d, VictimSelection::kIrreducible, selector);
     if (set == ~0u) continue;
     for (std::size_t i = 0; i < d.candidates.size(); ++i)
-      if (set >> i & 1) EXPECT_FALSE(d.covers(set & ~(1u << i))) << seed;
+      if (set >> i & 1) {
+        EXPECT_FALSE(d.covers(set & ~(1u << i))) << seed;
+      }
   }
 }
 

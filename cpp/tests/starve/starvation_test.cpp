@@ -51,9 +51,7 @@ TEST(Starvation, ToleranceAndTimeoutAreInherited) {
 
 TEST(Relation, BlockedResourcesDoNotCount) {
   const double fair[] = {0.2, 0.5}, demand[] = {0.4, 0.5};
-  const auto of = [](double a, double b) {
-    return [=](std::size_t r) { return r == 0 ? a : b; };
-  };
+  const auto of = [](double a, double b) { return [=](std::size_t r) { return r == 0 ? a : b; }; };
   EXPECT_TRUE(clearly_above(fair, demand, 2, of(0.2, 0.0), of(0.1, 0.9)));
   EXPECT_FALSE(clearly_above(fair, demand, 2, of(0.1, 0.9), of(0.1, 0.0)));
   EXPECT_FALSE(clearly_above(fair, demand, 2, of(0.1 + 1e-10, 0.9), of(0.1, 0.0)));
