@@ -248,6 +248,8 @@ def _start(stage: Stage, event: Start, cells: _Row) -> None:
 def _serve(stage: Stage, request: Any, operation: int) -> None:
     """Let the count of a request fall by one."""
     count, asking, _ = _asked(stage, request)
+    if count == 0:
+        refuse("request", "count", f"the request {request!r} is for none")
     if asking != operation:
         refuse("request", "operation", f"the request {request!r} is of another operation")
     _set_count(stage, request, count - 1)
@@ -260,11 +262,10 @@ def _asked(stage: Stage, request: Any) -> tuple[int, int, tuple[int, ...]]:
         row, amounts = stage.asked[text]
         return int(row.get("count", 1)), stage.rows["operations"][str(row["operation"])], amounts
     place = stage.requests.get(text)
-    count = 0 if place is None else stage.core.pending_of(place)
-    if place is None or count == 0:
+    if place is None or not stage.has_request(place):
         refuse("request", "exists", f"there is no request {request!r}{nearest(request, stage.requests)}")
     amounts = tuple(stage.column("requests", "resources", place).tolist())
-    return count, int(stage.column("requests", "operation", place)), amounts
+    return stage.core.pending_of(place), int(stage.column("requests", "operation", place)), amounts
 
 
 def _set_count(stage: Stage, request: Any, count: int) -> None:

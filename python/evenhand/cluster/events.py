@@ -195,7 +195,8 @@ def as_event(given: Any) -> Event:
         return given
     if not isinstance(given, Mapping):
         raise ValueError(None, "type", f"an event is an object, not {type(given).__name__}")
-    kind = KINDS.get(given.get("event", ""))
+    word = given.get("event")
+    kind = KINDS.get(word) if isinstance(word, str) else None
     if kind is None:
         known = ", ".join(KINDS)
         raise ValueError("event", "choice", f"event is {given.get('event')!r}; it must be one of {known}")

@@ -115,9 +115,10 @@ class Cluster:
             case Put("requests", row):
                 name = row.get("name") if isinstance(row, Mapping) else None
                 place = self._stage.requests.get(str(name))
-                return place is not None and self._stage.core.pending_of(place) > 0
-            case Remove("requests", _):
-                return False
+                return self._stage.has_request(place)
+            case Remove("requests", name):
+                place = self._stage.requests.get(str(name))
+                return place is not None and not self._stage.column("requests", "count", place)
             case Put() | Remove():
                 return True
         return False
@@ -171,7 +172,17 @@ class Cluster:
         return plan
 
     def state(self, policy: Any) -> State | None:
-        """Return what the last plan of a policy left, or None."""
+        """Return what the last plan of a policy left.
+
+        Parameters
+        ----------
+        policy : policy
+
+        Returns
+        -------
+        State or None
+            None: it has not planned yet.
+        """
         return self._states.get(_key(policy))
 
     def carry_out(self, plan: Any) -> None:

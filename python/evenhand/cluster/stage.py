@@ -126,6 +126,12 @@ class Stage:
             return self.started[slot]["operation"]
         return self.base.names("operations")[int(self.column("allocations", "operation", slot))]
 
+    def has_request(self, place: int | None) -> bool:
+        """Tell whether a request of the snapshot is still there; one for none was put so on purpose."""
+        if place is None:
+            return False
+        return self.core.pending_of(place) > 0 or not self.column("requests", "count", place)
+
     # --- the way back
 
     def freeze(self) -> Snapshot:
@@ -206,7 +212,8 @@ class Stage:
         if self.base.request_count:
             pending = self.core.pending()
             raw.tables["requests"]["count"] = np.array(pending, np.int64)
-            drop_rows(raw, "requests", pending > 0)
+            for_none = np.asarray(self.base._core.column("requests", "count")) == 0
+            drop_rows(raw, "requests", (pending > 0) | for_none)
         if self.asked:
             _append(self, raw, "requests", [row for row, _ in self.asked.values()])
 
