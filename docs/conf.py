@@ -54,8 +54,9 @@ html_static_path = ["_static"]
 html_css_files = ["evenhand.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
-# Pages without neighbours have no list of them.
-html_sidebars = {page: [] for page in ("glossary", "contributing", "compatibility", "changelog")}
+# Pages without neighbours, and those that need the room, have no list of them.
+ALONE = ("glossary", "policies/*", "contributing", "compatibility", "changelog")
+html_sidebars = {page: [] for page in ALONE}
 html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(WIDE, ()),

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "arrays.h"
+#include "decisions.h"
 #include "evenhand/policy/ytsaurus/plan.h"
 #include "pybind.h"
 #include "register.h"
@@ -21,7 +22,7 @@ class CorePlan {
   const ytsaurus::Desk& desk() const { return plan_.desk(); }
   std::size_t width() const { return desk().state.width(); }
 
-  py::dict decisions() const { return decision_columns(desk()); }
+  py::dict decisions() const { return decision_columns(desk().decisions, width()); }
 
   py::dict elements() const {
     const ytsaurus::Update& u = desk().last;
@@ -74,32 +75,16 @@ class CorePlan {
     return out;
   }
 
-  py::dict handed() const { return handed_columns(desk()); }
+  py::dict handed() const { return handed_columns(desk().handed, width()); }
   py::dict memory() const { return memory_columns(desk()); }
 
   py::dict trace(const std::string& kind, Id row) const {
-    std::vector<ytsaurus::Event> events;
+    std::vector<Event> events;
     {
       py::gil_scoped_release release;
       events = kind == "request" ? plan_.trace(row, kNoId) : plan_.trace(kNoId, row);
     }
-    py::dict out;
-    std::vector<Amount> numbers;
-    const auto column = [&](const char* name, auto&& value) {
-      std::vector<std::decay_t<decltype(value(events[0]))>> values;
-      for (const ytsaurus::Event& e : events) values.push_back(value(e));
-      out[name] = to_array(std::move(values));
-    };
-    using ytsaurus::Event;
-    column("node", [](const Event& e) { return e.node; });
-    column("stage", [](const Event& e) { return static_cast<std::uint8_t>(e.stage); });
-    column("outcome", [](const Event& e) { return static_cast<std::uint8_t>(e.outcome); });
-    column("operation", [](const Event& e) { return e.operation; });
-    column("request", [](const Event& e) { return e.request; });
-    column("allocation", [](const Event& e) { return e.slot; });
-    for (const Event& e : events) numbers.insert(numbers.end(), e.missing.begin(), e.missing.end());
-    out["numbers"] = rows_by(std::move(numbers), width());
-    return out;
+    return event_columns(events, width());
   }
 
   FairShares shares() const {

@@ -5,6 +5,7 @@
 
 #include "arrays.h"
 #include "cluster_rows.h"
+#include "decisions.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
 #include "pybind.h"
 #include "register.h"
@@ -115,7 +116,9 @@ class LiveDesk {
     desk_->state.set_schedulable(node, schedulable);
   }
 
-  py::dict decisions() const { return decision_columns(*desk_); }
+  py::dict decisions() const {
+    return decision_columns(desk_->decisions, desk_->state.width());
+  }
   py::dict memory() const { return memory_columns(*desk_); }
 
   py::array_t<std::uint8_t> groups() {

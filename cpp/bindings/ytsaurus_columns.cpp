@@ -1,10 +1,8 @@
 #include "ytsaurus_columns.h"
 
-#include <map>
-#include <string>
-#include <utility>
-
 #include "arrays.h"
+#include "decisions.h"
+#include "reader.h"
 
 namespace evenhand::bindings {
 
@@ -14,41 +12,6 @@ using ytsaurus::RowSettings;
 using ytsaurus::Settings;
 
 namespace {
-
-// Reads the entries of a dict one by one; a name that nobody reads is an error.
-class Reader {
- public:
-  explicit Reader(const py::dict& values) : values_(values) {}
-
-  template <class T>
-  void read(const char* name, T& to) {
-    if (const py::object value = take(name)) to = value.cast<T>();
-  }
-  template <class T>
-  void read(const char* name, std::vector<T>& to) {
-    if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
-  }
-  template <class E>
-  void read_enum(const char* name, std::vector<E>& to) {
-    std::vector<std::underlying_type_t<E>> codes;
-    read(name, codes);
-    for (const auto code : codes) to.push_back(static_cast<E>(code));
-  }
-  void finish() const {
-    for (const auto& item : values_)
-      if (!read_.contains(item.first.cast<std::string>()))
-        throw py::key_error("no such column or setting: " + item.first.cast<std::string>());
-  }
-
- private:
-  py::object take(const char* name) {
-    read_[name] = true;
-    return values_.contains(name) ? py::object(values_[name]) : py::object();
-  }
-
-  const py::dict& values_;
-  std::map<std::string, bool> read_;
-};
 
 RowSettings rows_of(const py::dict& columns, std::size_t width) {
   RowSettings r;
@@ -136,6 +99,9 @@ Settings ytsaurus_settings(const py::dict& values, const FairShareOptions& fair_
   in.read("minimum_budget", s.minimum_budget);
   in.read("freed_room_at_once", s.freed_room_at_once);
   in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
+  in.read("check_starvation", s.check_starvation);
+  in.read("check_satisfaction", s.check_satisfaction);
+  in.read("conditional_preemption", s.conditional_preemption);
   in.read("backoff", s.backoff);
   in.read("preemption_timeout", s.preemption_timeout);
   in.read("graceful_timeout", s.graceful_timeout);
@@ -151,12 +117,6 @@ Settings ytsaurus_settings(const py::dict& values, const FairShareOptions& fair_
   return s;
 }
 
-py::object rows_by(std::vector<Amount> values, std::size_t width) {
-  const auto columns = static_cast<py::ssize_t>(width);
-  const auto rows = static_cast<py::ssize_t>(values.size()) / columns;
-  return to_array(std::move(values), {rows, columns});
-}
-
 PlanInputs plan_inputs(const Snapshot& snapshot, const py::dict& settings,
                        const FairShareOptions& fair_share, const py::dict& rows,
                        const py::dict& memory, const std::optional<VolumeMemory>& volumes,
@@ -169,62 +129,6 @@ PlanInputs plan_inputs(const Snapshot& snapshot, const py::dict& settings,
           volumes.has_value(),
           volumes.value_or(VolumeMemory{}),
           to_vector(nodes)};
-}
-
-py::dict decision_columns(const ytsaurus::Desk& desk) {
-  const std::vector<Decision>& rows = desk.decisions.rows();
-  py::dict out;
-  const auto column = [&](const char* name, auto&& value) {
-    std::vector<std::decay_t<decltype(value(rows[0]))>> values;
-    values.reserve(rows.size());
-    for (const Decision& d : rows) values.push_back(value(d));
-    out[name] = to_array(std::move(values));
-  };
-  const auto code = [](auto e) { return static_cast<std::uint8_t>(e); };
-  column("action", [&](const Decision& d) { return code(d.action); });
-  column("allocation",
-         [](const Decision& d) { return d.action == Action::kPreempt ? d.slot : kNoId; });
-  column("request", [](const Decision& d) { return d.request; });
-  column("operation", [](const Decision& d) { return d.operation; });
-  column("node", [](const Decision& d) { return d.node; });
-  column("mode", [&](const Decision& d) { return code(d.mode); });
-  column("grace", [](const Decision& d) { return d.grace; });
-  column("at", [](const Decision& d) { return d.at; });
-  column("until", [](const Decision& d) { return d.until; });
-  column("reason", [&](const Decision& d) { return code(d.reason); });
-  column("stage", [&](const Decision& d) { return code(d.stage); });
-  column("step", [](const Decision& d) { return d.step; });
-  column("beneficiary_operation", [](const Decision& d) { return d.beneficiary.operation; });
-  column("beneficiary_request", [](const Decision& d) { return d.beneficiary.request; });
-  column("violated", [](const Decision& d) { return d.violated; });
-  column("within_fair_share", [](const Decision& d) { return d.within_fair_share; });
-  column("group", [&](const Decision& d) { return code(d.group); });
-  int which = 0;
-  for (const char* name : {"freed", "free_before", "needed", "usage_before"})
-    out[name] = rows_by(desk.decisions.amounts(which++), desk.state.width());
-  out["kept"] =
-      rows_by(std::vector<Amount>(rows.size() * desk.state.width(), 0), desk.state.width());
-  return out;
-}
-
-py::dict handed_columns(const ytsaurus::Desk& desk) {
-  const std::size_t width = desk.state.width();
-  std::map<Id, std::vector<Amount>> sums;
-  for (const ClusterState::TakenRoom& t : desk.handed) {
-    std::vector<Amount>& sum = sums.try_emplace(t.allocation, width, 0).first->second;
-    for (std::size_t r = 0; r < width; ++r) sum[r] += t.amounts[r];
-  }
-  std::vector<Id> slots;
-  std::vector<Amount> amounts;
-  for (const auto& [slot, sum] : sums) {
-    if (std::ranges::all_of(sum, [](Amount a) { return a == 0; })) continue;
-    slots.push_back(slot);
-    amounts.insert(amounts.end(), sum.begin(), sum.end());
-  }
-  py::dict out;
-  out["allocation"] = to_array(std::move(slots));
-  out["amounts"] = rows_by(std::move(amounts), width);
-  return out;
 }
 
 py::dict memory_columns(const ytsaurus::Desk& desk) {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand import policies, synthetic
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
-    from evenhand.config.triggers import Heartbeat, Round
+    from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
     from evenhand.explain import Explanation
@@ -45,6 +45,7 @@ _HOMES = {
     "MissingExtraError": "evenhand.errors",
     "Plan": "evenhand.plans",
     "Round": "evenhand.config.triggers",
+    "SchedulingRun": "evenhand.config.triggers",
     "Shares": "evenhand.shares",
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
@@ -68,6 +69,7 @@ __all__ = [
     "MissingExtraError",
     "Plan",
     "Round",
+    "SchedulingRun",
     "Shares",
     "Snapshot",
     "State",

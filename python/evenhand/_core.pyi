@@ -176,6 +176,12 @@ class Decay:
     @property
     def step(self) -> float: ...
 
+class BackendAIPlan:
+    def counts(self) -> dict[str, typing.Any]: ...
+    def decisions(self) -> dict[str, typing.Any]: ...
+    def refusals(self) -> dict[str, typing.Any]: ...
+    def trace(self, kind: str, row: typing.SupportsInt | typing.SupportsIndex) -> dict[str, typing.Any]: ...
+
 class YTsaurusPlan:
     def counts(self) -> dict[str, typing.Any]: ...
     def decisions(self) -> dict[str, typing.Any]: ...
@@ -293,6 +299,9 @@ def gridengine_share_tree(
     active: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
+def plan_backendai(
+    snapshot: Snapshot, settings: dict[str, typing.Any], rows: dict[str, typing.Any]
+) -> BackendAIPlan: ...
 def plan_ytsaurus(
     snapshot: Snapshot,
     settings: dict[str, typing.Any],
@@ -313,6 +322,12 @@ def satisfaction(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
+def shields(
+    parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    starving: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
+    satisfaction: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    threshold: typing.SupportsFloat | typing.SupportsIndex,
+) -> numpy.typing.NDArray[numpy.int32]: ...
 def slurm_classic(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     shares: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -331,6 +346,11 @@ def slurm_fair_tree(
     exact: bool,
     merge_tied_accounts: bool,
 ) -> dict[str, typing.Any]: ...
+def stands_in(
+    parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    element: typing.SupportsInt | typing.SupportsIndex,
+    pool: typing.SupportsInt | typing.SupportsIndex,
+) -> bool: ...
 def tree_order(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
 ) -> numpy.typing.NDArray[numpy.int32]: ...

@@ -15,7 +15,7 @@ from evenhand.errors import InputError, Problem
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
-_KEYS = {"schema", "time", "settings", "policy", "pools", "elements", "nodes"}
+_KEYS = {"schema", "time", "settings", "policy", "pools", "elements", "nodes", "operations"}
 _KINDS = ("pool", "operation")
 _STARVATION = ("non_starving", "starving", "aggressively_starving")
 
@@ -41,6 +41,8 @@ class State:
     nodes : mapping
         Name of a node to ``last_preemptive`` (its last attempt to preempt) and ``overcommitted_since``,
         each None where there is none.
+    operations : mapping
+        Name of an operation to ``last_preempt``, when others were last preempted for it.
     """
 
     time: float
@@ -49,6 +51,7 @@ class State:
     policy: str = ""
     elements: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
     nodes: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
+    operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain values; tables are lists because names may be integers."""
@@ -66,6 +69,8 @@ class State:
             ]
         if self.nodes:
             data["nodes"] = [{"name": name, **values} for name, values in self.nodes.items()]
+        if self.operations:
+            data["operations"] = [{"name": name, **values} for name, values in self.operations.items()]
         return data
 
     def check_clock(self, now: float) -> None:
@@ -131,7 +136,12 @@ class State:
             name, values = _node(node, row, time)
             _once(name, nodes, f"node {name!r}", row)
             nodes[name] = values
-        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, nodes)
+        operations: dict[str | int, Mapping[str, Any]] = {}
+        for row, operation in enumerate(_rows(data, "operations")):
+            name = _named(operation, "an operation", {"last_preempt"}, row)
+            _once(name, operations, f"operation {name!r}", row)
+            operations[name] = {"last_preempt": _instant(operation, "last_preempt", row, time)}
+        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, nodes, operations)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -34,14 +34,19 @@ def test_docstrings_have_examples() -> None:
     assert examples > 10
 
 
-def test_readme() -> None:
+def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     assert len(blocks) == 1
     assert blocks[0].count("\n") <= 30
-    pytest.importorskip("pandas")
     names: dict[str, object] = {}
     exec(compile(blocks[0], "README.md", "exec"), names)
-    assert isinstance(names["shares"], eh.Shares)
+    plan = names["plan"]
+    assert isinstance(plan, eh.Plan)
+    assert [d.allocation for d in plan.decisions.victims] == [f"notebook-{i}" for i in (7, 6, 5, 4)]
+    assert [d.request for d in plan.decisions.starts] == ["train"]
+    told = capsys.readouterr().out
+    assert "notebook-7 is preemptible" in told
+    assert "Allocation notebook-3 of operation notebooks on node n1 was not preempted." in told
 
 
 def test_readme_has_two_commands() -> None:

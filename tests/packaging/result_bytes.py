@@ -17,6 +17,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import synthetic
+from tests.bench import crowded
 from tests.conformance import engines, files
 from tests.conformance.scale_input import tree
 from tests.conformance.ytsaurus_fair_share_oracle import run
@@ -64,6 +65,22 @@ class Recorder:
         print(f"{self.total.hexdigest()}  {name}: {self.updates} updates")
 
 
+def plan_digest(snapshot: eh.Snapshot, preset: str) -> str:
+    """Digest of the second plan, ten minutes after the first; alone and in two threads at once."""
+    policy = eh.policies.YTsaurus(preset, enable_aggressive_starvation=True)
+    state = eh.plan(snapshot, policy).state
+    later = snapshot.replace(now=snapshot.now + 600)
+
+    def digest_once(_: int) -> str:
+        return hashlib.sha256(eh.plan(later, policy, state).to_json().encode()).hexdigest()
+
+    alone = digest_once(0)
+    with ThreadPoolExecutor(2) as pool:
+        if list(pool.map(digest_once, range(2))) != [alone, alone]:
+            raise SystemExit("two threads give another plan than one")
+    return alone
+
+
 def main() -> int:
     """Print a line for each group of inputs."""
     cases = SHARED / "cases" if SHARED.exists() else SAMPLE
@@ -80,6 +97,9 @@ def main() -> int:
     recorder = Recorder()
     recorder.record(synthetic.demo(), eh.FairShareSettings(), None)
     recorder.report("demo")
+    for name, snapshot in (("demo", synthetic.demo()), ("crowded", crowded.cluster(2000, 20, 1000, 20))):
+        for preset in ("documented", "upstream"):
+            print(f"{plan_digest(snapshot, preset)}  plan of {name}, {preset}")
     return 0
 
 

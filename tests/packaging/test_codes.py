@@ -36,7 +36,7 @@ def enumerators(header: str, name: str) -> tuple[str, ...]:
         ("preempt/decision.h", "Stage", reasons.STAGES),
         ("preempt/decision.h", "Reason", reasons.REASONS),
         ("preempt/groups.h", "Group", (*reasons.GROUPS, "none")),
-        ("policy/ytsaurus/recorder.h", "Outcome", reasons.OUTCOMES),
+        ("preempt/recorder.h", "Outcome", reasons.OUTCOMES),
         ("policy/ytsaurus/update.h", "Priority", reasons.PRIORITIES),
     ],
 )

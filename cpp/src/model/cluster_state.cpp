@@ -8,9 +8,12 @@
 namespace evenhand {
 namespace {
 
+// A name that is no row any more: nobody has it.
+constexpr Id kGone = -2;
+
 // Rows of the names in a text column, one a distinct value.
 std::vector<Id> rows_of(const NameColumn& names, const TextColumn& column) {
-  std::vector<Id> rows(static_cast<std::size_t>(column.values.size()), kNoId);
+  std::vector<Id> rows(static_cast<std::size_t>(column.values.size()), kGone);
   if (rows.empty()) return rows;
   std::unordered_map<std::string_view, Id> row_of;
   for (Index i = 0; i < names.text.size(); ++i) row_of.emplace(names.text[i], static_cast<Id>(i));
@@ -104,18 +107,14 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
     if (node_[at(slot)] == kNoId) continue;
     Leaving l;
     l.slot = slot;
-    // A request says whose it is; one that has gone leaves its room to nobody.
-    const Id request = decoded(request_rows, a.beneficiary_request, slot);
-    if (request != kNoId)
-      l.beneficiary = {t.requests.operation[at(request)], request};
-    else if (at_or(a.beneficiary_request.codes, slot, kNoId) == kNoId)
-      l.beneficiary = {decoded(operation_rows, a.beneficiary_operation, slot), kNoId};
-    l.left.assign(amounts(slot), amounts(slot) + width_);
+    l.beneficiary = {decoded(operation_rows, a.beneficiary_operation, slot),
+                     decoded(request_rows, a.beneficiary_request, slot)};
+    std::copy_n(amounts(slot), width_, l.left.begin());
     for (const TakenRoom& room : taken)
       if (room.allocation == slot)
         for (std::size_t r = 0; r < width_; ++r)
           l.left[r] -= std::clamp(room.amounts[r], Amount{0}, l.left[r]);
-    leave(std::move(l));
+    leave(l);
   }
 
   wanted_besides_ = t.operations.demand;
@@ -199,32 +198,32 @@ void ClusterState::take_off_node(Id node, Id slot) {
   *found = items[--list.size];
 }
 
-void ClusterState::leave(Leaving leaving) {
+void ClusterState::leave(const Leaving& leaving) {
   const Id node = node_[at(leaving.slot)];
   for (std::size_t r = 0; r < width_; ++r) {
     row(node_left_, node)[r] += leaving.left[r];
     all_left_[r] += leaving.left[r];
   }
   ++leaving_on_[at(node)];
-  leaving_at_[leaving.slot] = leaving_.size();
-  leaving_.push_back(std::move(leaving));
+  if (leaving_place_.size() <= at(leaving.slot)) leaving_place_.resize(operation_.size(), kNoId);
+  leaving_place_[at(leaving.slot)] = static_cast<Id>(leaving_.size());
+  leaving_.push_back(leaving);
 }
 
 Leaving* ClusterState::leaving_of(Id slot) noexcept {
-  const auto found = leaving_at_.find(slot);
-  return found == leaving_at_.end() ? nullptr : &leaving_[found->second];
+  return leaving_place_.size() <= at(slot) || leaving_place_[at(slot)] == kNoId
+             ? nullptr
+             : &leaving_[at(leaving_place_[at(slot)])];
 }
 
 Leaving ClusterState::drop_leaving(Id slot) {
   Leaving* found = leaving_of(slot);
   if (found == nullptr) return {};
-  Leaving dropped = std::move(*found);
-  if (found != &leaving_.back()) {
-    *found = std::move(leaving_.back());
-    leaving_at_[found->slot] = static_cast<std::size_t>(found - leaving_.data());
-  }
+  const Leaving dropped = *found;
+  *found = leaving_.back();
+  leaving_place_[at(found->slot)] = static_cast<Id>(found - leaving_.data());
   leaving_.pop_back();
-  leaving_at_.erase(slot);
+  leaving_place_[at(slot)] = kNoId;
   const Id node = node_[at(slot)];
   for (std::size_t r = 0; r < width_; ++r) {
     row(node_left_, node)[r] -= dropped.left[r];
@@ -285,7 +284,11 @@ void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
   const auto before = static_cast<std::int64_t>(phase_[at(slot)]);
   add_usage(slot, -1);
   phase_[at(slot)] = Phase::kLeaves;
-  if (node_[at(slot)] != kNoId) leave({slot, beneficiary, {amounts(slot), amounts(slot) + width_}});
+  if (node_[at(slot)] != kNoId) {
+    Leaving leaving{slot, beneficiary, {}};
+    std::copy_n(amounts(slot), width_, leaving.left.begin());
+    leave(leaving);
+  }
   record([&] { return Change{Change::Kind::kPreempt, slot, before, 0, {}, {}}; });
 }
 

@@ -49,26 +49,33 @@ QueuePlaces QueuePlaces::of(const Tables& t, std::span<const Id> fifo_index) {
   return out;
 }
 
+// Members of a FIFO pool, last first, each with the least satisfaction from it on.
+template <class Visit>
+void ServiceQueue::for_fifo_members(Id pool, Visit&& visit) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (Index i = places_->fifo_begin[at(pool) + 1]; i-- > places_->fifo_begin[at(pool)];) {
+    const Id operation = places_->fifo_members[static_cast<std::size_t>(i)];
+    if (!member_[at(operation)]) continue;
+    least = std::min(least, (*satisfaction_)[at(operation)]);
+    visit(operation, least);
+  }
+}
+
 void ServiceQueue::reset(const QueuePlaces& places, const std::vector<double>& satisfaction,
                          std::vector<Id> members) {
   places_ = &places;
   satisfaction_ = &satisfaction;
   member_.assign(places.place.size(), 0);
   key_.assign(places.place.size(), 0);
+  touched_.assign(places.place.size(), 0);
+  stale_.clear();
   entries_.clear();
   for (const Id o : members) {
     member_[at(o)] = 1;
     key_[at(o)] = satisfaction[at(o)];
   }
-  for (std::size_t p = 0; p + 1 < places.fifo_begin.size(); ++p) {
-    double least = std::numeric_limits<double>::infinity();
-    for (Index i = places.fifo_begin[p + 1]; i-- > places.fifo_begin[p];) {
-      const Id o = places.fifo_members[static_cast<std::size_t>(i)];
-      if (!member_[at(o)]) continue;
-      least = std::min(least, satisfaction[at(o)]);
-      key_[at(o)] = least;
-    }
-  }
+  for (std::size_t p = 0; p + 1 < places.fifo_begin.size(); ++p)
+    for_fifo_members(static_cast<Id>(p), [&](Id o, double key) { key_[at(o)] = key; });
   entries_.reserve(members.size());
   for (const Id o : members) entries_.push_back({key_[at(o)], places.place[at(o)], o});
   std::ranges::sort(entries_, before);
@@ -82,7 +89,8 @@ std::size_t ServiceQueue::find(const Entry& entry) const {
 void ServiceQueue::rekey(Id operation, double key) {
   if (key == key_[at(operation)]) return;
   const Entry moved{key, places_->place[at(operation)], operation};
-  const std::size_t from = find(entry(operation)), to = find(moved);
+  const std::size_t from = find({key_[at(operation)], places_->place[at(operation)], operation}),
+                    to = find(moved);
   key_[at(operation)] = key;
   const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(from);
   const auto target = entries_.begin() + static_cast<std::ptrdiff_t>(to);
@@ -96,25 +104,73 @@ void ServiceQueue::rekey(Id operation, double key) {
 }
 
 void ServiceQueue::rekey_fifo(Id pool) {
-  double least = std::numeric_limits<double>::infinity();
-  for (Index i = places_->fifo_begin[at(pool) + 1]; i-- > places_->fifo_begin[at(pool)];) {
-    const Id o = places_->fifo_members[static_cast<std::size_t>(i)];
-    if (!member_[at(o)]) continue;
-    least = std::min(least, (*satisfaction_)[at(o)]);
-    rekey(o, least);
-  }
+  for_fifo_members(pool, [&](Id operation, double key) { rekey(operation, key); });
 }
 
-void ServiceQueue::update(Id operation) {
-  const Id pool = places_->fifo_pool[at(operation)];
-  if (pool == kNoId)
-    rekey(operation, (*satisfaction_)[at(operation)]);
-  else
-    rekey_fifo(pool);
+void ServiceQueue::touch(Id operation) {
+  if (touched_[at(operation)]) return;
+  touched_[at(operation)] = 1;
+  stale_.push_back(operation);
+}
+
+ServiceQueue::Entry ServiceQueue::entry(Id operation) {
+  const Id place = places_->place[at(operation)];
+  if (places_->fifo_pool[at(operation)] == kNoId)
+    return {(*satisfaction_)[at(operation)], place, operation};
+  settle();
+  return {key_[at(operation)], place, operation};
+}
+
+// One by one if they are few, else in one pass over all.
+void ServiceQueue::settle() {
+  constexpr std::size_t kFew = 4;
+  if (stale_.size() > kFew) return settle_together();
+  for (const Id operation : stale_) {
+    touched_[at(operation)] = 0;
+    if (!member_[at(operation)]) continue;
+    const Id pool = places_->fifo_pool[at(operation)];
+    if (pool == kNoId)
+      rekey(operation, (*satisfaction_)[at(operation)]);
+    else
+      rekey_fifo(pool);
+  }
+  stale_.clear();
+}
+
+void ServiceQueue::settle_together() {
+  moved_.clear();
+  const auto move = [&](Id operation, double key) {
+    touched_[at(operation)] = 1;
+    key_[at(operation)] = key;
+    moved_.push_back({key, places_->place[at(operation)], operation});
+  };
+  std::vector<Id> fifo_pools;
+  for (const Id operation : stale_) {
+    const Id pool = places_->fifo_pool[at(operation)];
+    if (pool != kNoId)
+      fifo_pools.push_back(pool);
+    else if (member_[at(operation)])
+      move(operation, (*satisfaction_)[at(operation)]);
+  }
+  std::ranges::sort(fifo_pools);
+  fifo_pools.erase(std::unique(fifo_pools.begin(), fifo_pools.end()), fifo_pools.end());
+  for (const Id pool : fifo_pools)
+    for_fifo_members(pool, [&](Id operation, double key) { move(operation, key); });
+  std::ranges::sort(moved_, before);
+  std::erase_if(entries_, [&](const Entry& e) { return touched_[at(e.operation)] != 0; });
+  const auto middle = static_cast<std::ptrdiff_t>(entries_.size());
+  entries_.insert(entries_.end(), moved_.begin(), moved_.end());
+  std::inplace_merge(entries_.begin(), entries_.begin() + middle, entries_.end(), before);
+  for (const Entry& e : moved_) touched_[at(e.operation)] = 0;
+  for (const Id operation : stale_) touched_[at(operation)] = 0;
+  stale_.clear();
 }
 
 void ServiceQueue::remove(Id operation) {
-  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(find(entry(operation))));
+  settle();
+  entries_.erase(entries_.begin() +
+                 static_cast<std::ptrdiff_t>(
+                     find({key_[at(operation)], places_->place[at(operation)], operation})));
   member_[at(operation)] = 0;
   if (const Id pool = places_->fifo_pool[at(operation)]; pool != kNoId) rekey_fifo(pool);
 }

@@ -5,7 +5,7 @@ namespace evenhand {
 void Decisions::add(const Decision& decision, const DecisionAmounts& amounts) {
   rows_.push_back(decision);
   for (const Amount* values :
-       {amounts.freed, amounts.free_before, amounts.needed, amounts.usage_before})
+       {amounts.freed, amounts.free_before, amounts.needed, amounts.usage_before, amounts.kept})
     if (values != nullptr)
       amounts_.insert(amounts_.end(), values, values + width_);
     else
@@ -16,7 +16,7 @@ std::vector<Amount> Decisions::amounts(int which) const {
   std::vector<Amount> out;
   out.reserve(rows_.size() * width_);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    const Amount* values = amounts_.data() + (4 * i + static_cast<std::size_t>(which)) * width_;
+    const Amount* values = amounts_.data() + (5 * i + static_cast<std::size_t>(which)) * width_;
     out.insert(out.end(), values, values + width_);
   }
   return out;

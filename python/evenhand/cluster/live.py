@@ -15,12 +15,11 @@ from evenhand.cluster.changes import carry_out
 from evenhand.cluster.events import Event, Put, Remove, as_event
 from evenhand.cluster.remade import remade
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.steps import events_of
+from evenhand.cluster.steps import events_of, whole_plan
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
-    from evenhand.state import State
 
 __all__ = ["Cluster", "Mark"]
 
@@ -30,7 +29,7 @@ class Mark:
 
     __slots__ = ("__weakref__", "_at", "_serial", "_stage", "_states")
 
-    def __init__(self, serial: int, stage: Stage, states: dict[str, State]) -> None:
+    def __init__(self, serial: int, stage: Stage, states: dict[str, Any]) -> None:
         self._serial = serial
         self._stage = stage
         self._at = stage.mark()
@@ -71,7 +70,7 @@ class Cluster:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._stage = Stage(snapshot)
-        self._states: dict[str, State] = {}
+        self._states: dict[str, Any] = {}
         self._marks: WeakSet[Mark] = WeakSet()
         self._serial = 0
 
@@ -171,7 +170,7 @@ class Cluster:
         self._states[key] = plan.state
         return plan
 
-    def state(self, policy: Any) -> State | None:
+    def state(self, policy: Any) -> Any:
         """Return what the last plan of a policy left.
 
         Parameters
@@ -203,9 +202,16 @@ class Cluster:
 
         Notes
         -----
-        O(decisions × depth). Whether decisions still make sense tells ``plan.check(cluster.snapshot())``.
+        O(decisions × depth); O(cells) where something is resumed, reserved or kept in part. Whether decisions
+        still make sense tells ``plan.check(cluster.snapshot())``.
         """
-        self.apply(events_of(plan, self._stage.slots))
+        if whole_plan(plan):
+            self.apply(events_of(plan, self._stage.slots))
+        elif plan.snapshot == self.snapshot():
+            self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
+        else:
+            message = "the plan resumes, reserves or keeps a part: it needs the snapshot it was made of"
+            raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
 
     def usage(self, name: str | int, *, table: str | None = None) -> dict[str, float]:
         """Return what an operation, a pool or a node's allocations hold now.

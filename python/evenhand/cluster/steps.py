@@ -15,7 +15,7 @@ from evenhand.cluster.events import Event, Leave, Start, Take
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["events_of"]
+__all__ = ["events_of", "whole_plan"]
 
 _START, _PREEMPT = 0, 1
 
@@ -48,6 +48,22 @@ def events_of(plan: Any, present: Container[str]) -> list[Event]:
     leaving = snapshot.names("allocations")
     taken = taken_in_all(snapshot, plan.handed)
     return events + [Take(leaving[row], amounts) for row, amounts in taken.items()]
+
+
+def whole_plan(plan: Any) -> bool:
+    """Tell whether a plan does no more than start allocations and tell others to leave with all they have.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    Returns
+    -------
+    bool
+    """
+    columns = plan.decisions.columns
+    kept = np.asarray(columns.get("kept", 0))
+    return not (np.asarray(columns["action"]) > _PREEMPT).any() and not kept.any()
 
 
 def _second(micros: Any) -> float | None:

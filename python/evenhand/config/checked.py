@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -34,6 +34,9 @@ class CheckedSettings(BaseModel):
 
     #: Other names of fields, to the names that they have here.
     ALIASES: ClassVar[Mapping[str, str]] = {}
+
+    #: What the preset "upstream" has in the place of the defaults, which are "documented".
+    UPSTREAM: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, **values: Any) -> None:
         given = type(self).renamed(values)
@@ -68,6 +71,33 @@ class CheckedSettings(BaseModel):
                 raise InputError([Problem("settings", None, None, name, "unique", shorten(value), message)])
             given[name] = value
         return given
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> Self:
+        """Return the settings of a preset, with these fields changed.
+
+        Parameters
+        ----------
+        name : {"documented", "upstream"}
+            What the description says, or what the system does.
+        **changes
+            Values by field or alias.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            If there is no such preset, or a value breaks a rule.
+        """
+        if name == "documented":
+            return cls(**changes)
+        if name == "upstream":
+            return cls(**{**cls.UPSTREAM, **cls.renamed(changes)})
+        message = f'preset is {name!r}; it must be "documented" or "upstream"'
+        raise InputError([Problem("settings", None, None, "preset", "choice", repr(name), message)])
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed; the result is validated.
@@ -164,8 +194,13 @@ def _said(model: type[BaseModel], detail: ErrorDetails) -> list[tuple[str, str, 
 
 
 def _known(model: type[BaseModel], path: list[str]) -> list[str]:
-    for part in path:
-        inner = model.model_fields[part].annotation
+    keys = iter(path)
+    for part in keys:
+        field = model.model_fields.get(part)
+        inner = field and field.annotation
+        if get_origin(inner) is dict:  # of models by name
+            next(keys, None)
+            inner = get_args(inner)[1]
         if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
             return []
         model = inner

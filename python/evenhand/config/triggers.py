@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Heartbeat", "Round"]
+__all__ = ["Heartbeat", "Round", "SchedulingRun"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +23,8 @@ class Heartbeat:
     """
 
     node: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingRun:
+    """One pass over the queue of pending jobs or sessions."""

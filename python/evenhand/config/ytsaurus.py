@@ -98,6 +98,8 @@ class YTsaurusSettings(CheckedSettings):
     system's. The last group of fields are the points in which system and description differ.
     """
 
+    UPSTREAM: ClassVar[Mapping[str, Any]] = _UPSTREAM
+
     ALIASES: ClassVar[Mapping[str, str]] = {
         "fair_share_preemption_timeout": "fair_share_starvation_timeout",
         "job_interrupt_timeout": "allocation_preemption_timeout",
@@ -170,6 +172,16 @@ class YTsaurusSettings(CheckedSettings):
         False, description="Preemptive stages start beyond limits, which are repaired later."
     )
 
+    preemption_check_starvation: bool = Field(
+        False, description="Older rule: who starves, pools too, shields the work in it from the stages."
+    )
+    preemption_check_satisfaction: bool = Field(
+        False, description="Older rule: who is served below the stage's threshold shields the work in it."
+    )
+    enable_conditional_preemption: bool = Field(
+        False, description="Older rule: a pool does not shield its work from candidates inside it."
+    )
+
     stage_order: Literal["regular_preemptive_aggressive", "regular_aggressive_preemptive"] = Field(
         "regular_preemptive_aggressive", description="Order of the stages of a heartbeat."
     )
@@ -210,33 +222,6 @@ class YTsaurusSettings(CheckedSettings):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**_with_old_count(type(self).renamed(values)))
-
-    @classmethod
-    def preset(cls, name: str, **changes: Any) -> Self:
-        """Return the settings of a preset, with these fields changed.
-
-        Parameters
-        ----------
-        name : {"documented", "upstream"}
-            What the description says, or what the system does.
-        **changes
-            Values by field or alias.
-
-        Returns
-        -------
-        YTsaurusSettings
-
-        Raises
-        ------
-        InputError
-            If there is no such preset, or a value breaks a rule.
-        """
-        if name == "documented":
-            return cls(**changes)
-        if name == "upstream":
-            return cls(**{**_UPSTREAM, **cls.renamed(changes)})
-        message = f'preset is {name!r}; it must be "documented" or "upstream"'
-        raise InputError([Problem("settings", None, None, "preset", "choice", repr(name), message)])
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field
 
-from evenhand.building.problems import KEPT, nearest, shorten
-from evenhand.config.checked import problems_of
 from evenhand.config.kinds import Amounts, Duration, Texts, UnitShare
-from evenhand.errors import InputError, Problem
+from evenhand.config.rows import RowSettings, raise_found, read_rows, strangers
 
 if TYPE_CHECKING:
+    from evenhand.errors import Problem
     from evenhand.model import Snapshot
 
 __all__ = [
@@ -26,28 +25,10 @@ __all__ = [
 ]
 
 
-class RowSettings(BaseModel):
-    """Settings of a row: frozen, unknown names refused; None is "not set"."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    #: Other names of fields, to the names that they have here.
-    ALIASES: ClassVar[Mapping[str, str]] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rename(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping):
-            return values
-        given = {cls.ALIASES.get(key, key): value for key, value in values.items()}
-        # A key beside its alias stays, so that it is refused.
-        return {**given, **({} if len(given) == len(values) else values)}
-
-
 class YTsaurusPoolSettings(RowSettings):
     """Settings of a pool; what is None is inherited."""
 
-    ALIASES = {
+    ALIASES: ClassVar[Mapping[str, str]] = {
         "allow_aggressive_starvation_preemption": "allow_aggressive_preemption",
         "allow_regular_jobs_on_ssd_nodes": "allow_regular_allocations_on_ssd_nodes",
         "fair_share_preemption_timeout": "fair_share_starvation_timeout",
@@ -74,7 +55,7 @@ class YTsaurusPoolSettings(RowSettings):
 class YTsaurusOperationSettings(RowSettings):
     """Settings of an operation; those that a pool has too act only to its own disadvantage."""
 
-    ALIASES = {"fair_share_preemption_timeout": "fair_share_starvation_timeout"}
+    ALIASES: ClassVar[Mapping[str, str]] = {"fair_share_preemption_timeout": "fair_share_starvation_timeout"}
 
     fair_share_starvation_timeout: Duration | None = None
     fair_share_starvation_tolerance: UnitShare | None = None
@@ -105,9 +86,6 @@ class YTsaurusNodeSettings(RowSettings):
 
 class YTsaurusRequestSettings(RowSettings):
     """Settings of a request: there are none."""
-
-
-_Row = TypeVar("_Row", bound=RowSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,46 +131,13 @@ class YTsaurusRows:
         """
         found: list[Problem] = []
         if tree is not None:
-            found += _strangers(tree, snapshot.resources, "settings", None, None)
+            found += strangers(tree, snapshot.resources, "settings", None, None)
         rows = cls(
-            _read(snapshot, "pools", YTsaurusPoolSettings, found),
-            _read(snapshot, "operations", YTsaurusOperationSettings, found),
-            _read(snapshot, "allocations", YTsaurusAllocationSettings, found),
+            read_rows(snapshot, "pools", YTsaurusPoolSettings, found),
+            read_rows(snapshot, "operations", YTsaurusOperationSettings, found),
+            read_rows(snapshot, "allocations", YTsaurusAllocationSettings, found),
         )
-        _read(snapshot, "nodes", YTsaurusNodeSettings, found)
-        _read(snapshot, "requests", YTsaurusRequestSettings, found)
-        if found:
-            raise InputError(found[:KEPT], len(found) - KEPT if len(found) > KEPT else 0)
+        read_rows(snapshot, "nodes", YTsaurusNodeSettings, found)
+        read_rows(snapshot, "requests", YTsaurusRequestSettings, found)
+        raise_found(found)
         return rows
-
-
-def _read(snapshot: Snapshot, table: str, model: type[_Row], found: list[Problem]) -> dict[int, _Row]:
-    read: dict[int, _Row] = {}
-    settings = snapshot.settings(table)
-    names = snapshot.names(table) if settings else []
-    for row, values in settings.items():
-        where = ("root", None, None) if table == "pools" and row == 0 else (table, row, names[row])
-        try:
-            read[row] = model.model_validate(dict(values))
-        except ValidationError as error:
-            found += problems_of(model, error, *where)
-            continue
-        found += _strangers(read[row], snapshot.resources, *where)
-    return read
-
-
-def _strangers(
-    settings: BaseModel, resources: Iterable[str], table: str, row: int | None, name: str | int | None
-) -> Iterable[Problem]:
-    """Yield a problem for every resource that the snapshot does not have."""
-    known = list(resources)
-    for field in settings.model_fields_set:
-        amounts = getattr(settings, field)
-        if not isinstance(amounts, Mapping):
-            continue
-        for resource in amounts:
-            if resource not in known:
-                place = ("" if table == "settings" else "settings.") + f"{field}.{resource}"
-                hint = nearest(resource, known)
-                message = f"{place} names no resource of the snapshot ({', '.join(known)}){hint}"
-                yield Problem(table, row, name, place, "exists", shorten(resource), message)

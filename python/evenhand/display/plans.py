@@ -10,7 +10,7 @@ from evenhand.display import markup
 from evenhand.display.snapshots import counts
 from evenhand.display.terminal import Line, counted, diagnostic_lines, paint
 from evenhand.display.text import UNICODE, Glyphs, amount, clean, duration, fit, ratio, width
-from evenhand.reasons import ACTIONS, REASONS, REQUEST_OUTCOMES, STARVATION, reason
+from evenhand.reasons import ACTIONS, OUTCOMES, REASONS, STARVATION, reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,10 +51,16 @@ def plan_sentence(plan: Plan) -> str:
     decisions = plan.decisions
     found = np.bincount(decisions.column("reason"), minlength=len(REASONS)).tolist()
     free, after = (found[REASONS.index(code)] for code in ("fits_free_room", "fits_after_preemption"))
+    done = np.bincount(decisions.column("action"), minlength=len(ACTIONS)).tolist()
+    preempted, resumed, kept = (done[ACTIONS.index(word)] for word in ("preempt", "resume", "reserve"))
+    started = done[ACTIONS.index("start")] - free - after
     parts = [
-        f"{int((decisions.column('action') == ACTIONS.index('preempt')).sum()):,} preempted",
+        f"{preempted:,} preempted",
         f"{free:,} started in free room",
         f"{after:,} started after preemption",
+        *([f"{started:,} started otherwise"] if started else []),
+        *([f"{resumed:,} resumed"] if resumed else []),
+        *([f"{counted(kept, 'reservation')}"] if kept else []),
         f"{counted(len(plan.refusals), 'request')} refused",
     ]
     return f"{', '.join(parts)}."
@@ -79,7 +85,7 @@ def _of(name: object, operation: object) -> str:
 def _decision_cells(decision: Decision) -> list[str]:
     whom = decision.beneficiary
     preempts = decision.action == "preempt"
-    what = decision.allocation if preempts else decision.request
+    what = decision.request if decision.allocation is None else decision.allocation
     share = {None: "", True: "within", False: "above"}[decision.victim_within_fair_share]
     numbers = decision.freed if preempts else decision.numbers.get("needed", {})
     served = "" if whom is None or not preempts else _of(whom.request, whom.operation)
@@ -137,8 +143,8 @@ def refusal_lines(plan: Plan, top: int) -> list[Line]:
     """Return how many requests were refused by each rule."""
     if not len(plan.refusals):
         return []
-    found = np.bincount(plan.refusals.column("rule"), minlength=len(REQUEST_OUTCOMES)).tolist()
-    rules = {code: count for code, count in zip(REQUEST_OUTCOMES, found, strict=True) if count}
+    found = np.bincount(plan.refusals.column("rule"), minlength=len(OUTCOMES)).tolist()
+    rules = {code: count for code, count in zip(OUTCOMES, found, strict=True) if count}
     ranked = sorted(rules.items(), key=lambda pair: (-pair[1], pair[0]))
     lines: list[Line] = [[("head", f"{counted(len(plan.refusals), 'request')} did not start:")]]
     for rule, count in ranked[:top]:
@@ -187,6 +193,8 @@ def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[s
 
 def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
     """Return a sentence on who is below its share, and a line for each that starves most."""
+    if not len(statuses):
+        return []
     lines: list[Line] = [[("head", sentence)] for sentence in _starving_sentences(statuses)]
     cells = _starving_cells(statuses, top, glyphs)
     if len(cells) > 1:
@@ -205,6 +213,8 @@ def statuses_html(statuses: Statuses) -> str:
 
 
 def _statuses_body(statuses: Statuses) -> str:
+    if not len(statuses):
+        return ""
     heads, *rows = _starving_cells(statuses, _HTML_ROWS, UNICODE)
     sentence = markup.safe(" ".join(_starving_sentences(statuses)))
     if not rows:

@@ -83,18 +83,19 @@ def _beneficiary(facts: Facts, operation: int) -> list[str]:
 
 def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[str]:
     column = facts.plan.decisions.column
-    element = facts.pools + operation
-    used = facts.share(column("usage_before")[row])
     sentences = []
-    share = facts.against(element, used)
-    held = f"just before, operation {name_of(decision.operation)} had {share} of its fair share"
-    group = int(column("group")[row])
-    if group < len(GROUPS):
-        word = GROUPS[group].replace("_", " ").replace("non preemptible", "non-preemptible")
-        standing = f"{name_of(decision.allocation)} is {word}: {held}."
-        sentences.append(f"{standing} {facts.protection(operation)}".rstrip())
+    if facts.shared:
+        share = facts.against(facts.pools + operation, facts.share(column("usage_before")[row]))
+        held = f"just before, operation {name_of(decision.operation)} had {share} of its fair share"
+        group = int(column("group")[row])
+        if group < len(GROUPS):
+            word = GROUPS[group].replace("_", " ").replace("non preemptible", "non-preemptible")
+            standing = f"{name_of(decision.allocation)} is {word}: {held}."
+            sentences.append(f"{standing} {facts.protection(operation)}".rstrip())
+        else:
+            sentences.append(sentence(f"{held}."))
     else:
-        sentences.append(sentence(f"{held}."))
+        sentences.append(sentence(facts.standing(facts.pools + operation)))
     if decision.victim_within_fair_share:
         sentences.append("That was within its fair share.")
     same = victims_of_step(facts, row)

@@ -69,6 +69,8 @@ class Facts:
         self.plan = plan
         self.snapshot = plan.snapshot
         self.pools = plan.snapshot.pool_count
+        #: Whether the policy knows fair shares; else operations are told by the policy's own words.
+        self.shared = plan._core.shares is not None
 
     @cached_property
     def keys(self) -> list[str]:
@@ -122,7 +124,10 @@ class Facts:
         return getattr(getattr(self.plan.policy, "settings", None), name, None)
 
     def standing(self, element: int) -> str:
-        """Say how an element stands to its fair share."""
+        """Say how an element stands to its fair share, or what the policy says of an operation."""
+        if not self.shared:
+            row = element - self.pools
+            return self.element(element) if row < 0 else str(self.plan.policy.standing(self.snapshot, row))
         status = self.plan.statuses.at(element)
         what = self.element(element)
         held = f"of its fair share it has {self.against(element, self.usage(element))}"
@@ -143,6 +148,8 @@ class Facts:
 
     def claim(self, operation: int) -> str:
         """Say on whose strength an operation preempts; empty if on its own."""
+        if not self.shared:
+            return ""
         element = self.pools + operation
         status = self.plan.statuses.at(element)
         above = status.lowest_aggressive_ancestor or status.lowest_starving_ancestor
@@ -153,6 +160,8 @@ class Facts:
 
     def protection(self, operation: int) -> str:
         """Say where an operation's groups end, as shares of the cluster; empty if nothing of it runs."""
+        if not self.shared:
+            return ""
         core = self.snapshot._core
         mine = np.asarray(core.column("allocations", "operation")) == operation
         codes = self.plan.groups.codes[mine]

@@ -17,9 +17,12 @@ __all__ = ["explain_element", "explain_node"]
 
 def explain_element(facts: Facts, row: int) -> Explanation:
     """Explain how a pool or an operation stands, by its row among the elements."""
-    status = facts.plan.statuses.at(row)
     pool = row < facts.pools
     name = facts.snapshot.element_names[row]
+    if not facts.shared:
+        told = (sentence(facts.standing(row)), _decided(facts, row))
+        return Explanation(name, "pools" if pool else "operations", "no_fair_shares", told)
+    status = facts.plan.statuses.at(row)
     sentences = [sentence(facts.standing(row))]
     if row:
         sentences.append(_rule(status))

@@ -29,7 +29,7 @@ class CorePlan(Protocol):
 
     @property
     def shares(self) -> Any:
-        """Fair shares, as `evenhand.shares.Shares` takes them."""
+        """Fair shares, as `evenhand.shares.Shares` takes them; None where the policy knows none."""
 
     @property
     def next_due(self) -> int | None:
@@ -39,7 +39,7 @@ class CorePlan(Protocol):
         """One row a decision, in the order in which they are to be carried out."""
 
     def elements(self) -> Mapping[str, NDArray[Any]]:
-        """One row an element: pools with the root first, then operations."""
+        """One row an element: pools with the root first, then operations; empty without fair shares."""
 
     def groups(self) -> NDArray[Any]:
         """Group of every allocation; 255 is none."""
@@ -54,7 +54,7 @@ class CorePlan(Protocol):
         """Room of leaving allocations that their beneficiaries take: ``allocation`` and ``amounts``."""
 
     def memory(self) -> Mapping[str, NDArray[Any]]:
-        """Clocks of elements and nodes that the next plan goes on from."""
+        """Clocks of elements and nodes, or ``last_preempt`` of operations, for the next plan."""
 
     def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
         """Decide again with a recorder: all that was looked at for one allocation or request."""

@@ -36,17 +36,18 @@ class Decision:
     Attributes
     ----------
     action : str
-        ``"preempt"`` or ``"start"``.
+        ``"preempt"``, ``"start"``, ``"resume"`` (a suspended one goes on), ``"reserve"`` (room is kept for
+        a request that starts later) or ``"release"``.
     allocation : str, int or None
-        The victim; None of a start.
+        The victim, or what goes on; None of a start.
     operation : str, int or None
         The victim's operation, or the one that starts.
     node : str, int or None
         Where.
     request : str, int or None
-        What starts; None of a preemption.
+        What starts, or what room is kept for; None of a preemption.
     mode : str or None
-        How a victim leaves: ``"terminate"`` or ``"requeue"``.
+        How a victim leaves; see `evenhand.reasons.MODES`.
     grace : float or None
         Seconds that a victim has to leave.
     at, until : float or None

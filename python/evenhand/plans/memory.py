@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.shares import Shares
 
-__all__ = ["fingerprint", "next_state", "read_memory"]
+__all__ = ["fingerprint", "next_state", "next_state_of_jobs", "read_job_memory", "read_memory"]
 
 _CLOCKS = ("last_preemptive", "overcommitted_since")
 
@@ -108,9 +108,52 @@ def read_memory(
             if kept[clock] is not None:
                 clocks[clock][row] = _micros(kept[clock])
     found += _left("state_node_left", "nodes", left)
-    if state.policy and state.policy != fingerprint(policy):
-        found.append(Diagnostic("state_settings_changed", (), CODES["state_settings_changed"]))
-    return columns, tuple(found)
+    return columns, (*found, *_changed(policy, state))
+
+
+def read_job_memory(
+    snapshot: Snapshot, policy: Any, state: State | None
+) -> tuple[dict[str, NDArray[Any]], tuple[Diagnostic, ...]]:
+    """Return what a state remembers of operations, where whole jobs or sessions are scheduled.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        What is.
+    policy : policy
+        Whose settings go on from the state.
+    state : State or None
+        What the plan before left; None: nothing is remembered.
+
+    Returns
+    -------
+    columns : dict of str to array
+        ``last_preempt`` (int64 microseconds, one an operation).
+    diagnostics : tuple of Diagnostic
+        Names that left; changed settings.
+
+    Raises
+    ------
+    InputError
+        If the snapshot is older than the state.
+    """
+    last = np.full(snapshot.operation_count, NO_TIME, np.int64)
+    if state is None:
+        return {"last_preempt": last}, ()
+    state.check_clock(snapshot.now)
+    row_of = {name: row for row, name in enumerate(snapshot.names("operations"))}
+    left = [name for name in state.operations if name not in row_of]
+    for name, kept in state.operations.items():
+        if name in row_of:
+            last[row_of[name]] = _micros(kept["last_preempt"])
+    found = _left("state_element_left", "pools and operations", left)
+    return {"last_preempt": last}, (*found, *_changed(policy, state))
+
+
+def _changed(policy: Any, state: State) -> list[Diagnostic]:
+    if not state.policy or state.policy == fingerprint(policy):
+        return []
+    return [Diagnostic("state_settings_changed", (), CODES["state_settings_changed"])]
 
 
 def _left(code: str, what: str, names: Sequence[Name]) -> list[Diagnostic]:
@@ -162,3 +205,22 @@ def next_state(snapshot: Snapshot, policy: Any, shares: Shares, memory: Mapping[
         },
         {nodes[row]: {clock: clocks[clock][row] for clock in _CLOCKS} for row in ticking},
     )
+
+
+def next_state_of_jobs(snapshot: Snapshot, policy: Any, memory: Mapping[str, NDArray[Any]]) -> State:
+    """Return what the next plan goes on from, where whole jobs or sessions are scheduled.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    policy : policy
+    memory : mapping
+        The core's clocks; as in `read_job_memory`.
+
+    Returns
+    -------
+    State
+    """
+    names, last = snapshot.names("operations"), seconds_of(memory["last_preempt"])
+    operations = {names[row]: {"last_preempt": at} for row, at in enumerate(last) if at is not None}
+    return State(snapshot.now, policy=fingerprint(policy), operations=operations)

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.building.readback import seconds
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.live import repairs
-from evenhand.plans.memory import next_state
+from evenhand.plans.memory import next_state, next_state_of_jobs
 from evenhand.plans.refusals import Refusals
 from evenhand.plans.statuses import Groups, Statuses
 from evenhand.shares import Shares, _diagnostics, _options
@@ -42,7 +42,8 @@ class Plan:
     snapshot : Snapshot
         What was.
     policy : policy
-        Who decided: it has ``to_dict()`` and, as ``settings``, a model with ``fair_share``.
+        Who decided: it has ``to_dict()`` and, as ``settings``, a model; with ``fair_share`` where its core
+        has fair shares, else with ``standing(snapshot, row)`` (a job or session in words).
     core : object
         What the policy's core says, as columns (`evenhand.plans.columns.CorePlan`).
     state : State, optional
@@ -94,24 +95,32 @@ class Plan:
 
     @cached_property
     def shares(self) -> Shares:
-        """Fair shares of the plan's update."""
-        snapshot, settings, core = self.snapshot, self.policy.settings.fair_share, self._core.shares
+        """Fair shares of the plan's update; AttributeError if the policy knows none."""
+        snapshot, core = self.snapshot, self._core.shares
+        if core is None:
+            raise AttributeError(f"the {type(self.policy).__name__} policy knows no fair shares")
+        settings = self.policy.settings.fair_share
         found = (*_options(snapshot, settings)[1], *_diagnostics(snapshot, core))
         return Shares(snapshot, settings, core, found)
 
     @cached_property
     def statuses(self) -> Statuses:
-        """Status, starvation and effective settings of every element, at the update."""
+        """Status, starvation and effective settings of every element, at the update.
+
+        Empty if the policy knows no fair shares.
+        """
         return Statuses(self.snapshot, self._core.elements())
 
     @cached_property
     def groups(self) -> Groups:
-        """Group of every running allocation, at the update."""
+        """Group of every running allocation, at the update; empty if the policy knows none."""
         return Groups(self.snapshot, self._core.groups())
 
     @cached_property
     def state(self) -> State:
         """What the next plan goes on from."""
+        if self._core.shares is None:
+            return next_state_of_jobs(self.snapshot, self.policy, self._core.memory())
         return next_state(self.snapshot, self.policy, self.shares, self._core.memory())
 
     @property
@@ -132,7 +141,7 @@ class Plan:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say of the input."""
-        return (*self._found, *self.shares.diagnostics)
+        return self._found if self._core.shares is None else (*self._found, *self.shares.diagnostics)
 
     @cached_property
     def counts(self) -> dict[str, int]:

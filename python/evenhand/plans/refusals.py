@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 
 from evenhand.plans.columns import Name, amounts_of, objects, picked
-from evenhand.reasons import REQUEST_OUTCOMES, reason
+from evenhand.reasons import OUTCOMES, reason
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,7 +107,7 @@ class Refusals(Sequence[Refusal]):
         c = self._columns
         columns: dict[str, Any] = {
             "request": picked(self._snapshot.names("requests"), c["request"]),
-            "rule": [REQUEST_OUTCOMES[i] for i in c["rule"].tolist()],
+            "rule": [OUTCOMES[i] for i in c["rule"].tolist()],
             "nodes": c["nodes"],
         }
         missing = amounts_of(self._snapshot, c["best_missing"]) if len(self) else None
@@ -142,7 +142,7 @@ class Refusals(Sequence[Refusal]):
         for name, rule, nodes, lacks in zip(
             names, c["rule"].tolist(), c["nodes"].tolist(), missing, strict=True
         ):
-            code = REQUEST_OUTCOMES[rule]
+            code = OUTCOMES[rule]
             numbers: dict[str, Any] = {"nodes": nodes} | ({"missing": lacks} if lacks else {})
             result.append(Refusal(name, code, _message(code, nodes, lacks), numbers))
         return result

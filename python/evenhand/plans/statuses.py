@@ -81,7 +81,7 @@ class Statuses(Mapping[str | int, Status]):
     def __init__(self, snapshot: Snapshot, columns: Mapping[str, NDArray[Any]]) -> None:
         self._snapshot = snapshot
         self._columns = dict(columns)
-        self._keys = element_keys(snapshot)
+        self._keys = element_keys(snapshot) if self._columns else []
         self._row_of = {key: row for row, key in enumerate(self._keys)}
 
     def __getitem__(self, name: str | int) -> Status:
@@ -175,6 +175,8 @@ class Statuses(Mapping[str | int, Status]):
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return one plain object an element, as the plan's JSON has them."""
         c = self._columns
+        if not c:
+            return {}
         rows = zip(
             self._keys,
             c["status"].tolist(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from evenhand.errors import InputError, Problem
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.policies import ytsaurus_columns as columns
+from evenhand.policies.base import Policy
 from evenhand.reasons import STAGES
 from evenhand.shares import _memory, _options
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["YTsaurus"]
 
 
-class YTsaurus:
+class YTsaurus(Policy):
     """Preemption as YTsaurus does it, or as its documentation says.
 
     Parameters
@@ -59,43 +60,10 @@ class YTsaurus:
     """
 
     system = "ytsaurus"
-    __slots__ = ("preset", "settings")
+    model = YTsaurusSettings
+    __slots__ = ()
 
-    preset: str
     settings: YTsaurusSettings
-
-    def __init__(self, preset: str = "documented", **settings: Any) -> None:
-        object.__setattr__(self, "preset", preset)
-        object.__setattr__(self, "settings", YTsaurusSettings.preset(preset, **settings))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("a policy is immutable; replace() returns a changed one")
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a policy with other settings.
-
-        Parameters
-        ----------
-        **changes
-            New values by field.
-
-        Returns
-        -------
-        YTsaurus
-
-        Raises
-        ------
-        InputError
-            If the result would break a rule.
-        """
-        policy = object.__new__(type(self))
-        object.__setattr__(policy, "preset", self.preset)
-        object.__setattr__(policy, "settings", self.settings.replace(**changes))
-        return policy
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return system, preset and all settings as plain values."""
-        return {"system": self.system, "preset": self.preset, **self.settings.model_dump(mode="json")}
 
     #: How protected an allocation is on a node, from low to high.
     LEVELS = (
@@ -177,33 +145,6 @@ class YTsaurus:
             nodes,
         )
         return Plan(snapshot, self, core, state, on, given, found)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, YTsaurus):
-            return NotImplemented
-        return self.settings == other.settings
-
-    def __hash__(self) -> int:
-        return hash(repr(self.to_dict()))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), self.preset, self.settings)
-
-    def __repr__(self) -> str:
-        base = YTsaurusSettings.preset(self.preset)
-        changed = [
-            f"{name}={value!r}"
-            for name in YTsaurusSettings.model_fields
-            if (value := getattr(self.settings, name)) != getattr(base, name)
-        ]
-        return f"YTsaurus({', '.join([repr(self.preset), *changed])})"
-
-
-def _restore(cls: type[YTsaurus], preset: str, settings: YTsaurusSettings) -> YTsaurus:
-    policy = object.__new__(cls)
-    object.__setattr__(policy, "preset", preset)
-    object.__setattr__(policy, "settings", settings)
-    return policy
 
 
 def _nodes(snapshot: Snapshot, on: Any) -> NDArray[np.int32]:

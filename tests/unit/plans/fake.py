@@ -9,7 +9,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.plans import Plan
-from evenhand.reasons import ACTIONS, GROUPS, OUTCOMES, REASONS, REQUEST_OUTCOMES, STAGES, STARVATION
+from evenhand.reasons import ACTIONS, GROUPS, OUTCOMES, REASONS, STAGES, STARVATION
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\r\n\u202e\x9b&amp;\"'"
 NO_TIME = np.iinfo(np.int64).min
@@ -153,7 +153,7 @@ class FakeCore:
         items = list(self.refused.items())
         return {
             "request": np.array([row(self.snapshot, "requests", name) for name, _ in items], np.int32),
-            "rule": np.array([REQUEST_OUTCOMES.index(rule) for _, (rule, _, _) in items], np.uint8),
+            "rule": np.array([OUTCOMES.index(rule) for _, (rule, _, _) in items], np.uint8),
             "nodes": np.array([nodes for _, (_, nodes, _) in items], np.int64),
             "best_missing": self.quanta([missing for _, (_, _, missing) in items]),
         }

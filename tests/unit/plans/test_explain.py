@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.reasons import ALLOCATION_OUTCOMES, REQUEST_OUTCOMES, TABLE
+from evenhand.reasons import TABLE
 from tests.unit.plans.fake import CLUSTER, DECISIONS, HOSTILE, POLICY, FakeCore, make, start, victim
 
 A09 = """\
@@ -164,6 +164,10 @@ def test_an_allocation_that_does_not_run(state: str) -> None:
     data["allocations"][0]["state"] = state
     told = make(snapshot=eh.Snapshot.from_dict(data)).why("a01")
     assert told.sentences[1] == f"It is {state}."
+
+
+REQUEST_OUTCOMES = tuple(row.code for row in TABLE if row.kind == "request")
+ALLOCATION_OUTCOMES = tuple(row.code for row in TABLE if row.kind == "allocation")
 
 
 def test_every_outcome_makes_a_sentence() -> None:

@@ -12,7 +12,7 @@ from evenhand.reasons import TABLE, reason
 
 FIELDS = {
     "victim": {"allocation", "operation", "node", "request", "beneficiary", "lacking", "violated", "over"},
-    "start": {"request", "operation", "node", "victims", "needed", "free"},
+    "start": {"allocation", "request", "operation", "node", "victims", "needed", "free"},
     "stage": set(),
     "request": {"node", "operation", "request", "missing"},
     "allocation": {"node", "operation", "request", "stage"},
@@ -52,7 +52,7 @@ def test_the_numbers_of_codes_never_change() -> None:
     )
     assert reasons.REASONS[8:10] == ("fits_free_room", "fits_after_preemption")
     assert reasons.STAGES[:3] == ("regular", "preemptive", "aggressive")
-    assert reasons.STAGES[3:] == (
+    assert reasons.STAGES[3:9] == (
         "ssd_preemptive",
         "ssd_aggressive",
         "full_host",
@@ -67,7 +67,10 @@ def test_the_numbers_of_codes_never_change() -> None:
         "penalty_too_high",
     )
     assert reasons.OUTCOMES.index("taken") == 18
-    assert reasons.OUTCOMES[-2:] == ("other_node", "no_violation")
+    assert reasons.OUTCOMES[29:31] == ("other_node", "no_violation")
+    assert reasons.ACTIONS == ("start", "preempt", "resume", "reserve", "release")
+    modes = ("terminate", "requeue", "checkpoint", "preempt", "enhanced_suspend", "suspend")
+    assert modes == reasons.MODES
 
 
 def test_a_row_is_found_by_its_kind() -> None:

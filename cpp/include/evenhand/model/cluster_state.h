@@ -13,8 +13,8 @@
 // A delta costs O(R x depth); undo the same. Copying is O(allocations).
 #pragma once
 
+#include <array>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "evenhand/core/types.h"
@@ -22,7 +22,7 @@
 
 namespace evenhand {
 
-// For whom an allocation leaves; kNoId where nobody.
+// For whom an allocation leaves: a request, or any of an operation (request kNoId).
 struct Beneficiary {
   Id operation = kNoId, request = kNoId;
   friend bool operator==(const Beneficiary&, const Beneficiary&) = default;
@@ -32,7 +32,7 @@ struct Beneficiary {
 struct Leaving {
   Id slot = kNoId;
   Beneficiary beneficiary;
-  std::vector<Amount> left;  // R: room that its beneficiary has not taken
+  std::array<Amount, kMaxResources> left{};  // room that its beneficiary has not taken
 };
 
 class ClusterState {
@@ -83,8 +83,9 @@ class ClusterState {
   std::span<const Leaving> leaving() const noexcept { return leaving_; }
   bool has_leaving(Id node) const noexcept { return leaving_on_[at(node)] != 0; }
   const Leaving* leaving_at(Id slot) const noexcept {
-    const auto found = leaving_at_.find(slot);
-    return found == leaving_at_.end() ? nullptr : &leaving_[found->second];
+    return leaving(slot) && at(slot) < leaving_place_.size() && leaving_place_[at(slot)] != kNoId
+               ? &leaving_[at(leaving_place_[at(slot)])]
+               : nullptr;
   }
 
   Index pending(Id request) const noexcept { return pending_[at(request)]; }
@@ -139,7 +140,7 @@ class ClusterState {
   void add_usage(Id slot, Amount sign) { add_usage(slot, amounts(slot), sign); }
   void put_on_node(Id node, Id slot);
   void take_off_node(Id node, Id slot);
-  void leave(Leaving leaving);
+  void leave(const Leaving& leaving);
   Leaving drop_leaving(Id slot);
   Leaving* leaving_of(Id slot) noexcept;
   void soil(Id operation, Id node);
@@ -169,8 +170,8 @@ class ClusterState {
   std::vector<NodeList> lists_;
   std::vector<Id> list_items_;
   std::vector<Leaving> leaving_;
-  std::unordered_map<Id, std::size_t> leaving_at_;  // slot -> place in leaving_
-  std::vector<std::int32_t> leaving_on_;            // per node
+  std::vector<Id> leaving_place_;         // slot -> place in leaving_; as long as needed
+  std::vector<std::int32_t> leaving_on_;  // per node
   std::vector<std::uint8_t> operation_dirty_, node_dirty_;
   std::vector<Id> dirty_operations_, dirty_nodes_;
   bool recording_ = false;

@@ -38,32 +38,43 @@ class ServiceQueue {
   void reset(const QueuePlaces& places, const std::vector<double>& satisfaction,
              std::vector<Id> members);
 
-  std::span<const Entry> entries() const noexcept { return entries_; }
+  // In order; first settles what was touched: O(n) moves of 16 bytes for each.
+  std::span<const Entry> entries() {
+    settle();
+    return entries_;
+  }
+  std::size_t size() const noexcept { return entries_.size(); }
   bool empty() const noexcept { return entries_.empty(); }
   bool contains(Id operation) const noexcept { return member_[at(operation)] != 0; }
 
-  Entry entry(Id operation) const noexcept {
-    return {key_[at(operation)], places_->place[at(operation)], operation};
-  }
+  Entry entry(Id operation);  // its place now
   static bool before(const Entry& a, const Entry& b) noexcept {
     return a.key != b.key ? a.key < b.key : a.place < b.place;
   }
 
-  // After the satisfaction of a member changed. O(n) moves of 16 bytes.
-  void update(Id operation);
+  // The satisfaction of a member changed: it is put into its place when the order is
+  // asked for next.
+  void touch(Id operation);
   void remove(Id operation);
 
  private:
   static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
   std::size_t find(const Entry& entry) const;
+  void settle();
+  void settle_together();
+  template <class Visit>
+  void for_fifo_members(Id pool, Visit&& visit) const;
   void rekey_fifo(Id pool);
   void rekey(Id operation, double key);
 
   const QueuePlaces* places_ = nullptr;
   const std::vector<double>* satisfaction_ = nullptr;
-  std::vector<std::uint8_t> member_;  // O
-  std::vector<double> key_;           // O: as in entries_
-  std::vector<Entry> entries_;        // ascending (key, place)
+  std::vector<std::uint8_t> member_;   // O
+  std::vector<double> key_;            // O: as in entries_
+  std::vector<Entry> entries_;         // ascending (key, place)
+  std::vector<std::uint8_t> touched_;  // O
+  std::vector<Id> stale_;
+  std::vector<Entry> moved_;
 };
 
 }  // namespace evenhand

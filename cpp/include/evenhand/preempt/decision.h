@@ -8,8 +8,15 @@
 
 namespace evenhand {
 
-enum class Action : std::uint8_t { kStart, kPreempt };
-enum class Mode : std::uint8_t { kTerminate, kRequeue };
+enum class Action : std::uint8_t { kStart, kPreempt, kResume, kReserve, kRelease };
+enum class Mode : std::uint8_t {
+  kTerminate,
+  kRequeue,
+  kCheckpoint,
+  kPreempt,
+  kEnhancedSuspend,
+  kSuspend
+};
 
 enum class Stage : std::uint8_t {
   kRegular,
@@ -20,7 +27,8 @@ enum class Stage : std::uint8_t {
   kFullHost,
   kGraceful,
   kLimitRepair,
-  kOvercommit
+  kOvercommit,
+  kSchedulingRun
 };
 
 enum class Reason : std::uint8_t {
@@ -33,7 +41,11 @@ enum class Reason : std::uint8_t {
   kResourceOvercommit,
   kResourceLimitsViolated,
   kFitsFreeRoom,
-  kFitsAfterPreemption
+  kFitsAfterPreemption,
+  kLowerPriority,
+  kGoesOn,
+  kRoomReserved,
+  kReservationDue
 };
 
 struct Decision {
@@ -43,8 +55,8 @@ struct Decision {
   Mode mode = Mode::kRequeue;
   Group group = Group::kNone;          // of a victim
   std::int8_t within_fair_share = -1;  // a victim's operation, just before; -1: a start
-  Id slot = kNoId;                     // allocation: the victim, or the one that starts
-  Id request = kNoId;                  // started
+  Id slot = kNoId;                     // allocation: the victim, or the one that goes on
+  Id request = kNoId;                  // started, or waited for
   Id operation = kNoId;                // of the victim, or of the request
   Id node = kNoId;
   Id step = 0;          // what one beneficiary needs shares a step
@@ -56,6 +68,7 @@ struct Decision {
 // Amounts of a decision, R each.
 struct DecisionAmounts {
   const Amount *freed, *free_before, *needed, *usage_before;
+  const Amount* kept = nullptr;
 };
 
 class Decisions {
@@ -69,13 +82,13 @@ class Decisions {
   }
 
   const std::vector<Decision>& rows() const noexcept { return rows_; }
-  // Which of freed, free_before, needed, usage_before: n x R.
+  // Which of freed, free_before, needed, usage_before, kept: n x R.
   std::vector<Amount> amounts(int which) const;
 
  private:
   std::size_t width_;
   std::vector<Decision> rows_;
-  std::vector<Amount> amounts_;  // n x 4 x R
+  std::vector<Amount> amounts_;  // n x 5 x R
 };
 
 }  // namespace evenhand

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "evenhand/model/building.h"
+#include "evenhand/preempt/blocking.h"
 #include "evenhand/share/satisfaction.h"
 
 namespace evenhand::ytsaurus {
@@ -16,14 +17,6 @@ constexpr double kTolerance = 1e-9;
 GroupLists::Options group_options(const Settings& s) {
   return {s.aggressive_preemption_threshold, s.preemption_threshold, s.on_bound_preemptible,
           s.saved_progress_counts, s.usage_threshold_protects_prefix};
-}
-
-std::vector<Id> common_codes(const StringColumn& from, const StringColumn& to) {
-  std::vector<Id> out(static_cast<Size>(from.size()), kNoId);
-  for (Index i = 0; i < from.size(); ++i)
-    for (Index j = 0; j < to.size(); ++j)
-      if (from[i] == to[j]) out[static_cast<Size>(i)] = static_cast<Id>(j);
-  return out;
 }
 
 }  // namespace
@@ -61,6 +54,7 @@ Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
       groups(state, group_options(settings)),
       decisions(state.width()),
       selector(state.width()),
+      stages_{stage_rules(settings, false), stage_rules(settings, true)},
       shapes_(state.tables().requests, state.width()) {
   const Tables& t = state.tables();
   const auto nodes = static_cast<Size>(t.nodes.size());
@@ -73,7 +67,7 @@ Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
   std::vector<Id> shape_of(static_cast<Size>(t.requests.size()));
   for (Size q = 0; q < shape_of.size(); ++q) shape_of[q] = shapes_.of(static_cast<Id>(q));
   by_shape_ = grouped(shape_of, shapes_.size());
-  node_tag_of_ = common_codes(t.requests.node_tags.values, t.nodes.tags.values);
+  where_ = Where(t);
 }
 
 void Desk::update(const VolumeMemory* volumes, bool keep) {
@@ -91,6 +85,7 @@ void Desk::update(const VolumeMemory* volumes, bool keep) {
   groups.refresh(state);
   build_limits();
   build_queues();
+  build_exposure();
 }
 
 bool Desk::waits(Id operation) const {
@@ -104,10 +99,14 @@ void Desk::build_queues() {
   const auto first = last.satisfaction.begin() + static_cast<std::ptrdiff_t>(pools());
   live_satisfaction_.assign(first, last.satisfaction.end());
   refused_at_.assign(static_cast<Size>(t.requests.size()), 0);
-  shape_waiting_.assign(shapes_.size(), 0);
 
   std::array<std::vector<Id>, kStages> members;
-  const auto join = [&](Stage stage, Id o) { members[static_cast<Size>(stage)].push_back(o); };
+  for (std::vector<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
+  const auto join = [&](Stage stage, Id o) {
+    members[static_cast<Size>(stage)].push_back(o);
+    for (const Id q : requests_of(o))
+      waiting_[static_cast<Size>(stage)][static_cast<Size>(shapes_.of(q))] += state.pending(q) > 0;
+  };
   for (Size i = 0; i < operations; ++i) {
     const auto o = static_cast<Id>(i);
     if (!last.work.schedulable[i] || !waits(o)) continue;
@@ -115,8 +114,6 @@ void Desk::build_queues() {
     // A graceful operation would take again what it has just given up.
     if (graceful(o) && last.starvation.status[e] == Status::kNormal) continue;
     join(Stage::kRegular, o);
-    for (const Id q : requests_of(o))
-      shape_waiting_[static_cast<Size>(shapes_.of(q))] += state.pending(q) > 0;
     const bool ssd = at_or(rows.wants_ssd, o, std::uint8_t{0}) != 0;
     const bool aggressive = last.priority[i] == Priority::kAggressive;
     if (last.priority[i] == Priority::kNormal ||
@@ -138,8 +135,12 @@ void Desk::build_queues() {
         std::ranges::all_of(requests_of(o), takes_a_host))
       join(Stage::kFullHost, o);
   }
-  for (Size s = 0; s < members.size(); ++s)
+  for (Size s = 0; s < members.size(); ++s) {
+    waiting_shapes_[s].clear();
+    for (Size shape = 0; shape < shapes_.size(); ++shape)
+      if (waiting_[s][shape] > 0) waiting_shapes_[s].push_back(static_cast<Id>(shape));
     queues_[s].reset(last.places, live_satisfaction_, std::move(members[s]));
+  }
 }
 
 void Desk::build_limits() {
@@ -165,9 +166,7 @@ void Desk::build_limits() {
 }
 
 Id Desk::limited_above(Id element) const {
-  const Tables& t = state.tables();
-  const Id parent = element < pools() ? t.pools.parent[static_cast<Size>(element)]
-                                      : t.operations.pool[static_cast<Size>(element - pools())];
+  const Id parent = parent_of(element);
   return parent == kNoId ? kNoId : limited_from(parent);
 }
 
@@ -235,23 +234,9 @@ void Desk::refuse_by_limits(Id request) { refused_at_[static_cast<Size>(request)
 Desk::Place Desk::why_not_on(Id request, Id node) const {
   const Tables& t = state.tables();
   const RequestColumns& q = t.requests;
-  if (const Id required = at_or(q.required_node, request, kNoId);
-      required != kNoId && required != node)
-    return Place::kOtherNode;
-  if (q.node_tags.offsets.size() > 1) {
-    const auto tags = [](const TextListColumn& column, Id row) {
-      const auto i = static_cast<Size>(row);
-      if (column.offsets.size() <= 1) return std::span<const Id>{};
-      return std::span(column.codes)
-          .subspan(static_cast<Size>(column.offsets[i]),
-                   static_cast<Size>(column.offsets[i + 1] - column.offsets[i]));
-    };
-    const auto has = tags(t.nodes.tags, node);
-    for (const Id tag : tags(q.node_tags, request)) {
-      const Id code = node_tag_of_[static_cast<Size>(tag)];
-      if (code == kNoId || std::ranges::find(has, code) == has.end()) return Place::kTagMissing;
-    }
-  }
+  if (const evenhand::Place place = where_.why_not(t, request, node);
+      place != evenhand::Place::kAllowed)
+    return place == evenhand::Place::kOtherNode ? Place::kOtherNode : Place::kTagMissing;
   if (is_ssd_node(node) && !rows.regular_on_ssd.empty()) {
     const auto o = static_cast<Size>(q.operation[static_cast<Size>(request)]);
     if (!at_or(rows.wants_ssd, static_cast<Index>(o), std::uint8_t{0}))
@@ -261,19 +246,44 @@ Desk::Place Desk::why_not_on(Id request, Id node) const {
   return Place::kAllowed;
 }
 
-bool Desk::exposed(Id operation, Stage stage) const noexcept {
-  if (graceful(operation)) return false;
-  const auto e = static_cast<Size>(pools() + operation);
-  if (!settings.allow_preemption_from_starving &&
-      last.starvation.clocks.starvation[e] != Starvation::kNonStarving)
-    return false;
-  if (stage == Stage::kPreemptive && !rows.allow_normal.empty()) {
-    const Tables& t = state.tables();
-    for (Id p = t.operations.pool[static_cast<Size>(operation)]; p != kNoId;
-         p = t.pools.parent[static_cast<Size>(p)])
-      if (!rows.allow_normal[static_cast<Size>(p)]) return false;
+void Desk::build_exposure() {
+  const Tables& t = state.tables();
+  exposure_.resize(static_cast<Size>(t.operations.size()));
+  for (Size o = 0; o < exposure_.size(); ++o) {
+    const Size e = static_cast<Size>(pools()) + o;
+    const bool starves = last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
+    Exposure& x = exposure_[o];
+    x.aggressive = last.starvation.effective.allow_aggressive[e] != 0;
+    x.to_stages =
+        !graceful(static_cast<Id>(o)) && (settings.allow_preemption_from_starving || !starves);
+    x.to_preemptive = x.to_stages;
+    if (!rows.allow_normal.empty())
+      for (Id p = t.operations.pool[o]; p != kNoId; p = t.pools.parent[static_cast<Size>(p)])
+        x.to_preemptive &= rows.allow_normal[static_cast<Size>(p)] != 0;
   }
-  return true;
+}
+
+Id Desk::shield(Id operation, Stage stage) const {
+  if (!settings.check_starvation && !settings.check_satisfaction) return kNoId;
+  const bool aggressive = stage == Stage::kAggressive || stage == Stage::kSsdAggressive;
+  const Size width = state.width();
+  const auto starving = [&](Id e) {
+    return settings.check_starvation &&
+           last.starvation.clocks.starvation[static_cast<Size>(e)] != Starvation::kNonStarving;
+  };
+  const auto served = [&](Id e) {
+    if (!settings.check_satisfaction) return kInfiniteSatisfaction;
+    std::array<double, kMaxResources> share{};
+    const std::vector<Amount>& total = state.tables().total;
+    for (Size r = 0; r < width; ++r)
+      share[r] =
+          total[r] > 0 ? static_cast<double>(usage_of(e)[r]) / static_cast<double>(total[r]) : 0.0;
+    return satisfaction_of({last.fair_share(e), width}, {share.data(), width},
+                           {last.demand_share(e), width});
+  };
+  return blocking_element(
+      pools() + operation, [&](Id e) { return parent_of(e); }, starving, served,
+      aggressive ? settings.aggressive_preemption_threshold : settings.preemption_threshold);
 }
 
 bool Desk::cpu_gap(Id slot) const noexcept {
@@ -315,7 +325,7 @@ void Desk::usage_changed(Id operation, bool fell) {
   live_satisfaction_[static_cast<Size>(operation)] = satisfaction_of(
       {last.fair_share(e), width}, {share.data(), width}, {last.demand_share(e), width});
   for (ServiceQueue& queue : queues_)
-    if (queue.contains(operation)) queue.update(operation);
+    if (queue.contains(operation)) queue.touch(operation);
   if (fell) ++falls_;
   for (Id limited = limited_from(e); limited != kNoId; limited = limited_above(limited))
     check_over(limited);
@@ -330,8 +340,10 @@ void Desk::drop_operation(Id operation) {
 void Desk::pending_changed(Id request, Index before) {
   const Id operation = state.tables().requests.operation[static_cast<Size>(request)];
   const Index now = state.pending(request);
-  if (!updated_ || (before > 0) == (now > 0) || !queue(Stage::kRegular).contains(operation)) return;
-  shape_waiting_[static_cast<Size>(shapes_.of(request))] += now > 0 ? 1 : -1;
+  if (!updated_ || (before > 0) == (now > 0)) return;
+  for (Size s = 0; s < queues_.size(); ++s)
+    if (queues_[s].contains(operation))
+      waiting_[s][static_cast<Size>(shapes_.of(request))] += now > 0 ? 1 : -1;
   if (!waits(operation)) drop_operation(operation);
 }
 

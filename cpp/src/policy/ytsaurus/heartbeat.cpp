@@ -47,7 +47,7 @@ class Heartbeat {
   static constexpr Level kNoLevel = Level::kPreemptible;
 
   Time& last_preemptive() { return desk_.memory.last_preemptive[static_cast<Size>(node_)]; }
-  Index& count(Stage stage, int what) {
+  Index& count(Stage stage, Tally what) {
     return desk_.counts[static_cast<Size>(stage)][static_cast<Size>(what)];
   }
 
@@ -60,7 +60,7 @@ class Heartbeat {
                           .reason = Reason::kGracefulPreemption,
                           .grace = desk_.settings.graceful_timeout,
                           .step = work_.next_step()});
-      ++count(Stage::kGraceful, 2);
+      ++count(Stage::kGraceful, Tally::kVictims);
     }
   }
 
@@ -69,24 +69,25 @@ class Heartbeat {
   void regular_stage() {
     const ServiceQueue& queue = desk_.queue(Stage::kRegular);
     if (queue.empty()) return;
-    ++count(Stage::kRegular, 0);
-    mark_fitting_shapes();
+    ++count(Stage::kRegular, Tally::kRuns);
+    mark_fitting_shapes(Stage::kRegular, work_.room());
+    bool few = fitting_requests() * 8 < queue.size() && !work_.has_promises();
     while (!desk_.fitting_shapes.empty() || work_.has_promises()) {
-      const Choice choice = first_that_fits();
+      const Choice choice = few ? first_of_few() : first_in_queue(few);
       if (choice.request == kNoId) break;
       work_.start(
           choice.request,
           {.stage = Stage::kRegular, .reason = Reason::kFitsFreeRoom, .step = work_.next_step()});
-      ++count(Stage::kRegular, 1);
+      ++count(Stage::kRegular, Tally::kStarts);
+      if (few) fitting_requests();
     }
   }
 
-  void mark_fitting_shapes() {
-    const Shapes& shapes = desk_.shapes();
+  void mark_fitting_shapes(Stage stage, const Amount* room) {
     desk_.fitting_shapes.clear();
-    for (Id s = 0; s < static_cast<Id>(shapes.size()); ++s)
-      if (desk_.waiting_of_shape(s) > 0 && shapes.fits(s, work_.room()))
-        desk_.fitting_shapes.push_back(s);
+    for (const Id shape : desk_.waiting_shapes(stage))
+      if (desk_.waiting(stage, shape) > 0 && desk_.shapes().fits(shape, room))
+        desk_.fitting_shapes.push_back(shape);
   }
 
   // Drops what fits no more; returns how many requests have a shape that does.
@@ -94,22 +95,23 @@ class Heartbeat {
     Size requests = 0;
     std::erase_if(desk_.fitting_shapes, [&](Id shape) {
       const bool fits =
-          desk_.waiting_of_shape(shape) > 0 && desk_.shapes().fits(shape, work_.room());
-      if (fits) requests += static_cast<Size>(desk_.waiting_of_shape(shape));
+          desk_.waiting(Stage::kRegular, shape) > 0 && desk_.shapes().fits(shape, work_.room());
+      if (fits) requests += static_cast<Size>(desk_.waiting(Stage::kRegular, shape));
       return !fits;
     });
     return requests;
   }
 
-  // Where room is plenty, the queue's front fits. Else few requests do: they are
-  // compared with each other.
-  Choice first_that_fits() {
+  // Where room is plenty, the queue's front fits. If it does not, few may be left that
+  // do: they are compared with each other instead.
+  Choice first_in_queue(bool& few) {
     constexpr Size kFront = 64;
-    const Size length = desk_.queue(Stage::kRegular).entries().size();
-    if (work_.has_promises()) return first_in_queue(length);
-    if (const Choice choice = first_in_queue(kFront); choice.request != kNoId || length <= kFront)
+    const Size length = desk_.queue(Stage::kRegular).size();
+    if (work_.has_promises()) return first_among(length);
+    if (const Choice choice = first_among(kFront); choice.request != kNoId || length <= kFront)
       return choice;
-    return fitting_requests() * 8 < length ? first_of_few() : first_in_queue(length);
+    few = fitting_requests() * 8 < length;
+    return few ? first_of_few() : first_among(length);
   }
 
   bool may_start(Id request, bool preemptive) {
@@ -122,14 +124,13 @@ class Heartbeat {
   }
 
   Choice first_of_few() {
-    const ServiceQueue& queue = desk_.queue(Stage::kRegular);
     Choice best;
     ServiceQueue::Entry best_entry{};
     for (const Id shape : desk_.fitting_shapes)
       for (const Id q : desk_.requests_of_shape(shape)) {
         const Id o = work_.operation_of(q);
-        if (desk_.state.pending(q) == 0 || !queue.contains(o)) continue;
-        const ServiceQueue::Entry entry = queue.entry(o);
+        if (desk_.state.pending(q) == 0 || !desk_.queue(Stage::kRegular).contains(o)) continue;
+        const ServiceQueue::Entry entry = desk_.entry(Stage::kRegular, o);
         if (best.request != kNoId &&
             (ServiceQueue::before(best_entry, entry) || (o == best.operation && best.request < q)))
           continue;
@@ -140,8 +141,8 @@ class Heartbeat {
     return best;
   }
 
-  Choice first_in_queue(Size entries) {
-    const std::span<const ServiceQueue::Entry> queue = desk_.queue(Stage::kRegular).entries();
+  Choice first_among(Size entries) {
+    const std::span<const ServiceQueue::Entry> queue = desk_.in_order(Stage::kRegular);
     for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size())))
       for (const Id q : desk_.requests_of(entry.operation)) {
         if (desk_.state.pending(q) == 0) continue;
@@ -159,12 +160,12 @@ class Heartbeat {
     const bool starts = desk_.state.schedulable(node_);
     Time& last = last_preemptive();
     if (last != kNoTime && desk_.state.now() <= last + desk_.settings.backoff) {
-      ++count(Stage::kPreemptive, 3);
+      ++count(Stage::kPreemptive, Tally::kBackoffs);
       observer_.backed_off(desk_, work_);
       return;
     }
     last = desk_.state.now();  // renewed by trying, not by succeeding
-    for (const StageRule& rule : stage_rules(desk_.settings, desk_.is_ssd_node(node_))) {
+    for (const StageRule& rule : desk_.stages(node_)) {
       observer_.before(desk_, work_, rule.stage);
       const bool started = run_stage(rule, starts);
       observer_.after(desk_, work_, rule.stage, rule.lowest);
@@ -176,7 +177,7 @@ class Heartbeat {
     const ServiceQueue& queue = desk_.queue(rule.stage);
     const bool repairs = desk_.settings.repair_in_stage;
     if (queue.empty() && !(repairs && rule.stage == Stage::kPreemptive)) return false;
-    ++count(rule.stage, 0);
+    ++count(rule.stage, Tally::kRuns);
     work_.collect_eligible(rule);
     const Choice choice = starts ? find_candidate(rule) : Choice{};
     if (choice.request == kNoId) {
@@ -192,28 +193,35 @@ class Heartbeat {
                           .step = step,
                           .beneficiary = beneficiary,
                           .needed = work_.need(choice.request)});
-      ++count(rule.stage, 2);
+      ++count(rule.stage, Tally::kVictims);
     }
     const bool alone = work_.chosen().empty();
     work_.start(choice.request,
                 {.stage = rule.stage,
                  .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,
                  .step = step});
-    ++count(rule.stage, 1);
+    ++count(rule.stage, Tally::kStarts);
     if (repairs) work_.repair_in_stage();
     return true;
   }
 
   Choice find_candidate(const StageRule& rule) {
-    std::vector<std::uint8_t>& known = desk_.shape_fits;  // 0 unknown, 1 fits, 2 does not
-    known.assign(desk_.shapes().size(), 0);
-    for (const ServiceQueue::Entry& entry : desk_.queue(rule.stage).entries())
+    mark_fitting_shapes(rule.stage, work_.room_with_victims());
+    if (desk_.fitting_shapes.empty() && !work_.has_promises()) return {};
+    std::vector<std::uint8_t>& fits = desk_.shape_fits;
+    fits.resize(desk_.shapes().size(), 0);
+    for (const Id shape : desk_.fitting_shapes) fits[static_cast<Size>(shape)] = 1;
+    const Choice choice = first_candidate(rule);
+    for (const Id shape : desk_.fitting_shapes) fits[static_cast<Size>(shape)] = 0;
+    return choice;
+  }
+
+  Choice first_candidate(const StageRule& rule) {
+    for (const ServiceQueue::Entry& entry : desk_.in_order(rule.stage))
       for (const Id q : desk_.requests_of(entry.operation)) {
         if (desk_.state.pending(q) == 0) continue;
-        const Id shape = desk_.shapes().of(q);
-        std::uint8_t& fits = known[static_cast<Size>(shape)];
-        if (fits == 0) fits = desk_.shapes().fits(shape, work_.room_with_victims()) ? 1 : 2;
-        if (fits == 2 && !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
+        if (!desk_.shape_fits[static_cast<Size>(desk_.shapes().of(q))] &&
+            !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
           continue;
         if (may_start(q, true) && work_.choose(rule, q)) return {q, entry.operation};
       }
@@ -224,14 +232,14 @@ class Heartbeat {
 
   void repair_limits() {
     if (desk_.elements_over_limit() == 0) return;
-    ++count(Stage::kLimitRepair, 0);
+    ++count(Stage::kLimitRepair, Tally::kRuns);
     for (const NodeWork::Repair& repair : work_.limit_repairs()) {
       work_.victim(repair.slot, {.stage = Stage::kLimitRepair,
                                  .reason = Reason::kResourceLimitsViolated,
                                  .grace = desk_.settings.preemption_timeout,
                                  .step = work_.next_step(),
                                  .violated = repair.violated});
-      ++count(Stage::kLimitRepair, 2);
+      ++count(Stage::kLimitRepair, Tally::kVictims);
     }
   }
 
@@ -244,13 +252,13 @@ class Heartbeat {
     const Time now = desk_.state.now(), delay = desk_.settings.overcommit_delay;
     if (since == kNoTime) since = now;
     if (delay > 0 && now <= since + delay) return;
-    ++count(Stage::kOvercommit, 0);
+    ++count(Stage::kOvercommit, Tally::kRuns);
     for (const Id slot : work_.beyond_capacity()) {
       work_.victim(slot, {.stage = Stage::kOvercommit,
                           .reason = Reason::kResourceOvercommit,
                           .grace = desk_.settings.preemption_timeout,
                           .step = work_.next_step()});
-      ++count(Stage::kOvercommit, 2);
+      ++count(Stage::kOvercommit, Tally::kVictims);
     }
     if (!work_.overcommitted()) since = kNoTime;
   }

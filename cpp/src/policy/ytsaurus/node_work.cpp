@@ -1,7 +1,8 @@
 #include "node_work.h"
 
 #include <algorithm>
-#include <functional>
+
+#include "evenhand/preempt/blocking.h"
 
 namespace evenhand::ytsaurus {
 namespace {
@@ -26,26 +27,25 @@ void NodeWork::refresh_room() {
   const bool held = !desk_.settings.freed_room_at_once;
   for (Size r = 0; r < width_; ++r) {
     const bool cluster = resources.scope[r] == ResourceScope::kCluster;
-    const Amount unused =
-        cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
+    unused_[r] = cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
     // Where work and what leaves overlap, somebody has the room of what leaves already.
-    unshared_[r] = unused - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
-    room_[r] = std::max(unshared_[r], std::min<Amount>(unused, 0));
+    unshared_[r] = unused_[r] - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
+    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
   }
   promises_.clear();
   if (!held || !s.has_leaving(node_)) return;
   for (const Id slot : s.on_node(node_)) {
     if (!s.leaving(slot)) continue;
     const Leaving* l = s.leaving_at(slot);
-    if (l == nullptr || l->beneficiary.operation == kNoId) continue;
+    if (l == nullptr) continue;
     Promise promise{l->beneficiary, {}};
-    std::ranges::copy(l->left, promise.amounts.begin());
+    promise.amounts = l->left;
     promises_.push_back(promise);
   }
 }
 
 bool NodeWork::is_promised_to(const Beneficiary& b, Id request) const {
-  return b.operation == operation_of(request) && (b.request == kNoId || b.request == request);
+  return b.request == kNoId ? b.operation == operation_of(request) : b.request == request;
 }
 
 // What the request may use beside the free room.
@@ -89,19 +89,26 @@ std::vector<Id> NodeWork::graceful_victims() const {
 
 void NodeWork::collect_eligible(const StageRule& rule) {
   const ClusterState& s = desk_.state;
-  const std::vector<std::uint8_t>& allowed = desk_.last.starvation.effective.allow_aggressive;
   const bool ssd_node = desk_.is_ssd_node(node_);
+  const bool shields = desk_.settings.check_starvation || desk_.settings.check_satisfaction;
   eligible_.clear();
+  shielded_.clear();
   room_with_victims_ = room_;
   for (const Id slot : desk_.present) {
     if (!s.running(slot)) continue;
     const Id operation = s.operation_of(slot);
+    const Desk::Exposure exposure = desk_.exposure(operation);
+    if (!exposure.to(rule.stage)) continue;
     const Group group = desk_.group(slot);
-    if (group == Group::kNone) continue;
-    const bool aggressive = allowed[static_cast<Size>(desk_.pools() + operation)] != 0;
-    if (level(group, aggressive, ssd_node && desk_.uses_ssd(slot)) < rule.lowest) continue;
-    if (!desk_.exposed(operation, rule.stage) || !desk_.may_leave(slot)) continue;
-    eligible_.push_back(slot);
+    if (level(group, exposure.aggressive, ssd_node && desk_.uses_ssd(slot)) < rule.lowest ||
+        group == Group::kNone || !desk_.may_leave(slot))
+      continue;
+    if (const Id shield = shields ? desk_.shield(operation, rule.stage) : kNoId; shield == kNoId)
+      eligible_.push_back(slot);
+    else if (desk_.settings.conditional_preemption && shield < desk_.pools())
+      shielded_.push_back({slot, shield});
+    else
+      continue;
     const Amount* amounts = s.amounts(slot);
     for (Size r = 0; r < width_; ++r) room_with_victims_[r] += amounts[r];
   }
@@ -109,36 +116,64 @@ void NodeWork::collect_eligible(const StageRule& rule) {
 
 // First the most preemptible group, among protected ones those that leave cpu idle,
 // then the newest; equal times by canonical order, last first.
-void NodeWork::sort_as_wanted(std::vector<Id>& slots) const {
-  const auto wanted_before = [&](Id a, Id b) {
-    const Group x = desk_.group(a), y = desk_.group(b);
-    if (x != y) return x > y;
-    if (x != Group::kPreemptible) {
-      const bool gap_a = desk_.cpu_gap(a), gap_b = desk_.cpu_gap(b);
-      if (gap_a != gap_b) return gap_a;
-    }
-    const Time s = desk_.groups.order_time(desk_.state, a);
-    const Time t = desk_.groups.order_time(desk_.state, b);
-    return s != t ? s > t : desk_.state.rank(a) > desk_.state.rank(b);
-  };
-  std::ranges::sort(slots, wanted_before);
+bool NodeWork::less_wanted(const Desk::Wanted& a, const Desk::Wanted& b) noexcept {
+  if (a.eagerness != b.eagerness) return a.eagerness < b.eagerness;
+  return a.time != b.time ? a.time < b.time : a.rank < b.rank;
+}
+
+Desk::Wanted NodeWork::wanted(Id slot, bool idle_cpu_first) const {
+  const Group group = desk_.group(slot);
+  const bool gap = idle_cpu_first && group != Group::kPreemptible && desk_.cpu_gap(slot);
+  return {static_cast<std::uint8_t>(2 * static_cast<int>(group) + gap),
+          desk_.groups.order_time(desk_.state, slot), desk_.state.rank(slot), slot};
+}
+
+void NodeWork::sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first) const {
+  std::vector<Desk::Wanted>& order = desk_.wanted;
+  order.clear();
+  for (const Id slot : slots) order.push_back(wanted(slot, idle_cpu_first));
+  std::ranges::sort(order, [](const auto& a, const auto& b) { return less_wanted(b, a); });
+  std::ranges::transform(order, slots.begin(), &Desk::Wanted::slot);
 }
 
 bool NodeWork::choose(const StageRule& rule, Id request) {
-  sort_as_wanted(eligible_);
+  std::vector<Desk::Wanted>& heap = desk_.wanted;  // the most wanted on top
+  heap.clear();
+  for (const Id slot : eligible_) heap.push_back(wanted(slot));
+  const Id asker = desk_.pools() + operation_of(request);
+  for (const Shielded& s : shielded_)
+    if (stands_in(asker, s.pool, [&](Id e) { return desk_.parent_of(e); }))
+      heap.push_back(wanted(s.slot));
+  std::ranges::make_heap(heap, less_wanted);
   const Amounts promise = promised(request);
   Amounts shortage{};
   for (Size r = 0; r < width_; ++r)
     shortage[r] = need(request)[r] > 0 ? need(request)[r] - room_[r] - promise[r] : 0;
+  // Greedy selections look at no more than what covers the shortage.
   VictimSelector& selector = desk_.selector;
   selector.clear();
-  for (const Id slot : eligible_) selector.add(slot, desk_.state.amounts(slot));
+  wanted_.clear();
+  Amounts rest = shortage;
+  const auto lacks = [&] {
+    return std::any_of(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(width_),
+                       [](Amount a) { return a > 0; });
+  };
+  const bool all = desk_.settings.victim_selection == VictimSelection::kMinimum;
+  while (!heap.empty() && (all || lacks())) {
+    std::ranges::pop_heap(heap, less_wanted);
+    const Id slot = heap.back().slot;
+    heap.pop_back();
+    const Amount* amounts = desk_.state.amounts(slot);
+    for (Size r = 0; r < width_; ++r) rest[r] -= amounts[r];
+    selector.add(slot, amounts);
+    wanted_.push_back(slot);
+  }
   chosen_.clear();
   if (!selector.select(desk_.settings.victim_selection, {shortage.data(), width_},
                        desk_.settings.minimum_budget))
     return false;
   for (const Id position : selector.taken())
-    chosen_.push_back(eligible_[static_cast<Size>(position)]);
+    chosen_.push_back(wanted_[static_cast<Size>(position)]);
   return rule.stage != Stage::kFullHost || full_host(request) == FullHost::kAllowed;
 }
 
@@ -202,7 +237,7 @@ std::vector<NodeWork::Repair> NodeWork::limit_repairs() {
   for (const Id slot : desk_.present)
     if (s.running(slot) && desk_.over_limit(s.operation_of(slot)) != kNoId) slots.push_back(slot);
   if (slots.empty()) return {};
-  sort_as_wanted(slots);
+  sort_as_wanted(slots, false);
   std::vector<Id> touched;  // limited elements above them
   std::vector<Amount> usage;
   const auto row = [&](Id element) -> Amount* {
@@ -303,7 +338,14 @@ void NodeWork::victim(Id slot, const Why& why) {
   d.until = s.now() + why.grace;
   desk_.decisions.add(d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
   desk_.preempt(slot, why.beneficiary);
-  refresh_room();
+  // What leaves is no room yet, or at once.
+  for (Size r = 0; r < width_; ++r) {
+    if (desk_.settings.freed_room_at_once) unshared_[r] += s.amounts(slot)[r];
+    unused_[r] += s.amounts(slot)[r];
+    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
+  }
+  if (!desk_.settings.freed_room_at_once)
+    promises_.push_back({why.beneficiary, s.leaving_at(slot)->left});
 }
 
 void NodeWork::start(Id request, const Why& why) {

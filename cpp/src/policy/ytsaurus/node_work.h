@@ -47,13 +47,14 @@ class NodeWork {
 
   // --- a preemptive stage
   void collect_eligible(const StageRule& rule);
+  // With all that some candidate may take; what it may take itself can be less.
   const Amount* room_with_victims() const noexcept { return room_with_victims_.data(); }
   bool fits_with_promise_and_victims(Id request) const;
   // Victims for a request that fits with all of them; false if a rule of the stage
   // forbids it after all.
   bool choose(const StageRule& rule, Id request);
   std::span<const Id> chosen() const noexcept { return chosen_; }
-  std::span<const Id> eligible() const noexcept { return eligible_; }
+  std::span<const Id> looked_at() const noexcept { return wanted_; }  // for chosen(), in order
   enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
   FullHost full_host(Id request) const;  // with the chosen victims
   // Repairs violated limits with what the stage may take.
@@ -70,6 +71,10 @@ class NodeWork {
 
  private:
   using Amounts = std::array<Amount, kMaxResources>;
+  // Work that a pool shields from all but its own members (older revisions).
+  struct Shielded {
+    Id slot, pool;
+  };
   struct Promise {
     Beneficiary beneficiary;
     Amounts amounts;
@@ -80,7 +85,9 @@ class NodeWork {
   Amounts promised(Id request) const;
   Amounts room_for(Id request) const;  // free, and promised to it
   bool is_promised_to(const Beneficiary& b, Id request) const;
-  void sort_as_wanted(std::vector<Id>& slots) const;
+  static bool less_wanted(const Desk::Wanted& a, const Desk::Wanted& b) noexcept;
+  Desk::Wanted wanted(Id slot, bool idle_cpu_first = true) const;
+  void sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first = true) const;
 
   Amount running_gpus(Id slot) const;
   bool is_protected(Id slot) const;
@@ -89,9 +96,11 @@ class NodeWork {
   Id node_;
   std::size_t width_;
   Id last_started_ = kNoId;
-  Amounts room_{}, unshared_{}, room_with_victims_{};  // unshared: what leaves taken off in full
+  // unused: no work has it; unshared: nor does it leave.
+  Amounts room_{}, unused_{}, unshared_{}, room_with_victims_{};
   std::vector<Promise> promises_;
-  std::vector<Id> eligible_, chosen_;
+  std::vector<Id> eligible_, chosen_, wanted_;
+  std::vector<Shielded> shielded_;
 };
 
 }  // namespace evenhand::ytsaurus

@@ -138,7 +138,7 @@ Outcome RecordingObserver::left_alone(Desk& desk, const NodeWork& work, Stage st
                                       Level lowest) const {
   const Id slot = recorder_->slot, o = desk.state.operation_of(slot);
   if (desk.graceful(o)) return Outcome::kGracefulOperation;
-  if (!desk.exposed(o, stage)) return Outcome::kOperationStarving;
+  if (!desk.exposure(o).to(stage)) return Outcome::kOperationStarving;
   if (!desk.may_leave(slot)) return Outcome::kNotPreemptible;
   const Group group = desk.group(slot);
   const auto e = static_cast<std::size_t>(desk.pools() + o);
@@ -148,8 +148,8 @@ Outcome RecordingObserver::left_alone(Desk& desk, const NodeWork& work, Stage st
     return group == Group::kAggressivelyPreemptible && !aggressive ? Outcome::kAggressiveNotAllowed
                                                                    : Outcome::kProtectedGroup;
   if (desk.decisions.rows().size() == decisions_before_) return Outcome::kNoStartInStage;
-  const auto eligible = work.eligible();
-  const auto place = std::ranges::find(eligible, slot) - eligible.begin();
+  const auto wanted = work.looked_at();
+  const auto place = std::ranges::find(wanted, slot) - wanted.begin();
   return static_cast<std::size_t>(place) < desk.selector.considered() ? Outcome::kGivenBack
                                                                       : Outcome::kSparedFitsWithout;
 }

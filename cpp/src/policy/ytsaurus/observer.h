@@ -2,7 +2,7 @@
 // allocation. Observers change nothing.
 #pragma once
 
-#include "evenhand/policy/ytsaurus/recorder.h"
+#include "evenhand/preempt/recorder.h"
 #include "node_work.h"
 
 namespace evenhand::ytsaurus {

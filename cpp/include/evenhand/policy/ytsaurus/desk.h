@@ -7,6 +7,7 @@
 
 #include "evenhand/place/queue.h"
 #include "evenhand/place/shapes.h"
+#include "evenhand/place/where.h"
 #include "evenhand/policy/ytsaurus/update.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/victims.h"
@@ -37,6 +38,9 @@ Level level(Group group, bool aggressive_allowed, bool ssd);
 
 inline constexpr int kStages = 9;
 
+// What is counted of every stage.
+enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
+
 class Desk {
  public:
   Desk(ClusterState state, Settings settings, RowSettings rows, Given given, Memory memory);
@@ -64,10 +68,11 @@ class Desk {
   GroupLists groups;
   Decisions decisions;
   VictimSelector selector;
-  std::array<std::array<Index, 4>, kStages> counts{};  // runs, starts, victims, skipped
+  std::array<std::array<Index, 4>, kStages> counts{};  // by stage and Tally
 
   // --- what a heartbeat asks
 
+  const std::vector<StageRule>& stages(Id node) const { return stages_[is_ssd_node(node)]; }
   Id pools() const noexcept { return static_cast<Id>(state.tables().pools.size()); }
   Group group(Id slot) const noexcept {
     const auto s = static_cast<std::size_t>(slot);
@@ -82,7 +87,22 @@ class Desk {
     return at_or(rows.graceful, operation, std::uint8_t{0}) != 0;
   }
   // Immunity, beside the level: may a stage take work of this operation?
-  bool exposed(Id operation, Stage stage) const noexcept;
+  struct Exposure {
+    bool to_preemptive, to_stages, aggressive;
+    bool to(Stage stage) const noexcept {
+      return stage == Stage::kPreemptive ? to_preemptive : to_stages;
+    }
+  };
+  Exposure exposure(Id operation) const noexcept {
+    return exposure_[static_cast<std::size_t>(operation)];
+  }
+  // Element that shields an operation's work from a stage (older revisions); kNoId: none.
+  Id shield(Id operation, Stage stage) const;
+  Id parent_of(Id element) const noexcept {
+    const Tables& t = state.tables();
+    return element < pools() ? t.pools.parent[static_cast<std::size_t>(element)]
+                             : t.operations.pool[static_cast<std::size_t>(element - pools())];
+  }
   bool may_leave(Id slot) const {
     return slot >= state.slots_of_snapshot() ||
            at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
@@ -116,6 +136,12 @@ class Desk {
   bool within_fair_share(Id operation) const;
 
   const ServiceQueue& queue(Stage stage) const { return queues_[static_cast<std::size_t>(stage)]; }
+  ServiceQueue::Entry entry(Stage stage, Id operation) {
+    return queues_[static_cast<std::size_t>(stage)].entry(operation);
+  }
+  std::span<const ServiceQueue::Entry> in_order(Stage stage) {
+    return queues_[static_cast<std::size_t>(stage)].entries();
+  }
   const Shapes& shapes() const noexcept { return shapes_; }
   std::span<const Id> requests_of(Id operation) const noexcept {
     const Grouping& g = state.tables().requests_by_operation;
@@ -123,9 +149,13 @@ class Desk {
     return {g.items.data() + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
   }
   std::span<const Id> requests_of_shape(Id shape) const;
-  // Requests that a stage without victims could start: those of a shape.
-  Index waiting_of_shape(Id shape) const noexcept {
-    return shape_waiting_[static_cast<std::size_t>(shape)];
+  // Shapes that requests of a stage's candidates had at the update, and how many of
+  // those wait now.
+  std::span<const Id> waiting_shapes(Stage stage) const noexcept {
+    return waiting_shapes_[static_cast<std::size_t>(stage)];
+  }
+  Index waiting(Stage stage, Id shape) const noexcept {
+    return waiting_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(shape)];
   }
   // A request that limits refused stays refused until some usage falls.
   bool refused_by_limits(Id request) const noexcept {
@@ -138,9 +168,15 @@ class Desk {
   Id start_request(Id request, Id node);
 
   // --- scratch of a heartbeat, kept to spare allocations
-  std::vector<Id> present;  // allocations on the node when it began
-  std::vector<std::uint8_t> shape_fits;
+  std::vector<Id> present;               // allocations on the node when it began
+  std::vector<std::uint8_t> shape_fits;  // S; of fitting_shapes in a preemptive stage
   std::vector<Id> fitting_shapes;
+  struct Wanted {
+    std::uint8_t eagerness;
+    Time time;
+    Id rank, slot;
+  };
+  std::vector<Wanted> wanted;
   Id steps = 0;
   std::vector<ClusterState::TakenRoom> handed;  // room of leaving slots that was taken
 
@@ -150,6 +186,7 @@ class Desk {
   }
   void build_queues();
   void build_limits();
+  void build_exposure();
   void usage_changed(Id operation, bool fell);
   void check_over(Id element);
   void pending_changed(Id request, Index before);
@@ -158,6 +195,7 @@ class Desk {
 
   bool updated_ = false;
   FairShareEngine engine_;
+  std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
   Grouping by_shape_;
   std::vector<double> live_satisfaction_;  // O
@@ -165,9 +203,12 @@ class Desk {
   std::vector<Id> limited_, limited_from_;
   std::vector<std::uint8_t> over_;
   Index over_count_ = 0;
-  std::vector<Index> shape_waiting_, refused_at_;
+  std::array<std::vector<Index>, kStages> waiting_;
+  std::array<std::vector<Id>, kStages> waiting_shapes_;
+  std::vector<Index> refused_at_;
+  std::vector<Exposure> exposure_;
   Index falls_ = 1;
-  std::vector<Id> node_tag_of_;  // request tag code -> node tag code
+  Where where_;
 };
 
 }  // namespace evenhand::ytsaurus

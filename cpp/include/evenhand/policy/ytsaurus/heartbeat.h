@@ -7,7 +7,7 @@
 #pragma once
 
 #include "evenhand/policy/ytsaurus/desk.h"
-#include "evenhand/policy/ytsaurus/recorder.h"
+#include "evenhand/preempt/recorder.h"
 
 namespace evenhand::ytsaurus {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "evenhand/policy/ytsaurus/desk.h"
-#include "evenhand/policy/ytsaurus/recorder.h"
+#include "evenhand/preempt/recorder.h"
 
 namespace evenhand::ytsaurus {
 

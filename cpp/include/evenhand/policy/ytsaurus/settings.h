@@ -37,6 +37,12 @@ struct Settings {
   Time preemption_timeout = 30 * kMicrosecondsPerSecond;
   Time graceful_timeout = 60 * kMicrosecondsPerSecond;
 
+  // Older revisions: who starves, or is served below the stage's threshold, shields its
+  // work; a pool not from its own members, if conditional.
+  bool check_starvation = false;
+  bool check_satisfaction = false;
+  bool conditional_preemption = false;
+
   // Repair.
   bool repair_in_stage = false;  // else on every heartbeat
   Time overcommit_delay = 0;

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.config.ytsaurus import YTsaurusSettings
 from evenhand.shares import Shares, fair_share
@@ -113,7 +115,8 @@ def update(world: World, shares: Shares, before: Mapping[str, Any], given: Mappi
     """Compute settings in effect, statuses, starvation and groups."""
     resolve(world.pools, world.settings)
     columns = [shares[name].tolist() for name in ("fair_share", "demand_share", "usage_share")]
-    places = shares["effective_fifo_index"].tolist()
+    effective, plain = shares["effective_fifo_index"], shares["fifo_index"]
+    places = np.where(effective < 0, plain, effective).tolist()
     named = given.get("fair_share", {})
     for element, key in zip(world.elements, _by_key(world), strict=True):
         row = element.index

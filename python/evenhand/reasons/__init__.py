@@ -7,19 +7,19 @@ meaning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
+
+from evenhand.reasons.row import OWN, Kind, Reason
+from evenhand.reasons.whole import WHOLE
 
 __all__ = [
     "ACTIONS",
-    "ALLOCATION_OUTCOMES",
     "CHECKS",
     "GROUPS",
     "MODES",
     "OUTCOMES",
     "PRIORITIES",
     "REASONS",
-    "REQUEST_OUTCOMES",
     "STAGES",
     "STARVATION",
     "STATUSES",
@@ -28,39 +28,6 @@ __all__ = [
     "Reason",
     "reason",
 ]
-
-Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
-
-_SPEC = "YTsaurus"
-_OWN = "Evenhand"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One code.
-
-    Attributes
-    ----------
-    code : str
-        As it stands in results.
-    kind : str
-        Of what it is said: ``victim`` and ``start`` (a decision's reason), ``stage`` (a decision's
-        stage), ``request`` (what became of a request on a node, and the rule of a refusal),
-        ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
-        ``check`` (why a decision no longer holds).
-    sentence : str
-        A template; its fields in braces are the names and numbers that were compared.
-    doc : str
-        What it means, for the reference.
-    source : str
-        The system whose word or rule it is.
-    """
-
-    code: str
-    kind: Kind
-    sentence: str
-    doc: str
-    source: str = _SPEC
 
 
 def _victims() -> tuple[Reason, ...]:
@@ -125,7 +92,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node}: it needs {needed},"
         " and {free} was free",
         "The request fits into what is free.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "fits_after_preemption",
@@ -133,7 +100,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node} once {victims} left: it needs"
         " {needed}, and {free} was free",
         "The request fits once the victims of its step have left.",
-        _OWN,
+        OWN,
     ),
 )
 
@@ -164,6 +131,13 @@ _STAGES = (
     Reason("graceful", "stage", "in the graceful pass", "Graceful operations are asked to give back."),
     Reason("limit_repair", "stage", "in the repair of limits", "Violated limits of operations and pools."),
     Reason("overcommit", "stage", "in the repair of the node", "A node that uses more than it has."),
+    Reason(
+        "scheduling_run",
+        "stage",
+        "in the scheduling run",
+        "Whole jobs or sessions, one after the other in the order of the queue.",
+        OWN,
+    ),
 )
 
 _REQUESTS = (
@@ -232,7 +206,7 @@ _REQUESTS = (
         "operation {operation} cannot be scheduled",
         "The operation has a reason not to be scheduled, or wants nothing more.",
     ),
-    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", _OWN),
+    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", OWN),
     Reason(
         "no_heartbeat",
         "request",
@@ -297,7 +271,7 @@ _ALLOCATIONS = (
         "allocation",
         "it is marked as not preemptible",
         "The allocation itself has opted out.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "spared_fits_without",
@@ -337,12 +311,12 @@ _UNSEEN = (
         "unseen",
         "no stage of this plan looked at it",
         "No stage had a reason to look at it: nobody who could use it was entitled to preempt.",
-        _OWN,
+        OWN,
     ),
 )
 
 _CHECKS = tuple(
-    Reason(code, "check", sentence, doc, _OWN)
+    Reason(code, "check", sentence, doc, OWN)
     for code, sentence, doc in (
         ("victim_ended", "{allocation} has ended", "The victim is no longer there."),
         ("victim_moved", "{allocation} runs on {now}, not on {was}", "The victim is on another node."),
@@ -374,6 +348,7 @@ TABLE: Final[tuple[Reason, ...]] = (
     *_STAGES,
     *_REQUESTS,
     *_ALLOCATIONS,
+    *WHOLE,
     *_UNSEEN,
     *_CHECKS,
 )
@@ -386,14 +361,12 @@ def _codes(*kinds: str) -> tuple[str, ...]:
 #: Codes by the numbers that the core gives.
 REASONS: Final = _codes("victim", "start")
 STAGES: Final = _codes("stage")
-REQUEST_OUTCOMES: Final = _codes("request")
-ALLOCATION_OUTCOMES: Final = _codes("allocation")
-OUTCOMES: Final = (*REQUEST_OUTCOMES, *ALLOCATION_OUTCOMES)
+OUTCOMES: Final = _codes("request", "allocation")
 CHECKS: Final = _codes("check")
 
 #: Words of the other enumerations, likewise.
-ACTIONS: Final = ("start", "preempt")
-MODES: Final = ("terminate", "requeue")
+ACTIONS: Final = ("start", "preempt", "resume", "reserve", "release")
+MODES: Final = ("terminate", "requeue", "checkpoint", "preempt", "enhanced_suspend", "suspend")
 STATUSES: Final = ("normal", "below_fair_share")
 STARVATION: Final = ("non_starving", "starving", "aggressively_starving")
 GROUPS: Final = ("non_preemptible", "aggressively_preemptible", "preemptible")

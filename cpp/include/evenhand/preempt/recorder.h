@@ -1,5 +1,5 @@
-// What one request or allocation met in each stage of each heartbeat: the answer to
-// "why not". Filled by running a plan again with a recorder.
+// What one request or allocation met where a plan looked at it: the answer to "why
+// not". Filled by running a plan again with a recorder.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 #include "evenhand/core/types.h"
 #include "evenhand/preempt/decision.h"
 
-namespace evenhand::ytsaurus {
+namespace evenhand {
 
 enum class Outcome : std::uint8_t {
-  // Of a request.
+  // Of a request on a node.
   kStarted,
   kNoRoomEvenWithVictims,
   kNoFreeRoom,
@@ -29,7 +29,7 @@ enum class Outcome : std::uint8_t {
   kSsdOnly,
   kWithinFairShareOnly,
   kPenaltyTooHigh,
-  // Of an allocation.
+  // Of an allocation on a node.
   kTaken,
   kNotRunning,
   kAlreadyPreempting,
@@ -42,7 +42,21 @@ enum class Outcome : std::uint8_t {
   kGivenBack,
   kNoStartInStage,
   kOtherNode,
-  kNoViolation
+  kNoViolation,
+  // Of work that is started and preempted whole, in a scheduling run.
+  kBehindFirstWaiting,
+  kWaitsForVictims,
+  kPreemptionDisabled,
+  kNoLowerPriority,
+  kPriorityChangeDisabled,
+  kPriorityOutOfRange,
+  kNotLowerPriority,
+  kAboveThreshold,
+  kSystemWork,
+  kSuspendDoesNotSuit,
+  kOtherScope,
+  kRanTooShort,
+  kFreesNothingUseful
 };
 
 struct Event {
@@ -59,4 +73,4 @@ struct Recorder {
   std::vector<Event> events;
 };
 
-}  // namespace evenhand::ytsaurus
+}  // namespace evenhand

@@ -1,0 +1,79 @@
+#include "decisions.h"
+
+#include <map>
+
+namespace evenhand::bindings {
+
+py::dict decision_columns(const Decisions& decisions, std::size_t width) {
+  const std::vector<Decision>& rows = decisions.rows();
+  py::dict out;
+  const auto column = [&](const char* name, auto&& value) {
+    std::vector<std::decay_t<decltype(value(rows[0]))>> values;
+    values.reserve(rows.size());
+    for (const Decision& d : rows) values.push_back(value(d));
+    out[name] = to_array(std::move(values));
+  };
+  const auto code = [](auto e) { return static_cast<std::uint8_t>(e); };
+  column("action", [&](const Decision& d) { return code(d.action); });
+  column("allocation",
+         [](const Decision& d) { return d.action == Action::kStart ? kNoId : d.slot; });
+  column("request", [](const Decision& d) { return d.request; });
+  column("operation", [](const Decision& d) { return d.operation; });
+  column("node", [](const Decision& d) { return d.node; });
+  column("mode", [&](const Decision& d) { return code(d.mode); });
+  column("grace", [](const Decision& d) { return d.grace; });
+  column("at", [](const Decision& d) { return d.at; });
+  column("until", [](const Decision& d) { return d.until; });
+  column("reason", [&](const Decision& d) { return code(d.reason); });
+  column("stage", [&](const Decision& d) { return code(d.stage); });
+  column("step", [](const Decision& d) { return d.step; });
+  column("beneficiary_operation", [](const Decision& d) { return d.beneficiary.operation; });
+  column("beneficiary_request", [](const Decision& d) { return d.beneficiary.request; });
+  column("violated", [](const Decision& d) { return d.violated; });
+  column("within_fair_share", [](const Decision& d) { return d.within_fair_share; });
+  column("group", [&](const Decision& d) { return code(d.group); });
+  int which = 0;
+  for (const char* name : {"freed", "free_before", "needed", "usage_before", "kept"})
+    out[name] = rows_by(decisions.amounts(which++), width);
+  return out;
+}
+
+py::dict handed_columns(std::span<const ClusterState::TakenRoom> handed, std::size_t width) {
+  std::map<Id, std::vector<Amount>> sums;
+  for (const ClusterState::TakenRoom& t : handed) {
+    std::vector<Amount>& sum = sums.try_emplace(t.allocation, width, 0).first->second;
+    for (std::size_t r = 0; r < width; ++r) sum[r] += t.amounts[r];
+  }
+  std::vector<Id> slots;
+  std::vector<Amount> amounts;
+  for (const auto& [slot, sum] : sums) {
+    if (std::ranges::all_of(sum, [](Amount a) { return a == 0; })) continue;
+    slots.push_back(slot);
+    amounts.insert(amounts.end(), sum.begin(), sum.end());
+  }
+  py::dict out;
+  out["allocation"] = to_array(std::move(slots));
+  out["amounts"] = rows_by(std::move(amounts), width);
+  return out;
+}
+
+py::dict event_columns(const std::vector<Event>& events, std::size_t width) {
+  py::dict out;
+  const auto column = [&](const char* name, auto&& value) {
+    std::vector<std::decay_t<decltype(value(events[0]))>> values;
+    for (const Event& e : events) values.push_back(value(e));
+    out[name] = to_array(std::move(values));
+  };
+  column("node", [](const Event& e) { return e.node; });
+  column("stage", [](const Event& e) { return static_cast<std::uint8_t>(e.stage); });
+  column("outcome", [](const Event& e) { return static_cast<std::uint8_t>(e.outcome); });
+  column("operation", [](const Event& e) { return e.operation; });
+  column("request", [](const Event& e) { return e.request; });
+  column("allocation", [](const Event& e) { return e.slot; });
+  std::vector<Amount> numbers;
+  for (const Event& e : events) numbers.insert(numbers.end(), e.missing.begin(), e.missing.end());
+  out["numbers"] = rows_by(std::move(numbers), width);
+  return out;
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,49 @@
+// Columns and settings out of a dict.
+#pragma once
+
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "arrays.h"
+#include "pybind.h"
+
+namespace evenhand::bindings {
+
+// Reads the entries of a dict one by one; a name that nobody reads is an error.
+class Reader {
+ public:
+  explicit Reader(const py::dict& values) : values_(values) {}
+
+  template <class T>
+  void read(const char* name, T& to) {
+    if (const py::object value = take(name)) to = value.cast<T>();
+  }
+  template <class T>
+  void read(const char* name, std::vector<T>& to) {
+    if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
+  }
+  template <class E>
+  void read_enum(const char* name, std::vector<E>& to) {
+    std::vector<std::underlying_type_t<E>> codes;
+    read(name, codes);
+    for (const auto code : codes) to.push_back(static_cast<E>(code));
+  }
+  void finish() const {
+    for (const auto& item : values_)
+      if (!read_.contains(item.first.cast<std::string>()))
+        throw py::key_error("no such column or setting: " + item.first.cast<std::string>());
+  }
+
+ private:
+  py::object take(const char* name) {
+    read_[name] = true;
+    return values_.contains(name) ? py::object(values_[name]) : py::object();
+  }
+
+  const py::dict& values_;
+  std::map<std::string, bool> read_;
+};
+
+}  // namespace evenhand::bindings

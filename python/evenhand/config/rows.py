@@ -1,0 +1,117 @@
+"""What every policy needs to read the ``settings`` of a snapshot's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from evenhand.building.problems import KEPT, nearest, shorten
+from evenhand.config.checked import problems_of
+from evenhand.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["RowSettings", "raise_found", "read_rows", "strangers"]
+
+
+class RowSettings(BaseModel):
+    """Settings of a row: frozen, unknown names refused; None is "not set"."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    #: Other names of fields, to the names that they have here.
+    ALIASES: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        given = {cls.ALIASES.get(key, key): value for key, value in values.items()}
+        # A key beside its alias stays, so that it is refused.
+        return {**given, **({} if len(given) == len(values) else values)}
+
+
+_Row = TypeVar("_Row", bound=RowSettings)
+
+
+def read_rows(snapshot: Snapshot, table: str, model: type[_Row], found: list[Problem]) -> dict[int, _Row]:
+    """Read the settings of a table's rows.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    table : str
+    model : type of RowSettings
+        What its rows may set.
+    found : list of Problem
+        Problems are added to it; the field is ``settings.<name>``.
+
+    Returns
+    -------
+    dict of int to RowSettings
+        By canonical row; rows without settings, and wrong ones, are left out.
+    """
+    read: dict[int, _Row] = {}
+    settings = snapshot.settings(table)
+    names = snapshot.names(table) if settings else []
+    for row, values in settings.items():
+        where = ("root", None, None) if table == "pools" and row == 0 else (table, row, names[row])
+        try:
+            read[row] = model.model_validate(dict(values))
+        except ValidationError as error:
+            found += problems_of(model, error, *where)
+            continue
+        found += strangers(read[row], snapshot.resources, *where)
+    return read
+
+
+def strangers(
+    settings: BaseModel, resources: Iterable[str], table: str, row: int | None, name: str | int | None
+) -> Iterable[Problem]:
+    """Yield a problem for every resource that the snapshot does not have.
+
+    Parameters
+    ----------
+    settings : BaseModel
+        Its mappings are amounts by resource.
+    resources : iterable of str
+        What the snapshot has.
+    table, row, name
+        Where the settings stand.
+
+    Yields
+    ------
+    Problem
+    """
+    known = list(resources)
+    for field in settings.model_fields_set:
+        amounts = getattr(settings, field)
+        if not isinstance(amounts, Mapping):
+            continue
+        for resource in amounts:
+            if resource not in known:
+                place = ("" if table == "settings" else "settings.") + f"{field}.{resource}"
+                hint = nearest(resource, known)
+                message = f"{place} names no resource of the snapshot ({', '.join(known)}){hint}"
+                yield Problem(table, row, name, place, "exists", shorten(resource), message)
+
+
+def raise_found(found: Sequence[Problem]) -> None:
+    """Raise the problems that were found, if any.
+
+    Parameters
+    ----------
+    found : sequence of Problem
+        The first ones are kept, of the rest their number.
+
+    Raises
+    ------
+    InputError
+        If there is one.
+    """
+    if found:
+        raise InputError(list(found[:KEPT]), max(len(found) - KEPT, 0))

@@ -1,0 +1,113 @@
+"""What all policies are: a preset, settings that differ from it, and a function that plans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+if TYPE_CHECKING:
+    from evenhand.config.checked import CheckedSettings
+    from evenhand.model import Snapshot
+    from evenhand.plans.plan import Plan
+    from evenhand.state import State
+
+__all__ = ["Policy"]
+
+
+class Policy:
+    """A scheduler's rules with their settings; immutable.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        What the published description says (the default), or what the system does.
+    **settings
+        Fields of the policy's settings that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : CheckedSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+    """
+
+    #: The system's word, as in file names and state files.
+    system: ClassVar[str]
+    #: Model of the settings.
+    model: ClassVar[type[CheckedSettings]]
+
+    __slots__ = ("preset", "settings")
+
+    preset: str
+    settings: Any
+
+    def __init__(self, preset: str = "documented", **settings: Any) -> None:
+        object.__setattr__(self, "preset", preset)
+        object.__setattr__(self, "settings", self.model.preset(preset, **settings))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a policy is immutable; replace() returns a changed one")
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a policy with other settings.
+
+        Parameters
+        ----------
+        **changes
+            New values by field.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            If the result would break a rule.
+        """
+        return _restore(type(self), self.preset, self.settings.replace(**changes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return system, preset and all settings as plain values."""
+        return {"system": self.system, "preset": self.preset, **self.settings.model_dump(mode="json")}
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan what a trigger asks for; see `evenhand.plan`."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return bool(self.settings == other.settings)
+
+    def __hash__(self) -> int:
+        return hash(repr(self.to_dict()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.preset, self.settings)
+
+    def __repr__(self) -> str:
+        base = self.model.preset(self.preset)
+        changed = [
+            f"{name}={value!r}"
+            for name in self.model.model_fields
+            if (value := getattr(self.settings, name)) != getattr(base, name)
+        ]
+        return f"{type(self).__name__}({', '.join([repr(self.preset), *changed])})"
+
+
+def _restore(cls: type[Any], preset: str, settings: CheckedSettings) -> Any:
+    policy = object.__new__(cls)
+    object.__setattr__(policy, "preset", preset)
+    object.__setattr__(policy, "settings", settings)
+    return policy

@@ -1,0 +1,102 @@
+"""Pages of policies: the same headings everywhere, sources for what they say, no switch forgotten."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenhand.config.ytsaurus import YTsaurusSettings
+from tests.packaging.layers import ROOT
+from tests.shared import SHARED, shared
+
+POLICIES = ROOT / "docs" / "policies"
+PAGES = [page for page in sorted(POLICIES.glob("*.md")) if page.stem != "index"]
+HEADINGS = (
+    "In one paragraph",
+    "Who may ask",
+    "Who may be a victim",
+    "Order and selection",
+    "Feasibility and pace",
+    "Actions and grace",
+    "Room",
+    "Repair",
+    "Presets: documented and upstream",
+    "What each settings field means",
+    "How a snapshot is read",
+    "Left out",
+    "Laws that hold",
+)
+RULES = HEADINGS[1:8]
+MARK = re.compile(r"\[([DRTE]|S\d)\]")
+
+
+def sections(page: Path) -> dict[str, str]:
+    """Text of a page by heading of the second level."""
+    parts = re.split(r"^## (.*)$", page.read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def bullets(text: str) -> list[str]:
+    """Items of the lists of a section."""
+    found = re.findall(r"^\* (.*(?:\n  .*)*)", text, flags=re.MULTILINE)
+    return [" ".join(item.split()) for item in found]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_headings(page: Path) -> None:
+    assert tuple(sections(page))[: len(HEADINGS)] == HEADINGS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_rules_name_their_sources(page: Path) -> None:
+    found = sections(page)
+    for heading in RULES:
+        items = bullets(found[heading])
+        assert items, heading
+        for item in items:
+            assert MARK.search(item), f"{heading}: {item}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_every_source_is_explained(page: Path) -> None:
+    text, explained = page.read_text(), sections(page)["Sources"]
+    used = set(MARK.findall(text.partition("## Sources")[0]))
+    assert used
+    for mark in used:
+        assert f"[{mark}]: #sources" in explained
+        assert explained.count(f"[{mark}]") == 2, f"{mark} is a link that says nothing"
+
+
+def test_ytsaurus_presets_are_all_in_the_table() -> None:
+    table = sections(POLICIES / "ytsaurus.md")["Presets: documented and upstream"]
+    row = r"^\* - `(\w+)`\\\n    \S.*\n  - `(.*?)` (\[.*)\n  - `(.*?)` (\[.*)$"
+    rows = re.findall(row, table, re.MULTILINE)
+    told = {name: (documented, upstream) for name, documented, _, upstream, _ in rows}
+    documented, upstream = (YTsaurusSettings.preset(name) for name in ("documented", "upstream"))
+    differing = {
+        name: (repr(getattr(documented, name)), repr(getattr(upstream, name)))
+        for name in YTsaurusSettings.model_fields
+        if getattr(documented, name) != getattr(upstream, name)
+    }
+    assert told == differing
+    assert all(MARK.fullmatch(mark) for row in rows for column in (2, 4) for mark in row[column].split())
+
+
+@pytest.mark.shared
+def test_ytsaurus_quotes_what_the_script_says() -> None:
+    shared("traces", "yt-gpu-tree", "gpu_tree_subset.csv")
+    text = (POLICIES / "ytsaurus.md").read_text()
+    [quoted] = re.findall(r"<!-- tools/explain_gpu_tree\.py -->\n```text\n(.*?)```\n", text, flags=re.DOTALL)
+    said = subprocess.run(
+        [sys.executable, ROOT / "tools" / "explain_gpu_tree.py"],
+        env={**os.environ, "EVENHAND_SHARED": str(SHARED)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert said == quoted

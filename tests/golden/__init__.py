@@ -1,0 +1,1 @@
+"""Recorded answers: a change of them is a change of behaviour, to be looked at and explained."""
