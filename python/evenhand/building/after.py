@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["after", "taken_in_all"]
 
 _START, _PREEMPT, _RESUME, _RESERVE = range(4)
+_SUSPEND = 5
 _STATES = TABLES["allocations"]["state"].words
-_PREEMPTING, _RUNNING = _STATES.index("preempting"), _STATES.index("running")
+_RUNNING, _PREEMPTING, _PREEMPTED = map(_STATES.index, ("running", "preempting", "preempted"))
 
 
 def after(
@@ -39,7 +40,8 @@ def after(
         Columns, one row a decision: ``action`` (0 start, 1 preempt, 2 resume, 3 reserve), ``allocation``,
         ``request``, ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical
         rows, -1: none), ``at`` and ``until`` (microseconds); optionally ``kept`` (n, R): what a victim will
-        keep, as its ``held``; ``needed`` (n, R): what is reserved.
+        keep, as its ``held``; ``needed`` (n, R): what is reserved, and whether it is ``soft``; ``mode``: a
+        victim that is suspended (5) until ``at`` is so at once.
     handed : mapping, optional
         ``allocation`` (rows) and ``amounts`` (quanta): room of leaving allocations that their beneficiaries
         took with this plan; with what was taken before it is kept as the setting ``room_taken``.
@@ -78,7 +80,8 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
     rows = victims["allocation"]
     count = snapshot.allocation_count
     state = np.array(snapshot._core.column("allocations", "state"), np.uint8)
-    state[rows] = _PREEMPTING
+    at_once = (victims["mode"] == _SUSPEND) & (victims["until"] == victims["at"])
+    state[rows] = np.where(at_once, _PREEMPTED, _PREEMPTING)
     table["state"] = state
     deadline, given = parts(table.get("deadline"), count, np.int64)
     deadline[rows], given[rows] = victims["until"], victims["until"] != NO_TIME
@@ -105,7 +108,7 @@ def _amounts(snapshot: Snapshot, table: dict[str, Any], field: str, rows: int) -
 
 def _resume(snapshot: Snapshot, table: dict[str, Any], resumes: Mapping[str, NDArray[Any]]) -> None:
     rows, count = resumes["allocation"], snapshot.allocation_count
-    state = np.array(table.get("state", snapshot._core.column("allocations", "state")), np.uint8)
+    state, _ = parts(table.get("state"), count, np.uint8)  # without it, all run
     state[rows] = _RUNNING
     table["state"] = state
     where = np.array(table.get("node_index", np.full(count, -1)), np.int64)
@@ -139,6 +142,9 @@ def _reserve(snapshot: Snapshot, raw: Raw, reserved: Mapping[str, NDArray[Any]])
     times, given = parts(table.get("from"), count + more, np.int64)
     times[count:], given[count:] = reserved["at"], True
     table["from"] = (times, given)
+    soft, given = parts(table.get("soft"), count + more, np.bool_)
+    soft[count:], given[count:] = reserved["soft"], True
+    table["soft"] = (soft, given)
 
 
 def taken_in_all(snapshot: Snapshot, handed: Mapping[str, NDArray[Any]]) -> dict[int, dict[str, Any]]:

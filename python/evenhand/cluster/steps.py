@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["events_of", "whole_plan"]
 
 _START, _PREEMPT = 0, 1
+_SUSPEND = 5  # of modes
 
 
 def events_of(plan: Any, present: Container[str]) -> list[Event]:
@@ -63,7 +64,8 @@ def whole_plan(plan: Any) -> bool:
     """
     columns = plan.decisions.columns
     kept = np.asarray(columns.get("kept", 0))
-    return not (np.asarray(columns["action"]) > _PREEMPT).any() and not kept.any()
+    suspended = np.asarray(columns["mode"]) == _SUSPEND
+    return not ((np.asarray(columns["action"]) > _PREEMPT) | suspended).any() and not kept.any()
 
 
 def _second(micros: Any) -> float | None:

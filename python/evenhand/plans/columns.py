@@ -50,9 +50,6 @@ class CorePlan(Protocol):
     def refusals(self) -> Mapping[str, NDArray[Any]]:
         """One row a request that did not start."""
 
-    def handed(self) -> Mapping[str, NDArray[Any]]:
-        """Room of leaving allocations that their beneficiaries take: ``allocation`` and ``amounts``."""
-
     def memory(self) -> Mapping[str, NDArray[Any]]:
         """Clocks of elements and nodes, or ``last_preempt`` of operations, for the next plan."""
 

@@ -65,11 +65,6 @@ class JobCore:
         """Nothing is known of when the next plan is due."""
         return None
 
-    def handed(self) -> Mapping[str, NDArray[Any]]:
-        """Return that no room is handed over before its owner has left."""
-        width = len(self._snapshot.resources)
-        return {"allocation": np.zeros(0, np.int32), "amounts": np.zeros((0, width), np.int64)}
-
     def memory(self) -> Mapping[str, NDArray[Any]]:
         """Return the clocks that the next plan goes on from."""
         return self._memory

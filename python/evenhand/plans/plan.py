@@ -125,8 +125,15 @@ class Plan:
 
     @property
     def handed(self) -> Mapping[str, Any]:
-        """Room of leaving allocations that their beneficiaries take: ``allocation`` (rows), ``amounts``."""
-        return self._core.handed()
+        """Room of leaving allocations that their beneficiaries take: ``allocation`` (rows), ``amounts``.
+
+        Empty with policies whose starts wait until victims have gone.
+        """
+        if hasattr(self._core, "handed"):
+            taken: Mapping[str, Any] = self._core.handed()
+            return taken
+        width = len(self.snapshot.resources)
+        return {"allocation": np.zeros(0, np.int32), "amounts": np.zeros((0, width), np.int64)}
 
     @property
     def next_due(self) -> float | None:

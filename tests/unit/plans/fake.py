@@ -162,10 +162,6 @@ class FakeCore:
     def next_due(self) -> int | None:
         return None
 
-    def handed(self) -> dict[str, Any]:
-        width = len(self.snapshot.resources)
-        return {"allocation": np.zeros(0, np.int32), "amounts": np.zeros((0, width), np.int64)}
-
     def memory(self) -> dict[str, Any]:
         elements = self.elements()
         nodes = self.snapshot.names("nodes")
