@@ -109,20 +109,16 @@ class Run {
   const RunningJob& of(Index i) const { return desk.running[static_cast<Size>(i)]; }
 
   std::vector<Index> candidates_of(Id job, const Wish& wish) {
-    std::vector<Index> out;
-    const Time now = desk.state.now();
-    for (Size i = 0; i < desk.running.size(); ++i) {
-      const RunningJob& other = desk.running[i];
-      if (other.gone) continue;
+    for (const RunningJob& other : desk.running) {
+      const Time spared = other.start + jobs().exempt[at(other.operation)];
+      const bool young = spared > desk.state.now();
+      if (other.gone || !(young || follows(other))) continue;
       const Outcome standing = desk.standing(job, other);
-      if (standing == Outcome::kTaken)
-        out.push_back(static_cast<Index>(i));
-      else if (standing == Outcome::kRanTooShort)
-        due(std::max(other.start + jobs().exempt[at(other.operation)], now));
+      if (standing == Outcome::kRanTooShort) due(spared);
       if (standing != Outcome::kTaken && follows(other))
         event(first_node(other), standing, wish.parts().front().request, {});
     }
-    return out;
+    return desk.candidates(job);
   }
 
   // Whatever runs below the chosen nodes and may be suspended, where they are too full.
@@ -226,6 +222,7 @@ class Run {
       ++counts.victims;
     }
     other.gone = true;
+    ++counts.victim_jobs;
     // What a suspended job gives back is taken at once; the room of the others is nobody's
     // until they have gone.
     if (d.mode == Mode::kSuspend) desk.give(desk.room, other, 1);
