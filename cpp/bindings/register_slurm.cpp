@@ -34,6 +34,7 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("has_min_exempt_priority", s.has_min_exempt_priority);
   in.read("min_exempt_priority", s.min_exempt_priority);
   in.read("gang_honours_exempt_time", s.gang_honours_exempt_time);
+  in.read("backfill", s.backfill);
   in.read("backoff", s.backoff);
   in.read("minimum_budget", s.minimum_budget);
   in.finish();
@@ -94,6 +95,7 @@ class SlurmPlan {
     put("preempted_jobs", c.victim_jobs);
     put("jobs_that_preempt", c.jobs);
     put("reservations", c.reservations);
+    if (c.backfilled > 0) out["backfill.started"] = c.backfilled;
     if (c.jobs > 0 && plan_.inputs().settings.selection == slurm::Selection::kMinimum) {
       out["minimum.cost"] = c.proof.cost;
       out["minimum.lower_bound"] = c.proof.lower_bound;

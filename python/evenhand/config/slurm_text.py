@@ -120,6 +120,7 @@ _CLUSTER: Mapping[str, Callable[[str], Any]] = {
     "JobRequeue": _flag,
     "KillWait": _number,
     "MessageTimeout": _number,
+    "SchedulerType": _text,
     "SelectType": _text,
 }
 _PARAMETERS: Mapping[str, Callable[[str], Any]] = {

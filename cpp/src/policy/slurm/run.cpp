@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+
+#include "evenhand/place/timeline.h"
 
 namespace evenhand::slurm {
 namespace {
@@ -11,6 +14,11 @@ using Row = std::array<Amount, kMaxResources>;
 
 constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 
+struct Waiting {
+  Id job;
+  Outcome rule;
+};
+
 class Run {
  public:
   Run(const RunInputs& inputs, Recorder* recorder)
@@ -18,14 +26,18 @@ class Run {
         decisions(desk.state.width()),
         recorder_(recorder),
         blocked_(static_cast<Size>(desk.state.tables().nodes.size()), 0),
+        gone_for_(static_cast<Size>(desk.state.tables().operations.size()), kNoId),
         resumed_(desk.stopped.size(), 0) {}
 
   void all() {
-    for (const Id job : queue_order(desk)) {
+    const std::vector<Id> queue = queue_order(desk);
+    for (const Id job : queue) {
       resume(job);
       one(job);
     }
     resume(kNoId);
+    if (desk.inputs.settings.backfill) backfill(queue);
+    tell_refusals();
   }
 
   Desk desk;
@@ -44,22 +56,22 @@ class Run {
     const Time now = desk.state.now();
     if (const Time eligible = jobs().eligible[at(job)]; eligible != kNoTime && eligible > now) {
       due(eligible);
-      return refuse(job, Outcome::kNotEligibleYet, nullptr);
+      return refuse(job, Outcome::kNotEligibleYet);
     }
     Wish wish = desk.wish(job, blocked_);
     for (const Wish::Part& part : wish.parts())
       if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
-        return refuse(job, barred_everywhere(job, part.request), &wish);
+        return refuse(job, barred_everywhere(job, part.request));
     const bool reclaims = desk.inputs.settings.reclaim_licenses;
     if (!wish.licences_fit(desk.room) && !reclaims)
-      return refuse(job, Outcome::kLicensesMissing, &wish);
+      return refuse(job, Outcome::kLicensesMissing);
     std::vector<Spot> spots;
     if (wish.place(desk.room, spots)) {
       start(job, spots, Reason::kFitsFreeRoom, step_++);
       return;
     }
     if (const Outcome waits = preempt(job, wish); waits != Outcome::kStarted) {
-      refuse(job, waits, &wish);
+      refuse(job, waits);
       block(job);
     }
   }
@@ -158,7 +170,7 @@ class Run {
       const Amount* needed = request_amounts(spot.request);
       const Row free = free_on(spot.node);
       decisions.add({.action = Action::kReserve,
-                     .stage = Stage::kSchedulingRun,
+                     .stage = stage_,
                      .reason = Reason::kRoomReserved,
                      .request = spot.request,
                      .operation = job,
@@ -189,7 +201,7 @@ class Run {
     const PreemptMode mode = desk.mode(other);
     const Time now = desk.state.now();
     Decision d{.action = Action::kPreempt,
-               .stage = Stage::kSchedulingRun,
+               .stage = stage_,
                .reason = desk.reason(job, other),
                .operation = other.operation,
                .step = step,
@@ -222,6 +234,7 @@ class Run {
       ++counts.victims;
     }
     other.gone = true;
+    gone_for_[v] = job;
     ++counts.victim_jobs;
     // What a suspended job gives back is taken at once; the room of the others is nobody's
     // until they have gone.
@@ -234,7 +247,7 @@ class Run {
       const Amount* needed = request_amounts(spot.request);
       const Row free = free_on(spot.node);
       decisions.add({.action = Action::kStart,
-                     .stage = Stage::kSchedulingRun,
+                     .stage = stage_,
                      .reason = reason,
                      .request = spot.request,
                      .operation = job,
@@ -256,6 +269,105 @@ class Run {
     ++desk.room.occupants[at(node)];
     desk.room.exclusives[at(node)] +=
         desk.inputs.settings.whole_nodes || jobs().exclusive[at(job)] ? 1 : 0;
+  }
+
+  // Jobs behind one that waits start if they end before it could start, or elsewhere.
+  // Source: Slurm, backfill scheduling: nodes are kept whole from the time at which a job
+  // that waits could start there; nobody is preempted.
+  void backfill(const std::vector<Id>& queue) {
+    constexpr Time kNever = std::numeric_limits<Time>::max();
+    std::vector<Time> kept(blocked_.size(), kNever);  // from when on, of each node
+    const Timeline ends = timeline();
+    std::vector<Waiting> still;
+    stage_ = Stage::kBackfill;
+    for (const Id job : queue) {
+      const auto found = std::ranges::find(waiting_, job, &Waiting::job);
+      if (found == waiting_.end()) continue;
+      if (!may_wait_for_room(found->rule) || !backfill_one(job, kept, ends)) still.push_back(*found);
+    }
+    waiting_ = std::move(still);
+    stage_ = Stage::kSchedulingRun;
+  }
+
+  static bool may_wait_for_room(Outcome rule) {
+    return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForVictims ||
+           rule == Outcome::kNoFreeRoom || rule == Outcome::kNoRoomEvenWithVictims ||
+           rule == Outcome::kPreemptionBackoff;
+  }
+
+  // Starts a job, or keeps nodes for it; false: it waits.
+  bool backfill_one(Id job, std::vector<Time>& kept, const Timeline& ends) {
+    constexpr Time kNever = std::numeric_limits<Time>::max();
+    const Time now = desk.state.now();
+    std::vector<std::uint8_t> barred(blocked_.size(), 0);
+    for (Size n = 0; n < barred.size(); ++n)
+      barred[n] = kept[n] != kNever && (longest(job) == kNever || now + longest(job) > kept[n]);
+    const Wish wish = desk.wish(job, barred);
+    std::vector<Spot> spots;
+    if (wish.place(desk.room, spots)) {
+      start(job, spots, Reason::kFitsFreeRoom, step_++);
+      ++counts.backfilled;
+      return true;
+    }
+    // The first instant at which it would fit, on nodes that are kept for nobody.
+    for (Size n = 0; n < barred.size(); ++n) barred[n] = kept[n] != kNever;
+    const Wish later = desk.wish(job, barred);
+    Room room = desk.room;
+    desk.add_leaving(room, job);
+    for (const RunningJob& other : desk.running)
+      if (other.gone && gone_for_[at(other.operation)] == job) desk.give(room, other, 1);
+    Time from = now;
+    bool fits = later.place(room, spots);
+    for (Size first = 0; !fits && first < ends.events().size();) {
+      const auto instant = ends.instant(first);
+      for (const Timeline::Event& event : instant) end_of(room, event.row, job);
+      first += instant.size();
+      from = instant.front().at;
+      fits = later.place(room, spots);
+    }
+    if (fits)
+      for (const Spot& spot : spots)
+        if (spot.node != kNoId) kept[at(spot.node)] = std::min(kept[at(spot.node)], from);
+    return false;
+  }
+
+  // The longest of a job's durations; never, if one is unknown.
+  Time longest(Id job) const {
+    Time most = 0;
+    const Grouping& by = tables().requests_by_operation;
+    for (Index i = by.offsets[at(job)]; i < by.offsets[at(job) + 1]; ++i) {
+      const Id request = by.items[static_cast<Size>(i)];
+      const Time one = at_or(tables().requests.duration, request, kNoTime);
+      if (desk.state.pending(request) <= 0) continue;
+      if (one == kNoTime) return std::numeric_limits<Time>::max();
+      most = std::max(most, one);
+    }
+    return most;
+  }
+
+  // Allocations of the snapshot by their ends; of jobs that go in this run, too.
+  Timeline timeline() const {
+    Timeline ends;
+    const AllocationColumns& a = tables().allocations;
+    for (Id slot = 0; slot < static_cast<Id>(a.size()); ++slot) {
+      const Time end = at_or(desk.state.leaving(slot) ? a.deadline : a.planned_end, slot, kNoTime);
+      if (end != kNoTime && !desk.state.gone(slot)) ends.add(std::max(end, desk.state.now()), slot);
+    }
+    ends.sort();
+    return ends;
+  }
+
+  // An allocation has ended: its room is free, unless that was counted already.
+  void end_of(Room& room, Id slot, Id job) const {
+    if (const Leaving* l = desk.state.leaving_at(slot);
+        l != nullptr && l->beneficiary.operation == job)
+      return;
+    const Id operation = desk.state.operation_of(slot);
+    if (gone_for_[at(operation)] != kNoId) return;  // its room is for another, or counted
+    room.rooms.give(desk.state.amounts(slot), std::max(desk.state.node_of(slot), Id{0}));
+    if (desk.state.node_of(slot) == kNoId) return;
+    --room.occupants[at(desk.state.node_of(slot))];
+    room.exclusives[at(desk.state.node_of(slot))] -= jobs().exclusive[at(operation)];
   }
 
   // Suspended jobs go on where they are, before a pending one that may not preempt them.
@@ -280,7 +392,7 @@ class Run {
       for (const Id slot : slots) {
         const Row more = back(slot), free = free_on(desk.state.node_of(slot));
         decisions.add({.action = Action::kResume,
-                       .stage = Stage::kSchedulingRun,
+                       .stage = stage_,
                        .reason = Reason::kGoesOn,
                        .slot = slot,
                        .operation = job.operation,
@@ -334,8 +446,19 @@ class Run {
     return found;
   }
 
+  void refuse(Id job, Outcome rule) { waiting_.push_back({job, rule}); }
+
+  void tell_refusals() {
+    const std::vector<std::uint8_t> none(blocked_.size(), 0);
+    for (const auto& [job, rule] : waiting_) {
+      const bool placed = rule != Outcome::kNotEligibleYet;
+      const Wish wish = desk.wish(job, none);
+      tell_refusal(job, rule, placed ? &wish : nullptr);
+    }
+  }
+
   // Of all its requests; with what lacks on the best of the nodes.
-  void refuse(Id job, Outcome rule, const Wish* wish) {
+  void tell_refusal(Id job, Outcome rule, const Wish* wish) {
     const Grouping& by = tables().requests_by_operation;
     const Size width = desk.state.width();
     for (Index i = by.offsets[at(job)]; i < by.offsets[at(job) + 1]; ++i) {
@@ -404,7 +527,7 @@ class Run {
   }
   void event(Id node, Outcome outcome, Id request, const Row& missing) {
     recorder_->events.push_back({node,
-                                 Stage::kSchedulingRun,
+                                 stage_,
                                  outcome,
                                  tables().requests.operation[at(request)],
                                  request,
@@ -418,7 +541,10 @@ class Run {
 
   Recorder* recorder_;
   std::vector<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
+  std::vector<Id> gone_for_;           // O: for whom it was preempted in this run
   std::vector<std::uint8_t> resumed_;
+  std::vector<Waiting> waiting_;
+  Stage stage_ = Stage::kSchedulingRun;
   Id step_ = 0;
 };
 
