@@ -255,3 +255,26 @@ def test_texts_of_a_plan() -> None:
     assert len(plan.steps()) == 1
     assert plan.check(plan.snapshot)
     assert not hasattr(plan, "shares")
+
+
+def test_backfill() -> None:
+    """The first waits for 4 cpus that come free at 1060; a short job may pass it, a long one may not."""
+
+    def plan(duration: float | None, **settings: Any) -> eh.Plan:
+        more = {
+            "operations": [{"name": "q", "partition": "high", "start_time": 950}],
+            "requests": [{"name": "q-r", "operation": "q", "resources": {"cpu": 1}}],
+        }
+        if duration is not None:
+            more["requests"][0]["duration"] = duration
+        snapshot = cluster({"j": ("high", [1], 3)}, {"cpu": 4}, nodes=1, **more)
+        rows = [{**row, "planned_end": 1060} for row in snapshot.to_dict()["allocations"]]
+        return eh.plan(snapshot.replace(allocations=rows), policy(SchedulerType="sched/backfill", **settings))
+
+    short = plan(60)
+    assert said(short) == [("start", "q-r", "n1", None)]
+    assert short.decisions[0].stage == "backfill"
+    assert [r.rule for r in short.refusals] == ["no_free_room"]
+    for duration in (61, None):
+        assert said(plan(duration)) == []
+    assert said(plan(60, partitions={**TIERS, "low": {"PriorityTier": 1}})) == said(short)

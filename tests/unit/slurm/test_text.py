@@ -57,6 +57,7 @@ def test_slurm_conf() -> None:
         "min_exempt_priority": 5.0,
         "JobRequeue": False,
         "KillWait": 3.0,
+        "SchedulerType": "sched/backfill",
         "partitions": {
             "low": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True},
             "lower": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True},
@@ -135,7 +136,7 @@ def test_values_that_cannot_be_read(line: str) -> None:
     ],
 )
 def test_times(text: str, seconds: float | None) -> None:
-    assert read_conf(f"PreemptExemptTime={text}") == {"PreemptExemptTime": seconds}
+    assert read_conf(f"PreemptExemptTime={text}")["PreemptExemptTime"] == seconds
 
 
 def test_partitions_begin_with_their_names() -> None:
