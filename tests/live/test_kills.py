@@ -62,10 +62,16 @@ def test_fifty_kills(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFix
     evicted = {name: jobs[name]["restart_cnt"] for name in low}
     ends = Counter(x["outcome"] for x in lines if x["kind"] == "end")
     errors = tmp_path / "errors"
+    running = Book()
+    cut = 0
+    for line in lines:
+        cut += line["kind"] == "run" and bool(running.open or running.owed)
+        running.add(line)
     with capsys.disabled():
         print(
             f"\nseed {seed}: {kills} kills, {len(high)} urgent jobs, "
             f"{sum(x['kind'] == 'run' for x in lines)} drivers, "
+            f"{cut} of them after a step was cut, "
             f"{sum(ends.values())} steps {dict(ends)}, {len(intents)} evictions asked for, "
             f"{sum(evicted.values())} seen, refused {dict(book.refusals)}, {len(lines)} lines, "
             f"{len(errors.read_text().splitlines()) if errors.exists() else 0} rounds without an answer"
