@@ -190,6 +190,11 @@ def reasons_page() -> str:
 
 # Public modules, beside the names in the package itself.
 MODULES = (
+    "act",
+    "adapters",
+    "adapters.protocol",
+    "adapters.recording",
+    "adapters.slurm",
     "history",
     "history.backendai",
     "history.gridengine",
