@@ -16,7 +16,8 @@ py::dict decision_columns(const Decisions& decisions,
   };
   const auto code = [](auto e) { return static_cast<std::uint8_t>(e); };
   column("action", [&](const Decision& d) { return code(d.action); });
-  column("allocation", [](const Decision& d) { return d.action == Action::kStart ? kNoId : d.slot; });
+  column("allocation",
+         [](const Decision& d) { return d.action == Action::kStart ? kNoId : d.slot; });
   column("request", [](const Decision& d) { return d.request; });
   column("operation", [](const Decision& d) { return d.operation; });
   column("node", [](const Decision& d) { return d.node; });

@@ -6,6 +6,7 @@
 namespace evenhand::bindings {
 
 void register_arrow(py::module_& m);
+void register_backendai(py::module_& m);
 void register_build(py::module_& m);
 void register_model(py::module_& m);
 void register_history(py::module_& m);

@@ -129,9 +129,7 @@ class CorePlan {
   const ytsaurus::Desk& desk() const { return plan_.desk(); }
   std::size_t width() const { return desk().state.width(); }
 
-  py::dict decisions() const {
-    return decision_columns(desk().decisions, desk().handed, width());
-  }
+  py::dict decisions() const { return decision_columns(desk().decisions, desk().handed, width()); }
 
   py::dict elements() const {
     const ytsaurus::Update& u = desk().last;

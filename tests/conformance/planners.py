@@ -61,6 +61,10 @@ class Planner:
     conditional
         (elements, threshold, blocked amounts by pool) to the blocking ancestor and the conditional discount
         of each operation; elements are rows with name, parent, is_pool, fair_share, usage, demand, starving.
+    plan_all
+        (policy, preset, settings by name, snapshots by name, trigger) to the answers by name.
+    calls
+        Name of a function of a case to the function.
     """
 
     policies: frozenset[str]
@@ -71,6 +75,8 @@ class Planner:
     stages: Callable[[str, Settings, bool], list[tuple[str, str]]]
     levels: Callable[[], Sequence[str]]
     conditional: Callable[..., tuple[dict[str, str | None], dict[str, dict[str, float]]]]
+    plan_all: Callable[..., dict[str, Answer]]
+    calls: Mapping[str, Callable[..., Any]]
 
 
 def planner_of(engine: engines.Engine) -> Planner:
@@ -87,7 +93,13 @@ def evenhand() -> Planner:
     """Return the library itself."""
     from evenhand import _core
 
-    policies = {"ytsaurus": eh.policies.YTsaurus}
+    policies: dict[str, Any] = {"ytsaurus": eh.policies.YTsaurus, "backendai": eh.policies.BackendAI}
+
+    def answer(made: eh.Plan) -> Answer:
+        statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
+        known = "fair_share" in type(made.policy.settings).model_fields
+        shares = _totals(made.shares.to_dict()["elements"]) if known else {}
+        return Answer(made.to_dict(), statuses, shares, made.state)
 
     def plan(
         policy: str,
@@ -98,9 +110,18 @@ def evenhand() -> Planner:
         on: Any,
         given: Mapping[str, Any] | None,
     ) -> Answer:
-        made = eh.plan(snapshot, policies[policy](preset=preset, **settings), state, on=on, given=given)
-        statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
-        return Answer(made.to_dict(), statuses, _totals(made.shares.to_dict()["elements"]), made.state)
+        made = policies[policy](preset=preset, **settings)
+        return answer(eh.plan(snapshot, made, state, on=on, given=given))
+
+    def plan_all(
+        policy: str,
+        preset: str,
+        settings: Mapping[str, Settings],
+        snapshots: Mapping[str, eh.Snapshot],
+        on: Any,
+    ) -> dict[str, Answer]:
+        each = {name: policies[policy](preset=preset, **values) for name, values in settings.items()}
+        return {name: answer(made) for name, made in eh.plan(snapshots, each, on=on).items()}
 
     def conditional(
         elements: Sequence[Mapping[str, Any]], threshold: float, blocked: Mapping[str, Any]
@@ -137,18 +158,23 @@ def evenhand() -> Planner:
         ),
         levels=lambda: eh.policies.YTsaurus.LEVELS,
         conditional=conditional,
+        plan_all=plan_all,
+        calls={"priority_choice": eh.policies.BackendAI.priority_choice},
     )
 
 
 def reference() -> Planner:
     """Return the slow, readable implementation of the published rules."""
+    from evenhand.config.backendai import BackendAISettings
     from evenhand.config.ytsaurus import YTsaurusSettings
+    from evenhand.policies import backendai_columns as columns
+    from evenhand.testing.reference import backendai
     from evenhand.testing.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
     from evenhand.testing.reference.ytsaurus.heartbeat import stages_of
     from evenhand.testing.reference.ytsaurus.status import satisfaction
 
     def plan(
-        _policy: str,
+        policy: str,
         preset: str,
         settings: Settings,
         snapshot: eh.Snapshot,
@@ -156,6 +182,12 @@ def reference() -> Planner:
         on: Any,
         given: Mapping[str, Any] | None,
     ) -> Answer:
+        if policy == "backendai":
+            columns.row_columns(
+                snapshot, BackendAISettings.preset(preset, **settings)
+            )  # the input is checked
+            found = backendai.reference_plan(snapshot, BackendAISettings.preset(preset, **settings))
+            return Answer(found, {}, {}, None)
         made = YTsaurusSettings.preset(preset, **settings)
         shares = eh.fair_share(snapshot, made.fair_share)
         found = reference_plan(snapshot, made, state, on=on, given=given, shares=shares)
@@ -184,7 +216,7 @@ def reference() -> Planner:
         )
 
     return Planner(
-        policies=frozenset({"ytsaurus"}),
+        policies=frozenset({"ytsaurus", "backendai"}),
         settings=lambda _policy, preset, settings: YTsaurusSettings.preset(preset, **settings).model_dump(),
         plan=plan,
         satisfaction=lambda *vectors: satisfaction(*map(list, vectors)),
@@ -192,6 +224,11 @@ def reference() -> Planner:
         stages=stages,
         levels=lambda: codes.LEVELS,
         conditional=analyse,
+        plan_all=lambda policy, preset, settings, snapshots, on: {
+            name: plan(policy, preset, settings[name], snapshot, None, on, None)
+            for name, snapshot in snapshots.items()
+        },
+        calls={"priority_choice": eh.policies.BackendAI.priority_choice},
     )
 
 

@@ -1,4 +1,4 @@
-"""Cases of Slurm, Backend.AI and Grid Engine: history is covered, the other kinds are named only."""
+"""Cases of Slurm, Backend.AI and Grid Engine; kinds that the library does not offer are named only."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ def recognises(document: Any) -> bool:
 
 def cases(document: dict[str, Any]) -> Iterator[Case]:
     """One case each, by kind."""
-    # Only a file of this format needs the history functions: the runner works for others without them.
-    from tests.conformance.history_cases import KINDS
+    # Only a file of this format needs these functions: the runner works for others without them.
+    from tests.conformance import backendai_cases, history_cases
 
+    kinds = {**history_cases.KINDS, **backendai_cases.KINDS}
     for case in document["cases"]:
-        answer = KINDS.get(case["kind"])
+        answer = kinds.get(case["kind"])
         yield Case(case["kind"], case["name"], partial(check, case, answer) if answer else None)
 
 

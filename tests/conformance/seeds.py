@@ -12,7 +12,7 @@ from tests.conformance.engines import Engine
 from tests.conformance.planners import Planner, planner_of
 from tests.conformance.seed_answers import compare
 
-COVERED = frozenset({"ytsaurus"})
+COVERED = frozenset({"ytsaurus", "backendai"})
 """Policies that the library has so far."""
 
 
@@ -47,6 +47,12 @@ def _step(
 ) -> Any:
     """Take one step; return the state that it leaves."""
     expected = step["expected"]
+    if "call" in step:
+        _call(checker, label, step, planner)
+        return state
+    if "snapshots" in step:
+        _several(checker, label, case, step, planner)
+        return state
     try:
         snapshot = eh.Snapshot.from_dict(step["snapshot"])
         answer = planner.plan(
@@ -62,9 +68,43 @@ def _step(
     return answer.state
 
 
+def _call(checker: Checker, label: str, step: Mapping[str, Any], planner: Planner) -> None:
+    ((name, arguments),) = step["call"].items()
+    expected = step["expected"]
+    try:
+        got = planner.calls[name](**arguments)
+    except eh.InputError as error:
+        _compare_error(checker, label, expected.get("error"), error)
+        return
+    wanted = expected.get("returns")
+    for key, value in wanted.items() if isinstance(wanted, Mapping) else ():
+        checker.equal(label, key, value, got.get(key))
+    if not isinstance(wanted, Mapping):
+        checker.equal(label, "returns", wanted, got)
+
+
+def _several(
+    checker: Checker, label: str, case: Mapping[str, Any], step: Mapping[str, Any], planner: Planner
+) -> None:
+    own = case.get("settings_for", {})
+    answers = planner.plan_all(
+        *(case["policy"], case["preset"]),
+        {name: {**case["settings"], **own.get(name, {})} for name in step["snapshots"]},
+        {name: eh.Snapshot.from_dict(snapshot) for name, snapshot in step["snapshots"].items()},
+        _trigger(step["on"]),
+    )
+    for name, expected in step["expected"].items():
+        if name not in answers:
+            checker.fail(label, name, expected, None)
+        else:
+            compare(checker, f"{label} {name}", expected, answers[name], step["snapshots"][name])
+
+
 def _trigger(on: Any) -> Any:
     if on == "round":
         return eh.Round()
+    if on == "scheduling_run":
+        return eh.SchedulingRun()
     ((kind, value),) = on.items()
     if kind == "heartbeat":
         return eh.Heartbeat(value)

@@ -15,7 +15,7 @@ SAMPLE = DATA / "conformance"
 FAIR_SHARE = {"oracle.jsonl.gz": 54, "aborts.jsonl.gz": 11, "unit.json.gz": 88}
 WHOLE_FAIR_SHARE = {"oracle.jsonl.gz": 1488, "aborts.jsonl.gz": 11, "unit.json": 88}
 PREEMPTION_ENGINES = ["reference", *(["evenhand"] if "plan" in eh.__all__ else [])]
-PREEMPTION = {"ytsaurus-preemption.json.gz": 82, "seeds-ytsaurus.json.gz": 77}
+PREEMPTION = {"ytsaurus-preemption.json.gz": 82, "seeds-ytsaurus.json.gz": 77, "seeds-backendai.json.gz": 55}
 HISTORY_KINDS = (
     "classic_fair_share",
     "fair_tree",
@@ -59,6 +59,13 @@ def test_whole_preemption(capsys: pytest.CaptureFixture[str], engine: str) -> No
     seeds = shared("cases", "seeds.json")
     status, out = run(capsys, seeds, "--engine", engine, "--kind", "ytsaurus")
     assert (status, out.splitlines()[-1]) == (0, "77 passed, 0 failed, 0 not covered"), out
+    status, out = run(capsys, seeds, "--engine", engine, "--kind", "backendai")
+    assert (status, out.splitlines()[-1]) == (0, "55 passed, 0 failed, 0 not covered"), out
+
+
+def test_sample_of_victims(capsys: pytest.CaptureFixture[str]) -> None:
+    status, out = run(capsys, SAMPLE / "priority-backendai.json")
+    assert (status, out.splitlines()[-1]) == (0, "16 passed, 0 failed, 0 not covered"), out
 
 
 def test_sample_of_history(capsys: pytest.CaptureFixture[str]) -> None:

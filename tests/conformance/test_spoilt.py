@@ -92,8 +92,11 @@ def test_any_single_spoilt_value_is_noticed(
     assert unnoticed == []
 
 
-@pytest.mark.parametrize("name", ["ytsaurus-preemption.json.gz", "seeds-ytsaurus.json.gz"])
-def test_any_single_spoilt_value_of_plans_is_noticed(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("ytsaurus-preemption.json.gz", 200), ("seeds-ytsaurus.json.gz", 200), ("seeds-backendai.json.gz", 100)],
+)
+def test_any_single_spoilt_value_of_plans_is_noticed(name: str, least: int) -> None:
     """Every value is compared: of a list of victims each name, of a status each word."""
     document = files.read(SAMPLE / name)
     unnoticed, tried = [], 0
@@ -103,7 +106,7 @@ def test_any_single_spoilt_value_of_plans_is_noticed(name: str) -> None:
             tried += 1
             if not run(case, ENGINES["reference"]).mismatches:
                 unnoticed.append((case.name, leaf))
-    assert tried > 200
+    assert tried > least
     assert unnoticed == []
 
 

@@ -5,8 +5,7 @@ namespace evenhand {
 void Decisions::add(const Decision& decision, const DecisionAmounts& amounts) {
   rows_.push_back(decision);
   for (const Amount* values :
-       {amounts.freed, amounts.free_before, amounts.needed, amounts.usage_before,
-        amounts.kept})
+       {amounts.freed, amounts.free_before, amounts.needed, amounts.usage_before, amounts.kept})
     if (values != nullptr)
       amounts_.insert(amounts_.end(), values, values + width_);
     else

@@ -18,6 +18,9 @@ bool VictimSelector::take_prefix(std::span<const Amount> shortage) {
     covered &= surplus_[r] >= 0;
   }
   for (std::size_t i = 0; !covered && i < candidates_.size(); ++i) {
+    bool helps = !skip_useless_;
+    for (std::size_t r = 0; !helps && r < width_; ++r) helps = surplus_[r] < 0 && amounts(i)[r] > 0;
+    if (!helps) continue;
     covered = true;
     for (std::size_t r = 0; r < width_; ++r) {
       surplus_[r] += amounts(i)[r];

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["after"]
 
-_START, _PREEMPT = 0, 1
-_PREEMPTING = TABLES["allocations"]["state"].words.index("preempting")
+_START, _PREEMPT, _RESUME, _RESERVE = range(4)
+_STATES = TABLES["allocations"]["state"].words
+_PREEMPTING, _RUNNING = _STATES.index("preempting"), _STATES.index("running")
 
 
 def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
@@ -30,10 +31,11 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     ----------
     snapshot : Snapshot
     decisions : mapping
-        Columns, one row a decision: ``action`` (0 start, 1 preempt), ``allocation``, ``request``,
-        ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical rows, -1:
-        none), ``at`` and ``until`` (microseconds); optionally ``handed`` (n, R): room of a victim that its
-        beneficiary has taken with this plan, kept as the setting ``room_taken``.
+        Columns, one row a decision: ``action`` (0 start, 1 preempt, 2 resume, 3 reserve), ``allocation``,
+        ``request``, ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical
+        rows, -1: none), ``at`` and ``until`` (microseconds); optionally ``handed`` (n, R): room of a victim
+        that its beneficiary has taken with this plan, kept as the setting ``room_taken``; ``kept`` (n, R):
+        what a victim will keep, as its ``held``; ``needed`` (n, R): what is reserved.
 
     Returns
     -------
@@ -48,9 +50,16 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
     action = np.asarray(decisions["action"])
     victims = {name: column[action == _PREEMPT] for name, column in decisions.items()}
     starts = {name: column[action == _START] for name, column in decisions.items()}
+    resumes, reserved = (
+        {name: column[action == code] for name, column in decisions.items()} for code in (_RESUME, _RESERVE)
+    )
     if len(victims["action"]):
         _leave(snapshot, raw.tables["allocations"], victims)
         _hand_over(snapshot, raw, victims)
+    if len(resumes["action"]):
+        _resume(snapshot, raw.tables["allocations"], resumes)
+    if len(reserved["action"]):
+        _reserve(snapshot, raw, reserved)
     if len(starts["action"]):
         _start(snapshot, raw, starts)
         _shrink(snapshot, raw, starts["request"])
@@ -66,6 +75,11 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
     deadline, given = _parts(table.get("deadline"), count, np.int64)
     deadline[rows], given[rows] = victims["until"], victims["until"] != NO_TIME
     table["deadline"] = (deadline, given)
+    kept = np.asarray(victims.get("kept", np.zeros((len(rows), 0))))
+    if kept.any():
+        held, given = _amounts(snapshot, table, "held", count)
+        held[rows], given[rows] = matrix(kept, np.asarray(snapshot._head["quantum"])), kept > 0
+        table["held"] = (held, given)
     for field, names in (
         ("operation", snapshot.names("operations")),
         ("request", snapshot.names("requests")),
@@ -76,6 +90,50 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
         for row, whom in zip(rows.tolist(), victims[f"beneficiary_{field}"].tolist(), strict=True):
             codes[row] = -1 if whom < 0 else code_of.setdefault(str(names[whom]), len(code_of))
         table[f"beneficiary.{field}"] = (list(code_of), codes)
+
+
+def _amounts(snapshot: Snapshot, table: dict[str, Any], field: str, rows: int) -> tuple[Any, Any]:
+    """Return copies of a column of amounts as floats, and of which are given."""
+    values, given = _parts(table.get(field), rows, np.float64, len(snapshot.resources))
+    return values.astype(np.float64), given
+
+
+def _resume(snapshot: Snapshot, table: dict[str, Any], resumes: Mapping[str, NDArray[Any]]) -> None:
+    rows, count = resumes["allocation"], snapshot.allocation_count
+    state = np.array(table.get("state", snapshot._core.column("allocations", "state")), np.uint8)
+    state[rows] = _RUNNING
+    table["state"] = state
+    where = np.array(table.get("node_index", np.full(count, -1)), np.int64)
+    where[rows] = resumes["node"]
+    table["node_index"] = where
+    times, given = _parts(table.get("last_job_start_time"), count, np.int64)
+    times[rows], given[rows] = resumes["at"], True
+    table["last_job_start_time"] = (times, given)
+    if "held" in table:
+        held, given = _amounts(snapshot, table, "held", count)
+        given[rows] = False
+        table["held"] = (held, given)
+
+
+def _reserve(snapshot: Snapshot, raw: Raw, reserved: Mapping[str, NDArray[Any]]) -> None:
+    more, count = len(reserved["action"]), snapshot.reservation_count
+    table = raw.tables.setdefault("reservations", {"name": []})
+    requests = [snapshot.names("requests")[r] for r in reserved["request"].tolist()]
+    names = table["name"] + _names(table["name"], requests)
+    raw.tables["reservations"] = table = {
+        name: names if name == "name" else _longer(name, column, more) for name, column in table.items()
+    }
+    raw.rows["reservations"] = count + more
+    for field in ("request", "node"):
+        column = table.setdefault(f"{field}_index", np.full(count + more, -1, np.int64))
+        column[count:] = reserved[field]
+    values, given = _amounts(snapshot, table, "resources", count + more)
+    values[count:] = matrix(np.asarray(reserved["needed"]), np.asarray(snapshot._head["quantum"]))
+    given[count:] = reserved["needed"] > 0
+    table["resources"] = (values, given)
+    times, given = _parts(table.get("from"), count + more, np.int64)
+    times[count:], given[count:] = reserved["at"], True
+    table["from"] = (times, given)
 
 
 def _hand_over(snapshot: Snapshot, raw: Raw, victims: Mapping[str, NDArray[Any]]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, overload
+
+from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
     from evenhand.state import State
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 
+@overload
 def plan(
     snapshot: Snapshot,
     policy: Any,
@@ -21,13 +23,31 @@ def plan(
     *,
     on: Any = None,
     given: Mapping[str, Any] | None = None,
-) -> Plan:
+) -> Plan: ...
+@overload
+def plan(
+    snapshot: Mapping[str, Snapshot],
+    policy: Any,
+    state: Mapping[str, State] | None = None,
+    *,
+    on: Any = None,
+    given: Mapping[str, Any] | None = None,
+) -> dict[str, Plan]: ...
+def plan(
+    snapshot: Snapshot | Mapping[str, Snapshot],
+    policy: Any,
+    state: Any = None,
+    *,
+    on: Any = None,
+    given: Mapping[str, Any] | None = None,
+) -> Plan | dict[str, Plan]:
     """Plan what a policy would do now, with a reason for everything.
 
     Parameters
     ----------
-    snapshot : Snapshot
-        What is.
+    snapshot : Snapshot or mapping of str to Snapshot
+        What is. Several domains (partitions, resource groups) are a mapping by name; then the other
+        arguments may be mappings by the same names, and so is the result.
     policy : policy
         One of `evenhand.policies`.
     state : State, optional
@@ -41,7 +61,7 @@ def plan(
 
     Returns
     -------
-    Plan
+    Plan or dict of str to Plan
         Decisions in the order in which they are to be carried out, refusals, statuses, groups and the
         next state. The same input gives the same plan, whatever the order of rows.
 
@@ -70,5 +90,31 @@ def plan(
     >>> [(d.action, d.allocation or d.request, d.reason) for d in plan.decisions]
     [('preempt', 'a1', 'preemption'), ('start', 'r', 'fits_after_preemption')]
     """
+    if isinstance(snapshot, Mapping):
+        several = {"policy": policy, "state": state, "on": on, "given": given}
+        known = [*snapshot]
+        for name, value in several.items():
+            if name != "given" and isinstance(value, Mapping):
+                _same_names(name, value, known)
+        each = given is not None and set(given) <= set(known)
+
+        def of(name: str, argument: str) -> Any:
+            value = several[argument]
+            by_name = each if argument == "given" else isinstance(value, Mapping)
+            return value.get(name) if by_name else value
+
+        return {
+            name: of(name, "policy").plan(one, of(name, "state"), of(name, "on"), of(name, "given"))
+            for name, one in snapshot.items()
+        }
     result: Plan = policy.plan(snapshot, state, on, given)
     return result
+
+
+def _same_names(argument: str, values: Mapping[str, Any], known: list[str]) -> None:
+    """Refuse names that no snapshot has, and a policy that is missing."""
+    strange = [name for name in values if name not in known]
+    missing = [name for name in known if argument == "policy" and name not in values]
+    for name, said in (*((n, "names no snapshot") for n in strange), *((n, "is missing") for n in missing)):
+        message = f"{argument} {name!r} {said}; there are {', '.join(map(str, known))}"
+        raise InputError([Problem("plan", None, name, argument, "exists", None, message)])

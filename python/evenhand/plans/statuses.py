@@ -175,6 +175,8 @@ class Statuses(Mapping[str | int, Status]):
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return one plain object an element, as the plan's JSON has them."""
         c = self._columns
+        if not c:
+            return {}
         rows = zip(
             self._keys,
             c["status"].tolist(),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from evenhand.policies.backendai import BackendAI
 from evenhand.policies.files import from_toml
 from evenhand.policies.ytsaurus import YTsaurus
 
-__all__ = ["YTsaurus", "from_toml"]
+__all__ = ["BackendAI", "YTsaurus", "from_toml"]

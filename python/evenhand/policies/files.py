@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import InputError, Problem
+from evenhand.policies.backendai import BackendAI
+from evenhand.policies.base import Policy
 from evenhand.policies.ytsaurus import YTsaurus
 
 __all__ = ["from_dict", "from_name", "from_toml"]
 
-_SYSTEMS = {policy.system: policy for policy in (YTsaurus,)}
+_POLICIES: tuple[type[Policy], ...] = (YTsaurus, BackendAI)
+_SYSTEMS = {policy.system: policy for policy in _POLICIES}
 
 
-def from_dict(data: dict[str, Any]) -> YTsaurus:
+def from_dict(data: dict[str, Any]) -> Policy:
     """Return the policy that ``policy.to_dict()`` described.
 
     Parameters
@@ -41,7 +44,7 @@ def from_dict(data: dict[str, Any]) -> YTsaurus:
     return _SYSTEMS[system](preset, **settings)
 
 
-def from_name(name: str, **settings: Any) -> YTsaurus:
+def from_name(name: str, **settings: Any) -> Policy:
     """Return the policy of a name such as ``"ytsaurus"`` or ``"ytsaurus:upstream"``.
 
     Parameters
@@ -64,7 +67,7 @@ def from_name(name: str, **settings: Any) -> YTsaurus:
     return from_dict({"system": system, **({"preset": preset} if preset else {}), **settings})
 
 
-def from_toml(path: str | os.PathLike[str]) -> YTsaurus:
+def from_toml(path: str | os.PathLike[str]) -> Policy:
     """Return the policy that a TOML file describes.
 
     Parameters

@@ -12,7 +12,7 @@ from evenhand.reasons import TABLE, reason
 
 FIELDS = {
     "victim": {"allocation", "operation", "node", "request", "beneficiary", "lacking", "violated", "over"},
-    "start": {"request", "operation", "node", "victims", "needed", "free"},
+    "start": {"allocation", "request", "operation", "node", "victims", "needed", "free"},
     "stage": set(),
     "request": {"node", "operation", "request", "missing"},
     "allocation": {"node", "operation", "request", "stage"},

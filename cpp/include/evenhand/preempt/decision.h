@@ -41,7 +41,11 @@ enum class Reason : std::uint8_t {
   kResourceOvercommit,
   kResourceLimitsViolated,
   kFitsFreeRoom,
-  kFitsAfterPreemption
+  kFitsAfterPreemption,
+  kLowerPriority,
+  kGoesOn,
+  kRoomReserved,
+  kReservationDue
 };
 
 struct Decision {

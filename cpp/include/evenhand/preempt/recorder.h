@@ -45,7 +45,18 @@ enum class Outcome : std::uint8_t {
   kNoViolation,
   // Of work that is started and preempted whole, in a scheduling run.
   kBehindFirstWaiting,
-  kWaitsForVictims
+  kWaitsForVictims,
+  kPreemptionDisabled,
+  kNoLowerPriority,
+  kPriorityChangeDisabled,
+  kPriorityOutOfRange,
+  kNotLowerPriority,
+  kAboveThreshold,
+  kSystemWork,
+  kSuspendDoesNotSuit,
+  kOtherScope,
+  kRanTooShort,
+  kFreesNothingUseful
 };
 
 struct Event {

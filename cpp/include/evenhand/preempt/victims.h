@@ -35,6 +35,8 @@ class VictimSelector {
     amounts_.clear();
   }
   void add(Id candidate, const Amount* amounts);
+  // Whether the prefix passes over those that free nothing of what is still missing.
+  void skip_useless(bool skip) noexcept { skip_useless_ = skip; }
 
   // Positions (in the order of add) that cover the shortage (R; entries <= 0 are no
   // shortage), ascending; false if all together do not cover it. O(n R), for
@@ -64,6 +66,7 @@ class VictimSelector {
   std::vector<Amount> best_;  // sums of the largest amounts in each suffix
   std::size_t best_stride_ = 0;
   std::size_t considered_ = 0;
+  bool skip_useless_ = false;
   SelectionProof proof_;
 };
 

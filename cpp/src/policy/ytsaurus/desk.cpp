@@ -19,14 +19,6 @@ GroupLists::Options group_options(const Settings& s) {
           s.saved_progress_counts, s.usage_threshold_protects_prefix};
 }
 
-std::vector<Id> common_codes(const StringColumn& from, const StringColumn& to) {
-  std::vector<Id> out(static_cast<Size>(from.size()), kNoId);
-  for (Index i = 0; i < from.size(); ++i)
-    for (Index j = 0; j < to.size(); ++j)
-      if (from[i] == to[j]) out[static_cast<Size>(i)] = static_cast<Id>(j);
-  return out;
-}
-
 }  // namespace
 
 std::vector<StageRule> stage_rules(const Settings& s, bool ssd_node) {
@@ -75,7 +67,7 @@ Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
   std::vector<Id> shape_of(static_cast<Size>(t.requests.size()));
   for (Size q = 0; q < shape_of.size(); ++q) shape_of[q] = shapes_.of(static_cast<Id>(q));
   by_shape_ = grouped(shape_of, shapes_.size());
-  node_tag_of_ = common_codes(t.requests.node_tags.values, t.nodes.tags.values);
+  where_ = Where(t);
 }
 
 void Desk::update(const VolumeMemory* volumes, bool keep) {
@@ -241,23 +233,9 @@ void Desk::refuse_by_limits(Id request) { refused_at_[static_cast<Size>(request)
 Desk::Place Desk::why_not_on(Id request, Id node) const {
   const Tables& t = state.tables();
   const RequestColumns& q = t.requests;
-  if (const Id required = at_or(q.required_node, request, kNoId);
-      required != kNoId && required != node)
-    return Place::kOtherNode;
-  if (q.node_tags.offsets.size() > 1) {
-    const auto tags = [](const TextListColumn& column, Id row) {
-      const auto i = static_cast<Size>(row);
-      if (column.offsets.size() <= 1) return std::span<const Id>{};
-      return std::span(column.codes)
-          .subspan(static_cast<Size>(column.offsets[i]),
-                   static_cast<Size>(column.offsets[i + 1] - column.offsets[i]));
-    };
-    const auto has = tags(t.nodes.tags, node);
-    for (const Id tag : tags(q.node_tags, request)) {
-      const Id code = node_tag_of_[static_cast<Size>(tag)];
-      if (code == kNoId || std::ranges::find(has, code) == has.end()) return Place::kTagMissing;
-    }
-  }
+  if (const evenhand::Place place = where_.why_not(t, request, node);
+      place != evenhand::Place::kAllowed)
+    return place == evenhand::Place::kOtherNode ? Place::kOtherNode : Place::kTagMissing;
   if (is_ssd_node(node) && !rows.regular_on_ssd.empty()) {
     const auto o = static_cast<Size>(q.operation[static_cast<Size>(request)]);
     if (!at_or(rows.wants_ssd, static_cast<Index>(o), std::uint8_t{0}))

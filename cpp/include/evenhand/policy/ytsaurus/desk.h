@@ -7,6 +7,7 @@
 
 #include "evenhand/place/queue.h"
 #include "evenhand/place/shapes.h"
+#include "evenhand/place/where.h"
 #include "evenhand/policy/ytsaurus/update.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/victims.h"
@@ -201,7 +202,7 @@ class Desk {
   std::vector<Index> refused_at_;
   std::vector<Exposure> exposure_;
   Index falls_ = 1;
-  std::vector<Id> node_tag_of_;  // request tag code -> node tag code
+  Where where_;
 };
 
 }  // namespace evenhand::ytsaurus

@@ -7,8 +7,10 @@ meaning.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
+
+from evenhand.reasons.row import OWN, Kind, Reason
+from evenhand.reasons.whole import WHOLE
 
 __all__ = [
     "ACTIONS",
@@ -26,39 +28,6 @@ __all__ = [
     "Reason",
     "reason",
 ]
-
-Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
-
-_SPEC = "YTsaurus"
-_OWN = "Evenhand"
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One code.
-
-    Attributes
-    ----------
-    code : str
-        As it stands in results.
-    kind : str
-        Of what it is said: ``victim`` and ``start`` (a decision's reason), ``stage`` (a decision's
-        stage), ``request`` (what became of a request on a node, and the rule of a refusal),
-        ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
-        ``check`` (why a decision no longer holds).
-    sentence : str
-        A template; its fields in braces are the names and numbers that were compared.
-    doc : str
-        What it means, for the reference.
-    source : str
-        The system whose word or rule it is.
-    """
-
-    code: str
-    kind: Kind
-    sentence: str
-    doc: str
-    source: str = _SPEC
 
 
 def _victims() -> tuple[Reason, ...]:
@@ -123,7 +92,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node}: it needs {needed},"
         " and {free} was free",
         "The request fits into what is free.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "fits_after_preemption",
@@ -131,7 +100,7 @@ _STARTS = (
         "request {request} of operation {operation} starts on node {node} once {victims} left: it needs"
         " {needed}, and {free} was free",
         "The request fits once the victims of its step have left.",
-        _OWN,
+        OWN,
     ),
 )
 
@@ -167,7 +136,7 @@ _STAGES = (
         "stage",
         "in the scheduling run",
         "Whole jobs or sessions, one after the other in the order of the queue.",
-        _OWN,
+        OWN,
     ),
 )
 
@@ -237,7 +206,7 @@ _REQUESTS = (
         "operation {operation} cannot be scheduled",
         "The operation has a reason not to be scheduled, or wants nothing more.",
     ),
-    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", _OWN),
+    Reason("count_exhausted", "request", "all of it started", "As many started as it asks for.", OWN),
     Reason(
         "no_heartbeat",
         "request",
@@ -302,7 +271,7 @@ _ALLOCATIONS = (
         "allocation",
         "it is marked as not preemptible",
         "The allocation itself has opted out.",
-        _OWN,
+        OWN,
     ),
     Reason(
         "spared_fits_without",
@@ -336,36 +305,18 @@ _ALLOCATIONS = (
     ),
 )
 
-#: Of work that is started and preempted whole. What is added to requests and allocations comes here.
-_WHOLE = (
-    Reason(
-        "behind_first_waiting",
-        "request",
-        "{request} stands in the queue behind one that waits, and may not pass it",
-        "The first that cannot start blocks those behind it.",
-        _OWN,
-    ),
-    Reason(
-        "waits_for_victims",
-        "request",
-        "{request} starts once those who leave for it have gone",
-        "Enough has been told to leave for it; it starts in a later run.",
-        _OWN,
-    ),
-)
-
 _UNSEEN = (
     Reason(
         "nobody_asked",
         "unseen",
         "no stage of this plan looked at it",
         "No stage had a reason to look at it: nobody who could use it was entitled to preempt.",
-        _OWN,
+        OWN,
     ),
 )
 
 _CHECKS = tuple(
-    Reason(code, "check", sentence, doc, _OWN)
+    Reason(code, "check", sentence, doc, OWN)
     for code, sentence, doc in (
         ("victim_ended", "{allocation} has ended", "The victim is no longer there."),
         ("victim_moved", "{allocation} runs on {now}, not on {was}", "The victim is on another node."),
@@ -397,7 +348,7 @@ TABLE: Final[tuple[Reason, ...]] = (
     *_STAGES,
     *_REQUESTS,
     *_ALLOCATIONS,
-    *_WHOLE,
+    *WHOLE,
     *_UNSEEN,
     *_CHECKS,
 )

@@ -1,0 +1,50 @@
+// Free room of every node, as it changes while a plan tries things out.
+#pragma once
+
+#include <vector>
+
+#include "evenhand/model/cluster_state.h"
+
+namespace evenhand {
+
+// Room that nobody uses, that nothing that is leaving has, and that no hard reservation
+// in force keeps. Resources that are counted for the whole cluster have one row of their
+// own. May be negative.
+class Rooms {
+ public:
+  // Without reservations: what is free of work, whoever may use it. O(N R).
+  explicit Rooms(const ClusterState& state, bool with_reservations = true);
+
+  Id nodes() const noexcept { return nodes_; }
+  std::size_t width() const noexcept { return width_; }
+  Amount at(Id node, std::size_t r) const noexcept {
+    return room_[static_cast<std::size_t>(cluster_[r] ? nodes_ : node) * width_ + r];
+  }
+  bool fits(const Amount* need, Id node) const noexcept {
+    for (std::size_t r = 0; r < width_; ++r)
+      if (need[r] > 0 && need[r] > at(node, r)) return false;
+    return true;
+  }
+  // Without a node: only what is counted for the cluster.
+  void add(const Amount* amounts, Id node, Amount sign) noexcept {
+    for (std::size_t r = 0; r < width_; ++r)
+      if (node != kNoId || cluster_[r])
+        room_[static_cast<std::size_t>(cluster_[r] ? nodes_ : node) * width_ + r] +=
+            sign * amounts[r];
+  }
+  void take(const Amount* amounts, Id node) noexcept { add(amounts, node, -1); }
+  void give(const Amount* amounts, Id node) noexcept { add(amounts, node, 1); }
+  // What a node lacks for amounts, R; true if anything.
+  bool lacks(const Amount* need, Id node, Amount* missing) const noexcept;
+
+ private:
+  std::size_t width_;
+  Id nodes_;
+  std::vector<std::uint8_t> cluster_;  // R
+  std::vector<Amount> room_;           // (N + 1) x R
+};
+
+// Whether a reservation is in force at an instant.
+bool in_force(const ReservationColumns& reservations, Id row, Time now) noexcept;
+
+}  // namespace evenhand

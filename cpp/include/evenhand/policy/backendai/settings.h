@@ -1,0 +1,46 @@
+// Settings of Backend.AI's scheduling and preemption, each difference between the
+// proposal and the running system one field. Defaults are the preset "documented".
+#pragma once
+
+#include <vector>
+
+#include "evenhand/model/cluster_state.h"
+#include "evenhand/preempt/victims.h"
+
+namespace evenhand::backendai {
+
+enum class VictimOrder : std::uint8_t { kOldest, kNewest, kFewestSessions, kSmallestResources };
+enum class AgentSelection : std::uint8_t { kFirst, kConcentrated, kDispersed };
+enum class PreemptionMode : std::uint8_t { kTerminate, kSuspend, kReschedule };
+
+struct Settings {
+  bool enabled = true;
+  double threshold = 5;  // a victim's priority must not exceed it; infinite: no matter
+  VictimOrder order = VictimOrder::kOldest;
+  PreemptionMode mode = PreemptionMode::kTerminate;
+  bool unsuited_are_terminated = true;  // else interactive and inference sessions are no victims
+  bool keep_containers = false;         // of suspended sessions
+  Time min_runtime = 0;
+  bool every_session_preempts = false;  // else only the first of the queue
+  bool per_agent = false;               // else victims are taken in one order over all nodes
+  VictimSelection selection = VictimSelection::kIrreducible;
+  Index minimum_budget = 20'000;
+  AgentSelection agents = AgentSelection::kFirst;
+  std::vector<Id> resource_order;  // R: which is compared first among agents
+  bool reserve_room = false;
+  bool only_lack_blocks = false;  // a session that may run nowhere blocks nobody
+  Index max_containers = 0;       // 0: no cap
+};
+
+// What rows set, and what follows from policies of users and projects; one an operation.
+struct RowSettings {
+  std::vector<double> priority;           // of the queue
+  std::vector<double> rank;               // who may preempt whom
+  std::vector<Id> scope;                  // victims have the same
+  std::vector<std::uint8_t> preemptible;  // by kind and setting
+  std::vector<std::uint8_t> started;      // has ever run
+  std::vector<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
+  std::vector<double> sequence;           // of equal priority the smaller one first
+};
+
+}  // namespace evenhand::backendai

@@ -1,0 +1,129 @@
+// Who may be a victim at all, of whom, and in which order.
+#include <algorithm>
+#include <tuple>
+
+#include "run.h"
+
+namespace evenhand::backendai {
+
+// Sessions of kinds that a person or a client waits on cannot simply go on later.
+Mode Run::mode_of(Id operation) const {
+  if (set_.mode == PreemptionMode::kTerminate) return Mode::kTerminate;
+  if (set_.mode == PreemptionMode::kReschedule) return Mode::kRequeue;
+  const OperationKind kind = state_.tables().operations.kind[at(operation)];
+  return kind == OperationKind::kBatch ? Mode::kSuspend : Mode::kTerminate;
+}
+
+const Amount* Run::freed(Id slot) const {
+  return freed_.empty() ? state_.amounts(slot) : freed_.data() + at(slot) * width_;
+}
+
+const Amount* Run::kept(Id slot) const {
+  return kept_.empty() ? nullptr : kept_.data() + at(slot) * width_;
+}
+
+double Run::units_of(const Amount* amounts) const {
+  double sum = 0;
+  for (Size r = 0; r < width_; ++r)
+    sum += static_cast<double>(amounts[r]) * state_.tables().resources.quantum[r];
+  return sum;
+}
+
+void Run::build_candidates() {
+  const Tables& t = state_.tables();
+  const AllocationColumns& a = t.allocations;
+  const auto operations = static_cast<Id>(t.operations.size());
+  if (set_.mode == PreemptionMode::kSuspend && set_.keep_containers) {
+    freed_ = kept_ = a.resources;
+    for (Id slot = 0; slot < static_cast<Id>(a.size()); ++slot)
+      for (Size r = 0; r < width_; ++r) {
+        const bool stays = mode_of(a.operation[at(slot)]) == Mode::kSuspend &&
+                           !t.resources.available_after_preemption[r];
+        (stays ? freed_ : kept_)[at(slot) * width_ + r] = 0;
+      }
+  }
+  no_candidate_.assign(at(operations), Outcome::kNotRunning);
+  for (Id o = 0; o < operations; ++o) {
+    const Grouping& g = t.allocations_by_operation;
+    Candidate c;
+    c.operation = o;
+    bool leaves = false, stopped = false, willing = rows_.preemptible[at(o)] != 0;
+    for (Index i = g.offsets[at(o)]; i < g.offsets[at(o) + 1]; ++i) {
+      const Id slot = g.items[static_cast<Size>(i)];
+      leaves |= state_.leaving(slot);
+      stopped |= state_.holds(slot) && !state_.running(slot);
+      if (!state_.running(slot)) continue;
+      willing &= at_or(a.preemptible, slot, std::uint8_t{1}) != 0;
+      const Time began = a.start_time[at(slot)];
+      c.start = c.slots.empty() ? began : std::min(c.start, began);
+      c.key += units_of(state_.amounts(slot));
+      c.slots.push_back(slot);
+    }
+    const OperationKind kind = t.operations.kind[at(o)];
+    Outcome& why = no_candidate_[at(o)];
+    const bool unsuited = set_.mode == PreemptionMode::kSuspend && kind != OperationKind::kBatch;
+    if (c.slots.empty() || stopped)
+      why = c.slots.empty() && leaves ? Outcome::kAlreadyPreempting : Outcome::kNotRunning;
+    else if (kind == OperationKind::kSystem)
+      why = Outcome::kSystemWork;
+    else if (!willing)
+      why = Outcome::kNotPreemptible;
+    else if (rows_.priority[at(o)] > set_.threshold)
+      why = Outcome::kAboveThreshold;
+    else if (unsuited && !set_.unsuited_are_terminated)
+      why = Outcome::kSuspendDoesNotSuit;
+    else if (set_.min_runtime > 0 &&
+             (!rows_.started[at(o)] || c.start > state_.now() - set_.min_runtime))
+      why = Outcome::kRanTooShort;
+    else
+      why = Outcome::kTaken;
+    if (why == Outcome::kTaken) candidates_.push_back(std::move(c));
+  }
+}
+
+Outcome Run::verdict(const Candidate& c, Id operation) const {
+  if (c.claimed) return Outcome::kAlreadyPreempting;
+  if (rows_.scope[at(c.operation)] != rows_.scope[at(operation)]) return Outcome::kOtherScope;
+  if (rows_.rank[at(c.operation)] >= rows_.rank[at(operation)]) return Outcome::kNotLowerPriority;
+  return Outcome::kTaken;
+}
+
+std::vector<Candidate*> Run::candidates_for(Id operation, Attempt* attempt) {
+  std::vector<Candidate*> found;
+  for (Candidate& c : candidates_) {
+    const Outcome why = verdict(c, operation);
+    if (attempt != nullptr) attempt->verdict[at(c.operation)] = why;
+    if (why == Outcome::kTaken) found.push_back(&c);
+  }
+  return found;
+}
+
+// Lowest priority first, then those that never ran, then by the order.
+void Run::sort(std::vector<Candidate*>& candidates) const {
+  const bool by_size =
+      set_.order == VictimOrder::kFewestSessions || set_.order == VictimOrder::kSmallestResources;
+  const auto key = [&](const Candidate* c) {
+    const Time start = set_.order == VictimOrder::kNewest ? -c->start : c->start;
+    return std::tuple(rows_.rank[at(c->operation)], rows_.started[at(c->operation)] != 0,
+                      by_size ? c->key : 0.0, start, c->operation);
+  };
+  std::ranges::sort(candidates,
+                    [&](const Candidate* x, const Candidate* y) { return key(x) < key(y); });
+}
+
+void Run::give(const Candidate& c, Amount sign) {
+  for (const Id slot : c.slots) rooms_.add(freed(slot), state_.node_of(slot), sign);
+}
+
+void Run::mark_spared(Attempt* attempt, const std::vector<Candidate*>& candidates,
+                      const VictimSet& set) const {
+  if (attempt == nullptr) return;
+  for (Size i = 0; i < candidates.size(); ++i)
+    attempt->verdict[at(candidates[i]->operation)] =
+        std::ranges::binary_search(set.taken, static_cast<Id>(i)) ? Outcome::kTaken
+        : set.taken.empty()                                       ? Outcome::kNoStartInStage
+        : i < set.considered                                      ? Outcome::kGivenBack
+                                                                  : Outcome::kSparedFitsWithout;
+}
+
+}  // namespace evenhand::backendai

@@ -1,0 +1,152 @@
+// Victims in one order over all nodes of the group, until the session fits as a whole.
+#include <algorithm>
+
+#include "run.h"
+
+namespace evenhand::backendai {
+
+// Does it free something that is asked for, where it can still be placed?
+bool Run::useful_on(const Candidate& c, const Entry& entry,
+                    const std::vector<std::uint8_t>& usable) const {
+  return std::ranges::any_of(c.slots, [&](Id slot) {
+    const Id node = state_.node_of(slot);
+    if (node == kNoId || !usable[at(node)]) return false;
+    return std::ranges::any_of(entry.units, [&](const Unit& u) {
+      for (Size r = 0; r < width_; ++r)
+        if (u.need[r] > 0 && freed(slot)[r] > 0) return true;
+      return false;
+    });
+  });
+}
+
+// Of what its nodes lack for the largest request, the part that it frees.
+double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
+  double sum = 0;
+  for (const Id slot : c.slots) {
+    const Id node = state_.node_of(slot);
+    if (node == kNoId) continue;
+    for (Size r = 0; r < width_; ++r) {
+      Amount lacking = 0;
+      for (const Unit& u : entry.units) lacking = std::max(lacking, u.need[r] - rooms_.at(node, r));
+      const Amount part = std::min(freed(slot)[r], lacking);
+      sum += static_cast<double>(part) * state_.tables().resources.quantum[r];
+    }
+  }
+  return sum;
+}
+
+// One request on one node: the fewest of each node, and of these the first in order.
+VictimSet Run::fewest_on_one_node(const Entry& entry, const std::vector<Candidate*>& candidates) {
+  const Unit& unit = entry.units.front();
+  VictimSet best;
+  best.proof.lower_bound = static_cast<Index>(candidates.size());
+  std::vector<std::vector<Id>> on_node(at(rooms_.nodes()));
+  for (Size i = 0; i < candidates.size(); ++i)
+    for (const Id slot : candidates[i]->slots)
+      if (const Id n = state_.node_of(slot); n != kNoId)
+        if (on_node[at(n)].empty() || on_node[at(n)].back() != static_cast<Id>(i))
+          on_node[at(n)].push_back(static_cast<Id>(i));
+  std::vector<Amount> sum(width_), shortage(width_);
+  for (Id n = 0; n < rooms_.nodes(); ++n) {
+    if (on_node[at(n)].empty() || !allowed(unit, n)) continue;
+    selector_.clear();
+    for (const Id i : on_node[at(n)]) {
+      std::ranges::fill(sum, 0);
+      for (const Id slot : candidates[at(i)]->slots)
+        if (state_.node_of(slot) == n)
+          for (Size r = 0; r < width_; ++r) sum[r] += freed(slot)[r];
+      selector_.add(i, sum.data());
+    }
+    rooms_.lacks(unit.need, n, shortage.data());
+    if (!selector_.select(VictimSelection::kMinimum, shortage, set_.minimum_budget)) continue;
+    const SelectionProof& proof = selector_.proof();
+    best.proof.branches += proof.branches;
+    best.proof.lower_bound = std::min(best.proof.lower_bound, proof.lower_bound);
+    std::vector<Id> taken;
+    for (const Id place : selector_.taken()) taken.push_back(on_node[at(n)][at(place)]);
+    if (best.taken.empty() || taken.size() < best.taken.size() ||
+        (taken.size() == best.taken.size() && taken < best.taken))
+      best.taken = std::move(taken);
+  }
+  best.considered = candidates.size();
+  best.proof.cost = static_cast<Index>(best.taken.size());
+  best.proof.proved = best.proof.cost <= best.proof.lower_bound;
+  for (const Id i : best.taken) give(*candidates[at(i)], 1);
+  return best;
+}
+
+VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candidates,
+                      const std::vector<std::uint8_t>& usable) {
+  if (set_.selection == VictimSelection::kMinimum && entry.units.size() == 1 &&
+      entry.units.front().count == 1)
+    return fewest_on_one_node(entry, candidates);
+
+  struct Trial : VictimTrial {
+    Trial(Run& r, const Entry& e, const std::vector<Candidate*>& c) : run(r), entry(e), all(c) {}
+    void take(Id i) override { run.give(*all[at(i)], 1); }
+    void give_back(Id i) override { run.give(*all[at(i)], -1); }
+    bool suffices() override {
+      if (!run.place(entry)) return false;
+      run.unplace(entry);
+      return true;
+    }
+    Run& run;
+    const Entry& entry;
+    const std::vector<Candidate*>& all;
+  } trial(*this, entry, candidates);
+
+  // All needs together must find room on the usable nodes together.
+  std::vector<Amount> shortage(width_, 0), amounts(candidates.size() * width_, 0);
+  for (const Unit& u : entry.units)
+    for (Size r = 0; r < width_; ++r) shortage[r] += u.need[r] * u.count;
+  for (Id n = 0; n < rooms_.nodes(); ++n)
+    for (Size r = 0; usable[at(n)] && r < width_; ++r)
+      if (state_.tables().resources.scope[r] == ResourceScope::kNode)
+        shortage[r] -= std::max<Amount>(rooms_.at(n, r), 0);
+  for (Size r = 0; r < width_; ++r)
+    if (state_.tables().resources.scope[r] == ResourceScope::kCluster && rooms_.nodes() > 0)
+      shortage[r] -= rooms_.at(0, r);
+  for (Size i = 0; i < candidates.size(); ++i)
+    for (const Id slot : candidates[i]->slots)
+      for (Size r = 0; r < width_; ++r) amounts[i * width_ + r] += freed(slot)[r];
+  return choose_victims(trial, static_cast<Id>(candidates.size()), set_.selection, amounts,
+                        shortage, set_.minimum_budget);
+}
+
+Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
+  std::vector<Candidate*> candidates = candidates_for(entry.operation, attempt);
+  if (candidates.empty()) return Outcome::kNoLowerPriority;
+  for (const Candidate* c : candidates) give(*c, 1);
+  std::vector<std::uint8_t> usable(at(rooms_.nodes()), 0);
+  for (Id n = 0; n < rooms_.nodes(); ++n)
+    usable[at(n)] = std::ranges::any_of(
+        entry.units, [&](const Unit& u) { return rooms_.fits(u.need, n) && allowed(u, n); });
+  nearest(entry.units.front(), entry);
+  for (const Candidate* c : candidates) give(*c, -1);
+
+  std::erase_if(candidates, [&](const Candidate* c) {
+    if (useful_on(*c, entry, usable)) return false;
+    if (attempt != nullptr) attempt->verdict[at(c->operation)] = Outcome::kFreesNothingUseful;
+    return true;
+  });
+  if (set_.order == VictimOrder::kFewestSessions)
+    for (Candidate* c : candidates) c->key = -shortfall_covered(*c, entry);
+  sort(candidates);
+  const VictimSet set = choose(entry, candidates, usable);
+  mark_spared(attempt, candidates, set);
+  if (set.taken.empty()) return Outcome::kNoRoomEvenWithVictims;
+  place(entry);  // where it will start, as it looks now
+  for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
+
+  std::vector<Candidate*> victims;
+  for (const Id i : set.taken) victims.push_back(candidates[at(i)]);
+  for (const Candidate* c : victims) give(*c, -1);  // nobody's until they have gone
+  counts.proof.cost += set.proof.cost;
+  counts.proof.lower_bound += set.proof.lower_bound;
+  counts.proof.branches += set.proof.branches;
+  counts.proof.proved &= set.proof.proved;
+  take_victims(entry, victims, {});
+  return Outcome::kWaitsForVictims;
+}
+
+}  // namespace evenhand::backendai

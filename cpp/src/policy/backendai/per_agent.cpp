@@ -1,0 +1,130 @@
+// Victims on the agent that is chosen for each request, as release 26.8 takes them.
+#include <algorithm>
+#include <tuple>
+
+#include "run.h"
+
+namespace evenhand::backendai {
+
+// Those of the left whose going makes room for the unit on a node, in order; none: all
+// of them would not do. One that frees nothing of what is still missing is passed over.
+std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Candidate*> left) {
+  std::vector<Amount> shortage(width_), held(width_);
+  rooms_.lacks(unit.need, node, shortage.data());
+  const auto held_here = [&](const Candidate& c) {
+    std::ranges::fill(held, 0);
+    for (const Id slot : c.slots)
+      if (state_.node_of(slot) == node)
+        for (Size r = 0; r < width_; ++r) held[r] += freed(slot)[r];
+  };
+  std::erase_if(left, [&](Candidate* c) {
+    held_here(*c);
+    double covered = 0;
+    for (Size r = 0; r < width_; ++r)
+      covered += static_cast<double>(std::min(held[r], shortage[r])) *
+                 state_.tables().resources.quantum[r];
+    c->key = set_.order == VictimOrder::kFewestSessions ? -covered : units_of(held.data());
+    return std::ranges::all_of(held, [](Amount a) { return a <= 0; });
+  });
+  sort(left);
+  selector_.clear();
+  for (const Candidate* c : left) {
+    held_here(*c);
+    selector_.add(c->operation, held.data());
+  }
+  selector_.skip_useless(true);
+  const bool fits = selector_.select(set_.selection, shortage, set_.minimum_budget);
+  selector_.skip_useless(false);
+  std::vector<Candidate*> chosen;
+  if (fits)
+    for (const Id place : selector_.taken()) chosen.push_back(left[at(place)]);
+  return chosen;
+}
+
+Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
+  std::vector<Candidate*> left = candidates_for(entry.operation, attempt);
+  if (left.empty()) return Outcome::kNoLowerPriority;
+  std::vector<Candidate*> victims;
+  std::vector<Size> taken_for;  // of each victim
+  std::vector<Placement> placed;
+  SelectionProof proof;
+  proof.proved = true;
+  bool fits = true;
+  const auto credit = [&](Amount sign) {
+    for (const Candidate* c : left) give(*c, sign);
+  };
+  for (Size u = 0; fits && u < entry.units.size(); ++u) {
+    const Unit& unit = entry.units[u];
+    for (Index k = 0; fits && k < unit.count; ++k) {
+      Id node = choose_node(unit, 0);
+      if (node == kNoId) {
+        // All that are left credited in full; of the nodes that then fit, those where the
+        // order wants it, and of these the one that is chosen anyway.
+        credit(1);
+        std::vector<Id> able;
+        for (Id n = 0; n < rooms_.nodes(); ++n)
+          if (rooms_.fits(unit.need, n) && allowed(unit, n)) able.push_back(n);
+        if (able.empty()) nearest(unit, entry);
+        credit(-1);
+        double least = 0;
+        std::vector<Id> narrowed;
+        for (const Id n : able) {
+          double key = 0;
+          if (set_.order == VictimOrder::kFewestSessions)
+            key = static_cast<double>(collect(unit, n, left).size());
+          else if (set_.order == VictimOrder::kSmallestResources)
+            for (const Candidate* c : collect(unit, n, left)) key += c->key;
+          if (narrowed.empty() || key < least) {
+            least = key;
+            narrowed.clear();
+          }
+          if (key == least) narrowed.push_back(n);
+        }
+        credit(1);
+        for (const Id n : narrowed)
+          if (node == kNoId || (set_.agents != AgentSelection::kFirst && better_agent(n, node)))
+            node = n;
+        credit(-1);
+        if (node == kNoId) {
+          fits = false;
+          break;
+        }
+        for (Candidate* c : collect(unit, node, left)) {
+          give(*c, 1);
+          victims.push_back(c);
+          taken_for.push_back(u);
+          std::erase(left, c);
+        }
+        proof.cost += selector_.proof().cost;
+        proof.lower_bound += selector_.proof().lower_bound;
+        proof.branches += selector_.proof().branches;
+        proof.proved &= selector_.proof().proved;
+      }
+      rooms_.take(unit.need, node);
+      ++containers_[at(node)];
+      placed.push_back({u, node});
+    }
+  }
+  for (const Candidate* c : victims) give(*c, -1);
+  for (const Placement& p : placed) rooms_.give(entry.units[p.unit].need, p.node);
+  if (attempt != nullptr) {
+    for (const Candidate* c : left)
+      attempt->verdict[at(c->operation)] =
+          fits ? Outcome::kSparedFitsWithout : Outcome::kNoStartInStage;
+    for (const Candidate* c : victims)
+      attempt->verdict[at(c->operation)] = fits ? Outcome::kTaken : Outcome::kNoStartInStage;
+  }
+  if (!fits) {
+    for (const Placement& p : placed) --containers_[at(p.node)];
+    return Outcome::kNoRoomEvenWithVictims;
+  }
+  placed_ = std::move(placed);
+  counts.proof.cost += proof.cost;
+  counts.proof.lower_bound += proof.lower_bound;
+  counts.proof.branches += proof.branches;
+  counts.proof.proved &= proof.proved;
+  take_victims(entry, victims, taken_for);
+  return Outcome::kWaitsForVictims;
+}
+
+}  // namespace evenhand::backendai

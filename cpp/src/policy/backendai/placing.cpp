@@ -1,0 +1,110 @@
+#include <algorithm>
+
+#include "run.h"
+
+namespace evenhand::backendai {
+
+bool Run::allowed(const Unit& unit, Id node) const {
+  if (!state_.schedulable(node)) return false;
+  if (set_.max_containers > 0 && containers_[at(node)] >= set_.max_containers) return false;
+  if (unit.request != kNoId)
+    return where_.why_not(state_.tables(), unit.request, node) == Place::kAllowed;
+  return unit.only_node == kNoId || unit.only_node == node;
+}
+
+// Less left (concentrated), or more (dispersed), in the order of the resources.
+bool Run::better_agent(Id a, Id b) const {
+  for (const Id r : set_.resource_order) {
+    const Amount x = rooms_.at(a, at(r)), y = rooms_.at(b, at(r));
+    if (x != y) return set_.agents == AgentSelection::kConcentrated ? x < y : x > y;
+  }
+  return false;
+}
+
+// The first node from `from` on, or the best one of all.
+Id Run::choose_node(const Unit& unit, Id from) const {
+  Id best = kNoId;
+  for (Id n = from; n < rooms_.nodes(); ++n) {
+    if (!rooms_.fits(unit.need, n) || !allowed(unit, n)) continue;
+    if (set_.agents == AgentSelection::kFirst) return n;
+    if (best == kNoId || better_agent(n, best)) best = n;
+  }
+  return best;
+}
+
+bool Run::place(const Entry& entry, Entry* failed) {
+  placed_.clear();
+  const bool anywhere = entry.suspended && !set_.keep_containers;
+  const AllocationColumns& a = state_.tables().allocations;
+  const auto release_held = [&](Amount sign) {
+    if (!anywhere || a.held.empty()) return;
+    for (const Unit& u : entry.units)
+      if (const Id n = a.node[at(u.slot)]; n != kNoId)
+        rooms_.add(a.held.data() + at(u.slot) * width_, n, sign);
+  };
+  release_held(1);
+  for (Size i = 0; i < entry.units.size(); ++i) {
+    const Unit& unit = entry.units[i];
+    Id from = 0;
+    for (Index k = 0; k < unit.count; ++k) {
+      const Id node = choose_node(unit, from);
+      if (node == kNoId) {
+        if (failed != nullptr) nearest(unit, *failed);
+        unplace(entry);
+        release_held(-1);
+        return false;
+      }
+      if (set_.agents == AgentSelection::kFirst) from = node;  // those before have too little
+      rooms_.take(unit.need, node);
+      ++containers_[at(node)];
+      placed_.push_back({i, node});
+    }
+  }
+  return true;
+}
+
+void Run::unplace(const Entry& entry) {
+  for (const Placement& p : placed_) {
+    rooms_.give(entry.units[p.unit].need, p.node);
+    --containers_[at(p.node)];
+  }
+  placed_.clear();
+}
+
+// Where a unit would come closest to fitting.
+void Run::nearest(const Unit& unit, Entry& entry) const {
+  const std::vector<Amount>& total = state_.tables().total;
+  std::vector<Amount> missing(width_);
+  double least = 0;
+  entry.nodes = 0;
+  for (Id n = 0; n < rooms_.nodes(); ++n) {
+    if (!allowed(unit, n)) continue;
+    rooms_.lacks(unit.need, n, missing.data());
+    double lack = 0;
+    for (Size r = 0; r < width_; ++r)
+      lack = std::max(lack, static_cast<double>(missing[r]) /
+                                static_cast<double>(std::max<Amount>(total[r], 1)));
+    if (entry.nodes++ == 0 || lack < least) {
+      least = lack;
+      entry.missing = missing;
+    }
+  }
+}
+
+Outcome Run::barred(const Unit& unit) const {
+  Outcome why = Outcome::kNodeNotSchedulable;
+  for (Id n = 0; n < rooms_.nodes(); ++n) {
+    if (!state_.schedulable(n)) continue;
+    if (unit.request == kNoId) {
+      if (unit.only_node == kNoId || unit.only_node == n) return Outcome::kStarted;
+      why = Outcome::kWrongNode;
+      continue;
+    }
+    const Place place = where_.why_not(state_.tables(), unit.request, n);
+    if (place == Place::kAllowed) return Outcome::kStarted;
+    why = place == Place::kOtherNode ? Outcome::kWrongNode : Outcome::kWrongTags;
+  }
+  return why;
+}
+
+}  // namespace evenhand::backendai

@@ -1,0 +1,200 @@
+#include "run.h"
+
+#include <algorithm>
+
+namespace evenhand::backendai {
+
+Run::Run(const PlanInputs& inputs, bool record)
+    : decisions(static_cast<std::size_t>(inputs.snapshot.tables().resource_count())),
+      in_(inputs),
+      set_(inputs.settings),
+      rows_(inputs.rows),
+      record_(record),
+      state_(inputs.snapshot),
+      width_(state_.width()),
+      rooms_(state_),
+      where_(state_.tables()),
+      containers_(static_cast<Size>(rooms_.nodes()), 0),
+      admitted_(static_cast<Size>(state_.tables().operations.size()), 0),
+      selector_(width_),
+      scratch_(width_) {
+  counts.proof.proved = true;
+  for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
+    if (const Id n = state_.node_of(slot);
+        n != kNoId && (state_.holds(slot) || state_.leaving(slot)))
+      ++containers_[at(n)];
+  build_queue();
+  build_candidates();
+}
+
+void Run::go() {
+  if (set_.reserve_room) admit_reserved();
+  for (Size i = 0; i < queue.size(); ++i) {
+    Entry& entry = queue[i];
+    if (!entry.suspended && admitted_[at(entry.operation)]) continue;
+    if (!entry.suspended) credit_reserved(entry.operation, 1);
+    if (place(entry, &entry)) {
+      for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
+      start(entry, Reason::kFitsFreeRoom);
+      for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
+      continue;
+    }
+    if (!entry.suspended) credit_reserved(entry.operation, -1);
+    entry.outcome = Outcome::kNoFreeRoom;
+    for (const Unit& unit : entry.units)
+      if (const Outcome bar = barred(unit); bar != Outcome::kStarted) {
+        entry.outcome = bar;
+        std::ranges::fill(entry.missing, 0);
+      }
+    if (entry.outcome == Outcome::kNoFreeRoom)
+      entry.outcome = may_preempt(entry, i == 0) ? preempt(entry) : entry.outcome;
+    else if (set_.only_lack_blocks)
+      continue;
+    if (entry.outcome == Outcome::kWaitsForVictims && set_.every_session_preempts) continue;
+    return;  // what stands behind stays behind
+  }
+}
+
+bool Run::may_preempt(const Entry& entry, bool front) const {
+  return !entry.suspended &&
+         state_.tables().operations.kind[at(entry.operation)] != OperationKind::kSystem &&
+         (front || set_.every_session_preempts);
+}
+
+Outcome Run::preempt(Entry& entry) {
+  credit_reserved(entry.operation, 1);
+  credit_leaving(entry.operation, 1);
+  Outcome outcome = Outcome::kPreemptionDisabled;
+  if (place(entry)) {  // enough leaves for it already
+    unplace(entry);
+    outcome = Outcome::kWaitsForVictims;
+    std::ranges::fill(entry.missing, 0);
+  } else if (set_.enabled) {
+    Attempt attempt;
+    if (record_) {
+      attempt.operation = entry.operation;
+      attempt.request = entry.units.front().request;
+      attempt.verdict = no_candidate_;
+    }
+    Attempt* seen = record_ ? &attempt : nullptr;
+    outcome = set_.per_agent ? preempt_per_agent(entry, seen) : preempt_group_wide(entry, seen);
+    if (outcome == Outcome::kWaitsForVictims) std::ranges::fill(entry.missing, 0);
+    if (record_) attempts.push_back(std::move(attempt));
+  }
+  credit_leaving(entry.operation, -1);
+  credit_reserved(entry.operation, -1);
+  return outcome;
+}
+
+void Run::room_at(Id node) {
+  for (Size r = 0; r < width_; ++r) scratch_[r] = node == kNoId ? 0 : rooms_.at(node, r);
+}
+
+void Run::add(Decision d, const DecisionAmounts& amounts) {
+  d.stage = Stage::kSchedulingRun;
+  d.at = state_.now();
+  decisions.add(d, amounts);
+}
+
+// Where placed_ says; the room is still as before.
+void Run::start(Entry& entry, Reason reason) {
+  const AllocationColumns& a = state_.tables().allocations;
+  const Id step = steps_++;
+  for (const Placement& p : placed_) {
+    const Unit& unit = entry.units[p.unit];
+    Decision d{.action = Action::kStart, .stage = Stage::kSchedulingRun, .reason = reason};
+    d.step = step;
+    d.operation = entry.operation;
+    d.node = p.node;
+    d.beneficiary = {entry.operation, unit.request};
+    d.request = unit.request;
+    if (entry.suspended) {
+      d.action = Action::kResume;
+      d.reason = Reason::kGoesOn;
+      d.slot = unit.slot;
+      d.mode = Mode::kSuspend;
+      ++counts.resumes;
+    } else {
+      ++counts.starts;
+    }
+    room_at(p.node);
+    const Amount* held =
+        entry.suspended && !a.held.empty() ? a.held.data() + at(unit.slot) * width_ : nullptr;
+    add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation), held});
+  }
+  entry.outcome = Outcome::kStarted;
+}
+
+void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
+                       std::span<const Size> units) {
+  const Id step = steps_++;
+  counts.sessions += static_cast<Index>(victims.size());
+  for (Size i = 0; i < victims.size(); ++i) {
+    Candidate* c = victims[i];
+    c->claimed = true;
+    for (const Id slot : c->slots) {
+      const Id node = state_.node_of(slot);
+      // The request that will take its place, if one will stand there.
+      const auto found = std::ranges::find(placed_, node, &Placement::node);
+      const Unit& unit = entry.units[!units.empty()           ? units[i]
+                                     : found == placed_.end() ? 0
+                                                              : found->unit];
+      Decision d{.action = Action::kPreempt,
+                 .stage = Stage::kSchedulingRun,
+                 .reason = Reason::kLowerPriority};
+      d.mode = mode_of(c->operation);
+      d.slot = slot;
+      d.operation = c->operation;
+      d.node = node;
+      d.step = step;
+      d.beneficiary = {entry.operation, unit.request};
+      d.grace = kNoTime;
+      room_at(node);
+      add(d, {freed(slot), scratch_.data(), unit.need, state_.operation_usage(c->operation),
+              kept(slot)});
+      ++counts.victims;
+    }
+  }
+  if (set_.reserve_room) {
+    for (const Placement& p : placed_) {
+      Decision d{.action = Action::kReserve,
+                 .stage = Stage::kSchedulingRun,
+                 .reason = Reason::kRoomReserved};
+      d.request = entry.units[p.unit].request;
+      d.operation = entry.operation;
+      d.node = p.node;
+      d.step = step;
+      d.beneficiary = {entry.operation, d.request};
+      room_at(p.node);
+      add(d, {nullptr, scratch_.data(), entry.units[p.unit].need,
+              state_.operation_usage(entry.operation)});
+      ++counts.reservations;
+    }
+    for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
+  } else {
+    for (const Placement& p : placed_) --containers_[at(p.node)];
+  }
+}
+
+Refusals Run::refusals() const {
+  const Tables& t = state_.tables();
+  std::vector<const Entry*> of(static_cast<Size>(t.operations.size()), nullptr);
+  for (const Entry& e : queue)
+    if (!e.suspended) of[at(e.operation)] = &e;
+  Refusals out;
+  for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
+    const Id o = t.requests.operation[at(q)];
+    const Entry* e = of[at(o)];
+    if (state_.pending(q) == 0 || (e != nullptr && e->outcome == Outcome::kStarted)) continue;
+    out.request.push_back(q);
+    out.rule.push_back(e != nullptr ? e->outcome : static_cast<Outcome>(rows_.refused[at(o)]));
+    out.nodes.push_back(e != nullptr ? e->nodes : 0);
+    if (e != nullptr)
+      out.missing.insert(out.missing.end(), e->missing.begin(), e->missing.end());
+    else
+      out.missing.insert(out.missing.end(), width_, 0);
+  }
+  return out;
+}
+
+}  // namespace evenhand::backendai

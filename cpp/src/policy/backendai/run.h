@@ -1,0 +1,147 @@
+// One scheduling run over the queue of a resource group.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "evenhand/place/rooms.h"
+#include "evenhand/place/where.h"
+#include "evenhand/policy/backendai/plan.h"
+#include "evenhand/preempt/victim_sets.h"
+
+namespace evenhand::backendai {
+
+// What of a session is to be placed: a request, so many times, or a suspended allocation.
+struct Unit {
+  Id request = kNoId, slot = kNoId;
+  Index count = 1;
+  const Amount* need = nullptr;
+  Id only_node = kNoId;  // of a suspended allocation
+};
+
+struct Placement {
+  std::size_t unit;
+  Id node;
+};
+
+// A session in the queue.
+struct Entry {
+  Id operation = kNoId;
+  bool suspended = false;
+  std::vector<Unit> units;
+  Outcome outcome = Outcome::kBehindFirstWaiting;
+  Index nodes = 0;              // on which what failed might run
+  std::vector<Amount> missing;  // R, on the best of them
+};
+
+// A running session that might be preempted.
+struct Candidate {
+  Id operation = kNoId;
+  Time start = 0;         // of its earliest allocation
+  double key = 0;         // by size; the smaller first
+  std::vector<Id> slots;  // running
+  bool claimed = false;   // by an earlier session of this run
+};
+
+// What became of every session when one looked for victims.
+struct Attempt {
+  Id operation = kNoId, request = kNoId;
+  std::vector<Outcome> verdict;  // O
+};
+
+class Run {
+ public:
+  Run(const PlanInputs& inputs, bool record);
+
+  void go();
+  Refusals refusals() const;
+
+  Decisions decisions;
+  Counts counts;
+  std::vector<Entry> queue;
+  std::vector<Attempt> attempts;  // filled when recording
+
+  const ClusterState& state() const noexcept { return state_; }
+
+ private:
+  using Size = std::size_t;
+  static Size at(Id id) noexcept { return static_cast<Size>(id); }
+
+  // queue.cpp
+  void build_queue();
+  std::vector<Unit> waiting_units(Id operation) const;
+  std::vector<Unit> suspended_units(Id operation);
+
+  // placing.cpp
+  bool allowed(const Unit& unit, Id node) const;
+  Id choose_node(const Unit& unit, Id from) const;
+  bool better_agent(Id a, Id b) const;
+  // All of a session or nothing: takes room and containers for what it adds to placed_.
+  bool place(const Entry& entry, Entry* failed = nullptr);
+  void unplace(const Entry& entry);
+  void nearest(const Unit& unit, Entry& entry) const;
+  Outcome barred(const Unit& unit) const;  // from everywhere; kStarted: it is not
+
+  // credits.cpp: room that is a session's alone
+  void credit_reserved(Id operation, Amount sign);
+  void credit_leaving(Id operation, Amount sign);
+  bool is_own(const Beneficiary& beneficiary, Id operation) const;
+  void admit_reserved();
+
+  // candidates.cpp
+  void build_candidates();
+  const Amount* freed(Id slot) const;
+  const Amount* kept(Id slot) const;
+  Mode mode_of(Id operation) const;
+  double units_of(const Amount* amounts) const;
+  Outcome verdict(const Candidate& candidate, Id operation) const;
+  std::vector<Candidate*> candidates_for(Id operation, Attempt* attempt);
+  void sort(std::vector<Candidate*>& candidates) const;
+  void give(const Candidate& candidate, Amount sign);
+
+  // group_wide.cpp, per_agent.cpp: victims for a session that does not fit
+  Outcome preempt_group_wide(Entry& entry, Attempt* attempt);
+  bool useful_on(const Candidate& candidate, const Entry& entry,
+                 const std::vector<std::uint8_t>& usable) const;
+  double shortfall_covered(const Candidate& candidate, const Entry& entry) const;
+  VictimSet choose(const Entry& entry, const std::vector<Candidate*>& candidates,
+                   const std::vector<std::uint8_t>& usable);
+  VictimSet fewest_on_one_node(const Entry& entry, const std::vector<Candidate*>& candidates);
+  Outcome preempt_per_agent(Entry& entry, Attempt* attempt);
+  std::vector<Candidate*> collect(const Unit& unit, Id node, std::vector<Candidate*> left);
+  void mark_spared(Attempt* attempt, const std::vector<Candidate*>& candidates,
+                   const VictimSet& set) const;
+
+  bool may_preempt(const Entry& entry, bool front) const;
+  Outcome preempt(Entry& entry);
+
+  // run.cpp: decisions
+  void start(Entry& entry, Reason reason);
+  // For which unit each of them is taken: `units`, or empty: whatever will stand there.
+  void take_victims(const Entry& entry, std::span<Candidate* const> victims,
+                    std::span<const std::size_t> units);
+  void reserve(const Entry& entry);
+  void add(Decision decision, const DecisionAmounts& amounts);
+  void room_at(Id node);  // into scratch_
+
+  const PlanInputs& in_;
+  const Settings& set_;
+  const RowSettings& rows_;
+  bool record_;
+  ClusterState state_;
+  Size width_;
+  Rooms rooms_;
+  Where where_;
+  std::vector<Index> containers_;     // N
+  std::vector<Placement> placed_;     // of the session at hand
+  std::vector<Amount> needs_;         // of suspended allocations: S x R, empty without any
+  std::vector<Amount> freed_, kept_;  // S x R; empty: everything is freed
+  std::vector<Candidate> candidates_;
+  std::vector<Outcome> no_candidate_;   // O: why not; kTaken: it is one
+  std::vector<std::uint8_t> admitted_;  // O: has reservations for all that it waits for
+  VictimSelector selector_;
+  std::vector<Amount> scratch_;
+  Id steps_ = 0;
+};
+
+}  // namespace evenhand::backendai

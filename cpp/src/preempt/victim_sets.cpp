@@ -1,0 +1,138 @@
+#include "evenhand/preempt/victim_sets.h"
+
+namespace evenhand {
+namespace {
+
+using Size = std::size_t;
+
+// Sets of one size in the order of the candidates, those that cannot suffice left out.
+class FewestSearch {
+ public:
+  FewestSearch(VictimTrial& trial, Id n, std::span<const Amount> amounts,
+               std::span<const Amount> shortage, Index budget, SelectionProof& proof)
+      : trial_(trial),
+        n_(static_cast<Size>(n)),
+        amounts_(amounts),
+        width_(shortage.size()),
+        shortage_(shortage.begin(), shortage.end()),
+        budget_(budget),
+        proof_(proof) {}
+
+  // The first set of this size that suffices, taken in the trial; false: none, or the
+  // budget is spent.
+  bool find(Size picks, std::vector<Id>& taken) {
+    bound(picks);
+    taken.clear();
+    return search(0, picks, taken);
+  }
+
+ private:
+  Amount best(Size from, Size picks, Size r) const {
+    return best_[(from * stride_ + picks) * width_ + r];
+  }
+
+  // best: the most that so many candidates from one on can give, by resource.
+  void bound(Size picks) {
+    stride_ = picks + 1;
+    best_.assign((n_ + 1) * stride_ * width_, 0);
+    std::vector<Amount> largest;
+    for (Size r = 0; r < width_; ++r) {
+      largest.clear();
+      for (Size i = n_; i-- > 0;) {
+        const Amount amount = amounts_[i * width_ + r];
+        largest.insert(std::ranges::upper_bound(largest, amount, std::greater<>()), amount);
+        if (largest.size() > picks) largest.pop_back();
+        Amount sum = 0;
+        for (Size m = 1; m <= picks; ++m) {
+          if (m <= largest.size()) sum += largest[m - 1];
+          best_[(i * stride_ + m) * width_ + r] = sum;
+        }
+      }
+    }
+  }
+
+  bool search(Size from, Size picks, std::vector<Id>& taken) {
+    if (picks == 0) return trial_.suffices();
+    for (Size i = from; i + picks <= n_; ++i) {
+      for (Size r = 0; r < width_; ++r)
+        if (best(i, picks, r) < shortage_[r]) return false;  // nor can any later start
+      if (++proof_.branches > budget_) return false;
+      for (Size r = 0; r < width_; ++r) shortage_[r] -= amounts_[i * width_ + r];
+      trial_.take(static_cast<Id>(i));
+      taken.push_back(static_cast<Id>(i));
+      if (search(i + 1, picks - 1, taken)) return true;
+      taken.pop_back();
+      trial_.give_back(static_cast<Id>(i));
+      for (Size r = 0; r < width_; ++r) shortage_[r] += amounts_[i * width_ + r];
+      if (proof_.branches > budget_) return false;
+    }
+    return false;
+  }
+
+  VictimTrial& trial_;
+  Size n_;
+  std::span<const Amount> amounts_;
+  Size width_;
+  std::vector<Amount> shortage_;
+  Index budget_;
+  SelectionProof& proof_;
+  Size stride_ = 0;
+  std::vector<Amount> best_;
+};
+
+void fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
+            std::span<const Amount> shortage, Index budget, VictimSet& set) {
+  const std::vector<Id> known = set.taken;
+  if (known.empty()) {
+    set.proof.proved = true;
+    return;
+  }
+  for (const Id i : known) trial.give_back(i);
+  FewestSearch search(trial, n, amounts, shortage, budget, set.proof);
+  for (set.proof.lower_bound = 1; set.proof.lower_bound < static_cast<Index>(known.size());
+       ++set.proof.lower_bound) {
+    if (search.find(static_cast<Size>(set.proof.lower_bound), set.taken)) {
+      set.proof.proved = true;
+      return;
+    }
+    if (set.proof.branches > budget) break;
+  }
+  set.proof.proved = set.proof.lower_bound == static_cast<Index>(known.size());
+  // Of the sets of this size the first in order, as far as the budget goes.
+  if (set.proof.proved && search.find(known.size(), set.taken)) return;
+  set.taken = known;
+  for (const Id i : known) trial.take(i);
+}
+
+}  // namespace
+
+VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
+                         std::span<const Amount> amounts, std::span<const Amount> shortage,
+                         Index budget) {
+  VictimSet set;
+  bool fits = trial.suffices();
+  for (Id i = 0; !fits && i < n; ++i) {
+    trial.take(i);
+    set.taken.push_back(i);
+    fits = trial.suffices();
+  }
+  set.considered = set.taken.size();
+  if (!fits) {
+    for (const Id i : set.taken) trial.give_back(i);
+    set.taken.clear();
+    return set;
+  }
+  if (selection != VictimSelection::kPrefix)
+    for (Size k = set.taken.size(); k-- > 0;) {
+      trial.give_back(set.taken[k]);
+      if (trial.suffices())
+        set.taken.erase(set.taken.begin() + static_cast<std::ptrdiff_t>(k));
+      else
+        trial.take(set.taken[k]);
+    }
+  if (selection == VictimSelection::kMinimum) fewest(trial, n, amounts, shortage, budget, set);
+  set.proof.cost = static_cast<Index>(set.taken.size());
+  return set;
+}
+
+}  // namespace evenhand

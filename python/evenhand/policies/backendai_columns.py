@@ -1,0 +1,273 @@
+"""Settings and rows of Backend.AI as the core's columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building.problems import KEPT, shorten
+from evenhand.config.backendai import (
+    DEFAULT_PRIORITY,
+    HIGHEST_PRIORITY,
+    BackendAIOperationSettings,
+    PriorityPolicy,
+    choice_of,
+)
+from evenhand.config.rows import RowSettings, raise_found, read_rows
+from evenhand.errors import Problem
+from evenhand.fields import TABLES
+from evenhand.reasons import OUTCOMES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from evenhand.config.backendai import BackendAISettings
+    from evenhand.model import Snapshot
+
+__all__ = ["effective_priorities", "row_columns", "switches"]
+
+_ORDERS = ("oldest", "newest", "fewest-sessions", "smallest-resources")
+_MODES = ("terminate", "suspend", "reschedule")
+_SELECTIONS = ("prefix", "irreducible", "minimum")
+_AGENTS = ("first", "concentrated", "dispersed")
+_KINDS = TABLES["operations"]["kind"].words
+_ANYTHING = PriorityPolicy()
+
+
+def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
+    """Return the settings of the group under the core's names.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Whose resources the agents are compared by.
+    s : BackendAISettings
+
+    Returns
+    -------
+    dict
+    """
+    names = snapshot.resources
+    first = [names.index(r) for r in s.agent_selection_resource_priority if r in names]
+    return {
+        "enabled": s.enabled,
+        "threshold": float(s.preemptible_priority) if s.victim_threshold != "none" else math.inf,
+        "order": _ORDERS.index(s.preemption_order),
+        "mode": _MODES.index(s.preemption_mode),
+        "unsuited_are_terminated": s.suspend_fallback == "terminate",
+        "keep_containers": s.suspend_approach == "keep",
+        "min_runtime": round(s.preemption_min_runtime * 1e6),
+        "every_session_preempts": s.preemptors == "every",
+        "per_agent": s.victim_area == "agent",
+        "selection": _SELECTIONS.index(s.victim_selection),
+        "minimum_budget": s.minimum_budget,
+        "agents": _AGENTS.index(s.agent_selection),
+        "resource_order": np.array([*first, *(r for r in range(len(names)) if r not in first)], np.int32),
+        "reserve_room": s.preemptor_room == "reserved",
+        "only_lack_blocks": s.blocked_by == "lack_of_resources",
+        "max_containers": s.max_containers or 0,
+    }
+
+
+class _NoSettings(RowSettings):
+    """Settings of a row of which Backend.AI knows none."""
+
+
+def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[Any]]:
+    """Return what rows set, and what follows from the policies of users and projects.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : BackendAISettings
+
+    Returns
+    -------
+    dict of str to array
+        One an operation.
+
+    Raises
+    ------
+    InputError
+        If a priority is no whole number from 0 to 100, the settings of a row are unknown or wrong, logical
+        nodes exceed their machine, or the ranges of a session's user and project do not meet.
+
+    Notes
+    -----
+    O(operations + nodes).
+    """
+    found: list[Problem] = []
+    sessions = read_rows(snapshot, "operations", BackendAIOperationSettings, found)
+    for table in ("pools", "nodes", "allocations", "requests"):
+        read_rows(snapshot, table, _NoSettings, found)
+    found += _broken_priorities(snapshot)
+    found += _overfull_machines(snapshot)
+    raise_found(found)
+    count = snapshot.operation_count
+    core = snapshot._core
+    kind = np.asarray(core.column("operations", "kind"))
+    priority, refused = effective_priorities(snapshot, s)
+
+    def of(field: str, absent: Any, dtype: Any) -> NDArray[Any]:
+        values = np.full(count, absent, dtype)
+        for row, settings in sessions.items():
+            value = getattr(settings, field)
+            if value is not None:
+                values[row] = value
+        return values
+
+    by_kind = np.ones(count, np.uint8)
+    if not s.inference_preemptible:
+        by_kind[kind == _KINDS.index("inference")] = 0
+    preemptible = of("is_preemptible", 2, np.uint8)
+    rank = priority if s.preemption_key == "priority" else of("job_priority", 0, np.float64)
+    return {
+        "priority": priority,
+        "rank": rank,
+        "scope": _scopes(snapshot, s, sessions),
+        "preemptible": np.where(preemptible == 2, by_kind, preemptible),
+        "started": of("started", 1, np.uint8),
+        "refused": refused,
+        "sequence": _sequence(snapshot, s),
+    }
+
+
+def _column(snapshot: Snapshot, name: str, absent: Any, dtype: Any) -> NDArray[Any]:
+    """Return a column of the operations that is left out where every row has the default."""
+    values = np.asarray(snapshot._core.column("operations", name))
+    return values if len(values) else np.full(snapshot.operation_count, absent, dtype)
+
+
+def _texts(snapshot: Snapshot, field: str) -> list[str | None]:
+    words, codes = snapshot._core.text("operations", field)
+    if not len(codes):
+        return [None] * snapshot.operation_count
+    return [None if code < 0 else words[code] for code in np.asarray(codes).tolist()]
+
+
+def _broken_priorities(snapshot: Snapshot) -> list[Problem]:
+    given = _column(snapshot, "priority_given", 0, np.uint8).astype(np.bool_)
+    value = _column(snapshot, "priority", 0.0, np.float64)
+    wrong = given & ((value < 0) | (value > HIGHEST_PRIORITY) | (value != np.floor(value)))
+    names = snapshot.names("operations") if wrong.any() else []
+    return [
+        Problem(
+            *("operations", row, names[row], "priority", "range", f"{value[row]:g}"),
+            f'priority of the operation "{shorten(names[row])}" is {value[row]:g};'
+            f" it must be a whole number from 0 to {HIGHEST_PRIORITY}",
+        )
+        for row in np.flatnonzero(wrong).tolist()[: KEPT + 1]
+    ]
+
+
+def _overfull_machines(snapshot: Snapshot) -> list[Problem]:
+    """Find machines of which logical nodes take more than they have."""
+    words, codes = snapshot._core.text("nodes", "physical")
+    if not len(codes):
+        return []
+    codes = np.asarray(codes)
+    names = snapshot.names("nodes")
+    row_of = {str(name): row for row, name in enumerate(names)}
+    capacity = np.asarray(snapshot._core.column("nodes", "capacity"))
+    found = []
+    for code, machine in enumerate(words):
+        row = row_of.get(str(machine))
+        parts = np.flatnonzero(codes == code)
+        if row is None or not len(parts):
+            continue
+        over = capacity[parts].sum(axis=0) > capacity[row]
+        if over.any():
+            which = ", ".join(r for r, is_over in zip(snapshot.resources, over, strict=True) if is_over)
+            message = (
+                f'the logical nodes of the machine "{shorten(names[row])}" together have more {which}'
+                " than the machine"
+            )
+            found.append(Problem("nodes", row, names[row], "capacity", "physical", None, message))
+    return found
+
+
+def effective_priorities(
+    snapshot: Snapshot, s: BackendAISettings
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return every session's priority, and why it may not wait in the queue.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : BackendAISettings
+        Its policies of users and projects.
+
+    Returns
+    -------
+    priority : array of float
+        As given, else the default of user or project, else 10.
+    refused : array of uint8
+        0, or the place of a code in `evenhand.reasons.OUTCOMES`.
+
+    Raises
+    ------
+    InputError
+        If the ranges of a session's user and project do not meet.
+    """
+    count = snapshot.operation_count
+    given = _column(snapshot, "priority_given", 0, np.uint8).astype(np.bool_)
+    value = _column(snapshot, "priority", 0.0, np.float64)
+    priority = np.where(given, value, float(DEFAULT_PRIORITY))
+    refused = np.zeros(count, np.uint8)
+    if not s.user_policies and not s.project_policies:
+        return priority, refused
+    codes = {code: OUTCOMES.index(code) for code in ("priority_change_disabled", "priority_out_of_range")}
+    choices: dict[tuple[str | None, str | None], tuple[int, tuple[int, int], bool]] = {}
+    for row, pair in enumerate(zip(_texts(snapshot, "user"), _texts(snapshot, "project"), strict=True)):
+        if pair not in choices:
+            user = s.user_policies.get(pair[0] or "", _ANYTHING)
+            project = s.project_policies.get(pair[1] or "", _ANYTHING)
+            choices[pair] = choice_of(user, project, f" of user {pair[0]} and project {pair[1]}")
+        default, (lowest, highest), editable = choices[pair]
+        if not given[row]:
+            priority[row] = default
+        elif not editable:
+            refused[row] = codes["priority_change_disabled"]
+        elif not lowest <= priority[row] <= highest:
+            refused[row] = codes["priority_out_of_range"]
+    return priority, refused
+
+
+def _scopes(
+    snapshot: Snapshot, s: BackendAISettings, sessions: Mapping[int, BackendAIOperationSettings]
+) -> NDArray[np.int32]:
+    """Return a number a session; victims have the preemptor's. Nobody is one's own scope."""
+    if s.victim_scope == "resource-group":
+        return np.zeros(snapshot.operation_count, np.int32)
+    if s.victim_scope == "domain":
+        texts = [sessions[row].domain if row in sessions else None for row in range(snapshot.operation_count)]
+    else:
+        texts = _texts(snapshot, s.victim_scope)
+    number: dict[str | None, int] = {}
+    return np.array([number.setdefault(text, len(number)) for text in texts], np.int32)
+
+
+def _sequence(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:
+    """Return what sorts the queue among equal priorities before the time of submission."""
+    core, count = snapshot._core, snapshot.operation_count
+    if s.sequencer == "fifo" or not count:
+        return np.zeros(count)
+    if s.sequencer == "lifo":
+        first = np.array(core.column("operations", "start_time"), np.float64)
+        if snapshot.request_count:
+            owner = np.asarray(core.column("requests", "operation"))
+            first[np.unique(owner)] = np.inf
+            np.minimum.at(first, owner, np.asarray(core.column("requests", "submit_time"), np.float64))
+        return -first
+    usage = np.asarray(core.column("operations", "usage"), np.float64)
+    total = np.asarray(core.total, np.float64)
+    number: dict[str | None, int] = {}
+    users = np.array([number.setdefault(user, len(number)) for user in _texts(snapshot, "user")])
+    held = np.zeros((len(number), usage.shape[1]))
+    np.add.at(held, users, usage)
+    shares = np.divide(held, total, out=np.zeros_like(held), where=total > 0)
+    return np.asarray(shares.max(axis=1, initial=0.0))[users]

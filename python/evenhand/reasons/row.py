@@ -1,0 +1,43 @@
+"""What a code is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["BACKENDAI", "OWN", "YTSAURUS", "Kind", "Reason"]
+
+Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
+
+#: Systems whose word or rule a code is.
+YTSAURUS = "YTsaurus"
+OWN = "Evenhand"
+BACKENDAI = "Backend.AI"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One code.
+
+    Attributes
+    ----------
+    code : str
+        As it stands in results.
+    kind : str
+        Of what it is said: ``victim`` and ``start`` (a decision's reason), ``stage`` (a decision's
+        stage), ``request`` (what became of a request on a node, and the rule of a refusal),
+        ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
+        ``check`` (why a decision no longer holds).
+    sentence : str
+        A template; its fields in braces are the names and numbers that were compared.
+    doc : str
+        What it means, for the reference.
+    source : str
+        The system whose word or rule it is.
+    """
+
+    code: str
+    kind: Kind
+    sentence: str
+    doc: str
+    source: str = YTSAURUS

@@ -1,0 +1,134 @@
+"""Codes of systems that start and preempt whole sessions or jobs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evenhand.reasons.row import BACKENDAI, OWN, Reason
+
+__all__ = ["WHOLE"]
+
+#: Of work that is started and preempted whole. What is added to any kind comes here.
+WHOLE: Final[tuple[Reason, ...]] = (
+    Reason(
+        "behind_first_waiting",
+        "request",
+        "{request} stands in the queue behind one that waits, and may not pass it",
+        "The first that cannot start blocks those behind it.",
+        OWN,
+    ),
+    Reason(
+        "waits_for_victims",
+        "request",
+        "{request} starts once those who leave for it have gone",
+        "Enough has been told to leave for it; it starts in a later run.",
+        OWN,
+    ),
+    Reason(
+        "lower_priority",
+        "victim",
+        "{allocation} of operation {operation} leaves node {node}: {lacking} for request {request} of"
+        " {beneficiary}, whose priority is higher",
+        "A session or job of higher priority stands first in the queue and does not fit.",
+        BACKENDAI,
+    ),
+    Reason(
+        "goes_on",
+        "start",
+        "{allocation} of operation {operation} goes on, on node {node}: it needs {needed},"
+        " and {free} was free",
+        "A suspended one goes on once it fits without preempting anybody.",
+        BACKENDAI,
+    ),
+    Reason(
+        "room_reserved",
+        "start",
+        "on node {node} {needed} is reserved for request {request} of operation {operation}",
+        "What its victims leave is kept for it until it starts.",
+        BACKENDAI,
+    ),
+    Reason(
+        "reservation_due",
+        "start",
+        "request {request} of operation {operation} starts on node {node}, where room was reserved for it",
+        "Those who left for it have gone.",
+        BACKENDAI,
+    ),
+    Reason(
+        "preemption_disabled",
+        "request",
+        "preemption is switched off",
+        "Nobody is preempted, whatever the priorities.",
+        BACKENDAI,
+    ),
+    Reason(
+        "no_lower_priority",
+        "request",
+        "nothing of lower priority runs that may be preempted for it",
+        "Preemption needs running work of lower priority that is preemptible.",
+        BACKENDAI,
+    ),
+    Reason(
+        "priority_change_disabled",
+        "request",
+        "operation {operation} names a priority, which the policy of its user or project does not allow",
+        "A resource policy forbids to change the priority; one that equals the default is a change, too.",
+        BACKENDAI,
+    ),
+    Reason(
+        "priority_out_of_range",
+        "request",
+        "operation {operation} names a priority that its user or project may not set",
+        "The priority lies outside the range that the resource policies of user and project have in common.",
+        BACKENDAI,
+    ),
+    Reason(
+        "not_lower_priority",
+        "allocation",
+        "operation {operation} does not have a lower priority than who asks with {request}",
+        "Nobody is preempted by equal or lower priority.",
+        BACKENDAI,
+    ),
+    Reason(
+        "above_threshold",
+        "allocation",
+        "the priority of operation {operation} is above those that may be preempted",
+        "Only priorities up to `preemptible_priority` may be preempted.",
+        BACKENDAI,
+    ),
+    Reason(
+        "system_work",
+        "allocation",
+        "operation {operation} is one of the system's own",
+        "Sessions of the system are never preempted.",
+        BACKENDAI,
+    ),
+    Reason(
+        "suspend_does_not_suit",
+        "allocation",
+        "operation {operation} is of a kind that cannot be suspended",
+        "Interactive and inference sessions cannot simply go on later.",
+        BACKENDAI,
+    ),
+    Reason(
+        "other_scope",
+        "allocation",
+        "operation {operation} is not of the user, project or domain that asks with {request}",
+        "Preemption stays within `victim_scope`.",
+        BACKENDAI,
+    ),
+    Reason(
+        "ran_too_short",
+        "allocation",
+        "operation {operation} has not run long enough yet",
+        "A minimum run time shields what has just started.",
+        BACKENDAI,
+    ),
+    Reason(
+        "frees_nothing_useful",
+        "allocation",
+        "operation {operation} holds nothing that would help {request}, where that can be placed at all",
+        "It has nothing on a node where the request could still be placed.",
+        BACKENDAI,
+    ),
+)
