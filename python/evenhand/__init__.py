@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import policies, synthetic
+    from evenhand import act, adapters, policies, synthetic
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
     from evenhand.diagnostics import Diagnostic
@@ -48,6 +48,8 @@ _HOMES = {
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
     "Table": "evenhand.table",
+    "act": "evenhand.act",
+    "adapters": "evenhand.adapters",
     "fair_share": "evenhand.shares",
     "plan": "evenhand.plans.planning",
     "policies": "evenhand.policies",
@@ -72,6 +74,8 @@ __all__ = [
     "State",
     "Table",
     "__version__",
+    "act",
+    "adapters",
     "fair_share",
     "plan",
     "policies",

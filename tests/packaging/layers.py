@@ -26,7 +26,10 @@ PYTHON = {
     "policy": {"policies", "plan", "plans", "explain"},
     "sim": {"simulate"},
     "sweep": {"sweep", "tune"},
-    "front": {"__init__", "__main__", "cli", "display", "plot", "synthetic", "testing", "versions"},
+    "front": {
+        *("__init__", "__main__", "act", "adapters", "cli", "display", "plot", "synthetic", "testing"),
+        "versions",
+    },
 }
 
 #: Only the bindings know Python, and only one header of theirs includes pybind11.

@@ -109,9 +109,9 @@ def _resume(snapshot: Snapshot, table: dict[str, Any], resumes: Mapping[str, NDA
     where = np.array(table.get("node_index", np.full(count, -1)), np.int64)
     where[rows] = resumes["node"]
     table["node_index"] = where
-    times, given = _parts(table.get("last_job_start_time"), count, np.int64)
+    times, given = _parts(table.get("start_time"), count, np.int64)
     times[rows], given[rows] = resumes["at"], True
-    table["last_job_start_time"] = (times, given)
+    table["start_time"] = (times, given)
     if "held" in table:
         held, given = _amounts(snapshot, table, "held", count)
         given[rows] = False

@@ -123,7 +123,10 @@ class Plan:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say of the input."""
-        return self._found if self._core.shares is None else (*self._found, *self.shares.diagnostics)
+        from evenhand.plans.unread import unread_fields
+
+        found = (*self._found, *unread_fields(self.snapshot, self.policy))
+        return found if self._core.shares is None else (*found, *self.shares.diagnostics)
 
     @cached_property
     def counts(self) -> dict[str, int]:
