@@ -16,6 +16,7 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from evenhand import act, adapters, policies, synthetic
+    from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
     from evenhand.diagnostics import Diagnostic
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 # `import evenhand` costs little more than NumPy.
 # A module is its own home.
 _HOMES = {
+    "Cluster": "evenhand.cluster",
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
     "Explanation": "evenhand.explain",
@@ -58,6 +60,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Cluster",
     "Diagnostic",
     "EvenhandError",
     "Explanation",

@@ -158,6 +158,10 @@ class FakeCore:
             "best_missing": self.quanta([missing for _, (_, _, missing) in items]),
         }
 
+    @property
+    def next_due(self) -> int | None:
+        return None
+
     def memory(self) -> dict[str, Any]:
         elements = self.elements()
         nodes = self.snapshot.names("nodes")
