@@ -197,6 +197,7 @@ def test_every_truncation_is_noticed() -> None:
             found = slurm_jobs.jobs_of_text(rows[:length])
         except AdapterError:
             continue
+        assert rows[:length].endswith("\n")
         assert found == whole[: len(found)]
 
 
