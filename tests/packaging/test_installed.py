@@ -79,7 +79,7 @@ def test_console_script_is_installed(distribution: importlib.metadata.Distributi
 
 def test_every_entry_point_loads(distribution: importlib.metadata.Distribution) -> None:
     groups = {e.group for e in distribution.entry_points if callable(e.load())}
-    assert groups == {"console_scripts", "hypothesis"}
+    assert groups == {"console_scripts", "evenhand.adapters", "hypothesis"}
 
 
 def test_package_runs_as_a_module() -> None:

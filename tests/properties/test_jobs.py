@@ -114,7 +114,7 @@ def test_an_order_reversed_reverses_ties_only(data: dict[str, Any], settings: Sl
         jobs = list(dict.fromkeys(d.operation for d in plan.decisions.victims))
         partition = {row["name"]: settings.partitions[row["partition"]].PriorityTier for row in rows}
         nodes = {
-            job: len({a["node"] for a in data["allocations"] if a["operation"] == job} - {None})
+            job: len({a.get("node") for a in data["allocations"] if a["operation"] == job} - {None})
             for job in jobs
         }
         wanted = [(partition[job], nodes[job]) for job in jobs]

@@ -7,7 +7,6 @@ import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,25 +26,6 @@ class Heartbeat:
     node: str | int
 
 
-class Policy:
-    """What the command line needs to know of a policy."""
-
-    def __init__(self, preset: str = "documented", **settings: Any) -> None:
-        if "wrong" in settings:
-            raise eh.InputError(
-                [
-                    eh.errors.Problem(
-                        "settings", None, None, "wrong", "unknown_field", None, "wrong is unknown"
-                    )
-                ]
-            )
-        self.preset, self.given = preset, settings
-        self.settings = SimpleNamespace(fair_share=eh.FairShareSettings())
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"preset": self.preset, **self.given}
-
-
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The calls of a plan that always decides the same."""
@@ -61,7 +41,6 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     for name, value in (
         ("plan", plan),
-        ("policies", SimpleNamespace(YTsaurus=Policy)),
         ("Round", Round),
         ("Heartbeat", Heartbeat),
     ):
@@ -127,10 +106,8 @@ def test_policy_preset_config_and_trigger(calls: Any, file: Path, tmp_path: Path
     config.write_text("preemption_satisfaction_threshold = 1.2\n[fair_share]\nimproved = true\n")
     run("plan", file, "--policy", "ytsaurus:upstream", "--config", config, "--on", "heartbeat:n2")
     assert calls[0]["policy"].preset == "upstream"
-    assert calls[0]["policy"].given == {
-        "preemption_satisfaction_threshold": 1.2,
-        "fair_share": {"improved": True},
-    }
+    settings = calls[0]["policy"].settings
+    assert (settings.preemption_satisfaction_threshold, settings.fair_share.improved) == (1.2, True)
     assert calls[0]["on"] == Heartbeat("n2")
     assert "on Heartbeat(node='n2')" in run("plan", file, "--on", "heartbeat:n2")[1]
 
@@ -141,7 +118,7 @@ def test_a_file_that_describes_a_whole_policy(calls: Any, file: Path, tmp_path: 
     for arguments, preset in (((), "upstream"), (("--policy", "ytsaurus:documented"), "documented")):
         assert run("plan", file, "--config", config, *arguments)[0] == 0
         assert calls[-1]["policy"].preset == preset
-        assert calls[-1]["policy"].given == {"victim_selection": "minimum"}
+        assert calls[-1]["policy"].settings.victim_selection == "minimum"
     config.write_text('system = "slurm"\n')
     with pytest.raises(SystemExit) as caught:
         run("plan", file, "--config", config)
@@ -167,7 +144,9 @@ def test_the_state_is_read_and_replaced(calls: Any, file: Path, tmp_path: Path, 
 def test_explanations(calls: Any, file: Path, run: Any, name: str) -> None:
     status, out, err = run("explain", file, name)
     assert (status, err) == (0, "")
-    told = make().why(name)
+    plan = make()
+    plan.policy = calls[-1]["policy"]
+    told = plan.why(name)
     assert out == told.text + "\n"
     assert json.loads(run("explain", file, name, "--format", "json")[1]) == told.to_dict()
     rows = list(csv.DictReader(io.StringIO(run("explain", file, name, "--format", "csv")[1])))
