@@ -73,7 +73,7 @@ def build(
                 {
                     "name": node.name,
                     "capacity": dict(node.capacity),
-                    "tags": list(node.tags),
+                    "tags": sorted(node.tags),
                     "schedulable": node.schedulable,
                 }
                 for node in nodes
