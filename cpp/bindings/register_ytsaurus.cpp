@@ -129,7 +129,30 @@ class CorePlan {
   const ytsaurus::Desk& desk() const { return plan_.desk(); }
   std::size_t width() const { return desk().state.width(); }
 
-  py::dict decisions() const { return decision_columns(desk().decisions, desk().handed, width()); }
+  // Where victims are to be the fewest, also minimum_cost (-1: no such step),
+  // minimum_lower_bound, minimum_proved and minimum_first of each row's step.
+  py::dict decisions() const {
+    py::dict out = decision_columns(desk().decisions, desk().handed, width());
+    if (desk().settings.victim_selection != VictimSelection::kMinimum) return out;
+    const std::vector<Decision>& rows = desk().decisions.rows();
+    std::vector<Index> cost(rows.size(), -1), least(rows.size(), -1);
+    std::vector<std::uint8_t> proved(rows.size(), 0), first(rows.size(), 0);
+    std::vector<const SelectionProof*> of_step(static_cast<std::size_t>(desk().steps), nullptr);
+    for (const ytsaurus::Desk::StepProof& p : desk().proofs)
+      of_step[static_cast<std::size_t>(p.step)] = &p.proof;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (const SelectionProof* p = of_step[static_cast<std::size_t>(rows[i].step)]) {
+        cost[i] = p->cost;
+        least[i] = p->lower_bound;
+        proved[i] = p->proved;
+        first[i] = p->first;
+      }
+    out["minimum_cost"] = to_array(std::move(cost));
+    out["minimum_lower_bound"] = to_array(std::move(least));
+    out["minimum_proved"] = to_array(std::move(proved));
+    out["minimum_first"] = to_array(std::move(first));
+    return out;
+  }
 
   py::dict elements() const {
     const ytsaurus::Update& u = desk().last;

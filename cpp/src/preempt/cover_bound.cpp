@@ -198,7 +198,7 @@ bool CoverBound::pivot(std::span<const double> low, std::span<const double> high
     }
     const auto q = static_cast<Size>(able_[best]);
     if (q < shapes_) left -= steep * (high[q] - low[q]);
-    if (q >= shapes_ || left <= 0) {
+    if (q >= shapes_ || left <= kFeasible) {
       for (Size p = 0; p < rows_; ++p) {
         double value = 0;
         if (q < shapes_)

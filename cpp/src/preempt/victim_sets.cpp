@@ -84,7 +84,7 @@ void fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
             std::span<const Amount> shortage, Index budget, VictimSet& set) {
   const std::vector<Id> known = set.taken;
   if (known.empty()) {
-    set.proof.proved = true;
+    set.proof.proved = set.proof.first = true;
     return;
   }
   for (const Id i : known) trial.give_back(i);
@@ -92,14 +92,17 @@ void fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
   for (set.proof.lower_bound = 1; set.proof.lower_bound < static_cast<Index>(known.size());
        ++set.proof.lower_bound) {
     if (search.find(static_cast<Size>(set.proof.lower_bound), set.taken)) {
-      set.proof.proved = true;
+      set.proof.proved = set.proof.first = true;
       return;
     }
     if (set.proof.branches > budget) break;
   }
   set.proof.proved = set.proof.lower_bound == static_cast<Index>(known.size());
   // Of the sets of this size the first in order, as far as the budget goes.
-  if (set.proof.proved && search.find(known.size(), set.taken)) return;
+  if (set.proof.proved && search.find(known.size(), set.taken)) {
+    set.proof.first = true;
+    return;
+  }
   set.taken = known;
   for (const Id i : known) trial.take(i);
 }

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evenhand.plans.decisions import Decisions
+from evenhand.plans.fewest import spent_budgets
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import next_state, next_state_of_jobs
 from evenhand.plans.refusals import Refusals
@@ -122,8 +123,12 @@ class Plan:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What there is to say of the input."""
-        return self._found if self._core.shares is None else (*self._found, *self.shares.diagnostics)
+        """What there is to say of the input, and of searches that ran out of their budget."""
+        spent = spent_budgets(
+            self.snapshot, self.decisions.columns, getattr(self.policy.settings, "minimum_budget", 0)
+        )
+        found = (*self._found, *spent)
+        return found if self._core.shares is None else (*found, *self.shares.diagnostics)
 
     @cached_property
     def counts(self) -> dict[str, int]:
