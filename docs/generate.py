@@ -20,7 +20,7 @@ from pydantic_core import PydanticUndefined
 import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
-from evenhand.config import ytsaurus
+from evenhand.config import backendai, ytsaurus
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
@@ -35,6 +35,9 @@ SETTINGS = (
     ytsaurus.YTsaurusAllocationSettings,
     ytsaurus.YTsaurusRequestSettings,
     ytsaurus.YTsaurusNodeSettings,
+    backendai.BackendAISettings,
+    backendai.PriorityPolicy,
+    backendai.BackendAIOperationSettings,
 )
 
 

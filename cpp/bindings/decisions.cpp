@@ -33,6 +33,7 @@ py::dict decision_columns(const Decisions& decisions,
   column("violated", [](const Decision& d) { return d.violated; });
   column("within_fair_share", [](const Decision& d) { return d.within_fair_share; });
   column("group", [&](const Decision& d) { return code(d.group); });
+  column("soft", [](const Decision& d) { return static_cast<std::uint8_t>(d.soft); });
   int which = 0;
   for (const char* name : {"freed", "free_before", "needed", "usage_before", "kept"})
     out[name] = rows_by(decisions.amounts(which++), width);

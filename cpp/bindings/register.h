@@ -12,6 +12,7 @@ void register_model(py::module_& m);
 void register_history(py::module_& m);
 void register_preempt(py::module_& m);
 void register_share(py::module_& m);
+void register_slurm(py::module_& m);
 void register_ytsaurus(py::module_& m);
 
 }  // namespace evenhand::bindings

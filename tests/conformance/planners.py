@@ -93,7 +93,11 @@ def evenhand() -> Planner:
     """Return the library itself."""
     from evenhand import _core
 
-    policies: dict[str, Any] = {"ytsaurus": eh.policies.YTsaurus, "backendai": eh.policies.BackendAI}
+    policies: dict[str, Any] = {
+        "ytsaurus": eh.policies.YTsaurus,
+        "backendai": eh.policies.BackendAI,
+        "slurm": eh.policies.Slurm,
+    }
 
     def answer(made: eh.Plan) -> Answer:
         statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
@@ -166,9 +170,10 @@ def evenhand() -> Planner:
 def reference() -> Planner:
     """Return the slow, readable implementation of the published rules."""
     from evenhand.config.backendai import BackendAISettings
+    from evenhand.config.slurm import SlurmSettings
     from evenhand.config.ytsaurus import YTsaurusSettings
     from evenhand.policies import backendai_columns as columns
-    from evenhand.testing.reference import backendai
+    from evenhand.testing.reference import backendai, slurm
     from evenhand.testing.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
     from evenhand.testing.reference.ytsaurus.heartbeat import stages_of
     from evenhand.testing.reference.ytsaurus.status import satisfaction
@@ -187,6 +192,9 @@ def reference() -> Planner:
                 snapshot, BackendAISettings.preset(preset, **settings)
             )  # the input is checked
             found = backendai.reference_plan(snapshot, BackendAISettings.preset(preset, **settings))
+            return Answer(found, {}, {}, None)
+        if policy == "slurm":
+            found = slurm.reference_plan(snapshot, SlurmSettings.preset(preset, **settings))
             return Answer(found, {}, {}, None)
         made = YTsaurusSettings.preset(preset, **settings)
         shares = eh.fair_share(snapshot, made.fair_share)
@@ -216,7 +224,7 @@ def reference() -> Planner:
         )
 
     return Planner(
-        policies=frozenset({"ytsaurus", "backendai"}),
+        policies=frozenset({"ytsaurus", "backendai", "slurm"}),
         settings=lambda _policy, preset, settings: YTsaurusSettings.preset(preset, **settings).model_dump(),
         plan=plan,
         satisfaction=lambda *vectors: satisfaction(*map(list, vectors)),

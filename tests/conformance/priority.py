@@ -21,20 +21,42 @@ def recognises(document: Any) -> bool:
 def cases(document: dict[str, Any]) -> Iterator[Case]:
     """One case each, by kind."""
     # Only a file of this format needs these functions: the runner works for others without them.
-    from tests.conformance import backendai_cases, history_cases
+    from tests.conformance import backendai_cases, history_cases, slurm_cases
 
-    kinds = {**history_cases.KINDS, **backendai_cases.KINDS}
+    kinds = {**history_cases.KINDS, **backendai_cases.KINDS, **slurm_cases.KINDS}
     for case in document["cases"]:
         answer = kinds.get(case["kind"])
-        yield Case(case["kind"], case["name"], partial(check, case, answer) if answer else None)
+        sets = slurm_cases.SETS if case["kind"] in slurm_cases.KINDS else frozenset[str]()
+        yield Case(case["kind"], case["name"], partial(check, case, answer, sets) if answer else None)
 
 
-def check(case: Mapping[str, Any], answer: Callable[[Mapping[str, Any]], Any], engine: Engine) -> Checker:
-    """Compute the answers and compare all that bind; which implementation shares are run on plays no part."""
+def check(
+    case: Mapping[str, Any],
+    answer: Callable[[Mapping[str, Any]], Any],
+    sets: frozenset[str],
+    engine: Engine,
+) -> Checker:
+    """Compute the answers and compare all that bind, those of `sets` in any order.
+
+    Which implementation shares are run on plays no part.
+    """
     checker = Checker()
     tolerance = KIND_TOLERANCES.get(case["kind"], TOLERANCE)
-    compare(checker, "", case["expected"], answer(case), tolerance, frozenset(case.get("not_binding", ())))
+    skipped = frozenset(case.get("not_binding", ()))
+    expected, got = (_in_order(value, "", sets) for value in (case["expected"], answer(case)))
+    compare(checker, "", expected, got, tolerance, skipped)
     return checker
+
+
+def _in_order(value: Any, path: str, sets: frozenset[str]) -> Any:
+    """Sort the lists of names that may stand in any order."""
+    if path in sets and isinstance(value, list):
+        return sorted(map(str, value))
+    if isinstance(value, Mapping):
+        return {key: _in_order(v, f"{path}.{key}" if path else key, sets) for key, v in value.items()}
+    if isinstance(value, list) and sets:
+        return [_in_order(v, f"{path}.{i}", sets) for i, v in enumerate(value)]
+    return value
 
 
 def compare(

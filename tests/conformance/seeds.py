@@ -12,7 +12,7 @@ from tests.conformance.engines import Engine
 from tests.conformance.planners import Planner, planner_of
 from tests.conformance.seed_answers import compare
 
-COVERED = frozenset({"ytsaurus", "backendai"})
+COVERED = frozenset({"ytsaurus", "backendai", "slurm"})
 """Policies that the library has so far."""
 
 

@@ -15,7 +15,12 @@ SAMPLE = DATA / "conformance"
 FAIR_SHARE = {"oracle.jsonl.gz": 54, "aborts.jsonl.gz": 11, "unit.json.gz": 88}
 WHOLE_FAIR_SHARE = {"oracle.jsonl.gz": 1488, "aborts.jsonl.gz": 11, "unit.json": 88}
 PREEMPTION_ENGINES = ["reference", *(["evenhand"] if "plan" in eh.__all__ else [])]
-PREEMPTION = {"ytsaurus-preemption.json.gz": 82, "seeds-ytsaurus.json.gz": 77, "seeds-backendai.json.gz": 55}
+PREEMPTION = {
+    "ytsaurus-preemption.json.gz": 82,
+    "seeds-ytsaurus.json.gz": 77,
+    "seeds-backendai.json.gz": 55,
+    "seeds-slurm.json.gz": 2,
+}
 HISTORY_KINDS = (
     "classic_fair_share",
     "fair_tree",
@@ -66,6 +71,13 @@ def test_whole_preemption(capsys: pytest.CaptureFixture[str], engine: str) -> No
 def test_sample_of_victims(capsys: pytest.CaptureFixture[str]) -> None:
     status, out = run(capsys, SAMPLE / "priority-backendai.json")
     assert (status, out.splitlines()[-1]) == (0, "16 passed, 0 failed, 0 not covered"), out
+
+
+def test_slurm(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a real controller did, and the examples of its documentation."""
+    status, out = run(capsys, SAMPLE / "priority-slurm.json.gz")
+    assert out.splitlines()[-1] == "137 passed, 0 failed, 0 not covered", out
+    assert status == 0
 
 
 def test_sample_of_history(capsys: pytest.CaptureFixture[str]) -> None:

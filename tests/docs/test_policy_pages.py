@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.config.backendai import BackendAISettings
+from evenhand.config.checked import CheckedSettings
 from evenhand.config.ytsaurus import YTsaurusSettings
 from tests.packaging.layers import ROOT
 from tests.shared import SHARED, shared
@@ -32,6 +34,8 @@ HEADINGS = (
     "Laws that hold",
 )
 RULES = HEADINGS[1:8]
+#: Settings by page; a page of a system must be entered here.
+MODELS: dict[str, type[CheckedSettings]] = {"backendai": BackendAISettings, "ytsaurus": YTsaurusSettings}
 MARK = re.compile(r"\[([DRTE]|S\d)\]")
 
 
@@ -72,15 +76,16 @@ def test_every_source_is_explained(page: Path) -> None:
         assert explained.count(f"[{mark}]") == 2, f"{mark} is a link that says nothing"
 
 
-def test_ytsaurus_presets_are_all_in_the_table() -> None:
-    table = sections(POLICIES / "ytsaurus.md")["Presets: documented and upstream"]
+@pytest.mark.parametrize(("page", "model"), MODELS.items())
+def test_presets_are_all_in_the_table(page: str, model: type[CheckedSettings]) -> None:
+    table = sections(POLICIES / f"{page}.md")["Presets: documented and upstream"]
     row = r"^\* - `(\w+)`\\\n    \S.*\n  - `(.*?)` (\[.*)\n  - `(.*?)` (\[.*)$"
     rows = re.findall(row, table, re.MULTILINE)
     told = {name: (documented, upstream) for name, documented, _, upstream, _ in rows}
-    documented, upstream = (YTsaurusSettings.preset(name) for name in ("documented", "upstream"))
+    documented, upstream = (model.preset(name) for name in ("documented", "upstream"))
     differing = {
         name: (repr(getattr(documented, name)), repr(getattr(upstream, name)))
-        for name in YTsaurusSettings.model_fields
+        for name in model.model_fields
         if getattr(documented, name) != getattr(upstream, name)
     }
     assert told == differing

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["after"]
 
 _START, _PREEMPT, _RESUME, _RESERVE = range(4)
+_SUSPEND = 5
 _STATES = TABLES["allocations"]["state"].words
-_PREEMPTING, _RUNNING = _STATES.index("preempting"), _STATES.index("running")
+_RUNNING, _PREEMPTING, _PREEMPTED = map(_STATES.index, ("running", "preempting", "preempted"))
 
 
 def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
@@ -35,7 +36,8 @@ def after(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> Raw:
         ``request``, ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical
         rows, -1: none), ``at`` and ``until`` (microseconds); optionally ``handed`` (n, R): room of a victim
         that its beneficiary has taken with this plan, kept as the setting ``room_taken``; ``kept`` (n, R):
-        what a victim will keep, as its ``held``; ``needed`` (n, R): what is reserved.
+        what a victim will keep, as its ``held``; ``needed`` (n, R): what is reserved, and whether it is
+        ``soft``; ``mode``: a victim that is suspended (5) until ``at`` is so at once.
 
     Returns
     -------
@@ -70,10 +72,11 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
     rows = victims["allocation"]
     count = snapshot.allocation_count
     state = np.array(snapshot._core.column("allocations", "state"), np.uint8)
-    state[rows] = _PREEMPTING
+    at_once = (victims["mode"] == _SUSPEND) & (victims["until"] == victims["at"])
+    state[rows] = np.where(at_once, _PREEMPTED, _PREEMPTING)
     table["state"] = state
     deadline, given = _parts(table.get("deadline"), count, np.int64)
-    deadline[rows], given[rows] = victims["until"], victims["until"] != NO_TIME
+    deadline[rows], given[rows] = victims["until"], ~at_once & (victims["until"] != NO_TIME)
     table["deadline"] = (deadline, given)
     kept = np.asarray(victims.get("kept", np.zeros((len(rows), 0))))
     if kept.any():
@@ -100,7 +103,7 @@ def _amounts(snapshot: Snapshot, table: dict[str, Any], field: str, rows: int) -
 
 def _resume(snapshot: Snapshot, table: dict[str, Any], resumes: Mapping[str, NDArray[Any]]) -> None:
     rows, count = resumes["allocation"], snapshot.allocation_count
-    state = np.array(table.get("state", snapshot._core.column("allocations", "state")), np.uint8)
+    state, _ = _parts(table.get("state"), count, np.uint8)  # without it, all run
     state[rows] = _RUNNING
     table["state"] = state
     where = np.array(table.get("node_index", np.full(count, -1)), np.int64)
@@ -134,6 +137,9 @@ def _reserve(snapshot: Snapshot, raw: Raw, reserved: Mapping[str, NDArray[Any]])
     times, given = _parts(table.get("from"), count + more, np.int64)
     times[count:], given[count:] = reserved["at"], True
     table["from"] = (times, given)
+    soft, given = _parts(table.get("soft"), count + more, np.bool_)
+    soft[count:], given[count:] = reserved["soft"], True
+    table["soft"] = (soft, given)
 
 
 def _hand_over(snapshot: Snapshot, raw: Raw, victims: Mapping[str, NDArray[Any]]) -> None:

@@ -173,9 +173,20 @@ class _Checker:
             found.append(self._finding(row, step, "node_gone", node=self._name("nodes", c["node"])))
         if found:
             return found
-        if c["action"] == ACTIONS.index("start"):
+        action = ACTIONS[c["action"]]
+        if action in ("start", "reserve"):
             return self._request(row, step, c["operation"], operation)
-        return self._victim(row, step)
+        return self._resumed(row, step) if action == "resume" else self._victim(row, step)
+
+    def _resumed(self, row: int, step: int) -> list[Finding]:
+        old = int(self.decisions.column("allocation")[row])
+        name, new = self._name("allocations", old), self._now("allocations", old)
+        if new is None:
+            return [self._finding(row, step, "victim_ended", allocation=name)]
+        state = _STATES[_Both(self.old, self.new, "allocations", old, new)("state")[1]]
+        if state != "preempted":
+            return [self._finding(row, step, "not_suspended", allocation=name, now=state)]
+        return []
 
     def _victim(self, row: int, step: int) -> list[Finding]:
         old = int(self.decisions.column("allocation")[row])
@@ -255,27 +266,30 @@ class _Checker:
             assert operation is not None  # noqa: S101 - looked at in _facts
             assert node is not None  # noqa: S101
             amounts = change(self.decisions, row)
-            start = c("action")[row] == ACTIONS.index("start")
+            action = ACTIONS[c("action")[row]]
             left = room.setdefault(node, self.live.free[node].copy())
-            if start:
+            takes = amounts
+            if action != "preempt":
                 found += self._limits(row, step, operation, amounts)
-                if (left < amounts).any():
-                    missing = objects(self.new, np.maximum(amounts - left, 0)[None, :])[0]
-                    request = self._name("requests", int(c("request")[row]))
+                takes = np.asarray(c("needed")[row], np.int64)
+                if (left < takes).any():
+                    missing = objects(self.new, np.maximum(takes - left, 0)[None, :])[0]
+                    table, what = ("allocations" if action == "resume" else "requests"), c("request")[row]
+                    request = self._name(table, int(c("allocation")[row] if action == "resume" else what))
                     name = self.new.names("nodes")[node]
                     found.append(
                         self._finding(row, step, "node_full", node=name, request=request, missing=missing)
                     )
             elif c("reason")[row] in _REPAIRS:
                 found += self._violation(row, step, node)
-            left -= amounts
+            left -= takes
             changes.append((operation, amounts))
         if not found:
             for node, left in room.items():
                 self.live.free[node] = left
             for operation, amounts in changes:
                 self.live.add(operation, amounts)
-            for request in self.decisions.column("request")[rows].tolist():
+            for request in filter(lambda r: r >= 0, self.decisions.column("request")[rows].tolist()):
                 self.started[request] = self.started.get(request, 0) + 1
         return found
 

@@ -145,6 +145,7 @@ def repairs(snapshot: Snapshot, decisions: Decisions) -> dict[int, dict[str, Any
 
 def change(decisions: Decisions, row: int) -> NDArray[np.int64]:
     """Return what a decision does to the usage of its operation, in quanta."""
-    if decisions.column("action")[row] == ACTIONS.index("start"):
+    action = ACTIONS[decisions.column("action")[row]]
+    if action in ("start", "resume"):
         return np.asarray(decisions.column("needed")[row], np.int64)
-    return -np.asarray(decisions.column("freed")[row], np.int64)
+    return -np.asarray(decisions.column("freed")[row], np.int64)  # nothing of a reservation

@@ -174,6 +174,8 @@ class Statuses(Mapping[str | int, Status]):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return one plain object an element, as the plan's JSON has them."""
+        if not self._keys:
+            return {}
         c = self._columns
         if not c:
             return {}

@@ -36,9 +36,11 @@ class Step:
     victims : tuple of Decision
         Who leaves, in order.
     start : Decision or None
-        What starts once they left; None of a repair.
+        What starts once they left, the first of several; None of a repair, and if it starts later.
     freed : mapping
         What the victims give back together, by resource.
+    others : tuple of Decision
+        What else starts, goes on or is reserved with it: a session on several nodes.
     """
 
     number: int
@@ -48,11 +50,12 @@ class Step:
     victims: tuple[Decision, ...]
     start: Decision | None
     freed: Mapping[str, float]
+    others: tuple[Decision, ...] = ()
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
-        """All of it: the victims, then the start."""
-        return self.victims + (() if self.start is None else (self.start,))
+        """All of it: the victims, then the start, then the rest."""
+        return self.victims + (() if self.start is None else (self.start,)) + self.others
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as plain values."""
@@ -65,6 +68,7 @@ class Step:
             "victims": [victim.to_dict() for victim in self.victims],
             "start": self.start and self.start.to_dict(),
             "freed": dict(self.freed),
+            **({"others": [other.to_dict() for other in self.others]} if self.others else {}),
         }
 
 
@@ -93,9 +97,10 @@ def steps_of(snapshot: Snapshot, decisions: Decisions) -> list[Step]:
                 members[0].node,
                 members[0].stage,
                 next((d.beneficiary for d in members if d.beneficiary), None),
-                tuple(decision for decision in members if decision.action != "start"),
+                tuple(decision for decision in members if decision.action == "preempt"),
                 starts[0] if starts else None,
                 objects(snapshot, sums)[0],
+                (*starts[1:], *(d for d in members if d.action not in ("start", "preempt"))),
             )
         )
     return steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evenhand.policies.backendai import BackendAI
 from evenhand.policies.files import from_toml
+from evenhand.policies.slurm import Slurm
 from evenhand.policies.ytsaurus import YTsaurus
 
-__all__ = ["BackendAI", "YTsaurus", "from_toml"]
+__all__ = ["BackendAI", "Slurm", "YTsaurus", "from_toml"]

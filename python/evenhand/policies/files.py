@@ -10,11 +10,12 @@ from typing import Any
 from evenhand.errors import InputError, Problem
 from evenhand.policies.backendai import BackendAI
 from evenhand.policies.base import Policy
+from evenhand.policies.slurm import Slurm
 from evenhand.policies.ytsaurus import YTsaurus
 
 __all__ = ["from_dict", "from_name", "from_toml"]
 
-_POLICIES: tuple[type[Policy], ...] = (YTsaurus, BackendAI)
+_POLICIES: tuple[type[Policy], ...] = (YTsaurus, BackendAI, Slurm)
 _SYSTEMS = {policy.system: policy for policy in _POLICIES}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from evenhand.reasons.row import OWN, Kind, Reason
+from evenhand.reasons.slurm import SLURM
 from evenhand.reasons.whole import WHOLE
 
 __all__ = [
@@ -337,6 +338,7 @@ _CHECKS = tuple(
         ("operation_moved", "operation {operation} is in another pool", "Its pool is another one."),
         ("limits_exceeded", "{element} would be over its limits by {missing}", "A limit would not hold."),
         ("violation_gone", "{element} is within its limits now", "There is nothing to repair any more."),
+        ("not_suspended", "{allocation} is {now}, not suspended", "It goes on already, or has ended."),
         ("step_broken", "the rest of its step does not hold", "A step is done as a whole or not at all."),
     )
 )
@@ -349,6 +351,7 @@ TABLE: Final[tuple[Reason, ...]] = (
     *_REQUESTS,
     *_ALLOCATIONS,
     *WHOLE,
+    *SLURM,
     *_UNSEEN,
     *_CHECKS,
 )

@@ -45,7 +45,11 @@ enum class Reason : std::uint8_t {
   kLowerPriority,
   kGoesOn,
   kRoomReserved,
-  kReservationDue
+  kReservationDue,
+  kHigherPartitionTier,
+  kQosPreempts,
+  kHigherPriorityInQos,
+  kFitsOverSuspended
 };
 
 struct Decision {
@@ -63,6 +67,7 @@ struct Decision {
   Id violated = kNoId;  // element whose limit is repaired
   Beneficiary beneficiary{};
   Time grace = 0, at = 0, until = kNoTime;
+  bool soft = false;  // a reservation whose room others may use
 };
 
 // Amounts of a decision, R each.

@@ -56,7 +56,19 @@ enum class Outcome : std::uint8_t {
   kSuspendDoesNotSuit,
   kOtherScope,
   kRanTooShort,
-  kFreesNothingUseful
+  kFreesNothingUseful,
+  kNodeOutsidePartition,
+  kLicensesMissing,
+  kNotEligibleYet,
+  kPreemptionBackoff,
+  kSameOperation,
+  kTierNotLower,
+  kQosNotListed,
+  kPreemptModeOff,
+  kAboveMinExemptPriority,
+  kSuspendNotAllowed,
+  kOutsidePartition,
+  kOffChosenNodes
 };
 
 struct Event {

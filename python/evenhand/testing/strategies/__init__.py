@@ -23,6 +23,7 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies.jobs import job_clusters, slurm_settings  # noqa: E402
 from evenhand.testing.strategies.preemption import (  # noqa: E402
     PlanInput,
     crowded_dicts,
@@ -30,6 +31,7 @@ from evenhand.testing.strategies.preemption import (  # noqa: E402
     ytsaurus_settings,
 )
 from evenhand.testing.strategies.resources import resource_spaces, resource_vectors  # noqa: E402
+from evenhand.testing.strategies.sessions import backendai_settings, session_groups  # noqa: E402
 from evenhand.testing.strategies.tables import (  # noqa: E402
     allocations,
     nodes,
@@ -49,8 +51,10 @@ __all__ = [
     "NASTY",
     "PlanInput",
     "allocations",
+    "backendai_settings",
     "crowded_dicts",
     "fair_share_settings",
+    "job_clusters",
     "nodes",
     "operations",
     "plan_inputs",
@@ -59,6 +63,8 @@ __all__ = [
     "requests",
     "resource_spaces",
     "resource_vectors",
+    "session_groups",
+    "slurm_settings",
     "snapshot_dicts",
     "snapshots",
     "ytsaurus_settings",

@@ -1,0 +1,171 @@
+// Slurm's preemption: settings and columns in, a plan's columns out.
+#include <optional>
+#include <string>
+
+#include "arrays.h"
+#include "decisions.h"
+#include "evenhand/policy/slurm/run.h"
+#include "pybind.h"
+#include "reader.h"
+#include "register.h"
+
+namespace evenhand::bindings {
+namespace {
+
+using slurm::RunInputs;
+
+slurm::Settings settings_of(const py::dict& values) {
+  slurm::Settings s;
+  Reader in(values);
+  int type = 0, selection = 0;
+  in.read("type", type);
+  in.read("selection", selection);
+  s.type = static_cast<slurm::PreemptType>(type);
+  s.selection = static_cast<slurm::Selection>(selection);
+  in.read("gang", s.gang);
+  in.read("within", s.within);
+  in.read("priority", s.priority);
+  in.read("reorder_count", s.reorder_count);
+  in.read("strict_order", s.strict_order);
+  in.read("youngest_first", s.youngest_first);
+  in.read("reclaim_licenses", s.reclaim_licenses);
+  in.read("whole_nodes", s.whole_nodes);
+  in.read("has_min_exempt_priority", s.has_min_exempt_priority);
+  in.read("min_exempt_priority", s.min_exempt_priority);
+  in.read("gang_honours_exempt_time", s.gang_honours_exempt_time);
+  in.read("backoff", s.backoff);
+  in.read("minimum_budget", s.minimum_budget);
+  in.finish();
+  return s;
+}
+
+slurm::JobColumns jobs_of(const py::dict& columns) {
+  slurm::JobColumns j;
+  Reader in(columns);
+  in.read("partition", j.partition);
+  in.read("qos", j.qos);
+  in.read("tier", j.tier);
+  in.read("rank", j.rank);
+  in.read("priority", j.priority);
+  in.read_enum("mode", j.mode);
+  in.read("grace", j.grace);
+  in.read("exempt", j.exempt);
+  in.read("requeue", j.requeue);
+  in.read("suspendable", j.suspendable);
+  in.read("exclusive", j.exclusive);
+  in.read("expedited", j.expedited);
+  in.read("eligible", j.eligible);
+  in.read("node_of_partition", j.node_of_partition);
+  in.read("qos_preempts", j.qos_preempts);
+  in.read("suspend_frees", j.suspend_frees);
+  in.finish();
+  return j;
+}
+
+slurm::Memory memory_of(const py::dict& columns) {
+  slurm::Memory m;
+  Reader in(columns);
+  in.read("last_preempt", m.last_preempt);
+  in.finish();
+  return m;
+}
+
+class SlurmPlan {
+ public:
+  explicit SlurmPlan(RunInputs inputs) : plan_(std::move(inputs)) {}
+
+  py::dict decisions() const { return decision_columns(plan_.decisions(), {}, plan_.width()); }
+  py::dict elements() const { return {}; }
+  py::object groups() const {
+    return to_array(std::vector<std::uint8_t>(
+        static_cast<std::size_t>(plan_.inputs().snapshot.tables().allocations.size()), 255));
+  }
+
+  py::dict counts() const {
+    const slurm::Counts& c = plan_.counts();
+    py::dict out;
+    const auto put = [&](const char* name, Index count) {
+      if (count > 0) out[py::str(std::string("scheduling_run.") + name)] = count;
+    };
+    put("started", c.starts);
+    put("resumed", c.resumes);
+    put("victims", c.victims);
+    put("jobs_that_preempt", c.jobs);
+    put("reservations", c.reservations);
+    return out;
+  }
+
+  py::dict proof() const {
+    const SelectionProof& p = plan_.counts().proof;
+    py::dict out;
+    out["cost"] = p.cost;
+    out["lower_bound"] = p.lower_bound;
+    out["proved"] = p.proved;
+    out["branches"] = p.branches;
+    return out;
+  }
+
+  py::dict refusals() const {
+    const slurm::Refusals& r = plan_.refusals();
+    py::dict out;
+    out["request"] = to_array(std::vector(r.request));
+    out["rule"] = to_array(codes(r.rule));
+    out["nodes"] = to_array(std::vector(r.nodes));
+    out["best_missing"] = rows_by(std::vector(r.missing), plan_.width());
+    return out;
+  }
+
+  py::dict memory() const {
+    py::dict out;
+    out["last_preempt"] = to_array(std::vector(plan_.memory().last_preempt));
+    return out;
+  }
+
+  py::dict trace(const std::string& kind, Id row) const {
+    std::vector<Event> events;
+    {
+      py::gil_scoped_release release;
+      events = kind == "request" ? plan_.trace(row, kNoId) : plan_.trace(kNoId, row);
+    }
+    return event_columns(events, plan_.width());
+  }
+
+  std::optional<Time> next_due() const {
+    return plan_.next_due() == kNoTime ? std::nullopt : std::optional(plan_.next_due());
+  }
+
+ private:
+  slurm::Plan plan_;
+};
+
+}  // namespace
+
+void register_slurm(py::module_& m) {
+  py::class_<SlurmPlan>(m, "SlurmPlan", "Decisions of one scheduling run and what they follow from.")
+      .def("decisions", &SlurmPlan::decisions, "One row a decision, in order.")
+      .def("elements", &SlurmPlan::elements, "Empty: there are no fair shares.")
+      .def("groups", &SlurmPlan::groups, "255 for every allocation: there are no groups.")
+      .def("counts", &SlurmPlan::counts, "What the run did, by \"<stage>.<what>\".")
+      .def("proof", &SlurmPlan::proof, "How far `minimum` was proved, summed over the jobs.")
+      .def("refusals", &SlurmPlan::refusals, "One row a request that still waits.")
+      .def("memory", &SlurmPlan::memory, "What the next plan goes on from.")
+      .def("trace", &SlurmPlan::trace, py::arg("kind"), py::arg("row"),
+           "What a \"request\" or an \"allocation\" met, by planning again.")
+      .def_property_readonly("next_due", &SlurmPlan::next_due,
+                             "Microseconds: when a plan can first differ; None: never.")
+      .def_property_readonly(
+          "shares", [](const SlurmPlan&) { return py::none(); }, "None: there are no fair shares.");
+
+  m.def(
+      "plan_slurm",
+      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& jobs,
+         const py::dict& memory) {
+        RunInputs in{snapshot, settings_of(settings), jobs_of(jobs), memory_of(memory)};
+        py::gil_scoped_release release;
+        return std::make_unique<SlurmPlan>(std::move(in));
+      },
+      py::arg("snapshot"), py::arg("settings"), py::arg("jobs"), py::arg("memory"),
+      "One scheduling run.");
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,31 @@
+// Which running jobs give way to a pending one.
+//
+// Source: Slurm, select plugins (cons_tres and linear): candidates are added in order
+// until the job fits; the last one is then moved to the front, the others behind it by
+// how many of the chosen nodes they have, and so on; at the end victims are those
+// considered that touch a chosen node. What is freed is whole jobs.
+#pragma once
+
+#include <vector>
+
+#include "evenhand/policy/slurm/desk.h"
+#include "evenhand/preempt/victim_sets.h"
+
+namespace evenhand::slurm {
+
+struct Choice {
+  bool fits = false;
+  std::vector<Spot> spots;
+  std::vector<Index> victims;     // in Desk::running, in the order in which they were wanted
+  std::vector<Index> considered;  // likewise, those that were added, victims included
+  SelectionProof proof;           // of `minimum`
+};
+
+// candidates: rows of Desk::running in the order in which they are wanted; all may be
+// preempted by the job, and count. Only those whose mode ends them are taken, or those
+// that are suspended if `suspends`. `base`: the room before. Reordered passes cost
+// O(candidates R + N R) each.
+Choice choose(const Desk& desk, Wish& wish, const Room& base,
+              const std::vector<Index>& candidates, bool suspends);
+
+}  // namespace evenhand::slurm

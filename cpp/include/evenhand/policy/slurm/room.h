@@ -1,0 +1,68 @@
+// Free room as a trial sees it, and where a pending job would be placed in it.
+//
+// Source: Slurm, choice of nodes without topology and with equal weights: runs of
+// consecutive usable nodes; a run that suffices beats one that does not; the smallest of
+// those (the first on ties), else the largest first, and so on.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "evenhand/place/rooms.h"
+
+namespace evenhand::slurm {
+
+// What is free, with who is there: a copy is a trial.
+struct Room {
+  Rooms rooms;
+  std::vector<std::int32_t> occupants;   // N: allocations
+  std::vector<std::int32_t> exclusives;  // N: of jobs that take whole nodes
+};
+
+struct Spot {
+  Id request;
+  Id node;  // kNoId: needs no node
+};
+
+// The requests of one pending job: each of a request's count takes another node.
+class Wish {
+ public:
+  struct Part {
+    Id request;
+    Index count;
+    bool takes_node;
+    const Amount* amounts;              // R
+    std::vector<std::uint8_t> allowed;  // N
+  };
+
+  Wish(const Tables& tables, bool whole_nodes, std::vector<Part> parts);
+
+  std::span<const Part> parts() const noexcept { return parts_; }
+  bool whole_nodes() const noexcept { return whole_nodes_; }
+  bool touches(Id node) const noexcept { return touched_[static_cast<std::size_t>(node)] != 0; }
+  const std::vector<Amount>& licences() const noexcept { return licences_; }  // R
+  bool licences_fit(const Room& room) const noexcept;
+  bool fits(const Part& part, const Room& room, Id node) const noexcept;
+
+  // A trial: starts from a room, is told of nodes where something changed, and knows
+  // cheaply when placing is worth while.
+  void begin(const Room& room);
+  void changed(const Room& room, Id node);
+  bool may_fit(const Room& room) const noexcept;
+
+  // All or nothing, parts one after the other; nodes of a part ascending. O(N R).
+  bool place(const Room& room, std::vector<Spot>& spots) const;
+
+ private:
+  bool pick(const std::vector<std::uint8_t>& usable, Index count, std::vector<Id>& nodes) const;
+
+  std::size_t nodes_;
+  bool whole_nodes_;
+  std::vector<Part> parts_;
+  std::vector<std::uint8_t> touched_;
+  std::vector<Amount> licences_;
+  std::vector<std::vector<std::uint8_t>> usable_;  // parts x N
+  std::vector<Index> usable_count_;
+};
+
+}  // namespace evenhand::slurm

@@ -1,0 +1,69 @@
+// Settings of Slurm's preemption, as numbers.
+//
+// Source: Slurm documentation, preemption; slurm.conf (PreemptType, PreemptMode,
+// PreemptParameters, PreemptExemptTime, partitions) and the QOS table. What depends on
+// partition and QOS arrives worked out for every job.
+#pragma once
+
+#include <vector>
+
+#include "evenhand/core/types.h"
+
+namespace evenhand::slurm {
+
+enum class PreemptType : std::uint8_t { kNone, kPartitionPrio, kQos };
+
+// What becomes of a victim; a job whose mode is off is never one.
+enum class PreemptMode : std::uint8_t { kOff, kCancel, kRequeue, kSuspend };
+
+enum class Selection : std::uint8_t {
+  kReorder,      // as the system does: in order until it fits, then reordered passes
+  kPrefix,       // in order until it fits
+  kIrreducible,  // then give back, last wanted first, whoever is not needed
+  kMinimum,      // fewest jobs
+  kTestOnly      // the dry run: all at once, then all that touch the chosen nodes
+};
+
+struct Settings {
+  PreemptType type = PreemptType::kNone;
+  bool gang = false;
+  bool within = false;    // a QOS may preempt itself, by priority
+  bool priority = false;  // the preemptor's priority must not be lower, too
+  Selection selection = Selection::kReorder;
+  Index reorder_count = 1;
+  bool strict_order = false;
+  bool youngest_first = false;
+  bool reclaim_licenses = false;
+  bool whole_nodes = false;  // select/linear
+  bool has_min_exempt_priority = false;
+  double min_exempt_priority = 0;
+  bool gang_honours_exempt_time = true;
+  Time backoff = 0;  // before others are preempted for the same job again
+  Index minimum_budget = 20'000;
+};
+
+// One row an operation, that is a job.
+struct JobColumns {
+  std::vector<Id> partition;
+  std::vector<Id> qos;                // kNoId: none
+  std::vector<std::int32_t> tier;
+  std::vector<std::int64_t> rank;     // order among victims: tier, or priority of the QOS
+  std::vector<double> priority;
+  std::vector<PreemptMode> mode;
+  std::vector<Time> grace;
+  std::vector<Time> exempt;           // run time before it may be a victim
+  std::vector<std::uint8_t> requeue;  // may be started anew
+  std::vector<std::uint8_t> suspendable;
+  std::vector<std::uint8_t> exclusive;  // takes whole nodes
+  std::vector<std::uint8_t> expedited;
+  std::vector<Time> eligible;           // kNoTime: at once
+  std::vector<std::uint8_t> node_of_partition;  // partitions x nodes
+  std::vector<std::uint8_t> qos_preempts;       // QOS x QOS: row may preempt column
+  std::vector<std::uint8_t> suspend_frees;      // R: given back by a suspended job
+};
+
+struct Memory {
+  std::vector<Time> last_preempt;  // O: when others were last preempted for it
+};
+
+}  // namespace evenhand::slurm

@@ -1,0 +1,238 @@
+#include "evenhand/policy/slurm/choose.h"
+
+#include <algorithm>
+
+namespace evenhand::slurm {
+namespace {
+
+using Size = std::size_t;
+
+class Chooser {
+ public:
+  Chooser(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
+          bool suspends)
+      : desk_(desk), wish_(wish), base_(base), order_(candidates), room_(base) {
+    takes_.resize(desk.running.size(), 0);
+    for (const Index i : candidates) {
+      const RunningJob& job = desk.running[static_cast<Size>(i)];
+      const PreemptMode mode = desk.mode(job);
+      const bool right = suspends ? mode == PreemptMode::kSuspend
+                                  : mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue;
+      takes_[static_cast<Size>(i)] = right && matters(job);
+    }
+  }
+
+  // In order until it fits; the number of candidates that it took, 0: it never fits.
+  Size pass(Choice& to) {
+    room_ = base_;
+    wish_.begin(room_);
+    for (Size k = 0; k < order_.size(); ++k) {
+      if (!takes_[static_cast<Size>(order_[k])]) continue;
+      move(job(k), 1);
+      if (wish_.may_fit(room_) && wish_.place(room_, to.spots)) return k + 1;
+    }
+    return 0;
+  }
+
+  void reordered(Choice& to) {
+    const Settings& set = desk_.inputs.settings;
+    const Index most = set.whole_nodes ? 0 : set.reorder_count;
+    const auto count = static_cast<Index>(order_.size());
+    for (Index passes = 1;; ++passes) {
+      const Size tried = pass(to);
+      if (tried == 0) return;
+      if (passes - 1 > most || count <= passes) {
+        to.fits = true;
+        finish(to, tried);
+        return;
+      }
+      const auto last = order_.begin() + static_cast<std::ptrdiff_t>(tried) - 1;
+      if (!set.strict_order) {
+        mark(to);
+        std::vector<Index> overlap(desk_.running.size(), 0);
+        for (auto i = order_.begin(); i != last; ++i) overlap[static_cast<Size>(*i)] = overlaps(*i);
+        std::stable_sort(order_.begin(), last, [&](Index a, Index b) {
+          return overlap[static_cast<Size>(a)] > overlap[static_cast<Size>(b)];
+        });
+      }
+      std::rotate(order_.begin(), last, last + 1);
+    }
+  }
+
+  void all_at_once(Choice& to) {
+    room_ = base_;
+    for (Size k = 0; k < order_.size(); ++k)
+      if (takes_[static_cast<Size>(order_[k])]) desk_.give(room_, job(k), 1);
+    to.fits = wish_.place(room_, to.spots);
+    if (to.fits) finish(to, order_.size());
+  }
+
+  void chosen(Choice& to, VictimSelection selection);
+
+ private:
+  friend class Trial;
+
+  const RunningJob& job(Size k) const {
+    return desk_.running[static_cast<Size>(order_[k])];
+  }
+  // Does its leaving change anything for the job?
+  bool matters(const RunningJob& job) const {
+    return desk_.inputs.settings.reclaim_licenses ||
+           std::ranges::any_of(desk_.nodes(job), [&](Id node) { return wish_.touches(node); });
+  }
+  void move(const RunningJob& job, Amount sign) {
+    desk_.give(room_, job, sign);
+    for (const Id node : desk_.nodes(job)) wish_.changed(room_, node);
+  }
+  void mark(const Choice& to) {
+    chosen_.assign(base_.occupants.size(), 0);
+    for (const Spot& spot : to.spots)
+      if (spot.node != kNoId) chosen_[static_cast<Size>(spot.node)] = 1;
+  }
+  Index overlaps(Index i) const {
+    Index count = 0;
+    for (const Id node : desk_.nodes(desk_.running[static_cast<Size>(i)]))
+      count += chosen_[static_cast<Size>(node)];
+    return count;
+  }
+  bool lends(Index i) const {  // a licence that was short
+    if (!desk_.inputs.settings.reclaim_licenses || wish_.licences_fit(base_)) return false;
+    for (const Id slot : desk_.slots(desk_.running[static_cast<Size>(i)]))
+      for (Size r = 0; r < wish_.licences().size(); ++r)
+        if (wish_.licences()[r] > 0 && desk_.state.amounts(slot)[r] > 0) return true;
+    return false;
+  }
+  void finish(Choice& to, Size tried) {
+    mark(to);
+    for (Size k = 0; k < tried; ++k) {
+      const Index i = order_[k];
+      if (!takes_[static_cast<Size>(i)]) continue;
+      to.considered.push_back(i);
+      if (overlaps(i) > 0 || lends(i)) to.victims.push_back(i);
+    }
+  }
+
+  const Desk& desk_;
+  Wish& wish_;
+  const Room& base_;
+  std::vector<Index> order_;
+  Room room_;
+  std::vector<std::uint8_t> takes_, chosen_;
+};
+
+// A set of jobs suffices if the pending one can be placed once they are gone.
+class Trial final : public VictimTrial {
+ public:
+  Trial(Chooser& chooser, std::vector<Index> jobs) : chooser_(chooser), jobs_(std::move(jobs)) {
+    chooser_.room_ = chooser_.base_;
+    chooser_.wish_.begin(chooser_.room_);
+  }
+
+  void take(Id candidate) override { chooser_.move(job(candidate), 1); }
+  void give_back(Id candidate) override { chooser_.move(job(candidate), -1); }
+  bool suffices() override {
+    if (!chooser_.wish_.may_fit(chooser_.room_)) return false;
+    // With one part, as many usable nodes as it wants are enough.
+    return chooser_.wish_.parts().size() == 1 || place(scratch_);
+  }
+  bool place(std::vector<Spot>& spots) { return chooser_.wish_.place(chooser_.room_, spots); }
+
+  // What each job can help with, n x R.
+  std::vector<Amount> amounts() const {
+    const Desk& desk = chooser_.desk_;
+    const Size width = desk.state.width();
+    std::vector<Amount> out(jobs_.size() * width, 0);
+    std::vector<Amount> freed(width), kept(width);
+    for (Size i = 0; i < jobs_.size(); ++i) {
+      const RunningJob& of = job(static_cast<Id>(i));
+      for (const Id slot : desk.slots(of)) {
+        desk.split(of, slot, freed.data(), kept.data());
+        for (Size r = 0; r < width; ++r) out[i * width + r] += freed[r];
+      }
+    }
+    return out;
+  }
+
+  // What is short at least, R: of each part on the nodes that lack least.
+  std::vector<Amount> shortage() const {
+    const Wish& wish = chooser_.wish_;
+    const Size width = chooser_.desk_.state.width();
+    std::vector<Amount> out(width, 0), lacks;
+    for (const Wish::Part& part : wish.parts()) {
+      if (!part.takes_node) continue;
+      for (Size r = 0; r < width; ++r) {
+        lacks.clear();
+        for (Size n = 0; n < part.allowed.size(); ++n)
+          if (part.allowed[n])
+            lacks.push_back(std::max<Amount>(
+                part.amounts[r] - chooser_.base_.rooms.at(static_cast<Id>(n), r), 0));
+        const auto few = std::min(lacks.size(), static_cast<Size>(part.count));
+        std::ranges::nth_element(lacks, lacks.begin() + static_cast<std::ptrdiff_t>(few));
+        Amount sum = 0;
+        for (Size i = 0; i < few; ++i) sum += lacks[i];
+        out[r] = std::max(out[r], sum);  // parts may share what was freed
+      }
+    }
+    return out;
+  }
+
+ private:
+  const RunningJob& job(Id candidate) const {
+    return chooser_.desk_.running[static_cast<Size>(jobs_[static_cast<Size>(candidate)])];
+  }
+
+  Chooser& chooser_;
+  std::vector<Index> jobs_;
+  std::vector<Spot> scratch_;
+};
+
+void Chooser::chosen(Choice& to, VictimSelection selection) {
+  std::vector<Index> jobs;
+  for (const Index i : order_)
+    if (takes_[static_cast<Size>(i)]) jobs.push_back(i);
+  Trial trial(*this, jobs);
+  const std::vector<Amount> amounts = trial.amounts(), shortage = trial.shortage();
+  const VictimSet set =
+      choose_victims(trial, static_cast<Id>(jobs.size()), selection, amounts, shortage,
+                     desk_.inputs.settings.minimum_budget);
+  to.fits = !set.taken.empty() && trial.place(to.spots);
+  if (!to.fits) return;
+  to.proof = set.proof;
+  mark(to);
+  for (Size i = 0; i < set.considered; ++i) to.considered.push_back(jobs[i]);
+  for (const Id i : set.taken) {
+    const Index job = jobs[static_cast<Size>(i)];
+    if (static_cast<Size>(i) >= set.considered) to.considered.push_back(job);
+    // Of a prefix, some may have nothing where it is placed.
+    if (selection != VictimSelection::kPrefix || overlaps(job) > 0 || lends(job))
+      to.victims.push_back(job);
+  }
+}
+
+}  // namespace
+
+Choice choose(const Desk& desk, Wish& wish, const Room& base,
+              const std::vector<Index>& candidates, bool suspends) {
+  Choice choice;
+  Chooser chooser(desk, wish, base, candidates, suspends);
+  switch (desk.inputs.settings.selection) {
+    case Selection::kReorder:
+      chooser.reordered(choice);
+      break;
+    case Selection::kTestOnly:
+      chooser.all_at_once(choice);
+      break;
+    case Selection::kPrefix:
+      chooser.chosen(choice, VictimSelection::kPrefix);
+      break;
+    case Selection::kIrreducible:
+      chooser.chosen(choice, VictimSelection::kIrreducible);
+      break;
+    case Selection::kMinimum:
+      chooser.chosen(choice, VictimSelection::kMinimum);
+      break;
+  }
+  return choice;
+}
+
+}  // namespace evenhand::slurm

@@ -1,0 +1,123 @@
+#include "evenhand/policy/slurm/room.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace evenhand::slurm {
+
+using Size = std::size_t;
+
+Wish::Wish(const Tables& tables, bool whole_nodes, std::vector<Part> parts)
+    : nodes_(static_cast<Size>(tables.nodes.size())),
+      whole_nodes_(whole_nodes),
+      parts_(std::move(parts)),
+      touched_(nodes_, 0),
+      licences_(static_cast<Size>(tables.resource_count()), 0) {
+  for (const Part& part : parts_) {
+    for (Size r = 0; r < licences_.size(); ++r)
+      if (tables.resources.scope[r] == ResourceScope::kCluster) licences_[r] += part.amounts[r] * part.count;
+    if (!part.takes_node) continue;
+    for (Size n = 0; n < nodes_; ++n) touched_[n] |= part.allowed[n];
+  }
+}
+
+bool Wish::licences_fit(const Room& room) const noexcept {
+  for (Size r = 0; r < licences_.size(); ++r)  // whatever node: there is one row of these
+    if (licences_[r] > 0 && licences_[r] > room.rooms.at(0, r)) return false;
+  return true;
+}
+
+bool Wish::fits(const Part& part, const Room& room, Id node) const noexcept {
+  const auto n = static_cast<Size>(node);
+  if (!part.allowed[n] || room.exclusives[n] > 0 || (whole_nodes_ && room.occupants[n] > 0))
+    return false;
+  return room.rooms.fits(part.amounts, node);
+}
+
+void Wish::begin(const Room& room) {
+  usable_.assign(parts_.size(), {});
+  usable_count_.assign(parts_.size(), 0);
+  for (Size p = 0; p < parts_.size(); ++p) {
+    if (!parts_[p].takes_node) continue;
+    usable_[p].resize(nodes_);
+    for (Size n = 0; n < nodes_; ++n) {
+      usable_[p][n] = fits(parts_[p], room, static_cast<Id>(n));
+      usable_count_[p] += usable_[p][n];
+    }
+  }
+}
+
+void Wish::changed(const Room& room, Id node) {
+  const auto n = static_cast<Size>(node);
+  for (Size p = 0; p < parts_.size(); ++p) {
+    if (!parts_[p].takes_node) continue;
+    usable_count_[p] -= usable_[p][n];
+    usable_[p][n] = fits(parts_[p], room, node);
+    usable_count_[p] += usable_[p][n];
+  }
+}
+
+bool Wish::may_fit(const Room& room) const noexcept {
+  for (Size p = 0; p < parts_.size(); ++p)
+    if (parts_[p].takes_node && usable_count_[p] < parts_[p].count) return false;
+  return licences_fit(room);
+}
+
+bool Wish::pick(const std::vector<std::uint8_t>& usable, Index count,
+                std::vector<Id>& nodes) const {
+  struct Run {
+    Index begin, size;
+  };
+  std::vector<Run> runs;
+  for (Size n = 0; n < nodes_; ++n) {
+    if (!usable[n]) continue;
+    if (n > 0 && usable[n - 1])
+      ++runs.back().size;
+    else
+      runs.push_back({static_cast<Index>(n), 1});
+  }
+  nodes.clear();
+  while (static_cast<Index>(nodes.size()) < count && !runs.empty()) {
+    const Index left = count - static_cast<Index>(nodes.size());
+    const auto better = [left](const Run& a, const Run& b) {
+      const bool enough_a = a.size >= left, enough_b = b.size >= left;
+      if (enough_a != enough_b) return enough_a;
+      return enough_a ? a.size < b.size : a.size > b.size;
+    };
+    // The first of the best, as they stand in the order of the nodes.
+    const auto best = std::ranges::min_element(runs, better);
+    for (Index i = 0; i < std::min(best->size, left); ++i)
+      nodes.push_back(static_cast<Id>(best->begin + i));
+    runs.erase(best);
+  }
+  std::ranges::sort(nodes);
+  return static_cast<Index>(nodes.size()) == count;
+}
+
+bool Wish::place(const Room& room, std::vector<Spot>& spots) const {
+  spots.clear();
+  if (!licences_fit(room)) return false;
+  const bool several = parts_.size() > 1;
+  std::optional<Room> trial;
+  if (several) trial = room;
+  std::vector<std::uint8_t> usable(nodes_);
+  std::vector<Id> chosen;
+  for (const Part& part : parts_) {
+    if (!part.takes_node) {
+      for (Index i = 0; i < part.count; ++i) spots.push_back({part.request, kNoId});
+      continue;
+    }
+    const Room& now = several ? *trial : room;
+    for (Size n = 0; n < nodes_; ++n) usable[n] = fits(part, now, static_cast<Id>(n));
+    if (!pick(usable, part.count, chosen)) return false;
+    for (const Id node : chosen) {
+      spots.push_back({part.request, node});
+      if (!several) continue;
+      if (whole_nodes_) ++trial->exclusives[static_cast<Size>(node)];
+      trial->rooms.take(part.amounts, node);
+    }
+  }
+  return true;
+}
+
+}  // namespace evenhand::slurm

@@ -1,0 +1,71 @@
+"""What the ``settings`` of a snapshot's rows may hold for the Slurm policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from pydantic import Field
+
+from evenhand.config.rows import RowSettings, raise_found, read_rows
+
+if TYPE_CHECKING:
+    from evenhand.errors import Problem
+    from evenhand.model import Snapshot
+
+__all__ = ["SlurmNoSettings", "SlurmOperationSettings", "SlurmRows"]
+
+
+class SlurmOperationSettings(RowSettings):
+    """Settings of an operation, that is a job."""
+
+    requeue: bool | None = Field(None, description="--requeue or --no-requeue; none: `JobRequeue`.")
+    exclusive: bool = Field(False, description="--exclusive: takes whole nodes.")
+    eligible_time: float | None = Field(
+        None, allow_inf_nan=False, description="Instant before which it does not start."
+    )
+    expedited: bool = Field(False, description="Requeued with precedence over all others.")
+    signal: str | None = Field(
+        None, description='--signal: with flag R ("R:USR1@60") it is cancelled, not suspended.'
+    )
+
+
+class SlurmNoSettings(RowSettings):
+    """Settings of the other tables: there are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmRows:
+    """Settings of a snapshot's rows by canonical row; rows without any are left out.
+
+    Attributes
+    ----------
+    operations : mapping of int to SlurmOperationSettings
+    """
+
+    operations: Mapping[int, SlurmOperationSettings]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Self:
+        """Read the settings of all rows.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+
+        Returns
+        -------
+        SlurmRows
+
+        Raises
+        ------
+        InputError
+            If a name is unknown or a value breaks a rule; the field is ``settings.<name>``.
+        """
+        found: list[Problem] = []
+        rows = cls(read_rows(snapshot, "operations", SlurmOperationSettings, found))
+        for table in ("pools", "allocations", "nodes", "requests"):
+            read_rows(snapshot, table, SlurmNoSettings, found)
+        raise_found(found)
+        return rows

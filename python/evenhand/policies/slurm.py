@@ -1,0 +1,185 @@
+"""Slurm: whole jobs preempted by partition tier or QOS, in a scheduling run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from evenhand import _core
+from evenhand.config.slurm import SlurmSettings
+from evenhand.config.triggers import SchedulingRun
+from evenhand.errors import InputError, Problem
+from evenhand.plans.memory import read_job_memory
+from evenhand.plans.plan import Plan
+from evenhand.policies import slurm_columns as columns
+from evenhand.policies.base import Policy
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+
+__all__ = ["Slurm"]
+
+
+class Slurm(Policy):
+    """Preemption as Slurm does it: partition tiers or QOS, whole jobs, reordered victims.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        What the documentation says, which is what was observed (the default); or release 22.05, which lets
+        jobs be suspended by tier whatever their ``PreemptExemptTime``.
+    **settings
+        Fields of `evenhand.config.slurm.SlurmSettings` that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : SlurmSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+
+    Notes
+    -----
+    Immutable. A job is an operation: what it runs its allocations, what it waits for its requests, each of
+    whose ``count`` takes another node. Source: Slurm documentation, preemption; its select and preempt
+    plugins.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> tiers = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
+    >>> eh.policies.Slurm(
+    ...     PreemptType="preempt/partition_prio", PreemptMode="requeue", partitions=tiers
+    ... ).settings.PreemptMode
+    'REQUEUE'
+    """
+
+    system = "slurm"
+    model = SlurmSettings
+    __slots__ = ()
+
+    settings: SlurmSettings
+
+    @classmethod
+    def from_conf(
+        cls,
+        text: str | os.PathLike[str],
+        *,
+        partitions: str | None = None,
+        qos: Mapping[str, Any] | None = None,
+        preset: str = "documented",
+    ) -> Self:
+        """Return the policy that a slurm.conf describes.
+
+        Parameters
+        ----------
+        text : str or path-like
+            Text of a slurm.conf, or (path-like) a file.
+        partitions : str, optional
+            What ``scontrol show partition`` prints (with ``-o`` or without); its partitions stand in the
+            place of those of the file.
+        qos : mapping, optional
+            QOS by name, as in the settings: they live in a database, not in the file.
+        preset : str
+            As for the policy.
+
+        Returns
+        -------
+        Slurm
+
+        Raises
+        ------
+        InputError
+            With a problem for each parameter that is unknown or wrong; its row is the line of the text.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.policies.Slurm.from_conf('''
+        ... PreemptType=preempt/partition_prio
+        ... PreemptMode=CANCEL
+        ... NodeName=n[1-4] CPUs=4
+        ... PartitionName=low Nodes=ALL PriorityTier=1 Default=YES
+        ... PartitionName=high Nodes=ALL PriorityTier=10 PreemptMode=OFF
+        ... ''')
+        >>> policy.settings.partitions["high"].PriorityTier
+        10
+        """
+        from evenhand.config.slurm_text import read_conf, read_partitions
+
+        source = text if isinstance(text, str) else Path(text).read_text(encoding="utf-8")
+        settings = read_conf(source)
+        if partitions is not None:
+            settings["partitions"] = read_partitions(partitions)
+        if qos is not None:
+            settings["qos"] = dict(qos)
+        return cls(preset, **settings)
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan one scheduling run; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        state : State, optional
+            What the plan before left: for whom others were preempted, and when.
+        on : SchedulingRun, optional
+        given : mapping, optional
+            Nothing can be given: there are no shares, starvation or groups.
+
+        Returns
+        -------
+        Plan
+            A job that others are preempted for starts in a later run, when they have gone, and a
+            ``reserve`` decision says where; one that others are suspended for starts at once.
+
+        Raises
+        ------
+        InputError
+            If a job names a partition or a QOS that is not in the settings, the settings of a row are
+            wrong, the state is of a later time, or the trigger is another one.
+
+        Notes
+        -----
+        O(J log J + P (J + N R)) for J running and P pending jobs, N nodes and R resources.
+        """
+        if not (on is None or isinstance(on, SchedulingRun)):
+            message = f"on is {on!r}; the Slurm policy acts on SchedulingRun()"
+            raise InputError([Problem("trigger", None, None, "on", "type", repr(on), message)])
+        if given:
+            name = next(iter(given))
+            message = f"given has {name!r}; the Slurm policy computes nothing that could be given"
+            raise InputError([Problem("given", None, None, str(name), "unknown_field", None, message)])
+        jobs = columns.job_columns(snapshot, self.settings)
+        memory, found = read_job_memory(snapshot, self, state)
+        core = _core.plan_slurm(snapshot._core, columns.switches(self.settings), jobs, memory)
+        return Plan(snapshot, self, core, state, on, given, found)
+
+    def standing(self, snapshot: Snapshot, row: int) -> str:
+        """Return what a job falls under, in words.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Of the operation.
+
+        Returns
+        -------
+        str
+        """
+        return columns.tier_and_qos(snapshot, self.settings, row)

@@ -1,0 +1,264 @@
+"""Settings and jobs of Slurm as the core's columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building.readback import NO_TIME
+from evenhand.config.rows import raise_found
+from evenhand.config.slurm import BASES, SlurmPartition, SlurmQos, split_mode
+from evenhand.config.slurm_rows import SlurmOperationSettings, SlurmRows
+from evenhand.errors import Problem
+from evenhand.fields import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.config.slurm import SlurmSettings
+    from evenhand.model import Snapshot
+
+__all__ = ["job_columns", "switches", "tier_and_qos"]
+
+_TYPES = (None, "preempt/partition_prio", "preempt/qos")
+_SELECTIONS = ("reorder", "prefix", "irreducible", "minimum", "test_only")
+_FREED_BY_SUSPEND = ("slots", "cpu")
+_BATCH = TABLES["operations"]["kind"].words.index("batch")
+_NOTHING = SlurmOperationSettings()
+
+
+def _micros(seconds: float) -> int:
+    return round(seconds * 1e6)
+
+
+def switches(s: SlurmSettings) -> dict[str, Any]:
+    """Return the settings of the cluster under the core's names.
+
+    Parameters
+    ----------
+    s : SlurmSettings
+
+    Returns
+    -------
+    dict
+    """
+    flags = split_mode(s.PreemptMode)[1]
+    # Slurm ignores its parameters where partitions are gang scheduled.
+    plain = "GANG" in flags and s.PreemptType == "preempt/partition_prio"
+    return {
+        "type": _TYPES.index(s.PreemptType),
+        "selection": _SELECTIONS.index(s.victim_selection),
+        "gang": "GANG" in flags,
+        "within": "WITHIN" in flags,
+        "priority": "PRIORITY" in flags,
+        "reorder_count": 1 if plain else s.reorder_count,
+        "strict_order": s.strict_order and not plain,
+        "youngest_first": s.youngest_first and not plain,
+        "reclaim_licenses": s.reclaim_licenses,
+        "whole_nodes": s.SelectType == "select/linear",
+        "has_min_exempt_priority": s.min_exempt_priority is not None,
+        "min_exempt_priority": s.min_exempt_priority or 0.0,
+        "gang_honours_exempt_time": s.gang_exempt_time == "honoured",
+        "backoff": _micros(s.KillWait + s.MessageTimeout),
+        "minimum_budget": s.minimum_budget,
+    }
+
+
+class _Jobs:
+    """Partition, QOS and settings of every job."""
+
+    def __init__(self, snapshot: Snapshot, s: SlurmSettings) -> None:
+        self.snapshot, self.settings = snapshot, s
+        self.found: list[Problem] = []
+        self.partitions: dict[str | None, SlurmPartition] = {None: SlurmPartition()}
+        self.partitions.update(s.partitions)
+        default = next((name for name, p in s.partitions.items() if p.Default), None)
+        self.partition = self._named("partition", s.partitions, default)
+        self.qos = self._named("qos", s.qos, None)
+        self.rows = SlurmRows.of(snapshot).operations
+
+    def _named(self, field: str, known: Mapping[str, Any], default: str | None) -> list[str | None]:
+        values, codes = self.snapshot._core.text("operations", field)
+        if not known or not len(codes):  # without any in the settings, what jobs name says nothing
+            return [default] * self.snapshot.operation_count
+        names = [default if code < 0 else str(values[code]) for code in codes]
+        for name in sorted({name for name in names if name is not None} - set(known)):
+            self._stranger(names.index(name), field, name, known)
+        return names
+
+    def _stranger(self, row: int, field: str, name: str, known: Mapping[str, Any]) -> None:
+        job = self.snapshot.names("operations")[row]
+        message = f"{field} of the operation {job!r} is {name!r}; the settings have {', '.join(known)}"
+        self.found.append(Problem("operations", row, job, field, "exists", repr(name), message))
+
+    def of(self, row: int) -> tuple[SlurmPartition, SlurmQos | None, SlurmOperationSettings]:
+        """Return what a job falls under."""
+        qos = self.qos[row]
+        return (
+            self.partitions[self.partition[row]],
+            None if qos is None else self.settings.qos[qos],
+            self.rows.get(row, _NOTHING),
+        )
+
+
+def job_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, NDArray[Any]]:
+    """Return what partition, QOS and its own settings make of every job.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+
+    Returns
+    -------
+    dict of str to array
+        One row an operation; ``node_of_partition`` (partitions x nodes), ``qos_preempts`` (QOS x QOS) and
+        ``suspend_frees`` (R) are flat.
+
+    Raises
+    ------
+    InputError
+        If a job names a partition or a QOS that the settings do not have, or its own settings are wrong.
+    """
+    jobs = _Jobs(snapshot, s)
+    order: list[str | None] = [*s.partitions, None]
+    masks = np.array([_nodes_of(snapshot, jobs, name) for name in order], np.uint8)
+    raise_found(jobs.found)
+    count = snapshot.operation_count
+    rows = [jobs.of(row) for row in range(count)]
+    kinds = np.asarray(snapshot._core.column("operations", "kind"))
+    by_qos = s.PreemptType == "preempt/qos"
+    places = {name: place for place, name in enumerate(order)}
+    quality = {name: place for place, name in enumerate(s.qos)}
+    names = list(zip(jobs.partition, jobs.qos, strict=True))
+
+    def column(dtype: Any, values: Sequence[Any]) -> NDArray[Any]:
+        return np.array(values, dtype).reshape(-1)
+
+    return {
+        "partition": column(np.int32, [places[partition] for partition, _ in names]),
+        "qos": column(np.int32, [-1 if qos is None else quality[qos] for _, qos in names]),
+        "tier": column(np.int32, [partition.PriorityTier for partition, _, _ in rows]),
+        "rank": column(
+            np.int64,
+            [
+                (qos.Priority if qos else 0) if by_qos else partition.PriorityTier
+                for partition, qos, _ in rows
+            ],
+        ),
+        "priority": _priority(snapshot),
+        "mode": column(np.uint8, [_mode(s, *row) for row in rows]),
+        "grace": column(
+            np.int64,
+            [_micros((qos.GraceTime if qos else 0.0) if by_qos else p.GraceTime) for p, qos, _ in rows],
+        ),
+        "exempt": column(np.int64, [_exempt(s, partition, qos) for partition, qos, _ in rows]),
+        "requeue": column(
+            np.uint8,
+            [
+                (s.JobRequeue if own.requeue is None else own.requeue) and kind == _BATCH
+                for (_, _, own), kind in zip(rows, kinds.tolist(), strict=True)
+            ],
+        ),
+        "suspendable": column(np.uint8, [p.OverSubscribe[:3] in ("YES", "FOR") for p, _, _ in rows]),
+        "exclusive": column(
+            np.uint8, [own.exclusive or p.OverSubscribe == "EXCLUSIVE" for p, _, own in rows]
+        ),
+        "expedited": column(np.uint8, [own.expedited for _, _, own in rows]),
+        "eligible": column(
+            np.int64,
+            [NO_TIME if own.eligible_time is None else _micros(own.eligible_time) for _, _, own in rows],
+        ),
+        "node_of_partition": masks.reshape(-1),
+        "qos_preempts": column(np.uint8, _preempts(s)),
+        "suspend_frees": column(
+            np.uint8, [_kind(snapshot, r) in _FREED_BY_SUSPEND for r in snapshot.resources]
+        ),
+    }
+
+
+def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
+    """Return what a job falls under, in words.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+    row : int
+        Of the operation.
+
+    Returns
+    -------
+    str
+    """
+    from evenhand.display.text import clean
+
+    jobs = _Jobs(snapshot, s)
+    partition, qos, _ = jobs.of(row)
+    name, quality = jobs.partition[row], jobs.qos[row]
+    job = clean(snapshot.names("operations")[row])
+    where = "no partition" if name is None else f"partition {clean(name)}"
+    words = [f"operation {job} is in {where} (tier {partition.PriorityTier})"]
+    if qos is not None:
+        words.append(f"has QOS {clean(quality)}")
+    words.append(f"priority {_priority(snapshot)[row]:g}")
+    mode = BASES[_mode(s, *jobs.of(row))]
+    return f"{', '.join(words)}; if it is preempted the mode is {mode}"
+
+
+def _nodes_of(snapshot: Snapshot, jobs: _Jobs, name: str | None) -> list[bool]:
+    wanted = jobs.partitions[name].Nodes
+    if "ALL" in wanted:
+        return [True] * snapshot.node_count
+    names = [str(node) for node in snapshot.names("nodes")]
+    for node in set(wanted) - set(names):
+        message = f"partitions.{name}.Nodes names {node!r}, which is no node of the snapshot"
+        jobs.found.append(
+            Problem("settings", None, None, f"partitions.{name}.Nodes", "exists", repr(node), message)
+        )
+    inside = set(wanted)
+    return [node in inside for node in names]
+
+
+def _priority(snapshot: Snapshot) -> NDArray[np.float64]:
+    core, count = snapshot._core, snapshot.operation_count
+    values = np.asarray(core.column("operations", "priority"), np.float64)
+    given = np.asarray(core.column("operations", "priority_given"))
+    if len(values) != count:
+        return np.ones(count)
+    return np.where(given.astype(np.bool_), values, 1.0) if len(given) == count else values
+
+
+def _mode(
+    s: SlurmSettings, partition: SlurmPartition, qos: SlurmQos | None, own: SlurmOperationSettings
+) -> int:
+    given = (qos.PreemptMode if qos else None) if s.PreemptType == "preempt/qos" else partition.PreemptMode
+    base, _ = split_mode(s.PreemptMode if given is None else given)
+    if base == "SUSPEND" and own.signal is not None and "R" in own.signal.partition(":")[0]:
+        base = "CANCEL"
+    return BASES.index(base)
+
+
+def _exempt(s: SlurmSettings, partition: SlurmPartition, qos: SlurmQos | None) -> int:
+    of_partition = None if partition.QOS is None else s.qos[partition.QOS]
+    for source in (qos, of_partition, s):
+        if source is not None and source.PreemptExemptTime is not None:
+            return _micros(source.PreemptExemptTime)
+    return 0
+
+
+def _preempts(s: SlurmSettings) -> list[bool]:
+    within = "WITHIN" in split_mode(s.PreemptMode)[1]
+    cells = []
+    for name, qos in s.qos.items():
+        own = within or "WITHIN" in split_mode(qos.PreemptMode or "")[1]
+        cells += [own if name == other else other in qos.Preempt for other in s.qos]
+    return cells
+
+
+def _kind(snapshot: Snapshot, resource: str) -> str:
+    row = snapshot.resources.index(resource)
+    return TABLES["resources"]["kind"].words[int(np.asarray(snapshot._head["kind"])[row])]

@@ -1,0 +1,132 @@
+"""Codes of Slurm's preemption, after all others of their kinds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evenhand.reasons.row import Reason
+
+__all__ = ["SLURM"]
+
+_SYSTEM = "Slurm"
+_LEAVES = (
+    "{allocation} of operation {operation} leaves node {node}: {lacking} for request {request} of"
+    " {beneficiary}"
+)
+
+#: Rows in the order of the core's enumerations.
+SLURM: Final = (
+    Reason(
+        "higher_partition_tier",
+        "victim",
+        f"{_LEAVES}, whose partition has a higher tier",
+        "With preempt/partition_prio a job preempts those of partitions of lower `PriorityTier`.",
+        _SYSTEM,
+    ),
+    Reason(
+        "qos_preempts",
+        "victim",
+        f"{_LEAVES}, whose QOS may preempt its QOS",
+        "With preempt/qos a job preempts those whose QOS stands in the `Preempt` of its own.",
+        _SYSTEM,
+    ),
+    Reason(
+        "higher_priority_in_qos",
+        "victim",
+        f"{_LEAVES}, which has the same QOS and a higher priority",
+        "With the flag WITHIN a QOS preempts itself, by priority.",
+        _SYSTEM,
+    ),
+    Reason(
+        "fits_over_suspended",
+        "start",
+        "request {request} of operation {operation} starts on node {node} once {victims} been suspended: it"
+        " needs {needed}, and {free} is free then",
+        "Suspended jobs stay where they are and keep their memory; what they computed with is free at once.",
+        _SYSTEM,
+    ),
+    Reason(
+        "node_outside_partition",
+        "request",
+        "node {node} is not in the partition of operation {operation}",
+        "Jobs run on the nodes of their partition.",
+        _SYSTEM,
+    ),
+    Reason(
+        "licenses_missing",
+        "request",
+        "too few licences are free: {missing} is missing",
+        "Without `reclaim_licenses` nobody is preempted for a licence.",
+        _SYSTEM,
+    ),
+    Reason(
+        "not_eligible_yet",
+        "request",
+        "operation {operation} may not start before its time",
+        "A job with a begin time, or one that was just requeued, waits for it.",
+        _SYSTEM,
+    ),
+    Reason(
+        "preemption_backoff",
+        "request",
+        "others were preempted for operation {operation} too short a time ago",
+        "Between two attempts of one job `KillWait` and `MessageTimeout` must pass.",
+        _SYSTEM,
+    ),
+    Reason(
+        "same_operation",
+        "allocation",
+        "it is the same job that asks with {request}",
+        "A job does not preempt itself.",
+        _SYSTEM,
+    ),
+    Reason(
+        "tier_not_lower",
+        "allocation",
+        "the partition of operation {operation} has no lower tier than that of {request}",
+        "Partitions of equal or higher `PriorityTier` are not preempted.",
+        _SYSTEM,
+    ),
+    Reason(
+        "qos_not_listed",
+        "allocation",
+        "the QOS of {request} may not preempt that of operation {operation}",
+        "The QOS is not in the other's `Preempt`, or one of the jobs has none.",
+        _SYSTEM,
+    ),
+    Reason(
+        "preempt_mode_off",
+        "allocation",
+        "the preempt mode of operation {operation} is OFF",
+        "Jobs of a partition or a QOS whose `PreemptMode` is OFF are never preempted.",
+        _SYSTEM,
+    ),
+    Reason(
+        "above_min_exempt_priority",
+        "allocation",
+        "the priority of operation {operation} is above `min_exempt_priority`",
+        "Jobs above that priority are never preempted.",
+        _SYSTEM,
+    ),
+    Reason(
+        "suspend_not_allowed",
+        "allocation",
+        "operation {operation} would be suspended, which its partition does not allow",
+        "`OverSubscribe` of its partition must be FORCE for jobs to be suspended.",
+        _SYSTEM,
+    ),
+    Reason(
+        "outside_partition",
+        "allocation",
+        "operation {operation} has nothing on a node of the partition of {request}",
+        "Only jobs that share a node with the partition of who asks can help.",
+        _SYSTEM,
+    ),
+    Reason(
+        "off_chosen_nodes",
+        "allocation",
+        "operation {operation} came up for {request}, which was then placed on other nodes",
+        "Of those that were considered only jobs on a chosen node are preempted.",
+        _SYSTEM,
+    ),
+)

@@ -1,0 +1,214 @@
+"""Laws that every plan of the Slurm policy obeys, as named functions over the plan's JSON.
+
+A law takes a `JobPlan` and raises `AssertionError`; `check_jobs` runs them all.
+
+Not promised: that no victim is useless (jobs on a chosen node go whether needed or not, unless
+``victim_selection`` is "irreducible" or "minimum"), and that a job that others are preempted for gets their
+room: nothing is reserved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evenhand.config.slurm import split_mode
+
+if TYPE_CHECKING:
+    from evenhand.config.slurm import SlurmSettings
+
+__all__ = ["LAWS", "JobPlan", "check_jobs"]
+
+
+@dataclass(frozen=True)
+class JobPlan:
+    """A scheduling run and what it was made of.
+
+    Attributes
+    ----------
+    snapshot : mapping
+        In the file format, as `Snapshot.to_dict` gives it.
+    plan : mapping
+        In the form of the results' JSON.
+    settings : SlurmSettings
+    """
+
+    snapshot: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    settings: SlurmSettings
+
+    @cached_property
+    def jobs(self) -> dict[str, Mapping[str, Any]]:
+        """Operations by name."""
+        return {str(row["name"]): row for row in self.snapshot.get("operations", ())}
+
+    @cached_property
+    def allocations(self) -> dict[str, Mapping[str, Any]]:
+        """Allocations by name."""
+        return {str(row["name"]): row for row in self.snapshot.get("allocations", ())}
+
+    @cached_property
+    def requests(self) -> dict[str, Mapping[str, Any]]:
+        """Requests by name."""
+        return {str(row["name"]): row for row in self.snapshot.get("requests", ())}
+
+    @cached_property
+    def wide(self) -> set[str]:
+        """Resources that are counted for the whole cluster."""
+        return {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
+
+    def decided(self, *actions: str) -> list[Mapping[str, Any]]:
+        """Return the decisions with one of these actions."""
+        return [d for d in self.plan["decisions"] if d["action"] in actions]
+
+    def room(self) -> dict[tuple[str | None, str], float]:
+        """Return free room by node and resource once the victims have gone; cluster-wide: node None."""
+        wide = self.wide
+        room: dict[tuple[str | None, str], float] = {
+            (str(node["name"]), r): float(node.get("capacity", {}).get(r, 0))
+            for node in self.snapshot.get("nodes", ())
+            for r in self.snapshot["resources"]
+        }
+        room |= {(None, r): float(self.snapshot["resources"][r].get("capacity", 0)) for r in wide}
+        gone = {str(d["allocation"]): d["kept"] for d in self.decided("preempt")}
+        resumed = {str(d["allocation"]) for d in self.decided("resume")}
+        for name, row in self.allocations.items():
+            holds = gone.get(name, row.get("resources", {}))
+            if row.get("state", "running") == "preempting":
+                holds = {}
+            if row.get("state", "running") == "preempted" and name not in resumed:
+                holds = row.get("held", {})
+            for r, amount in holds.items():
+                place = None if r in wide else row.get("node")
+                if (place, r) in room:
+                    room[place, r] -= amount
+        return room
+
+
+def _must(holds: bool, what: object) -> None:
+    if not holds:
+        raise AssertionError(what)
+
+
+def nobody_goes_for_a_lower_one(run: JobPlan) -> None:
+    """Nobody is preempted by equal or lower priority, as the type of preemption defines it."""
+    s = run.settings
+    flags = split_mode(s.PreemptMode)[1]
+    for d in run.decided("preempt"):
+        victim, asks = run.jobs[str(d["operation"])], run.jobs[str(d["beneficiary"]["operation"])]
+        _must(victim is not asks, d)
+        mine, its = asks.get("priority", 1), victim.get("priority", 1)
+        if s.PreemptType == "preempt/partition_prio":
+            tiers = [s.partitions[job["partition"]].PriorityTier for job in (victim, asks)]
+            _must(tiers[0] < tiers[1], d)
+            _must("PRIORITY" not in flags or mine >= its, d)
+        elif victim["qos"] == asks["qos"]:
+            _must(mine > its, d)
+        else:
+            _must(victim["qos"] in s.qos[asks["qos"]].Preempt, d)
+            _must("PRIORITY" not in flags or mine > its, d)
+
+
+def shielded_jobs_stay(run: JobPlan) -> None:
+    """Jobs that are above the exempt priority, too young, opted out or of mode OFF are not touched."""
+    s = run.settings
+    for d in run.decided("preempt"):
+        job = run.jobs[str(d["operation"])]
+        own = [a for a in run.allocations.values() if a["operation"] == job["name"]]
+        part = (
+            s.partitions[job["partition"]] if s.PreemptType == "preempt/partition_prio" else s.qos[job["qos"]]
+        )
+        _must(split_mode(part.PreemptMode or s.PreemptMode)[0] != "OFF", d)
+        _must(s.min_exempt_priority is None or job.get("priority", 1) <= s.min_exempt_priority, d)
+        _must(all(a.get("preemptible", True) for a in own), d)
+        ran = run.snapshot["now"] - min(a.get("start_time", 0) for a in own)
+        ignored = d["mode"] == "suspend" and s.gang_exempt_time == "ignored"
+        _must(ran >= (s.PreemptExemptTime or 0) or ignored, d)
+
+
+def whole_jobs_go(run: JobPlan) -> None:
+    """All that a victim runs goes, in one mode, for one job, once."""
+    taken = [str(d["allocation"]) for d in run.decided("preempt")]
+    _must(len(taken) == len(set(taken)), taken)
+    for job in {str(d["operation"]) for d in run.decided("preempt")}:
+        mine = [d for d in run.decided("preempt") if d["operation"] == job]
+        _must(len({(d["mode"], d["step"], d["beneficiary"]["operation"]) for d in mine}) == 1, mine)
+        runs = {
+            name
+            for name, a in run.allocations.items()
+            if a["operation"] == job and a.get("state", "running") in ("running", "suspended")
+        }
+        _must(runs == {str(d["allocation"]) for d in mine}, job)
+
+
+def it_fits_afterwards(run: JobPlan) -> None:
+    """Whatever starts, or others go for, finds room once they have gone; nobody goes for nothing."""
+    room = run.room()
+    touched = set()
+    for d in run.decided("start", "reserve"):
+        for r, amount in run.requests[str(d["request"])].get("resources", {}).items():
+            place = (None if r in run.wide else d["node"], r)
+            room[place] -= amount
+            touched.add(place)
+    for place in touched:
+        _must(room[place] >= -1e-9, place)
+    placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
+    for d in run.decided("preempt"):
+        _must(str(d["beneficiary"]["operation"]) in placed, d)
+
+
+def whole_jobs_start(run: JobPlan) -> None:
+    """All that a job asks for starts, each of a request's count on another node, or nothing."""
+    for action in ("start", "reserve"):
+        for job in {str(d["operation"]) for d in run.decided(action)}:
+            mine = [d for d in run.decided(action) if d["operation"] == job]
+            for request in (q for q in run.requests.values() if q["operation"] == job):
+                spots = [d["node"] for d in mine if d["request"] == request["name"]]
+                if action == "reserve" and not spots:  # licences are not held
+                    _must(set(request["resources"]) <= run.wide, request)
+                    continue
+                _must(len(spots) == request.get("count", 1), request)
+                _must(None in spots or len(set(spots)) == len(spots), request)
+
+
+def every_request_is_answered(run: JobPlan) -> None:
+    """Every request starts or is refused with a rule."""
+    refused = {str(r["request"]) for r in run.plan["refusals"]}
+    started = {str(d["request"]) for d in run.decided("start")}
+    _must(refused | started == set(run.requests), "")
+    _must(not refused & started, "")
+
+
+#: All laws by name.
+LAWS: Mapping[str, Callable[[JobPlan], None]] = {
+    law.__name__: law
+    for law in (
+        nobody_goes_for_a_lower_one,
+        shielded_jobs_stay,
+        whole_jobs_go,
+        it_fits_afterwards,
+        whole_jobs_start,
+        every_request_is_answered,
+    )
+}
+
+
+def check_jobs(run: JobPlan) -> None:
+    """Raise AssertionError if a law does not hold.
+
+    Parameters
+    ----------
+    run : JobPlan
+
+    Raises
+    ------
+    AssertionError
+        With the law's name.
+    """
+    for name, law in LAWS.items():
+        try:
+            law(run)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error

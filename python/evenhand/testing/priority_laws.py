@@ -1,0 +1,195 @@
+"""Laws that every plan of the BackendAI policy obeys, as named functions over the plan's JSON.
+
+A law takes a `Scheduled` and raises `AssertionError`; `check_run` runs them all.
+
+Not promised: that as few as possible go (unless `victim_selection` is "minimum"), that a session behind the
+first that waits ever starts, and that a suspended session goes on soon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.config.backendai import BackendAISettings
+
+__all__ = ["LAWS", "Scheduled", "check_run"]
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A scheduling run and what it was made of.
+
+    Attributes
+    ----------
+    snapshot : mapping
+        In the file format, as `Snapshot.to_dict` gives it.
+    plan : mapping
+        In the form of the results' JSON.
+    settings : BackendAISettings
+        Without policies of users and projects.
+    """
+
+    snapshot: Mapping[str, Any]
+    plan: Mapping[str, Any]
+    settings: BackendAISettings
+
+    @cached_property
+    def sessions(self) -> dict[str, Mapping[str, Any]]:
+        """Operations by name."""
+        return {str(row["name"]): row for row in self.snapshot.get("operations", ())}
+
+    @cached_property
+    def allocations(self) -> dict[str, Mapping[str, Any]]:
+        """Allocations by name."""
+        return {str(row["name"]): row for row in self.snapshot.get("allocations", ())}
+
+    @cached_property
+    def victims(self) -> list[Mapping[str, Any]]:
+        """Decisions that preempt."""
+        return [d for d in self.plan["decisions"] if d["action"] == "preempt"]
+
+    def priority(self, name: Any) -> float:
+        """Return a session's priority."""
+        return float(self.sessions[str(name)].get("priority", 10))
+
+    def rank(self, name: Any) -> float:
+        """Return the number that tells who may preempt whom."""
+        if self.settings.preemption_key == "priority":
+            return self.priority(name)
+        return float(self.sessions[str(name)].get("settings", {}).get("job_priority", 0))
+
+    def room(self) -> dict[tuple[str, str], float]:
+        """Return free room by node and resource, once the victims and all that leaves have gone."""
+        room = {
+            (str(node["name"]), r): float(node.get("capacity", {}).get(r, 0))
+            for node in self.snapshot.get("nodes", ())
+            for r in self.snapshot["resources"]
+        }
+        gone = {str(d["allocation"]): d["kept"] for d in self.victims}
+        resumed = {str(d["allocation"]): d for d in self.plan["decisions"] if d["action"] == "resume"}
+        for name, row in self.allocations.items():
+            state = row.get("state", "running")
+            holds = gone.get(name, row.get("resources", {}))
+            if state in ("preempting", "preempted"):
+                holds = row.get("held", {})
+            node = row.get("node")
+            if name in resumed:
+                holds, node = row["resources"], resumed[name]["node"]
+            for r, amount in holds.items():
+                if node is not None:
+                    room[str(node), r] -= amount
+        return room
+
+    def needs(self, request: Any) -> Mapping[str, float]:
+        """Return what a request asks for, once."""
+        (row,) = (r for r in self.snapshot["requests"] if r["name"] == request)
+        return dict(row.get("resources", {}))
+
+
+def _must(holds: bool, what: object) -> None:
+    if not holds:
+        raise AssertionError(what)
+
+
+def strictly_lower_priority(run: Scheduled) -> None:
+    """Nobody is preempted by equal or lower priority."""
+    for d in run.victims:
+        _must(run.rank(d["operation"]) < run.rank(d["beneficiary"]["operation"]), d)
+
+
+def threshold(run: Scheduled) -> None:
+    """No session above the threshold is touched."""
+    if run.settings.victim_threshold == "none":
+        return
+    for d in run.victims:
+        _must(run.priority(d["operation"]) <= run.settings.preemptible_priority, d)
+
+
+def whole_sessions(run: Scheduled) -> None:
+    """Victims go whole, nothing that does not run is asked to go, and nobody who has opted out."""
+    taken = {str(d["allocation"]) for d in run.victims}
+    sessions = {str(d["operation"]) for d in run.victims}
+    for name, row in run.allocations.items():
+        if str(row["operation"]) in sessions:
+            _must((name in taken) == (row.get("state", "running") == "running"), name)
+            _must(row.get("preemptible", True), name)
+    _must(all(run.sessions[name].get("kind") != "system" for name in sessions), "")
+
+
+def no_room_is_used_twice(run: Scheduled) -> None:
+    """Whatever starts, goes on or is reserved finds room once those who leave have gone."""
+    room = run.room()
+    touched = set()
+    for d in run.plan["decisions"]:
+        if d["action"] in ("start", "reserve"):
+            for r, amount in run.needs(d["request"]).items():
+                room[str(d["node"]), r] -= amount
+                touched.add((str(d["node"]), r))
+        elif d["action"] == "resume":
+            touched |= {(str(d["node"]), r) for r in run.allocations[str(d["allocation"])]["resources"]}
+    for place in touched:
+        _must(room[place] >= -1e-9, place)
+
+
+def one_preempts(run: Scheduled) -> None:
+    """Where only the front may preempt, one session is served, and it is first in the queue."""
+    if run.settings.preemptors == "every" or not run.victims:
+        return
+    (served,) = {str(d["beneficiary"]["operation"]) for d in run.victims}
+    waiting = {str(r["operation"]) for r in run.snapshot["requests"]}
+    asleep = {str(a["operation"]) for a in run.allocations.values() if a.get("state") == "preempted"}
+    _must(run.priority(served) == max(map(run.priority, waiting | asleep)), "")
+
+
+def whole_starts(run: Scheduled) -> None:
+    """Sessions start whole or not at all."""
+    started = [d for d in run.plan["decisions"] if d["action"] == "start"]
+    for name in {d["operation"] for d in started}:
+        asked = sum(r.get("count", 1) for r in run.snapshot["requests"] if r["operation"] == name)
+        _must(sum(d["operation"] == name for d in started) == asked, name)
+
+
+def every_request_is_answered(run: Scheduled) -> None:
+    """Every request starts or is refused with a rule."""
+    refused = {r["request"] for r in run.plan["refusals"]}
+    started = {d["request"] for d in run.plan["decisions"] if d["action"] == "start"}
+    _must(refused | started == {r["name"] for r in run.snapshot["requests"]}, "")
+    _must(not refused & started, "")
+
+
+#: All laws by name.
+LAWS: Mapping[str, Callable[[Scheduled], None]] = {
+    law.__name__: law
+    for law in (
+        strictly_lower_priority,
+        threshold,
+        whole_sessions,
+        no_room_is_used_twice,
+        one_preempts,
+        whole_starts,
+        every_request_is_answered,
+    )
+}
+
+
+def check_run(run: Scheduled) -> None:
+    """Raise AssertionError if a law does not hold.
+
+    Parameters
+    ----------
+    run : Scheduled
+
+    Raises
+    ------
+    AssertionError
+        With the law's name.
+    """
+    for name, law in LAWS.items():
+        try:
+            law(run)
+        except AssertionError as error:
+            raise AssertionError(f"{name}: {error}") from error

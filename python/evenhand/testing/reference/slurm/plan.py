@@ -1,0 +1,314 @@
+"""One scheduling run as plain data."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Any
+
+from evenhand.config.slurm import SlurmSettings, split_mode
+from evenhand.testing.reference.slurm.victims import (
+    Spots,
+    candidates,
+    choose,
+    freed,
+    leave,
+    place,
+    standing,
+)
+from evenhand.testing.reference.slurm.world import Job, Room, World, read_world
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.model import Snapshot
+
+__all__ = ["reference_plan"]
+
+
+def reference_plan(
+    snapshot: Snapshot,
+    settings: SlurmSettings | None = None,
+    last_preempt: Mapping[str | int, float] | None = None,
+) -> dict[str, Any]:
+    """Plan one scheduling run by the published rules, slowly.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    settings : SlurmSettings, optional
+        Default: the preset "documented".
+    last_preempt : mapping, optional
+        Name of a job to when others were last preempted for it.
+
+    Returns
+    -------
+    dict
+        ``decisions`` and ``refusals`` as in a plan's JSON, with the keys that are decided here.
+    """
+    run = _Run(read_world(snapshot, settings or SlurmSettings()), dict(last_preempt or {}))
+    run.go()
+    return {
+        "decisions": run.decisions,
+        "refusals": run.refusals,
+        "statuses": {},
+        "groups": {},
+        "diagnostics": [],
+        "state": None,
+    }
+
+
+class _Run:
+    def __init__(self, world: World, last_preempt: dict[str | int, float]) -> None:
+        self.world = world
+        self.last = last_preempt
+        self.room = world.room
+        self.blocked: frozenset[str] = frozenset()
+        self.gone: list[Job] = []
+        self.resumed: list[Job] = []
+        self.decisions: list[dict[str, Any]] = []
+        self.refusals: list[dict[str, Any]] = []
+
+    def go(self) -> None:
+        """Look at every pending job in the order of the queue."""
+        for job in self._queue():
+            self._resume(job)
+            self._one(job)
+        self._resume(None)
+
+    # --- the queue
+
+    def _queue(self) -> list[Job]:
+        waiting = [job for job in self.world.jobs if any(q.count > 0 for q in job.requests)]
+        waiting.sort(
+            key=lambda job: (
+                not job.own.get("expedited", False),
+                -job.partition.PriorityTier,
+                -job.priority,
+                job.submitted,
+                job.row,
+            )
+        )
+        if self.world.settings.PreemptType != "preempt/qos":
+            return waiting
+        return self._by_qos(waiting)
+
+    def _by_qos(self, base: list[Job]) -> list[Job]:
+        """Take the first whom nobody at the head of another QOS may preempt."""
+        flags = split_mode(self.world.settings.PreemptMode)[1]
+        heads: dict[str | None, list[Job]] = {}
+        for job in base:
+            heads.setdefault(job.qos_name, []).append(job)
+        if "WITHIN" in flags:
+            for jobs in heads.values():
+                jobs.sort(key=cmp_to_key(lambda a, b: (b.priority > a.priority) - (b.priority < a.priority)))
+
+        def blocked(job: Job) -> bool:
+            return any(
+                jobs
+                and jobs[0].qos is not None
+                and jobs[0].qos_name != job.qos_name
+                and job.qos_name in jobs[0].qos.Preempt
+                and ("PRIORITY" not in flags or jobs[0].priority > job.priority)
+                for jobs in heads.values()
+            )
+
+        order: list[Job] = []
+        while any(heads.values()):
+            first = [jobs[0] for jobs in heads.values() if jobs]
+            free = [job for job in first if not blocked(job)]
+            chosen = min(free or first, key=base.index)
+            heads[chosen.qos_name].remove(chosen)
+            order.append(chosen)
+        return order
+
+    # --- one job
+
+    def _one(self, job: Job) -> None:
+        world, now = self.world, self.world.now
+        eligible = job.own.get("eligible_time")
+        if eligible is not None and eligible > now:
+            return self._refuse(job, "not_eligible_yet")
+        inside = world.partition_nodes(job)
+        for request in job.requests:
+            wants = {r for r, v in request.amounts.items() if v > 0}
+            if wants and wants <= world.licences:
+                continue
+            fit = [
+                node
+                for node in world.nodes
+                if node in inside
+                and world.schedulable[node]
+                and request.tags <= world.tags[node]
+                and request.node in (None, node)
+            ]
+            if not fit:
+                return self._refuse(job, "nowhere")
+            if all(node in self.blocked for node in fit):
+                return self._refuse(job, "behind_first_waiting")
+        if not world.settings.reclaim_licenses and self._licences_lack(job):
+            return self._refuse(job, "licenses_missing")
+        spots = place(world, self.room, job, self.blocked)
+        if spots is not None:
+            return self._start(job, spots)
+        rule = self._preempt(job)
+        if rule is not None:
+            self._refuse(job, rule)
+            self.blocked |= inside
+        return None
+
+    def _licences_lack(self, job: Job) -> bool:
+        free = self.room.free[None]
+        return any(
+            sum(q.count * q.amounts.get(r, 0) for q in job.requests) > free.get(r, 0)
+            for r in self.world.licences
+            if any(q.amounts.get(r, 0) > 0 for q in job.requests)
+        )
+
+    def _preempt(self, job: Job) -> str | None:
+        world, s, now = self.world, self.world.settings, self.world.now
+        base = self.room.copy()
+        leaving = False
+        for other in world.jobs:
+            for a in other.allocations:
+                if a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None:
+                    leaving = True
+                    base.add(a.node, a.amounts, 1, world.licences)
+                    base.there[a.node].remove(other)
+        if leaving and place(world, base, job, self.blocked) is not None:
+            return "waits_for_victims"
+        last = self.last.get(job.name)
+        if last is not None and last > now - (s.KillWait + s.MessageTimeout):
+            return "preemption_backoff"
+        wanted = candidates(world, job, self.gone, now)
+        if not wanted:
+            return "no_free_room"
+        flags = split_mode(s.PreemptMode)[1]
+        by_tier = s.PreemptType == "preempt/partition_prio"
+        if "GANG" in flags and by_tier and s.victim_selection != "test_only":
+            below = [other for other in wanted if other.mode(s) == "SUSPEND"]
+            shadow = base.copy()
+            for other in below:
+                leave(world, shadow, other)
+            spots = place(world, shadow, job, self.blocked)
+            if spots is not None:
+                full = {
+                    node
+                    for request, node in spots
+                    if node is not None and not self._fits_now(job, request.amounts, node)
+                }
+                self._suspend(job, spots, [o for o in below if o.nodes & full])
+                return None
+            base = shadow
+        chosen = choose(world, base, job, wanted, self.blocked)
+        if chosen is not None:
+            return self._end(job, *chosen)
+        if "GANG" in flags and not by_tier and s.victim_selection != "test_only":
+            chosen = choose(world, base, job, wanted, self.blocked, ("SUSPEND",))
+            if chosen is not None:
+                self._suspend(job, *chosen)
+                return None
+        return "no_room_even_with_victims"
+
+    def _fits_now(self, job: Job, amounts: Mapping[str, Fraction], node: str) -> bool:
+        there = self.room.there[node]
+        whole = job.whole_nodes or self.world.settings.SelectType == "select/linear"
+        if any(other.whole_nodes for other in there) or (whole and there):
+            return False
+        free = self.room.free[node]
+        return all(v <= free.get(r, 0) for r, v in amounts.items() if r not in self.world.licences and v > 0)
+
+    def _refuse(self, job: Job, rule: str) -> None:
+        self.refusals += [{"request": q.name, "rule": rule} for q in job.requests if q.count > 0]
+
+    # --- what is done
+
+    def _start(self, job: Job, spots: Spots) -> None:
+        for request, node in spots:
+            self.room.add(node, request.amounts, -1, self.world.licences)
+            if node is not None:
+                self.room.there[node].append(job)
+            self.decisions.append(
+                {"action": "start", "request": request.name, "operation": job.name, "node": node}
+            )
+        job.requests = []
+
+    def _leave(self, job: Job, victims: list[Job]) -> None:
+        for victim in victims:
+            own = victim.own.get("requeue")
+            again = (self.world.settings.JobRequeue if own is None else own) and victim.batch
+            word = {"SUSPEND": "suspend", "CANCEL": "terminate", "REQUEUE": "requeue"}[
+                victim.mode(self.world.settings)
+            ]
+            if word == "requeue" and not again:
+                word = "terminate"
+            for a in victim.running:
+                gives = {r: v for r, v in freed(self.world, victim, a).items() if v}
+                self.decisions.append(
+                    {
+                        "action": "preempt",
+                        "allocation": a.name,
+                        "operation": victim.name,
+                        "mode": word,
+                        "beneficiary": {"operation": job.name},
+                        "freed": {r: float(v) for r, v in gives.items()},
+                        "kept": {r: float(v) for r, v in a.amounts.items() if v and r not in gives},
+                    }
+                )
+            self.gone.append(victim)
+
+    def _end(self, job: Job, spots: Spots, victims: list[Job]) -> str:
+        self._leave(job, victims)
+        for request, node in spots:
+            if node is None:
+                continue
+            self.decisions.append(
+                {"action": "reserve", "request": request.name, "operation": job.name, "node": node}
+            )
+        return "waits_for_victims"
+
+    def _suspend(self, job: Job, spots: Spots, victims: list[Job]) -> None:
+        self._leave(job, victims)
+        for victim in victims:
+            leave(self.world, self.room, victim)
+        self._start(job, spots)
+
+    def _resume(self, before: Job | None) -> None:
+        world = self.world
+        stopped = [
+            job
+            for job in world.jobs
+            if job not in self.resumed and any(a.state == "preempted" for a in job.allocations)
+        ]
+        stopped.sort(key=lambda job: (-job.partition.PriorityTier, -job.priority, job.submitted, job.row))
+        for job in stopped:
+            if before is not None and self._may_go_for(before, job):
+                continue
+            trial: Room = self.room.copy()
+            fits = True
+            mine = [a for a in job.allocations if a.state == "preempted"]
+            for a in mine:
+                more = {r: v - a.held.get(r, Fraction(0)) for r, v in a.amounts.items()}
+                where = {r: (None if r in world.licences else a.node) for r in more}
+                fits &= all(v <= trial.free[where[r]].get(r, 0) for r, v in more.items() if v > 0)
+                trial.add(a.node, more, -1, world.licences)
+            if not fits:
+                continue
+            self.resumed.append(job)
+            for a in mine:
+                if a.node is not None:
+                    trial.there[a.node].append(job)
+                self.decisions.append(
+                    {"action": "resume", "allocation": a.name, "operation": job.name, "node": a.node}
+                )
+            self.room = trial
+
+    def _may_go_for(self, asks: Job, job: Job) -> bool:
+        """Whether a suspended job would be preempted again."""
+        stopped = [a for a in job.allocations if a.state == "preempted"]
+        for a in stopped:
+            a.state = "running"
+        found = standing(self.world, asks, job, self.world.now)
+        for a in stopped:
+            a.state = "preempted"
+        return found == "taken"

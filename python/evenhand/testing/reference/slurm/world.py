@@ -1,0 +1,233 @@
+"""Jobs, nodes and free room of a snapshot, as plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from evenhand.config.slurm import SlurmPartition, SlurmQos, SlurmSettings, split_mode
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["Allocation", "Job", "Request", "Room", "World", "read_world"]
+
+Amounts = dict[str, Fraction]
+
+
+@dataclass
+class Allocation:
+    """Something that a job has, on a node or on none."""
+
+    name: str | int
+    node: str | None
+    amounts: Amounts
+    start: float
+    state: str
+    held: Amounts
+    preemptible: bool
+    planned_end: float | None
+    beneficiary: str | None
+
+
+@dataclass
+class Request:
+    """Something that a job waits for: `count` nodes with these amounts each."""
+
+    name: str | int
+    count: int
+    amounts: Amounts
+    tags: frozenset[str]
+    node: str | None
+
+
+@dataclass
+class Job:
+    """An operation with what it falls under."""
+
+    name: str | int
+    row: int
+    submitted: float
+    priority: float
+    partition: SlurmPartition
+    partition_name: str | None
+    qos: SlurmQos | None
+    qos_name: str | None
+    batch: bool
+    own: Mapping[str, Any]
+    allocations: list[Allocation] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+
+    @property
+    def running(self) -> list[Allocation]:
+        """What runs, or what a person stopped."""
+        return [a for a in self.allocations if a.state in ("running", "suspended")]
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """Where it runs."""
+        return frozenset(a.node for a in self.running if a.node is not None)
+
+    @property
+    def start(self) -> float:
+        """When its first part started."""
+        return min(a.start for a in self.running)
+
+    def mode(self, settings: SlurmSettings) -> str:
+        """Return what becomes of it if it is preempted."""
+        part: SlurmPartition | SlurmQos | None = self.partition
+        if settings.PreemptType == "preempt/qos":
+            part = self.qos
+        given = None if part is None else part.PreemptMode
+        base, _ = split_mode(settings.PreemptMode if given is None else given)
+        signal = self.own.get("signal") or ""
+        return "CANCEL" if base == "SUSPEND" and "R" in signal.split(":")[0] else base
+
+    def exempt(self, settings: SlurmSettings) -> float:
+        """Run time before which it is no victim."""
+        of_partition = settings.qos[self.partition.QOS] if self.partition.QOS else None
+        for source in (self.qos, of_partition, settings):
+            if source is not None and source.PreemptExemptTime is not None:
+                return source.PreemptExemptTime
+        return 0.0
+
+    @property
+    def whole_nodes(self) -> bool:
+        """Whether nobody else may be on its nodes."""
+        return bool(self.own.get("exclusive")) or self.partition.OverSubscribe == "EXCLUSIVE"
+
+
+class Room:
+    """Free amounts by node, of licences for all together; who is where."""
+
+    def __init__(self, free: dict[str | None, Amounts], there: dict[str, list[Job]]) -> None:
+        self.free = {node: dict(amounts) for node, amounts in free.items()}
+        self.there = {node: list(jobs) for node, jobs in there.items()}
+
+    def copy(self) -> Room:
+        """Return a trial."""
+        return Room(self.free, self.there)
+
+    def add(self, node: str | None, amounts: Amounts, sign: int, licences: Iterable[str]) -> None:
+        """Free amounts (1) or use them (-1)."""
+        for resource, amount in amounts.items():
+            where = None if resource in licences else node
+            if resource in licences or node is not None:
+                self.free[where][resource] = self.free[where].get(resource, Fraction(0)) + sign * amount
+
+
+@dataclass
+class World:
+    """All that a run looks at."""
+
+    settings: SlurmSettings
+    now: float
+    nodes: list[str]
+    tags: dict[str, frozenset[str]]
+    schedulable: dict[str, bool]
+    licences: frozenset[str]
+    kinds: dict[str, str]
+    jobs: list[Job]
+    room: Room
+
+    def partition_nodes(self, job: Job) -> frozenset[str]:
+        """Nodes of a job's partition."""
+        names = job.partition.Nodes
+        return frozenset(self.nodes) if "ALL" in names else frozenset(names)
+
+
+def _exact(amounts: Mapping[str, Any] | None) -> Amounts:
+    return {resource: Fraction(str(value)) for resource, value in (amounts or {}).items()}
+
+
+def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
+    """Read a snapshot.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    settings : SlurmSettings
+
+    Returns
+    -------
+    World
+    """
+    data = snapshot.to_dict()
+    resources = data["resources"]
+    licences = frozenset(r for r, spec in resources.items() if spec.get("scope") == "cluster")
+    kinds = {r: _kind(r, spec) for r, spec in resources.items()}
+    default = next((name for name, p in settings.partitions.items() if p.Default), None)
+    jobs = []
+    for row, op in enumerate(data.get("operations", ())):
+        partition = op.get("partition", default) if settings.partitions else None
+        qos = op.get("qos") if settings.qos else None
+        jobs.append(
+            Job(
+                op["name"],
+                row,
+                op.get("start_time", 0.0),
+                op.get("priority", 1.0),
+                settings.partitions[partition] if partition is not None else SlurmPartition(),
+                partition,
+                settings.qos[qos] if qos is not None else None,
+                qos,
+                op.get("kind", "batch") == "batch",
+                op.get("settings", {}),
+            )
+        )
+    by_name = {str(job.name): job for job in jobs}
+    for a in data.get("allocations", ()):
+        whom = a.get("beneficiary") or {}
+        by_name[str(a["operation"])].allocations.append(
+            Allocation(
+                a["name"],
+                None if a.get("node") is None else str(a["node"]),
+                _exact(a.get("resources")),
+                a.get("start_time", 0.0),
+                a.get("state", "running"),
+                _exact(a.get("held")),
+                a.get("preemptible", True),
+                a.get("planned_end"),
+                None if whom.get("operation") is None else str(whom["operation"]),
+            )
+        )
+    for q in data.get("requests", ()):
+        node = q.get("required_node")
+        by_name[str(q["operation"])].requests.append(
+            Request(
+                q["name"],
+                q.get("count", 1),
+                _exact(q.get("resources")),
+                frozenset(q.get("node_tags", ())),
+                None if node is None else str(node),
+            )
+        )
+    nodes = data.get("nodes", ())
+    names = [str(node["name"]) for node in nodes]
+    free: dict[str | None, Amounts] = {str(node["name"]): _exact(node.get("capacity")) for node in nodes}
+    free[None] = {r: Fraction(str(spec.get("capacity", 0))) for r, spec in resources.items() if r in licences}
+    room = Room(free, {name: [] for name in names})
+    for job in jobs:
+        for allocation in job.allocations:
+            gone = allocation.state == "preempted"
+            room.add(allocation.node, allocation.held if gone else allocation.amounts, -1, licences)
+            if not gone and allocation.node is not None:
+                room.there[allocation.node].append(job)
+    return World(
+        settings,
+        data.get("now", 0.0),
+        names,
+        {str(node["name"]): frozenset(node.get("tags", ())) for node in nodes},
+        {str(node["name"]): node.get("schedulable", True) for node in nodes},
+        licences,
+        kinds,
+        jobs,
+        room,
+    )
+
+
+def _kind(name: str, spec: Mapping[str, Any]) -> str:
+    known = {"cpu": "cpu", "memory": "memory", "slots": "slots", "user_slots": "slots"}
+    return str(spec.get("kind", known.get(name, "other")))

@@ -1,0 +1,188 @@
+"""Strategies for clusters of Slurm on which jobs of higher tiers or other QOS wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from evenhand.config.slurm import SlurmSettings
+
+__all__ = ["job_clusters", "slurm_settings"]
+
+NOW = 1000
+_CHOICES: Mapping[str, tuple[Any, ...]] = {
+    "PreemptExemptTime": (None, 970.0, 985.0),
+    "reorder_count": (0, 1, 2, 5),
+    "strict_order": (False, True),
+    "youngest_first": (False, True),
+    "reclaim_licenses": (False, True),
+    "min_exempt_priority": (None, 2.0),
+    "JobRequeue": (True, False),
+    "SelectType": ("select/cons_tres", "select/linear"),
+    "victim_selection": ("reorder", "prefix", "irreducible", "minimum", "test_only"),
+    "gang_exempt_time": ("honoured", "ignored"),
+}
+_MODES: Mapping[str, tuple[str, ...]] = {
+    "preempt/partition_prio": ("CANCEL", "REQUEUE", "SUSPEND,GANG", "REQUEUE,PRIORITY", "CANCEL,GANG"),
+    "preempt/qos": ("CANCEL", "REQUEUE", "SUSPEND,GANG", "REQUEUE,WITHIN", "CANCEL,WITHIN,PRIORITY"),
+}
+
+
+def slurm_settings(*, most_changes: int = 4, **fixed: Any) -> st.SearchStrategy[SlurmSettings]:
+    """Return a strategy for settings with three partitions and three QOS.
+
+    Parameters
+    ----------
+    most_changes : int
+        How many settings differ from the defaults at most, beside type and mode.
+    **fixed
+        Settings that are not drawn.
+
+    Returns
+    -------
+    strategy of SlurmSettings
+    """
+    return _settings(most_changes, fixed)
+
+
+@st.composite
+def _settings(draw: st.DrawFn, most_changes: int, fixed: Mapping[str, Any]) -> SlurmSettings:
+    from evenhand.config.slurm import SlurmSettings
+
+    kind = draw(st.sampled_from(sorted(_MODES)))
+    part = st.sampled_from((None, None, "OFF", "CANCEL", "REQUEUE", "SUSPEND"))
+    partitions: dict[str, Any] = {}
+    for name, tier in (("low", 1), ("mid", draw(st.sampled_from((1, 5)))), ("high", 10)):
+        partitions[name] = {"PriorityTier": tier, "PreemptMode": draw(part)}
+        partitions[name]["OverSubscribe"] = draw(st.sampled_from(("FORCE:1", "FORCE:1", "NO", "EXCLUSIVE")))
+        if draw(st.integers(0, 5)) == 5:
+            partitions[name]["Nodes"] = ["n0", "n1"]
+    qos = {
+        "bronze": {"PreemptMode": draw(part)},
+        "silver": {"Priority": draw(st.integers(0, 2)), "Preempt": ["bronze"]},
+        "gold": {"Priority": 3, "Preempt": draw(st.sampled_from((["bronze"], ["bronze", "silver"])))},
+    }
+    names = draw(st.lists(st.sampled_from(sorted(_CHOICES)), unique=True, max_size=most_changes))
+    settings = {
+        "PreemptType": kind,
+        "PreemptMode": draw(st.sampled_from(_MODES[kind])),
+        "partitions": partitions,
+        "qos": qos,
+        **{name: draw(st.sampled_from(_CHOICES[name])) for name in names},
+    }
+    return SlurmSettings(**{**settings, **fixed})
+
+
+def _rare(draw: st.DrawFn, plain: bool) -> bool:
+    return not plain and draw(st.integers(0, 7)) == 7
+
+
+def _job(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "name": name,
+        "start_time": draw(st.integers(0, 3) if waits else st.integers(0, 9)),
+    }
+    row["partition"] = draw(st.sampled_from(("high", "high", "mid") if waits else ("low", "low", "mid")))
+    row["qos"] = draw(st.sampled_from(("gold", "silver") if waits else ("bronze", "silver")))
+    if draw(st.booleans()):
+        row["priority"] = draw(st.integers(1, 3))
+    settings: dict[str, Any] = {}
+    if _rare(draw, plain):
+        settings["requeue"] = draw(st.booleans())
+    if _rare(draw, plain):
+        settings["exclusive"] = True
+    if _rare(draw, plain):
+        settings["signal"] = draw(st.sampled_from(("R:USR1", "B:USR1@5")))
+    if waits and _rare(draw, plain):
+        settings["expedited"] = True
+    if waits and _rare(draw, plain):
+        settings["eligible_time"] = draw(st.sampled_from((990.0, 1010.0)))
+    if _rare(draw, plain):
+        row["kind"] = "interactive"
+    return row | ({"settings": settings} if settings else {})
+
+
+@st.composite
+def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, max_waiting: int = 3) -> Any:
+    """Draw a cluster in the file format: most nodes full, jobs over several nodes, and some that wait.
+
+    Parameters
+    ----------
+    draw
+        Provided by hypothesis.
+    max_nodes, max_running, max_waiting : int
+        Largest numbers of nodes, of jobs that run, and of jobs that wait.
+
+    Returns
+    -------
+    dict
+        For settings with partitions low, mid and high and QOS bronze, silver and gold.
+    """
+    plain = draw(st.booleans())
+    resources = ["cpu", "memory"][: draw(st.integers(1, 2))]
+    licences = not plain and draw(st.booleans())
+    nodes = [f"n{i}" for i in range(draw(st.integers(2, max_nodes)))]
+    used = {node: dict.fromkeys(resources, 0) for node in nodes}
+    waiting = [f"p{i}" for i in range(draw(st.integers(1, max_waiting)))]
+    operations, allocations, requests = [], [], []
+    taken = 0
+    for name in waiting:
+        operations.append(_job(draw, name, True, plain))
+        for k in range(1 if plain else draw(st.sampled_from((1, 1, 2)))):
+            row: dict[str, Any] = {"name": f"{name}-r{k}", "operation": name}
+            row["resources"] = {r: draw(st.integers(1, 4)) for r in resources}
+            row["count"] = draw(st.integers(1, len(nodes)))
+            if _rare(draw, plain):
+                row["node_tags"] = ["fast"]
+            if _rare(draw, plain):
+                row["required_node"] = draw(st.sampled_from(nodes))
+            requests.append(row)
+        if licences and draw(st.booleans()):
+            requests.append({"name": f"{name}-l", "operation": name, "resources": {"lic": 1}})
+    for i in range(draw(st.integers(1, max_running))):
+        name = f"j{i}"
+        operations.append(_job(draw, name, False, plain))
+        state = "running"
+        if _rare(draw, plain):
+            state = draw(st.sampled_from(("preempting", "suspended", "preempted")))
+        start = draw(st.sampled_from((10, 20, 20, 40)))
+        share = {r: draw(st.integers(1, 4)) for r in resources}
+        for node in draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3, unique=True)):
+            row = {"name": f"{name}@{node}", "operation": name, "node": node, "start_time": start}
+            row |= {"resources": share, "state": state}
+            holds = share
+            if state == "preempting":
+                row["beneficiary"] = {"operation": draw(st.sampled_from(waiting))}
+            if state == "preempted":
+                row["held"] = holds = {r: a for r, a in share.items() if r == "memory"}
+            if _rare(draw, plain):
+                row["preemptible"] = False
+            for r, amount in holds.items():
+                used[node][r] += amount
+            allocations.append(row)
+        if licences and draw(st.booleans()):
+            taken += 1
+            row = {"name": f"{name}@", "operation": name, "resources": {"lic": 1}, "start_time": start}
+            allocations.append(row)
+    spaces: dict[str, Any] = {r: {} for r in resources}
+    if licences:
+        spaces["lic"] = {"kind": "license", "scope": "cluster", "capacity": taken + draw(st.integers(0, 1))}
+    return {
+        "now": NOW,
+        "resources": spaces,
+        "nodes": [
+            {
+                "name": node,
+                "capacity": {r: a + draw(st.sampled_from((0, 0, 0, 1, 4))) for r, a in used[node].items()},
+                **({"tags": ["fast"]} if draw(st.booleans()) else {}),
+                **({"schedulable": False} if _rare(draw, plain) else {}),
+            }
+            for node in nodes
+        ],
+        "operations": operations,
+        "allocations": allocations,
+        "requests": requests,
+    }

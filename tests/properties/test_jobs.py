@@ -1,0 +1,157 @@
+"""Slurm's scheduling runs obey their laws, and the engine does what the reference does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.config.slurm import SlurmSettings, split_mode
+from evenhand.testing import strategies as es
+from evenhand.testing.job_laws import JobPlan, check_jobs
+from evenhand.testing.reference.slurm import reference_plan
+
+SAME = ("action", "request", "operation", "node")
+OF_VICTIMS = ("action", "allocation", "operation", "mode", "freed", "kept")
+OF_RESUMED = ("action", "allocation", "operation", "node")
+
+
+def plan_of(data: dict[str, Any] | eh.Snapshot, settings: SlurmSettings, state: Any = None) -> eh.Plan:
+    snapshot = data if isinstance(data, eh.Snapshot) else eh.Snapshot.from_dict(data)
+    return eh.plan(snapshot, eh.policies.Slurm(**settings.model_dump()), state)
+
+
+def essence(plan: dict[str, Any]) -> Any:
+    """Decisions in order but for the parts of one job, and what was refused."""
+    keys = {"preempt": OF_VICTIMS, "resume": OF_RESUMED}
+    decisions = [{key: d[key] for key in keys.get(d["action"], SAME)} for d in plan["decisions"]]
+    for decision in decisions:
+        if decision["action"] == "preempt":
+            decision["for"] = decision["operation"]
+    barred = {"wrong_tags", "wrong_node", "node_not_schedulable", "node_outside_partition", "nowhere"}
+    rules = sorted((r["request"], "nowhere" if r["rule"] in barred else r["rule"]) for r in plan["refusals"])
+    return decisions, rules
+
+
+@given(data=es.job_clusters(), settings=es.slurm_settings())
+def test_the_engine_plans_what_the_reference_plans(data: dict[str, Any], settings: SlurmSettings) -> None:
+    snapshot = eh.Snapshot.from_dict(data)
+    found, expected = plan_of(snapshot, settings).to_dict(), reference_plan(snapshot, settings)
+    for decision in found["decisions"]:
+        event(f"{decision['action']} {decision['mode'] or ''}")
+    for refusal in found["refusals"]:
+        event(refusal["rule"])
+    assert essence(found) == essence(expected)
+
+
+@given(data=es.job_clusters(), settings=es.slurm_settings())
+def test_laws(data: dict[str, Any], settings: SlurmSettings) -> None:
+    snapshot = eh.Snapshot.from_dict(data)
+    check_jobs(JobPlan(snapshot.to_dict(), plan_of(snapshot, settings).to_dict(), settings))
+
+
+@given(data=es.job_clusters(), settings=es.slurm_settings())
+def test_planning_again_takes_nobody(data: dict[str, Any], settings: SlurmSettings) -> None:
+    """What leaves counts for whom it leaves; what was started is there."""
+    snapshot = eh.Snapshot.from_dict(data)
+    plan = plan_of(snapshot, settings)
+    again = plan_of(snapshot.after(plan), settings, plan.state)
+    served = {d.beneficiary.operation for d in plan.decisions.victims}
+    assert served.isdisjoint({d.beneficiary.operation for d in again.decisions.victims})
+
+
+@given(data=es.job_clusters(max_waiting=1), settings=es.slurm_settings())
+def test_nobody_goes_when_it_fits(data: dict[str, Any], settings: SlurmSettings) -> None:
+    plan = plan_of(data, settings)
+    off = settings.replace(PreemptType=None, PreemptMode="OFF")
+    if len(plan_of(data, off).decisions.starts):
+        assert len(plan.decisions.victims) == 0
+
+
+@given(data=es.job_clusters(max_waiting=1), settings=es.slurm_settings())
+def test_irreducible_sets_cannot_be_reduced(data: dict[str, Any], settings: SlurmSettings) -> None:
+    """Without one of the victims that end, the others would not do; and the fewest are never more."""
+    if len(data["requests"]) > 1 or "GANG" in settings.PreemptMode:
+        return  # where parts are placed one after the other, more room may fit less
+    base = settings
+    plans = {
+        selection: plan_of(data, base.replace(victim_selection=selection))
+        for selection in ("reorder", "prefix", "irreducible", "minimum", "test_only")
+    }
+    victims = {name: {d.operation for d in plan.decisions.victims} for name, plan in plans.items()}
+    assert len({bool(found) for found in victims.values()}) == 1
+    assert all(len(victims["minimum"]) <= len(found) for found in victims.values())
+    for spared in victims["irreducible"]:
+        rows = [
+            {**row, "preemptible": False}
+            if row["operation"] not in victims["irreducible"] - {spared}
+            else row
+            for row in data["allocations"]
+        ]
+        less = plan_of({**data, "allocations": rows}, base.replace(victim_selection="irreducible"))
+        assert len(less.decisions.victims) == 0
+
+
+@given(data=es.job_clusters(), settings=es.slurm_settings(), seed=st.randoms())
+def test_the_order_of_rows_does_not_matter(data: dict[str, Any], settings: SlurmSettings, seed: Any) -> None:
+    shuffled = dict(data)
+    for table in ("nodes", "operations", "allocations", "requests"):
+        shuffled[table] = list(data[table])
+        seed.shuffle(shuffled[table])
+    assert plan_of(shuffled, settings).to_json() == plan_of(data, settings).to_json()
+
+
+@given(data=es.job_clusters(max_waiting=1), settings=es.slurm_settings(victim_selection="prefix"))
+def test_an_order_reversed_reverses_ties_only(data: dict[str, Any], settings: SlurmSettings) -> None:
+    """Jobs that started at one instant on as many nodes in one partition go by submission, else as wanted."""
+    if settings.youngest_first or settings.PreemptType == "preempt/qos" or "GANG" in settings.PreemptMode:
+        return
+    turned = [{**row, "start_time": 100 - row["start_time"]} for row in data["operations"]]
+    for rows in (data["operations"], turned):
+        plan = plan_of({**data, "operations": rows}, settings)
+        jobs = list(dict.fromkeys(d.operation for d in plan.decisions.victims))
+        partition = {row["name"]: settings.partitions[row["partition"]].PriorityTier for row in rows}
+        nodes = {
+            job: len({a["node"] for a in data["allocations"] if a["operation"] == job} - {None})
+            for job in jobs
+        }
+        wanted = [(partition[job], nodes[job]) for job in jobs]
+        assert wanted == sorted(wanted)
+
+
+@given(data=es.job_clusters(), settings=es.slurm_settings())
+def test_recording_changes_nothing_and_tells_of_everything(
+    data: dict[str, Any], settings: SlurmSettings
+) -> None:
+    plan = plan_of(data, settings)
+    before = plan.to_json()
+    taken = {d.allocation: d.reason for d in plan.decisions.victims}
+    for row in data["allocations"]:
+        told = plan.why_not(row["name"])
+        assert told.sentences
+        assert (told.code in set(taken.values())) == (row["name"] in taken)
+    for refusal in plan.refusals:
+        assert plan.why_not(refusal.request).code == refusal.rule
+    assert plan_of(data, settings).to_json() == before
+
+
+@given(mode=st.sampled_from(("SUSPEND,GANG",)), data=es.job_clusters())
+def test_what_is_suspended_goes_on(mode: str, data: dict[str, Any]) -> None:
+    """Once those that it was suspended for have ended, where it was and with all it had."""
+    tier = {"OverSubscribe": "FORCE:1"}
+    partitions = {name: {**tier, "PriorityTier": i} for i, name in enumerate(("low", "mid", "high"), 1)}
+    settings = SlurmSettings(PreemptType="preempt/partition_prio", PreemptMode=mode, partitions=partitions)
+    assert split_mode(settings.PreemptMode) == ("SUSPEND", {"GANG"})
+    data = {**data, "allocations": [a for a in data["allocations"] if a.get("state", "running") == "running"]}
+    snapshot = eh.Snapshot.from_dict(data)
+    plan = plan_of(snapshot, settings)
+    victims = {d.allocation for d in plan.decisions.victims if d.mode == "suspend"}
+    after = snapshot.after(plan).to_dict()
+    started = {d.operation for d in plan.decisions.starts}
+    rows = [a for a in after.get("allocations", ()) if a["operation"] not in started]
+    assert {a["name"] for a in rows if a.get("state") == "preempted"} == victims
+    again = plan_of({**after, "allocations": rows, "requests": [], "reservations": []}, settings)
+    resumed = {d.allocation: d.node for d in again.decisions if d.action == "resume"}
+    assert resumed == {a["name"]: a.get("node") for a in rows if a["name"] in victims}

@@ -1,0 +1,151 @@
+"""Scheduling runs obey their laws, and the engine does what the reference does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.config.backendai import BackendAISettings
+from evenhand.testing import strategies as es
+from evenhand.testing.priority_laws import Scheduled, check_run
+from evenhand.testing.reference.backendai import reference_plan
+
+SAME = ("action", "allocation", "request", "operation", "node", "stage", "reason", "step")
+OF_VICTIMS = ("mode", "beneficiary", "freed", "kept")
+
+
+def plan_of(data: dict[str, Any] | eh.Snapshot, settings: BackendAISettings) -> eh.Plan:
+    snapshot = data if isinstance(data, eh.Snapshot) else eh.Snapshot.from_dict(data)
+    return eh.plan(snapshot, eh.policies.BackendAI(**settings.model_dump()))
+
+
+def essence(plan: dict[str, Any]) -> Any:
+    decisions = [
+        {key: d[key] for key in (*SAME, *(OF_VICTIMS if d["action"] == "preempt" else ()))}
+        for d in plan["decisions"]
+    ]
+    return decisions, sorted((r["request"], r["rule"]) for r in plan["refusals"])
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings())
+def test_the_engine_plans_what_the_reference_plans(data: dict[str, Any], settings: BackendAISettings) -> None:
+    snapshot = eh.Snapshot.from_dict(data)
+    found, expected = plan_of(snapshot, settings).to_dict(), reference_plan(snapshot, settings)
+    for decision in found["decisions"]:
+        event(decision["action"])
+    for refusal in found["refusals"]:
+        event(refusal["rule"])
+    assert essence(found) == essence(expected)
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings())
+def test_laws(data: dict[str, Any], settings: BackendAISettings) -> None:
+    snapshot = eh.Snapshot.from_dict(data)
+    check_run(Scheduled(snapshot.to_dict(), plan_of(snapshot, settings).to_dict(), settings))
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings())
+def test_planning_again_takes_nobody_for_a_need_that_is_served(
+    data: dict[str, Any], settings: BackendAISettings
+) -> None:
+    snapshot = eh.Snapshot.from_dict(data)
+    plan = plan_of(snapshot, settings)
+    served = {d.beneficiary.operation for d in plan.decisions.victims}
+    again = plan_of(snapshot.after(plan), settings)
+    assert served.isdisjoint({d.beneficiary.operation for d in again.decisions.victims})
+
+
+@given(data=es.session_groups())
+def test_a_plan_that_preempts_is_followed_by_a_quiet_one(data: dict[str, Any]) -> None:
+    """In the preset "documented": only the front may preempt, and it blocks the rest."""
+    snapshot = eh.Snapshot.from_dict({**data, "reservations": []})
+    plan = plan_of(snapshot, BackendAISettings())
+    if not len(plan.decisions.victims):
+        return
+    again = plan_of(snapshot.after(plan), BackendAISettings())
+    assert again.to_dict()["decisions"] == []
+
+
+@given(data=es.session_groups())
+def test_nobody_goes_when_the_front_fits(data: dict[str, Any]) -> None:
+    plan = plan_of(data, BackendAISettings())
+    first = plan.to_dict()["decisions"][:1]
+    if first and first[0]["action"] in ("start", "resume"):
+        assert len(plan.decisions.victims) == 0
+
+
+@given(data=es.session_groups())
+def test_an_order_reversed_reverses_ties_only(data: dict[str, Any]) -> None:
+    """With one allocation a session and all start times apart, priorities go alike by either order.
+
+    What differs are sessions of the same priority only: as many of each lower priority are looked at.
+    """
+    old, new = (
+        plan_of(data, BackendAISettings(preemption_order=order, victim_selection="prefix"))
+        for order in ("oldest", "newest")
+    )
+    priorities = [
+        [snapshot_priority(data, d.operation) for d in plan.decisions.victims] for plan in (old, new)
+    ]
+    for taken in priorities:
+        assert taken == sorted(taken)
+    assert bool(priorities[0]) == bool(priorities[1]) or two_units(data)
+
+
+def snapshot_priority(data: dict[str, Any], name: Any) -> int:
+    (row,) = (row for row in data["operations"] if row["name"] == name)
+    return int(row["priority"])
+
+
+def two_units(data: dict[str, Any]) -> bool:
+    """Whether some session asks for several things: then more room may fit less, one after the other."""
+    counts: dict[str, int] = {}
+    for row in data["requests"]:
+        counts[row["operation"]] = counts.get(row["operation"], 0) + row["count"]
+    return max(counts.values()) > 1
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings(), seed=st.randoms())
+def test_the_order_of_rows_does_not_matter(
+    data: dict[str, Any], settings: BackendAISettings, seed: Any
+) -> None:
+    shuffled = dict(data)
+    for table in ("nodes", "operations", "allocations", "requests", "reservations"):
+        shuffled[table] = list(data[table])
+        seed.shuffle(shuffled[table])
+    assert plan_of(shuffled, settings).to_json() == plan_of(data, settings).to_json()
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings())
+def test_recording_changes_nothing_and_tells_of_everything(
+    data: dict[str, Any], settings: BackendAISettings
+) -> None:
+    plan = plan_of(data, settings)
+    before = plan.to_json()
+    taken = {d.allocation for d in plan.decisions.victims}
+    for row in data["allocations"]:
+        told = plan.why_not(row["name"])
+        assert told.sentences
+        assert (told.code == "lower_priority") == (row["name"] in taken)
+    for refusal in plan.refusals:
+        assert plan.why_not(refusal.request).code == refusal.rule
+    assert plan_of(data, settings).to_json() == before
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings())
+def test_fewest_are_never_more(data: dict[str, Any], settings: BackendAISettings) -> None:
+    """In one run with one preemptor; later ones see other rooms."""
+    settings = settings.replace(preemptors="front", victim_area="group")
+    few, some = (
+        plan_of(data, settings.replace(victim_selection=selection))
+        for selection in ("minimum", "irreducible")
+    )
+    counts = [plan.counts["scheduling_run.preempted_sessions"] for plan in (few, some)]
+    assert counts[0] <= counts[1]
+    assert bool(counts[0]) == bool(counts[1])
+    if counts[0]:
+        assert few.counts["minimum.proved"] == 1
+        assert few.counts["minimum.lower_bound"] == few.counts["minimum.cost"] == counts[0]

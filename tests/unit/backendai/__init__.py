@@ -1,0 +1,1 @@
+"""Settings and plans of the BackendAI policy."""
