@@ -86,7 +86,8 @@ void FewestCover::solve(std::span<const Amount> amounts, std::span<const Amount>
   bound_.within(low_, high_, std::numeric_limits<double>::infinity());
   for (Size r = 0, k = 0; r < shortage.size(); ++r)
     if (shortage[r] > 0) multipliers_[r] = bound_.multiplier(k++);
-  proof.root_bound = std::max<Index>(1, static_cast<Index>(std::ceil(bound_.value() - bound_.margin())));
+  proof.root_bound =
+      std::max<Index>(1, static_cast<Index>(std::ceil(bound_.value() - bound_.margin())));
   proof.lower_bound = proof.root_bound;
   while (proof.lower_bound < best_size_) {
     if (ask(static_cast<double>(proof.lower_bound)) || spent_) break;

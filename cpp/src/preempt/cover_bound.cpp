@@ -103,8 +103,7 @@ void CoverBound::price(std::span<const double> low, std::span<const double> high
   std::ranges::fill(y_, 0.0);
   for (Size p = 0; p < rows_; ++p)
     if (static_cast<Size>(basis_[p]) < shapes_)
-      for (Size r = 0; r < rows_; ++r)
-        y_[r] += cost_[static_cast<Size>(basis_[p])] * inverse(p)[r];
+      for (Size r = 0; r < rows_; ++r) y_[r] += cost_[static_cast<Size>(basis_[p])] * inverse(p)[r];
   std::ranges::copy(cost_, reduced_.begin());
   double size = count_;
   value_ = 0;
@@ -170,10 +169,12 @@ bool CoverBound::pivot(std::span<const double> low, std::span<const double> high
   }
   able_.clear();
   for (Size j = 0; j < shapes_; ++j)
-    if (!basic_[j] && low[j] < high[j] && (reduced_[j] < 0 ? alpha_[j] > kPivot : alpha_[j] < -kPivot))
+    if (!basic_[j] && low[j] < high[j] &&
+        (reduced_[j] < 0 ? alpha_[j] > kPivot : alpha_[j] < -kPivot))
       able_.push_back(static_cast<Id>(j));
   for (Size r = 0; r < rows_; ++r)  // a surplus has the column -1 and no end
-    if (sign * rho_[r] > kPivot && std::ranges::find(basis_, static_cast<Id>(shapes_ + r)) == basis_.end())
+    if (sign * rho_[r] > kPivot &&
+        std::ranges::find(basis_, static_cast<Id>(shapes_ + r)) == basis_.end())
       able_.push_back(static_cast<Id>(shapes_ + r));
   const auto slope = [&](Id v) {
     const auto j = static_cast<Size>(v);
@@ -224,8 +225,7 @@ bool CoverBound::pivot(std::span<const double> low, std::span<const double> high
   return false;
 }
 
-bool CoverBound::within(std::span<const double> low, std::span<const double> high,
-                        double target) {
+bool CoverBound::within(std::span<const double> low, std::span<const double> high, double target) {
   const Size patience = 50 + 10 * rows_ + shapes_;
   Size row = 0;
   for (Size step = 0;; ++step) {

@@ -51,7 +51,7 @@ bool VictimSelector::select(VictimSelection selection, std::span<const Amount> s
   }
   considered_ = taken_.size();
   if (selection != VictimSelection::kPrefix) give_back();
-  if (selection == VictimSelection::kMinimum) 
+  if (selection == VictimSelection::kMinimum)
     cover_.solve(amounts_, shortage, budget, taken_, proof_);
   proof_.cost = static_cast<Index>(taken_.size());
   return true;
