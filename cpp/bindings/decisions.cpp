@@ -4,8 +4,7 @@
 
 namespace evenhand::bindings {
 
-py::dict decision_columns(const Decisions& decisions,
-                          std::span<const ClusterState::TakenRoom> handed, std::size_t width) {
+py::dict decision_columns(const Decisions& decisions, std::size_t width) {
   const std::vector<Decision>& rows = decisions.rows();
   py::dict out;
   const auto column = [&](const char* name, auto&& value) {
@@ -37,17 +36,25 @@ py::dict decision_columns(const Decisions& decisions,
   int which = 0;
   for (const char* name : {"freed", "free_before", "needed", "usage_before", "kept"})
     out[name] = rows_by(decisions.amounts(which++), width);
-  std::map<Id, const std::vector<Amount>*> taken_of;
-  for (const ClusterState::TakenRoom& t : handed) taken_of[t.allocation] = &t.amounts;
-  std::vector<Amount> taken;
-  for (const Decision& d : rows) {
-    const auto found = d.action == Action::kPreempt ? taken_of.find(d.slot) : taken_of.end();
-    if (found == taken_of.end())
-      taken.insert(taken.end(), width, 0);
-    else
-      taken.insert(taken.end(), found->second->begin(), found->second->end());
+  return out;
+}
+
+py::dict handed_columns(std::span<const ClusterState::TakenRoom> handed, std::size_t width) {
+  std::map<Id, std::vector<Amount>> sums;
+  for (const ClusterState::TakenRoom& t : handed) {
+    std::vector<Amount>& sum = sums.try_emplace(t.allocation, width, 0).first->second;
+    for (std::size_t r = 0; r < width; ++r) sum[r] += t.amounts[r];
   }
-  out["handed"] = rows_by(std::move(taken), width);
+  std::vector<Id> slots;
+  std::vector<Amount> amounts;
+  for (const auto& [slot, sum] : sums) {
+    if (std::ranges::all_of(sum, [](Amount a) { return a == 0; })) continue;
+    slots.push_back(slot);
+    amounts.insert(amounts.end(), sum.begin(), sum.end());
+  }
+  py::dict out;
+  out["allocation"] = to_array(std::move(slots));
+  out["amounts"] = rows_by(std::move(amounts), width);
   return out;
 }
 

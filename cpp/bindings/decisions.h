@@ -28,10 +28,11 @@ inline py::object rows_by(std::vector<Amount> values, std::size_t width) {
   return to_array(std::move(values), {rows, columns});
 }
 
-// One row a decision, in order; `handed`: room of victims that their beneficiary takes
-// at once.
-py::dict decision_columns(const Decisions& decisions,
-                          std::span<const ClusterState::TakenRoom> handed, std::size_t width);
+// One row a decision, in order.
+py::dict decision_columns(const Decisions& decisions, std::size_t width);
+
+// Room of leaving allocations that their beneficiaries took, one row an allocation.
+py::dict handed_columns(std::span<const ClusterState::TakenRoom> handed, std::size_t width);
 
 // One row an event.
 py::dict event_columns(const std::vector<Event>& events, std::size_t width);

@@ -13,10 +13,12 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   evenhand::bindings::register_arrow(m);
   evenhand::bindings::register_build(m);
   evenhand::bindings::register_model(m);
+  evenhand::bindings::register_cluster(m);
   evenhand::bindings::register_share(m);
   evenhand::bindings::register_preempt(m);
   evenhand::bindings::register_history(m);
   evenhand::bindings::register_backendai(m);
   evenhand::bindings::register_slurm(m);
   evenhand::bindings::register_ytsaurus(m);
+  evenhand::bindings::register_ytsaurus_desk(m);
 }

@@ -58,7 +58,7 @@ class CorePlan {
  public:
   explicit CorePlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
 
-  py::dict decisions() const { return decision_columns(plan_.decisions(), {}, plan_.width()); }
+  py::dict decisions() const { return decision_columns(plan_.decisions(), plan_.width()); }
 
   py::dict refusals() const {
     const backendai::Refusals& r = plan_.refusals();

@@ -74,7 +74,7 @@ class SlurmPlan {
  public:
   explicit SlurmPlan(RunInputs inputs) : plan_(std::move(inputs)) {}
 
-  py::dict decisions() const { return decision_columns(plan_.decisions(), {}, plan_.width()); }
+  py::dict decisions() const { return decision_columns(plan_.decisions(), plan_.width()); }
   py::dict elements() const { return {}; }
   py::object groups() const {
     return to_array(std::vector<std::uint8_t>(

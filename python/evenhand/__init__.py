@@ -15,7 +15,8 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import policies, synthetic
+    from evenhand import act, adapters, policies, synthetic
+    from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
     from evenhand.diagnostics import Diagnostic
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 # `import evenhand` costs little more than NumPy.
 # A module is its own home.
 _HOMES = {
+    "Cluster": "evenhand.cluster",
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
     "Explanation": "evenhand.explain",
@@ -48,6 +50,8 @@ _HOMES = {
     "Snapshot": "evenhand.model",
     "State": "evenhand.state",
     "Table": "evenhand.table",
+    "act": "evenhand.act",
+    "adapters": "evenhand.adapters",
     "fair_share": "evenhand.shares",
     "plan": "evenhand.plans.planning",
     "policies": "evenhand.policies",
@@ -56,6 +60,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Cluster",
     "Diagnostic",
     "EvenhandError",
     "Explanation",
@@ -72,6 +77,8 @@ __all__ = [
     "State",
     "Table",
     "__version__",
+    "act",
+    "adapters",
     "fair_share",
     "plan",
     "policies",

@@ -37,6 +37,7 @@ CODES: Mapping[str, str] = {
     "main_resource_absent": (
         "The main resource is none of the snapshot's resources, so no missing guarantee is implied."
     ),
+    "fields_not_read": "Rows have values that play no part in the plan.",
 }
 """Code of a diagnostic to what it means. A code never changes its meaning."""
 

@@ -287,7 +287,7 @@ class Snapshot:
         """
         if plan.snapshot != self:
             raise ValueError("the plan was made of another snapshot")
-        return self._build(after(self, plan.decisions.columns), Report())
+        return self._build(after(self, plan.decisions.columns, plan.handed), Report())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the snapshot as plain data, defaults left out.

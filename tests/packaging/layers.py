@@ -18,7 +18,7 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: except inside functions (a ``_repr_html_`` that asks for its display).
 PYTHON = {
     "core": {"_core", "errors", "diagnostics", "table", "arrow_export"},
-    "model": {"fields", "building", "model"},
+    "model": {"fields", "building", "model", "cluster"},
     "share": {"config", "shares", "state", "history"},
     "starve": {"starvation"},
     "place": set(),
@@ -26,7 +26,10 @@ PYTHON = {
     "policy": {"policies", "plan", "plans", "explain"},
     "sim": {"simulate"},
     "sweep": {"sweep", "tune"},
-    "front": {"__init__", "__main__", "cli", "display", "plot", "synthetic", "testing", "versions"},
+    "front": {
+        *("__init__", "__main__", "act", "adapters", "cli", "display", "plot", "synthetic", "testing"),
+        "versions",
+    },
 }
 
 #: Only the bindings know Python, and only one header of theirs includes pybind11.

@@ -72,7 +72,7 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
         in_flight.push_back(static_cast<Id>(i));
         break;
       case AllocationState::kPreempted:  // what it keeps is no work that could leave
-        phase_[i] = Phase::kGone;
+        phase_[i] = Phase::kAway;
         away.push_back(static_cast<Id>(i));
         break;
       default:
@@ -87,9 +87,8 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   for (const Id slot : away)
     if (node_[at(slot)] != kNoId) {
       take_off_node(node_[at(slot)], slot);
-      if (!a.held.empty())
-        for (std::size_t r = 0; r < width_; ++r)
-          row(node_used_, node_[at(slot)])[r] += a.held[at(slot) * width_ + r];
+      if (const Amount* held = kept(slot))
+        for (std::size_t r = 0; r < width_; ++r) row(node_used_, node_[at(slot)])[r] += held[r];
     }
 
   usage_ = t.operations.usage;
@@ -158,8 +157,12 @@ void ClusterState::soil(Id operation, Id node) {
   }
 }
 
-void ClusterState::add_usage(Id slot, Amount sign) {
-  const Amount* amount = amounts(slot);
+const Amount* ClusterState::kept(Id slot) const noexcept {
+  const std::vector<Amount>& held = tables().allocations.held;
+  return held.empty() ? nullptr : held.data() + at(slot) * width_;
+}
+
+void ClusterState::add_usage(Id slot, const Amount* amount, Amount sign) {
   const Id operation = operation_[at(slot)], node = node_[at(slot)];
   Amount* used = row(usage_, operation);
   for (std::size_t r = 0; r < width_; ++r) used[r] += sign * amount[r];
@@ -268,12 +271,17 @@ void ClusterState::end(Id slot) {
     change.leaving = drop_leaving(slot);
     soil(operation_[at(slot)], node_[at(slot)]);
   }
-  if (node_[at(slot)] != kNoId) take_off_node(node_[at(slot)], slot);
+  if (!away(slot)) {
+    if (node_[at(slot)] != kNoId) take_off_node(node_[at(slot)], slot);
+  } else if (const Amount* held = kept(slot)) {
+    add_usage(slot, held, -1);
+  }
   phase_[at(slot)] = Phase::kGone;
   record([&] { return std::move(change); });
 }
 
 void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
+  const auto before = static_cast<std::int64_t>(phase_[at(slot)]);
   add_usage(slot, -1);
   phase_[at(slot)] = Phase::kLeaves;
   if (node_[at(slot)] != kNoId) {
@@ -281,7 +289,7 @@ void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
     std::copy_n(amounts(slot), width_, leaving.left.begin());
     leave(leaving);
   }
-  record([&] { return Change{Change::Kind::kPreempt, slot, 0, 0, {}, {}}; });
+  record([&] { return Change{Change::Kind::kPreempt, slot, before, 0, {}, {}}; });
 }
 
 void ClusterState::take_room(Id slot, std::span<const Amount> taken) {
@@ -321,10 +329,9 @@ void ClusterState::resize(Id slot, std::span<const Amount> size) {
   record([&] {
     return Change{Change::Kind::kResize, slot, 0, 0, {amounts(slot), amounts(slot) + width_}, {}};
   });
-  const bool counts = holds(slot);
-  if (counts) add_usage(slot, -1);
+  add_usage(slot, -1);
   std::ranges::copy(size, row(amounts_, slot));
-  if (counts) add_usage(slot, 1);
+  add_usage(slot, 1);
 }
 
 void ClusterState::set_pending(Id request, Index count) {
@@ -389,13 +396,14 @@ void ClusterState::revert(const Change& c) {
       break;
     case Change::Kind::kEnd:
       phase_[at(c.row)] = static_cast<Phase>(c.first);
-      if (node_[at(c.row)] != kNoId) put_on_node(node_[at(c.row)], c.row);
+      if (node_[at(c.row)] != kNoId && !away(c.row)) put_on_node(node_[at(c.row)], c.row);
       if (holds(c.row)) add_usage(c.row, 1);
+      if (const Amount* held = away(c.row) ? kept(c.row) : nullptr) add_usage(c.row, held, 1);
       if (c.leaving.slot != kNoId) leave(c.leaving);
       break;
     case Change::Kind::kPreempt:
       drop_leaving(c.row);
-      phase_[at(c.row)] = Phase::kRuns;
+      phase_[at(c.row)] = static_cast<Phase>(c.first);
       add_usage(c.row, 1);
       break;
     case Change::Kind::kTakeRoom: {

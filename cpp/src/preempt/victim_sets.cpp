@@ -18,6 +18,21 @@ class FewestSearch {
         budget_(budget),
         proof_(proof) {}
 
+  // Fewer than so many never suffice: the largest amounts of each resource alone.
+  Index least() const {
+    Index count = 1;
+    std::vector<Amount> largest(n_);
+    for (Size r = 0; r < width_; ++r) {
+      for (Size i = 0; i < n_; ++i) largest[i] = amounts_[i * width_ + r];
+      std::ranges::sort(largest, std::greater<>());
+      Amount sum = 0;
+      Size k = 0;
+      while (k < n_ && sum < shortage_[r]) sum += largest[k++];
+      count = std::max(count, static_cast<Index>(k));
+    }
+    return count;
+  }
+
   // The first set of this size that suffices, taken in the trial; false: none, or the
   // budget is spent.
   bool find(Size picks, std::vector<Id>& taken) {
@@ -89,8 +104,8 @@ void fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
   }
   for (const Id i : known) trial.give_back(i);
   FewestSearch search(trial, n, amounts, shortage, budget, set.proof);
-  for (set.proof.lower_bound = 1; set.proof.lower_bound < static_cast<Index>(known.size());
-       ++set.proof.lower_bound) {
+  for (set.proof.lower_bound = search.least();
+       set.proof.lower_bound < static_cast<Index>(known.size()); ++set.proof.lower_bound) {
     if (search.find(static_cast<Size>(set.proof.lower_bound), set.taken)) {
       set.proof.proved = set.proof.first = true;
       return;

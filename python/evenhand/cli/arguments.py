@@ -56,11 +56,63 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
     _plan_options(explain, state="state to go on from if it exists; it stays as it is")
 
+    _watch_command(commands)
+
+    journal = commands.add_parser(
+        "journal", help="show what was done to whom, for whom, why, and what is still open"
+    )
+    journal.add_argument("file", metavar="FILE", help="journal that watch wrote")
+    journal.add_argument("--repair", action="store_true", help="first cut off a last line that is torn")
+    _format_option(journal)
+
     commands.add_parser("schema", help="print the JSON Schema of a snapshot")
 
     versions = commands.add_parser("versions", help="print the versions of all that matters in a report")
     _format_option(versions)
     return main
+
+
+def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command that acts."""
+    watch = commands.add_parser(
+        "watch",
+        help="plan for a living cluster and carry the plan out, until stopped",
+        description="Snapshot, plan, check, act, sleep, until a signal. A first run with --dry-run changes "
+        "nothing and prints what would be run.",
+    )
+    watch.add_argument(
+        "--adapter", default="slurm", metavar="NAME", help="the cluster's system; default: slurm"
+    )
+    watch.add_argument("--journal", required=True, metavar="FILE", help="where all is written down first")
+    watch.add_argument(
+        "--policy", default="ytsaurus", metavar="NAME[:PRESET]", help="whose rules; default: ytsaurus"
+    )
+    watch.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
+    watch.add_argument(
+        "--state", metavar="FILE", help="state to go on from if it exists; replaced every round"
+    )
+    watch.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
+    watch.add_argument("--once", action="store_true", help="one round only")
+    watch.add_argument("--interval", type=_seconds, default=30.0, metavar="S", help="seconds; default: 30")
+    watch.add_argument("--stop-file", metavar="FILE", help="while it exists nobody is told to leave")
+    watch.add_argument("--metrics", metavar="FILE", help="figures in Prometheus' text format, every round")
+    watch.add_argument(
+        "--evict",
+        choices=("requeue_hold", "requeue", "as_planned"),
+        default="requeue_hold",
+        help="how victims leave; default: requeue_hold (queued again, held until who they left for runs)",
+    )
+    caps = watch.add_argument_group("most victims (0: no cap)")
+    caps.add_argument("--per-run", type=_number(0), default=100, metavar="N", help="default: 100")
+    caps.add_argument("--per-hour", type=_number(0), default=50, metavar="N", help="default: 50")
+    caps.add_argument("--per-owner", type=_number(0), default=10, metavar="N", help="in an hour; default: 10")
+    caps.add_argument("--per-job", type=_number(0), default=3, metavar="N", help="in a day; default: 3")
+    times = watch.add_argument_group("seconds")
+    times.add_argument(
+        "--start-timeout", type=_seconds, default=120.0, metavar="S", help="for a beneficiary to start; 120"
+    )
+    times.add_argument("--max-age", type=_seconds, default=60.0, metavar="S", help="of plan and snapshot; 60")
+    times.add_argument("--timeout", type=_seconds, default=30.0, metavar="S", help="of a command; 30")
 
 
 def _format_option(command: argparse.ArgumentParser) -> None:
@@ -107,6 +159,16 @@ def _table_options(command: argparse.ArgumentParser, *, depth: int | None, opera
         help=f"operations as rows of the tree; default: {'yes' if operations else 'no'}",
     )
     command.set_defaults(default_depth=depth, default_top=_TOP)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return value
 
 
 class _number:  # noqa: N801 - argparse shows the name in its messages

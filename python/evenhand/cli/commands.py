@@ -7,6 +7,7 @@ import tomllib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.acting import journal, watch
 from evenhand.cli.plans import demo_lines, demo_plan, explain, plan
 from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
 from evenhand.cli.streams import (
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.display.terminal import Line
     from evenhand.shares import Shares
 
-__all__ = ["demo", "explain", "plan", "schema", "shares", "validate", "versions"]
+__all__ = ["demo", "explain", "journal", "plan", "schema", "shares", "validate", "versions", "watch"]
 
 _LISTED = 5  # operations below their share; diagnostics
 

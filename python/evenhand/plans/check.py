@@ -213,10 +213,23 @@ class _Checker:
             found.append(
                 self._finding(row, step, "victim_changed", allocation=name, was=amounts[0], now=amounts[1])
             )
+        before, after = self._priorities(old, new)
+        if after > before:
+            found.append(self._finding(row, step, "priority_raised", allocation=name, was=before, now=after))
         clocks = ("last_job_start_time", "last_progress_time")
         if any(a != b for a, b in map(column, clocks)):
             found.append(self._finding(row, step, "order_changed", allocation=name))
         return found
+
+    def _priorities(self, old: int, new: int) -> tuple[float, float]:
+        """Return what the victim's own priority and its operation's were and are: the first that rose."""
+        for table in ("allocations", "operations"):
+            was, now = _Both(self.old, self.new, table, old, new)("priority")
+            if now > was:
+                return float(was), float(now)
+            old = int(self.old._core.column("allocations", "operation")[old])
+            new = int(self.new._core.column("allocations", "operation")[new])
+        return 0.0, 0.0
 
     def _request(self, row: int, step: int, old_operation: int, operation: int | None) -> list[Finding]:
         old = int(self.decisions.column("request")[row])

@@ -31,6 +31,10 @@ class CorePlan(Protocol):
     def shares(self) -> Any:
         """Fair shares, as `evenhand.shares.Shares` takes them; None where the policy knows none."""
 
+    @property
+    def next_due(self) -> int | None:
+        """Microseconds: when a plan can first decide anything else; None: never."""
+
     def decisions(self) -> Mapping[str, NDArray[Any]]:
         """One row a decision, in the order in which they are to be carried out."""
 

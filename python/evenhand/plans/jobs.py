@@ -60,6 +60,11 @@ class JobCore:
         refused: Mapping[str, NDArray[Any]] = self._core.refusals()
         return refused
 
+    @property
+    def next_due(self) -> None:
+        """Nothing is known of when the next plan is due."""
+        return None
+
     def memory(self) -> Mapping[str, NDArray[Any]]:
         """Return the clocks that the next plan goes on from."""
         return self._memory

@@ -6,6 +6,9 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from evenhand.building.readback import seconds
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import spent_budgets
 from evenhand.plans.live import repairs
@@ -121,13 +124,36 @@ class Plan:
             return next_state_of_jobs(self.snapshot, self.policy, self._core.memory())
         return next_state(self.snapshot, self.policy, self.shares, self._core.memory())
 
+    @property
+    def handed(self) -> Mapping[str, Any]:
+        """Room of leaving allocations that their beneficiaries take: ``allocation`` (rows), ``amounts``.
+
+        Empty with policies whose starts wait until victims have gone.
+        """
+        if hasattr(self._core, "handed"):
+            taken: Mapping[str, Any] = self._core.handed()
+            return taken
+        width = len(self.snapshot.resources)
+        return {"allocation": np.zeros(0, np.int32), "amounts": np.zeros((0, width), np.int64)}
+
+    @property
+    def next_due(self) -> float | None:
+        """When a plan of the same cluster can first decide anything else, in seconds.
+
+        The plan's own instant, if something was decided; None: never. Until then nothing is decided, and the
+        states of plans differ in nothing but the time and the nodes' last attempts to preempt.
+        """
+        due = self._core.next_due
+        return None if due is None else float(seconds(np.array([due]))[0])
+
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say of the input, and of searches that ran out of their budget."""
-        spent = spent_budgets(
-            self.snapshot, self.decisions.columns, getattr(self.policy.settings, "minimum_budget", 0)
-        )
-        found = (*self._found, *spent)
+        from evenhand.plans.unread import unread_fields
+
+        budget = getattr(self.policy.settings, "minimum_budget", 0)
+        spent = spent_budgets(self.snapshot, self.decisions.columns, budget)
+        found = (*self._found, *spent, *unread_fields(self.snapshot, self.policy))
         return found if self._core.shares is None else (*found, *self.shares.diagnostics)
 
     @cached_property

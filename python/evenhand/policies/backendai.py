@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ValidationError
 
@@ -61,6 +61,17 @@ class BackendAI(Policy):
 
     system = "backendai"
     model = BackendAISettings
+    READS: ClassVar[Mapping[str, frozenset[str]]] = {
+        table: frozenset(fields.split())
+        for table, fields in {
+            "nodes": "capacity tags schedulable physical",
+            "operations": "user project priority start_time kind",
+            "allocations": "operation node resources start_time state beneficiary.operation"
+            " beneficiary.request held preemptible required_node",
+            "requests": "operation resources count submit_time node_tags required_node preemptible",
+            "reservations": "request node resources from until soft",
+        }.items()
+    }
     __slots__ = ()
 
     settings: BackendAISettings

@@ -187,7 +187,7 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
     column("wants_ssd", count, 0, np.uint8, of(operations, "disk_media", lambda v: bool(media & set(v))))
     allocations, count = rows.allocations, snapshot.allocation_count
     column("uses_ssd", count, 0, np.uint8, of(allocations, "disk_medium", lambda v: v in media))
-    column("cpu_gap", count, 0, np.uint8, _cpu_gaps(snapshot, allocations))
+    column("cpu_limits", count, _UNLIMITED, np.int64, _cpu_limits(snapshot, allocations))
     taken = list(of(allocations, "room_taken", lambda v: _quanta(snapshot, v)))
     if taken:
         out["room_taken_rows"] = np.array([row for row, _ in taken], np.int32)
@@ -197,19 +197,21 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
     return out
 
 
-def _cpu_gaps(snapshot: Snapshot, allocations: Mapping[int, Any]) -> list[tuple[int, bool]]:
-    """Find allocations that use less cpu than they may."""
-    limited = {row: a.resource_limits for row, a in allocations.items() if a.resource_limits is not None}
+def _cpu_limits(snapshot: Snapshot, allocations: Mapping[int, Any]) -> list[tuple[int, list[int]]]:
+    """Return what allocations may use of the cpus, in quanta; -1: no limit."""
     kinds = np.asarray(snapshot._head["kind"])
-    cpus = np.flatnonzero(kinds == TABLES["resources"]["kind"].words.index("cpu")).tolist()
-    if not limited or not cpus:
-        return []
-    used = snapshot._core.column("allocations", "resources")
-    names = snapshot.resources
-    return [
-        (row, any(names[r] in limits and _quanta(snapshot, limits)[r] > int(used[row, r]) for r in cpus))
-        for row, limits in limited.items()
-    ]
+    cpus = set(np.flatnonzero(kinds == TABLES["resources"]["kind"].words.index("cpu")).tolist())
+    found = []
+    for row, allocation in allocations.items():
+        limits = allocation.resource_limits or {}
+        quanta = _quanta(snapshot, limits)
+        own = [
+            quanta[r] if r in cpus and name in limits else _UNLIMITED
+            for r, name in enumerate(snapshot.resources)
+        ]
+        if max(own) >= 0:
+            found.append((row, own))
+    return found
 
 
 def _ssd_nodes(snapshot: Snapshot, formula: str) -> NDArray[np.uint8]:

@@ -324,6 +324,11 @@ _CHECKS = tuple(
         ("victim_changed", "{allocation} holds {now}, not {was}", "The victim grew or shrank."),
         ("victim_leaving", "{allocation} is {now}", "The victim is leaving already, or was stopped."),
         (
+            "priority_raised",
+            "priority of {allocation} is {now}, no longer {was}",
+            "The victim is more urgent than it was.",
+        ),
+        (
             "order_changed",
             "{allocation} started its job or saved progress since",
             "Its place in the order moved.",

@@ -247,3 +247,19 @@ def test_other_triggers_and_given_values_are_refused() -> None:
     with pytest.raises(eh.InputError, match="nothing that could be given"):
         eh.plan(snapshot, policy, given={"groups": {}, "starvation": {"b": "starving"}})
     assert eh.plan(snapshot, policy, on=eh.SchedulingRun()).on == eh.SchedulingRun()
+
+
+def test_what_plays_no_part_is_told() -> None:
+    data = group(pools=[{"name": "lab", "weight": 2}])
+    assert plan(group()).diagnostics == ()
+    data["operations"][0] |= {"pool": "lab", "weight": 3, "qos": "high"}
+    data["requests"][0] |= {"priority": 99, "duration": 60}
+    (told,) = plan(data).diagnostics
+    assert told.code == "fields_not_read"
+    assert told.numbers == {
+        "pools": ["weight"],
+        "operations": ["pool", "qos", "weight"],
+        "requests": ["duration", "priority"],
+    }
+    assert "operations: pool, qos, weight" in told.message
+    assert plan(data).to_dict()["decisions"] == plan(group()).to_dict()["decisions"]

@@ -9,7 +9,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.plans import Plan
-from evenhand.reasons import ACTIONS, GROUPS, OUTCOMES, REASONS, STAGES, STARVATION
+from evenhand.reasons import ACTIONS, GROUPS, MODES, OUTCOMES, REASONS, STAGES, STARVATION
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\r\n\u202e\x9b&amp;\"'"
 NO_TIME = np.iinfo(np.int64).min
@@ -102,7 +102,7 @@ class FakeCore:
             "request": rows("requests", "request"),
             "operation": rows("operations", "operation"),
             "node": rows("nodes", "node"),
-            "mode": np.array([d.get("mode", "terminate") == "requeue" for d in said], np.uint8),
+            "mode": codes(MODES, "mode", 0),
             "grace": times("grace"),
             "at": np.full(len(said), round(s.now * SECOND), np.int64),
             "until": times("until"),
@@ -157,6 +157,10 @@ class FakeCore:
             "nodes": np.array([nodes for _, (_, nodes, _) in items], np.int64),
             "best_missing": self.quanta([missing for _, (_, _, missing) in items]),
         }
+
+    @property
+    def next_due(self) -> int | None:
+        return None
 
     def memory(self) -> dict[str, Any]:
         elements = self.elements()

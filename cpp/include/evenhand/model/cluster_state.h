@@ -58,7 +58,9 @@ class ClusterState {
   // Running, or stopped by a person and keeping all it has.
   bool holds(Id slot) const noexcept { return phase_[at(slot)] <= Phase::kStopped; }
   bool leaving(Id slot) const noexcept { return phase_[at(slot)] == Phase::kLeaves; }
-  bool gone(Id slot) const noexcept { return phase_[at(slot)] == Phase::kGone; }
+  bool gone(Id slot) const noexcept { return phase_[at(slot)] >= Phase::kAway; }
+  // Preempted by the engine; what it keeps counts until it ends.
+  bool away(Id slot) const noexcept { return phase_[at(slot)] == Phase::kAway; }
   Id operation_of(Id slot) const noexcept { return operation_[at(slot)]; }
   Id node_of(Id slot) const noexcept { return node_[at(slot)]; }
   const Amount* amounts(Id slot) const noexcept;  // R: what it uses while it runs
@@ -91,16 +93,17 @@ class ClusterState {
   // beside what the snapshot says it wants on top of its rows.
   std::vector<Amount> demand() const;
 
-  // Deltas.
+  // Deltas. Their conditions are the caller's to keep: see each.
   void advance(Time now);
   Id start(Id operation, Id node, std::span<const Amount> amounts, Time time);
-  Id start_request(Id request, Id node);  // one of its count; it waits one less
-  void end(Id slot);
-  void preempt(Id slot, Beneficiary beneficiary);
+  Id start_request(Id request, Id node);           // one of its count; it waits one less
+  void end(Id slot);                               // not of one that has ended
+  void preempt(Id slot, Beneficiary beneficiary);  // of one that holds
+
   // Hands room of a leaving allocation to its beneficiary.
   void take_room(Id slot, std::span<const Amount> amounts);
   void touch(Id slot, Time last_start, Time last_progress);  // a job started, or saved
-  void resize(Id slot, std::span<const Amount> amounts);
+  void resize(Id slot, std::span<const Amount> amounts);     // of one that holds
   void set_pending(Id request, Index count);
   void set_capacity(Id node, std::span<const Amount> amounts);
   void set_schedulable(Id node, bool schedulable);
@@ -123,7 +126,7 @@ class ClusterState {
   std::size_t memory_bytes() const noexcept;
 
  private:
-  enum class Phase : std::uint8_t { kRuns, kStopped, kLeaves, kGone };
+  enum class Phase : std::uint8_t { kRuns, kStopped, kLeaves, kAway, kGone };
   struct Change;
 
   static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
@@ -132,7 +135,9 @@ class ClusterState {
   }
   Amount* row(std::vector<Amount>& matrix, Id i) noexcept { return matrix.data() + at(i) * width_; }
 
-  void add_usage(Id slot, Amount sign);
+  const Amount* kept(Id slot) const noexcept;  // R: of one that is away; nullptr: nothing
+  void add_usage(Id slot, const Amount* amount, Amount sign);
+  void add_usage(Id slot, Amount sign) { add_usage(slot, amounts(slot), sign); }
   void put_on_node(Id node, Id slot);
   void take_off_node(Id node, Id slot);
   void leave(const Leaving& leaving);

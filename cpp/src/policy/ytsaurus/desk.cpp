@@ -73,6 +73,7 @@ Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
 void Desk::update(const VolumeMemory* volumes, bool keep) {
   last = ytsaurus::update(state, settings, rows, given, memory.clocks, engine_, volumes, keep);
   memory.clocks = last.starvation.clocks;
+  updated_ = true;
   const EffectiveSettings& effective = last.starvation.effective;
   for (Id o = 0; o < static_cast<Id>(state.tables().operations.size()); ++o) {
     const Id e = pools() + o;
@@ -285,6 +286,15 @@ Id Desk::shield(Id operation, Stage stage) const {
       aggressive ? settings.aggressive_preemption_threshold : settings.preemption_threshold);
 }
 
+bool Desk::cpu_gap(Id slot) const noexcept {
+  const Size first = static_cast<Size>(slot) * state.width();
+  if (first >= rows.cpu_limits.size()) return false;
+  const Amount* used = state.amounts(slot);
+  for (Size r = 0; r < state.width(); ++r)
+    if (rows.cpu_limits[first + r] > used[r]) return true;
+  return false;
+}
+
 bool Desk::within_fair_share(Id operation) const {
   const double* fair = last.fair_share(pools() + operation);
   const Amount* used = state.operation_usage(operation);
@@ -304,6 +314,7 @@ std::span<const Id> Desk::requests_of_shape(Id shape) const {
 }
 
 void Desk::usage_changed(Id operation, bool fell) {
+  if (!updated_) return;
   const Size width = state.width();
   std::array<double, kMaxResources> share{};
   const Amount* used = state.operation_usage(operation);
@@ -325,22 +336,23 @@ void Desk::drop_operation(Id operation) {
     if (queue.contains(operation)) queue.remove(operation);
 }
 
-void Desk::preempt(Id slot, Beneficiary beneficiary) {
-  groups.remove(state, slot);
-  state.preempt(slot, beneficiary);
-  usage_changed(state.operation_of(slot), true);
+// A request of a shape that waits no more, or waits again.
+void Desk::pending_changed(Id request, Index before) {
+  const Id operation = state.tables().requests.operation[static_cast<Size>(request)];
+  const Index now = state.pending(request);
+  if (!updated_ || (before > 0) == (now > 0)) return;
+  for (Size s = 0; s < queues_.size(); ++s)
+    if (queues_[s].contains(operation))
+      waiting_[s][static_cast<Size>(shapes_.of(request))] += now > 0 ? 1 : -1;
+  if (!waits(operation)) drop_operation(operation);
 }
 
 Id Desk::start_request(Id request, Id node) {
+  const Index before = state.pending(request);
   const Id slot = state.start_request(request, node);
   groups.add(state, slot);
-  const Id operation = state.operation_of(slot);
-  usage_changed(operation, false);
-  if (state.pending(request) == 0) {
-    for (Size s = 0; s < queues_.size(); ++s)
-      if (queues_[s].contains(operation)) --waiting_[s][static_cast<Size>(shapes_.of(request))];
-    if (!waits(operation)) drop_operation(operation);
-  }
+  usage_changed(state.operation_of(slot), false);
+  pending_changed(request, before);
   return slot;
 }
 
@@ -351,10 +363,36 @@ void Desk::start(Id operation, Id node, std::span<const Amount> amounts, Time ti
 }
 
 void Desk::end(Id slot) {
-  const bool counted = state.holds(slot);
   if (state.running(slot)) groups.remove(state, slot);
   state.end(slot);
-  if (counted) usage_changed(state.operation_of(slot), true);
+  usage_changed(state.operation_of(slot), true);
+}
+
+void Desk::preempt(Id slot, Beneficiary beneficiary) {
+  if (state.running(slot)) groups.remove(state, slot);
+  state.preempt(slot, beneficiary);
+  usage_changed(state.operation_of(slot), true);
+}
+
+void Desk::touch(Id slot, Time last_start, Time last_progress) {
+  const bool listed = state.running(slot);
+  if (listed) groups.remove(state, slot);
+  state.touch(slot, last_start, last_progress);
+  if (listed) groups.add(state, slot);
+}
+
+void Desk::resize(Id slot, std::span<const Amount> amounts) {
+  const bool listed = state.running(slot);
+  if (listed) groups.remove(state, slot);
+  state.resize(slot, amounts);
+  if (listed) groups.add(state, slot);
+  usage_changed(state.operation_of(slot), true);
+}
+
+void Desk::set_pending(Id request, Index count) {
+  const Index before = state.pending(request);
+  state.set_pending(request, count);
+  pending_changed(request, before);
 }
 
 }  // namespace evenhand::ytsaurus

@@ -14,6 +14,8 @@ using Size = std::size_t;
 NodeWork::NodeWork(Desk& desk, Id node) : desk_(desk), node_(node), width_(desk.state.width()) {
   const std::span<const Id> here = desk.state.on_node(node);
   desk.present.assign(here.begin(), here.end());
+  // The list has no order of its own; sums over it must have one.
+  if (!std::ranges::is_sorted(desk.present)) std::ranges::sort(desk.present);
   refresh_room();
 }
 
@@ -371,7 +373,8 @@ void NodeWork::hand_over(Id request) {
   Amounts rest{};
   std::copy_n(need(request), width_, rest.begin());
   Amounts taken{};
-  const std::vector<Id> here(desk_.state.on_node(node_).begin(), desk_.state.on_node(node_).end());
+  std::vector<Id> here(desk_.state.on_node(node_).begin(), desk_.state.on_node(node_).end());
+  std::ranges::sort(here);  // as they rank: whose room is taken first must not depend on history
   for (const Id slot : here) {
     if (!desk_.state.leaving(slot)) continue;
     const Leaving* l = desk_.state.leaving_at(slot);

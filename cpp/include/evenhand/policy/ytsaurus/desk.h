@@ -53,6 +53,11 @@ class Desk {
   // Deltas from outside, between heartbeats.
   void start(Id operation, Id node, std::span<const Amount> amounts, Time time);
   void end(Id slot);
+  void preempt(Id slot, Beneficiary beneficiary);
+  void touch(Id slot, Time last_start, Time last_progress);
+  void resize(Id slot, std::span<const Amount> amounts);
+  // Who may ask follows from the update: until then more requests make nobody join.
+  void set_pending(Id request, Index count);
 
   Settings settings;
   RowSettings rows;
@@ -108,7 +113,7 @@ class Desk {
     return slot >= state.slots_of_snapshot() ||
            at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
   }
-  bool cpu_gap(Id slot) const { return at_or_new(rows.cpu_gap, slot); }
+  bool cpu_gap(Id slot) const noexcept;  // uses less cpu than its limit
   bool uses_ssd(Id slot) const { return at_or_new(rows.uses_ssd, slot); }
 
   // Where a request may run at all: tags, its node, SSD bans.
@@ -166,7 +171,6 @@ class Desk {
 
   // --- what a heartbeat does
 
-  void preempt(Id slot, Beneficiary beneficiary);
   Id start_request(Id request, Id node);
 
   // --- scratch of a heartbeat, kept to spare allocations
@@ -191,9 +195,11 @@ class Desk {
   void build_exposure();
   void usage_changed(Id operation, bool fell);
   void check_over(Id element);
+  void pending_changed(Id request, Index before);
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
+  bool updated_ = false;
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;

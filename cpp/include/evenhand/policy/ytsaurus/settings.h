@@ -66,7 +66,7 @@ struct RowSettings {
   std::vector<std::uint8_t> regular_on_ssd;  // P (1)
   std::vector<Amount> limits_tolerance;      // P x R
   std::vector<std::uint8_t> node_ssd;        // N
-  std::vector<std::uint8_t> cpu_gap;         // A: uses less cpu than its limit
+  std::vector<Amount> cpu_limits;            // A x R: limits of cpus; negative: none
   std::vector<std::uint8_t> uses_ssd;        // A
   std::vector<ClusterState::TakenRoom> taken;
 };

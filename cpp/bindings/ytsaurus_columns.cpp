@@ -1,0 +1,167 @@
+#include "ytsaurus_columns.h"
+
+#include "arrays.h"
+#include "decisions.h"
+#include "reader.h"
+
+namespace evenhand::bindings {
+
+using ytsaurus::Given;
+using ytsaurus::PlanInputs;
+using ytsaurus::RowSettings;
+using ytsaurus::Settings;
+
+namespace {
+
+RowSettings rows_of(const py::dict& columns, std::size_t width) {
+  RowSettings r;
+  Reader in(columns);
+  in.read("tolerance", r.starvation.tolerance);
+  in.read("timeout", r.starvation.timeout);
+  in.read("enable_aggressive", r.starvation.enable_aggressive);
+  in.read("allow_aggressive", r.starvation.allow_aggressive);
+  in.read("usage_threshold", r.starvation.usage_threshold);
+  in.read("has_usage_threshold", r.starvation.has_usage_threshold);
+  in.read("graceful", r.graceful);
+  in.read("unschedulable", r.unschedulable);
+  in.read("wants_ssd", r.wants_ssd);
+  in.read("allow_normal", r.allow_normal);
+  in.read("regular_on_ssd", r.regular_on_ssd);
+  in.read("limits_tolerance", r.limits_tolerance);
+  in.read("node_ssd", r.node_ssd);
+  in.read("cpu_limits", r.cpu_limits);
+  in.read("uses_ssd", r.uses_ssd);
+  std::vector<Id> taken;
+  std::vector<Amount> amounts;
+  in.read("room_taken_rows", taken);
+  in.read("room_taken", amounts);
+  in.finish();
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    r.taken.push_back({taken[i],
+                       {amounts.begin() + static_cast<std::ptrdiff_t>(i * width),
+                        amounts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}});
+  return r;
+}
+
+Given given_of(const py::dict& columns) {
+  Given g;
+  Reader in(columns);
+  in.read("fair_share", g.fair_share);
+  in.read("has_fair_share", g.has_fair_share);
+  in.read("starvation", g.starvation);
+  in.read("groups", g.groups);
+  in.finish();
+  return g;
+}
+
+ytsaurus::Memory memory_of(const py::dict& columns) {
+  ytsaurus::Memory m;
+  Reader in(columns);
+  in.read("since", m.clocks.since);
+  in.read_enum("starvation", m.clocks.starvation);
+  in.read("last_preemptive", m.last_preemptive);
+  in.read("overcommitted_since", m.overcommitted_since);
+  in.finish();
+  return m;
+}
+
+}  // namespace
+
+Settings ytsaurus_settings(const py::dict& values, const FairShareOptions& fair_share) {
+  Settings s;
+  s.fair_share = fair_share;
+  Reader in(values);
+  in.read("tolerance", s.starvation.tolerance);
+  in.read("timeout", s.starvation.timeout);
+  in.read("aggressive_timeout", s.starvation.aggressive_timeout);
+  in.read("enable_aggressive", s.starvation.enable_aggressive);
+  in.read("enable_pools", s.starvation.enable_pools);
+  in.read("absolute_tolerance", s.starvation.absolute_tolerance);
+  in.read("allocation_count_coefficient", s.starvation.allocation_count_coefficient);
+  in.read("ignore_tolerance_if_satisfied", s.starvation.ignore_tolerance_if_satisfied);
+  in.read("allow_aggressive_preemption", s.starvation.allow_aggressive_preemption);
+  in.read("allow_aggressive_preemption_for_gangs",
+          s.starvation.allow_aggressive_preemption_for_gangs);
+  in.read("usage_threshold", s.starvation.usage_threshold);
+  in.read("preemption_threshold", s.preemption_threshold);
+  in.read("aggressive_preemption_threshold", s.aggressive_preemption_threshold);
+  in.read("on_bound_preemptible", s.on_bound_preemptible);
+  in.read("saved_progress_counts", s.saved_progress_counts);
+  in.read("usage_threshold_protects_prefix", s.usage_threshold_protects_prefix);
+  in.read("aggressive_stage_first", s.aggressive_stage_first);
+  in.read("preemptive_stage_serves_aggressive", s.preemptive_stage_serves_aggressive);
+  in.read("one_start_per_heartbeat", s.one_start_per_heartbeat);
+  in.read("priority_from_ancestors", s.priority_from_ancestors);
+  in.read("allow_preemption_from_starving", s.allow_preemption_from_starving);
+  int selection = static_cast<int>(s.victim_selection);
+  in.read("victim_selection", selection);
+  s.victim_selection = static_cast<VictimSelection>(selection);
+  in.read("minimum_budget", s.minimum_budget);
+  in.read("freed_room_at_once", s.freed_room_at_once);
+  in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
+  in.read("check_starvation", s.check_starvation);
+  in.read("check_satisfaction", s.check_satisfaction);
+  in.read("conditional_preemption", s.conditional_preemption);
+  in.read("backoff", s.backoff);
+  in.read("preemption_timeout", s.preemption_timeout);
+  in.read("graceful_timeout", s.graceful_timeout);
+  in.read("repair_in_stage", s.repair_in_stage);
+  in.read("overcommit_delay", s.overcommit_delay);
+  in.read("ssd_stages", s.ssd_stages);
+  in.read("full_host_stage", s.full_host_stage);
+  in.read("full_host_max_penalty", s.full_host_max_penalty);
+  in.read("full_host_timeout", s.full_host_timeout);
+  in.read("gpu", s.gpu);
+  in.read("full_host_gpus", s.full_host_gpus);
+  in.finish();
+  return s;
+}
+
+PlanInputs plan_inputs(const Snapshot& snapshot, const py::dict& settings,
+                       const FairShareOptions& fair_share, const py::dict& rows,
+                       const py::dict& memory, const std::optional<VolumeMemory>& volumes,
+                       const py::dict& given, const py::array_t<Id>& nodes) {
+  return {snapshot,
+          ytsaurus_settings(settings, fair_share),
+          rows_of(rows, static_cast<std::size_t>(snapshot.tables().resource_count())),
+          given_of(given),
+          memory_of(memory),
+          volumes.has_value(),
+          volumes.value_or(VolumeMemory{}),
+          to_vector(nodes)};
+}
+
+py::dict ytsaurus_decisions(const ytsaurus::Desk& desk) {
+  py::dict out = decision_columns(desk.decisions, desk.state.width());
+  if (desk.settings.victim_selection != VictimSelection::kMinimum) return out;
+  const std::vector<Decision>& rows = desk.decisions.rows();
+  std::vector<Index> cost(rows.size(), -1), least(rows.size(), -1);
+  std::vector<std::uint8_t> proved(rows.size(), 0), first(rows.size(), 0);
+  std::vector<const SelectionProof*> of_step(static_cast<std::size_t>(desk.steps), nullptr);
+  for (const ytsaurus::Desk::StepProof& p : desk.proofs)
+    of_step[static_cast<std::size_t>(p.step)] = &p.proof;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (const SelectionProof* p = of_step[static_cast<std::size_t>(rows[i].step)]) {
+      cost[i] = p->cost;
+      least[i] = p->lower_bound;
+      proved[i] = p->proved;
+      first[i] = p->first;
+    }
+  out["minimum_cost"] = to_array(std::move(cost));
+  out["minimum_lower_bound"] = to_array(std::move(least));
+  out["minimum_proved"] = to_array(std::move(proved));
+  out["minimum_first"] = to_array(std::move(first));
+  return out;
+}
+
+py::dict memory_columns(const ytsaurus::Desk& desk) {
+  const ytsaurus::Memory& m = desk.memory;
+  py::dict out;
+  out["since"] = to_array(m.clocks.since);
+  out["starvation"] = to_array(codes(m.clocks.starvation));
+  out["last_preemptive"] = to_array(m.last_preemptive);
+  out["overcommitted_since"] = to_array(m.overcommitted_since);
+  return out;
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,126 @@
+#include "evenhand/preempt/groups.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "../model/scene.h"
+
+namespace evenhand {
+namespace {
+
+using testing::Scene;
+
+struct Bounds {
+  std::vector<double> fair, demand;
+  std::vector<Amount> threshold;
+};
+
+void bound(GroupLists& groups, const std::vector<Bounds>& bounds, const ClusterState& state) {
+  for (std::size_t o = 0; o < bounds.size(); ++o)
+    groups.set_bounds(static_cast<Id>(o), bounds[o].fair.data(), bounds[o].demand.data(),
+                      bounds[o].threshold.empty() ? nullptr : bounds[o].threshold.data());
+  groups.refresh(state);
+}
+
+TEST(Groups, CutByThresholdOfTheFairShare) {
+  Scene scene;
+  scene.operation();
+  scene.node({10});
+  for (int i = 0; i < 5; ++i) scene.allocation(0, 0, {1}, i);
+  const ClusterState state(scene.snapshot());
+  GroupLists groups(state, {.aggressive_threshold = 0.5, .threshold = 1.0});
+  bound(groups, {{{0.25}, {1.0}, {}}}, state);  // 2.5 of 10; half of it 1.25
+  EXPECT_EQ(groups.cuts(0), (std::array<Index, 2>{1, 2}));
+  EXPECT_EQ(groups.group(0), Group::kNonPreemptible);
+  EXPECT_EQ(groups.group(1), Group::kAggressivelyPreemptible);
+  EXPECT_EQ(groups.group(2), Group::kPreemptible);
+}
+
+TEST(Groups, NothingIsPreemptibleWhereTheFairShareCoversTheDemand) {
+  Scene scene;
+  scene.operation();
+  scene.node({10});
+  for (int i = 0; i < 3; ++i) scene.allocation(0, 0, {1}, i);
+  const ClusterState state(scene.snapshot());
+  GroupLists groups(state, {.aggressive_threshold = 0.0});
+  bound(groups, {{{0.3}, {0.3}, {}}}, state);
+  for (Id slot = 0; slot < 3; ++slot)
+    EXPECT_EQ(groups.group(slot), Group::kAggressivelyPreemptible);
+}
+
+// Maintained through random deltas, the groups are those cut from scratch.
+TEST(Groups, HistoryLeavesNoTrace) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](Index n) { return static_cast<Id>(random() % static_cast<unsigned>(n)); };
+    const GroupLists::Options options{.aggressive_threshold = draw(4) / 4.0,
+                                      .threshold = 0.5 + draw(3) / 2.0,
+                                      .on_bound_preemptible = seed % 2 == 0,
+                                      .saved_progress_counts = seed % 3 == 0,
+                                      .usage_threshold_protects_prefix = seed % 5 < 2};
+    Scene scene(2);
+    for (int o = 0; o < 3; ++o) scene.operation();
+    scene.node({20, 20});
+    for (int a = 0; a < 14; ++a)  // equal times are common
+      scene.allocation(draw(3), 0, {draw(4), draw(3)}, draw(5));
+    ClusterState state(scene.snapshot());
+    GroupLists groups(state, options);
+    std::vector<Bounds> bounds(3);
+    const auto rebound = [&] {
+      for (Bounds& b : bounds) {
+        b.fair = {draw(9) / 16.0, draw(9) / 16.0};
+        b.demand = {draw(17) / 16.0, draw(3) ? b.fair[1] : 1.0};
+        b.threshold.clear();
+        if (draw(3) == 0) b.threshold = {draw(8), draw(2) ? -1 : draw(8)};
+      }
+      bound(groups, bounds, state);
+    };
+    rebound();
+    for (int step = 0; step < 80; ++step) {
+      const Id slot = draw(state.slots());
+      const std::vector<Amount> size{draw(4), draw(4)};
+      const bool running = state.running(slot);
+      switch (draw(6)) {
+        case 0:
+        case 1:
+          groups.add(state, state.start(draw(3), 0, size, draw(6) * kMicrosecondsPerSecond));
+          break;
+        case 2:
+          if (!running) break;
+          groups.remove(state, slot);
+          draw(2) ? state.end(slot) : state.preempt(slot, {});
+          break;
+        case 3:
+          if (!running) break;
+          groups.remove(state, slot);
+          state.touch(slot, draw(6) * kMicrosecondsPerSecond, draw(6) * kMicrosecondsPerSecond);
+          groups.add(state, slot);
+          break;
+        case 4:
+          if (!running) break;
+          groups.remove(state, slot);
+          state.resize(slot, size);
+          groups.add(state, slot);
+          break;
+        default:
+          if (draw(3) == 0) rebound();
+      }
+      if (draw(3) == 0) groups.refresh(state);
+    }
+    groups.refresh(state);
+    GroupLists afresh(state, options);
+    bound(afresh, bounds, state);
+    for (Id o = 0; o < 3; ++o) {
+      EXPECT_EQ(groups.in_order(o), afresh.in_order(o)) << seed;
+      EXPECT_EQ(groups.cuts(o), afresh.cuts(o)) << seed;
+    }
+    for (Id slot = 0; slot < static_cast<Id>(state.slots()); ++slot)
+      if (state.running(slot)) {
+        EXPECT_EQ(groups.group(slot), afresh.group(slot)) << seed;
+      }
+  }
+}
+
+}  // namespace
+}  // namespace evenhand

@@ -1,0 +1,144 @@
+"""Acting on one plan: the whole of it as one call, also for asyncio."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from evenhand.act.driver import Driver
+from evenhand.act.timing import Timing
+
+if TYPE_CHECKING:
+    from evenhand.act.caps import Caps
+    from evenhand.act.report import Report, Row
+    from evenhand.adapters.protocol import Adapter
+    from evenhand.plans import Plan
+
+__all__ = ["act", "act_async"]
+
+
+def act(
+    plan: Plan,
+    adapter: Adapter,
+    *,
+    journal: str | os.PathLike[str],
+    dry_run: bool = False,
+    caps: Caps | None = None,
+    stop_file: str | os.PathLike[str] | None = None,
+    max_age: float | None = None,
+    timing: Timing | None = None,
+    progress: Callable[[Row], object] | None = None,
+) -> Report:
+    """Carry out a plan on a cluster, step by step.
+
+    Parameters
+    ----------
+    plan : Plan
+        Made from a snapshot of the adapter.
+    adapter : Adapter
+        The cluster.
+    journal : str or path-like
+        Where is written what is about to be done and what came of it. If an earlier driver left something
+        open there, that is brought to its end first.
+    dry_run : bool
+        Only say what would be run.
+    caps : Caps, optional
+        Most victims; the defaults are `Caps`'s.
+    stop_file : str or path-like, optional
+        While it exists no step begins.
+    max_age : float, optional
+        Oldest plan and snapshot to act on, in seconds; by default the timing's (60).
+    timing : Timing, optional
+        How long to wait for what.
+    progress : callable, optional
+        Called with a `Row` for each step.
+
+    Returns
+    -------
+    Report
+        One row a step; prints as a table.
+
+    Raises
+    ------
+    LockedError
+        If another driver acts on the cluster.
+    JournalError
+        If the journal cannot be used.
+    AdapterError
+        If the cluster does not answer.
+    """
+    import dataclasses
+
+    timing = timing or Timing()
+    if max_age is not None:
+        timing = dataclasses.replace(timing, max_age=max_age)
+    with Driver(
+        adapter,
+        journal,
+        dry_run=dry_run,
+        caps=caps,
+        stop_file=stop_file,
+        timing=timing,
+        progress=progress,
+    ) as driver:
+        driver.act(plan)
+        return driver.report
+
+
+async def act_async(
+    plan: Plan,
+    adapter: Adapter,
+    *,
+    journal: str | os.PathLike[str],
+    dry_run: bool = False,
+    caps: Caps | None = None,
+    stop_file: str | os.PathLike[str] | None = None,
+    timing: Timing | None = None,
+    progress: Callable[[Row], object] | None = None,
+) -> Report:
+    """Carry out a plan without blocking an event loop.
+
+    Parameters
+    ----------
+    plan, adapter, journal, dry_run, caps, stop_file, timing
+        As in `act`.
+    progress : callable, optional
+        Called in the event loop's thread.
+
+    Returns
+    -------
+    Report
+
+    Notes
+    -----
+    Cancelled, it lets the step that was begun come to its end, and begins no other.
+    """
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+
+    def tell(row: Row) -> None:
+        if progress is not None:
+            loop.call_soon_threadsafe(progress, row)
+
+    driver = await asyncio.to_thread(
+        Driver,
+        adapter,
+        journal,
+        dry_run=dry_run,
+        caps=caps,
+        stop_file=stop_file,
+        timing=timing,
+        progress=tell,
+    )
+    work = asyncio.ensure_future(asyncio.to_thread(driver.act, plan))
+    try:
+        await asyncio.shield(work)
+    except asyncio.CancelledError:
+        driver.stop.set()
+        await work
+        raise
+    finally:
+        driver.close()
+    return driver.report

@@ -1,0 +1,152 @@
+"""What the lines of a journal add up to: steps that are open, jobs that are owed something, counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Book", "OpenStep", "Victim"]
+
+#: Actions after which a job has to give way.
+EVICTIONS = ("requeue", "requeue_hold", "cancel", "suspend")
+
+
+@dataclass(slots=True)
+class Victim:
+    """A job that is to leave in a step, and how far that went.
+
+    Attributes
+    ----------
+    name, owner : str
+    action : str
+        How it leaves.
+    turn : int
+        Its turn when the step began; a higher one says that it has left.
+    asked : bool
+        Whether the cluster may have been told.
+    answer : str or None
+        What the driver found out: ``"left"``, ``"ended"`` (by itself), ``"stays"``, ``"unknown"``.
+    freed : bool
+        Whether a release or resume was found to be done.
+    """
+
+    name: str
+    owner: str
+    action: str
+    turn: int
+    asked: bool = False
+    answer: str | None = None
+    freed: bool = False
+
+
+@dataclass(slots=True)
+class OpenStep:
+    """A step that began and has not ended."""
+
+    number: int
+    began: float
+    beneficiary: str | None
+    victims: dict[str, Victim] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Owed:
+    """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?)."""
+
+    job: str
+    what: str
+    turn: int
+    beneficiary: str | None
+    step: int
+    since: float
+
+
+class Book:
+    """Adds up the lines of a journal, kind by kind.
+
+    ``journal`` (schema, cluster) · ``run`` (a driver begins) · ``refused`` (a step that was not begun, and
+    why) · ``step`` (a step begins: victims, beneficiary, reasons) · ``intent`` (an action is about to be
+    asked for) · ``outcome`` (what the cluster said) · ``victim`` (what became of a victim) · ``end`` (of a
+    step: its outcome, why, what is still owed) · ``settled`` (nothing is owed to a job any more).
+
+    Attributes
+    ----------
+    open : dict of int to OpenStep
+        Steps without end, by number.
+    owed : dict of str to Owed
+        Jobs that have to be released, resumed or looked after.
+    evictions : list of tuple
+        (time, owner, job) of every eviction that was asked for.
+    ends : dict of str to int
+        How many steps ended how.
+    refusals : dict of str to int
+        Refused steps by code.
+    """
+
+    def __init__(self) -> None:
+        self.cluster = ""
+        self.steps = 0
+        self.open: dict[int, OpenStep] = {}
+        self.owed: dict[str, Owed] = {}
+        self.evictions: list[tuple[float, str, str]] = []
+        self.ends: dict[str, int] = {}
+        self.refusals: dict[str, int] = {}
+
+    def add(self, line: dict[str, Any]) -> None:
+        """Take a line into account; kinds that are not known change nothing."""
+        handle = getattr(self, f"_{line['kind']}", None)
+        if handle is not None:
+            handle(line)
+
+    def _journal(self, line: dict[str, Any]) -> None:
+        self.cluster = line["cluster"]
+
+    def _step(self, line: dict[str, Any]) -> None:
+        number = line["step"]
+        self.steps = max(self.steps, number + 1)
+        victims = {v["job"]: Victim(v["job"], v["owner"], v["action"], v["turn"]) for v in line["victims"]}
+        self.open[number] = OpenStep(number, line["t"], line["beneficiary"], victims, line.get("reason", ""))
+
+    def _intent(self, line: dict[str, Any]) -> None:
+        step = self.open.get(line["step"])
+        if line["action"] in EVICTIONS and step is not None:
+            victim = step.victims[line["job"]]
+            victim.asked = True
+            self.evictions.append((line["t"], victim.owner, victim.name))
+
+    def _victim(self, line: dict[str, Any]) -> None:
+        step = self.open.get(line["step"])
+        if step is not None:
+            victim = step.victims[line["job"]]
+            victim.answer = line.get("answer", victim.answer)
+            victim.freed = line.get("freed", victim.freed)
+
+    def _end(self, line: dict[str, Any]) -> None:
+        step = self.open.pop(line["step"], None)
+        self.ends[line["outcome"]] = self.ends.get(line["outcome"], 0) + 1
+        for job, what in line["owed"].items():
+            turn = step.victims[job].turn if step else 0
+            whom = step.beneficiary if step else None
+            self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"])
+
+    def _settled(self, line: dict[str, Any]) -> None:
+        self.owed.pop(line["job"], None)
+
+    def _refused(self, line: dict[str, Any]) -> None:
+        for code in line["codes"]:
+            self.refusals[code] = self.refusals.get(code, 0) + 1
+
+    def leaving(self) -> dict[str, str]:
+        """Return the jobs that were told to leave with the job that they leave for."""
+        found = {owed.job: owed.beneficiary for owed in self.owed.values()}
+        for step in self.open.values():
+            found |= {name: step.beneficiary for name, victim in step.victims.items() if victim.asked}
+        return {job: whom for job, whom in found.items() if whom is not None}
+
+    def busy(self) -> set[str]:
+        """Return the jobs of which something is open; a driver begins nothing with them."""
+        jobs = set(self.owed)
+        for step in self.open.values():
+            jobs |= set(step.victims)
+        return jobs

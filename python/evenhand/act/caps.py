@@ -1,0 +1,81 @@
+"""Caps: how many may be told to leave, whatever a plan says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.act.book import Book
+
+__all__ = ["Caps"]
+
+_HOUR = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Most victims; a step that would go over one of them is not begun.
+
+    Attributes
+    ----------
+    per_run : int or None
+        Of one driver from its start to its end. None: no cap.
+    per_hour : int or None
+        Within the last hour by the journal, whoever drove.
+    per_owner : int or None
+        Of one owner within the last hour.
+    per_job : int or None
+        How often one job may leave within the last 24 hours.
+    """
+
+    per_run: int | None = 100
+    per_hour: int | None = 50
+    per_owner: int | None = 10
+    per_job: int | None = 3
+
+    def exceeded(self, book: Book, now: float, run: int, victims: Iterable[tuple[str, str]]) -> str | None:
+        """Return which cap a step would exceed, in words, or None.
+
+        Parameters
+        ----------
+        book : Book
+            What was done.
+        now : float
+            Seconds since 1970.
+        run : int
+            Victims of this run so far.
+        victims : iterable of tuple
+            (job, owner) of the step.
+
+        Returns
+        -------
+        str or None
+
+        Notes
+        -----
+        O(evictions of the last day).
+        """
+        new = list(victims)
+        recent, today = [], []
+        for line in reversed(book.evictions):
+            if line[0] < now - 24 * _HOUR:
+                break
+            today.append(line)
+            if line[0] >= now - _HOUR:
+                recent.append(line)
+        found = [
+            ("per_run", self.per_run, run + len(new), "victims of this run"),
+            ("per_hour", self.per_hour, len(recent) + len(new), "victims within an hour"),
+        ]
+        for owner in dict.fromkeys(owner for _, owner in new):
+            count = sum(o == owner for _, o, _ in recent) + sum(o == owner for _, o in new)
+            found.append(("per_owner", self.per_owner, count, f"victims of owner {owner} within an hour"))
+        for job in dict.fromkeys(job for job, _ in new):
+            count = 1 + sum(j == job for _, _, j in today)
+            found.append(("per_job", self.per_job, count, f"evictions of job {job} within a day"))
+        for name, cap, count, what in found:
+            if cap is not None and count > cap:
+                return f"{name}={cap}: there would be {count} {what}"
+        return None

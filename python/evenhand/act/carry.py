@@ -1,0 +1,241 @@
+"""Carrying out one step: victims, what became of them, the beneficiary, and what is owed afterwards."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from evenhand.act.book import OpenStep, Owed, Victim
+from evenhand.adapters.protocol import AdapterError, Standing
+
+if TYPE_CHECKING:
+    from evenhand.act.journal import Journal
+    from evenhand.act.timing import Timing
+    from evenhand.adapters.protocol import Adapter, Answer
+
+__all__ = ["Carrier"]
+
+_LOG = logging.getLogger("evenhand.act")
+_TRIES = 3  # of looking
+
+
+class Carrier:
+    """Carries out steps and pays what is owed; every word to the cluster stands in the journal first.
+
+    Parameters
+    ----------
+    adapter : Adapter
+    journal : Journal
+    timing : Timing
+        How long to wait for what.
+    stopping : callable
+        Whether waiting should end.
+    """
+
+    def __init__(
+        self, adapter: Adapter, journal: Journal, timing: Timing, stopping: Callable[[], bool]
+    ) -> None:
+        self.adapter, self.journal, self.timing, self.stopping = adapter, journal, timing, stopping
+
+    # Steps
+
+    def carry(self, step: OpenStep) -> tuple[str, str]:
+        """Carry out a step that stands in the journal.
+
+        Returns
+        -------
+        outcome, why : str
+            As the journal's ``end`` has them.
+        """
+        for victim in list(step.victims.values()):
+            self._do(step.number, "note", victim, step.reason)
+            answer = self._do(step.number, victim.action, victim, step.reason)
+            self._become(step.number, victim, self._settle(victim, answer))
+            if victim.answer not in ("left", "ended"):
+                why = f"victim {victim.name} did not leave: {answer.message or answer.status}"
+                return self._finish(step, "not_started", why)
+        return self._await(step)
+
+    def recover(self, step: OpenStep) -> tuple[str, str]:
+        """Bring a step to its end that an earlier driver left open; nobody more is told to leave."""
+        missing = []
+        for victim in step.victims.values():
+            if victim.asked and victim.answer not in ("left", "ended"):
+                self._become(step.number, victim, self._settle(victim, None))
+            if victim.answer not in ("left", "ended"):
+                missing.append(victim.name)
+        if missing:
+            why = f"the driver ended before it was sure that {', '.join(missing)} left"
+            return self._finish(step, "not_started", why)
+        return self._await(step)
+
+    def _do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
+        commands = self.adapter.commands(action, victim.name, reason)
+        if commands:
+            self.journal.append(
+                "intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands]
+            )
+        answer = self.adapter.do(action, victim.name, reason)
+        if commands:
+            self.journal.append(
+                "outcome",
+                step=step,
+                action=action,
+                job=victim.name,
+                status=answer.status,
+                message=answer.message,
+            )
+        level = logging.INFO if answer.status == "done" else logging.WARNING
+        data = {"step": step, "action": action, "job": victim.name, "status": answer.status}
+        _LOG.log(
+            level, "step %d: %s %s: %s", step, action, victim.name, answer.status, extra={"evenhand": data}
+        )
+        return answer
+
+    def _become(self, step: int, victim: Victim, answer: str) -> None:
+        self.journal.append("victim", step=step, job=victim.name, answer=answer)
+
+    def _settle(self, victim: Victim, answer: Answer | None) -> str:
+        """Look until it is seen what became of a victim: the cluster's word is not enough."""
+        clock = self.timing
+        # After a refusal, and where no command can be under way any more, one look tells.
+        until = clock.now() + (0.0 if answer is None or answer.status == "refused" else clock.settle)
+        while True:
+            fate = _fate(victim, self._look([victim.name])[victim.name])
+            if fate is not None:
+                return fate
+            if clock.now() >= until:
+                return "stays" if answer and answer.status == "refused" else "unknown"
+            clock.pause()
+
+    def _look(self, names: Iterable[str]) -> dict[str, Standing]:
+        wanted = list(names)
+        for left in reversed(range(_TRIES)):
+            try:
+                return self.adapter.look(wanted)
+            except AdapterError:
+                if not left:
+                    raise
+                self.timing.pause()
+        raise AssertionError
+
+    # The beneficiary
+
+    def _await(self, step: OpenStep) -> tuple[str, str]:
+        if step.beneficiary is None:
+            return self._finish(step, "repaired", "the victims have left")
+        clock, name = self.timing, step.beneficiary
+        until = clock.now() + clock.start
+        while True:
+            standing = self._look([name])[name]
+            if standing.started:
+                return self._finish(step, "started", f"{name} started")
+            if standing.state not in ("pending", "running"):
+                return self._finish(
+                    step,
+                    "not_started",
+                    f"{name} does not wait any more: {standing.state} ({standing.detail})",
+                )
+            if self.stopping():
+                return self._finish(
+                    step, "unwatched", f"the driver was stopped before {name} was seen to start"
+                )
+            if clock.now() >= until:
+                why = f"{name} did not start within {clock.start:g} s: {standing.detail}"
+                return self._finish(step, "not_started", why)
+            clock.pause()
+
+    def _finish(self, step: OpenStep, outcome: str, why: str) -> tuple[str, str]:
+        """Give back what can be given back now, and write down the end with what is still owed."""
+        owed: dict[str, str] = {}
+        for victim in step.victims.values():
+            if not victim.asked or victim.freed or victim.answer == "ended":
+                continue
+            if victim.answer != "left":
+                owed[victim.name] = f"look:{victim.action}"
+            elif victim.action == "requeue_hold":
+                if not self._release(step.number, victim):
+                    owed[victim.name] = "release"
+            elif victim.action == "suspend":
+                owed[victim.name] = "resume"
+        self.journal.append("end", step=step.number, outcome=outcome, why=why, owed=owed)
+        _LOG.info(
+            "step %d: %s: %s",
+            step.number,
+            outcome,
+            why,
+            extra={"evenhand": {"step": step.number, "outcome": outcome, "why": why, "owed": owed}},
+        )
+        return outcome, why
+
+    def _release(self, step: int, victim: Victim) -> bool:
+        """Release a held victim; whether it was seen to be free (or never held) afterwards."""
+        clock = self.timing
+        until = clock.now() + clock.settle
+        asked = False
+        while True:
+            try:
+                standing = self._look([victim.name])[victim.name]
+            except AdapterError:
+                return False
+            if standing.state not in ("held", "leaving"):
+                self.journal.append("victim", step=step, job=victim.name, freed=True)
+                return True
+            if standing.state == "held" and not asked:
+                self._do(step, "release", victim, "")
+                asked = True
+                continue
+            if clock.now() >= until:
+                return False
+            clock.pause()
+
+    # Debts
+
+    def pay(self) -> None:
+        """Release, resume or look after jobs that earlier steps left behind, as far as can be done now."""
+        for owed in list(self.journal.book.owed.values()):
+            standing = self._look([owed.job])[owed.job]
+            what = self._due(owed, standing)
+            if what is None:
+                self._settled(owed, standing)
+            elif what == "release" or (what == "resume" and self._may_resume(owed)):
+                victim = Victim(owed.job, standing.owner, what, owed.turn)
+                self._do(owed.step, what, victim, "")
+                standing = self._look([owed.job])[owed.job]
+                if self._due(owed, standing) is None:
+                    self._settled(owed, standing)
+
+    def _settled(self, owed: Owed, standing: Standing) -> None:
+        self.journal.append("settled", job=owed.job, was=owed.what, state=standing.state, turn=standing.turn)
+
+    def _due(self, owed: Owed, standing: Standing) -> str | None:
+        """Return what a job is owed at this moment: an action, ``"wait"``, or None."""
+        if standing.state == "leaving":
+            return "wait"
+        if owed.what in ("resume", "look:suspend"):
+            if standing.state == "suspended":
+                return "resume"
+        elif standing.state == "held" and standing.turn > owed.turn and owed.what != "look:requeue":
+            return "release"
+        lost = owed.what.startswith("look:") and standing.state == "running" and standing.turn == owed.turn
+        return "wait" if lost and self.timing.now() < owed.since + self.timing.forget else None
+
+    def _may_resume(self, owed: Owed) -> bool:
+        """Whether the room of a suspended job is free again and nobody is to have it first."""
+        if owed.beneficiary is not None:
+            standing = self._look([owed.beneficiary])[owed.beneficiary]
+            if standing.state in ("running", "pending", "leaving"):
+                return False
+        return self.adapter.room(owed.job)
+
+
+def _fate(victim: Victim, standing: Standing) -> str | None:
+    """Return what became of a victim, or None while it is as it was."""
+    if standing.state in ("ended", "gone"):
+        return "left" if victim.action == "cancel" else "ended"
+    if standing.state in ("held", "leaving") or standing.turn > victim.turn:
+        return "left"
+    if standing.state == "suspended" and victim.action == "suspend":
+        return "left"
+    return None

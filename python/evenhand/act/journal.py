@@ -1,0 +1,213 @@
+"""The journal: what is about to be done, and what came of it, one synced JSON line each."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evenhand.act.book import Book
+from evenhand.errors import EvenhandError
+
+__all__ = ["SCHEMA", "Journal", "JournalError", "read"]
+
+SCHEMA = "evenhand/journal/1"
+_ROOM = 64 * 1024  # bytes that must be free before anybody is touched
+
+
+class JournalError(EvenhandError):
+    """The journal cannot be read or written; whoever needs it acts on nobody."""
+
+
+def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """Return the lines of a journal.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    list of dict
+        Each with ``n`` (its number, from 0), ``t`` (seconds since 1970) and ``kind``.
+
+    Raises
+    ------
+    JournalError
+        If it cannot be read, is of another version, or is not whole.
+
+    Notes
+    -----
+    O(lines).
+    """
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise JournalError(f"journal {path}: cannot be read: {error.strerror or error}") from error
+    return list(_lines(path, data))
+
+
+def _lines(path: str | os.PathLike[str], data: bytes) -> Iterator[dict[str, Any]]:
+    *whole, rest = data.split(b"\n")
+    for number, text in enumerate(whole):
+        try:
+            line = json.loads(text)
+            kind, n = line["kind"], line["n"]
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise JournalError(f"journal {path}: line {number + 1} is no line of a journal") from error
+        if number == 0 and (kind != "journal" or line.get("schema") != SCHEMA):
+            found = line.get("schema") if kind == "journal" else kind
+            raise JournalError(f"journal {path}: is of {found!r}; this version reads {SCHEMA!r}")
+        if n != number:
+            raise JournalError(
+                f"journal {path}: line {number + 1} says that it is number {n}: lines are missing"
+            )
+        yield line
+    if rest:
+        raise JournalError(
+            f"journal {path}: line {len(whole) + 1} is torn (the machine or its disk stopped while it was "
+            "written); nothing was done that is not in the lines before: cut it off with "
+            "`evenhand journal --repair FILE`"
+        )
+
+
+def repair(path: str | os.PathLike[str]) -> int:
+    """Cut a torn last line off.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    int
+        How many bytes were cut off.
+
+    Raises
+    ------
+    JournalError
+        If it cannot be read or written, or something else is wrong with it.
+    """
+    try:
+        data = Path(path).read_bytes()
+        keep = data.rfind(b"\n") + 1
+        list(_lines(path, data[:keep]))
+        with Path(path).open("r+b") as file:
+            file.truncate(keep)
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise JournalError(f"journal {path}: cannot be repaired: {error.strerror or error}") from error
+    return len(data) - keep
+
+
+class Journal:
+    """An open journal; only one driver may have it open (`evenhand.act.lock`).
+
+    Parameters
+    ----------
+    path : str or path-like
+        Made if it does not exist; its folder must.
+    identity : str
+        Of the cluster. A journal belongs to one cluster.
+    clock : callable
+        Seconds since 1970.
+
+    Attributes
+    ----------
+    book : Book
+        What the lines add up to.
+
+    Raises
+    ------
+    JournalError
+        If it cannot be read or written, is not whole, or is of another version or cluster.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], identity: str, clock: Any) -> None:
+        self.path = Path(path)
+        self.book = Book()
+        self._clock = clock
+        self._broken = ""
+        lines = read(path) if self.path.exists() and self.path.stat().st_size else []
+        try:
+            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            self._size = os.fstat(self._file).st_size
+        except OSError as error:
+            raise JournalError(f"journal {path}: cannot be written: {error.strerror or error}") from error
+        self._count = len(lines)
+        for line in lines:
+            self.book.add(line)
+        if not lines:
+            self.append("journal", schema=SCHEMA, cluster=identity)
+            _sync_folder(self.path.parent)
+        elif self.book.cluster != identity:
+            self.close()
+            raise JournalError(f"journal {path}: is of cluster {self.book.cluster!r}, not {identity!r}")
+
+    def append(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Write a line, and return once it is on the disk.
+
+        Parameters
+        ----------
+        kind : str
+            See `evenhand.act.book.Book`.
+        **fields
+            What it says.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        JournalError
+            If it could not be written whole; then it is taken back, and nothing more can be written.
+        """
+        if self._broken:
+            raise JournalError(self._broken)
+        line = {"n": self._count, "t": round(self._clock(), 6), "kind": kind, **fields}
+        data = json.dumps(line, allow_nan=False).encode() + b"\n"
+        try:
+            rest = data
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+            os.fsync(self._file)
+        except OSError as error:
+            self._broken = f"journal {self.path}: cannot be written: {error.strerror or error}"
+            try:
+                os.ftruncate(self._file, self._size)
+            except OSError:
+                self._broken += "; its last line may be torn"
+            raise JournalError(self._broken) from error
+        self._size += len(data)
+        self._count += 1
+        self.book.add(line)
+        return line
+
+    def check_room(self) -> None:
+        """Refuse to begin where the disk could not take what must be written afterwards.
+
+        Raises
+        ------
+        JournalError
+            If fewer than 64 KiB are free.
+        """
+        disk = os.fstatvfs(self._file)
+        if disk.f_bavail * disk.f_frsize < _ROOM:
+            raise JournalError(f"journal {self.path}: fewer than {_ROOM // 1024} KiB are free on its disk")
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

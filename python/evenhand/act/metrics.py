@@ -1,0 +1,86 @@
+"""Figures of acting as a text file in Prometheus' format, for node_exporter's textfile collector."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.act.book import Book
+    from evenhand.act.watching import Cycle
+
+__all__ = ["metrics_text", "write_metrics"]
+
+
+def metrics_text(book: Book, cycle: Cycle, now: float) -> str:
+    """Return the figures of a journal and of the last round.
+
+    Parameters
+    ----------
+    book : Book
+        What the journal adds up to.
+    cycle : Cycle
+        The last round.
+    now : float
+        Seconds since 1970.
+
+    Returns
+    -------
+    str
+        No name of a job or user is in it.
+    """
+    lines: list[str] = []
+
+    def put(name: str, kind: str, doc: str, values: dict[str, float]) -> None:
+        lines.append(f"# HELP evenhand_{name} {doc}")
+        lines.append(f"# TYPE evenhand_{name} {kind}")
+        lines.extend(f"evenhand_{name}{label} {value:g}" for label, value in values.items())
+
+    def labels(key: str, values: dict[str, int]) -> dict[str, float]:
+        return {f'{{{key}="{word}"}}': count for word, count in sorted(values.items())}
+
+    put("evictions_total", "counter", "Jobs that were told to leave.", {"": len(book.evictions)})
+    put("steps_total", "counter", "Steps that ended, by outcome.", labels("outcome", book.ends))
+    put("refusals_total", "counter", "Steps that were not begun, by reason.", labels("code", book.refusals))
+    put("open_steps", "gauge", "Steps without an end.", {"": len(book.open)})
+    put("owed_jobs", "gauge", "Jobs to be released, resumed or looked after.", {"": len(book.owed)})
+    put("round", "counter", "Rounds of this process.", {"": cycle.number + 1})
+    put("round_decisions", "gauge", "Decisions of the last plan.", {"": cycle.decisions})
+    put("round_failed", "gauge", "Whether the cluster did not answer.", {"": float(bool(cycle.error))})
+    put(
+        "round_seconds",
+        "gauge",
+        "How long the parts of the last round took.",
+        {f'{{part="{part}"}}': seconds for part, seconds in cycle.seconds.items()},
+    )
+    lines.append("# HELP evenhand_round_timestamp_seconds When the last round ended.")
+    lines.append("# TYPE evenhand_round_timestamp_seconds gauge")
+    lines.append(f"evenhand_round_timestamp_seconds {now:.3f}")
+    return "\n".join(lines) + "\n"
+
+
+def write_metrics(path: str | os.PathLike[str], text: str) -> None:
+    """Replace a file at once, so that no half of it is ever read.
+
+    Parameters
+    ----------
+    path : str or path-like
+    text : str
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink()
+        raise

@@ -1,0 +1,149 @@
+"""From the steps of a plan to what an adapter can be told; and why a step is not begun."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.plans.columns import Name
+
+if TYPE_CHECKING:
+    from evenhand.adapters.protocol import Adapter, Standing
+    from evenhand.plans import Plan, Step
+
+__all__ = ["Refusal", "Task", "partial", "standing_refusals", "tasks_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a step is not begun: a code, and the same in words."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A step in the adapter's words.
+
+    Attributes
+    ----------
+    step : Step
+    beneficiary : str or None
+        The job that is to start.
+    victims : dict of str to str
+        Jobs that are to leave, in order, with the action by which they do.
+    reasons : dict of str to str
+        Code of each victim's reason.
+    """
+
+    step: Step
+    beneficiary: str | None
+    victims: dict[str, str]
+    reasons: dict[str, str]
+
+
+def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
+    """Return the steps of a plan as tasks, in order; O(decisions)."""
+    tasks = []
+    for step in plan.steps():
+        whom = step.beneficiary
+        named: Name | None = None
+        if whom is not None:
+            named = whom.operation if adapter.whole else whom.request
+        victims, reasons = {}, {}
+        for decision in step.victims:
+            if decision.action == "preempt":
+                job = str(decision.operation if adapter.whole else decision.allocation)
+                victims[job] = adapter.action(decision.mode)
+                reasons[job] = decision.reason
+        tasks.append(Task(step, None if named is None else str(named), victims, reasons))
+    return tasks
+
+
+def partial(plan: Plan, task: Task) -> list[Refusal]:
+    """Return what a cluster that knows whole jobs only cannot do as planned.
+
+    Parameters
+    ----------
+    plan : Plan
+    task : Task
+        One of its steps.
+
+    Returns
+    -------
+    list of Refusal
+        ``partial_victim``: only some of a job's allocations are to leave; ``partial_start``: only some
+        of what the beneficiary needs would start.
+
+    Notes
+    -----
+    O(allocations + requests).
+    """
+    snapshot, core = plan.snapshot, plan.snapshot._core
+    names = [str(name) for name in snapshot.names("operations")]
+    found = []
+    if task.victims:
+        rows = np.bincount(np.asarray(core.column("allocations", "operation")), minlength=len(names))
+        holds = {name: int(rows[row]) for row, name in enumerate(names) if name in task.victims}
+        taken = Counter(str(d.operation) for d in task.step.victims if d.action == "preempt")
+        for job, count in taken.items():
+            if count < holds[job]:
+                message = (
+                    f"{count} of {holds[job]} allocations of {job} are to leave, and it can only leave whole"
+                )
+                found.append(Refusal("partial_victim", message))
+    starts = [d for d in task.step.decisions if d.action == "start"]
+    if starts and task.beneficiary is not None:
+        of = np.asarray(core.column("requests", "operation")) == names.index(task.beneficiary)
+        wanted = int(np.asarray(core.column("requests", "count"))[of].sum())
+        if len(starts) < wanted:
+            message = f"{len(starts)} of {wanted} parts of {task.beneficiary} would start"
+            found.append(Refusal("partial_start", message))
+    return found
+
+
+def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Any) -> list[Refusal]:
+    """Return why a step cannot begin, from how its jobs stand at this moment.
+
+    Parameters
+    ----------
+    task : Task
+    now : mapping of str to Standing
+        Of all its jobs.
+    snapshot : Snapshot
+        The fresh one.
+
+    Returns
+    -------
+    list of Refusal
+    """
+    found = []
+    for job, action in task.victims.items():
+        standing = now[job]
+        if standing.state != "running":
+            found.append(Refusal("victim_not_running", f"{job} is {standing.state} ({standing.detail})"))
+        elif action in ("requeue", "requeue_hold") and not standing.requeueable:
+            found.append(Refusal("not_requeueable", f"{job} may not go back to the queue: it would be lost"))
+    if task.beneficiary is not None and now[task.beneficiary].state != "pending":
+        standing = now[task.beneficiary]
+        message = f"{task.beneficiary} does not wait: it is {standing.state} ({standing.detail})"
+        found.append(Refusal("beneficiary_not_pending", message))
+    if "suspend" in task.victims.values():
+        stay = {
+            resource
+            for resource, frees in zip(
+                snapshot.resources, snapshot._head["available_after_preemption"], strict=True
+            )
+            if not frees
+        }
+        for decision in task.step.victims:
+            kept = sorted(stay & {r for r, amount in decision.freed.items() if amount})
+            if kept and task.victims.get(str(decision.operation)) == "suspend":
+                message = f"suspended, {decision.operation} would not give back {', '.join(kept)}"
+                found.append(Refusal("suspend_frees_less", message))
+    return found

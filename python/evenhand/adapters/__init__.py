@@ -1,0 +1,71 @@
+"""Adapters: from a real cluster to a snapshot, and from a decision to a command.
+
+Found through the entry-point group ``evenhand.adapters``; see `evenhand.adapters.protocol` for what one is.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any
+
+from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["GROUP", "Adapter", "AdapterError", "Answer", "Standing", "available", "load"]
+
+#: Entry-point group of adapters.
+GROUP = "evenhand.adapters"
+
+
+def _own() -> dict[str, Callable[..., Adapter]]:
+    from evenhand.adapters.slurm import Slurm
+
+    return {"slurm": Slurm}
+
+
+def available() -> dict[str, str]:
+    """Return the names of all adapters with where they come from; the package's own need no entry point.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    found = {entry.name: entry.value for entry in entry_points(group=GROUP)}
+    return {**found, **{name: f"{make.__module__}:{make.__name__}" for name, make in _own().items()}}
+
+
+def load(name: str, **options: Any) -> Adapter:
+    """Return the adapter of a name.
+
+    Parameters
+    ----------
+    name : str
+        As an entry point of `GROUP` calls it: ``"slurm"``.
+    **options
+        What the adapter takes.
+
+    Returns
+    -------
+    Adapter
+
+    Raises
+    ------
+    AdapterError
+        If there is none of that name, or it cannot be loaded.
+    """
+    own = _own()
+    if name in own:
+        return own[name](**options)
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            try:
+                made = entry.load()(**options)
+            except Exception as error:
+                raise AdapterError(f"adapter {name!r} cannot be loaded: {error}") from error
+            if not isinstance(made, Adapter):
+                raise AdapterError(f"adapter {name!r} ({entry.value}) does not follow the protocol")
+            return made
+    known = ", ".join(sorted(available()))
+    raise AdapterError(f"there is no adapter {name!r}; there are {known}")

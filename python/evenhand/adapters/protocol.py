@@ -1,0 +1,125 @@
+"""What an adapter is: the few calls by which a plan reaches a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from evenhand.errors import EvenhandError
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["ACTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
+
+#: What an adapter can be told to do to a job.
+ACTIONS = ("note", "requeue", "requeue_hold", "cancel", "suspend", "release", "resume")
+
+State = Literal["pending", "held", "running", "suspended", "leaving", "ended", "gone"]
+
+
+class AdapterError(EvenhandError):
+    """A cluster did not answer, or not in a way that can be understood; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one job stands.
+
+    Attributes
+    ----------
+    name : str
+        Of the job: an operation of the snapshot.
+    state : str
+        ``"pending"``, ``"held"`` (pending until released), ``"running"``, ``"suspended"``, ``"leaving"``
+        (told to end, not yet gone), ``"ended"`` or ``"gone"`` (the cluster knows it no more).
+    turn : int
+        How often it went back to the queue: an eviction by requeue shows in it.
+    started : bool
+        Whether it has ever run in this turn.
+    owner : str
+        Whose it is, for caps.
+    requeueable : bool
+        Whether it may go back to the queue without being lost.
+    detail : str
+        The cluster's own words; untrusted.
+    """
+
+    name: str
+    state: State
+    turn: int = 0
+    started: bool = False
+    owner: str = ""
+    requeueable: bool = True
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a command.
+
+    Attributes
+    ----------
+    status : str
+        ``"done"`` (the cluster says so), ``"refused"`` (it says no) or ``"unknown"`` (no answer in time).
+        None of them is proof: who needs to know looks at the job.
+    message : str
+        The cluster's own words, sanitised.
+    """
+
+    status: Literal["done", "refused", "unknown"]
+    message: str = ""
+
+
+@runtime_checkable
+class Adapter(Protocol):
+    """A cluster, as a driver sees it.
+
+    Adapters of installed packages are found through the entry-point group ``evenhand.adapters``
+    (`evenhand.adapters.load`): an entry is a callable that returns an adapter.
+
+    Attributes
+    ----------
+    name : str
+        The system's word: ``"slurm"``.
+    identity : str
+        Tells clusters apart; drivers of the same identity exclude each other on one machine.
+    whole : bool
+        Whether evicting one allocation evicts its whole operation, and an operation starts as a whole.
+    """
+
+    name: str
+    identity: str
+    whole: bool
+
+    def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
+        """Return what is; ``leaving`` says of jobs that were told to leave for whom.
+
+        Raises `AdapterError`.
+        """
+        ...
+
+    def look(self, names: Iterable[str]) -> dict[str, Standing]:
+        """Return how jobs stand now, every one of them; raises `AdapterError`."""
+        ...
+
+    def action(self, mode: str | None) -> str:
+        """Return the action, of `ACTIONS`, for a decision's mode (`evenhand.reasons.MODES`)."""
+        ...
+
+    def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
+        """Return what `do` would run, for a dry run and for the journal."""
+        ...
+
+    def do(self, action: str, name: str, reason: str) -> Answer:
+        """Carry out an action on a job; what went wrong is an `Answer`, never an exception."""
+        ...
+
+    def room(self, name: str) -> bool:
+        """Whether what a suspended job needs is free where it stands; raises `AdapterError`."""
+        ...
+
+    def keep(self, descriptor: int) -> None:
+        """Let commands inherit a descriptor: a lock then outlives a killed driver until they ended."""
+        ...

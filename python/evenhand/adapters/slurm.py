@@ -1,0 +1,342 @@
+"""Slurm: snapshots from its commands, actions as its commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from evenhand.adapters.commands import Result, Runner, Subprocesses
+from evenhand.adapters.protocol import AdapterError, Answer, Standing
+from evenhand.adapters.slurm_jobs import (
+    COLUMNS,
+    Job,
+    Node,
+    jobs_of_json,
+    jobs_of_text,
+    nodes_of_json,
+    nodes_of_text,
+)
+from evenhand.adapters.slurm_text import number, rows
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["Slurm"]
+
+_LOOK = (
+    *("jobid", "arrayjobid", "arraytaskid", "state", "reasonlist", "prioritylong", "restartcnt"),
+    *("userid", "requeue", "nodelist"),
+)
+_NAME = re.compile(r"\d+(_\d+)?")
+_GONE = "Invalid job id"
+_ACTIONS = {"requeue": "requeue_hold", "checkpoint": "requeue_hold", "preempt": "requeue_hold"}
+_ACTIONS |= {"terminate": "cancel", "suspend": "suspend", "enhanced_suspend": "suspend"}
+_ENDED = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY"}
+_ENDED |= {"BOOT_FAIL", "DEADLINE", "REVOKED"}
+_NOTE = 200
+
+Evict = Literal["requeue_hold", "requeue", "as_planned"]
+
+
+class Slurm:
+    """A Slurm cluster, through ``squeue``, ``sinfo``, ``scontrol`` and ``scancel`` of this machine.
+
+    Parameters
+    ----------
+    evict : {"requeue_hold", "requeue", "as_planned"}
+        How victims leave that are to end: back to the queue and held until their beneficiary started (the
+        default: they cannot take the room again), back to the queue, or as the plan's mode says, where
+        ``terminate`` is ``scancel``. Victims that are to be suspended are suspended.
+    pools : {"partition", "account", "user"}
+        What the snapshot's pools are.
+    preemptible : callable, optional
+        Whether a job, as a mapping of its fields, may be a victim; by default all that can be requeued.
+    note : bool
+        Whether victims get a reason in their comment. A comment that somebody else wrote stays as it is.
+    timeout : float
+        Seconds that a command may take.
+    runner : Runner, optional
+        What runs commands; by default processes.
+    clock : callable
+        What time it is, in seconds since 1970.
+
+    Notes
+    -----
+    Evicting needs the rights of an operator. Nothing is interpreted by a shell, and nothing that users wrote
+    becomes part of a command: jobs are named by number. Finished jobs must be remembered a while
+    (``MinJobAge``).
+    """
+
+    name = "slurm"
+    whole = True
+
+    def __init__(
+        self,
+        *,
+        evict: Evict = "requeue_hold",
+        pools: Literal["partition", "account", "user"] = "partition",
+        preemptible: Callable[[Job], bool] | None = None,
+        note: bool = True,
+        timeout: float = 30.0,
+        runner: Runner | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if evict not in ("requeue_hold", "requeue", "as_planned"):
+            raise ValueError(f"evict is {evict!r}; it must be requeue_hold, requeue or as_planned")
+        if pools not in ("partition", "account", "user"):
+            raise ValueError(f"pools is {pools!r}; it must be partition, account or user")
+        self.evict, self.pools, self.preemptible, self.note = evict, pools, preemptible, note
+        self.timeout, self.clock = timeout, clock
+        self.run: Runner = runner or Subprocesses()
+        self.identity = f"slurm:{os.environ.get('SLURM_CONF', 'default')}"
+        self.seconds: dict[str, float] = {}
+        self._json: bool | None = None
+        self._comments: dict[str, str] = {}
+
+    # What is
+
+    def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
+        """Read the cluster.
+
+        Parameters
+        ----------
+        leaving : mapping of str to str, optional
+            Jobs that were told to leave, with the job that they leave for.
+
+        Returns
+        -------
+        Snapshot
+            Operations are jobs by number (``array_task`` of arrays), allocations ``job@node``, requests the
+            jobs that wait for room and could be served.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer is not whole.
+
+        Notes
+        -----
+        `seconds` tells afterwards how long Slurm's own commands took. O(jobs + nodes).
+        """
+        from evenhand.adapters.slurm_snapshot import build
+
+        self.seconds = {}
+        now = self.clock()
+        jobs = self._jobs()
+        self._comments = {job.name: job.comment for job in jobs}
+        return build(jobs, self._nodes(), now, self.pools, self.preemptible, leaving or {})
+
+    def _jobs(self) -> list[Job]:
+        result = self._read("squeue", "--json") if self._json is not False else Result(1)
+        if self._json is not False and result.status != 0:
+            lacking = self._json is None and result.status is not None and "json" in result.err.lower()
+            if not lacking:
+                raise AdapterError(f"squeue: {_said(result)}")
+            self._json = False
+        if self._json is not False:
+            jobs = jobs_of_json(result.out)
+            self._json = True
+            return jobs
+        result = self._read("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS))
+        if result.status != 0:
+            raise AdapterError(f"squeue: {_said(result)}")
+        return jobs_of_text(result.out)
+
+    def _nodes(self) -> list[Node]:
+        if self._json:
+            result = self._read("sinfo", "-N", "--json")
+            if result.status == 0:
+                try:
+                    return nodes_of_json(result.out)
+                except AdapterError:
+                    if '"sinfo"' not in result.out:
+                        raise
+        result = self._read("sinfo", "-a", "-N", "-o", "%N|%T|%c|%m|%G|%R|%b|")
+        if result.status != 0:
+            raise AdapterError(f"sinfo: {_said(result)}")
+        nodes = nodes_of_text(result.out)
+        if not nodes:
+            raise AdapterError("sinfo: its answer is empty")
+        return nodes
+
+    def _read(self, *arguments: str) -> Result:
+        begin = time.monotonic()
+        result = self.run(arguments, self.timeout)
+        self.seconds[arguments[0]] = self.seconds.get(arguments[0], 0.0) + time.monotonic() - begin
+        return result
+
+    # How a job stands
+
+    def look(self, names: Iterable[str]) -> dict[str, Standing]:
+        """Return how jobs stand now.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Numbers of jobs, ``array_task`` of arrays.
+
+        Returns
+        -------
+        dict of str to Standing
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer is not whole. A job is ``gone`` only if Slurm says so.
+        """
+        wanted = list(dict.fromkeys(map(_checked, names)))
+        found = self._look(wanted) if wanted else {}
+        for name in [n for n in wanted if n not in found]:
+            found |= self._look([name])
+            array, _, task = name.partition("_")
+            if name not in found and task and self._look([array], anything=True):
+                found[name] = Standing(name, "gone", detail="its array is known, it is not")
+            if name not in found:
+                raise AdapterError(f"squeue says nothing of job {name}")
+        return {name: found[name] for name in wanted}
+
+    def _look(self, names: list[str], *, anything: bool = False) -> dict[str, Standing]:
+        columns = ",".join(f"{c}:|" for c in _LOOK)
+        result = self._read("squeue", "-a", "-t", "all", f"--jobs={','.join(names)}", "-O", columns)
+        if result.status == 1 and len(names) == 1 and _GONE in result.err:
+            return {names[0]: Standing(names[0], "gone", detail="Slurm knows it no more")}
+        if result.status != 0 and not (len(names) > 1 and _GONE in result.err):
+            raise AdapterError(f"squeue: {_said(result)}")
+        found = {}
+        for cells in rows(result.out, len(_LOOK)):
+            row = dict(zip(_LOOK, cells, strict=True))
+            task = row["arraytaskid"]
+            name = f"{row['arrayjobid']}_{task}" if task.isdecimal() else row["jobid"]
+            if name in names or anything:
+                found[name] = _standing(name, row)
+        return found
+
+    def room(self, name: str) -> bool:
+        """Whether the cpus of a suspended job are free where it stands.
+
+        ``scontrol resume`` does not ask: it shares the cpus silently with whoever has them by then.
+
+        Parameters
+        ----------
+        name : str
+            Number of the job.
+
+        Returns
+        -------
+        bool
+            Cpus of running and completing jobs count; a job of which nothing is known has no room.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails.
+        """
+        jobs = {job.name: job for job in self._jobs()}
+        capacity = {node.name: node.capacity.get("cpu", 0) for node in self._nodes()}
+        job = jobs.get(name)
+        if job is None or not job.parts:
+            return False
+        used: dict[str, int] = {}
+        for other in jobs.values():
+            if other.state in ("RUNNING", "COMPLETING") and other.name != name:
+                for node, part in other.parts.items():
+                    used[node] = used.get(node, 0) + part.get("cpu", 0)
+        return all(
+            used.get(node, 0) + part.get("cpu", 0) <= capacity.get(node, 0)
+            for node, part in job.parts.items()
+        )
+
+    # What can be done
+
+    def action(self, mode: str | None) -> str:
+        """Return the action for a decision's mode."""
+        planned = _ACTIONS.get(mode or "requeue", "requeue_hold")
+        return planned if planned == "suspend" or self.evict == "as_planned" else self.evict
+
+    def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
+        """Return the commands of an action.
+
+        Parameters
+        ----------
+        action : str
+            Of `evenhand.adapters.protocol.ACTIONS`.
+        name : str
+            Number of the job.
+        reason : str
+            What a note says.
+
+        Returns
+        -------
+        list of tuple of str
+            Argument lists. Requeues are restricted to jobs that have not ended (``Incomplete``): without it,
+            Slurm runs a job anew that ended a moment before.
+        """
+        job = _checked(name)
+        if action == "note":
+            theirs = self._comments.get(job, "")
+            if not self.note or (theirs and not theirs.startswith("evenhand:")):
+                return []
+            text = re.sub(r"[^\w .:,@()/-]", "?", reason, flags=re.ASCII)[:_NOTE]
+            return [("scontrol", "update", f"JobId={job}", f"Comment=evenhand: {text}")]
+        known: dict[str, list[tuple[str, ...]]] = {
+            "requeue": [("scontrol", "requeue", "Incomplete", job)],
+            "requeue_hold": [("scontrol", "requeuehold", "Incomplete", job)],
+            "cancel": [("scancel", job)],
+            "suspend": [("scontrol", "suspend", job)],
+            "release": [("scontrol", "release", job)],
+            "resume": [("scontrol", "resume", job)],
+        }
+        return known[action]
+
+    def do(self, action: str, name: str, reason: str) -> Answer:
+        """Carry out an action; see `commands`."""
+        for arguments in self.commands(action, name, reason):
+            result = self.run(arguments, self.timeout)
+            if result.status is None:
+                return Answer("unknown", _said(result))
+            if result.status != 0:
+                return Answer("refused", _said(result))
+        return Answer("done")
+
+    def keep(self, descriptor: int) -> None:
+        """Let processes inherit a descriptor."""
+        if isinstance(self.run, Subprocesses):
+            self.run.inherited = (descriptor,)
+
+
+def _checked(name: Any) -> str:
+    if not _NAME.fullmatch(str(name)):
+        raise AdapterError(f"{str(name)[:40]!r} is no number of a Slurm job")
+    return str(name)
+
+
+def _said(result: Result) -> str:
+    """Return what a command said, on one line that is safe to show."""
+    from evenhand.display.text import clean
+
+    text = " ".join((result.err or result.out).split())[:200]
+    status = "no answer" if result.status is None else f"exit status {result.status}"
+    return clean(f"{text} ({status})" if text else status)
+
+
+def _standing(name: str, row: Mapping[str, str]) -> Standing:
+    word, placed = row["state"].upper(), row["nodelist"] not in ("", "(null)")
+    held = row["prioritylong"] == "0"
+    states: dict[str, Any] = {"RUNNING": "running", "SUSPENDED": "suspended", "STOPPED": "suspended"}
+    states |= {"CONFIGURING": "running", "COMPLETING": "leaving", "PENDING": "held" if held else "pending"}
+    states |= {"REQUEUE_HOLD": "held", "REQUEUED": "pending", "SPECIAL_EXIT": "held"}
+    state: Any = states.get(word) or ("ended" if word in _ENDED else None)
+    if state is None:
+        raise AdapterError(f"job {name} is in state {word!r}, which this version does not know")
+    return Standing(
+        name=name,
+        state=state,
+        turn=number(int(row["restartcnt"] or 0)) or 0,
+        started=placed and state not in ("pending", "held"),
+        owner=row["userid"],
+        requeueable=row["requeue"] == "1",
+        detail=f"{word} {row['reasonlist']}".strip(),
+    )

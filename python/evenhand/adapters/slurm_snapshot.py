@@ -1,0 +1,146 @@
+"""A snapshot of Slurm's jobs and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+from evenhand.adapters.slurm_jobs import Job, Node
+from evenhand.model import Snapshot
+
+__all__ = ["build"]
+
+#: Reasons for which a job waits that would start if there were room.
+WAITS = {"None", "Priority", "Resources", ""}
+_STATES = {"RUNNING": "running", "SUSPENDED": "preempted", "COMPLETING": "preempting"}
+_TIME_END = 4_000_000_000.0  # Slurm's "never" lies beyond
+
+
+def build(
+    jobs: list[Job],
+    nodes: list[Node],
+    now: float,
+    pools: Literal["partition", "account", "user"],
+    preemptible: Callable[[Job], bool] | None,
+    leaving: Mapping[str, str],
+) -> Snapshot:
+    """Return the snapshot of jobs and nodes.
+
+    Parameters
+    ----------
+    jobs, nodes : list
+    now : float
+        The instant, in seconds since 1970.
+    pools : str
+        What becomes a pool.
+    preemptible : callable or None
+        Which jobs may be victims.
+    leaving : mapping of str to str
+        Jobs that were told to leave, with the job that they leave for.
+
+    Returns
+    -------
+    Snapshot
+        Memory is in MiB. Suspended jobs keep all but their cpus.
+
+    Notes
+    -----
+    O(jobs + nodes).
+    """
+    places = {node.name for node in nodes}
+    resources = sorted({r for node in nodes for r in node.capacity} | {"cpu", "memory"})
+    live = [job for job in jobs if (job.state == "PENDING" and _waits(job)) or job.parts]
+    operations, allocations, requests = [], [], []
+    names: set[str] = set()
+    for job in live:
+        pool = {"partition": job.partition, "account": job.account, "user": job.user}[pools] or "none"
+        names.add(pool)
+        operations.append(_operation(job, pool))
+        if job.state == "PENDING":
+            requests.append(_request(job, resources))
+        else:
+            may = job.requeue and job.single and (preemptible is None or preemptible(job))
+            for node, part in job.parts.items():
+                if node in places:
+                    allocations.append(_allocation(job, node, part, may, leaving, now))
+    return Snapshot.from_dict(
+        {
+            "now": now,
+            "resources": {
+                name: {"quantum": 1, "available_after_preemption": name == "cpu"} for name in resources
+            },
+            "nodes": [
+                {
+                    "name": node.name,
+                    "capacity": dict(node.capacity),
+                    "tags": list(node.tags),
+                    "schedulable": node.schedulable,
+                }
+                for node in nodes
+            ],
+            "pools": [{"name": name} for name in sorted(names)],
+            "operations": operations,
+            "allocations": allocations,
+            "requests": requests,
+        }
+    )
+
+
+def _waits(job: Job) -> bool:
+    return not job.unfit and job.priority > 0 and set(job.reason.split(",")) <= WAITS
+
+
+def _operation(job: Job, pool: str) -> dict[str, Any]:
+    row = {
+        "name": job.name,
+        "pool": pool,
+        "user": job.user,
+        "account": job.account,
+        "partition": job.partition,
+        "qos": job.qos,
+        "priority": job.priority,
+        "start_time": job.submitted,
+        "gang": job.count > 1,
+    }
+    return {key: value for key, value in row.items() if value != ""}
+
+
+def _request(job: Job, resources: list[str]) -> dict[str, Any]:
+    tags = ([f"partition:{job.partition}"] if job.partition else []) + (
+        [job.features] if job.features else []
+    )
+    row: dict[str, Any] = {
+        "name": job.name,
+        "operation": job.name,
+        "resources": {r: v for r, v in job.needs.items() if r in resources},
+        "count": job.count,
+        "submit_time": job.submitted,
+        "node_tags": tags,
+    }
+    if job.required:
+        row["required_node"] = job.required[0]
+    return row
+
+
+def _allocation(
+    job: Job, node: str, part: Mapping[str, int], may: bool, leaving: Mapping[str, str], now: float
+) -> dict[str, Any]:
+    state = _STATES[job.state]
+    started = min(job.started or 0.0, now)
+    row: dict[str, Any] = {
+        "name": f"{job.name}@{node}",
+        "operation": job.name,
+        "node": node,
+        "resources": dict(part),
+        "start_time": started,
+        "state": state,
+        "rerunnable": job.requeue,
+        "preemptible": may,
+    }
+    if job.ends and now < job.ends < _TIME_END:
+        row["planned_end"] = job.ends
+    if state == "preempted":
+        row["held"] = {r: v for r, v in part.items() if r != "cpu"}
+    if state == "preempting" and job.name in leaving:
+        row["beneficiary"] = {"operation": leaving[job.name]}
+    return row

@@ -1,0 +1,212 @@
+"""What can happen to a cluster, one class a kind of event.
+
+An event may also be given as a dict: the fields of its class, and as ``event`` the class's name in lower
+case: ``{"event": "end", "allocation": "a1"}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+__all__ = [
+    "KINDS",
+    "Count",
+    "End",
+    "Event",
+    "Job",
+    "Leave",
+    "Node",
+    "Put",
+    "Remove",
+    "Resize",
+    "Start",
+    "Take",
+    "Time",
+    "as_event",
+]
+
+Name = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """It is a later instant now.
+
+    Attributes
+    ----------
+    now : number
+        Seconds; not before the cluster's own instant.
+    """
+
+    now: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """An allocation starts.
+
+    Attributes
+    ----------
+    row : mapping
+        Its row in the table of allocations; ``start_time`` is the cluster's instant if it is left out.
+    request : str or int, optional
+        The request that it serves, of whose count one is gone then.
+    """
+
+    row: Mapping[str, Any]
+    request: Name | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """An allocation ends: its room is free."""
+
+    allocation: Name
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """An allocation is told to leave; its operation uses it no more, its room is not yet free.
+
+    Attributes
+    ----------
+    allocation : str or int
+    deadline : number, optional
+        Seconds: by when it must have left.
+    beneficiary : mapping or str or int, optional
+        ``operation`` and ``request`` that it leaves for, or the request alone.
+    """
+
+    allocation: Name
+    deadline: Any = None
+    beneficiary: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """The beneficiary of a leaving allocation has so much of its room by now, in all.
+
+    Kept as the allocation's setting ``room_taken``, for policies that hold room until victims have gone.
+    """
+
+    allocation: Name
+    resources: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job starts in an allocation, or its progress is saved.
+
+    Attributes
+    ----------
+    allocation : str or int
+    last_job_start_time, last_progress_time : number, optional
+        Seconds; what is left out stays.
+    """
+
+    allocation: Name
+    last_job_start_time: Any = None
+    last_progress_time: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resize:
+    """A running or suspended allocation holds another amount."""
+
+    allocation: Name
+    resources: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A request is for another count; 0: it is withdrawn, and reservations for it go."""
+
+    request: Name
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node offers another amount, or may or may not start anything; what is left out stays."""
+
+    node: Name
+    capacity: Mapping[str, Any] | None = None
+    schedulable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A row is added, or takes the place of the one of its name.
+
+    Attributes
+    ----------
+    table : {"requests", "nodes", "pools", "operations", "reservations"}
+    row : mapping
+        As in the table. A new request costs O(1); all else makes the cluster anew, O(cells) for any number
+        of such events in a row.
+    """
+
+    table: str
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    """A row goes; nothing may refer to it any more.
+
+    Attributes
+    ----------
+    table : {"requests", "nodes", "pools", "operations", "reservations"}
+        A request costs O(1), all else O(cells) as with `Put`.
+    name : str or int
+    """
+
+    table: str
+    name: Name
+
+
+Event = Time | Start | End | Leave | Job | Resize | Take | Count | Node | Put | Remove
+
+KINDS: Mapping[str, type[Event]] = {
+    kind.__name__.lower(): kind
+    for kind in (Time, Start, End, Leave, Job, Resize, Take, Count, Node, Put, Remove)
+}
+
+
+def as_event(given: Any) -> Event:
+    """Return an event as an object of its class.
+
+    Parameters
+    ----------
+    given : Event or mapping
+
+    Returns
+    -------
+    Event
+
+    Raises
+    ------
+    ValueError
+        If it is no event; the argument is (field, rule, message).
+    """
+    if isinstance(given, Event):
+        return given
+    if not isinstance(given, Mapping):
+        raise ValueError(None, "type", f"an event is an object, not {type(given).__name__}")
+    word = given.get("event")
+    kind = KINDS.get(word) if isinstance(word, str) else None
+    if kind is None:
+        known = ", ".join(KINDS)
+        raise ValueError("event", "choice", f"event is {given.get('event')!r}; it must be one of {known}")
+    values = {key: value for key, value in given.items() if key != "event"}
+    known_fields = {field.name for field in fields(kind)}
+    for key in values:
+        if key not in known_fields:
+            raise ValueError(str(key), "unknown_field", f"{key} is no field of the event {given['event']!r}")
+    try:
+        return kind(**values)
+    except TypeError as error:
+        missing = next(field.name for field in fields(kind) if field.name not in values)
+        raise ValueError(missing, "required", f"{missing} is missing") from error

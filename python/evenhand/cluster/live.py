@@ -1,0 +1,324 @@
+"""The cluster that lives on: events in, snapshots and plans out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakSet
+
+import numpy as np
+
+from evenhand.building.readback import matrix, seconds
+from evenhand.cluster.changes import carry_out
+from evenhand.cluster.events import Event, Put, Remove, as_event
+from evenhand.cluster.remade import remade
+from evenhand.cluster.stage import Stage
+from evenhand.cluster.steps import events_of, whole_plan
+from evenhand.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["Cluster", "Mark"]
+
+
+class Mark:
+    """An instant of a cluster's history to which `Cluster.undo` goes back; opaque."""
+
+    __slots__ = ("__weakref__", "_at", "_serial", "_stage", "_states")
+
+    def __init__(self, serial: int, stage: Stage, states: dict[str, Any]) -> None:
+        self._serial = serial
+        self._stage = stage
+        self._at = stage.mark()
+        self._states = states
+
+
+class Cluster:
+    """A scheduling domain that lives on and changes by events.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        What is at the beginning.
+
+    Notes
+    -----
+    An event of an allocation, a request's count or a node's capacity costs O(resources × depth of the pool
+    tree), beside the check of its own cells. Putting and removing rows of nodes, pools and operations, and
+    putting a request that the last snapshot has in another form, costs O(cells), once for any number of such
+    events in a row.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> cluster = eh.Cluster(eh.Snapshot.from_dict({
+    ...     "resources": {"cpu": {}}, "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
+    ...     "operations": [{"name": "etl"}]}))
+    >>> cluster.apply([
+    ...     {"event": "time", "now": 10},
+    ...     {"event": "start",
+    ...      "row": {"name": "a", "operation": "etl", "node": "n1", "resources": {"cpu": 2}}},
+    ... ])
+    >>> cluster.usage("n1")
+    {'cpu': 2}
+    >>> cluster.snapshot().allocation_count
+    1
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._stage = Stage(snapshot)
+        self._states: dict[str, Any] = {}
+        self._marks: WeakSet[Mark] = WeakSet()
+        self._serial = 0
+
+    def apply(self, events: Iterable[Event | Mapping[str, Any]]) -> None:
+        """Carry out events in their order, all of them or none.
+
+        Parameters
+        ----------
+        events : iterable
+            Objects of the classes in `evenhand.cluster.events`, or dicts: ``event`` (the class's name in
+            lower case) and the fields.
+
+        Raises
+        ------
+        InputError
+            If an event is wrong; nothing has changed then. Problems have the table "events", the position of
+            the event as row, the field and the rule.
+        """
+        if not self._marks:
+            self._stage.forget()
+        before = self._stage
+        mark = before.mark()
+        try:
+            self._carry_out(list(enumerate(_as_events(events))))
+        except BaseException:
+            self._stage = before
+            before.undo(mark)
+            raise
+
+    def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
+        for makes_anew, run in groupby(events, self._makes_anew):
+            if makes_anew:
+                rows = [(at, event) for at, event in run if isinstance(event, Put | Remove)]
+                self._stage = remade(self._stage, rows)
+            else:
+                carry_out(self._stage, list(run))
+                self._stage.put(self._stage.sums, "changed", True)
+
+    def _makes_anew(self, numbered: tuple[int, Event]) -> bool:
+        match numbered[1]:
+            case Put("requests", row):
+                name = row.get("name") if isinstance(row, Mapping) else None
+                place = self._stage.requests.get(str(name))
+                return self._stage.has_request(place)
+            case Remove("requests", name):
+                place = self._stage.requests.get(str(name))
+                return place is not None and not self._stage.column("requests", "count", place)
+            case Put() | Remove():
+                return True
+        return False
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now.
+
+        Returns
+        -------
+        Snapshot
+            The same object as before if nothing has happened since.
+
+        Notes
+        -----
+        O(cells), by columns; O(1) if nothing has happened.
+        """
+        frozen = self._stage.freeze()
+        if frozen is not self._stage.base:
+            self._stage = Stage(frozen, self._stage.total_stated)
+        return frozen
+
+    def plan(self, policy: Any, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
+        """Plan what a policy would do now, and keep its state for the next time.
+
+        Parameters
+        ----------
+        policy : policy
+            One of `evenhand.policies`. States are kept one a policy, told apart by their settings.
+        on : trigger, optional
+            As of `evenhand.plan`.
+        given : mapping, optional
+            As of `evenhand.plan`.
+
+        Returns
+        -------
+        Plan
+            Of `snapshot`. Nothing of it is carried out: see `carry_out`.
+
+        Raises
+        ------
+        InputError
+            As of `evenhand.plan`.
+
+        Notes
+        -----
+        As `evenhand.plan`, and O(cells) for the snapshot.
+        """
+        key = _key(policy)
+        plan = policy.plan(self.snapshot(), self._states.get(key), on, given)
+        self._states[key] = plan.state
+        return plan
+
+    def state(self, policy: Any) -> Any:
+        """Return what the last plan of a policy left.
+
+        Parameters
+        ----------
+        policy : policy
+
+        Returns
+        -------
+        State or None
+            None: it has not planned yet.
+        """
+        return self._states.get(_key(policy))
+
+    def carry_out(self, plan: Any) -> None:
+        """Carry out a plan's decisions, all of them or none.
+
+        Victims are leaving, with deadline and beneficiary; what starts runs and is called
+        ``"<request>/<number>"``; counts of requests fall.
+
+        Parameters
+        ----------
+        plan : Plan
+            Of this cluster; of an earlier instant too, as long as its decisions can still be carried out.
+
+        Raises
+        ------
+        InputError
+            If a victim or a request has gone meanwhile; nothing has changed then.
+
+        Notes
+        -----
+        O(decisions × depth); O(cells) where something is resumed, reserved or kept in part. Whether decisions
+        still make sense tells ``plan.check(cluster.snapshot())``.
+        """
+        if whole_plan(plan):
+            self.apply(events_of(plan, self._stage.slots))
+        elif plan.snapshot == self.snapshot():
+            self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
+        else:
+            message = "the plan resumes, reserves or keeps a part: it needs the snapshot it was made of"
+            raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
+
+    def usage(self, name: str | int, *, table: str | None = None) -> dict[str, float]:
+        """Return what an operation, a pool or a node's allocations hold now.
+
+        Parameters
+        ----------
+        name : str or int
+        table : {"operations", "pools", "nodes"}, optional
+            Where to look for it; by default in that order.
+
+        Returns
+        -------
+        dict
+            Resource to amount, in its units. What is leaving holds nothing.
+
+        Raises
+        ------
+        KeyError
+            If there is no such name.
+        """
+        for where in ("operations", "pools", "nodes") if table is None else (table,):
+            row = self._stage.rows[where].get(str(name))
+            if row is not None:
+                quanta = self._stage.core.usage(where, row)[None, :]
+                amounts = matrix(quanta, np.asarray(self._stage.base._head["quantum"]))[0].tolist()
+                named = zip(self._stage.base.resources, amounts, strict=True)
+                return {name: int(a) if float(a).is_integer() else a for name, a in named}
+        raise KeyError(f"there is no {name!r}")
+
+    @property
+    def now(self) -> float:
+        """The instant, in seconds."""
+        return float(seconds(np.array([self._stage.core.now]))[0])
+
+    def mark(self) -> Mark:
+        """Return a mark to which `undo` goes back; keep it as long as it is wanted.
+
+        Returns
+        -------
+        Mark
+            While one is alive, what happens is recorded: O(1) an event.
+        """
+        mark = Mark(self._serial, self._stage, dict(self._states))
+        self._serial += 1
+        self._marks.add(mark)
+        return mark
+
+    def undo(self, mark: Mark) -> None:
+        """Go back to a mark: rows, instant and the policies' states are what they were.
+
+        Parameters
+        ----------
+        mark : Mark
+            It stays good; marks that were taken after it are void.
+
+        Raises
+        ------
+        ValueError
+            If the mark is of another cluster, or void.
+
+        Notes
+        -----
+        O(resources × depth) for each event since.
+        """
+        if mark not in self._marks:
+            raise ValueError("the mark is of another cluster, or of what has been undone already")
+        for later in [m for m in self._marks if m._serial > mark._serial]:
+            self._marks.discard(later)
+        mark._stage.undo(mark._at)
+        self._stage = mark._stage
+        self._states = dict(mark._states)
+
+    def copy(self) -> Self:
+        """Return a cluster that is the same and goes its own way; marks stay with this one.
+
+        Returns
+        -------
+        Cluster
+            Made in O(rows).
+        """
+        other = type(self).__new__(type(self))
+        other._stage = self._stage.copy()
+        other._states = dict(self._states)
+        other._marks = WeakSet()
+        other._serial = 0
+        return other
+
+    __copy__ = copy
+
+    def __repr__(self) -> str:
+        stage = self._stage
+        rows = f"{len(stage.slots):,} allocations, {len(stage.rows['nodes']):,} nodes"
+        return f"<Cluster at {self.now:g} s: {rows}>"
+
+
+def _as_events(events: Iterable[Any]) -> list[Event]:
+    result, problems = [], []
+    for position, given in enumerate(events):
+        try:
+            result.append(as_event(given))
+        except ValueError as error:
+            field, rule, message = error.args
+            problems.append(Problem("events", position, None, field, rule, None, message))
+    if problems:
+        raise InputError(problems[:100], max(len(problems) - 100, 0))
+    return result
+
+
+def _key(policy: Any) -> str:
+    return json.dumps(policy.to_dict(), sort_keys=True, default=str)

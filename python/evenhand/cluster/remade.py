@@ -1,0 +1,77 @@
+"""Events that put or remove rows of whole tables: the cluster is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cluster.events import Put, Remove
+from evenhand.cluster.stage import Stage
+from evenhand.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["remade"]
+
+_TABLES = ("requests", "nodes", "pools", "operations", "reservations")
+
+
+def remade(stage: Stage, events: Sequence[tuple[int, Put | Remove]]) -> Stage:
+    """Return a stage with other rows; O(cells).
+
+    Parameters
+    ----------
+    stage : Stage
+    events : sequence of (position, Put or Remove)
+
+    Returns
+    -------
+    Stage
+
+    Raises
+    ------
+    InputError
+        If a row is wrong, or a row that goes is still referred to.
+    """
+    snapshot = stage.freeze()
+    data = snapshot.to_dict()
+    tables: dict[str, dict[str, Any]] = {}
+    put_by: dict[tuple[str, str], int] = {}
+    for position, event in events:
+        if event.table not in _TABLES:
+            message = f"table is {event.table!r}; rows can be put into and removed from {', '.join(_TABLES)}"
+            raise _error(position, None, "table", "choice", message)
+        rows = tables.setdefault(event.table, {str(row["name"]): row for row in data.get(event.table, ())})
+        if isinstance(event, Remove):
+            if rows.pop(str(event.name), None) is None:
+                message = f"there is no {event.name!r} in {event.table}"
+                raise _error(position, event.name, "name", "exists", message)
+            continue
+        if not isinstance(event.row, Mapping) or event.row.get("name") is None:
+            raise _error(position, None, "row", "required", "a row is an object with a name")
+        rows[str(event.row["name"])] = dict(event.row)
+        put_by[event.table, str(event.row["name"])] = position
+    changes: dict[str, Any] = {table: list(rows.values()) for table, rows in tables.items()}
+    if stage.total_stated:
+        changes["total"] = snapshot.total
+    return Stage(_replaced(snapshot, changes, put_by, events[0][0]), stage.total_stated)
+
+
+def _replaced(
+    snapshot: Snapshot, changes: dict[str, Any], put_by: Mapping[tuple[str, str], int], first: int
+) -> Snapshot:
+    try:
+        return snapshot.replace(**changes)
+    except InputError as error:
+        problems = [
+            Problem(
+                "events", put_by.get((p.table, str(p.name)), first), p.name, p.field, p.rule, p.value, str(p)
+            )
+            for p in error.problems
+        ]
+        raise InputError(problems, error.omitted) from None
+
+
+def _error(position: int, name: Any, field: str, rule: str, message: str) -> InputError:
+    return InputError([Problem("events", position, name, field, rule, None, message)])

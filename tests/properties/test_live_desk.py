@@ -1,0 +1,152 @@
+"""A desk that lives on decides what a plan of the frozen cluster decides, whatever its history."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.cluster.events import Start, Time
+from evenhand.cluster.steps import events_of
+from evenhand.testing import strategies as es
+from tests.properties.living import Desk, Rows, codes
+
+#: What a desk can follow: a new request, and a node's size, make its tables anew.
+KINDS = ("Time", "Start", "End", "Leave", "Job", "Resize", "Count")
+NAMED = {"allocation": "allocations", "request": "requests", "beneficiary_request": "requests"}
+
+
+def settled(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what no delta can change in a desk: a stated total, and no node's own clock."""
+    nodes = [{k: v for k, v in node.items() if k != "overcommitted_since"} for node in data["nodes"]]
+    sums = {name: 1 + sum(n["capacity"].get(name, 0) for n in nodes) for name in data["resources"]}
+    return {**data, "nodes": nodes, "total": sums}
+
+
+def by_name(columns: Any, names: dict[str, list[str]]) -> dict[str, Any]:
+    """Decisions without row numbers of tables whose rows come and go."""
+    plain = {name: np.asarray(column).tolist() for name, column in columns.items()}
+    for field, table in NAMED.items():
+        plain[field] = [None if row < 0 else str(names[table][row]) for row in plain[field]]
+    return plain
+
+
+@given(drawn=es.plan_inputs(), first=codes, second=codes, keep=st.booleans())
+def test_decisions_on_a_live_state_are_those_on_its_frozen_form(
+    drawn: es.PlanInput, first: list[bytes], second: list[bytes], *, keep: bool
+) -> None:
+    policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
+    state = eh.State.from_dict(drawn.state) if drawn.state else None
+    rows = Rows(eh.Snapshot.from_dict(settled(drawn.snapshot)).to_dict())
+    snapshot = eh.Snapshot.from_dict(rows.data)
+    cluster, desk = eh.Cluster(snapshot), Desk(policy, snapshot, state)
+    seen = 0
+    for part in (first, second, first[::-1]):
+        for event in rows.events(part, KINDS):
+            for one in (cluster.apply, lambda events: desk.happens(events[0])):
+                one([event])
+            rows.happens(event)
+        frozen = cluster.snapshot()
+        plan = policy.plan(frozen, state)
+        desk.core.update(desk.now, keep)
+        shares = plan.shares["fair_share"]
+        assert np.array_equal(desk.core.fair_shares, shares)
+        groups = dict(zip(desk.names, desk.core.groups().tolist(), strict=True))
+        ours = plan._core.groups().tolist()
+        assert [groups[str(name)] for name in frozen.names("allocations")] == ours
+        desk.core.heartbeats(np.arange(frozen.node_count))
+        decided = {name: column[seen:] for name, column in desk.core.decisions().items()}
+        seen += len(decided["action"])
+        events = renamed(events_of(plan, ()), rows)
+        desk.names += [event.row["name"] for event in events if isinstance(event, Start)]
+        names = {"allocations": desk.names, "requests": desk.requests}
+        frozen_names = {table: [str(n) for n in frozen.names(table)] for table in names}
+        live, fresh = by_name(decided, names), by_name(plan._core.decisions(), frozen_names)
+        offset = min(live["step"], default=0) - min(fresh["step"], default=0)
+        fresh["step"] = [step + offset for step in fresh["step"]]
+        assert live == fresh
+        for name, column in plan._core.memory().items():
+            assert np.array_equal(desk.core.memory()[name], column), name
+        state = plan.state
+        # The desk has carried out its decisions already.
+        cluster.apply(events)
+        for event in events:
+            rows.happens(event)
+            if isinstance(event, Start):
+                desk.times.append([desk.now, np.iinfo(np.int64).min])
+                desk.count[desk.requests.index(str(event.request))] -= 1
+
+
+def renamed(events: list[Any], rows: Rows) -> list[Any]:
+    """What starts gets names that sort in the order of starting."""
+    number = rows.started
+    out = []
+    for event in events:
+        if isinstance(event, Start):
+            event = replace(event, row={**event.row, "name": f"z{number:06d}"})
+            number += 1
+        out.append(event)
+    return out
+
+
+@given(drawn=es.plan_inputs(), seconds=st.lists(st.integers(0, 100), min_size=1, max_size=6))
+def test_nothing_is_decided_before_the_next_due(drawn: es.PlanInput, seconds: list[int]) -> None:
+    """Ticks before `Plan.next_due` may be skipped: they leave but the time and the last attempts."""
+    policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
+    state = eh.State.from_dict(drawn.state) if drawn.state else None
+    cluster = eh.Cluster(eh.Snapshot.from_dict(drawn.snapshot))
+    for _ in range(6):  # until nothing more is decided at once
+        plan = policy.plan(cluster.snapshot(), state)
+        state = plan.state
+        cluster.carry_out(plan)
+    due = plan.next_due
+    if due == cluster.now:
+        return
+    for second in sorted(seconds):
+        now = drawn.snapshot["now"] + second / 4
+        if due is not None and now >= due:
+            break
+        cluster.apply([Time(now)])
+        idle = policy.plan(cluster.snapshot(), state)
+        assert list(idle.decisions) == []
+        assert idle.next_due == due or idle.next_due is None or due is None or idle.next_due >= due
+        assert without_attempts(idle.state) == without_attempts(state)
+        state = idle.state
+    if due is not None:
+        # Whoever slept until then decides the same as whoever did not.
+        cluster.apply([Time(due)])
+        slept = policy.plan(cluster.snapshot(), plan.state)
+        woke = policy.plan(cluster.snapshot(), state)
+        if policy.settings.preemptive_scheduling_backoff == 0:
+            assert slept.to_dict()["decisions"] == woke.to_dict()["decisions"]
+
+
+@given(drawn=es.plan_inputs())
+def test_a_need_that_is_served_takes_no_further_victim(drawn: es.PlanInput) -> None:
+    policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
+    snapshot, state = eh.Snapshot.from_dict(drawn.snapshot), eh.State.from_dict(drawn.state)
+    plan = eh.plan(snapshot, policy, state, given=drawn.given)
+    again = eh.plan(snapshot.after(plan), policy, plan.state, given=drawn.given)
+    assert [d for d in again.decisions.victims if d.beneficiary is not None] == []
+
+
+@given(drawn=es.plan_inputs())
+def test_threads_give_the_same_bytes(drawn: es.PlanInput) -> None:
+    policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
+    snapshot, state = eh.Snapshot.from_dict(drawn.snapshot), eh.State.from_dict(drawn.state)
+
+    def text(_: int) -> str:
+        return eh.plan(snapshot, policy, state, on=drawn.on, given=drawn.given).to_json()
+
+    with ThreadPoolExecutor(2) as threads:
+        assert set(threads.map(text, range(4))) == {text(0)}
+
+
+def without_attempts(state: eh.State) -> Any:
+    nodes = {n: clocks["overcommitted_since"] for n, clocks in state.nodes.items()}
+    return state.elements, {n: since for n, since in nodes.items() if since is not None}

@@ -1,0 +1,225 @@
+"""A small Slurm: it answers the commands of the adapter, keeps jobs, and starts what fits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from evenhand.adapters.commands import Result
+
+T0 = 1_700_000_000.0
+DELAY = 30.0  # seconds that a requeued job is not eligible
+
+
+class Clock:
+    """Time that passes only when somebody waits."""
+
+    def __init__(self, now: float = T0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def job(name: int, cpus: int, *, priority: int = 10, node: str | None = None, **more: Any) -> dict[str, Any]:
+    return {
+        "id": name,
+        "cpus": cpus,
+        "priority": priority,
+        "rank": priority,
+        "node": node,
+        "state": "RUNNING" if node else "PENDING",
+        "turn": 0,
+        "start": T0 - 1000 if node else 0,
+        "eligible": 0.0,
+        "requeue": True,
+        "user": "ann",
+        "uid": 1000,
+        "comment": "",
+        "name": f"job{name}",
+        "ends": None,
+    } | more
+
+
+class FakeSlurm:
+    """Jobs on nodes; every change is an event: (what, job, turn)."""
+
+    def __init__(self, clock: Clock, nodes: dict[str, int], jobs: Sequence[dict[str, Any]]) -> None:
+        self.clock, self.nodes = clock, nodes
+        self.jobs = {str(j["id"]): dict(j) for j in jobs}
+        self.events: list[tuple[str, str, int]] = []
+        self.asked: list[tuple[str, ...]] = []
+
+    def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
+        self.asked.append(tuple(arguments))
+        self.schedule()
+        program, *rest = arguments
+        result = getattr(self, program)(rest)
+        self.schedule()
+        return result
+
+    # What Slurm does by itself
+
+    def free(self, node: str) -> int:
+        return self.nodes[node] - sum(
+            j["cpus"] for j in self.jobs.values() if j["node"] == node and j["state"] == "RUNNING"
+        )
+
+    def schedule(self) -> None:
+        for j in self.jobs.values():
+            if j["state"] == "RUNNING" and j["ends"] is not None and j["ends"] <= self.clock.now:
+                j["state"] = "COMPLETED"
+                self.events.append(("end", str(j["id"]), j["turn"]))
+        waiting = [j for j in self.jobs.values() if j["state"] == "PENDING" and j["priority"] > 0]
+        for j in sorted(waiting, key=lambda j: (-j["priority"], j["id"])):
+            if j["eligible"] > self.clock.now:
+                continue
+            place = next((n for n in self.nodes if self.free(n) >= j["cpus"]), None)
+            if place is None:
+                return  # the first that waits blocks the rest
+            j.update(state="RUNNING", node=place, start=self.clock.now)
+            self.events.append(("start", str(j["id"]), j["turn"]))
+
+    # Commands
+
+    def squeue(self, rest: list[str]) -> Result:
+        if rest == ["--json"]:
+            rows = [self._json(j) for j in self.jobs.values()]
+            return Result(0, json.dumps({"errors": [], "jobs": rows}))
+        columns = [c.split(":")[0] for c in rest[rest.index("-O") + 1].split(",")]
+        wanted = next((r.removeprefix("--jobs=").split(",") for r in rest if r.startswith("--jobs=")), None)
+        if wanted and len(wanted) == 1 and wanted[0] not in self.jobs:
+            return Result(1, "", "slurm_load_jobs error: Invalid job id specified")
+        lines = [
+            "".join(f"{self._cell(j, c)}|" for c in columns) + "\n"
+            for j in self.jobs.values()
+            if wanted is None or str(j["id"]) in wanted
+        ]
+        return Result(0, "".join(f"{c.upper()}|" for c in columns) + "\n" + "".join(lines))
+
+    def sinfo(self, rest: list[str]) -> Result:
+        rows = [
+            {"name": n, "cpus": c, "real_memory": 4000, "tres": f"cpu={c},mem=4000M", "state": "idle"}
+            | {"state_flags": [], "partitions": ["main"], "active_features": ""}
+            for n, c in self.nodes.items()
+        ]
+        if "--json" in rest:
+            return Result(0, json.dumps({"errors": [], "nodes": rows}))
+        head = "NODELIST|STATE|CPUS|MEMORY|GRES|PARTITION|ACTIVE_FEATURES|\n"
+        return Result(
+            0, head + "".join(f"{n}|idle|{c}|4000|(null)|main|(null)|\n" for n, c in self.nodes.items())
+        )
+
+    def scontrol(self, rest: list[str]) -> Result:
+        if rest[0] == "update":
+            found = self.jobs[rest[1].removeprefix("JobId=")]
+            found["comment"] = rest[2].removeprefix("Comment=")
+            return Result(0)
+        action, name = rest[0], rest[-1]
+        if name not in self.jobs:
+            return Result(1, "", "Invalid job id specified")
+        j = self.jobs[name]
+        if action in ("requeue", "requeuehold"):
+            return self._requeue(j, held=action == "requeuehold")
+        if action == "release":
+            if j["state"] == "PENDING" and j["priority"] == 0:
+                j["priority"] = j["rank"]
+                self.events.append(("release", name, j["turn"]))
+            return Result(0)
+        if action == "suspend" and j["state"] == "RUNNING":
+            j["state"] = "SUSPENDED"
+            self.events.append(("evict", name, j["turn"]))
+            return Result(0)
+        if action == "resume" and j["state"] == "SUSPENDED":
+            j["state"] = "RUNNING"
+            self.events.append(("resume", name, j["turn"]))
+            return Result(0)
+        return Result(1, "", "Job/step already completing or completed")
+
+    def scancel(self, rest: list[str]) -> Result:
+        j = self.jobs[rest[0]]
+        if j["state"] in ("RUNNING", "PENDING", "SUSPENDED"):
+            j["state"] = "CANCELLED"
+            self.events.append(("evict", rest[0], j["turn"]))
+        return Result(0)
+
+    def _requeue(self, j: dict[str, Any], *, held: bool) -> Result:
+        if not j["requeue"]:
+            return Result(1, "", "Requested operation is presently disabled")
+        if j["state"] not in ("RUNNING", "SUSPENDED"):
+            return Result(0)
+        self.events.append(("evict", str(j["id"]), j["turn"]))
+        j.update(state="PENDING", node=None, turn=j["turn"] + 1, eligible=self.clock.now + DELAY)
+        if held:
+            j["priority"] = 0
+        return Result(0)
+
+    def _reason(self, j: dict[str, Any]) -> str:
+        if j["state"] != "PENDING":
+            return "None"
+        if j["priority"] == 0:
+            return "JobHeldUser"
+        return "BeginTime" if j["eligible"] > self.clock.now else "Resources"
+
+    def _json(self, j: dict[str, Any]) -> dict[str, Any]:
+        placed = j["state"] in ("RUNNING", "SUSPENDED")
+        tres = f"cpu={j['cpus']},mem=100M,node=1"
+        return {
+            "job_id": j["id"],
+            "job_state": j["state"],
+            "state_reason": self._reason(j),
+            "priority": j["priority"],
+            "restart_cnt": j["turn"],
+            "user_name": j["user"],
+            "user_id": j["uid"],
+            "partition": "main",
+            "requeue": j["requeue"],
+            "batch_flag": True,
+            "submit_time": int(T0 - 5000),
+            "start_time": int(j["start"]),
+            "node_count": 1,
+            "cpus": j["cpus"],
+            "nodes": j["node"] if placed else "",
+            "tres_req_str": tres,
+            "tres_alloc_str": tres if placed else "",
+            "name": j["name"],
+            "comment": j["comment"],
+        }
+
+    def _cell(self, j: dict[str, Any], column: str) -> str:
+        placed = j["state"] != "PENDING" and j["node"]
+
+        def time(seconds: float) -> str:
+            return datetime.fromtimestamp(seconds, UTC).astimezone().strftime("%Y-%m-%dT%H:%M:%S")
+
+        values: dict[str, Any] = {
+            "jobid": j["id"],
+            "arrayjobid": j["id"],
+            "arraytaskid": "N/A",
+            "hetjobid": "N/A",
+            "state": j["state"],
+            "reasonlist": j["node"] if placed else f"({self._reason(j)})",
+            "prioritylong": j["priority"],
+            "numnodes": 1,
+            "numcpus": j["cpus"],
+            "minmemory": "100M",
+            "starttime": time(j["start"]) if j["start"] else "N/A",
+            "endtime": "NONE",
+            "submittime": time(T0 - 5000),
+            "restartcnt": j["turn"],
+            "userid": j["uid"],
+            "partition": "main",
+            "qos": "(null)",
+            "requeue": int(j["requeue"]),
+            "tres-alloc": f"cpu={j['cpus']},mem=100M,node=1",
+            "nodelist": j["node"] if placed else "",
+            "oversubscribe": "OK",
+            "reqnodes": "",
+            "licenses": "(null)",
+        }
+        return str(values[column])

@@ -1,0 +1,314 @@
+"""When a driver acts, and when it says why it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import dataclasses
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.act import Caps, LockedError, Report, Row, Timing, act, act_async
+from evenhand.act.journal import read
+from evenhand.act.lock import Lock
+from evenhand.adapters.protocol import Standing
+from tests.unit.act.cluster import T0, job
+from tests.unit.act.world import JOBS, World
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def planned(world: World) -> Any:
+    return eh.plan(world.adapter().snapshot(), world.policy)
+
+
+def rows(world: World, plan: Any, **options: Any) -> list[Row]:
+    with world.driver(**options) as driver:
+        return driver.act(plan).rows
+
+
+def evicted(world: World) -> list[str]:
+    return [name for what, name, _ in world.cluster.events if what == "evict"]
+
+
+CHANGED: list[tuple[str, Change, str]] = [
+    ("ended", lambda jobs: jobs["3"].update(state="COMPLETED"), "operation_gone"),
+    ("restarted", lambda jobs: jobs["3"].update(start=T0 - 1, turn=1), "order_changed"),
+    ("grew", lambda jobs: jobs["3"].update(cpus=5), "victim_changed"),
+    ("raised", lambda jobs: jobs["3"].update(priority=50), "priority_raised"),
+    ("suspended", lambda jobs: jobs["3"].update(state="SUSPENDED"), "victim_leaving"),
+    ("moved", lambda jobs: jobs["3"].update(node="n1"), "victim_ended"),
+    ("held", lambda jobs: jobs["9"].update(priority=0), "operation_gone"),
+    ("started", lambda jobs: jobs["9"].update(state="RUNNING", node="n3"), "request_gone"),
+    ("bigger", lambda jobs: jobs["9"].update(cpus=3), "request_changed"),
+]
+
+
+@pytest.mark.parametrize(("change", "code"), [pytest.param(c, code, id=n) for n, c, code in CHANGED])
+def test_changed_steps_are_refused(change: Change, code: str, tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6], job(7, 4, node="n1", priority=200)])
+    world.cluster.nodes = {"n1": 4, "n2": 4}
+    plan = planned(world)
+    change(world.cluster.jobs)
+    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+    (row,) = rows(world, plan)
+    assert row.outcome == "refused"
+    assert code in row.codes
+    assert row.why
+    assert not evicted(world)
+    assert [line["codes"] for line in read(world.journal) if line["kind"] == "refused"] == [list(row.codes)]
+
+
+def test_no_requeue_is_no_victim(tmp_path: Path) -> None:
+    jobs = copy.deepcopy([JOBS[2], JOBS[6]])
+    world = World(tmp_path, jobs=jobs)
+    world.cluster.nodes = {"n2": 4}
+    plan = planned(world)
+    world.cluster.jobs["3"]["requeue"] = False
+    (row,) = rows(world, plan)
+    assert row.codes == ("not_requeueable",)
+    assert not evicted(world)
+
+
+def test_dry_run_changes_nothing(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    before = copy.deepcopy(world.cluster.jobs)
+    found = rows(world, planned(world), dry_run=True)
+    assert [row.outcome for row in found] == ["dry_run", "dry_run"]
+    assert ("scontrol", "requeuehold", "Incomplete", found[0].victims[0]) in found[0].commands
+    assert world.cluster.jobs == before
+    assert {command[0] for command in world.cluster.asked} <= {"squeue", "sinfo"}
+    assert not world.journal.exists()
+    assert not world.lock.exists()
+
+
+def test_stop_file(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    stop = tmp_path / "stop"
+    plan = planned(world)
+
+    def put(row: Row) -> None:
+        stop.touch()
+
+    found = rows(world, plan, stop_file=stop, progress=put)
+    assert [row.outcome for row in found] == ["started", "stopped"]
+    assert str(stop) in found[1].why
+    world.check()
+    assert [row.outcome for row in rows(world, planned(world), stop_file=stop)] == ["stopped"]
+
+
+def test_old_plan_and_late_snapshot(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    plan = planned(world)
+    world.clock.now += 61
+    assert {row.codes[0] for row in rows(world, plan)} == {"plan_old"}
+    plan = planned(world)
+    slow = world.faults._runner
+
+    def late(arguments: Any, timeout: float) -> Any:
+        world.clock.now += 40 if arguments[0] == "sinfo" else 0
+        return slow(arguments, timeout)
+
+    world.faults._runner = late
+    found = rows(world, plan, timing=world.timing(max_age=39))
+    assert "snapshot_old" in found[0].codes
+    assert not evicted(world)
+
+
+@pytest.mark.parametrize(
+    ("caps", "left"),
+    [
+        (Caps(0, None, None, None), 0),
+        (Caps(1, None, None, None), 1),
+        (Caps(None, 2, None, None), 1),
+        (Caps(None, None, 0, None), 0),
+        (Caps(None, None, None, 0), 0),
+        (Caps(None, None, 1, None), 1),
+        (Caps(3, 3, 2, 1), 3),
+    ],
+)
+def test_caps(caps: Caps, left: int, tmp_path: Path) -> None:
+    world = World(tmp_path)
+    found = rows(world, planned(world), caps=caps)
+    assert len(evicted(world)) == left
+    assert sum(row.codes == ("cap",) for row in found) == (left < 3) + (left < 1)
+    world.check()
+
+
+def test_caps_of_an_hour_outlive_the_driver(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    caps = Caps(None, 1, None, None)
+    rows(world, planned(world), caps=caps)
+    assert [row.outcome for row in rows(world, planned(world), caps=caps)] == ["refused"]
+    world.clock.now += 3599
+    caps = Caps(None, 2, None, None)
+    assert [row.outcome for row in rows(world, planned(world), caps=caps)] == ["refused"]
+    world.clock.now += 2
+    assert [row.outcome for row in rows(world, planned(world), caps=caps)] == ["started"]
+
+
+def test_beneficiary_that_does_not_start(tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
+    world.cluster.nodes = {"n2": 4}
+    plan = planned(world)
+    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+    (row,) = rows(world, plan)
+    assert row.outcome == "not_started"
+    assert "did not start within 20 s" in row.why
+    assert world.cluster.jobs["3"]["priority"] > 0
+    world.check()
+
+
+def test_a_victim_that_stays_gives_the_others_back(tmp_path: Path) -> None:
+    jobs = [job(1, 2, node="n2"), job(2, 2, node="n2"), JOBS[6]]
+    world = World(tmp_path, jobs=jobs)
+    world.cluster.nodes = {"n2": 4}
+    plan = planned(world)
+    plain = world.cluster.scontrol
+
+    def scontrol(rest: list[str]) -> Any:
+        if rest[0] == "requeuehold" and evicted(world):
+            from evenhand.adapters.commands import Result
+
+            return Result(1, "", "Access/permission denied")
+        return plain(rest)
+
+    world.cluster.scontrol = scontrol  # type: ignore[method-assign]
+    (row,) = rows(world, plan)
+    assert row.outcome == "not_started"
+    assert "permission denied" in row.why
+    assert len(evicted(world)) == 1
+    world.calm()
+    world.check()
+
+
+def test_suspend_and_resume_when_there_is_room(tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]], mode="suspend")
+    world.cluster.nodes = {"n2": 4}
+    (row,) = rows(world, planned(world))
+    assert row.outcome == "started"
+    assert world.cluster.jobs["3"]["state"] == "SUSPENDED"
+    with world.driver() as driver:
+        assert driver.book.owed["3"].what == "resume"
+        assert world.cluster.jobs["3"]["state"] == "SUSPENDED", "its cpus are somebody's"
+    world.cluster.jobs["9"].update(state="COMPLETED")
+    world.cluster.jobs["6"] = job(6, 1, node="n2")
+    with world.driver():
+        assert world.cluster.jobs["3"]["state"] == "SUSPENDED", "a part of its cpus is somebody's"
+    world.cluster.jobs["6"].update(state="COMPLETED")
+    with world.driver() as driver:
+        assert world.cluster.jobs["3"]["state"] == "RUNNING"
+        assert not driver.book.owed
+
+
+def test_suspension_must_free_what_the_plan_counts_on(tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]], mode="suspend")
+    world.cluster.nodes = {"n2": 4}
+    world.policy._victim = lambda a, r, node, step: {  # type: ignore[method-assign]
+        **type(world.policy)._victim(world.policy, a, r, node, step),
+        "freed": a["resources"],
+    }
+    (row,) = rows(world, planned(world))
+    assert row.codes == ("suspend_frees_less",)
+    assert not evicted(world)
+
+
+def test_two_drivers(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    with world.driver(), pytest.raises(LockedError, match=f"process {os.getpid()}") as caught:
+        world.driver()
+    assert "\n" not in str(caught.value)
+    assert world.round()
+
+
+def test_lock_outlives_a_killed_driver_until_its_command_ends(tmp_path: Path) -> None:
+    """The command of a driver that was killed cannot arrive behind the next driver's back."""
+    code = (
+        "import os, subprocess, sys; from evenhand.act.lock import Lock; lock = Lock(sys.argv[1]);"
+        "subprocess.Popen(['sleep', '1'], pass_fds=[lock.descriptor]); os.kill(os.getpid(), 9)"
+    )
+    path = tmp_path / "lock"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-c", code, str(path)], env=environment, check=False)
+    with pytest.raises(LockedError):
+        Lock(path, patience=0.0)
+    lock = Lock(path, patience=20.0)
+    assert time.monotonic() - begin >= 0.9
+    lock.release()
+
+
+def test_lock_does_not_follow_links(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(LockedError, match="cannot be opened"):
+        Lock(tmp_path / "lock")
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_act_and_its_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    world = World(tmp_path)
+    adapter = world.adapter()
+    adapter.identity = f"fake {tmp_path}"
+    with caplog.at_level(logging.INFO, logger="evenhand.act"):
+        report = act(planned(world), adapter, journal=world.journal, timing=world.timing(), max_age=30.0)
+    assert report.counts == {"started": 2}
+    assert "9 started" in repr(report)
+    assert report.to_dict()["counts"] == {"started": 2}
+    assert {getattr(record, "evenhand", {}).get("status") for record in caplog.records} >= {"done"}
+    assert isinstance(report, Report)
+
+
+def test_act_async(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    adapter = world.adapter()
+    adapter.identity = f"fake {tmp_path}"
+    told: list[Row] = []
+
+    async def both() -> Report:
+        work = act_async(
+            planned(world), adapter, journal=world.journal, timing=world.timing(), progress=told.append
+        )
+        report = await work
+        await asyncio.sleep(0)
+        return report
+
+    assert asyncio.run(both()).counts == {"started": 2}
+    assert [row.outcome for row in told] == ["started", "started"]
+
+
+def test_cancelling_ends_the_step_that_was_begun(tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
+    world.cluster.nodes = {"n2": 4}
+    adapter = world.adapter()
+    adapter.identity = f"fake {tmp_path}"
+    plan = planned(world)
+    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+    timing = dataclasses.replace(world.timing(), sleep=lambda _: time.sleep(0.01), start=1e6)
+
+    async def cancel() -> None:
+        work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=timing))
+        for _ in range(1000):
+            if evicted(world):
+                break
+            await asyncio.sleep(0.01)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    asyncio.run(cancel())
+    assert [line["outcome"] for line in read(world.journal) if line["kind"] == "end"] == ["unwatched"]
+    assert world.cluster.jobs["3"]["priority"] > 0
+
+
+def test_standings_are_plain_values() -> None:
+    assert Standing("1", "running") == Standing("1", "running")
+    assert Timing().now() > T0

@@ -1,0 +1,235 @@
+"""A cluster that lives on, by small examples."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.cluster.events import Count, End, Job, Leave, Node, Put, Remove, Resize, Start, Take, Time
+
+ROWS: dict[str, Any] = {
+    "now": 100,
+    "resources": {"cpu": {}, "memory": {"quantum": 1}},
+    "nodes": [
+        {
+            "name": "n1",
+            "capacity": {"cpu": 8, "memory": 32},
+            "tags": ["ssd", "fast"],
+            "settings": {"rack": 1},
+        },
+        {"name": 2, "capacity": {"cpu": 4}},
+    ],
+    "pools": [{"name": "main"}, {"name": "below", "parent": "main"}],
+    "operations": [{"name": "etl", "pool": "below", "gang": True}, {"name": "idle", "demand": {"cpu": 1}}],
+    "allocations": [
+        {"name": "a1", "operation": "etl", "node": "n1", "resources": {"cpu": 2}, "settings": {"x": 1}},
+        {
+            "name": 7,
+            "operation": "etl",
+            "node": 2,
+            "resources": {"cpu": 1},
+            "state": "preempted",
+            "held": {"cpu": 1},
+        },
+    ],
+    "requests": [
+        {"name": "r1", "operation": "etl", "resources": {"cpu": 1.5}, "count": 2, "node_tags": ["ssd"]},
+        {"name": "r2", "operation": "etl", "resources": {"cpu": 1}, "settings": {"y": 2}},
+        {"name": "r3", "operation": "etl", "resources": {"cpu": 1}, "count": 0},
+    ],
+    "reservations": [
+        {"name": "for-r1", "request": "r1", "node": "n1"},
+        {"name": "for-r2", "request": "r2", "node": 2},
+        {"name": "for-7", "allocation": 7, "node": 2},
+    ],
+}
+
+
+@pytest.fixture
+def cluster() -> eh.Cluster:
+    return eh.Cluster(eh.Snapshot.from_dict(ROWS))
+
+
+def edited(**tables: Any) -> eh.Snapshot:
+    return eh.Snapshot.from_dict({**copy.deepcopy(ROWS), **tables})
+
+
+def test_nothing_happened(cluster: eh.Cluster) -> None:
+    snapshot = cluster.snapshot()
+    assert snapshot == eh.Snapshot.from_dict(ROWS)
+    cluster.apply([])
+    assert cluster.snapshot() is snapshot
+    mark = cluster.mark()
+    cluster.apply([Time(101)])
+    cluster.undo(mark)
+    assert cluster.snapshot() == snapshot
+
+
+def test_usage_follows_every_event(cluster: eh.Cluster) -> None:
+    assert cluster.usage("main") == {"cpu": 3, "memory": 0}
+    cluster.apply([Start({"name": "b", "operation": "etl", "node": "n1", "resources": {"cpu": 1.25}})])
+    assert cluster.usage("etl") == {"cpu": 4.25, "memory": 0}
+    assert cluster.usage("n1") == {"cpu": 3.25, "memory": 0}
+    cluster.apply([Resize("b", {"memory": 3}), Leave("a1"), End(7)])
+    assert cluster.usage("below") == {"cpu": 0, "memory": 3}
+    with pytest.raises(KeyError, match="nobody"):
+        cluster.usage("nobody")
+
+
+def test_a_request_that_is_withdrawn_takes_its_reservations_along(cluster: eh.Cluster) -> None:
+    cluster.apply([Count("r1", 0), End(7)])
+    expected = edited(
+        allocations=ROWS["allocations"][:1],
+        requests=ROWS["requests"][1:],
+        reservations=ROWS["reservations"][1:2],
+    )
+    assert cluster.snapshot() == expected
+    assert cluster.snapshot().to_dict() == expected.to_dict()
+
+
+def test_new_rows_keep_all_their_fields(cluster: eh.Cluster) -> None:
+    row = {
+        "name": "new",
+        "operation": "etl",
+        "node": "n1",
+        "resources": {"cpu": 0.5},
+        "start_time": 99,
+        "last_job_start_time": 99.5,
+        "last_progress_time": 99.75,
+        "priority": 4,
+        "preemptible": False,
+        "settings": {"z": [1]},
+        "required_node": 2,
+        "order": 3,
+        "planned_end": 200,
+        "interruptible": True,
+    }
+    asked = {
+        "name": 12,
+        "operation": "etl",
+        "resources": {"memory": 4},
+        "count": 3,
+        "node_tags": ["fast", "new"],
+        "duration": 60,
+        "settings": {"w": 1},
+        "gang": False,
+        "reserve": True,
+        "submit_time": 90,
+    }
+    cluster.apply([Start(row), Put("requests", asked)])
+    expected = edited(allocations=[*ROWS["allocations"], row], requests=[*ROWS["requests"], asked])
+    assert cluster.snapshot().to_dict() == expected.to_dict()
+    assert cluster.snapshot() == expected
+
+
+def test_a_request_that_a_start_serves(cluster: eh.Cluster) -> None:
+    cluster.apply(
+        [Start({"name": i, "operation": "etl", "resources": {"cpu": 1.5}}, "r1") for i in range(20, 22)]
+    )
+    assert cluster.snapshot().names("requests") == ["r2", "r3"]
+    with pytest.raises(eh.InputError, match="no request 'r1'"):
+        cluster.apply([Start({"name": 22, "operation": "etl"}, "r1")])
+
+
+def test_leaving_and_the_room_that_is_taken(cluster: eh.Cluster) -> None:
+    cluster.apply([Leave("a1", 130, {"operation": "etl", "request": "r1"}), Take("a1", {"cpu": 1.5})])
+    told = {"state": "preempting", "deadline": 130, "beneficiary": {"operation": "etl", "request": "r1"}}
+    row = {**ROWS["allocations"][0], **told, "settings": {"x": 1, "room_taken": {"cpu": 1.5}}}
+    assert cluster.snapshot() == edited(allocations=[row, ROWS["allocations"][1]])
+    with pytest.raises(eh.InputError, match="told to leave"):
+        cluster.apply([Leave("a1")])
+
+
+def test_the_total_follows_the_nodes_unless_it_is_stated(cluster: eh.Cluster) -> None:
+    cluster.apply([Node("n1", {"cpu": 10}), Node(2, schedulable=False)])
+    assert cluster.snapshot().total == {"cpu": 10, "memory": 0}
+    stated = eh.Cluster(edited(total={"cpu": 20, "memory": 1}))
+    stated.apply([Node("n1", {"cpu": 20}), Node(2, {"memory": 1}), Put("pools", {"name": "more"})])
+    stated.snapshot()
+    stated.apply([Node("n1", {"cpu": 1})])
+    assert stated.snapshot().total == {"cpu": 20, "memory": 1}
+
+
+def test_tables_are_made_anew(cluster: eh.Cluster) -> None:
+    request = {"name": "r2", "operation": "etl", "resources": {"memory": 1}}
+    cluster.apply([Put("operations", {"name": "late", "pool": "main"}), Put("requests", request)])
+    cluster.apply([Remove("operations", "late"), Remove("requests", "r2")])
+    expected = edited(
+        requests=[ROWS["requests"][i] for i in (0, 2)], reservations=[ROWS["reservations"][i] for i in (0, 2)]
+    )
+    assert cluster.snapshot() == expected
+    with pytest.raises(eh.InputError) as raised:
+        cluster.apply([Time(101), Remove("nodes", "n1")])
+    assert {(p.table, p.row) for p in raised.value.problems} == {("events", 1)}
+    assert cluster.now == 100
+
+
+@pytest.mark.parametrize(
+    ("event", "field", "rule"),
+    [
+        (Time(99), "now", "clock"),
+        (Time("soon"), "now", "type"),
+        (Time(float("nan")), "now", "finite"),
+        (Start({"name": "a1", "operation": "etl"}), "name", "unique"),
+        (Start({"operation": "etl"}), "name", "required"),
+        (
+            Start({"name": "b", "operation": "etl", "resources": {"gpu": 1}}),
+            "resources.gpu",
+            "unknown_resource",
+        ),
+        (Start({"name": "b", "operation": "idle", "resources": {"cpu": 1}}), "operation", "sum_agrees"),
+        (Start({"name": "b", "operation": "etl", "state": "suspended"}), "state", "choice"),
+        (Start({"name": "b", "operation": "etl", "resources": {"cpu": 2**60 // 1000}}), None, "overflow"),
+        (Start({"name": "b", "operation": "etl"}, "r9"), "request", "exists"),
+        (Start({"name": "b", "operation": "etl"}, "r3"), "request", "count"),
+        (End("a"), "allocation", "exists"),
+        (Leave(7), "allocation", "state"),
+        (Job("a1", "yesterday"), "last_job_start_time", "type"),
+        (Resize("a1", {"cpu": 0.0001}), "resources.cpu", "quantum"),
+        (Take("a1", {"cpu": 1}), "allocation", "state"),
+        (Count("r1", -1), "count", "non_negative"),
+        (Count("r1", 1.5), "count", "integer"),
+        (Node("n9", {}), "node", "exists"),
+        (Node("n1", schedulable="no"), "schedulable", "type"),
+        (Put("allocations", {"name": "b"}), "table", "choice"),
+        (Put("nodes", 3), "row", "required"),
+        (Remove("pools", "nowhere"), "name", "exists"),
+        ({"event": "end"}, "allocation", "required"),
+        ({"event": "end", "allocation": "a1", "at": 3}, "at", "unknown_field"),
+        ({"event": ["end"]}, "event", "choice"),
+    ],
+    ids=str,
+)
+def test_wrong_events(cluster: eh.Cluster, event: Any, field: str | None, rule: str) -> None:
+    with pytest.raises(eh.InputError) as raised:
+        cluster.apply([Time(100), event])
+    (problem,) = raised.value.problems
+    assert (problem.table, problem.row, problem.field, problem.rule) == ("events", 1, field, rule)
+    assert cluster.snapshot() == eh.Snapshot.from_dict(ROWS)
+
+
+def test_marks_that_are_void(cluster: eh.Cluster) -> None:
+    first = cluster.mark()
+    cluster.apply([Time(101)])
+    second = cluster.mark()
+    cluster.undo(first)
+    for mark, other in ((second, cluster), (first, cluster.copy())):
+        with pytest.raises(ValueError, match="mark"):
+            other.undo(mark)
+    cluster.undo(first)
+
+
+def test_states_are_kept_one_a_policy_and_undone() -> None:
+    plain = {name: rows for name, rows in ROWS.items() if name in ("resources", "operations", "pools")}
+    cluster = eh.Cluster(eh.Snapshot.from_dict(plain))
+    one, two = eh.policies.YTsaurus(), eh.policies.YTsaurus("upstream")
+    assert cluster.state(one) is None
+    mark = cluster.mark()
+    plan = cluster.plan(one)
+    assert cluster.state(one) == plan.state
+    assert cluster.state(two) is None
+    cluster.undo(mark)
+    assert cluster.state(one) is None
