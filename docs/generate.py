@@ -20,7 +20,7 @@ from pydantic_core import PydanticUndefined
 import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
-from evenhand.config import backendai, ytsaurus
+from evenhand.config import backendai, slurm, slurm_rows, ytsaurus
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
@@ -38,6 +38,10 @@ SETTINGS = (
     backendai.BackendAISettings,
     backendai.PriorityPolicy,
     backendai.BackendAIOperationSettings,
+    slurm.SlurmSettings,
+    slurm.SlurmPartition,
+    slurm.SlurmQos,
+    slurm_rows.SlurmOperationSettings,
 )
 
 

@@ -1,4 +1,5 @@
 // Slurm's preemption: settings and columns in, a plan's columns out.
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -33,6 +34,7 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("has_min_exempt_priority", s.has_min_exempt_priority);
   in.read("min_exempt_priority", s.min_exempt_priority);
   in.read("gang_honours_exempt_time", s.gang_honours_exempt_time);
+  in.read("backfill", s.backfill);
   in.read("backoff", s.backoff);
   in.read("minimum_budget", s.minimum_budget);
   in.finish();
@@ -90,18 +92,16 @@ class SlurmPlan {
     put("started", c.starts);
     put("resumed", c.resumes);
     put("victims", c.victims);
+    put("preempted_jobs", c.victim_jobs);
     put("jobs_that_preempt", c.jobs);
     put("reservations", c.reservations);
-    return out;
-  }
-
-  py::dict proof() const {
-    const SelectionProof& p = plan_.counts().proof;
-    py::dict out;
-    out["cost"] = p.cost;
-    out["lower_bound"] = p.lower_bound;
-    out["proved"] = p.proved;
-    out["branches"] = p.branches;
+    if (c.backfilled > 0) out["backfill.started"] = c.backfilled;
+    if (c.jobs > 0 && plan_.inputs().settings.selection == slurm::Selection::kMinimum) {
+      out["minimum.cost"] = c.proof.cost;
+      out["minimum.lower_bound"] = c.proof.lower_bound;
+      out["minimum.proved"] = static_cast<Index>(c.proof.proved);
+      out["minimum.branches"] = c.proof.branches;
+    }
     return out;
   }
 
@@ -138,6 +138,33 @@ class SlurmPlan {
   slurm::Plan plan_;
 };
 
+// A desk that stays: who would be preempted for a job, and how long finding them took.
+class SlurmDesk {
+ public:
+  explicit SlurmDesk(RunInputs inputs)
+      : inputs_(std::make_unique<RunInputs>(std::move(inputs))),
+        desk_(std::make_unique<slurm::Desk>(*inputs_)) {}
+
+  std::pair<py::array_t<Id>, std::int64_t> victims(Id job) const {
+    const auto begin = std::chrono::steady_clock::now();
+    slurm::Wish wish = desk_->wish(
+        job, std::vector<std::uint8_t>(
+                 static_cast<std::size_t>(inputs_->snapshot.tables().nodes.size()), 0));
+    const slurm::Choice choice =
+        slurm::choose(*desk_, wish, desk_->room, desk_->candidates(job), false);
+    const auto took = std::chrono::steady_clock::now() - begin;
+    std::vector<Id> found;
+    for (const Index i : choice.victims)
+      found.push_back(desk_->running[static_cast<std::size_t>(i)].operation);
+    return {to_array(std::move(found)),
+            std::chrono::duration_cast<std::chrono::nanoseconds>(took).count()};
+  }
+
+ private:
+  std::unique_ptr<RunInputs> inputs_;  // the desk looks at it
+  std::unique_ptr<slurm::Desk> desk_;
+};
+
 }  // namespace
 
 void register_slurm(py::module_& m) {
@@ -146,7 +173,6 @@ void register_slurm(py::module_& m) {
       .def("elements", &SlurmPlan::elements, "Empty: there are no fair shares.")
       .def("groups", &SlurmPlan::groups, "255 for every allocation: there are no groups.")
       .def("counts", &SlurmPlan::counts, "What the run did, by \"<stage>.<what>\".")
-      .def("proof", &SlurmPlan::proof, "How far `minimum` was proved, summed over the jobs.")
       .def("refusals", &SlurmPlan::refusals, "One row a request that still waits.")
       .def("memory", &SlurmPlan::memory, "What the next plan goes on from.")
       .def("trace", &SlurmPlan::trace, py::arg("kind"), py::arg("row"),
@@ -155,6 +181,16 @@ void register_slurm(py::module_& m) {
                              "Microseconds: when a plan can first differ; None: never.")
       .def_property_readonly(
           "shares", [](const SlurmPlan&) { return py::none(); }, "None: there are no fair shares.");
+
+  py::class_<SlurmDesk>(m, "SlurmDesk", "Who would be preempted, asked of one desk again and again.")
+      .def(py::init([](const Snapshot& snapshot, const py::dict& settings, const py::dict& jobs,
+                       const py::dict& memory) {
+             return SlurmDesk(
+                 {snapshot, settings_of(settings), jobs_of(jobs), memory_of(memory)});
+           }),
+           py::arg("snapshot"), py::arg("settings"), py::arg("jobs"), py::arg("memory"))
+      .def("victims", &SlurmDesk::victims, py::arg("job"),
+           "Operations that go for a pending one, and nanoseconds that finding them took.");
 
   m.def(
       "plan_slurm",

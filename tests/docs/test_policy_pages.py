@@ -12,6 +12,7 @@ import pytest
 
 from evenhand.config.backendai import BackendAISettings
 from evenhand.config.checked import CheckedSettings
+from evenhand.config.slurm import SlurmSettings
 from evenhand.config.ytsaurus import YTsaurusSettings
 from tests.packaging.layers import ROOT
 from tests.shared import SHARED, shared
@@ -35,7 +36,11 @@ HEADINGS = (
 )
 RULES = HEADINGS[1:8]
 #: Settings by page; a page of a system must be entered here.
-MODELS: dict[str, type[CheckedSettings]] = {"backendai": BackendAISettings, "ytsaurus": YTsaurusSettings}
+MODELS: dict[str, type[CheckedSettings]] = {
+    "backendai": BackendAISettings,
+    "slurm": SlurmSettings,
+    "ytsaurus": YTsaurusSettings,
+}
 MARK = re.compile(r"\[([DRTE]|S\d)\]")
 
 

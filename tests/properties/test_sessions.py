@@ -135,6 +135,17 @@ def test_recording_changes_nothing_and_tells_of_everything(
     assert plan_of(data, settings).to_json() == before
 
 
+@given(data=es.session_groups(max_running=8, max_waiting=1), count=st.integers(2, 4))
+def test_fewest_for_several_copies_are_those_of_brute_force(data: dict[str, Any], count: int) -> None:
+    """Nodes are looked at one by one there, and ties go by the order all the same."""
+    data["requests"] = [{**data["requests"][0], "count": count}]
+    snapshot = eh.Snapshot.from_dict({**data, "reservations": []})
+    settings = BackendAISettings(victim_selection="minimum", preemptible_priority=10)
+    plan = plan_of(snapshot, settings)
+    assert essence(plan.to_dict()) == essence(reference_plan(snapshot, settings))
+    assert plan.counts.get("minimum.proved", 1) == 1
+
+
 @given(data=es.session_groups(), settings=es.backendai_settings())
 def test_fewest_are_never_more(data: dict[str, Any], settings: BackendAISettings) -> None:
     """In one run with one preemptor; later ones see other rooms."""

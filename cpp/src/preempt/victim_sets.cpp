@@ -95,27 +95,31 @@ class FewestSearch {
   std::vector<Amount> best_;
 };
 
-void fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
-            std::span<const Amount> shortage, Index budget, VictimSet& set) {
-  const std::vector<Id> known = set.taken;
+void search_fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
+                   std::span<const Amount> shortage, Index budget, std::span<const Id> smallest,
+                   VictimSet& set) {
+  std::vector<Id> known = set.taken;
+  SelectionProof& proof = set.proof;
   if (known.empty()) {
-    set.proof.proved = set.proof.first = true;
+    proof.proved = proof.first = true;
     return;
   }
   for (const Id i : known) trial.give_back(i);
-  FewestSearch search(trial, n, amounts, shortage, budget, set.proof);
-  for (set.proof.lower_bound = search.least();
-       set.proof.lower_bound < static_cast<Index>(known.size()); ++set.proof.lower_bound) {
-    if (search.find(static_cast<Size>(set.proof.lower_bound), set.taken)) {
-      set.proof.proved = set.proof.first = true;
+  if (!smallest.empty()) known.assign(smallest.begin(), smallest.end());
+  const auto most = static_cast<Index>(known.size());
+  FewestSearch search(trial, n, amounts, shortage, budget, proof);
+  proof.lower_bound = smallest.empty() ? search.least() : most;
+  for (; proof.lower_bound < most; ++proof.lower_bound) {
+    if (search.find(static_cast<Size>(proof.lower_bound), set.taken)) {
+      proof.proved = proof.first = true;
       return;
     }
-    if (set.proof.branches > budget) break;
+    if (proof.branches > budget) break;
   }
-  set.proof.proved = set.proof.lower_bound == static_cast<Index>(known.size());
+  proof.proved = proof.lower_bound == most;
   // Of the sets of this size the first in order, as far as the budget goes.
-  if (set.proof.proved && search.find(known.size(), set.taken)) {
-    set.proof.first = true;
+  if (proof.proved && search.find(known.size(), set.taken)) {
+    proof.first = true;
     return;
   }
   set.taken = known;
@@ -126,7 +130,7 @@ void fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
 
 VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
                          std::span<const Amount> amounts, std::span<const Amount> shortage,
-                         Index budget) {
+                         Index budget, std::span<const Id> fewest) {
   VictimSet set;
   bool fits = trial.suffices();
   for (Id i = 0; !fits && i < n; ++i) {
@@ -148,7 +152,8 @@ VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
       else
         trial.take(set.taken[k]);
     }
-  if (selection == VictimSelection::kMinimum) fewest(trial, n, amounts, shortage, budget, set);
+  if (selection == VictimSelection::kMinimum)
+    search_fewest(trial, n, amounts, shortage, budget, fewest, set);
   set.proof.cost = static_cast<Index>(set.taken.size());
   return set;
 }

@@ -140,14 +140,15 @@ def _planned(args: argparse.Namespace) -> Plan:
 
 
 def _policy(name: str, config: str | None) -> Any:
-    import evenhand as eh
+    from evenhand.policies.files import from_name, systems
 
     system, _, preset = name.partition(":")
-    if system != "ytsaurus":
-        raise Failure(f"argument --policy: there is no policy {system!r} but ytsaurus", usage=True)
+    if system not in systems():
+        known = ", ".join(systems())
+        raise Failure(f"argument --policy: there is no policy {system!r} but {known}", usage=True)
     if preset not in ("", "documented", "upstream"):
         known = "documented and upstream"
-        raise Failure(f"argument --policy: ytsaurus has no preset {preset!r} but {known}", usage=True)
+        raise Failure(f"argument --policy: {system} has no preset {preset!r} but {known}", usage=True)
     settings: dict[str, Any] = {}
     if config is not None:
         try:
@@ -162,7 +163,7 @@ def _policy(name: str, config: str | None) -> Any:
     chosen: Any = preset or settings.get("preset", "documented")
     settings.pop("preset", None)
     try:
-        return eh.policies.YTsaurus(chosen, **settings)
+        return from_name(f"{system}:{chosen}", **settings)
     except InputError as error:
         raise Failure(*lines_of(config or name, error)) from error
 

@@ -148,6 +148,11 @@ class SlurmSettings(CheckedSettings):
     JobRequeue: bool = Field(True, description="Whether jobs that do not say may be started anew.")
     KillWait: Duration = Field(30.0, description="Between the signals that end a job.")
     MessageTimeout: Duration = Field(10.0, description="With `KillWait`: before a job preempts again.")
+    SchedulerType: Literal["sched/builtin", "sched/backfill"] = Field(
+        "sched/builtin",
+        description="sched/backfill lets jobs start that do not delay those before them; a slurm.conf that"
+        " does not say means it.",
+    )
     SelectType: Literal["select/cons_tres", "select/cons_res", "select/linear"] = Field(
         "select/cons_tres", description="select/linear gives jobs whole nodes."
     )

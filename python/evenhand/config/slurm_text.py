@@ -120,6 +120,7 @@ _CLUSTER: Mapping[str, Callable[[str], Any]] = {
     "JobRequeue": _flag,
     "KillWait": _number,
     "MessageTimeout": _number,
+    "SchedulerType": _text,
     "SelectType": _text,
 }
 _PARAMETERS: Mapping[str, Callable[[str], Any]] = {
@@ -240,6 +241,7 @@ def read_conf(text: str) -> dict[str, Any]:
                 message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
                 found.add(number, key, "unknown_field", None, message)
     raise_found(found.problems)
+    settings.setdefault("SchedulerType", "sched/backfill")  # the file's default
     return settings | ({"partitions": partitions} if partitions else {})
 
 

@@ -223,13 +223,11 @@ class _Checker:
 
     def _priorities(self, old: int, new: int) -> tuple[float, float]:
         """Return what the victim's own priority and its operation's were and are: the first that rose."""
-        for table in ("allocations", "operations"):
-            was, now = _Both(self.old, self.new, table, old, new)("priority")
-            if now > was:
-                return float(was), float(now)
-            old = int(self.old._core.column("allocations", "operation")[old])
-            new = int(self.new._core.column("allocations", "operation")[new])
-        return 0.0, 0.0
+        was, now = _Both(self.old, self.new, "allocations", old, new)("priority")
+        if not now > was:
+            rows = _Both(self.old, self.new, "allocations", old, new)("operation")
+            was, now = _Both(self.old, self.new, "operations", *map(int, rows))("priority")
+        return float(was), float(now)
 
     def _request(self, row: int, step: int, old_operation: int, operation: int | None) -> list[Finding]:
         old = int(self.decisions.column("request")[row])

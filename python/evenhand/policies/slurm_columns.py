@@ -62,6 +62,7 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
         "has_min_exempt_priority": s.min_exempt_priority is not None,
         "min_exempt_priority": s.min_exempt_priority or 0.0,
         "gang_honours_exempt_time": s.gang_exempt_time == "honoured",
+        "backfill": s.SchedulerType == "sched/backfill",
         "backoff": _micros(s.KillWait + s.MessageTimeout),
         "minimum_budget": s.minimum_budget,
     }

@@ -139,6 +139,13 @@ _STAGES = (
         "Whole jobs or sessions, one after the other in the order of the queue.",
         OWN,
     ),
+    Reason(
+        "backfill",
+        "stage",
+        "in the backfill pass",
+        "Jobs behind one that waits start where they do not delay it.",
+        "Slurm",
+    ),
 )
 
 _REQUESTS = (

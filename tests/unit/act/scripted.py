@@ -11,19 +11,22 @@ from tests.unit.plans.fake import FakeCore
 
 
 class Scripted:
-    """For jobs of one node; it looks at cpus only."""
+    """For jobs of one node; it looks at cpus only. The partition ``urgent`` comes before all others."""
 
     settings = SimpleNamespace(fair_share=eh.FairShareSettings())
 
-    def __init__(self, at_most: int = 100, mode: str = "requeue") -> None:
-        self.at_most, self.mode = at_most, mode
+    def __init__(self, at_most: int = 100, mode: str = "requeue", urgent: str = "") -> None:
+        self.at_most, self.mode, self.urgent = at_most, mode, urgent
 
     def to_dict(self) -> dict[str, Any]:
         return {"policy": "scripted"}
 
     def plan(self, snapshot: eh.Snapshot, state: Any = None, on: Any = None, given: Any = None) -> Plan:
         data = snapshot.to_dict()
-        priority = {o["name"]: o.get("priority", 0) for o in data.get("operations", ())}
+        priority = {
+            o["name"]: o.get("partition") == self.urgent if self.urgent else o.get("priority", 0)
+            for o in data.get("operations", ())
+        }
         free = {n["name"]: n["capacity"].get("cpu", 0) for n in data["nodes"]}
         running: dict[str, list[dict[str, Any]]] = {name: [] for name in free}
         pieces: dict[str, int] = {}
@@ -34,7 +37,7 @@ class Scripted:
                 running[a["node"]].append(a)
         said: list[dict[str, Any]] = []
         step = 0
-        requests = sorted(data.get("requests", ()), key=lambda r: (-priority[r["operation"]], r["name"]))
+        requests = sorted(data.get("requests", ()), key=lambda r: (-priority[r["operation"]], int(r["name"])))
         for r in requests:
             if step >= self.at_most or r.get("count", 1) > 1:
                 continue

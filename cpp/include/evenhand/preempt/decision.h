@@ -28,7 +28,8 @@ enum class Stage : std::uint8_t {
   kGraceful,
   kLimitRepair,
   kOvercommit,
-  kSchedulingRun
+  kSchedulingRun,
+  kBackfill
 };
 
 enum class Reason : std::uint8_t {

@@ -33,9 +33,10 @@ struct VictimSet {
 // if no prefix suffices. `amounts` (n x width): what a candidate can help with; `shortage`
 // (width): less of it than this in sum never suffices. Both only bound the search for the
 // fewest. `prefix`: n tests; `irreducible`: twice as many; `minimum`: at most `budget`
-// branches more, after which the irreducible set stands.
+// branches more, after which the irreducible set stands; or `fewest`, a smallest set that
+// is known from elsewhere, then without ties by the order.
 VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
                          std::span<const Amount> amounts, std::span<const Amount> shortage,
-                         Index budget);
+                         Index budget, std::span<const Id> fewest = {});
 
 }  // namespace evenhand

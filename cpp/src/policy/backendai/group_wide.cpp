@@ -35,46 +35,6 @@ double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
   return sum;
 }
 
-// One request on one node: the fewest of each node, and of these the first in order.
-VictimSet Run::fewest_on_one_node(const Entry& entry, const std::vector<Candidate*>& candidates) {
-  const Unit& unit = entry.units.front();
-  VictimSet best;
-  best.proof.lower_bound = static_cast<Index>(candidates.size());
-  std::vector<std::vector<Id>> on_node(at(rooms_.nodes()));
-  for (Size i = 0; i < candidates.size(); ++i)
-    for (const Id slot : candidates[i]->slots)
-      if (const Id n = state_.node_of(slot); n != kNoId)
-        if (on_node[at(n)].empty() || on_node[at(n)].back() != static_cast<Id>(i))
-          on_node[at(n)].push_back(static_cast<Id>(i));
-  std::vector<Amount> sum(width_), shortage(width_);
-  for (Id n = 0; n < rooms_.nodes(); ++n) {
-    if (on_node[at(n)].empty() || !allowed(unit, n)) continue;
-    selector_.clear();
-    for (const Id i : on_node[at(n)]) {
-      std::ranges::fill(sum, 0);
-      for (const Id slot : candidates[at(i)]->slots)
-        if (state_.node_of(slot) == n)
-          for (Size r = 0; r < width_; ++r) sum[r] += freed(slot)[r];
-      selector_.add(i, sum.data());
-    }
-    rooms_.lacks(unit.need, n, shortage.data());
-    if (!selector_.select(VictimSelection::kMinimum, shortage, set_.minimum_budget)) continue;
-    const SelectionProof& proof = selector_.proof();
-    best.proof.branches += proof.branches;
-    best.proof.lower_bound = std::min(best.proof.lower_bound, proof.lower_bound);
-    std::vector<Id> taken;
-    for (const Id place : selector_.taken()) taken.push_back(on_node[at(n)][at(place)]);
-    if (best.taken.empty() || taken.size() < best.taken.size() ||
-        (taken.size() == best.taken.size() && taken < best.taken))
-      best.taken = std::move(taken);
-  }
-  best.considered = candidates.size();
-  best.proof.cost = static_cast<Index>(best.taken.size());
-  best.proof.proved = best.proof.cost <= best.proof.lower_bound;
-  for (const Id i : best.taken) give(*candidates[at(i)], 1);
-  return best;
-}
-
 VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candidates,
                       const std::vector<std::uint8_t>& usable) {
   if (set_.selection == VictimSelection::kMinimum && entry.units.size() == 1 &&
@@ -110,7 +70,10 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
     for (const Id slot : candidates[i]->slots)
       for (Size r = 0; r < width_; ++r) amounts[i * width_ + r] += freed(slot)[r];
   return choose_victims(trial, static_cast<Id>(candidates.size()), set_.selection, amounts,
-                        shortage, set_.minimum_budget);
+                        shortage, set_.minimum_budget,
+                        set_.selection == VictimSelection::kMinimum
+                            ? fewest_for_copies(entry, candidates)
+                            : std::vector<Id>{});
 }
 
 Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {

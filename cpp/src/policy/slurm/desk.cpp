@@ -146,6 +146,14 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
   return Outcome::kOutsidePartition;
 }
 
+std::vector<Index> Desk::candidates(Id preemptor) const {
+  std::vector<Index> out;
+  for (std::size_t i = 0; i < running.size(); ++i)
+    if (!running[i].gone && standing(preemptor, running[i]) == Outcome::kTaken)
+      out.push_back(static_cast<Index>(i));
+  return out;
+}
+
 Reason Desk::reason(Id preemptor, const RunningJob& job) const {
   if (inputs.settings.type == PreemptType::kPartitionPrio) return Reason::kHigherPartitionTier;
   const JobColumns& jobs = inputs.jobs;

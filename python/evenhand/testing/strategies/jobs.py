@@ -21,6 +21,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "reclaim_licenses": (False, True),
     "min_exempt_priority": (None, 2.0),
     "JobRequeue": (True, False),
+    "SchedulerType": ("sched/builtin", "sched/backfill", "sched/backfill"),
     "SelectType": ("select/cons_tres", "select/linear"),
     "victim_selection": ("reorder", "prefix", "irreducible", "minimum", "test_only"),
     "gang_exempt_time": ("honoured", "ignored"),
@@ -135,6 +136,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
             row: dict[str, Any] = {"name": f"{name}-r{k}", "operation": name}
             row["resources"] = {r: draw(st.integers(1, 4)) for r in resources}
             row["count"] = draw(st.integers(1, len(nodes)))
+            if draw(st.booleans()):
+                row["duration"] = draw(st.sampled_from((10, 60, 100)))
             if _rare(draw, plain):
                 row["node_tags"] = ["fast"]
             if _rare(draw, plain):
@@ -149,6 +152,7 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         if _rare(draw, plain):
             state = draw(st.sampled_from(("preempting", "suspended", "preempted")))
         start = draw(st.sampled_from((10, 20, 20, 40)))
+        end = draw(st.sampled_from((None, None, 1030, 1060)))
         share = {r: draw(st.integers(1, 4)) for r in resources}
         for node in draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3, unique=True)):
             row = {"name": f"{name}@{node}", "operation": name, "node": node, "start_time": start}
@@ -156,6 +160,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
             holds = share
             if state == "preempting":
                 row["beneficiary"] = {"operation": draw(st.sampled_from(waiting))}
+            if end is not None:
+                row["deadline" if state == "preempting" else "planned_end"] = end
             if state == "preempted":
                 row["held"] = holds = {r: a for r, a in share.items() if r == "memory"}
             if _rare(draw, plain):

@@ -58,6 +58,8 @@ class Desk {
   // May a job be preempted for another: kTaken, or what stands in the way. O(1) but for
   // the nodes of the job.
   Outcome standing(Id preemptor, const RunningJob& job) const;
+  // All that may be preempted for a job, in the order in which they are wanted.
+  std::vector<Index> candidates(Id preemptor) const;
   Reason reason(Id preemptor, const RunningJob& job) const;
 
   // What a victim gives back and what it keeps of an allocation, R each.

@@ -38,6 +38,7 @@ struct Settings {
   bool has_min_exempt_priority = false;
   double min_exempt_priority = 0;
   bool gang_honours_exempt_time = true;
+  bool backfill = false;  // jobs behind one that waits, if they do not delay it
   Time backoff = 0;  // before others are preempted for the same job again
   Index minimum_budget = 20'000;
 };

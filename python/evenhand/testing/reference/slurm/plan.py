@@ -16,10 +16,10 @@ from evenhand.testing.reference.slurm.victims import (
     place,
     standing,
 )
-from evenhand.testing.reference.slurm.world import Job, Room, World, read_world
+from evenhand.testing.reference.slurm.world import Allocation, Job, Room, World, read_world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from evenhand.model import Snapshot
 
@@ -58,6 +58,15 @@ def reference_plan(
     }
 
 
+_WAITS = (
+    "behind_first_waiting",
+    "waits_for_victims",
+    "no_free_room",
+    "no_room_even_with_victims",
+    "preemption_backoff",
+)
+
+
 class _Run:
     def __init__(self, world: World, last_preempt: dict[str | int, float]) -> None:
         self.world = world
@@ -65,16 +74,20 @@ class _Run:
         self.room = world.room
         self.blocked: frozenset[str] = frozenset()
         self.gone: list[Job] = []
+        self.whom: list[tuple[Job, Job]] = []
         self.resumed: list[Job] = []
         self.decisions: list[dict[str, Any]] = []
         self.refusals: list[dict[str, Any]] = []
 
     def go(self) -> None:
         """Look at every pending job in the order of the queue."""
-        for job in self._queue():
+        queue = self._queue()
+        for job in queue:
             self._resume(job)
             self._one(job)
         self._resume(None)
+        if self.world.settings.SchedulerType == "sched/backfill":
+            self._backfill(queue)
 
     # --- the queue
 
@@ -121,6 +134,59 @@ class _Run:
             heads[chosen.qos_name].remove(chosen)
             order.append(chosen)
         return order
+
+    # --- backfill
+
+    def _backfill(self, queue: list[Job]) -> None:
+        """Start jobs that do not delay those before them; nobody is preempted."""
+        world, now = self.world, self.world.now
+        kept: dict[str, float] = {}
+        refused = {r["request"]: r["rule"] for r in self.refusals}
+        for job in queue:
+            if not any(refused.get(q.name) in _WAITS for q in job.requests):
+                continue
+            lasts = [q.duration for q in job.requests if q.count > 0]
+            ends = None if None in lasts else now + max(last for last in lasts if last is not None)
+            taken = frozenset(node for node, since in kept.items() if ends is None or ends > since)
+            spots = place(world, self.room, job, taken)
+            if spots is not None:
+                names = [q.name for q in job.requests]
+                self.refusals = [r for r in self.refusals if r["request"] not in names]
+                self._start(job, spots)
+                continue
+            for since, room in self._later(job):
+                spots = place(world, room, job, frozenset(kept))
+                if spots is not None:
+                    for _, node in spots:
+                        if node is not None:
+                            kept[node] = min(since, kept.get(node, since))
+                    break
+
+    def _later(self, job: Job) -> Iterator[tuple[float, Room]]:
+        """Yield instants and the room that is free then for a job."""
+        world, now = self.world, self.world.now
+        room = self.room.copy()
+        ends: list[tuple[float, Job, Allocation]] = []
+        for other in world.jobs:
+            for a in other.allocations:
+                mine = a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None
+                if mine and a.node is not None:
+                    room.add(a.node, a.amounts, 1, world.licences)
+                    room.there[a.node].remove(other)
+                until = a.deadline if a.state == "preempting" else a.planned_end
+                if until is not None and not mine and a.state != "preempted" and other not in self.gone:
+                    ends.append((max(until, now), other, a))
+        for victim, whom in self.whom:
+            if whom is job and victim.mode(world.settings) != "SUSPEND":
+                leave(world, room, victim)
+        yield now, room
+        for instant in sorted({end for end, _, _ in ends}):
+            for end, other, a in ends:
+                if end == instant:
+                    room.add(a.node, a.amounts, 1, world.licences)
+                    if a.node is not None:
+                        room.there[a.node].remove(other)
+            yield instant, room
 
     # --- one job
 
@@ -256,6 +322,7 @@ class _Run:
                     }
                 )
             self.gone.append(victim)
+            self.whom.append((victim, job))
 
     def _end(self, job: Job, spots: Spots, victims: list[Job]) -> str:
         self._leave(job, victims)

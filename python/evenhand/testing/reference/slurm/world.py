@@ -29,6 +29,7 @@ class Allocation:
     held: Amounts
     preemptible: bool
     planned_end: float | None
+    deadline: float | None
     beneficiary: str | None
 
 
@@ -41,6 +42,7 @@ class Request:
     amounts: Amounts
     tags: frozenset[str]
     node: str | None
+    duration: float | None
 
 
 @dataclass
@@ -190,6 +192,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
                 _exact(a.get("held")),
                 a.get("preemptible", True),
                 a.get("planned_end"),
+                a.get("deadline"),
                 None if whom.get("operation") is None else str(whom["operation"]),
             )
         )
@@ -202,6 +205,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
                 _exact(q.get("resources")),
                 frozenset(q.get("node_tags", ())),
                 None if node is None else str(node),
+                q.get("duration"),
             )
         )
     nodes = data.get("nodes", ())

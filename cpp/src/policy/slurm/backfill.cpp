@@ -1,0 +1,109 @@
+#include <limits>
+
+#include "run_work.h"
+
+namespace evenhand::slurm {
+namespace {
+
+bool may_wait_for_room(Outcome rule) {
+  return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForVictims ||
+         rule == Outcome::kNoFreeRoom || rule == Outcome::kNoRoomEvenWithVictims ||
+         rule == Outcome::kPreemptionBackoff;
+}
+
+}  // namespace
+
+// Jobs behind one that waits start if they end before it could start, or elsewhere.
+// Source: Slurm, backfill scheduling: nodes are kept whole from the time at which a job
+// that waits could start there; nobody is preempted.
+void Run::backfill(const std::vector<Id>& queue) {
+  constexpr Time kNever = std::numeric_limits<Time>::max();
+  std::vector<Time> kept(blocked_.size(), kNever);  // from when on, of each node
+  const Timeline ends = timeline();
+  std::vector<Waiting> still;
+  stage_ = Stage::kBackfill;
+  for (const Id job : queue) {
+    const auto found = std::ranges::find(waiting_, job, &Waiting::job);
+    if (found == waiting_.end()) continue;
+    if (!may_wait_for_room(found->rule) || !backfill_one(job, kept, ends)) still.push_back(*found);
+  }
+  waiting_ = std::move(still);
+  stage_ = Stage::kSchedulingRun;
+}
+
+// Starts a job, or keeps nodes for it; false: it waits.
+bool Run::backfill_one(Id job, std::vector<Time>& kept, const Timeline& ends) {
+  constexpr Time kNever = std::numeric_limits<Time>::max();
+  const Time now = desk.state.now();
+  std::vector<std::uint8_t> barred(blocked_.size(), 0);
+  for (Size n = 0; n < barred.size(); ++n)
+    barred[n] = kept[n] != kNever && (longest(job) == kNever || now + longest(job) > kept[n]);
+  const Wish wish = desk.wish(job, barred);
+  std::vector<Spot> spots;
+  if (wish.place(desk.room, spots)) {
+    start(job, spots, Reason::kFitsFreeRoom, step_++);
+    ++counts.backfilled;
+    return true;
+  }
+  // The first instant at which it would fit, on nodes that are kept for nobody.
+  for (Size n = 0; n < barred.size(); ++n) barred[n] = kept[n] != kNever;
+  const Wish later = desk.wish(job, barred);
+  Room room = desk.room;
+  desk.add_leaving(room, job);
+  for (const RunningJob& other : desk.running)
+    if (other.gone && gone_for_[at(other.operation)] == job) desk.give(room, other, 1);
+  Time from = now;
+  bool fits = later.place(room, spots);
+  for (Size first = 0; !fits && first < ends.events().size();) {
+    const auto instant = ends.instant(first);
+    for (const Timeline::Event& event : instant) end_of(room, event.row, job);
+    first += instant.size();
+    from = instant.front().at;
+    fits = later.place(room, spots);
+  }
+  if (fits)
+    for (const Spot& spot : spots)
+      if (spot.node != kNoId) kept[at(spot.node)] = std::min(kept[at(spot.node)], from);
+  return false;
+}
+
+// The longest of a job's durations; never, if one is unknown.
+Time Run::longest(Id job) const {
+  Time most = 0;
+  const Grouping& by = tables().requests_by_operation;
+  for (Index i = by.offsets[at(job)]; i < by.offsets[at(job) + 1]; ++i) {
+    const Id request = by.items[static_cast<Size>(i)];
+    const Time one = at_or(tables().requests.duration, request, kNoTime);
+    if (desk.state.pending(request) <= 0) continue;
+    if (one == kNoTime) return std::numeric_limits<Time>::max();
+    most = std::max(most, one);
+  }
+  return most;
+}
+
+// Allocations of the snapshot by their ends; of jobs that go in this run, too.
+Timeline Run::timeline() const {
+  Timeline ends;
+  const AllocationColumns& a = tables().allocations;
+  for (Id slot = 0; slot < static_cast<Id>(a.size()); ++slot) {
+    const Time end = at_or(desk.state.leaving(slot) ? a.deadline : a.planned_end, slot, kNoTime);
+    if (end != kNoTime && !desk.state.gone(slot)) ends.add(std::max(end, desk.state.now()), slot);
+  }
+  ends.sort();
+  return ends;
+}
+
+// An allocation has ended: its room is free, unless that was counted already.
+void Run::end_of(Room& room, Id slot, Id job) const {
+  if (const Leaving* l = desk.state.leaving_at(slot);
+      l != nullptr && l->beneficiary.operation == job)
+    return;
+  const Id operation = desk.state.operation_of(slot);
+  if (gone_for_[at(operation)] != kNoId) return;  // its room is for another, or counted
+  room.rooms.give(desk.state.amounts(slot), std::max(desk.state.node_of(slot), Id{0}));
+  if (desk.state.node_of(slot) == kNoId) return;
+  --room.occupants[at(desk.state.node_of(slot))];
+  room.exclusives[at(desk.state.node_of(slot))] -= jobs().exclusive[at(operation)];
+}
+
+}  // namespace evenhand::slurm

@@ -1,0 +1,389 @@
+// One scheduling run as it goes: what is free, what is decided, what is said.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "evenhand/place/timeline.h"
+#include "evenhand/policy/slurm/run.h"
+
+namespace evenhand::slurm {
+
+using Size = std::size_t;
+using Row = std::array<Amount, kMaxResources>;
+
+constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
+
+struct Waiting {
+  Id job;
+  Outcome rule;
+};
+
+class Run {
+ public:
+  Run(const RunInputs& inputs, Recorder* recorder)
+      : desk(inputs),
+        decisions(desk.state.width()),
+        recorder_(recorder),
+        blocked_(static_cast<Size>(desk.state.tables().nodes.size()), 0),
+        gone_for_(static_cast<Size>(desk.state.tables().operations.size()), kNoId),
+        resumed_(desk.stopped.size(), 0) {}
+
+  void all() {
+    const std::vector<Id> queue = queue_order(desk);
+    for (const Id job : queue) {
+      resume(job);
+      one(job);
+    }
+    resume(kNoId);
+    if (desk.inputs.settings.backfill) backfill(queue);
+    tell_refusals();
+  }
+
+  Desk desk;
+  Decisions decisions;
+  Counts counts;
+  Refusals refusals;
+  Time next_due = kNoTime;
+
+ private:
+  const Tables& tables() const { return desk.state.tables(); }
+  const JobColumns& jobs() const { return desk.inputs.jobs; }
+
+  // --- what is decided
+
+  void one(Id job) {
+    const Time now = desk.state.now();
+    if (const Time eligible = jobs().eligible[at(job)]; eligible != kNoTime && eligible > now) {
+      due(eligible);
+      return refuse(job, Outcome::kNotEligibleYet);
+    }
+    Wish wish = desk.wish(job, blocked_);
+    for (const Wish::Part& part : wish.parts())
+      if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
+        return refuse(job, barred_everywhere(job, part.request));
+    const bool reclaims = desk.inputs.settings.reclaim_licenses;
+    if (!wish.licences_fit(desk.room) && !reclaims)
+      return refuse(job, Outcome::kLicensesMissing);
+    std::vector<Spot> spots;
+    if (wish.place(desk.room, spots)) {
+      start(job, spots, Reason::kFitsFreeRoom, step_++);
+      return;
+    }
+    if (const Outcome waits = preempt(job, wish); waits != Outcome::kStarted) {
+      refuse(job, waits);
+      block(job);
+    }
+  }
+
+  // kStarted: it did; else why it waits.
+  Outcome preempt(Id job, Wish& wish) {
+    const Settings& set = desk.inputs.settings;
+    Room base = desk.room;
+    std::vector<Spot> spots;
+    if (desk.add_leaving(base, job) && wish.place(base, spots)) return Outcome::kWaitsForVictims;
+    const Time last = desk.memory.last_preempt[at(job)];
+    if (last != kNoTime && last > desk.state.now() - set.backoff) {
+      due(last + set.backoff);
+      return Outcome::kPreemptionBackoff;
+    }
+    const std::vector<Index> candidates = candidates_of(job, wish);
+    if (candidates.empty()) return Outcome::kNoFreeRoom;
+    const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
+    if (gang && set.selection != Selection::kTestOnly) {
+      Room shadow = base;
+      for (const Index i : candidates)
+        if (desk.mode(of(i)) == PreemptMode::kSuspend) desk.give(shadow, of(i), 1);
+      if (wish.place(shadow, spots)) {
+        suspend(job, wish, candidates, under(wish, candidates, spots), spots);
+        return Outcome::kStarted;
+      }
+      base = std::move(shadow);
+    }
+    Choice choice = choose(desk, wish, base, candidates, false);
+    if (choice.fits) {
+      note(wish, candidates, choice.considered, choice.victims);
+      end(job, wish, choice);
+      return Outcome::kWaitsForVictims;
+    }
+    if (set.gang && set.type == PreemptType::kQos && set.selection != Selection::kTestOnly) {
+      choice = choose(desk, wish, base, candidates, true);
+      if (choice.fits) {
+        count(choice.proof);
+        suspend(job, wish, candidates, choice.victims, choice.spots);
+        return Outcome::kStarted;
+      }
+    }
+    note(wish, candidates, {}, {});
+    return Outcome::kNoRoomEvenWithVictims;
+  }
+
+  const RunningJob& of(Index i) const { return desk.running[static_cast<Size>(i)]; }
+
+  std::vector<Index> candidates_of(Id job, const Wish& wish) {
+    for (const RunningJob& other : desk.running) {
+      const Time spared = other.start + jobs().exempt[at(other.operation)];
+      const bool young = spared > desk.state.now();
+      if (other.gone || !(young || follows(other))) continue;
+      const Outcome standing = desk.standing(job, other);
+      if (standing == Outcome::kRanTooShort) due(spared);
+      if (standing != Outcome::kTaken && follows(other))
+        event(first_node(other), standing, wish.parts().front().request, {});
+    }
+    return desk.candidates(job);
+  }
+
+  // Whatever runs below the chosen nodes and may be suspended, where they are too full.
+  std::vector<Index> under(const Wish& wish, const std::vector<Index>& candidates,
+                           const std::vector<Spot>& spots) const {
+    std::vector<std::uint8_t> full(blocked_.size(), 0);
+    for (const Spot& spot : spots) {
+      if (spot.node == kNoId) continue;
+      for (const Wish::Part& part : wish.parts())
+        if (part.request == spot.request && !wish.fits(part, desk.room, spot.node))
+          full[at(spot.node)] = 1;
+    }
+    std::vector<Index> out;
+    for (const Index i : candidates)
+      if (desk.mode(of(i)) == PreemptMode::kSuspend &&
+          std::ranges::any_of(desk.nodes(of(i)), [&](Id node) { return full[at(node)] != 0; }))
+        out.push_back(i);
+    return out;
+  }
+
+  void suspend(Id job, const Wish& wish, const std::vector<Index>& candidates,
+               const std::vector<Index>& victims, const std::vector<Spot>& spots) {
+    note(wish, candidates, victims, victims);
+    const Id step = step_++;
+    for (const Index i : victims) take(job, wish, i, spots, step);
+    start(job, spots, Reason::kFitsOverSuspended, step);
+    desk.memory.last_preempt[at(job)] = desk.state.now();
+  }
+
+  void end(Id job, const Wish& wish, const Choice& choice) {
+    const Id step = step_++;
+    Time gone = desk.state.now();
+    for (const Index i : choice.victims)
+      gone = std::max(gone, take(job, wish, i, choice.spots, step));
+    for (const Spot& spot : choice.spots) {
+      if (spot.node == kNoId) continue;  // licences are not held
+      const Amount* needed = request_amounts(spot.request);
+      const Row free = free_on(spot.node);
+      decisions.add({.action = Action::kReserve,
+                     .stage = stage_,
+                     .reason = Reason::kRoomReserved,
+                     .request = spot.request,
+                     .operation = job,
+                     .node = spot.node,
+                     .step = step,
+                     .beneficiary = {job, spot.request},
+                     .at = gone,
+                     .soft = true},
+                    {nullptr, free.data(), needed, nullptr, nullptr});
+      ++counts.reservations;
+    }
+    desk.memory.last_preempt[at(job)] = desk.state.now();
+    count(choice.proof);
+  }
+
+  void count(const SelectionProof& proof) {
+    counts.proof.proved = (counts.jobs == 0 || counts.proof.proved) && proof.proved;
+    ++counts.jobs;
+    counts.proof.cost += proof.cost;
+    counts.proof.lower_bound += proof.lower_bound;
+    counts.proof.branches += proof.branches;
+  }
+
+  // All of a job leaves; returns when it has.
+  Time take(Id job, const Wish& wish, Index victim, const std::vector<Spot>& spots, Id step) {
+    RunningJob& other = desk.running[static_cast<Size>(victim)];
+    const Size v = at(other.operation);
+    const PreemptMode mode = desk.mode(other);
+    const Time now = desk.state.now();
+    Decision d{.action = Action::kPreempt,
+               .stage = stage_,
+               .reason = desk.reason(job, other),
+               .operation = other.operation,
+               .step = step,
+               .at = now,
+               .until = now};
+    d.mode = mode == PreemptMode::kSuspend ? Mode::kSuspend
+             : mode == PreemptMode::kRequeue && jobs().requeue[v] ? Mode::kRequeue
+                                                                  : Mode::kTerminate;
+    if (d.mode != Mode::kSuspend) d.grace = jobs().grace[v];
+    Time left = now;
+    for (const Id slot : desk.slots(other)) {
+      const Time ends = at_or(tables().allocations.planned_end, slot, kNoTime);
+      d.until = now + d.grace;
+      if (ends != kNoTime && ends >= now) d.until = std::min(d.until, ends);
+      left = std::max(left, d.until);
+      d.slot = slot;
+      d.node = desk.state.node_of(slot);
+      d.beneficiary = {job, wish.parts().front().request};
+      const Amount* needed = nullptr;
+      for (const Spot& spot : spots)
+        if (spot.node == d.node) {
+          d.beneficiary.request = spot.request;
+          needed = request_amounts(spot.request);
+        }
+      Row freed{}, kept{};
+      desk.split(other, slot, freed.data(), kept.data());
+      const Row free = free_on(d.node);
+      decisions.add(d, {freed.data(), free.data(), needed,
+                        desk.state.operation_usage(other.operation), kept.data()});
+      ++counts.victims;
+    }
+    other.gone = true;
+    gone_for_[v] = job;
+    ++counts.victim_jobs;
+    // What a suspended job gives back is taken at once; the room of the others is nobody's
+    // until they have gone.
+    if (d.mode == Mode::kSuspend) desk.give(desk.room, other, 1);
+    return left;
+  }
+
+  void start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) {
+    for (const Spot& spot : spots) {
+      const Amount* needed = request_amounts(spot.request);
+      const Row free = free_on(spot.node);
+      decisions.add({.action = Action::kStart,
+                     .stage = stage_,
+                     .reason = reason,
+                     .request = spot.request,
+                     .operation = job,
+                     .node = spot.node,
+                     .step = step,
+                     .beneficiary = {job, spot.request},
+                     .at = desk.state.now()},
+                    {nullptr, free.data(), needed, nullptr, nullptr});
+      occupy(job, spot.node, needed);
+      desk.state.set_pending(spot.request, desk.state.pending(spot.request) - 1);
+      ++counts.starts;
+      if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, spot.request, {});
+    }
+  }
+
+  void occupy(Id job, Id node, const Amount* amounts) {
+    desk.room.rooms.take(amounts, std::max(node, Id{0}));
+    if (node == kNoId) return;
+    ++desk.room.occupants[at(node)];
+    desk.room.exclusives[at(node)] +=
+        desk.inputs.settings.whole_nodes || jobs().exclusive[at(job)] ? 1 : 0;
+  }
+
+  // Suspended jobs go on where they are, before a pending one that may not preempt them.
+  void resume(Id before) {
+    for (Size i = 0; i < desk.stopped.size(); ++i) {
+      const RunningJob& job = desk.stopped[i];
+      if (resumed_[i]) continue;
+      if (before != kNoId && desk.standing(before, job) == Outcome::kTaken) continue;
+      const std::span<const Id> slots = desk.slots(job);
+      const Room was = desk.room;
+      bool fits = true;
+      for (const Id slot : slots) {
+        const Id node = std::max(desk.state.node_of(slot), Id{0});
+        const Row more = back(slot);
+        fits &= desk.room.rooms.fits(more.data(), node);
+        desk.room.rooms.take(more.data(), node);
+      }
+      desk.room = was;
+      if (!fits) continue;
+      resumed_[i] = 1;
+      const Id step = step_++;
+      for (const Id slot : slots) {
+        const Row more = back(slot), free = free_on(desk.state.node_of(slot));
+        decisions.add({.action = Action::kResume,
+                       .stage = stage_,
+                       .reason = Reason::kGoesOn,
+                       .slot = slot,
+                       .operation = job.operation,
+                       .node = desk.state.node_of(slot),
+                       .step = step,
+                       .at = desk.state.now()},
+                      {nullptr, free.data(), more.data(), nullptr, nullptr});
+        occupy(job.operation, desk.state.node_of(slot), more.data());
+        ++counts.resumes;
+      }
+    }
+  }
+
+  // What a suspended allocation takes when it goes on.
+  Row back(Id slot) const {
+    Row more{};
+    const Size width = desk.state.width();
+    const std::vector<Amount>& held = tables().allocations.held;
+    for (Size r = 0; r < width; ++r)
+      more[r] = desk.state.amounts(slot)[r] - (held.empty() ? 0 : held[at(slot) * width + r]);
+    return more;
+  }
+
+  // --- what is said
+
+  const Amount* request_amounts(Id request) const {
+    return tables().requests.resources.data() + at(request) * desk.state.width();
+  }
+
+  Row free_on(Id node) const {
+    Row free{};
+    for (Size r = 0; r < desk.state.width(); ++r)
+      free[r] = desk.room.rooms.at(std::max(node, Id{0}), r);
+    return free;
+  }
+
+  void block(Id job) {
+    const Size count = blocked_.size(), row = at(jobs().partition[at(job)]) * count;
+    for (Size n = 0; n < count; ++n) blocked_[n] |= jobs().node_of_partition[row + n];
+  }
+
+  void refuse(Id job, Outcome rule) { waiting_.push_back({job, rule}); }
+
+  // --- backfill.cpp
+
+  void backfill(const std::vector<Id>& queue);
+  bool backfill_one(Id job, std::vector<Time>& kept, const Timeline& ends);
+  Time longest(Id job) const;
+  Timeline timeline() const;
+  void end_of(Room& room, Id slot, Id job) const;
+
+  // --- told.cpp
+
+  Outcome barred_everywhere(Id job, Id request) const;
+  void tell_refusals();
+  void tell_refusal(Id job, Outcome rule, const Wish* wish);
+  void note(const Wish& wish, const std::vector<Index>& candidates,
+            const std::vector<Index>& considered, const std::vector<Index>& victims);
+
+  bool follows(const RunningJob& job) const {
+    return recorder_ != nullptr && recorder_->slot != kNoId &&
+           desk.state.operation_of(recorder_->slot) == job.operation;
+  }
+  bool follows_request(Id request) const {
+    return recorder_ != nullptr && recorder_->request == request;
+  }
+  Id first_node(const RunningJob& job) const {
+    return recorder_->slot == kNoId ? desk.nodes(job).front() : desk.state.node_of(recorder_->slot);
+  }
+  void event(Id node, Outcome outcome, Id request, const Row& missing) {
+    recorder_->events.push_back({node,
+                                 stage_,
+                                 outcome,
+                                 tables().requests.operation[at(request)],
+                                 request,
+                                 recorder_->slot,
+                                 {missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(
+                                                                         desk.state.width())}});
+  }
+  void due(Time instant) {
+    if (next_due == kNoTime || instant < next_due) next_due = instant;
+  }
+
+  Recorder* recorder_;
+  std::vector<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
+  std::vector<Id> gone_for_;           // O: for whom it was preempted in this run
+  std::vector<std::uint8_t> resumed_;
+  std::vector<Waiting> waiting_;
+  Stage stage_ = Stage::kSchedulingRun;
+  Id step_ = 0;
+};
+
+}  // namespace evenhand::slurm

@@ -1,0 +1,126 @@
+"""A real Slurm on this machine, emulated nodes, its own preemption switched off."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.shared import shared
+
+PROGRAMS = ("slurmctld", "slurmd", "squeue", "sinfo", "scontrol", "sbatch", "scancel")
+PARTITIONS = (
+    "PartitionName=low Nodes=n[1-8] Default=YES MaxTime=INFINITE State=UP\n"
+    "PartitionName=high Nodes=n[1-8] MaxTime=INFINITE State=UP PriorityTier=10"
+)
+
+
+class Cluster:
+    """Eight nodes with four cpus each."""
+
+    def __init__(self, folder: Path, script: Path) -> None:
+        self.folder, self.script = folder, script
+        self.conf = str(folder / "slurm.conf")
+        self.completions = folder / "jobcomp.log"
+        self.environment = dict(
+            os.environ,
+            EMU_DIR=str(folder),
+            EMU_PORT=str(21000 + os.getpid() % 400 * 20),
+            EMU_AUTH="none",
+            EMU_NODES="8",
+            EMU_PARTS=PARTITIONS,
+            EMU_PREEMPT="# preemption is off",
+            EMU_EXTRA="AuthInfo=cred_expire=4\nJobCompType=jobcomp/filetxt\n"
+            f"JobCompLoc={self.completions}\nMaxJobCount=20000",
+            SLURM_CONF=self.conf,
+        )
+
+    def emulate(self, what: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["bash", str(self.script), what],
+            env=self.environment,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+
+    def run(self, *arguments: str, check: bool = True) -> str:
+        done = subprocess.run(
+            arguments, env=self.environment, capture_output=True, check=False, stdin=subprocess.DEVNULL
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{arguments}: {done.stderr!r}")
+        return done.stdout.decode("utf-8", "replace")
+
+    def submit(self, cpus: int = 2, *more: str, partition: str = "low", seconds: float = 600) -> str:
+        return self.run(
+            *("sbatch", "--parsable", "-p", partition, "-N1", "-n", str(cpus), "--mem=50", "-t", "60"),
+            *("-o", "/dev/null", "-D", "/tmp", *more, "--wrap", f"sleep {seconds}"),
+        ).strip()
+
+    def jobs(self) -> dict[str, dict[str, Any]]:
+        import json
+
+        return {str(j["job_id"]): j for j in json.loads(self.run("squeue", "--json"), strict=False)["jobs"]}
+
+    def wait(self, names: list[str], *states: str, seconds: float = 40) -> None:
+        until = time.monotonic() + seconds
+        while True:
+            jobs = self.jobs()
+            found = {name: jobs[name]["job_state"] for name in names}
+            if all(state in states for state in found.values()):
+                return
+            assert time.monotonic() < until, found
+            time.sleep(0.1)
+
+    def table(self) -> str:
+        """All that a dry run could change and time alone does not."""
+        fields = ("jobid", "name", "state", "reasonlist", "prioritylong", "nodelist", "restartcnt", "comment")
+        text = self.run("squeue", "-a", "-t", "all", "-O", ",".join(f"{f}:|" for f in fields))
+        accounting = self.completions.read_text() if self.completions.exists() else ""
+        return text + accounting
+
+    def clear(self) -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            busy = [
+                name
+                for name, job in self.jobs().items()
+                if job["job_state"] in ("RUNNING", "PENDING", "SUSPENDED", "COMPLETING")
+            ]
+            if not busy:
+                return
+            self.run("scancel", "-f", *busy, check=False)
+            time.sleep(0.2)
+        raise AssertionError("jobs do not end")
+
+
+@pytest.fixture(scope="session")
+def slurm() -> Iterator[Cluster]:
+    missing = [program for program in PROGRAMS if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"no {', '.join(missing)}: install slurmctld, slurmd and slurm-client")
+    script = shared("live", "slurm", "emu_slurm.sh")
+    with tempfile.TemporaryDirectory(prefix="evenhand-slurm-") as folder:
+        cluster = Cluster(Path(folder), script)
+        begun = cluster.emulate("start")
+        try:
+            assert begun.returncode == 0, begun.stderr
+            yield cluster
+        finally:
+            cluster.emulate("stop")
+
+
+@pytest.fixture
+def cluster(slurm: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    monkeypatch.setenv("SLURM_CONF", slurm.conf)
+    slurm.clear()
+    yield slurm
+    slurm.clear()

@@ -1,0 +1,1 @@
+"""Slurm: settings, configuration texts, plans."""
