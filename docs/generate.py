@@ -190,6 +190,8 @@ def reasons_page() -> str:
 
 # Public modules, beside the names in the package itself.
 MODULES = (
+    "act",
+    "adapters",
     "history",
     "history.backendai",
     "history.gridengine",

@@ -147,9 +147,9 @@ class SlurmDesk {
 
   std::pair<py::array_t<Id>, std::int64_t> victims(Id job) const {
     const auto begin = std::chrono::steady_clock::now();
-    slurm::Wish wish = desk_->wish(
-        job, std::vector<std::uint8_t>(
-                 static_cast<std::size_t>(inputs_->snapshot.tables().nodes.size()), 0));
+    slurm::Wish wish =
+        desk_->wish(job, std::vector<std::uint8_t>(
+                             static_cast<std::size_t>(inputs_->snapshot.tables().nodes.size()), 0));
     const slurm::Choice choice =
         slurm::choose(*desk_, wish, desk_->room, desk_->candidates(job), false);
     const auto took = std::chrono::steady_clock::now() - begin;
@@ -168,7 +168,8 @@ class SlurmDesk {
 }  // namespace
 
 void register_slurm(py::module_& m) {
-  py::class_<SlurmPlan>(m, "SlurmPlan", "Decisions of one scheduling run and what they follow from.")
+  py::class_<SlurmPlan>(m, "SlurmPlan",
+                        "Decisions of one scheduling run and what they follow from.")
       .def("decisions", &SlurmPlan::decisions, "One row a decision, in order.")
       .def("elements", &SlurmPlan::elements, "Empty: there are no fair shares.")
       .def("groups", &SlurmPlan::groups, "255 for every allocation: there are no groups.")
@@ -182,11 +183,11 @@ void register_slurm(py::module_& m) {
       .def_property_readonly(
           "shares", [](const SlurmPlan&) { return py::none(); }, "None: there are no fair shares.");
 
-  py::class_<SlurmDesk>(m, "SlurmDesk", "Who would be preempted, asked of one desk again and again.")
+  py::class_<SlurmDesk>(m, "SlurmDesk",
+                        "Who would be preempted, asked of one desk again and again.")
       .def(py::init([](const Snapshot& snapshot, const py::dict& settings, const py::dict& jobs,
                        const py::dict& memory) {
-             return SlurmDesk(
-                 {snapshot, settings_of(settings), jobs_of(jobs), memory_of(memory)});
+             return SlurmDesk({snapshot, settings_of(settings), jobs_of(jobs), memory_of(memory)});
            }),
            py::arg("snapshot"), py::arg("settings"), py::arg("jobs"), py::arg("memory"))
       .def("victims", &SlurmDesk::victims, py::arg("job"),

@@ -54,7 +54,7 @@ NASTY = [
     "\\u0000\\",
     "bell\x07\x08",
     "<script>alert(1)</script>",
-    "caf\u00e9 \U0001f600",
+    "\u00e9t\u00e9 \U0001f600",
     "name=" + "x" * 200,
 ]
 

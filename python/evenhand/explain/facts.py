@@ -32,8 +32,12 @@ def name_of(value: object) -> str:
 
 
 def amounts(values: Mapping[str, float]) -> str:
-    """Return amounts by resource: ``cpu 1.5, memory 4``; nothing at all is ``nothing``."""
-    return ", ".join(f"{name_of(r)} {value:.10g}" for r, value in values.items()) or "nothing"
+    """Return amounts by resource: ``cpu 1.5, memory 4,096``; nothing at all is ``nothing``."""
+    return ", ".join(f"{name_of(r)} {_number(value)}" for r, value in values.items()) or "nothing"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 2**53 else f"{value:.10g}"
 
 
 def fraction(value: float) -> str:

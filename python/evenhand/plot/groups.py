@@ -184,5 +184,7 @@ def _lines(ax: Axes, plan: Plan, element: int, r: int) -> None:
             textcoords="offset points",
             va="top",
             fontsize="x-small",
+            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "pad": 0.5},
+            zorder=4,
         )
         lower += len(labels)

@@ -72,9 +72,7 @@ class Chooser {
  private:
   friend class Trial;
 
-  const RunningJob& job(Size k) const {
-    return desk_.running[static_cast<Size>(order_[k])];
-  }
+  const RunningJob& job(Size k) const { return desk_.running[static_cast<Size>(order_[k])]; }
   // Does its leaving change anything for the job?
   bool matters(const RunningJob& job) const {
     return desk_.inputs.settings.reclaim_licenses ||
@@ -192,9 +190,8 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
     if (takes_[static_cast<Size>(i)]) jobs.push_back(i);
   Trial trial(*this, jobs);
   const std::vector<Amount> amounts = trial.amounts(), shortage = trial.shortage();
-  const VictimSet set =
-      choose_victims(trial, static_cast<Id>(jobs.size()), selection, amounts, shortage,
-                     desk_.inputs.settings.minimum_budget);
+  const VictimSet set = choose_victims(trial, static_cast<Id>(jobs.size()), selection, amounts,
+                                       shortage, desk_.inputs.settings.minimum_budget);
   to.fits = !set.taken.empty() && trial.place(to.spots);
   if (!to.fits) return;
   to.proof = set.proof;
@@ -211,8 +208,8 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
 
 }  // namespace
 
-Choice choose(const Desk& desk, Wish& wish, const Room& base,
-              const std::vector<Index>& candidates, bool suspends) {
+Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
+              bool suspends) {
   Choice choice;
   Chooser chooser(desk, wish, base, candidates, suspends);
   switch (desk.inputs.settings.selection) {

@@ -37,8 +37,12 @@ Desk::Desk(const RunInputs& given)
 }
 
 RunningJob Desk::job_of(Id operation, std::span<const Id> slots) {
-  RunningJob job{operation, static_cast<Index>(slots_.size()), static_cast<Index>(slots.size()),
-                 static_cast<Index>(nodes_.size()), 0, kNoTime};
+  RunningJob job{operation,
+                 static_cast<Index>(slots_.size()),
+                 static_cast<Index>(slots.size()),
+                 static_cast<Index>(nodes_.size()),
+                 0,
+                 kNoTime};
   for (const Id slot : slots) {
     slots_.push_back(slot);
     const Time start = state.tables().allocations.start_time[at(slot)];
@@ -94,8 +98,8 @@ void Desk::sort_running() {
     const std::int64_t rank = std::min(inputs.jobs.rank[o], kMost) * (kMost + 1) +
                               std::min<std::int64_t>(job.nodes, kMost);
     // Ties in the order of submission, then of rows, which `i` is.
-    keys.push_back({youngest ? -job.start : rank, t.operations.start_time[o],
-                    static_cast<Index>(i)});
+    keys.push_back(
+        {youngest ? -job.start : rank, t.operations.start_time[o], static_cast<Index>(i)});
   }
   std::ranges::sort(keys);
   std::vector<RunningJob> sorted;
@@ -239,8 +243,7 @@ Wish Desk::wish(Id operation, const std::vector<std::uint8_t>& blocked) const {
     if (part.takes_node) {
       part.allowed.resize(count);
       for (Size n = 0; n < count; ++n)
-        part.allowed[n] =
-            !blocked[n] && barred(request, static_cast<Id>(n)) == Outcome::kStarted;
+        part.allowed[n] = !blocked[n] && barred(request, static_cast<Id>(n)) == Outcome::kStarted;
     }
     parts.push_back(std::move(part));
   }

@@ -59,9 +59,8 @@ class QosQueues {
     for (Size q = 0; q + 1 < queues_.size(); ++q)
       if (!queues_[q].empty() && q != static_cast<Size>(mine) &&
           jobs.qos_preempts[q * count + static_cast<Size>(mine)] &&
-          (!desk_.inputs.settings.priority ||
-           jobs.priority[static_cast<Size>(queues_[q].front())] >
-               jobs.priority[static_cast<Size>(job)]))
+          (!desk_.inputs.settings.priority || jobs.priority[static_cast<Size>(queues_[q].front())] >
+                                                  jobs.priority[static_cast<Size>(job)]))
         return true;
     return false;
   }

@@ -15,7 +15,8 @@ Wish::Wish(const Tables& tables, bool whole_nodes, std::vector<Part> parts)
       licences_(static_cast<Size>(tables.resource_count()), 0) {
   for (const Part& part : parts_) {
     for (Size r = 0; r < licences_.size(); ++r)
-      if (tables.resources.scope[r] == ResourceScope::kCluster) licences_[r] += part.amounts[r] * part.count;
+      if (tables.resources.scope[r] == ResourceScope::kCluster)
+        licences_[r] += part.amounts[r] * part.count;
     if (!part.takes_node) continue;
     for (Size n = 0; n < nodes_; ++n) touched_[n] |= part.allowed[n];
   }

@@ -63,8 +63,7 @@ class Run {
       if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
         return refuse(job, barred_everywhere(job, part.request));
     const bool reclaims = desk.inputs.settings.reclaim_licenses;
-    if (!wish.licences_fit(desk.room) && !reclaims)
-      return refuse(job, Outcome::kLicensesMissing);
+    if (!wish.licences_fit(desk.room) && !reclaims) return refuse(job, Outcome::kLicensesMissing);
     std::vector<Spot> spots;
     if (wish.place(desk.room, spots)) {
       start(job, spots, Reason::kFitsFreeRoom, step_++);
@@ -207,7 +206,7 @@ class Run {
                .step = step,
                .at = now,
                .until = now};
-    d.mode = mode == PreemptMode::kSuspend ? Mode::kSuspend
+    d.mode = mode == PreemptMode::kSuspend                        ? Mode::kSuspend
              : mode == PreemptMode::kRequeue && jobs().requeue[v] ? Mode::kRequeue
                                                                   : Mode::kTerminate;
     if (d.mode != Mode::kSuspend) d.grace = jobs().grace[v];
@@ -364,14 +363,14 @@ class Run {
     return recorder_->slot == kNoId ? desk.nodes(job).front() : desk.state.node_of(recorder_->slot);
   }
   void event(Id node, Outcome outcome, Id request, const Row& missing) {
-    recorder_->events.push_back({node,
-                                 stage_,
-                                 outcome,
-                                 tables().requests.operation[at(request)],
-                                 request,
-                                 recorder_->slot,
-                                 {missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(
-                                                                         desk.state.width())}});
+    recorder_->events.push_back(
+        {node,
+         stage_,
+         outcome,
+         tables().requests.operation[at(request)],
+         request,
+         recorder_->slot,
+         {missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(desk.state.width())}});
   }
   void due(Time instant) {
     if (next_due == kNoTime || instant < next_due) next_due = instant;

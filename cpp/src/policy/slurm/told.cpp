@@ -35,8 +35,8 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
         double worst = 0;
         for (Size r = 0; r < width; ++r)
           if (lacks[r] > 0)
-            worst = std::max(worst, static_cast<double>(lacks[r]) /
-                                        static_cast<double>(part->amounts[r]));
+            worst = std::max(worst,
+                             static_cast<double>(lacks[r]) / static_cast<double>(part->amounts[r]));
         if (nodes++ == 0 || worst < least) {
           least = worst;
           best = lacks;
@@ -53,7 +53,7 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
 
 // What became of the followed allocation among the candidates of a job.
 void Run::note(const Wish& wish, const std::vector<Index>& candidates,
-          const std::vector<Index>& considered, const std::vector<Index>& victims) {
+               const std::vector<Index>& considered, const std::vector<Index>& victims) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   const auto has = [](const std::vector<Index>& in, Index i) {
     return std::ranges::find(in, i) != in.end();

@@ -25,7 +25,7 @@ struct Choice {
 // preempted by the job, and count. Only those whose mode ends them are taken, or those
 // that are suspended if `suspends`. `base`: the room before. Reordered passes cost
 // O(candidates R + N R) each.
-Choice choose(const Desk& desk, Wish& wish, const Room& base,
-              const std::vector<Index>& candidates, bool suspends);
+Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
+              bool suspends);
 
 }  // namespace evenhand::slurm

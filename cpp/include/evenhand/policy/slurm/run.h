@@ -19,7 +19,8 @@ struct Refusals {
 };
 
 struct Counts {
-  Index starts = 0, backfilled = 0, resumes = 0, victims = 0, victim_jobs = 0, jobs = 0, reservations = 0;
+  Index starts = 0, backfilled = 0, resumes = 0, victims = 0, victim_jobs = 0, jobs = 0,
+        reservations = 0;
   SelectionProof proof;  // summed over the jobs that preempt
 };
 

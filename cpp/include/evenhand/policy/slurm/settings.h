@@ -39,16 +39,16 @@ struct Settings {
   double min_exempt_priority = 0;
   bool gang_honours_exempt_time = true;
   bool backfill = false;  // jobs behind one that waits, if they do not delay it
-  Time backoff = 0;  // before others are preempted for the same job again
+  Time backoff = 0;       // before others are preempted for the same job again
   Index minimum_budget = 20'000;
 };
 
 // One row an operation, that is a job.
 struct JobColumns {
   std::vector<Id> partition;
-  std::vector<Id> qos;                // kNoId: none
+  std::vector<Id> qos;  // kNoId: none
   std::vector<std::int32_t> tier;
-  std::vector<std::int64_t> rank;     // order among victims: tier, or priority of the QOS
+  std::vector<std::int64_t> rank;  // order among victims: tier, or priority of the QOS
   std::vector<double> priority;
   std::vector<PreemptMode> mode;
   std::vector<Time> grace;
@@ -57,7 +57,7 @@ struct JobColumns {
   std::vector<std::uint8_t> suspendable;
   std::vector<std::uint8_t> exclusive;  // takes whole nodes
   std::vector<std::uint8_t> expedited;
-  std::vector<Time> eligible;           // kNoTime: at once
+  std::vector<Time> eligible;                   // kNoTime: at once
   std::vector<std::uint8_t> node_of_partition;  // partitions x nodes
   std::vector<std::uint8_t> qos_preempts;       // QOS x QOS: row may preempt column
   std::vector<std::uint8_t> suspend_frees;      // R: given back by a suspended job
