@@ -192,6 +192,9 @@ def reasons_page() -> str:
 MODULES = (
     "act",
     "adapters",
+    "adapters.protocol",
+    "adapters.recording",
+    "adapters.slurm",
     "history",
     "history.backendai",
     "history.gridengine",

@@ -31,14 +31,22 @@ def test_fifty_kills(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFix
     seed = random.randrange(10**9)
     chance = random.Random(seed)
     kills = 0
-    for _ in range(KILLS):
+    for number in range(KILLS):
+        if number % 2:
+            crowd(cluster, high)
         high += [
             cluster.submit(chance.choice([2, 3, 4]), partition="high", seconds=1)
             for _ in range(chance.randrange(1, 4))
         ]
         driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 0, {}))
         driver.start()
-        driver.join(chance.uniform(0.1, 1.2))
+        if number % 2:  # in the midst of a step
+            begun, until = begins(tmp_path / "journal"), time.monotonic() + 3
+            while begins(tmp_path / "journal") == begun and time.monotonic() < until:
+                driver.join(0.002)
+            driver.join(chance.uniform(0.0, 0.15))
+        else:
+            driver.join(chance.uniform(0.1, 1.2))
         if driver.is_alive():
             driver.kill()
             kills += 1
@@ -94,6 +102,22 @@ def test_fifty_kills(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFix
                 served = jobs[steps[line["step"]]["beneficiary"]]
                 assert served["job_state"] in ("RUNNING", "COMPLETING", "COMPLETED")
     assert set(steps) == {x["step"] for x in lines if x["kind"] == "end"}
+
+
+def crowd(cluster: Cluster, high: list[str]) -> None:
+    """Wait until no cpu is free and nobody urgent waits, so that who comes next needs room."""
+    until = time.monotonic() + 8
+    while time.monotonic() < until:
+        jobs = cluster.jobs()
+        running = sum(job["cpus"] for job in jobs.values() if job["job_state"] == "RUNNING")
+        if running == 32 and not any(jobs[name]["job_state"] == "PENDING" for name in high):
+            return
+        time.sleep(0.1)
+
+
+def begins(journal: Path) -> int:
+    """Count the steps that began."""
+    return journal.read_bytes().count(b'"kind": "step"') if journal.exists() else 0
 
 
 def summed(path: Path) -> Book:

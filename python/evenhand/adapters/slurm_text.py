@@ -22,6 +22,8 @@ def split_hosts(text: str) -> list[str]:
     AdapterError
         If it is no host list.
     """
+    if text.count("[") != text.count("]"):
+        raise AdapterError(f"{text[:80]!r} is no host list")
     hosts: list[str] = []
     for part in re.findall(r"(?:[^,\[]|\[[^\]]*\])+", text):
         hosts += _expand(part)

@@ -140,11 +140,12 @@ def _planned(args: argparse.Namespace) -> Plan:
 
 
 def _policy(name: str, config: str | None) -> Any:
-    from evenhand.policies.files import from_name, systems
+    import evenhand as eh
 
+    policies = {"ytsaurus": "YTsaurus", "backendai": "BackendAI", "slurm": "Slurm"}
     system, _, preset = name.partition(":")
-    if system not in systems():
-        known = ", ".join(systems())
+    if system not in policies:
+        known = ", ".join(policies)
         raise Failure(f"argument --policy: there is no policy {system!r} but {known}", usage=True)
     if preset not in ("", "documented", "upstream"):
         known = "documented and upstream"
@@ -163,7 +164,7 @@ def _policy(name: str, config: str | None) -> Any:
     chosen: Any = preset or settings.get("preset", "documented")
     settings.pop("preset", None)
     try:
-        return from_name(f"{system}:{chosen}", **settings)
+        return getattr(eh.policies, policies[system])(chosen, **settings)
     except InputError as error:
         raise Failure(*lines_of(config or name, error)) from error
 

@@ -13,15 +13,10 @@ from evenhand.policies.base import Policy
 from evenhand.policies.slurm import Slurm
 from evenhand.policies.ytsaurus import YTsaurus
 
-__all__ = ["from_dict", "from_name", "from_toml", "systems"]
+__all__ = ["from_dict", "from_name", "from_toml"]
 
 _POLICIES: tuple[type[Policy], ...] = (YTsaurus, BackendAI, Slurm)
 _SYSTEMS = {policy.system: policy for policy in _POLICIES}
-
-
-def systems() -> tuple[str, ...]:
-    """Return the words of the systems that there are policies of."""
-    return tuple(_SYSTEMS)
 
 
 def from_dict(data: dict[str, Any]) -> Policy:

@@ -68,6 +68,31 @@ def test_changed_steps_are_refused(change: Change, code: str, tmp_path: Path) ->
     assert [line["codes"] for line in read(world.journal) if line["kind"] == "refused"] == [list(row.codes)]
 
 
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda jobs: jobs["3"].update(state="COMPLETED"), "victim_not_running"),
+        (lambda jobs: jobs["9"].update(state="CANCELLED"), "beneficiary_not_pending"),
+    ],
+)
+def test_changes_behind_the_fresh_snapshot_are_seen(change: Change, code: str, tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
+    world.cluster.nodes = {"n2": 4}
+    plan = planned(world)
+    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+    plain = world.cluster.sinfo
+
+    def sinfo(rest: list[str]) -> Any:
+        result = plain(rest)  # the last command of a snapshot
+        change(world.cluster.jobs)
+        return result
+
+    world.cluster.sinfo = sinfo  # type: ignore[method-assign]
+    (row,) = rows(world, plan)
+    assert row.codes == (code,)
+    assert not evicted(world)
+
+
 def test_no_requeue_is_no_victim(tmp_path: Path) -> None:
     jobs = copy.deepcopy([JOBS[2], JOBS[6]])
     world = World(tmp_path, jobs=jobs)
