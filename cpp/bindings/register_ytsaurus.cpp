@@ -22,7 +22,7 @@ class CorePlan {
   const ytsaurus::Desk& desk() const { return plan_.desk(); }
   std::size_t width() const { return desk().state.width(); }
 
-  py::dict decisions() const { return decision_columns(desk().decisions, width()); }
+  py::dict decisions() const { return ytsaurus_decisions(desk()); }
 
   py::dict elements() const {
     const ytsaurus::Update& u = desk().last;

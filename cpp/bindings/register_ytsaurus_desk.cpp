@@ -116,7 +116,7 @@ class LiveDesk {
     desk_->state.set_schedulable(node, schedulable);
   }
 
-  py::dict decisions() const { return decision_columns(desk_->decisions, desk_->state.width()); }
+  py::dict decisions() const { return ytsaurus_decisions(*desk_); }
   py::dict memory() const { return memory_columns(*desk_); }
 
   py::array_t<std::uint8_t> groups() {

@@ -353,6 +353,12 @@ def satisfaction(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
+def select_victims(
+    amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    shortage: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    selection: str,
+    budget: typing.SupportsInt | typing.SupportsIndex,
+) -> typing.Any: ...
 def shields(
     parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     starving: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],

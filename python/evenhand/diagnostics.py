@@ -29,6 +29,11 @@ CODES: Mapping[str, str] = {
         "The state was left by an update with other settings; volumes and clocks are taken over, the rest"
         " is computed anew."
     ),
+    "minimum_budget_spent": (
+        "The search for the fewest victims ran out of its budget. The best set that it had found stands, no"
+        " larger than the irreducible one; `numbers.minimum` of its decisions says what is proved of it. Of"
+        " the steps concerned, `size_proved` have as few as can be, if not the first such set in the order."
+    ),
     "main_resource_absent": (
         "The main resource is none of the snapshot's resources, so no missing guarantee is implied."
     ),

@@ -101,7 +101,7 @@ void search_fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
   std::vector<Id> known = set.taken;
   SelectionProof& proof = set.proof;
   if (known.empty()) {
-    proof.proved = true;
+    proof.proved = proof.first = true;
     return;
   }
   for (const Id i : known) trial.give_back(i);
@@ -111,14 +111,17 @@ void search_fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
   proof.lower_bound = smallest.empty() ? search.least() : most;
   for (; proof.lower_bound < most; ++proof.lower_bound) {
     if (search.find(static_cast<Size>(proof.lower_bound), set.taken)) {
-      proof.proved = true;
+      proof.proved = proof.first = true;
       return;
     }
     if (proof.branches > budget) break;
   }
   proof.proved = proof.lower_bound == most;
   // Of the sets of this size the first in order, as far as the budget goes.
-  if (proof.proved && search.find(known.size(), set.taken)) return;
+  if (proof.proved && search.find(known.size(), set.taken)) {
+    proof.first = true;
+    return;
+  }
   set.taken = known;
   for (const Id i : known) trial.take(i);
 }

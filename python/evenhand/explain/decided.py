@@ -66,7 +66,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
             f"The request needs {amounts(facts.object(column('needed')[row]))};"
             f" {amounts(facts.object(column('free_before')[row], zeros=True))} was free before."
         )
-    sentences += _victim(facts, row, decision, operation)
+    sentences += _fewest(decision) + _victim(facts, row, decision, operation)
     return Explanation(
         decision.allocation if decision.allocation is not None else "",
         "allocations",
@@ -74,6 +74,16 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         tuple(sentences),
         decision.numbers,
     )
+
+
+def _fewest(decision: Decision) -> list[str]:
+    proof = decision.numbers.get("minimum")
+    if not proof:
+        return []
+    if proof["proved"]:
+        return [f"No fewer than the {proof['cost']} victims of this step make room for it."]
+    must, do = proof["lower_bound"], proof["cost"]
+    return [f"At least {must} must go and {do} do: the search for fewer ran out of its budget."]
 
 
 def _beneficiary(facts: Facts, operation: int) -> list[str]:

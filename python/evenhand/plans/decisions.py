@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.building.readback import NO_TIME
 from evenhand.plans.columns import Name, amounts_of, element_keys, objects, picked, seconds_of
+from evenhand.plans.fewest import fewest_numbers
 from evenhand.reasons import ACTIONS, GROUPS, MODES, REASONS, STAGES
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class Decision:
     reason : str
         Code of the reason; see `evenhand.reasons`.
     numbers : mapping
-        What was compared: amounts by resource.
+        What was compared: amounts by resource; ``minimum`` says how far the victims of the step were
+        proved to be the fewest, where that is asked for (`evenhand.plans.fewest.fewest_numbers`).
     stage : str
         Where in the node's heartbeat it was decided.
     step : int
@@ -307,6 +309,8 @@ class Decisions(Sequence[Decision]):
                 numbers["group"] = GROUPS[group]
             if c["violated"][row] >= 0:
                 numbers["violated"] = keys[c["violated"][row]]
+            if proof := fewest_numbers(c, row):
+                numbers["minimum"] = proof
             result.append(numbers | dict(self._repairs.get(row, {})))
         return result
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.building.readback import seconds
 from evenhand.plans.decisions import Decisions
+from evenhand.plans.fewest import spent_budgets
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import next_state, next_state_of_jobs
 from evenhand.plans.refusals import Refusals
@@ -147,10 +148,12 @@ class Plan:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What there is to say of the input."""
+        """What there is to say of the input, and of searches that ran out of their budget."""
         from evenhand.plans.unread import unread_fields
 
-        found = (*self._found, *unread_fields(self.snapshot, self.policy))
+        budget = getattr(self.policy.settings, "minimum_budget", 0)
+        spent = spent_budgets(self.snapshot, self.decisions.columns, budget)
+        found = (*self._found, *spent, *unread_fields(self.snapshot, self.policy))
         return found if self._core.shares is None else (*found, *self.shares.diagnostics)
 
     @cached_property

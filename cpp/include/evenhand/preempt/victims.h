@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "evenhand/core/types.h"
+#include "evenhand/preempt/cover.h"
 
 namespace evenhand {
 
@@ -16,14 +17,6 @@ enum class VictimSelection : std::uint8_t {
   kPrefix,       // in order until it fits
   kIrreducible,  // then give back, last taken first, whoever is not needed
   kMinimum       // fewest of all; among those the first in order
-};
-
-// How far a chosen set was proved to be the smallest.
-struct SelectionProof {
-  Index cost = 0;         // victims taken
-  Index lower_bound = 0;  // no set with fewer covers the shortage
-  bool proved = false;    // cost is the least
-  Index branches = 0;     // branch nodes spent
 };
 
 class VictimSelector {
@@ -40,34 +33,31 @@ class VictimSelector {
 
   // Positions (in the order of add) that cover the shortage (R; entries <= 0 are no
   // shortage), ascending; false if all together do not cover it. O(n R), for
-  // kMinimum at most `budget` branch nodes on top, after which the irreducible set
-  // stands.
+  // kMinimum at most `budget` branch nodes on top, after which the best set that was
+  // found stands, the irreducible one if none is smaller.
   bool select(VictimSelection selection, std::span<const Amount> shortage, Index budget);
 
   std::span<const Id> taken() const noexcept { return taken_; }
   // How many came up before it fitted, given back ones included.
   std::size_t considered() const noexcept { return considered_; }
   const SelectionProof& proof() const noexcept { return proof_; }
+  // Of kMinimum: what proves proof().root_bound, see FewestCover.
+  std::span<const double> multipliers() const noexcept { return cover_.multipliers(); }
 
  private:
   const Amount* amounts(std::size_t i) const noexcept { return amounts_.data() + i * width_; }
   bool take_prefix(std::span<const Amount> shortage);
   void give_back();
-  bool minimum(std::span<const Amount> shortage, Index budget);
-  bool search(std::size_t from, std::size_t picks, std::vector<Amount>& rest, Index budget);
-  Index least_count(std::span<const Amount> shortage);
 
   std::size_t width_;
   std::vector<Id> candidates_;
   std::vector<Amount> amounts_;
   std::vector<Id> taken_;        // positions
   std::vector<Amount> surplus_;  // freed beyond the shortage
-  std::vector<Amount> scratch_;
-  std::vector<Amount> best_;  // sums of the largest amounts in each suffix
-  std::size_t best_stride_ = 0;
   std::size_t considered_ = 0;
   bool skip_useless_ = false;
   SelectionProof proof_;
+  FewestCover cover_;
 };
 
 }  // namespace evenhand

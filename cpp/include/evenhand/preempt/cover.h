@@ -1,0 +1,74 @@
+// The fewest candidates that cover a shortage, and of those sets the first in order.
+//
+// Candidates that free the same of what is short are one shape, of which there are so
+// many: minimise the sum of x, A x >= need, 0 <= x <= most, whole numbers. Branch and
+// bound on the shapes' ranges with bounds of the linear program (cover_bound.h), for
+// growing sizes; then candidate by candidate whether a set of that size goes through it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "evenhand/core/types.h"
+#include "evenhand/preempt/cover_bound.h"
+
+namespace evenhand {
+
+// How far a chosen set was proved to be the smallest.
+struct SelectionProof {
+  Index cost = 0;         // victims taken
+  Index lower_bound = 0;  // no set with fewer covers the shortage
+  Index root_bound = 0;   // the part of it that the multipliers alone prove
+  bool proved = false;    // cost is the least
+  bool first = false;     // and no set of that size is before it in the order
+  Index branches = 0;     // branch nodes spent
+};
+
+class FewestCover {
+ public:
+  // amounts: n x R; taken: positions of a set that covers the shortage, ascending; it is
+  // replaced by the best that is found. At most `budget` branch nodes, each a few passes
+  // over (shapes x R). Nothing is allocated once the largest node has been seen.
+  void solve(std::span<const Amount> amounts, std::span<const Amount> shortage, Index budget,
+             std::vector<Id>& taken, SelectionProof& proof);
+
+  // Of the last call, R: the sum of multiplier x shortage, less what each candidate's sum of
+  // multiplier x min(amount, shortage) has above 1, is proof.root_bound rounded up.
+  std::span<const double> multipliers() const noexcept { return multipliers_; }
+
+ private:
+  using Size = std::size_t;
+  struct Change {
+    Size shape;
+    double low, high;
+  };
+
+  void group(std::span<const Amount> amounts, std::span<const Amount> shortage);
+  bool ask(double target);
+  bool search(Size depth, double target);
+  bool tighten(double target);
+  bool limit(Size shape, double low, double high);
+  void undo(Size mark);
+  bool round(double target);
+  void keep();
+  void first_in_order(std::vector<Id>& taken);
+  const Amount* shape(Size j) const noexcept { return shapes_.data() + j * rows_; }
+
+  Size rows_ = 0, count_ = 0;  // resources that are short, shapes
+  std::vector<Amount> need_, shapes_, row_;
+  std::vector<Id> shape_of_, order_;  // of the candidates
+  std::vector<double> most_, low_, high_;
+  std::vector<double> fixed_;  // lows that a question began with
+  std::vector<Amount> reach_;  // of all highs, beyond the need
+  std::vector<Change> trail_;
+  std::vector<Id> saved_;  // bases, one a depth
+  std::vector<Index> counts_, best_, witness_;
+  std::vector<Amount> rest_, left_;
+  std::vector<Id> parts_;  // shapes with a fraction
+  std::vector<double> multipliers_;
+  Index best_size_ = 0, budget_ = 0, branches_ = 0;
+  bool spent_ = false;
+  CoverBound bound_;
+};
+
+}  // namespace evenhand

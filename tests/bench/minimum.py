@@ -1,0 +1,143 @@
+"""The fewest victims of a node: speed and gaps, beside HiGHS on the same nodes in the same run.
+
+``python -m tests.bench.minimum``; HiGHS comes with the dependency group ``bench``. Nodes of 200 allocations
+and four resources. Exits 1 if HiGHS knows a smaller set than was proved, a proof does not hold in exact
+fractions, or a bar is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.testing.fewest import check_minimum
+from tests.bench.fair_share import host
+
+Node = tuple[np.ndarray, np.ndarray]
+ALLOCATIONS, RESOURCES, SHAPES = 200, 4, 16
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Nodes of one kind, and what is wanted of them: milliseconds of a proof, or the gap without one."""
+
+    name: str
+    make: Callable[[np.random.Generator], Node]
+    median: float | None = None
+    high: float | None = None
+    gap: float | None = None
+
+
+def node(draws: np.random.Generator, tops: tuple[int, ...], part: tuple[float, float], *, few: bool) -> Node:
+    """A node of so many shapes, or sizes all their own, and a need of a part of each resource."""
+    rows = draws.integers(1, [top + 1 for top in tops], (SHAPES if few else ALLOCATIONS, RESOURCES))
+    amounts = rows[draws.integers(0, SHAPES, ALLOCATIONS)] if few else rows
+    need = amounts.sum(axis=0) * draws.uniform(*part, RESOURCES)
+    return amounts.astype(np.int64), need.astype(np.int64)
+
+
+SMALL, LARGE = (8, 64, 4, 100), (100_000, 1_000_000, 4, 10**9)
+CONTINUOUS = (10**6,) * RESOURCES
+QUARTER, UP_TO, HALF = (0.25, 0.25), (0.05, 0.25), (0.5, 0.5)
+SETTINGS = (
+    Setting("16 shapes, small numbers, 5 to 25 %", lambda d: node(d, SMALL, UP_TO, few=True), 5, 50),
+    Setting("16 shapes, small numbers, 25 % of each", lambda d: node(d, SMALL, QUARTER, few=True), 5, 50),
+    Setting("16 shapes, large numbers, 5 to 25 %", lambda d: node(d, LARGE, UP_TO, few=True), 5, 50),
+    Setting("16 shapes, large numbers, 25 % of each", lambda d: node(d, LARGE, QUARTER, few=True), 5, 50),
+    Setting("continuous sizes, 5 to 25 %", lambda d: node(d, CONTINUOUS, UP_TO, few=False), gap=0.05),
+    Setting("continuous sizes, 50 % of each", lambda d: node(d, CONTINUOUS, HALF, few=False), gap=0.05),
+    Setting("16 shapes, small numbers, 50 % of each", lambda d: node(d, SMALL, HALF, few=True), gap=0.05),
+    Setting("16 shapes, large numbers, 50 % of each", lambda d: node(d, LARGE, HALF, few=True), gap=0.05),
+)
+
+
+def peer(amounts: np.ndarray, need: np.ndarray, seconds: float) -> tuple[int, bool, float]:
+    """HiGHS' smallest number, whether it proved it, and milliseconds, model building left out.
+
+    The model has one whole variable a shape, as ours; one thread.
+    """
+    import highspy
+
+    shapes, counts = np.unique(amounts, axis=0, return_counts=True)
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    solver.setOptionValue("mip_rel_gap", 0.0)
+    solver.setOptionValue("time_limit", seconds)
+    for count in counts.tolist():
+        solver.addVar(0.0, float(count))
+    places = np.arange(len(counts), dtype=np.int32)
+    for place in places.tolist():
+        solver.changeColCost(place, 1.0)
+        solver.changeColIntegrality(place, highspy.HighsVarType.kInteger)
+    for r in range(RESOURCES):
+        scale = 1.0 / float(max(need[r], 1))
+        solver.addRow(float(need[r]) * scale, highspy.kHighsInf, len(places), places, shapes[:, r] * scale)
+    start = time.perf_counter()
+    solver.run()
+    took = (time.perf_counter() - start) * 1e3
+    optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return round(solver.getInfo().objective_function_value), optimal, took
+
+
+def measure(setting: Setting, count: int, budget: int, seconds: float, peers: int) -> bool:
+    """Print one line of ours and one of the peer's; False: something is wrong or too slow."""
+    draws = np.random.default_rng(7)
+    times, gaps, proofs, branches, slow = [], [], [], [], []
+    good, compared, smaller = True, 0, 0
+    for k in range(count):
+        amounts, need = setting.make(draws)
+        start = time.perf_counter()
+        found: Any = _core.select_victims(amounts, need, "minimum", budget)
+        times.append((time.perf_counter() - start) * 1e3)
+        gaps.append(found["cost"] / found["lower_bound"] - 1)
+        proofs.append((found["proved"], found["first"]))
+        branches.append(found["branches"])
+        check_minimum(amounts.tolist(), need.tolist(), found["taken"].tolist(), found)
+        if k < peers:
+            best, optimal, took = peer(amounts, need, seconds)
+            slow.append(took)
+            compared += optimal
+            smaller += best > found["cost"]
+            good &= not (found["proved"] and best < found["cost"]) and (not optimal or best <= found["cost"])
+            good &= found["lower_bound"] <= best
+    proved, first = np.array(proofs).mean(axis=0)
+    median, high = np.median(times), np.percentile(times, 95)
+    spread = f"{median:8.3f} ms, 95 % {high:8.3f}, most {max(times):8.2f}"
+    print(
+        f"{setting.name:40} {spread}; proved {proved:4.0%}, first {first:4.0%};"
+        f" gap {np.median(gaps):.1%}, most {max(gaps):.1%};"
+        f" branches {np.median(branches):.0f}, most {max(branches)}"
+    )
+    if slow:
+        spread = f"{np.median(slow):8.3f} ms, 95 % {np.percentile(slow, 95):8.3f}, most {max(slow):8.2f}"
+        print(f"{'':40} {spread}; HiGHS, {compared} of {len(slow)} proved, larger than ours {smaller}")
+    sys.stdout.flush()
+    if setting.gap is None:
+        enough = proved >= 0.95
+        return good and enough and median <= (setting.median or 0) and high <= (setting.high or 0)
+    return bool(good and np.median(gaps) <= setting.gap)
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=200, help="nodes of a setting")
+    parser.add_argument("--peers", type=int, default=40, help="of which HiGHS sees so many")
+    parser.add_argument("--seconds", type=float, default=10.0, help="that HiGHS has for a node")
+    parser.add_argument("--budget", type=int, default=20_000)
+    args = parser.parse_args()
+    print(f"{host()}; {args.count} nodes a setting, budget {args.budget}")
+    results = [measure(s, args.count, args.budget, args.seconds, args.peers) for s in SETTINGS]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
