@@ -77,4 +77,20 @@ py::dict event_columns(const std::vector<Event>& events, std::size_t width) {
   return out;
 }
 
+py::dict refusal_columns(Refusals refusals, std::size_t width) {
+  py::dict out;
+  out["request"] = to_array(std::move(refusals.request));
+  out["rule"] = to_array(codes(refusals.rule));
+  out["nodes"] = to_array(std::move(refusals.nodes));
+  out["best_missing"] = rows_by(std::move(refusals.missing), width);
+  return out;
+}
+
+void put_proof(py::dict& counts, const SelectionProof& proof) {
+  counts["minimum.cost"] = proof.cost;
+  counts["minimum.lower_bound"] = proof.lower_bound;
+  counts["minimum.proved"] = static_cast<Index>(proof.proved);
+  counts["minimum.branches"] = proof.branches;
+}
+
 }  // namespace evenhand::bindings

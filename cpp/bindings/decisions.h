@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/recorder.h"
+#include "evenhand/preempt/victims.h"
 #include "pybind.h"
 
 namespace evenhand::bindings {
@@ -34,7 +36,24 @@ py::dict decision_columns(const Decisions& decisions, std::size_t width);
 // Room of leaving allocations that their beneficiaries took, one row an allocation.
 py::dict handed_columns(std::span<const ClusterState::TakenRoom> handed, std::size_t width);
 
+// One row a request that still waits.
+py::dict refusal_columns(Refusals refusals, std::size_t width);
+
+// How far the fewest victims were proved, as counts "minimum.*".
+void put_proof(py::dict& counts, const SelectionProof& proof);
+
 // One row an event.
 py::dict event_columns(const std::vector<Event>& events, std::size_t width);
+
+// What a "request" or an "allocation" met when the plan is made again.
+template <class Plan>
+py::dict trace_columns(const Plan& plan, const std::string& kind, Id row, std::size_t width) {
+  std::vector<Event> events;
+  {
+    py::gil_scoped_release release;
+    events = kind == "request" ? plan.trace(row, kNoId) : plan.trace(kNoId, row);
+  }
+  return event_columns(events, width);
+}
 
 }  // namespace evenhand::bindings

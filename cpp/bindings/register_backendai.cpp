@@ -60,15 +60,7 @@ class CorePlan {
 
   py::dict decisions() const { return decision_columns(plan_.decisions(), plan_.width()); }
 
-  py::dict refusals() const {
-    const backendai::Refusals& r = plan_.refusals();
-    py::dict out;
-    out["request"] = to_array(r.request);
-    out["rule"] = to_array(codes(r.rule));
-    out["nodes"] = to_array(r.nodes);
-    out["best_missing"] = rows_by(r.missing, plan_.width());
-    return out;
-  }
+  py::dict refusals() const { return refusal_columns(plan_.refusals(), plan_.width()); }
 
   py::dict counts() const {
     const backendai::Counts& c = plan_.counts();
@@ -78,22 +70,13 @@ class CorePlan {
     out["scheduling_run.victims"] = c.victims;
     out["scheduling_run.preempted_sessions"] = c.sessions;
     out["scheduling_run.reservations"] = c.reservations;
-    if (plan_.inputs().settings.selection == VictimSelection::kMinimum && c.sessions > 0) {
-      out["minimum.cost"] = c.proof.cost;
-      out["minimum.lower_bound"] = c.proof.lower_bound;
-      out["minimum.proved"] = static_cast<Index>(c.proof.proved);
-      out["minimum.branches"] = c.proof.branches;
-    }
+    if (plan_.inputs().settings.selection == VictimSelection::kMinimum && c.sessions > 0)
+      put_proof(out, c.proof);
     return out;
   }
 
   py::dict trace(const std::string& kind, Id row) const {
-    std::vector<Event> events;
-    {
-      py::gil_scoped_release release;
-      events = kind == "request" ? plan_.trace(row, kNoId) : plan_.trace(kNoId, row);
-    }
-    return event_columns(events, plan_.width());
+    return trace_columns(plan_, kind, row, plan_.width());
   }
 
  private:

@@ -96,24 +96,12 @@ class SlurmPlan {
     put("jobs_that_preempt", c.jobs);
     put("reservations", c.reservations);
     if (c.backfilled > 0) out["backfill.started"] = c.backfilled;
-    if (c.jobs > 0 && plan_.inputs().settings.selection == slurm::Selection::kMinimum) {
-      out["minimum.cost"] = c.proof.cost;
-      out["minimum.lower_bound"] = c.proof.lower_bound;
-      out["minimum.proved"] = static_cast<Index>(c.proof.proved);
-      out["minimum.branches"] = c.proof.branches;
-    }
+    if (c.jobs > 0 && plan_.inputs().settings.selection == slurm::Selection::kMinimum)
+      put_proof(out, c.proof);
     return out;
   }
 
-  py::dict refusals() const {
-    const slurm::Refusals& r = plan_.refusals();
-    py::dict out;
-    out["request"] = to_array(std::vector(r.request));
-    out["rule"] = to_array(codes(r.rule));
-    out["nodes"] = to_array(std::vector(r.nodes));
-    out["best_missing"] = rows_by(std::vector(r.missing), plan_.width());
-    return out;
-  }
+  py::dict refusals() const { return refusal_columns(plan_.refusals(), plan_.width()); }
 
   py::dict memory() const {
     py::dict out;
@@ -122,12 +110,7 @@ class SlurmPlan {
   }
 
   py::dict trace(const std::string& kind, Id row) const {
-    std::vector<Event> events;
-    {
-      py::gil_scoped_release release;
-      events = kind == "request" ? plan_.trace(row, kNoId) : plan_.trace(kNoId, row);
-    }
-    return event_columns(events, plan_.width());
+    return trace_columns(plan_, kind, row, plan_.width());
   }
 
   std::optional<Time> next_due() const {

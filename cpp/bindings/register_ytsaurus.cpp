@@ -62,29 +62,19 @@ class CorePlan {
   }
 
   py::dict refusals() const {
-    ytsaurus::Refusals r;
+    Refusals r;
     {
       py::gil_scoped_release release;
       r = plan_.refusals();
     }
-    py::dict out;
-    out["request"] = to_array(std::move(r.request));
-    out["rule"] = to_array(codes(r.rule));
-    out["nodes"] = to_array(std::move(r.nodes));
-    out["best_missing"] = rows_by(std::move(r.missing), width());
-    return out;
+    return refusal_columns(std::move(r), width());
   }
 
   py::dict handed() const { return handed_columns(desk().handed, width()); }
   py::dict memory() const { return memory_columns(desk()); }
 
   py::dict trace(const std::string& kind, Id row) const {
-    std::vector<Event> events;
-    {
-      py::gil_scoped_release release;
-      events = kind == "request" ? plan_.trace(row, kNoId) : plan_.trace(kNoId, row);
-    }
-    return event_columns(events, width());
+    return trace_columns(plan_, kind, row, width());
   }
 
   FairShares shares() const {

@@ -71,6 +71,14 @@ enum class Outcome : std::uint8_t {
   kOffChosenNodes
 };
 
+// Requests that still wait, and what stands in their way where they came furthest.
+struct Refusals {
+  std::vector<Id> request;
+  std::vector<Outcome> rule;
+  std::vector<Index> nodes;     // on which it might run
+  std::vector<Amount> missing;  // n x R, on the best of them
+};
+
 struct Event {
   Id node;
   Stage stage;

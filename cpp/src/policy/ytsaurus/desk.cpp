@@ -170,14 +170,21 @@ Id Desk::limited_above(Id element) const {
   return parent == kNoId ? kNoId : limited_from(parent);
 }
 
-bool Desk::exceeds(Id element, const Amount* usage) const {
+Desk::Limits Desk::limits_of(Id element, bool preemptive) const {
   const Tables& t = state.tables();
   const bool pool = element < pools();
   const auto row = static_cast<Size>(pool ? element : element - pools());
-  const ResourceMask given_mask = pool ? t.pools.limits_given[row] : t.operations.limits_given[row];
-  const Amount* limits = (pool ? t.pools.limits : t.operations.limits).data() + row * state.width();
+  const Amount* slack = preemptive && pool && !rows.limits_tolerance.empty()
+                            ? rows.limits_tolerance.data() + row * state.width()
+                            : nullptr;
+  return {pool ? t.pools.limits_given[row] : t.operations.limits_given[row],
+          (pool ? t.pools.limits : t.operations.limits).data() + row * state.width(), slack};
+}
+
+bool Desk::exceeds(Id element, const Amount* usage) const {
+  const Limits limits = limits_of(element, false);
   for (Size r = 0; r < state.width(); ++r)
-    if ((given_mask >> r & 1) && usage[r] > limits[r]) return true;
+    if (limits.given(r) && usage[r] > limits.at(r)) return true;
   return false;
 }
 
@@ -195,37 +202,23 @@ Id Desk::over_limit(Id operation) const {
 
 bool Desk::within_limits(Id operation, const Amount* more, bool preemptive) const {
   if (preemptive && settings.infinite_limits_overcommit) return true;
-  const Tables& t = state.tables();
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
-    const bool pool = e < pools();
-    const auto row = static_cast<Size>(pool ? e : e - pools());
-    const ResourceMask mask = pool ? t.pools.limits_given[row] : t.operations.limits_given[row];
-    const Amount* limits =
-        (pool ? t.pools.limits : t.operations.limits).data() + row * state.width();
+    const Limits limits = limits_of(e, preemptive);
     const Amount* used = usage_of(e);
-    for (Size r = 0; r < state.width(); ++r) {
-      if (!(mask >> r & 1) || more[r] == 0) continue;
-      const Amount slack = preemptive && pool && !rows.limits_tolerance.empty()
-                               ? rows.limits_tolerance[row * state.width() + r]
-                               : 0;
-      if (used[r] + more[r] > limits[r] + slack) return false;
-    }
+    for (Size r = 0; r < state.width(); ++r)
+      if (limits.given(r) && more[r] > 0 && used[r] + more[r] > limits.at(r)) return false;
   }
   return true;
 }
 
-void Desk::lacking_limits(Id operation, const Amount* more, Amount* lacking) const {
-  const Tables& t = state.tables();
+void Desk::lacking_limits(Id operation, const Amount* more, bool preemptive,
+                          Amount* lacking) const {
   std::fill_n(lacking, state.width(), 0);
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
-    const bool pool = e < pools();
-    const auto row = static_cast<Size>(pool ? e : e - pools());
-    const ResourceMask mask = pool ? t.pools.limits_given[row] : t.operations.limits_given[row];
-    const Amount* limits =
-        (pool ? t.pools.limits : t.operations.limits).data() + row * state.width();
+    const Limits limits = limits_of(e, preemptive);
     for (Size r = 0; r < state.width(); ++r)
-      if ((mask >> r & 1) && more[r] > 0)
-        lacking[r] = std::max(lacking[r], usage_of(e)[r] + more[r] - limits[r]);
+      if (limits.given(r) && more[r] > 0)
+        lacking[r] = std::max(lacking[r], usage_of(e)[r] + more[r] - limits.at(r));
   }
 }
 

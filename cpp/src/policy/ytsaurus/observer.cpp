@@ -105,7 +105,7 @@ void RecordingObserver::request_after(Desk& desk, const NodeWork& work, Stage st
     return add(work, desk, stage, Outcome::kNoRoomEvenWithVictims, &missing);
   }
   if (!desk.within_limits(o, work.need(q), is_preemptive(stage))) {
-    desk.lacking_limits(o, work.need(q), missing.data());
+    desk.lacking_limits(o, work.need(q), is_preemptive(stage), missing.data());
     return add(work, desk, stage, Outcome::kLimits, &missing);
   }
   if (desk.decisions.rows().size() > decisions_before_)

@@ -134,7 +134,8 @@ Refusals Plan::refusals() const {
     } else if (!desk.within_limits(o, desk.shapes().amounts(desk.shapes().of(q)),
                                    widest != Stage::kRegular)) {
       rule = Outcome::kLimits;
-      desk.lacking_limits(o, desk.shapes().amounts(desk.shapes().of(q)), missing.data());
+      desk.lacking_limits(o, desk.shapes().amounts(desk.shapes().of(q)), widest != Stage::kRegular,
+                          missing.data());
     } else if (!best.fits) {
       rule = widest == Stage::kRegular ? Outcome::kNoFreeRoom : Outcome::kNoRoomEvenWithVictims;
       missing = best.missing;

@@ -18,13 +18,6 @@ struct PlanInputs {
 };
 
 // Requests that still wait after the run.
-struct Refusals {
-  std::vector<Id> request;
-  std::vector<Outcome> rule;
-  std::vector<Index> nodes;     // on which it might run
-  std::vector<Amount> missing;  // n x R, on the best of them
-};
-
 struct Counts {
   Index starts = 0, resumes = 0, victims = 0, sessions = 0, reservations = 0;
   SelectionProof proof;  // summed over the sessions that preempt

@@ -11,13 +11,6 @@
 namespace evenhand::slurm {
 
 // Requests that still wait after the run.
-struct Refusals {
-  std::vector<Id> request;
-  std::vector<Outcome> rule;
-  std::vector<Index> nodes;     // on which it might run
-  std::vector<Amount> missing;  // n x R, on the best of them
-};
-
 struct Counts {
   Index starts = 0, backfilled = 0, resumes = 0, victims = 0, victim_jobs = 0, jobs = 0,
         reservations = 0;

@@ -125,7 +125,7 @@ class Desk {
   // Do the limits of an operation and its pools hold with so much more?
   bool within_limits(Id operation, const Amount* more, bool preemptive) const;
   // The most by which a limit would be exceeded with so much more, R.
-  void lacking_limits(Id operation, const Amount* more, Amount* lacking) const;
+  void lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking) const;
   // The operation or the nearest pool above it that is over its limits; kNoId: none.
   Id over_limit(Id operation) const;
   Index elements_over_limit() const noexcept { return over_count_; }
@@ -187,6 +187,16 @@ class Desk {
   std::vector<ClusterState::TakenRoom> handed;  // room of leaving slots that was taken
 
  private:
+  // Limits of an element; preemptive stages have some slack in pools.
+  struct Limits {
+    ResourceMask mask;
+    const Amount *amounts, *slack;
+    bool given(std::size_t r) const noexcept { return mask >> r & 1; }
+    Amount at(std::size_t r) const noexcept {
+      return amounts[r] + (slack == nullptr ? 0 : slack[r]);
+    }
+  };
+  Limits limits_of(Id element, bool preemptive) const;
   bool at_or_new(const std::vector<std::uint8_t>& column, Id slot) const {
     return static_cast<std::size_t>(slot) < column.size() && column[static_cast<std::size_t>(slot)];
   }

@@ -22,13 +22,6 @@ struct PlanInputs {
   std::vector<Id> nodes;  // heartbeats in this order
 };
 
-struct Refusals {
-  std::vector<Id> request;
-  std::vector<Outcome> rule;
-  std::vector<Index> nodes;     // on which it might run
-  std::vector<Amount> missing;  // n x R, on the best of them
-};
-
 class Plan {
  public:
   explicit Plan(PlanInputs inputs);
