@@ -1,0 +1,333 @@
+"""Slurm's multifactor priority of the jobs of a snapshot, in columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building.readback import NO_TIME
+from evenhand.config.slurm_accounting import association_name
+from evenhand.history import slurm
+from evenhand.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from evenhand.config.slurm import SlurmSettings
+    from evenhand.config.slurm_rows import SlurmOperationSettings
+    from evenhand.model import Snapshot
+
+__all__ = ["Priorities", "priorities"]
+
+_FACTORS = ("age", "assoc", "fairshare", "jobsize", "partition", "qos")
+_WEIGHTS = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
+_UNIT = ("age", "fairshare", "jobsize")
+_MEMORY = ("memory", "mem")
+
+
+@dataclass(frozen=True)
+class Priorities:
+    """Priorities of all jobs, and what they are made of; one row an operation.
+
+    Attributes
+    ----------
+    total : ndarray of float64
+        The priority that counts.
+    given : ndarray of bool
+        The operation has it of its own.
+    factors : mapping of str to ndarray
+        ``age``, ``assoc``, ``fairshare``, ``jobsize``, ``partition``, ``qos`` and ``tres/<name>``, in the
+        order in which they are added; empty with priority/basic.
+    weights : mapping of str to float
+        Of the factors.
+    site, nice : ndarray of float64
+    lacking : tuple of int
+        Rows whose fair share counts and is not known.
+    """
+
+    total: NDArray[np.float64]
+    given: NDArray[np.bool_]
+    factors: Mapping[str, NDArray[np.float64]]
+    weights: Mapping[str, float]
+    site: NDArray[np.float64]
+    nice: NDArray[np.float64]
+    lacking: tuple[int, ...] = ()
+
+    def parts(self, row: int) -> dict[str, float]:
+        """Return what a job's priority is the sum of; only what is not 0."""
+        if self.given[row] or not self.factors:
+            return {}
+        parts = {name: self.weights[name] * float(self.factors[name][row]) for name in self.factors}
+        parts |= {"site": float(self.site[row]), "nice": -float(self.nice[row])}
+        return {name: part for name, part in parts.items() if part}
+
+    def table(self, names: Sequence[str | int], *, normalised: bool) -> Table:
+        """Return a row a job, as ``sprio -l`` prints it, or with `normalised` as ``sprio -n``."""
+        columns: dict[str, Any] = {"name": names, "priority": self.total, "given": self.given}
+        columns["site"] = self.site
+        for name, factor in self.factors.items():
+            columns[name] = factor if normalised else factor * self.weights[name]
+        columns["nice"] = self.nice
+        return Table(columns, title="Priorities" + (", factors of 0 to 1" if normalised else ""))
+
+
+class _Sizes:
+    """What jobs ask for or hold, what there is, by quanta."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        core, self.jobs = snapshot._core, snapshot.operation_count
+        self.local = np.asarray(snapshot._head["scope"]) == 0
+        asks = self._rows("requests", "operation")
+        holds = self._rows("allocations", "operation")
+        places = self._rows("allocations", "node")
+        self.pending = np.bincount(asks, minlength=self.jobs) > 0
+        count = self._rows("requests", "count")
+        width = len(snapshot.resources)
+        needs = np.asarray(core.column("requests", "resources")).reshape(len(asks), width)
+        held = np.asarray(core.column("allocations", "resources")).reshape(len(holds), width)
+        runs = ~self.pending[holds]
+        self.amounts = self._sum(asks, needs * count[:, None]) + self._sum(holds[runs], held[runs])
+        on_node = needs[:, self.local].any(axis=1)
+        here = np.unique(np.stack([holds, places])[:, runs & (places >= 0)], axis=1)
+        weights = count[on_node].astype(np.float64)
+        self.nodes = np.asarray(np.bincount(asks[on_node], weights, self.jobs), np.float64)
+        self.nodes += np.bincount(here[0], minlength=self.jobs)
+        self.began = np.full(self.jobs, NO_TIME, np.int64)
+        starts = np.asarray(core.column("allocations", "start_time"))
+        if runs.any():
+            first = np.full(self.jobs, np.iinfo(np.int64).max)
+            np.minimum.at(first, holds[runs], starts[runs])
+            self.began[holds[runs]] = first[holds[runs]]
+
+    def _rows(self, table: str, field: str) -> NDArray[np.int64]:
+        return np.asarray(self.snapshot._core.column(table, field), np.int64).reshape(-1)
+
+    def _sum(self, rows: NDArray[np.int64], amounts: NDArray[Any]) -> NDArray[np.float64]:
+        width = len(self.snapshot.resources)
+        found = np.zeros((self.jobs, width))
+        for r in range(width if len(rows) else 0):
+            found[:, r] = np.bincount(rows, amounts[:, r], self.jobs)
+        return found
+
+    @cached_property
+    def capacity(self) -> NDArray[np.float64]:
+        """Capacity of every node, N x R."""
+        rows = np.asarray(self.snapshot._core.column("nodes", "capacity"), np.float64)
+        return rows.reshape(self.snapshot.node_count, len(self.snapshot.resources))
+
+    def resource(self, name: str) -> int | None:
+        """Return the column of a trackable resource: cpu, mem, gres/..."""
+        names = [resource.lower() for resource in self.snapshot.resources]
+        wanted = _MEMORY if name == "mem" else (name,)
+        return next((names.index(n) for n in wanted if n in names), None)
+
+
+def priorities(
+    snapshot: Snapshot,
+    s: SlurmSettings,
+    rows: Mapping[int, SlurmOperationSettings],
+    partition: Sequence[str | None],
+    qos: Sequence[str | None],
+    masks: Mapping[str | None, Sequence[bool]],
+) -> Priorities:
+    """Return the priorities of all jobs.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+    rows : mapping
+        Settings of operations by row.
+    partition, qos : sequence of str or None
+        Of each job.
+    masks : mapping
+        Partition to whether each node is in it.
+
+    Returns
+    -------
+    Priorities
+
+    Notes
+    -----
+    O(jobs · factors + rows of the tree · log). Factors as in Slurm's documentation of priority_multifactor:
+    age is that of the start for jobs that run, unless CALCULATE_RUNNING.
+    """
+    count = snapshot.operation_count
+    values = np.asarray(snapshot._core.column("operations", "priority"), np.float64)
+    given = np.asarray(snapshot._core.column("operations", "priority_given")).astype(np.bool_)
+    own = np.where(given, values, 1.0) if len(values) == count == len(given) else np.ones(count)
+    given = given if len(given) == count else np.zeros(count, np.bool_)
+    site, nice = np.zeros(count), np.zeros(count)
+    for row, settings in rows.items():
+        site[row], nice[row] = settings.site_factor, settings.nice
+    if s.PriorityType == "priority/basic":
+        return Priorities(own, given, {}, {}, site, nice)
+    jobs = _Jobs(snapshot, s, rows, partition, qos, masks)
+    factors = {
+        "age": jobs.age(),
+        "assoc": jobs.assoc(),
+        "fairshare": jobs.fair_share(),
+        "jobsize": jobs.size(),
+        "partition": jobs.of_partition(),
+        "qos": jobs.of_qos(),
+        **{f"tres/{name}": jobs.tres(name) for name in s.PriorityWeightTRES},
+    }
+    weights = {
+        name: float(getattr(s, f"PriorityWeight{w}")) for name, w in zip(_FACTORS, _WEIGHTS, strict=True)
+    }
+    weights |= {f"tres/{name}": weight for name, weight in s.PriorityWeightTRES.items()}
+    total = slurm.priority(factors, weights, site=site, nice=nice, raw=[*set(factors) - set(_UNIT)])
+    lacking = np.flatnonzero(jobs.unknown & ~given) if s.PriorityWeightFairshare else ()
+    return Priorities(
+        np.where(given, own, total.astype(np.float64)), given, factors, weights, site, nice, tuple(lacking)
+    )
+
+
+class _Jobs:
+    """Factors of all jobs."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        s: SlurmSettings,
+        rows: Mapping[int, SlurmOperationSettings],
+        partition: Sequence[str | None],
+        qos: Sequence[str | None],
+        masks: Mapping[str | None, Sequence[bool]],
+    ) -> None:
+        self.snapshot, self.settings, self.rows = snapshot, s, rows
+        self.partition, self.qos, self.masks = partition, qos, masks
+        self.sizes = _Sizes(snapshot)
+        self.flags = frozenset(s.PriorityFlags)
+        self.unknown = np.ones(snapshot.operation_count, np.bool_)
+
+    def _normal(self, values: Sequence[int], highest: int, flag: str) -> NDArray[np.float64]:
+        """Divide by the highest of all, unless a flag says not to."""
+        numbers = np.array(values, np.float64).reshape(-1)
+        if {"NO_NORMAL_ALL", f"NO_NORMAL_{flag}"} & self.flags:
+            return numbers
+        return numbers / highest if highest else numbers
+
+    def age(self) -> NDArray[np.float64]:
+        """Time since a job was eligible, as a part of the oldest age that counts."""
+        since = np.asarray(self.snapshot._core.column("operations", "start_time"), np.int64).copy()
+        if "ACCRUE_ALWAYS" not in self.flags:
+            for row, own in self.rows.items():
+                later = own.eligible_time if own.accrue_time is None else own.accrue_time
+                if later is not None:
+                    since[row] = round(later * 1e6)
+        until = np.full(len(since), self.snapshot._core.now, np.int64)
+        if "CALCULATE_RUNNING" not in self.flags:
+            runs = self.sizes.began != NO_TIME
+            until[runs] = self.sizes.began[runs]
+        age = np.where(since == NO_TIME, 0, np.maximum(until - np.where(since == NO_TIME, until, since), 0))
+        return slurm.age_factor(age / 1e6, self.settings.PriorityMaxAge)
+
+    def _by_association(self, values: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return each job's value of its association, and which have none."""
+        core, count = self.snapshot._core, self.snapshot.operation_count
+        keys = []
+        for field in ("account", "user"):
+            names, codes = core.text("operations", field)
+            texts = [str(name) for name in names] + [""]
+            keys.append([texts[code] for code in codes] if len(codes) else [""] * count)
+        known: dict[tuple[str, str, str | None], float | None] = {}
+        found = np.zeros(count)
+        unknown = np.zeros(count, np.bool_)
+        for row, key in enumerate(zip(*keys, self.partition, strict=True)):
+            if key not in known:
+                account, user, partition = key
+                tried = [association_name(account, user, partition or "")] if partition else []
+                tried += [association_name(account, user)] if account and user else [account or user]
+                known[key] = next((values[name] for name in tried if name in values), None)
+            value = known[key]
+            found[row], unknown[row] = value or 0.0, value is None
+        return found, unknown
+
+    def fair_share(self) -> NDArray[np.float64]:
+        """Fair share factor of a job's association: Fair Tree, or the classic one."""
+        s = self.settings
+        if s.shares is None or not s.PriorityWeightFairshare:
+            return np.zeros(self.snapshot.operation_count)
+        if "NO_FAIR_TREE" in self.flags:
+            root = "root" if "root" in s.shares.names else None
+            table = slurm.classic(
+                s.shares, fair_share_dampening_factor=float(s.FairShareDampeningFactor), root=root
+            )
+        else:
+            table = slurm.fair_tree(s.shares, tied_accounts=s.tied_accounts)
+        users = zip(s.shares.names, np.asarray(table["factor"]).tolist(), s.shares.user.tolist(), strict=True)
+        factors, self.unknown = self._by_association({str(n): factor for n, factor, user in users if user})
+        return factors
+
+    def assoc(self) -> NDArray[np.float64]:
+        """Priority of a job's association."""
+        given = self.settings.association_priority
+        values, _ = self._by_association({name: float(priority) for name, priority in given.items()})
+        return self._normal(values.tolist(), max(given.values(), default=0), "ASSOC")
+
+    def of_partition(self) -> NDArray[np.float64]:
+        """Factor of a job's partition."""
+        known = {name: p.PriorityJobFactor for name, p in self.settings.partitions.items()}
+        values = [1 if name is None else known[name] for name in self.partition]
+        return self._normal(values, max(known.values(), default=1), "PART")
+
+    def of_qos(self) -> NDArray[np.float64]:
+        """Priority of a job's QOS."""
+        known = {name: qos.Priority for name, qos in self.settings.qos.items()}
+        values = [0 if name is None else known[name] for name in self.qos]
+        return self._normal(values, max(known.values(), default=0), "QOS")
+
+    def size(self) -> NDArray[np.float64]:
+        """Part of the cluster's nodes and cpus that a job wants or has."""
+        cpu = self.sizes.resource("cpu")
+        nodes = np.maximum(self.sizes.nodes, 1)
+        all_nodes = self.snapshot.node_count
+        cpus = np.zeros(len(nodes)) if cpu is None else self.sizes.amounts[:, cpu]
+        all_cpus = 0.0 if cpu is None else float(self.sizes.capacity[:, cpu].sum())
+        small = self.settings.PriorityFavorSmall
+        if not all_nodes:
+            return np.zeros(len(nodes))
+        if "SMALL_RELATIVE_TO_TIME" in self.flags:
+            size = np.maximum(nodes / all_nodes, cpus / all_cpus if all_cpus else 0.0) / self._minutes()
+            size = 1 - size if small else size
+        else:
+            of_nodes, of_cpus = nodes / all_nodes, cpus / all_cpus if all_cpus else np.zeros(len(nodes))
+            if small:
+                of_nodes, of_cpus = 1 - of_nodes, 1 - of_cpus
+            size = np.where(cpus > 0, (of_nodes + of_cpus) / 2, of_nodes)
+        return np.clip(size, 0.0, 1.0)
+
+    def _minutes(self) -> NDArray[np.float64]:
+        """Return time limits in minutes: the longest duration of a job's requests; at least 1."""
+        core = self.snapshot._core
+        limit = np.zeros(self.snapshot.operation_count)
+        asks = np.asarray(core.column("requests", "operation"), np.int64)
+        if len(asks):
+            spans = np.asarray(core.column("requests", "duration"), np.int64)
+            np.maximum.at(limit, asks, np.maximum(spans, 0) / 6e7)
+        return np.maximum(limit, 1.0)
+
+    def tres(self, name: str) -> NDArray[np.float64]:
+        """Part of what its partition has of a resource that a job wants or has."""
+        place = self.sizes.resource(name)
+        amounts: NDArray[np.float64] = self.sizes.nodes
+        capacity: NDArray[np.float64] = np.ones(self.snapshot.node_count)
+        if name != "node":
+            if place is None:
+                return np.zeros(self.snapshot.operation_count)
+            amounts, capacity = self.sizes.amounts[:, place], self.sizes.capacity[:, place]
+        if {"NO_NORMAL_ALL", "NO_NORMAL_TRES"} & self.flags:
+            return np.asarray(amounts * self._unit(place))
+        total = {name: float(capacity[np.asarray(mask, np.bool_)].sum()) for name, mask in self.masks.items()}
+        of = np.array([total[name] for name in self.partition]).reshape(-1)
+        return np.minimum(np.divide(amounts, of, out=np.zeros(len(of)), where=of > 0), 1.0)
+
+    def _unit(self, place: int | None) -> float:
+        return 1.0 if place is None else float(self.snapshot._head["quantum"][place])
