@@ -58,7 +58,8 @@ def classic(
     Notes
     -----
     Source: Slurm documentation, classic fair share algorithm. A row with FairShare=parent has the shares,
-    usage and factor of its parent and does not count among its siblings. O(n).
+    usage and factor of its parent and does not count among its siblings; what lies below such an account
+    competes with its siblings, as observed. O(n).
 
     Examples
     --------

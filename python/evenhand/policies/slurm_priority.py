@@ -305,14 +305,19 @@ class _Jobs:
         return np.clip(size, 0.0, 1.0)
 
     def _minutes(self) -> NDArray[np.float64]:
-        """Return time limits in minutes: the longest duration of a job's requests; at least 1."""
+        """Return time limits in minutes, at least 1: the longest of a job's parts; infinite without any."""
         core = self.snapshot._core
         limit = np.zeros(self.snapshot.operation_count)
-        asks = np.asarray(core.column("requests", "operation"), np.int64)
-        if len(asks):
-            spans = np.asarray(core.column("requests", "duration"), np.int64)
-            np.maximum.at(limit, asks, np.maximum(spans, 0) / 6e7)
-        return np.maximum(limit, 1.0)
+        for table in ("requests", "allocations"):
+            owners = np.asarray(core.column(table, "operation"), np.int64)
+            if table == "requests":
+                spans = np.asarray(core.column(table, "duration"), np.int64)
+            else:
+                ends = np.asarray(core.column(table, "planned_end"), np.int64)
+                starts = np.asarray(core.column(table, "start_time"), np.int64)
+                spans = np.where(ends == NO_TIME, 0, ends - np.where(ends == NO_TIME, 0, starts))
+            np.maximum.at(limit, owners, np.maximum(spans, 0) / 6e7)
+        return np.where(limit > 0, np.maximum(limit, 1.0), np.inf)
 
     def tres(self, name: str) -> NDArray[np.float64]:
         """Part of what its partition has of a resource that a job wants or has."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
+from evenhand.config.slurm_values import seconds
 
 __all__ = ["FORMAT", "compare", "jobs_of", "snapshot_of"]
 
@@ -52,8 +53,10 @@ def snapshot_of(
                 "settings": settings,
             }
         )
+        limit = seconds(job["TimeLimit"])
         needs = {"cpu": int(job["NumCPUs"]) / many, "memory": mebibytes / many}
-        requests.append({"name": name, "operation": name, "resources": needs, "count": many})
+        row = {"name": name, "operation": name, "resources": needs, "count": many}
+        requests.append(row | ({} if limit is None else {"duration": limit}))
     return eh.Snapshot.from_dict(
         {
             "now": now,
