@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+WRAPPER = "libnss_wrapper.so"
 PROGRAMS = ("mariadbd", "mariadb-install-db", "mariadb", "slurmdbd", "sacctmgr", "sacct", "sshare")
 
 
@@ -28,8 +29,8 @@ class Database:
     Start it before Slurm, stop it after.
     """
 
-    def __init__(self, folder: Path, port: int, *, auth: str = "auth/none") -> None:
-        self.folder, self.port = folder, port
+    def __init__(self, folder: Path, port: int, *, auth: str = "auth/none", **environment: str) -> None:
+        self.folder, self.port, self._environment = folder, port, environment
         self.lines = (
             "AccountingStorageType=accounting_storage/slurmdbd\n"
             f"AccountingStorageHost=127.0.0.1\nAccountingStoragePort={port}"
@@ -69,6 +70,23 @@ class Database:
         self._spawn("slurmdbd", "-D", SLURM_CONF=str(self.folder / "slurm.conf"))  # its folder has the other
         self._until("slurmdbd", lambda: _listens(self.port))
 
+    def dump(self, *tables: str) -> str:
+        """Return the rows of tables as the database has them."""
+        done = subprocess.run(
+            [
+                "mariadb-dump",
+                "--no-defaults",
+                f"--socket={self.folder / 'socket'}",
+                "--skip-comments",
+                "slurm",
+                *tables,
+            ],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
     def stop(self) -> None:
         for process in reversed(self._running):
             process.send_signal(signal.SIGTERM)
@@ -83,7 +101,7 @@ class Database:
             self._running.append(
                 subprocess.Popen(
                     arguments,
-                    env={**os.environ, **environment},
+                    env={**os.environ, **self._environment, **environment},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -103,3 +121,63 @@ def _listens(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+#: Names that ``useradd`` refuses and a directory service, or another system's import, may still have.
+NASTY_USERS = (
+    "two words",
+    "o'neil",
+    'quo"te',
+    "$(touch {canary})",
+    "`touch {canary}`",
+    "; touch {canary}",
+    "| touch {canary}",
+    "&& reboot",
+    "> {canary}",
+    "a|b|c",
+    "\x1b[31mred\x1b[0m",
+    "\x1b]0;title\x07",
+    "\u202egnp",
+    "zero\u200bwidth",
+    "tab\there",
+    "-rf",
+    "--help",
+    "root(0)",
+    "JobState=COMPLETED",
+    "UserId=root",
+    "%s%n",
+    "{json}",
+    '","user_name","root',
+    "\\u0000\\",
+    "<script>",
+    "\u00e9t\u00e9",
+    "dots.and-dashes",
+    "machine$",
+    "x" * 32,
+    "12345",
+)
+FIRST_UID = 60001
+
+
+def with_users(folder: Path) -> dict[str, str]:
+    """Write files of nasty users; return what lets every program know them, empty where it cannot be done.
+
+    Nothing of the machine's own users changes: the programs read other files in the place of /etc/passwd.
+    """
+    if not any(Path("/usr/lib").glob(f"*/{WRAPPER}")):
+        return {}
+    names = [name.format(canary=folder / "canary") if "{canary}" in name else name for name in NASTY_USERS]
+    users = [
+        (f"{name}:x:{uid}:{uid}::/tmp:/bin/sh", f"g{uid}:x:{uid}:")
+        for uid, name in enumerate(names, FIRST_UID)
+    ]
+    root = ("root:x:0:0:root:/root:/bin/sh", "root:x:0:")
+    files = {}
+    for place, name in enumerate(("passwd", "group")):
+        files[name] = folder / name
+        files[name].write_text("".join(row[place] + "\n" for row in (root, *users)))
+    return {
+        "LD_PRELOAD": WRAPPER,
+        "NSS_WRAPPER_PASSWD": str(files["passwd"]),
+        "NSS_WRAPPER_GROUP": str(files["group"]),
+    }
