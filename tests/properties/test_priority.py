@@ -19,7 +19,7 @@ from tests.properties.test_jobs import essence, plan_of
 
 ACCOUNTS = {"lab": ("ann", "bob"), "firm": ("cy",)}
 WEIGHTS = [f"PriorityWeight{name}" for name in ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")]
-FLAGS = sorted(set(PRIORITY_FLAGS) - {"FAIR_TREE", "NO_FAIR_TREE"})
+FLAGS = sorted(set(PRIORITY_FLAGS) - {"DEPTH_OBLIVIOUS", "FAIR_TREE", "NO_FAIR_TREE"})
 
 
 @st.composite

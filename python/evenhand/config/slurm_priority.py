@@ -16,13 +16,15 @@ from evenhand.history.tree import ShareTree
 
 __all__ = ["PRIORITY_FLAGS", "SlurmPriority", "YesOrNo", "rule"]
 
-#: Flags of ``PriorityFlags`` that are known; NO_NORMAL_ALL stands for the four behind it.
+#: Flags of ``PriorityFlags``; NO_NORMAL_ALL stands for the four behind it. Some play no part here.
 PRIORITY_FLAGS = (
-    *("ACCRUE_ALWAYS", "CALCULATE_RUNNING", "FAIR_TREE", "INCR_ONLY", "MAX_TRES", "NO_FAIR_TREE"),
+    *("ACCRUE_ALWAYS", "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "FAIR_TREE", "INCR_ONLY", "MAX_TRES"),
+    *("MAX_TRES_GRES", "NO_FAIR_TREE"),
     *("NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES"),
     "SMALL_RELATIVE_TO_TIME",
 )
-_TRES = ("cpu", "mem", "node")
+_TRES = ("cpu", "mem", "node", "gres/")
+_OTHER_TRES = ("bb/", "billing", "energy", "fs/", "ic/", "license/", "pages", "vmem")
 _DAY = 86_400.0
 
 
@@ -57,9 +59,13 @@ def _weights(value: Any) -> Any:
         return value
     weights = {str(name).lower(): weight for name, weight in value.items()}
     for name in weights:
-        if name not in _TRES and not name.startswith("gres/"):
-            raise rule("choice", f"has {name!r}; it may have {', '.join(_TRES)} and gres/<name>")
+        if not any(_is(name, kind) for kind in (*_TRES, *_OTHER_TRES)):
+            raise rule("choice", f"has {name!r}; it may have cpu, mem, node and gres/<name>")
     return weights
+
+
+def _is(name: str, kind: str) -> bool:
+    return name.startswith(kind) if kind.endswith("/") else name == kind
 
 
 def _pair(part: str) -> tuple[str, float]:
@@ -128,3 +134,20 @@ class SlurmPriority(CheckedSettings):
     association_priority: dict[str, Annotated[int, Ge(0)]] = Field(
         default_factory=dict, description="Priority of associations, by their names in `shares`."
     )
+
+    def not_computed(self) -> list[tuple[str, str]]:
+        """Return fields that ask for a factor that is not computed, and what it is.
+
+        Returns
+        -------
+        list of (field, name)
+        """
+        if self.PriorityType == "priority/basic":
+            return []
+        oblivious = "DEPTH_OBLIVIOUS" in self.PriorityFlags and self.PriorityWeightFairshare > 0
+        found = [("PriorityFlags", "DEPTH_OBLIVIOUS")] if oblivious else []
+        return found + [
+            ("PriorityWeightTRES", name)
+            for name, weight in self.PriorityWeightTRES.items()
+            if weight and not any(_is(name, kind) for kind in _TRES)
+        ]

@@ -182,10 +182,12 @@ class Slurm(Policy):
             name = next(iter(given))
             message = f"given has {name!r}; the Slurm policy computes nothing that could be given"
             raise InputError([Problem("given", None, None, str(name), "unknown_field", None, message)])
-        jobs = columns.job_columns(snapshot, self.settings)
+        jobs = columns.Jobs(snapshot, self.settings)
         memory, found = read_job_memory(snapshot, self, state)
-        core = _core.plan_slurm(snapshot._core, columns.switches(self.settings), jobs, memory)
-        found = (*found, *words.unknown_shares(snapshot, self.settings))
+        core = _core.plan_slurm(
+            snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
+        )
+        found = (*found, *words.unknown_shares(jobs))
         return Plan(snapshot, self, core, state, on, given, found)
 
     def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:
@@ -231,7 +233,7 @@ class Slurm(Policy):
         array([50., 25.])
         """
         names = snapshot.names("operations")
-        return columns.priorities_of(snapshot, self.settings).table(names, normalised=normalised)
+        return columns.Jobs(snapshot, self.settings).priorities.table(names, normalised=normalised)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Return what a job falls under, in words.

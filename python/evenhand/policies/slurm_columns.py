@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evenhand.config.slurm import SlurmSettings
     from evenhand.model import Snapshot
 
-__all__ = ["Jobs", "job_columns", "mode_of", "priorities_of", "switches"]
+__all__ = ["Jobs", "job_columns", "mode_of", "switches"]
 
 _TYPES = (None, "preempt/partition_prio", "preempt/qos")
 _SELECTIONS = ("reorder", "prefix", "irreducible", "minimum", "test_only")
@@ -71,7 +71,18 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
 
 
 class Jobs:
-    """Partition, QOS, settings and priority of every job."""
+    """Partition, QOS, settings and priority of every job.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+
+    Raises
+    ------
+    InputError
+        If a job names a partition or a QOS that the settings do not have, or its own settings are wrong.
+    """
 
     def __init__(self, snapshot: Snapshot, s: SlurmSettings) -> None:
         self.snapshot, self.settings = snapshot, s
@@ -114,26 +125,20 @@ class Jobs:
         )
 
 
-def job_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, NDArray[Any]]:
+def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
     """Return what partition, QOS and its own settings make of every job.
 
     Parameters
     ----------
-    snapshot : Snapshot
-    s : SlurmSettings
+    jobs : Jobs
 
     Returns
     -------
     dict of str to array
         One row an operation; ``node_of_partition`` (partitions x nodes), ``qos_preempts`` (QOS x QOS) and
         ``suspend_frees`` (R) are flat.
-
-    Raises
-    ------
-    InputError
-        If a job names a partition or a QOS that the settings do not have, or its own settings are wrong.
     """
-    jobs = Jobs(snapshot, s)
+    snapshot, s = jobs.snapshot, jobs.settings
     order = list(jobs.masks)
     masks = np.array(list(jobs.masks.values()), np.uint8)
     count = snapshot.operation_count
@@ -187,21 +192,6 @@ def job_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, NDArray[Any]]
             np.uint8, [_kind(snapshot, r) in _FREED_BY_SUSPEND for r in snapshot.resources]
         ),
     }
-
-
-def priorities_of(snapshot: Snapshot, s: SlurmSettings) -> Priorities:
-    """Return the priorities of all jobs.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : SlurmSettings
-
-    Returns
-    -------
-    Priorities
-    """
-    return Jobs(snapshot, s).priorities
 
 
 def _nodes_of(snapshot: Snapshot, jobs: Jobs, name: str | None) -> list[bool]:

@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.config.rows import raise_found
 from evenhand.config.slurm_accounting import association_name
+from evenhand.errors import Problem
 from evenhand.history import slurm
+from evenhand.policies.slurm_sizes import Sizes
 from evenhand.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from evenhand.config.slurm import SlurmSettings
     from evenhand.config.slurm_rows import SlurmOperationSettings
@@ -27,7 +30,7 @@ __all__ = ["Priorities", "priorities"]
 _FACTORS = ("age", "assoc", "fairshare", "jobsize", "partition", "qos")
 _WEIGHTS = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
 _UNIT = ("age", "fairshare", "jobsize")
-_MEMORY = ("memory", "mem")
+_NOT_COMPUTED = "its factor is not computed; give every job its priority, or leave it out"
 
 
 @dataclass(frozen=True)
@@ -76,58 +79,6 @@ class Priorities:
         return Table(columns, title="Priorities" + (", factors of 0 to 1" if normalised else ""))
 
 
-class _Sizes:
-    """What jobs ask for or hold, what there is, by quanta."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
-        core, self.jobs = snapshot._core, snapshot.operation_count
-        self.local = np.asarray(snapshot._head["scope"]) == 0
-        asks = self._rows("requests", "operation")
-        holds = self._rows("allocations", "operation")
-        places = self._rows("allocations", "node")
-        self.pending = np.bincount(asks, minlength=self.jobs) > 0
-        count = self._rows("requests", "count")
-        width = len(snapshot.resources)
-        needs = np.asarray(core.column("requests", "resources")).reshape(len(asks), width)
-        held = np.asarray(core.column("allocations", "resources")).reshape(len(holds), width)
-        runs = ~self.pending[holds]
-        self.amounts = self._sum(asks, needs * count[:, None]) + self._sum(holds[runs], held[runs])
-        on_node = needs[:, self.local].any(axis=1)
-        here = np.unique(np.stack([holds, places])[:, runs & (places >= 0)], axis=1)
-        weights = count[on_node].astype(np.float64)
-        self.nodes = np.asarray(np.bincount(asks[on_node], weights, self.jobs), np.float64)
-        self.nodes += np.bincount(here[0], minlength=self.jobs)
-        self.began = np.full(self.jobs, NO_TIME, np.int64)
-        starts = np.asarray(core.column("allocations", "start_time"))
-        if runs.any():
-            first = np.full(self.jobs, np.iinfo(np.int64).max)
-            np.minimum.at(first, holds[runs], starts[runs])
-            self.began[holds[runs]] = first[holds[runs]]
-
-    def _rows(self, table: str, field: str) -> NDArray[np.int64]:
-        return np.asarray(self.snapshot._core.column(table, field), np.int64).reshape(-1)
-
-    def _sum(self, rows: NDArray[np.int64], amounts: NDArray[Any]) -> NDArray[np.float64]:
-        width = len(self.snapshot.resources)
-        found = np.zeros((self.jobs, width))
-        for r in range(width if len(rows) else 0):
-            found[:, r] = np.bincount(rows, amounts[:, r], self.jobs)
-        return found
-
-    @cached_property
-    def capacity(self) -> NDArray[np.float64]:
-        """Capacity of every node, N x R."""
-        rows = np.asarray(self.snapshot._core.column("nodes", "capacity"), np.float64)
-        return rows.reshape(self.snapshot.node_count, len(self.snapshot.resources))
-
-    def resource(self, name: str) -> int | None:
-        """Return the column of a trackable resource: cpu, mem, gres/..."""
-        names = [resource.lower() for resource in self.snapshot.resources]
-        wanted = _MEMORY if name == "mem" else (name,)
-        return next((names.index(n) for n in wanted if n in names), None)
-
-
 def priorities(
     snapshot: Snapshot,
     s: SlurmSettings,
@@ -153,6 +104,11 @@ def priorities(
     -------
     Priorities
 
+    Raises
+    ------
+    InputError
+        If a job has no priority of its own and the settings ask for a factor that is not computed.
+
     Notes
     -----
     O(jobs · factors + rows of the tree · log). Factors as in Slurm's documentation of priority_multifactor:
@@ -168,6 +124,13 @@ def priorities(
         site[row], nice[row] = settings.site_factor, settings.nice
     if s.PriorityType == "priority/basic":
         return Priorities(own, given, {}, {}, site, nice)
+    if not given.all():
+        raise_found(
+            [
+                Problem("settings", None, None, field, "choice", name, f"{field} has {name}: {_NOT_COMPUTED}")
+                for field, name in s.not_computed()
+            ]
+        )
     jobs = _Jobs(snapshot, s, rows, partition, qos, masks)
     factors = {
         "age": jobs.age(),
@@ -203,13 +166,15 @@ class _Jobs:
     ) -> None:
         self.snapshot, self.settings, self.rows = snapshot, s, rows
         self.partition, self.qos, self.masks = partition, qos, masks
-        self.sizes = _Sizes(snapshot)
+        self.sizes = Sizes(snapshot)
+        places = {name: place for place, name in enumerate(masks)}
+        self.place = np.array([places[name] for name in partition], np.int64).reshape(-1)
         self.flags = frozenset(s.PriorityFlags)
         self.unknown = np.ones(snapshot.operation_count, np.bool_)
 
-    def _normal(self, values: Sequence[int], highest: int, flag: str) -> NDArray[np.float64]:
+    def _normal(self, values: ArrayLike, highest: int, flag: str) -> NDArray[np.float64]:
         """Divide by the highest of all, unless a flag says not to."""
-        numbers = np.array(values, np.float64).reshape(-1)
+        numbers = np.asarray(values, np.float64).reshape(-1)
         if {"NO_NORMAL_ALL", f"NO_NORMAL_{flag}"} & self.flags:
             return numbers
         return numbers / highest if highest else numbers
@@ -229,26 +194,29 @@ class _Jobs:
         age = np.where(since == NO_TIME, 0, np.maximum(until - np.where(since == NO_TIME, until, since), 0))
         return slurm.age_factor(age / 1e6, self.settings.PriorityMaxAge)
 
-    def _by_association(self, values: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return each job's value of its association, and which have none."""
+    @cached_property
+    def _owners(self) -> tuple[list[str], NDArray[np.int64]]:
+        """Different ``account/user``, empty where one is lacking, and each job's place among them."""
         core, count = self.snapshot._core, self.snapshot.operation_count
-        keys = []
+        texts, place = [], np.zeros(count, np.int64)
         for field in ("account", "user"):
             names, codes = core.text("operations", field)
-            texts = [str(name) for name in names] + [""]
-            keys.append([texts[code] for code in codes] if len(codes) else [""] * count)
-        known: dict[tuple[str, str, str | None], float | None] = {}
-        found = np.zeros(count)
-        unknown = np.zeros(count, np.bool_)
-        for row, key in enumerate(zip(*keys, self.partition, strict=True)):
-            if key not in known:
-                account, user, partition = key
-                tried = [association_name(account, user, partition or "")] if partition else []
-                tried += [association_name(account, user)] if account and user else [account or user]
-                known[key] = next((values[name] for name in tried if name in values), None)
-            value = known[key]
-            found[row], unknown[row] = value or 0.0, value is None
-        return found, unknown
+            texts.append([*map(str, names), ""])
+            found = np.asarray(codes, np.int64) if len(codes) else np.full(count, -1)
+            place = place * len(texts[-1]) + np.where(found < 0, len(names), found)
+        kinds, inverse = np.unique(place, return_inverse=True)
+        pairs = [(texts[0][kind // len(texts[1])], texts[1][kind % len(texts[1])]) for kind in kinds.tolist()]
+        return [association_name(*pair) if all(pair) else "" for pair in pairs], inverse.reshape(-1)
+
+    def _by_association(self, values: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return each job's value of its association, and which have none."""
+        owners, place = self._owners
+        each = np.array([values.get(name, np.nan) for name in owners]).reshape(-1)[place]
+        if any(name.count("/") > 1 for name in values):  # associations of one partition go before
+            own = [f"{owners[owner]}/{inside}" for owner, inside in zip(place, self.partition, strict=True)]
+            each = np.array([values.get(name, of_all) for name, of_all in zip(own, each, strict=True)])
+        unknown = np.isnan(each)
+        return np.where(unknown, 0.0, each), unknown
 
     def fair_share(self) -> NDArray[np.float64]:
         """Fair share factor of a job's association: Fair Tree, or the classic one."""
@@ -269,14 +237,16 @@ class _Jobs:
     def assoc(self) -> NDArray[np.float64]:
         """Priority of a job's association."""
         given = self.settings.association_priority
+        if not given:
+            return np.zeros(self.snapshot.operation_count)
         values, _ = self._by_association({name: float(priority) for name, priority in given.items()})
-        return self._normal(values.tolist(), max(given.values(), default=0), "ASSOC")
+        return self._normal(values, max(given.values(), default=0), "ASSOC")
 
     def of_partition(self) -> NDArray[np.float64]:
         """Factor of a job's partition."""
         known = {name: p.PriorityJobFactor for name, p in self.settings.partitions.items()}
-        values = [1 if name is None else known[name] for name in self.partition]
-        return self._normal(values, max(known.values(), default=1), "PART")
+        values = [1 if name is None else known[name] for name in self.masks]
+        return self._normal(values, max(known.values(), default=1), "PART")[self.place]
 
     def of_qos(self) -> NDArray[np.float64]:
         """Priority of a job's QOS."""
@@ -331,7 +301,7 @@ class _Jobs:
         if {"NO_NORMAL_ALL", "NO_NORMAL_TRES"} & self.flags:
             return np.asarray(amounts * self._unit(place))
         total = {name: float(capacity[np.asarray(mask, np.bool_)].sum()) for name, mask in self.masks.items()}
-        of = np.array([total[name] for name in self.partition]).reshape(-1)
+        of = np.array([total[name] for name in self.masks])[self.place]
         return np.minimum(np.divide(amounts, of, out=np.zeros(len(of)), where=of > 0), 1.0)
 
     def _unit(self, place: int | None) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.config.slurm import BASES
 from evenhand.diagnostics import CODES, Diagnostic
-from evenhand.policies.slurm_columns import Jobs, mode_of, priorities_of
+from evenhand.policies.slurm_columns import Jobs, mode_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 __all__ = ["priority_numbers", "tier_and_qos", "unknown_shares"]
 
 
-def unknown_shares(snapshot: Snapshot, s: SlurmSettings) -> tuple[Diagnostic, ...]:
+def unknown_shares(jobs: Jobs) -> tuple[Diagnostic, ...]:
     """Return a diagnostic if fair shares count and are not known of some jobs."""
-    if s.PriorityType == "priority/basic" or not s.PriorityWeightFairshare:
+    if not jobs.priorities.lacking:
         return ()
-    lacking = priorities_of(snapshot, s).lacking
-    if not lacking:
-        return ()
-    names = snapshot.names("operations")
-    jobs = tuple(names[row] for row in lacking)
-    message = f"{CODES['slurm_share_unknown']} Jobs: {len(jobs)}, the first is {jobs[0]!r}."
-    return (Diagnostic("slurm_share_unknown", jobs, message, {"count": len(jobs)}),)
+    names = jobs.snapshot.names("operations")
+    lacking = tuple(names[row] for row in jobs.priorities.lacking)
+    message = f"{CODES['slurm_share_unknown']} Jobs: {len(lacking)}, the first is {lacking[0]!r}."
+    return (Diagnostic("slurm_share_unknown", lacking, message, {"count": len(lacking)}),)
 
 
 def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:

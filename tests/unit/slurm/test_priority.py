@@ -182,9 +182,9 @@ def test_preemption_within_a_qos_goes_by_the_same_number() -> None:
     ("settings", "field", "rule"),
     [
         ({"PriorityType": "priority/age"}, "PriorityType", "choice"),
-        ({"PriorityFlags": "DEPTH_OBLIVIOUS"}, "PriorityFlags", "choice"),
+        ({"PriorityFlags": "DEPTH"}, "PriorityFlags", "choice"),
         ({"PriorityFlags": "FAIR_TREE,NO_FAIR_TREE"}, "PriorityFlags", "needs"),
-        ({"PriorityWeightTRES": "billing=3"}, "PriorityWeightTRES", "choice"),
+        ({"PriorityWeightTRES": "gpu=3"}, "PriorityWeightTRES", "choice"),
         ({"PriorityWeightTRES": "cpu:3"}, "PriorityWeightTRES", "type"),
         ({"PriorityWeightAge": -1}, "PriorityWeightAge", "range"),
         ({"PriorityMaxAge": 0}, "PriorityMaxAge", "range"),
@@ -214,3 +214,17 @@ def test_the_older_word_for_tier_and_factor() -> None:
     policy = eh.policies.Slurm.from_conf("PartitionName=a Priority=7")
     partition = policy.settings.partitions["a"]
     assert (partition.PriorityTier, partition.PriorityJobFactor) == (7, 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"PriorityFlags": "DEPTH_OBLIVIOUS", "PriorityWeightFairshare": 1}, "PriorityFlags"),
+        ({"PriorityWeightTRES": "billing=3"}, "PriorityWeightTRES"),
+    ],
+)
+def test_what_is_not_computed_is_refused_where_it_counts(settings: dict[str, Any], field: str) -> None:
+    assert priorities(waiting({"priority": 4}), **settings) == [4]
+    with pytest.raises(eh.InputError) as caught:
+        priorities(waiting({"priority": 4}, {}), **settings)
+    assert caught.value.problems[0].field == field
