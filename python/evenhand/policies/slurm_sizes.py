@@ -44,7 +44,9 @@ class Sizes:
         needs = np.asarray(core.column("requests", "resources")).reshape(len(asks), width)
         held = np.asarray(core.column("allocations", "resources")).reshape(len(holds), width)
         runs = ~self.pending[holds]
-        self.amounts = self._sum(asks, needs * count[:, None]) + self._sum(holds[runs], held[runs])
+        self.amounts = self._sum(asks, needs * count[:, None].astype(np.float64)) + self._sum(
+            holds[runs], held[runs]
+        )
         on_node = needs[:, self.local].any(axis=1)
         here = np.unique(np.stack([holds, places])[:, runs & (places >= 0)], axis=1)
         weights = count[on_node].astype(np.float64)

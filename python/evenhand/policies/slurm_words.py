@@ -108,7 +108,7 @@ def _before(jobs: Jobs, row: int) -> int | None:
 
 
 def _sum(parts: Mapping[str, float]) -> str:
-    text = " ".join(f"{'-' if part < 0 else '+'} {name} {abs(part):.10g}" for name, part in parts.items())
+    text = " ".join(f"{'-' if part < 0 else '+'} {name} {_plain(abs(part))}" for name, part in parts.items())
     return f" (= {text.removeprefix('+ ')})" if text else ""
 
 
@@ -117,5 +117,9 @@ def _more(found: Priorities, ahead: int, behind: int) -> str:
     if not mine or not its:
         return ""
     differences = {name: its.get(name, 0.0) - mine.get(name, 0.0) for name in {**its, **mine}}
-    told = [f"{name} {abs(d):.10g} {'more' if d > 0 else 'less'}" for name, d in differences.items() if d]
+    told = [f"{name} {_plain(abs(d))} {'more' if d > 0 else 'less'}" for name, d in differences.items() if d]
     return f" ({', '.join(told)})" if told else ""
+
+
+def _plain(number: float) -> str:
+    return f"{round(number, 2):.10g}"
