@@ -18,8 +18,9 @@ from tests.unit.slurm.sprio import FORMAT, compare
 pytestmark = pytest.mark.live
 
 JOBS = 30
+#: Usage is printed in whole numbers: cpus count much, so that seven digits can be compared.
 PARTITIONS = """\
-PartitionName=DEFAULT State=UP TRESBillingWeights=CPU=100.0
+PartitionName=DEFAULT State=UP TRESBillingWeights=CPU=1000000.0
 PartitionName=low Nodes=n[1-8] Default=YES MaxTime=INFINITE State=UP PriorityJobFactor=10
 PartitionName=high Nodes=n[1-4] MaxTime=INFINITE State=UP PriorityTier=10 PriorityJobFactor=40"""
 PRIORITY = """\

@@ -71,9 +71,17 @@ def snapshot_of(
 
 
 def compare(
-    policy: eh.policies.Slurm, jobs: str, factors: str, priorities: str, *, nodes: int, cpus: int, memory: int
+    policy: eh.policies.Slurm,
+    jobs: str,
+    factors: str,
+    priorities: str,
+    *,
+    nodes: int,
+    cpus: int,
+    memory: int,
+    fair_share_digits: float = 6e-8,
 ) -> int:
-    """Hold a policy against what sprio printed; return the number of jobs.
+    """Hold a policy against what sprio printed, which is seven digits; return the number of jobs.
 
     Slurm computes priorities at an instant of its own: the ages that it prints say which.
     """
@@ -87,11 +95,9 @@ def compare(
     now = _instant(waiting[oldest]["AccrueTime"]) + round(age * policy.settings.PriorityMaxAge)
     table = policy.priorities(snapshot_of(waiting, now, nodes, cpus, memory), normalised=True)
     rows = {str(name): row for row, name in enumerate(table["name"])}
-    # Factors are printed with seven digits; sshare prints usage in whole numbers.
-    classic = "NO_FAIR_TREE" in policy.settings.PriorityFlags
     for place, factor in enumerate(_FACTORS):
         wanted = [float(printed[name][place]) for name in rows]
-        digits = 3e-6 if classic and factor == "fairshare" else 6e-8
+        digits = fair_share_digits if factor == "fairshare" else 6e-8
         np.testing.assert_allclose(np.asarray(table[factor]), wanted, rtol=0, atol=digits, err_msg=factor)
     ours = {name: int(table["priority"][row]) for name, row in rows.items()}
     assert ours == {name: int(total[name]) for name in rows}
