@@ -102,3 +102,20 @@ def test_all_problems_come_at_once_and_unknown_fields_name_the_nearest() -> None
         ShareTree.from_columns({"name": ["a"], "shares": [1, 2]})
     with pytest.raises(InputError, match="column of names"):
         ShareTree.from_columns({"shares": [1, 2]})
+
+
+def test_a_tree_comes_back_from_its_dict() -> None:
+    rows: dict[str | int, dict[str, object]] = {
+        "lab": {"shares": 3.0, "total": True, "usage": 7.5, "user": False},
+        "ann": {"parent": "lab", "shares": "parent", "usage": 2.0},
+        "empty": {"user": False, "active": False},
+        7: {"parent": "lab"},
+    }
+    tree = ShareTree.from_dict(rows)
+    again = ShareTree.from_dict(tree.to_dict())
+    assert again == tree
+    assert hash(again) == hash(tree)
+    assert tree.to_dict()[7] == {"parent": "lab"}
+    assert tree != tree.with_usage({"ann": 3.0})
+    assert tree != rows
+    assert repr(tree) == "ShareTree(4 rows, 2 users)"

@@ -22,7 +22,7 @@ Name = str | int
 FIELDS = ("name", "parent", "shares", "usage", "user", "active", "total")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShareTree:
     """Accounts, projects and users with their shares and usage, one row each, in columns.
 
@@ -179,6 +179,9 @@ class ShareTree:
             }
             rows[name] = {field: value for field, (value, default) in fields.items() if value != default}
         return rows
+
+    def __repr__(self) -> str:
+        return f"ShareTree({len(self)} rows, {int(self.user.sum())} users)"
 
     def __eq__(self, other: object) -> bool:
         """Whether names and all columns are the same, in the same order."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.history import slurm
 from tests.unit.slurm.sprio import compare
 
 RECORDED = json.loads((Path(__file__).parents[2] / "data" / "slurm-priority.json").read_text())
@@ -39,6 +40,17 @@ def against_sprio(name: str, policy: eh.policies.Slurm) -> int:
 @pytest.mark.parametrize(("name", "jobs"), [("fair_tree", 12), ("classic", 13), ("flags", 10)])
 def test_all_factors_and_priorities_are_those_of_sprio(name: str, jobs: int) -> None:
     assert against_sprio(name, recorded(name)) == jobs
+
+
+def test_the_classic_shares_and_usages_are_those_of_sshare() -> None:
+    lines = [line.split("|") for line in CASES["classic"]["shares"]]
+    place = {name: column for column, name in enumerate(lines[0])}
+    tree = recorded("classic").settings.shares
+    assert tree is not None
+    table = slurm.classic(tree, root="root", fair_share_dampening_factor=3)
+    for ours, theirs in (("norm_shares", "NormShares"), ("effective_usage", "EffectvUsage")):
+        printed = [float(cells[place[theirs]]) for cells in lines[1:]]
+        np.testing.assert_allclose(np.asarray(table[ours]), printed, rtol=0, atol=1e-6, err_msg=ours)
 
 
 @pytest.mark.parametrize(
