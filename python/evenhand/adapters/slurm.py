@@ -98,13 +98,18 @@ class Slurm:
 
     # What is
 
-    def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
+    def snapshot(
+        self, leaving: Mapping[str, str] | None = None, *, released: Iterable[str] = ()
+    ) -> Snapshot:
         """Read the cluster.
 
         Parameters
         ----------
         leaving : mapping of str to str, optional
             Jobs that were told to leave, with the job that they leave for.
+        released : iterable of str, optional
+            Jobs that wait for whatever reason, held ones too, and are read as if they waited for room: who
+            would be preempted if they were released.
 
         Returns
         -------
@@ -127,7 +132,7 @@ class Slurm:
         now = self.clock()
         jobs = self._jobs()
         self._comments = {job.name: job.comment for job in jobs}
-        return build(jobs, self._nodes(), now, self.pools, self.preemptible, leaving or {})
+        return build(jobs, self._nodes(), now, self.pools, self.preemptible, leaving or {}, set(released))
 
     def _jobs(self) -> list[Job]:
         result = self._read("squeue", "--json") if self._json is not False else Result(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from evenhand.adapters.slurm_jobs import Job, Node
@@ -23,6 +23,7 @@ def build(
     pools: Literal["partition", "account", "user"],
     preemptible: Callable[[Job], bool] | None,
     leaving: Mapping[str, str],
+    released: Collection[str] = (),
 ) -> Snapshot:
     """Return the snapshot of jobs and nodes.
 
@@ -37,6 +38,8 @@ def build(
         Which jobs may be victims.
     leaving : mapping of str to str
         Jobs that were told to leave, with the job that they leave for.
+    released : collection of str
+        Jobs whose reason to wait does not count.
 
     Returns
     -------
@@ -49,7 +52,7 @@ def build(
     """
     places = {node.name for node in nodes}
     resources = sorted({r for node in nodes for r in node.capacity} | {"cpu", "memory"})
-    live = [job for job in jobs if (job.state == "PENDING" and _waits(job)) or job.parts]
+    live = [job for job in jobs if (job.state == "PENDING" and _waits(job, released)) or job.parts]
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
@@ -86,8 +89,9 @@ def build(
     )
 
 
-def _waits(job: Job) -> bool:
-    return not job.unfit and job.priority > 0 and set(job.reason.split(",")) <= WAITS
+def _waits(job: Job, released: Collection[str]) -> bool:
+    asks = job.priority > 0 and set(job.reason.split(",")) <= WAITS
+    return not job.unfit and (asks or job.name in released)
 
 
 def _operation(job: Job, pool: str) -> dict[str, Any]:
