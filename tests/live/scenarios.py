@@ -72,7 +72,9 @@ def configurations(chance: random.Random) -> Iterator[Configuration]:
     yield Configuration(mixed, "REQUEUE", (passes(), *chance.choice([(), ("preempt_strict_order",)])))
     yield Configuration(three, "REQUEUE", chance.choice([(), ("preempt_youngest_first",)]), exempt=True)
     shared = " OverSubscribe=FORCE:1"
-    yield Configuration({name: said + shared for name, said in three.items()}, "SUSPEND,GANG")
+    gang = {name: said + shared for name, said in three.items()}
+    gang["low"] += chance.choice(["", " PreemptMode=REQUEUE", " PreemptMode=CANCEL"])
+    yield Configuration(gang, "SUSPEND,GANG")
 
 
 def draw(chance: random.Random, configuration: Configuration) -> Scenario:

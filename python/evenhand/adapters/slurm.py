@@ -98,9 +98,7 @@ class Slurm:
 
     # What is
 
-    def snapshot(
-        self, leaving: Mapping[str, str] | None = None, *, released: Iterable[str] = ()
-    ) -> Snapshot:
+    def snapshot(self, leaving: Mapping[str, str] | None = None, *, released: Iterable[str] = ()) -> Snapshot:
         """Read the cluster.
 
         Parameters

@@ -79,17 +79,17 @@ def candidates(world: World, asks: Job, gone: Sequence[Job], now: float) -> list
     return sorted(found, key=key)
 
 
-def freed(world: World, job: Job, allocation: Allocation) -> Amounts:
-    """Return what an allocation gives back if its job is preempted."""
-    if job.mode(world.settings) != "SUSPEND":
+def freed(world: World, job: Job, allocation: Allocation, stays: bool = False) -> Amounts:
+    """Return what an allocation gives back if its job is preempted, or shares its cpus (``stays``)."""
+    if job.mode(world.settings) != "SUSPEND" and not stays:
         return allocation.amounts
     return {r: v for r, v in allocation.amounts.items() if world.kinds[r] in ("slots", "cpu")}
 
 
-def leave(world: World, room: Room, job: Job) -> None:
+def leave(world: World, room: Room, job: Job, stays: bool = False) -> None:
     """Let a job leave a room; licences are looked at only if they are reclaimed."""
     for allocation in job.running:
-        gives = freed(world, job, allocation)
+        gives = freed(world, job, allocation, stays)
         if not world.settings.reclaim_licenses:
             gives = {r: v for r, v in gives.items() if r not in world.licences}
         room.add(allocation.node, gives, 1, world.licences)
