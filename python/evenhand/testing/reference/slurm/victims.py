@@ -117,6 +117,7 @@ def place(world: World, room: Room, job: Job, blocked: frozenset[str] = frozense
     whole = job.whole_nodes or world.settings.SelectType == "select/linear"
     room = room.copy()
     spots: Spots = []
+    cpu = next((r for r, kind in world.kinds.items() if kind == "cpu" and r not in world.licences), None)
     need: Amounts = {}
     for request in job.requests:
         for r in world.licences:
@@ -149,8 +150,10 @@ def place(world: World, room: Room, job: Job, blocked: frozenset[str] = frozense
         while len(chosen) < request.count and runs:
             left = request.count - len(chosen)
             enough = [run for run in runs if len(run) >= left]
-            best = min(enough, key=len) if enough else max(runs, key=len)
-            chosen += best[:left]
+            cpus = {node: room.free[node].get(cpu, Fraction(0)) if cpu else Fraction(1) for node in usable}
+            sums = {run[0]: sum(cpus[node] for node in run) for run in runs}
+            best = min(enough, key=lambda r: sums[r[0]]) if enough else max(runs, key=lambda r: sums[r[0]])
+            chosen += best[:left] if left > 1 else [min(best, key=lambda node: cpus[node])]
             runs.remove(best)
         if len(chosen) < request.count:
             return None
