@@ -1,4 +1,6 @@
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "run_work.h"
 
@@ -60,6 +62,19 @@ std::vector<Index> Run::under(Id job, Room room, const std::vector<Index>& candi
   for (const Index i : candidates)
     if (leaves[static_cast<Size>(i)]) out.push_back(i);
   return out;
+}
+
+// Once those chosen have gone, the others that share its nodes may have to wait, too.
+void Run::under_too(Id job, Room room, std::vector<Index> sharing, Choice& choice) const {
+  for (const Index i : choice.victims) {
+    desk.give(room, of(i), 1);
+    std::erase(sharing, i);
+  }
+  for (const Index i : under(job, std::move(room), sharing, choice.spots)) {
+    choice.victims.push_back(i);
+    if (std::ranges::find(choice.considered, i) == choice.considered.end())
+      choice.considered.push_back(i);
+  }
 }
 
 }  // namespace evenhand::slurm

@@ -91,8 +91,8 @@ class Run {
     const std::vector<Index> candidates = candidates_of(job, wish);
     if (candidates.empty()) return Outcome::kNoFreeRoom;
     const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
+    std::vector<Index> sharing;
     if (gang) {
-      std::vector<Index> sharing;
       std::ranges::copy_if(candidates, std::back_inserter(sharing), [this](Index i) {
         return jobs().suspendable[at(of(i).operation)] != 0;
       });
@@ -113,11 +113,14 @@ class Run {
         end(job, wish, victims, spots);
         return Outcome::kWaitsForVictims;
       }
-      for (const Index i : candidates)
-        if (desk.mode(of(i)) == PreemptMode::kSuspend) desk.give(base, of(i), 1);
     }
+    const bool covers = gang && set.selection != Selection::kTestOnly;
+    const Room before = base;
+    for (const Index i : sharing)
+      if (covers && desk.mode(of(i)) == PreemptMode::kSuspend) desk.give(base, of(i), 1);
     Choice choice = choose(desk, wish, base, candidates, false);
     if (choice.fits) {
+      if (covers) under_too(job, before, sharing, choice);
       note(wish, candidates, choice.considered, choice.victims);
       end(job, wish, choice.victims, choice.spots);
       count(choice.proof);
@@ -341,6 +344,7 @@ class Run {
             std::vector<Spot>& spots) const;
   std::vector<Index> under(Id job, Room room, const std::vector<Index>& candidates,
                            const std::vector<Spot>& spots) const;
+  void under_too(Id job, Room room, std::vector<Index> sharing, Choice& choice) const;
 
   // --- backfill.cpp
 

@@ -252,8 +252,9 @@ class _Run:
             return "no_free_room"
         flags = split_mode(s.PreemptMode)[1]
         by_tier = s.PreemptType == "preempt/partition_prio"
-        if "GANG" in flags and by_tier:
-            sharing = [other for other in wanted if other.partition.OverSubscribe[:3] in ("YES", "FOR")]
+        gang = "GANG" in flags and by_tier
+        sharing = [other for other in wanted if gang and other.partition.OverSubscribe[:3] in ("YES", "FOR")]
+        if gang:
             spots = over(world, base, job, sharing, self.blocked)
             if spots is not None:
                 if s.victim_selection == "test_only":
@@ -263,12 +264,19 @@ class _Run:
                     return self._end(job, spots, victims)
                 self._suspend(job, spots, victims)
                 return None
-            for other in wanted:
-                if other.mode(s) == "SUSPEND":
-                    leave(world, base, other)
+        before = base.copy()
+        for other in sharing:
+            if other.mode(s) == "SUSPEND" and s.victim_selection != "test_only":
+                leave(world, base, other)
         chosen = choose(world, base, job, wanted, self.blocked)
         if chosen is not None:
-            return self._end(job, *chosen)
+            spots, victims = chosen
+            if gang and s.victim_selection != "test_only":
+                for other in victims:
+                    leave(world, before, other)
+                rest = [other for other in sharing if other not in victims]
+                victims += under(world, before, job, rest, spots)
+            return self._end(job, spots, victims)
         if "GANG" in flags and not by_tier and s.victim_selection != "test_only":
             chosen = choose(world, base, job, wanted, self.blocked, ("SUSPEND",))
             if chosen is not None:
