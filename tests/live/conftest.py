@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.live.accounting import Database, lacking, with_users
 from tests.shared import shared
 
 PROGRAMS = ("slurmctld", "slurmd", "squeue", "sinfo", "scontrol", "sbatch", "scancel")
@@ -157,3 +158,48 @@ def cluster(slurm: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
     slurm.clear()
     yield slurm
     slurm.clear()
+
+
+class Accounted:
+    """A cluster that keeps accounting, preempts by QOS, and knows users with names that no system allows."""
+
+    def __init__(self, cluster: Cluster, database: Database, names: dict[str, str]) -> None:
+        self.cluster, self.database, self.names = cluster, database, names
+
+
+@pytest.fixture(scope="session")
+def accounting() -> Iterator[Accounted]:
+    script = emulator()
+    if lacking():
+        pytest.skip(lacking())
+    with tempfile.TemporaryDirectory(prefix="evenhand-accounting-") as place:
+        folder = Path(place)
+        folder.chmod(0o755)
+        port = 11000 + os.getpid() % 400 * 20
+        names = with_users(folder)
+        database = Database(folder / "database", port + 12, **names)
+        cluster = Cluster(folder, script)
+        cluster.environment |= {
+            **names,
+            "EMU_PORT": str(port),
+            "EMU_PREEMPT": "PreemptType=preempt/qos\nPreemptMode=REQUEUE",
+            "EMU_EXTRA": f"{cluster.environment['EMU_EXTRA']}\n{database.lines}\n"
+            "AccountingStoreFlags=job_comment",
+        }
+        try:
+            database.start()
+            begun = cluster.emulate("start")
+            assert begun.returncode == 0, begun.stderr
+            yield Accounted(cluster, database, names)
+        finally:
+            cluster.emulate("stop")
+            database.stop()
+
+
+@pytest.fixture
+def accounted(accounting: Accounted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Accounted]:
+    for name, value in {"SLURM_CONF": accounting.cluster.conf, **accounting.names}.items():
+        monkeypatch.setenv(name, value)
+    accounting.cluster.clear()
+    yield accounting
+    accounting.cluster.clear()

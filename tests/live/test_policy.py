@@ -7,7 +7,6 @@ import random
 import re
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -110,9 +109,8 @@ def play(cluster: Cluster, scenario: Scenario) -> Played:
     running = fill(cluster, scenario)
     printed, now = would(cluster, scenario)
     urgent = submit(cluster, "high", scenario.nodes, scenario.cpus, "--hold")
-    snapshot = Slurm(evict="as_planned").snapshot(released=[urgent])
-    partitions = cluster.run("scontrol", "show", "partition")
-    policy = eh.policies.Slurm.from_conf(Path(cluster.conf), partitions=partitions)
+    adapter = Slurm(evict="as_planned")
+    snapshot, policy = adapter.snapshot(released=[urgent]), adapter.policy()
     cluster.run("scontrol", "release", urgent)
     plans = {
         rule: eh.plan(snapshot, policy.replace(victim_selection=rule))

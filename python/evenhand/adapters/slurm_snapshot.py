@@ -24,6 +24,7 @@ def build(
     preemptible: Callable[[Job], bool] | None,
     leaving: Mapping[str, str],
     released: Collection[str] = (),
+    accounts: Mapping[str, tuple[str | None, float]] | None = None,
 ) -> Snapshot:
     """Return the snapshot of jobs and nodes.
 
@@ -40,6 +41,8 @@ def build(
         Jobs that were told to leave, with the job that they leave for.
     released : collection of str
         Jobs whose reason to wait does not count.
+    accounts : mapping, optional
+        Parent and weight of accounts, by name; they are pools even without jobs.
 
     Returns
     -------
@@ -82,12 +85,20 @@ def build(
                 }
                 for place, node in enumerate(nodes)
             ],
-            "pools": [{"name": name} for name in sorted(names)],
+            "pools": _pools(names, accounts or {}),
             "operations": operations,
             "allocations": allocations,
             "requests": requests,
         }
     )
+
+
+def _pools(names: set[str], accounts: Mapping[str, tuple[str | None, float]]) -> list[dict[str, Any]]:
+    """Return the pools that jobs are in, and the tree that they stand in."""
+    rows: list[dict[str, Any]] = [{"name": name} for name in sorted(names - set(accounts))]
+    for name, (parent, weight) in sorted(accounts.items()):
+        rows.append({"name": name, "parent": parent, "weight": weight})
+    return rows
 
 
 def _waits(job: Job, released: Collection[str]) -> bool:

@@ -147,7 +147,7 @@ def test_gangs_with_several_modes() -> None:
     assert [r.rule for r in plan.refusals] == ["waits_for_victims"]
     tiers["low"] |= {"OverSubscribe": "NO"}
     plan = eh.plan(snapshot, policy("SUSPEND,GANG", partitions=tiers))
-    assert [d.operation for d in plan.decisions.victims] == ["l"]
+    assert [d.operation for d in plan.decisions.victims] == ["l", "m"]
 
 
 def test_exempt_time_and_gang() -> None:
