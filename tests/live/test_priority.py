@@ -36,12 +36,13 @@ PriorityMaxAge=02:00:00
 PriorityCalcPeriod=1"""
 CLASSIC = "PriorityFlags=NO_FAIR_TREE\nFairShareDampeningFactor=3\nPriorityFavorSmall=YES"
 
-#: Account, the one above, shares; users with shares.
+#: Account, the one above, shares; users with shares. Shares of accounts are prime to what few jobs use:
+#: of accounts that tie, sshare does not tell which is first.
 ACCOUNTS = {
-    "labs": ("root", "40", {}),
-    "phys": ("labs", "30", {"games": "3", "man": "1", "news": "parent"}),
-    "chem": ("labs", "10", {"lp": "1", "games": "parent"}),
-    "industry": ("root", "60", {"mail": "2", "sys": "1"}),
+    "labs": ("root", "41", {}),
+    "phys": ("labs", "31", {"games": "3", "man": "1", "news": "parent"}),
+    "chem": ("labs", "11", {"lp": "1", "games": "parent"}),
+    "industry": ("root", "61", {"mail": "2", "sys": "1"}),
     "solo": ("industry", "parent", {"bin": "1", "daemon": "0"}),
 }
 OWNERS = [(user, account) for account, (_, _, users) in ACCOUNTS.items() for user in users]
