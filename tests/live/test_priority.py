@@ -36,14 +36,14 @@ PriorityMaxAge=02:00:00
 PriorityCalcPeriod=1"""
 CLASSIC = "PriorityFlags=NO_FAIR_TREE\nFairShareDampeningFactor=3\nPriorityFavorSmall=YES"
 
-#: Account, the one above, shares; users with shares. Shares of accounts are prime to what few jobs use:
-#: of accounts that tie, sshare does not tell which is first.
+#: Account, the one above, shares; users with shares. Shares are prime to what these jobs use, so that
+#: nobody who has used anything ties: sshare rounds usage, and does not tell which of tied accounts is first.
 ACCOUNTS = {
     "labs": ("root", "41", {}),
-    "phys": ("labs", "31", {"games": "3", "man": "1", "news": "parent"}),
+    "phys": ("labs", "31", {"games": "7", "man": "5", "news": "parent"}),
     "chem": ("labs", "11", {"lp": "1", "games": "parent"}),
-    "industry": ("root", "61", {"mail": "2", "sys": "1"}),
-    "solo": ("industry", "parent", {"bin": "1", "daemon": "0"}),
+    "industry": ("root", "61", {"mail": "11", "sys": "7"}),
+    "solo": ("industry", "parent", {"bin": "5", "daemon": "0"}),
 }
 OWNERS = [(user, account) for account, (_, _, users) in ACCOUNTS.items() for user in users]
 
