@@ -15,7 +15,7 @@ from evenhand.act.carry import Carrier
 from evenhand.act.journal import Journal, read
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
-from evenhand.act.tasks import Refusal, Task, partial, standing_refusals, tasks_of
+from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals, tasks_of
 from evenhand.act.timing import Timing
 from evenhand.plans.memory import fingerprint
 
@@ -250,7 +250,7 @@ class Driver:
         except ValueError as error:
             return [*found, Refusal("resources_changed", str(error))], {}
         found += [Refusal(f.code, f.message) for f in check.findings if f.step == task.step.number]
-        found += partial(plan, task)
+        found += partial(fresh, task) + reclassified(plan.snapshot, fresh, task)
         busy = self._book.busy() & {*task.victims, task.beneficiary}
         found += [
             Refusal("busy", f"an earlier step has not let go of {job}") for job in sorted(map(str, busy))

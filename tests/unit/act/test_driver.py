@@ -18,11 +18,13 @@ import pytest
 
 import evenhand as eh
 from evenhand.act import Caps, LockedError, Report, Row, Timing, act, act_async
+from evenhand.act.carry import Carrier
 from evenhand.act.journal import read
 from evenhand.act.lock import Lock
+from evenhand.act.tasks import partial, tasks_of
 from evenhand.adapters.protocol import Standing
 from tests.unit.act.cluster import T0, job
-from tests.unit.act.world import JOBS, World
+from tests.unit.act.world import JOBS, Killed, World
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -44,6 +46,7 @@ CHANGED: list[tuple[str, Change, str]] = [
     ("ended", lambda jobs: jobs["3"].update(state="COMPLETED"), "operation_gone"),
     ("restarted", lambda jobs: jobs["3"].update(start=T0 - 1, turn=1), "order_changed"),
     ("grew", lambda jobs: jobs["3"].update(cpus=5), "victim_changed"),
+    ("reclassified", lambda jobs: jobs["3"].update(account="dear"), "victim_reclassified"),
     ("raised", lambda jobs: jobs["3"].update(priority=50), "priority_raised"),
     ("suspended", lambda jobs: jobs["3"].update(state="SUSPENDED"), "victim_leaving"),
     ("moved", lambda jobs: jobs["3"].update(node="n1"), "victim_ended"),
@@ -91,6 +94,21 @@ def test_changes_behind_the_fresh_snapshot_are_seen(change: Change, code: str, t
     (row,) = rows(world, plan)
     assert row.codes == (code,)
     assert not evicted(world)
+
+
+def test_a_job_that_took_another_node_is_refused(tmp_path: Path) -> None:
+    """It could only leave whole, and more of it than was planned."""
+    world = World(tmp_path)
+    plan = planned(world)
+    (task, *_) = tasks_of(plan, world.adapter())
+    (victim, *_) = task.victims
+    data = plan.snapshot.to_dict()
+    (row,) = [a for a in data["allocations"] if str(a["operation"]) == victim]
+    data["allocations"].append({**row, "name": f"{victim}@n3", "node": "n3", "resources": {"cpu": 0}})
+    assert not partial(plan.snapshot, task)
+    (refusal,) = partial(eh.Snapshot.from_dict(data), task)
+    assert refusal.code == "partial_victim"
+    assert refusal.message.startswith(f"1 of 2 allocations of {victim} are to leave")
 
 
 def test_no_requeue_is_no_victim(tmp_path: Path) -> None:
@@ -191,6 +209,31 @@ def test_beneficiary_that_does_not_start(tmp_path: Path) -> None:
     assert "did not start within 20 s" in row.why
     assert world.cluster.jobs["3"]["priority"] > 0
     world.check()
+
+
+def test_held_no_longer_than_one_driver_would_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that is killed again and again does not begin to wait anew for the beneficiary."""
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
+    world.cluster.nodes = {"n2": 4}
+    plan = planned(world)
+    plain = Carrier._await
+
+    def die(*_: object) -> tuple[str, str]:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Carrier, "_await", die)
+        with pytest.raises(Killed):
+            rows(world, plan)
+    assert world.cluster.jobs["3"]["priority"] == 0, "held"
+    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+    assert Carrier._await is plain
+    world.clock.now += 15.0
+    begin = world.clock.now
+    with world.driver() as driver:
+        assert driver.book.ends == {"not_started": 1}
+    assert 4.0 <= world.clock.now - begin <= 6.0  # of 20
+    assert world.cluster.jobs["3"]["priority"] > 0
 
 
 def test_a_victim_that_stays_gives_the_others_back(tmp_path: Path) -> None:
