@@ -54,6 +54,7 @@ def watch(args: argparse.Namespace) -> int:
                 stop_file=args.stop_file,
                 timing=timing,
                 progress=_print_row,
+                rotate_at=args.rotate_at * 1024**2 or None,
             ) as driver,
             _stopping(driver),
         ):
@@ -116,15 +117,19 @@ def _print_row(row: Row) -> None:
 def journal(args: argparse.Namespace) -> int:
     """Show what was done."""
     from evenhand.act.book import Book
-    from evenhand.act.journal import JournalError, read, repair
+    from evenhand.act.journal import read, repair, rotate
     from evenhand.display import table_text
 
     try:
         if args.repair:
             cut = repair(args.file)
             print_errors([f"{label(args.file)}: {cut} bytes of a torn line cut off"] if cut else [])
+        if args.rotate:
+            old = rotate(args.file)
+            said = f"the old journal is {label(str(old))}" if old else "most of it is still needed; it stays"
+            print_errors([f"{label(args.file)}: {said}"])
         lines = read(args.file)
-    except JournalError as error:
+    except EvenhandError as error:
         raise Failure(str(error)) from error
     if args.format == "json":
         print_json(lines)
