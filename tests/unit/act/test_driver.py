@@ -276,6 +276,21 @@ def test_suspend_and_resume_when_there_is_room(tmp_path: Path) -> None:
         assert not driver.book.owed
 
 
+def test_jobs_that_somebody_else_suspended_stay_so(tmp_path: Path) -> None:
+    """A plan resumes them; a driver resumes only whom a driver of its journal suspended."""
+    world = World(tmp_path, jobs=[JOBS[2] | {"state": "SUSPENDED"}])
+    world.cluster.nodes = {"n2": 4}
+    main = {"main": {"OverSubscribe": "FORCE:1"}}
+    policy = eh.policies.Slurm(
+        PreemptType="preempt/partition_prio", PreemptMode="SUSPEND,GANG", partitions=main
+    )
+    plan = eh.plan(world.adapter().snapshot(), policy)
+    assert [d.action for d in plan.decisions] == ["resume"]
+    assert not rows(world, plan)
+    assert world.cluster.jobs["3"]["state"] == "SUSPENDED"
+    assert {command[0] for command in world.cluster.asked} <= {"squeue", "sinfo"}
+
+
 def test_suspension_must_free_what_the_plan_counts_on(tmp_path: Path) -> None:
     world = World(tmp_path, jobs=[JOBS[2], JOBS[6]], mode="suspend")
     world.cluster.nodes = {"n2": 4}
