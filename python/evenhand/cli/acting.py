@@ -30,7 +30,7 @@ def watch(args: argparse.Namespace) -> int:
 
     system, preset, settings = described_policy(args.policy, args.config)
     state = read_state(args.state)
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.basicConfig(format="evenhand: %(message)s", level=logging.WARNING)
     caps = act.Caps(
         *(getattr(args, name) or None for name in ("per_run", "per_hour", "per_owner", "per_job"))
     )
