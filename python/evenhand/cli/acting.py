@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from evenhand.act import Driver, Row
     from evenhand.act.watching import Cycle
+    from evenhand.table import Table
 
 __all__ = ["journal", "watch"]
 
@@ -84,7 +85,8 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
             failures.append(cycle.error)
             print_errors([cycle.error])
         counts = ", ".join(f"{count} {outcome}" for outcome, count in cycle.report.counts.items())
-        print_text(f"round {cycle.number}: {cycle.decisions} decisions; {counts or 'nothing to do'}")
+        done = f"steps: {counts}" if counts else "nobody has to leave"
+        print_text(f"round {cycle.number}: {'failed' if cycle.error else done}")
         if args.metrics and not driver.dry_run:
             write_metrics(args.metrics, metrics_text(driver.book, cycle, driver.timing.now()))
 
@@ -108,8 +110,17 @@ def _stopping(driver: Driver) -> Iterator[None]:
 def _print_row(row: Row) -> None:
     from evenhand.display.text import clean
 
-    victims = ", ".join(row.victims)
-    print_text(clean(f"{row.outcome}: {victims} for {row.beneficiary or 'a repair'}: {row.why}"))
+    who = ", ".join(row.victims)
+    whom = f" for {row.beneficiary}" if row.beneficiary else ""
+    said = {
+        "started": f"started: {row.beneficiary} runs, {who} left for it",
+        "repaired": f"repaired: {who} left",
+        "not_started": f"not started: {who} was told to leave{whom}, and is given back: {row.why}",
+        "unwatched": f"unwatched: {who} left{whom}: {row.why}",
+        "dry_run": f"dry run: {who} {row.why}",
+    }
+    words = said.get(row.outcome, f"{row.outcome}: {who} was to leave{whom}: {row.why}")
+    print_text(clean(words))
     for command in row.commands:
         print_text(f"  would run: {clean(shlex.join(command))}")
 
@@ -118,7 +129,6 @@ def journal(args: argparse.Namespace) -> int:
     """Show what was done."""
     from evenhand.act.book import Book
     from evenhand.act.journal import read, repair, rotate
-    from evenhand.display import table_text
 
     try:
         if args.repair:
@@ -141,7 +151,7 @@ def journal(args: argparse.Namespace) -> int:
     if args.format == "csv":
         print_csv(table)
         return 0
-    print_text(table_text(table) if len(table) else "nobody was told to leave")
+    print_text("\n".join(_told(table)) or "nobody was told to leave")
     ends = ", ".join(f"{count} {outcome}" for outcome, count in book.ends.items()) or "none"
     print_text(f"\nsteps ended: {ends}; evictions asked for: {len(book.evictions)}")
     print_text(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
@@ -154,7 +164,23 @@ def journal(args: argparse.Namespace) -> int:
     return 0
 
 
-def _history(lines: list[dict[str, Any]]) -> Any:
+def _told(table: Table) -> list[str]:
+    """Return one line a victim and a refused step: when, what came of it, who, for whom, why."""
+    from evenhand.display.text import clean
+
+    found = []
+    for cells in table.rows():
+        row = dict(zip(table.columns, cells, strict=True))
+        owner = f" (owner {row['owner']})" if row["owner"] else ""
+        said = row["why"] if row["outcome"] == "refused" else f"{row['reason']}, {row['action']}"
+        if row["outcome"] not in ("started", "refused", "open"):
+            said += f"; {row['why']}"
+        whom = f" for {row['for']}" if row["for"] is not None else ""
+        found.append(clean(f"{row['UTC']} UTC  {row['outcome']:<11}  {row['victim']}{owner}{whom}: {said}"))
+    return found
+
+
+def _history(lines: list[dict[str, Any]]) -> Table:
     """Return one row a victim, and one a refused step."""
     from datetime import UTC, datetime
 
