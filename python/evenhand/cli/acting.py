@@ -77,6 +77,7 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
 
     failures: list[str] = []
     told: set[str] = set()
+    last = [""]
 
     def each(cycle: Cycle) -> None:
         print_errors([f"note: {notice}" for notice in cycle.notices if notice not in told])
@@ -85,10 +86,15 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
             failures.append(cycle.error)
             print_errors([cycle.error])
         counts = ", ".join(f"{count} {outcome}" for outcome, count in cycle.report.counts.items())
-        done = f"steps: {counts}" if counts else "nobody has to leave"
-        print_text(f"round {cycle.number}: {'failed' if cycle.error else done}")
+        done = "failed" if cycle.error else f"steps: {counts}" if counts else "nobody has to leave"
+        if done != last[0] or counts:  # idle rounds once
+            print_text(f"round {cycle.number}: {done}")
+        last[0] = done
         if args.metrics and not driver.dry_run:
-            write_metrics(args.metrics, metrics_text(driver.book, cycle, driver.timing.now()))
+            try:
+                write_metrics(args.metrics, metrics_text(driver.book, cycle, driver.timing.now()))
+            except OSError as error:  # figures are no reason to stop
+                print_errors([f"{label(args.metrics)}: cannot be written: {reason(error)}"])
 
     act.watch(driver, policy, state=state, interval=args.interval, once=args.once, save=args.state, each=each)
     return failures

@@ -154,6 +154,16 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no adapter 'nobody'" in capsys.readouterr().err
 
 
+def test_figures_that_cannot_be_written_stop_nothing(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["watch", "--once", "--journal", str(world.journal), "--metrics", str(tmp_path / "no" / "m")]
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert f"{tmp_path / 'no' / 'm'}: cannot be written: No such file" in said.err
+    assert "round 0:" in said.out
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_end_a_watch_cleanly(
     number: signal.Signals, world: World, capsys: pytest.CaptureFixture[str]
