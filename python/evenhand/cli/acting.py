@@ -7,6 +7,7 @@ import functools
 import logging
 import shlex
 import signal
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -103,9 +104,14 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
 @contextlib.contextmanager
 def _stopping(driver: Driver) -> Iterator[None]:
     """Let signals end a watch after the step that was begun."""
+
+    def stop(*_: object) -> None:
+        # In a thread: the one that is interrupted may hold the event's own lock.
+        threading.Thread(target=driver.stop.set, daemon=True).start()
+
     kept = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        kept[number] = signal.signal(number, lambda *_: driver.stop.set())
+        kept[number] = signal.signal(number, stop)
     try:
         yield
     finally:
