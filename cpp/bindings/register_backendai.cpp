@@ -31,6 +31,7 @@ Settings settings_of(const py::dict& values) {
   in.read("per_agent", s.per_agent);
   code("selection", s.selection);
   in.read("minimum_budget", s.minimum_budget);
+  read_costs(in, s.costs);
   code("agents", s.agents);
   in.read("resource_order", s.resource_order);
   in.read("reserve_room", s.reserve_room);

@@ -37,6 +37,7 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("backfill", s.backfill);
   in.read("backoff", s.backoff);
   in.read("minimum_budget", s.minimum_budget);
+  read_costs(in, s.costs);
   in.finish();
   return s;
 }

@@ -97,6 +97,7 @@ Settings ytsaurus_settings(const py::dict& values, const FairShareOptions& fair_
   in.read("victim_selection", selection);
   s.victim_selection = static_cast<VictimSelection>(selection);
   in.read("minimum_budget", s.minimum_budget);
+  read_costs(in, s.costs);
   in.read("freed_room_at_once", s.freed_room_at_once);
   in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
   in.read("check_starvation", s.check_starvation);

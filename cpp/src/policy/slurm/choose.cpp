@@ -1,6 +1,7 @@
 #include "evenhand/policy/slurm/choose.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace evenhand::slurm {
 namespace {
@@ -135,6 +136,77 @@ class Trial final : public VictimTrial {
   }
   bool place(std::vector<Spot>& spots) { return chooser_.wish_.place(chooser_.room_, spots); }
 
+  // Costs of the jobs.
+  std::vector<Index> costs() const {
+    const Desk& desk = chooser_.desk_;
+    std::vector<Index> out;
+    for (Size i = 0; i < jobs_.size(); ++i) {
+      const RunningJob& of = job(static_cast<Id>(i));
+      out.push_back(desk.inputs.settings.costs.of(desk.state, of.operation, desk.slots(of)));
+    }
+    return out;
+  }
+
+  // Which sets of jobs make room, if one part at most takes nodes; none: more do.
+  std::optional<SpreadNeed> spread() const {
+    const Desk& desk = chooser_.desk_;
+    const Wish& wish = chooser_.wish_;
+    const Room& base = chooser_.base_;
+    const Wish::Part* part = nullptr;
+    for (const Wish::Part& p : wish.parts()) {
+      if (!p.takes_node) continue;
+      if (part != nullptr) return std::nullopt;
+      part = &p;
+    }
+    // One row more: who is in the way, whatever it holds.
+    const Size width = desk.state.width(), rows = width + 1, nodes = base.occupants.size();
+    const std::vector<ResourceScope>& scope = desk.state.tables().resources.scope;
+    const bool alone = wish.whole_nodes();
+    FreedByNode freed(nodes + 1, rows);  // the last one: what the cluster shares
+    const auto shared = static_cast<Id>(nodes);
+    std::vector<Amount> gives(width), kept(width), lacks(rows, 0);
+    for (Size i = 0; i < jobs_.size(); ++i) {
+      const RunningJob& of = job(static_cast<Id>(i));
+      const Amount exclusive = desk.inputs.jobs.exclusive[static_cast<Size>(of.operation)];
+      for (const Id slot : desk.slots(of)) {
+        desk.split(of, slot, gives.data(), kept.data());
+        const Id node = desk.state.node_of(slot);
+        const bool here = node != kNoId && part != nullptr && part->allowed[static_cast<Size>(node)];
+        Amount* on_node = here ? freed.add(static_cast<Id>(i), node) : nullptr;
+        Amount* of_all = freed.add(static_cast<Id>(i), shared);
+        for (Size r = 0; r < width; ++r)
+          if (scope[r] == ResourceScope::kCluster)
+            of_all[r] += desk.inputs.settings.reclaim_licenses ? gives[r] : 0;
+          else if (here)
+            on_node[r] += gives[r];
+        if (here) on_node[width] += alone ? 1 : exclusive;
+      }
+    }
+    SpreadNeed need(rows);
+    if (!wish.licences_fit(base)) {
+      for (Size r = 0; r < width; ++r)
+        if (wish.licences()[r] > 0) lacks[r] = wish.licences()[r] - base.rooms.at(0, r);
+      need.add(freed.jobs(shared), freed.amounts(shared), lacks, true);
+    }
+    if (part == nullptr) return need;
+    need.copies = part->count;
+    for (Id n = 0; n < shared; ++n) {
+      if (!part->allowed[static_cast<Size>(n)]) continue;
+      if (wish.fits(*part, base, n)) {
+        --need.copies;
+        continue;
+      }
+      for (Size r = 0; r < width; ++r)
+        lacks[r] = scope[r] == ResourceScope::kNode && part->amounts[r] > 0
+                       ? part->amounts[r] - base.rooms.at(n, r)
+                       : 0;
+      lacks[width] = alone ? base.occupants[static_cast<Size>(n)]
+                           : base.exclusives[static_cast<Size>(n)];
+      if (freed.covers(n, lacks)) need.add(freed.jobs(n), freed.amounts(n), lacks);
+    }
+    return need;
+  }
+
   // What each job can help with, n x R.
   std::vector<Amount> amounts() const {
     const Desk& desk = chooser_.desk_;
@@ -189,9 +261,23 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
   for (const Index i : order_)
     if (takes_[static_cast<Size>(i)]) jobs.push_back(i);
   Trial trial(*this, jobs);
-  const std::vector<Amount> amounts = trial.amounts(), shortage = trial.shortage();
-  const VictimSet set = choose_victims(trial, static_cast<Id>(jobs.size()), selection, amounts,
-                                       shortage, desk_.inputs.settings.minimum_budget);
+  VictimQuestion question{.n = static_cast<Id>(jobs.size()),
+                          .selection = selection,
+                          .budget = desk_.inputs.settings.minimum_budget};
+  std::vector<Index> costs;
+  std::optional<SpreadNeed> need;
+  std::vector<Amount> amounts, shortage;
+  if (selection == VictimSelection::kMinimum) {
+    question.costs = costs = trial.costs();
+    need = trial.spread();
+    if (need) {
+      question.spread = &*need;
+    } else {
+      question.amounts = amounts = trial.amounts();
+      question.shortage = shortage = trial.shortage();
+    }
+  }
+  const VictimSet set = choose_victims(trial, question);
   to.fits = !set.taken.empty() && trial.place(to.spots);
   if (!to.fits) return;
   to.proof = set.proof;

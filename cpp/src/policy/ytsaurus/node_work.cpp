@@ -165,7 +165,7 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
     heap.pop_back();
     const Amount* amounts = desk_.state.amounts(slot);
     for (Size r = 0; r < width_; ++r) rest[r] -= amounts[r];
-    selector.add(slot, amounts);
+    selector.add(slot, amounts, all ? desk_.settings.costs.of(desk_.state, slot) : 1);
     wanted_.push_back(slot);
   }
   chosen_.clear();

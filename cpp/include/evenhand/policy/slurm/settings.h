@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenhand/core/types.h"
+#include "evenhand/preempt/victim_cost.h"
 
 namespace evenhand::slurm {
 
@@ -41,6 +42,7 @@ struct Settings {
   bool backfill = false;  // jobs behind one that waits, if they do not delay it
   Time backoff = 0;       // before others are preempted for the same job again
   Index minimum_budget = 20'000;
+  VictimCosts costs;  // of `minimum`
 };
 
 // One row an operation, that is a job.

@@ -6,6 +6,7 @@
 
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/groups.h"
+#include "evenhand/preempt/victim_cost.h"
 #include "evenhand/preempt/victims.h"
 #include "evenhand/share/fair_share.h"
 #include "evenhand/starve/starvation.h"
@@ -31,6 +32,7 @@ struct Settings {
   bool allow_preemption_from_starving = false;
   VictimSelection victim_selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
+  VictimCosts costs;  // of `minimum`
   bool freed_room_at_once = false;  // else it is nobody's until the victims have gone
   bool infinite_limits_overcommit = false;
   Time backoff = 5 * kMicrosecondsPerSecond;

@@ -1,0 +1,136 @@
+// Jobs on many nodes that give way at least cost to copies of one request.
+//
+// On each node (a site) some jobs free amounts; to hold one copy more than before, a node
+// must be freed of what it then lacks (a level). Wanted are so many levels in sum, and
+// sites that must be freed in any case (what the whole cluster shares). Jobs on one site
+// only: the cheapest cover of each level of each site (cover.h) and the cheapest choice of
+// levels are exact. A job on several sites costs each of them a part, in whole shares of
+// its cost; for any such split the choice bounds the cost from below. Subgradient steps
+// (Held, Wolfe, Crowder 1974) move the parts to where the job is used; what is left is
+// branched on: a job on several sites goes, or stays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evenhand/core/types.h"
+#include "evenhand/preempt/victims.h"
+
+namespace evenhand {
+
+// What jobs free, by node; jobs in ascending order.
+class FreedByNode {
+ public:
+  FreedByNode(std::size_t nodes, std::size_t width) : jobs_(nodes), amounts_(nodes), width_(width) {}
+  // Where to add what a job frees on a node.
+  Amount* add(Id job, Id node);
+  std::span<const Id> jobs(Id node) const { return jobs_[static_cast<std::size_t>(node)]; }
+  std::span<const Amount> amounts(Id node) const {
+    return amounts_[static_cast<std::size_t>(node)];
+  }
+  // Is it enough, if all go?
+  bool covers(Id node, std::span<const Amount> lacks) const;
+
+ private:
+  std::vector<std::vector<Id>> jobs_;
+  std::vector<std::vector<Amount>> amounts_;
+  std::size_t width_;
+};
+
+// Which copies could stand where once which jobs had gone.
+struct SpreadNeed {
+  struct Site {
+    std::size_t first = 0, pieces = 0;  // of its jobs
+    std::size_t first_lack = 0;
+    Index levels = 0;
+    bool must = false;  // its one level is needed, and does not count
+  };
+
+  explicit SpreadNeed(std::size_t row_width = 0) : width(row_width) {}
+  // jobs: those on the site, ascending; amounts: jobs x width; lacks: levels x width, none
+  // less than the level before; up to 0: nothing lacks.
+  void add(std::span<const Id> jobs, std::span<const Amount> amounts, std::span<const Amount> lacks,
+           bool must = false);
+
+  std::size_t width;
+  Index copies = 0;  // levels wanted
+  std::vector<Site> sites;
+  std::vector<Id> job;         // of a piece
+  std::vector<Amount> amount;  // pieces x width
+  std::vector<Amount> lack;    // levels x width
+};
+
+// What proves SelectionProof::root_bound: parts of the costs, bounds of the levels.
+struct SpreadProof {
+  Index scale = 1;            // parts of a job are at most scale x cost in sum
+  std::vector<Index> part;    // of each piece, at least 1
+  std::vector<Index> bound;   // of each level, in parts; -1: it cannot be had
+  std::vector<double> multiplier;  // levels x width: prove a bound, if no branching did
+};
+
+class SpreadCover {
+ public:
+  // costs: one a job, at least 1; taken: jobs that suffice, ascending, or none: all; it is
+  // replaced by the best that is found. False: all together do not suffice. At most `budget` branches in sum, those of the covers
+  // included; when they are spent, the best so far stands.
+  bool solve(const SpreadNeed& need, std::span<const Index> costs, Index budget,
+             std::vector<Id>& taken, SelectionProof& proof);
+  // Of the last call; solves each level once more.
+  SpreadProof prove(Index budget);
+
+ private:
+  using Size = std::size_t;
+  enum class Fixed : std::uint8_t { kOpen, kGoes, kStays };
+  struct Level {
+    Index bound = 0;
+    std::vector<Id> used;  // pieces
+  };
+
+  void begin(const SpreadNeed& need, std::span<const Index> costs);
+  void fix(Size job, Fixed to);
+  bool solve_level(const SpreadNeed::Site& site, Size level);
+  void solve_site(Size s);
+  bool evaluate();  // false: it cannot be had
+  void pick_levels();
+  void pick_sites();
+  bool try_union();
+  bool shrink(std::vector<Id>& jobs);
+  Index reach(Size s) const;
+  bool step(double by);
+  Size disputed() const;
+  void search(Index known, bool root);
+  void first_in_order(std::vector<Id>& taken, bool& first);
+  std::span<const Id> pieces_of(Size job) const noexcept {
+    return {piece_.data() + first_piece_[job], first_piece_[job + 1] - first_piece_[job]};
+  }
+  Index scaled(Index parts) const noexcept { return (parts + scale_ - 1) / scale_; }
+
+  const SpreadNeed* need_ = nullptr;
+  std::span<const Index> costs_;
+  Index scale_ = 1;
+  bool one_level_ = true;  // at every site
+  std::vector<Size> first_piece_;
+  std::vector<Id> piece_, site_;      // by job; of a piece
+  std::vector<Index> part_, best_part_;
+  std::vector<Fixed> fixed_;          // of a job
+  Index fixed_cost_ = 0;              // of those that go
+  std::vector<std::vector<Level>> levels_;
+  std::vector<char> stale_;           // of a site
+  std::vector<Index> chosen_;         // levels of a site
+  std::vector<Amount> gone_;          // sites x width, of those that go
+  std::vector<char> used_;            // of a piece, where it is chosen
+  Index parts_ = 0;                   // of the choice
+  std::vector<Index> sum_, next_;
+  std::vector<std::int32_t> from_;
+  std::vector<Amount> got_;           // sites x width, of a set at hand
+  std::vector<Id> order_;
+  std::vector<Amount> lack_;
+  VictimSelector selector_;
+  std::vector<Id> best_;
+  Index best_cost_ = 0, enough_ = 0, floor_ = 0;
+  Index budget_ = 0, branches_ = 0, root_ = 0;
+  bool spent_ = false;
+};
+
+}  // namespace evenhand
