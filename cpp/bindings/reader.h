@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "arrays.h"
-#include "evenhand/preempt/victim_cost.h"
 #include "pybind.h"
 
 namespace evenhand::bindings {
@@ -46,13 +45,5 @@ class Reader {
   const py::dict& values_;
   std::map<std::string, bool> read_;
 };
-
-// What victims cost, of any system.
-inline void read_costs(Reader& in, VictimCosts& costs) {
-  int kind = 0;
-  in.read("victim_cost", kind);
-  in.read("given_costs", costs.given);
-  costs.kind = static_cast<VictimCosts::Kind>(kind);
-}
 
 }  // namespace evenhand::bindings

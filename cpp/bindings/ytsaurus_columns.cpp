@@ -24,6 +24,7 @@ RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("has_usage_threshold", r.starvation.has_usage_threshold);
   in.read("graceful", r.graceful);
   in.read("unschedulable", r.unschedulable);
+  in.read("preemption_cost", r.preemption_cost);
   in.read("wants_ssd", r.wants_ssd);
   in.read("allow_normal", r.allow_normal);
   in.read("regular_on_ssd", r.regular_on_ssd);
@@ -97,7 +98,9 @@ Settings ytsaurus_settings(const py::dict& values, const FairShareOptions& fair_
   in.read("victim_selection", selection);
   s.victim_selection = static_cast<VictimSelection>(selection);
   in.read("minimum_budget", s.minimum_budget);
-  read_costs(in, s.costs);
+  int cost = static_cast<int>(s.victim_cost);
+  in.read("victim_cost", cost);
+  s.victim_cost = static_cast<VictimCost>(cost);
   in.read("freed_room_at_once", s.freed_room_at_once);
   in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
   in.read("check_starvation", s.check_starvation);

@@ -25,14 +25,14 @@ Index lost_work(const ClusterState& state, Id slot) {
 }  // namespace
 
 Index VictimCosts::of(const ClusterState& state, Id slot) const {
-  if (kind == Kind::kVictims) return 1;
-  return kind == Kind::kGiven ? at_or(given, state.operation_of(slot), Index{1})
+  if (kind == VictimCost::kVictims) return 1;
+  return kind == VictimCost::kGiven ? at_or(given, state.operation_of(slot), Index{1})
                               : lost_work(state, slot);
 }
 
 Index VictimCosts::of(const ClusterState& state, Id operation, std::span<const Id> slots) const {
-  if (kind == Kind::kVictims) return 1;
-  if (kind == Kind::kGiven) return at_or(given, operation, Index{1});
+  if (kind == VictimCost::kVictims) return 1;
+  if (kind == VictimCost::kGiven) return at_or(given, operation, Index{1});
   Index sum = 0;
   for (const Id slot : slots) sum += lost_work(state, slot);
   return std::clamp<Index>(sum, 1, kMost);

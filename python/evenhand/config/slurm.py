@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from pydantic_core import PydanticCustomError
 
 from evenhand.config.checked import CheckedSettings, broken
+from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.hostlist import expand_hostlist
 from evenhand.config.kinds import Duration, Texts
 
@@ -166,6 +167,7 @@ class SlurmSettings(CheckedSettings):
         description="The system's reordered passes; in order until it fits (prefix); of these, only those"
         " that are needed (irreducible); the fewest jobs (minimum); what the dry run would print.",
     )
+    victim_cost: VictimCost = victim_cost()
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )

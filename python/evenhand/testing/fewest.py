@@ -76,7 +76,7 @@ def check_minimum(
         if best is None:
             raise AssertionError("all candidates together do not cover the shortage")
         lowest = sum(prices[i] for i in best)
-        _hold(least <= lowest, f"{len(best)} victims that cost {lowest} suffice, below the bound {least}")
+        _hold(least <= lowest, f"{len(best)} victims suffice, below the bound {least}: they cost {lowest}")
         _hold(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
     if not proof["proved"]:
         return "open"

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.testing.fewest import cheapest, covers, multiplier_bound, round_up
 
-__all__ = ["Site", "Spread", "check_minimum_jobs", "cheapest_jobs", "part_bound"]
+__all__ = ["Site", "Spread", "cheapest_jobs", "check_minimum_jobs", "part_bound"]
 
 ENUMERATED = 12
 """So many jobs are also tried in all their subsets, and so many of one node."""

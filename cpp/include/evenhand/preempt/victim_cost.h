@@ -6,6 +6,7 @@
 // the operation's row says.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,11 +14,11 @@
 
 namespace evenhand {
 
-struct VictimCosts {
-  enum class Kind : std::uint8_t { kVictims, kLostWork, kGiven };
+enum class VictimCost : std::uint8_t { kVictims, kLostWork, kGiven };
 
-  Kind kind = Kind::kVictims;
-  std::vector<Index> given;  // by operation; empty: 1 each
+struct VictimCosts {
+  VictimCost kind;
+  const std::vector<Index>& given;  // by operation; empty: 1 each
 
   // Of one allocation, of several that go together; O(R) each.
   Index of(const ClusterState& state, Id slot) const;

@@ -56,8 +56,7 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
                           .budget = set_.minimum_budget};
   if (set_.selection != VictimSelection::kMinimum) return choose_victims(trial, question);
   std::vector<Index> costs;
-  for (const Candidate* c : candidates)
-    costs.push_back(set_.costs.of(state_, c->operation, c->slots));
+  for (const Candidate* c : candidates) costs.push_back(cost_of(*c));
   question.costs = costs;
   if (entry.units.size() == 1) {
     const SpreadNeed need = spread(entry.units.front(), candidates);

@@ -30,7 +30,7 @@ std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Cand
   selector_.clear();
   for (const Candidate* c : left) {
     held_here(*c);
-    selector_.add(c->operation, held.data(), set_.costs.of(state_, c->operation, c->slots));
+    selector_.add(c->operation, held.data(), cost_of(*c));
   }
   selector_.skip_useless(true);
   const bool fits = selector_.select(set_.selection, shortage, set_.minimum_budget);

@@ -98,6 +98,9 @@ class Run {
   std::vector<Candidate*> candidates_for(Id operation, Attempt* attempt);
   void sort(std::vector<Candidate*>& candidates) const;
   void give(const Candidate& candidate, Amount sign);
+  Index cost_of(const Candidate& c) const {
+    return VictimCosts{set_.victim_cost, rows_.preemption_cost}.of(state_, c.operation, c.slots);
+  }
 
   // group_wide.cpp, per_agent.cpp: victims for a session that does not fit
   Outcome preempt_group_wide(Entry& entry, Attempt* attempt);

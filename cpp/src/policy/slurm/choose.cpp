@@ -139,10 +139,11 @@ class Trial final : public VictimTrial {
   // Costs of the jobs.
   std::vector<Index> costs() const {
     const Desk& desk = chooser_.desk_;
+    const VictimCosts costs{desk.inputs.settings.victim_cost, desk.inputs.jobs.preemption_cost};
     std::vector<Index> out;
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
-      out.push_back(desk.inputs.settings.costs.of(desk.state, of.operation, desk.slots(of)));
+      out.push_back(costs.of(desk.state, of.operation, desk.slots(of)));
     }
     return out;
   }

@@ -26,7 +26,7 @@ struct Settings {
   bool per_agent = false;               // else victims are taken in one order over all nodes
   VictimSelection selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
-  VictimCosts costs;  // of `minimum`
+  VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
   AgentSelection agents = AgentSelection::kFirst;
   std::vector<Id> resource_order;  // R: which is compared first among agents
   bool reserve_room = false;
@@ -43,6 +43,7 @@ struct RowSettings {
   std::vector<std::uint8_t> started;      // has ever run
   std::vector<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
   std::vector<double> sequence;           // of equal priority the smaller one first
+  std::vector<Index> preemption_cost;     // empty: 1 each
 };
 
 }  // namespace evenhand::backendai

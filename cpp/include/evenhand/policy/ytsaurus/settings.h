@@ -32,7 +32,7 @@ struct Settings {
   bool allow_preemption_from_starving = false;
   VictimSelection victim_selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
-  VictimCosts costs;  // of `minimum`
+  VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
   bool freed_room_at_once = false;  // else it is nobody's until the victims have gone
   bool infinite_limits_overcommit = false;
   Time backoff = 5 * kMicrosecondsPerSecond;
@@ -62,6 +62,7 @@ struct Settings {
 struct RowSettings {
   OwnStarvationSettings starvation;
   std::vector<std::uint8_t> graceful;        // O
+  std::vector<Index> preemption_cost;        // O (1)
   std::vector<std::uint8_t> unschedulable;   // O
   std::vector<std::uint8_t> wants_ssd;       // O
   std::vector<std::uint8_t> allow_normal;    // P (1)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.slurm import SlurmPartition, SlurmQos, SlurmSettings, split_mode
+from evenhand.testing.reference.costs import Costs, read_costs
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -133,6 +134,7 @@ class World:
     kinds: dict[str, str]
     jobs: list[Job]
     room: Room
+    costs: Costs
 
     def partition_nodes(self, job: Job) -> frozenset[str]:
         """Nodes of a job's partition."""
@@ -229,6 +231,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
         kinds,
         jobs,
         room,
+        read_costs(data, settings.victim_cost),
     )
 
 
