@@ -1,7 +1,8 @@
 """The cheapest jobs on many nodes: speed and gaps, beside HiGHS on the same clusters in the same run.
 
 ``python -m tests.bench.minimum_jobs``; HiGHS comes with the dependency group ``bench``. Nodes are full of jobs;
-one pending job wants a part of each of some nodes. Exits 1 if HiGHS knows a cheaper set than was proved, a
+one pending job wants a part of each of some nodes. Jobs are on runs of nodes, as a scheduler places them, or
+anywhere, which is the harder and the rarer case. Exits 1 if HiGHS knows a cheaper set than was proved, a
 bound is above what HiGHS found, a proof does not hold in exact fractions, or the median gap is above 5 %.
 """
 
@@ -34,12 +35,14 @@ class Setting:
     span: int
     part: float = 0.5
     most_cost: int = 1
+    runs: bool = True
 
     @property
     def name(self) -> str:
         """What is drawn."""
         cost = "" if self.most_cost == 1 else f", costs up to {self.most_cost}"
-        return f"{self.jobs} jobs on 1 to {self.span} of {self.nodes} nodes, {self.copies} wanted{cost}"
+        where = "" if self.span == 1 or self.runs else ", anywhere"
+        return f"{self.jobs} jobs on 1 to {self.span} of {self.nodes} nodes{where}, {self.copies} wanted{cost}"
 
 
 SETTINGS = (
@@ -55,6 +58,11 @@ SETTINGS = (
     Setting(1000, 100, 16, 16),
     Setting(300, 32, 8, 4, most_cost=1000),
     Setting(1000, 100, 16, 4, most_cost=1000),
+    Setting(30, 8, 4, 3, runs=False),
+    Setting(100, 16, 4, 4, runs=False),
+    Setting(1000, 100, 1, 4, runs=False),
+    Setting(1000, 100, 16, 4, runs=False),
+    Setting(1000, 100, 16, 4, most_cost=1000, runs=False),
 )
 
 
@@ -67,7 +75,7 @@ def cluster(setting: Setting, draws: np.random.Generator) -> Spread:
         own = np.maximum(1, (CAPACITY * rooms * draws.uniform(0.3, 2.2, RESOURCES)).astype(np.int64))
         fits = np.flatnonzero((used + own <= CAPACITY).all(axis=1))
         count = min(len(fits), int(draws.integers(1, setting.span + 1)))
-        for node in draws.choice(fits, count, replace=False).tolist() if count else ():
+        for node in _place(setting, fits, count, draws):
             used[node] += own
             on[node].append((job, tuple(own.tolist())))
     wants = np.maximum(1, (CAPACITY * setting.part).astype(np.int64))
@@ -81,6 +89,15 @@ def cluster(setting: Setting, draws: np.random.Generator) -> Spread:
         sites.append(Site(tuple(jobs), tuple(amounts), (tuple(lacks.tolist()),)))
     costs = tuple(draws.integers(1, setting.most_cost + 1, setting.jobs).tolist())
     return Spread(costs, tuple(sites), max(0, setting.copies - free))
+
+
+def _place(setting: Setting, fits: np.ndarray, count: int, draws: np.random.Generator) -> list[int]:
+    if count == 0:
+        return []
+    if not setting.runs:
+        return draws.choice(fits, count, replace=False).tolist()
+    first = int(draws.integers(0, len(fits) - count + 1))
+    return fits[first : first + count].tolist()
 
 
 def solve(spread: Spread, budget: int) -> Any:

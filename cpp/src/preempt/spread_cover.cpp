@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 
@@ -9,8 +10,10 @@ namespace evenhand {
 namespace {
 
 constexpr Index kNever = std::numeric_limits<Index>::max() / 4;
-constexpr Index kScale = 1000;  // parts of a job's cost, if jobs have several sites
-constexpr int kRootSteps = 60, kInnerSteps = 3;
+constexpr Index kScale = 10'000;  // parts of a job's cost, if jobs have several sites
+constexpr Index kBarred = kNever / 1'000;
+constexpr std::size_t kMostListed = 2'000, kMostTried = 40'000;  // covers of a level, trials
+constexpr int kRootSteps = 200, kInnerSteps = 4;
 
 constexpr std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
 
@@ -67,12 +70,12 @@ void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
   for (Size j = 0; j < n; ++j) most = std::max(most, pieces_of(j).size());
   scale_ = most == 1 ? 1 : std::max(kScale, static_cast<Index>(most));
   part_.resize(pieces);
+  together_ = static_cast<Size>(std::max<Index>(need.copies, 0));
+  for (const SpreadNeed::Site& site : need.sites) together_ += site.must;
   for (Size j = 0; j < n; ++j) {
-    const auto of = pieces_of(j);
-    const auto count = static_cast<Index>(of.size());
-    for (Size k = 0; k < of.size(); ++k)
-      part_[at(of[k])] =
-          scale_ * costs[j] / count + (static_cast<Index>(k) < scale_ * costs[j] % count);
+    const auto count = std::min(pieces_of(j).size(), together_);
+    for (const Id p : pieces_of(j))
+      part_[at(p)] = scale_ * costs[j] / static_cast<Index>(std::max<Size>(count, 1));
   }
   best_part_ = part_;
   fixed_.assign(n, Fixed::kOpen);
@@ -87,6 +90,76 @@ void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
   lack_.resize(need.width);
   selector_ = VictimSelector(need.width);
   selector_.break_ties(false);
+  for (Size s = 0; scale_ > 1 && s < sites; ++s)
+    for (Size l = 0; l < levels_[s].size(); ++l) list_covers(s, l);
+}
+
+// All covers of a level none of whose jobs can be spared, if they are few.
+void SpreadCover::list_covers(Size s, Size l) {
+  const SpreadNeed::Site& site = need_->sites[s];
+  const Size width = need_->width;
+  Level& level = levels_[s][l];
+  level.listed = false;
+  level.cover.clear();
+  level.ends.clear();
+  const Amount* lack = need_->lack.data() + site.first_lack + l * width;
+  std::vector<Amount> rest(lack, lack + width), after((site.pieces + 1) * width, 0);
+  const auto amount = [&](Size k) { return need_->amount.data() + (site.first + k) * width; };
+  for (Size k = site.pieces; k-- > 0;)  // what those from k on can give
+    for (Size r = 0; r < width; ++r) after[k * width + r] = after[(k + 1) * width + r] + amount(k)[r];
+  std::vector<Size> taken;
+  Size tried = 0;
+  const auto covered = [&] { return std::ranges::all_of(rest, [](Amount a) { return a <= 0; }); };
+  const auto spare = [&](Size k) {
+    for (Size r = 0; r < width; ++r)
+      if (rest[r] + amount(k)[r] > 0 && lack[r] > 0) return false;
+    return true;
+  };
+  const auto extend = [&](auto& self, Size from) -> bool {
+    if (covered()) {
+      if (std::ranges::any_of(taken, spare)) return true;
+      for (const Size k : taken) level.cover.push_back(static_cast<Id>(site.first + k));
+      level.ends.push_back(level.cover.size());
+      return level.ends.size() <= kMostListed;
+    }
+    for (Size k = from; k < site.pieces; ++k) {
+      if (++tried > kMostTried) return false;
+      for (Size r = 0; r < width; ++r)
+        if (rest[r] > after[k * width + r]) return true;  // nor can any later one
+      for (Size r = 0; r < width; ++r) rest[r] -= amount(k)[r];
+      taken.push_back(k);
+      const bool few = self(self, k + 1);
+      taken.pop_back();
+      for (Size r = 0; r < width; ++r) rest[r] += amount(k)[r];
+      if (!few) return false;
+    }
+    return true;
+  };
+  level.listed = extend(extend, 0);
+}
+
+// The cheapest of the listed covers.
+void SpreadCover::solve_listed(Level& level) const {
+  level.bound = kNever;
+  Size begin = 0, best = 0, best_end = 0;
+  for (const Size end : level.ends) {
+    Index sum = 0;
+    for (Size k = begin; k < end; ++k) {
+      const Size p = at(level.cover[k]);
+      const Fixed fixed = fixed_[at(need_->job[p])];
+      sum += fixed == Fixed::kOpen ? part_[p] : fixed == Fixed::kGoes ? 0 : kBarred;
+    }
+    if (sum < level.bound && sum < kBarred) {
+      level.bound = sum;
+      best = begin;
+      best_end = end;
+    }
+    begin = end;
+  }
+  level.used.clear();
+  for (Size k = best; k < best_end; ++k)
+    if (fixed_[at(need_->job[at(level.cover[k])])] == Fixed::kOpen)
+      level.used.push_back(level.cover[k]);
 }
 
 void SpreadCover::fix(Size job, Fixed to) {
@@ -111,13 +184,20 @@ bool SpreadCover::solve_level(const SpreadNeed::Site& site, Size level) {
 
 void SpreadCover::solve_site(Size s) {
   const SpreadNeed::Site& site = need_->sites[s];
+  bool able = true, listed = true;
+  for (Level& level : levels_[s]) {
+    listed = listed && level.listed;
+    if (level.listed) solve_listed(level);
+  }
+  stale_[s] = 0;
+  if (listed) return;
   selector_.clear();
   for (Size p = site.first; p < site.first + site.pieces; ++p)
     if (fixed_[at(need_->job[p])] == Fixed::kOpen)
       selector_.add(static_cast<Id>(p), need_->amount.data() + p * need_->width, part_[p]);
-  bool able = true;
   for (Size l = 0; l < levels_[s].size(); ++l) {
     Level& level = levels_[s][l];
+    if (level.listed) continue;
     level.used.clear();
     able = able && solve_level(site, l);
     level.bound = able ? selector_.proof().lower_bound : kNever;
@@ -125,7 +205,6 @@ void SpreadCover::solve_site(Size s) {
     branches_ += selector_.proof().branches;
     for (const Id k : selector_.taken()) level.used.push_back(selector_.candidate(k));
   }
-  stale_[s] = 0;
 }
 
 // The cheapest so many sites of one level.
@@ -233,7 +312,7 @@ bool SpreadCover::shrink(std::vector<Id>& jobs) {
     return costs_[at(a)] != costs_[at(b)] ? costs_[at(a)] > costs_[at(b)] : a > b;
   });
   for (const Id j : order_) {
-    if (fixed_[at(j)] == Fixed::kGoes) continue;
+    if (asking_ && fixed_[at(j)] == Fixed::kGoes) continue;
     move(j, -1);
     Index left = levels;
     bool able = true;
@@ -276,21 +355,37 @@ bool SpreadCover::try_union() {
 // The job that pays least for what it is used for; none: the choice is a set.
 SpreadCover::Size SpreadCover::disputed() const {
   Size worst = fixed_.size();
-  Index most = 0;
+  Index most = scale_ / 100;  // rounding of the parts
   for (Size j = 0; j < fixed_.size(); ++j) {
     const auto of = pieces_of(j);
     if (of.size() < 2 || fixed_[j] != Fixed::kOpen) continue;
-    Index unpaid = 0;
-    bool any = false;
-    for (const Id p : of) {
-      any |= used_[at(p)] != 0;
-      if (!used_[at(p)]) unpaid += part_[at(p)];
-    }
-    if (!any || unpaid <= most) continue;
+    Index unpaid = scale_ * costs_[j];
+    Size uses = 0;
+    for (const Id p : of)
+      if (used_[at(p)]) {
+        ++uses;
+        unpaid -= part_[at(p)];
+      }
+    if (uses == 0 || uses == of.size() || unpaid <= most) continue;
     most = unpaid;
     worst = j;
   }
   return worst;
+}
+
+// As many parts as sites can be chosen are together what the job costs, but for rounding.
+void SpreadCover::normalise(Size job) {
+  const auto of = pieces_of(job);
+  const Size count = std::min(of.size(), together_);
+  largest_.clear();
+  for (const Id p : of) largest_.push_back(part_[at(p)]);
+  std::ranges::partial_sort(largest_, largest_.begin() + static_cast<std::ptrdiff_t>(count),
+                            std::greater<>());
+  const auto sum = static_cast<double>(
+      std::accumulate(largest_.begin(), largest_.begin() + static_cast<std::ptrdiff_t>(count), Index{0}));
+  const auto room = static_cast<double>(scale_ * costs_[job] - static_cast<Index>(count));
+  for (const Id p : of)
+    part_[at(p)] = 1 + static_cast<Index>(static_cast<double>(part_[at(p)] - 1) / sum * room);
 }
 
 // Parts move to where their jobs are used; false: there is nothing to move.
@@ -313,24 +408,12 @@ bool SpreadCover::step(double by) {
     const auto of = pieces_of(j);
     const double m = mean(of);
     if (of.size() < 2 || fixed_[j] != Fixed::kOpen || m == 0 || m == 1) continue;
-    Index over = -scale_ * costs_[j];
     for (const Id p : of) {
       const auto moved = std::llround(length * (used_[at(p)] - m));
       part_[at(p)] = std::clamp<Index>(part_[at(p)] + moved, 1, scale_ * costs_[j]);
-      over += part_[at(p)];
       stale_[at(site_[at(p)])] = 1;
     }
-    while (over != 0) {  // as much from each, or to each, as it can bear
-      const Index many = std::ranges::count_if(of, [&](Id p) { return over < 0 || part_[at(p)] > 1; });
-      const Index each = over / many;
-      for (const Id p : of) {
-        if (over == 0) break;
-        const Index less = each != 0 ? each : (over > 0 ? 1 : -1);
-        const Index take = std::min(less, part_[at(p)] - 1);
-        part_[at(p)] -= take;
-        over -= take;
-      }
-    }
+    normalise(j);
   }
   return true;
 }
@@ -383,6 +466,7 @@ void SpreadCover::search(Index known, bool root) {
 void SpreadCover::first_in_order(std::vector<Id>& taken, bool& first) {
   const Index cost = best_cost_;
   std::vector<Id> witness = best_;
+  asking_ = true;
   Index sum = 0;
   first = true;
   taken.clear();
@@ -418,6 +502,7 @@ bool SpreadCover::solve(const SpreadNeed& need, std::span<const Index> costs, In
   budget_ = budget;
   branches_ = root_ = 0;
   enough_ = -1;
+  asking_ = false;
   floor_ = kNever;
   spent_ = false;
   best_ = taken;

@@ -120,7 +120,8 @@ def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str,
 
     Notes
     -----
-    A job's cost is split into parts, one a site. To free a site for so many copies costs at least a bound in
+    A job's cost is split into parts, one a site; no more of them than copies are wanted, those of the sites
+    that are chosen, are together more than it costs. To free a site for so many copies costs at least a bound in
     parts; the least sum of bounds over all ways to choose as many copies as are wanted bounds the cost.
     """
     cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
@@ -171,7 +172,7 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
     scale = int(proof["scale"])
     parts = [int(part) for part in proof["parts"]]
     _hold(all(part >= 0 for part in parts), "a part is negative")
-    spent = [0] * len(spread.costs)
+    spent: list[list[int]] = [[] for _ in spread.costs]
     options: list[list[int]] = []
     how = "certified"
     piece = first = 0
@@ -179,7 +180,7 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
         own = parts[piece : piece + len(site.jobs)]
         piece += len(site.jobs)
         for job, part in zip(site.jobs, own, strict=True):
-            spent[job] += part
+            spent[job].append(part)
         bounds = [0]
         for level, lack in enumerate(site.lacks, first):
             claim = int(proof["bounds"][level])
@@ -197,8 +198,9 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
             bounds.append(claim)
         first += len(site.lacks)
         options.append(bounds)
-    for job, sum_ in enumerate(spent):
-        _hold(sum_ <= scale * spread.costs[job], f"the parts of job {job} are more than it costs")
+    for job, own in enumerate(spent):
+        most = sum(sorted(own, reverse=True)[: spread.copies])
+        _hold(most <= scale * spread.costs[job], f"the parts of job {job} are more than it costs")
     return -(-_least(options, spread.copies) // scale), how
 
 

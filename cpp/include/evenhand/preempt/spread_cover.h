@@ -4,8 +4,9 @@
 // must be freed of what it then lacks (a level). Wanted are so many levels in sum, and
 // sites that must be freed in any case (what the whole cluster shares). Jobs on one site
 // only: the cheapest cover of each level of each site (cover.h) and the cheapest choice of
-// levels are exact. A job on several sites costs each of them a part, in whole shares of
-// its cost; for any such split the choice bounds the cost from below. Subgradient steps
+// levels are exact. A job on several sites costs each of them a part, such that no choice
+// of sites pays more than the job costs; for any such parts the choice bounds the cost from
+// below. Where a level has few smallest covers they are listed once. Subgradient steps
 // (Held, Wolfe, Crowder 1974) move the parts to where the job is used; what is left is
 // branched on: a job on several sites goes, or stays.
 #pragma once
@@ -63,7 +64,8 @@ struct SpreadNeed {
 
 // What proves SelectionProof::root_bound: parts of the costs, bounds of the levels.
 struct SpreadProof {
-  Index scale = 1;            // parts of a job are at most scale x cost in sum
+  // As many of a job's parts as sites can be chosen are at most scale x cost in sum.
+  Index scale = 1;
   std::vector<Index> part;    // of each piece, at least 1
   std::vector<Index> bound;   // of each level, in parts; -1: it cannot be had
   std::vector<double> multiplier;  // levels x width: prove a bound, if no branching did
@@ -72,7 +74,7 @@ struct SpreadProof {
 class SpreadCover {
  public:
   // costs: one a job, at least 1; taken: jobs that suffice, ascending, or none: all; it is
-  // replaced by the best that is found. False: all together do not suffice. At most `budget` branches in sum, those of the covers
+  // replaced by the best that is found. False: all together do not suffice. At most `budget` bounds in sum, those of the covers
   // included; when they are spent, the best so far stands.
   bool solve(const SpreadNeed& need, std::span<const Index> costs, Index budget,
              std::vector<Id>& taken, SelectionProof& proof);
@@ -85,10 +87,17 @@ class SpreadCover {
   struct Level {
     Index bound = 0;
     std::vector<Id> used;  // pieces
+    // All smallest covers, if they were listed: their pieces, end to end.
+    bool listed = false;
+    std::vector<Id> cover;
+    std::vector<std::size_t> ends;
   };
 
   void begin(const SpreadNeed& need, std::span<const Index> costs);
   void fix(Size job, Fixed to);
+  void list_covers(Size s, Size level);
+  void solve_listed(Level& level) const;
+  void normalise(Size job);
   bool solve_level(const SpreadNeed::Site& site, Size level);
   void solve_site(Size s);
   bool evaluate();  // false: it cannot be had
@@ -110,6 +119,7 @@ class SpreadCover {
   std::span<const Index> costs_;
   Index scale_ = 1;
   bool one_level_ = true;  // at every site
+  Size together_ = 0;      // sites that can be chosen
   std::vector<Size> first_piece_;
   std::vector<Id> piece_, site_;      // by job; of a piece
   std::vector<Index> part_, best_part_;
@@ -126,11 +136,13 @@ class SpreadCover {
   std::vector<Amount> got_;           // sites x width, of a set at hand
   std::vector<Id> order_;
   std::vector<Amount> lack_;
+  std::vector<Index> largest_;
   VictimSelector selector_;
   std::vector<Id> best_;
   Index best_cost_ = 0, enough_ = 0, floor_ = 0;
   Index budget_ = 0, branches_ = 0, root_ = 0;
   bool spent_ = false;
+  bool asking_ = false;  // for a set through all that go
 };
 
 }  // namespace evenhand
