@@ -77,7 +77,7 @@ void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
     for (const Id p : pieces_of(j))
       part_[at(p)] = scale_ * costs[j] / static_cast<Index>(std::max<Size>(count, 1));
   }
-  best_part_ = part_;
+  best_part_ = price_ = part_;
   fixed_.assign(n, Fixed::kOpen);
   fixed_cost_ = 0;
   levels_.resize(sites);
@@ -144,11 +144,7 @@ void SpreadCover::solve_listed(Level& level) const {
   Size begin = 0, best = 0, best_end = 0;
   for (const Size end : level.ends) {
     Index sum = 0;
-    for (Size k = begin; k < end; ++k) {
-      const Size p = at(level.cover[k]);
-      const Fixed fixed = fixed_[at(need_->job[p])];
-      sum += fixed == Fixed::kOpen ? part_[p] : fixed == Fixed::kGoes ? 0 : kBarred;
-    }
+    for (Size k = begin; k < end; ++k) sum += price_[at(level.cover[k])];
     if (sum < level.bound && sum < kBarred) {
       level.bound = sum;
       best = begin;
@@ -162,9 +158,17 @@ void SpreadCover::solve_listed(Level& level) const {
       level.used.push_back(level.cover[k]);
 }
 
+void SpreadCover::set_prices(Size job) {
+  for (const Id p : pieces_of(job))
+    price_[at(p)] = fixed_[job] == Fixed::kOpen   ? part_[at(p)]
+                    : fixed_[job] == Fixed::kGoes ? 0
+                                                  : kBarred;
+}
+
 void SpreadCover::fix(Size job, Fixed to) {
   const Index before = fixed_[job] == Fixed::kGoes, after = to == Fixed::kGoes;
   fixed_[job] = to;
+  set_prices(job);
   fixed_cost_ += (after - before) * costs_[job];
   for (const Id p : pieces_of(job)) {
     const Size s = at(site_[at(p)]);
@@ -390,30 +394,29 @@ void SpreadCover::normalise(Size job) {
 
 // Parts move to where their jobs are used; false: there is nothing to move.
 bool SpreadCover::step(double by) {
-  const auto mean = [&](std::span<const Id> of) {
-    double sum = 0;
-    for (const Id p : of) sum += used_[at(p)];
-    return sum / static_cast<double>(of.size());
-  };
   double norm = 0;
+  moving_.clear();
   for (Size j = 0; j < fixed_.size(); ++j) {
     const auto of = pieces_of(j);
     if (of.size() < 2 || fixed_[j] != Fixed::kOpen) continue;
-    const double m = mean(of);
+    Index sum = 0;
+    for (const Id p : of) sum += used_[at(p)];
+    if (sum == 0 || sum == static_cast<Index>(of.size())) continue;
+    const double m = static_cast<double>(sum) / static_cast<double>(of.size());
     norm += static_cast<double>(of.size()) * m * (1 - m);
+    moving_.push_back({j, m});
   }
-  if (norm == 0) return false;
+  if (moving_.empty()) return false;
   const double length = by * static_cast<double>(best_cost_ * scale_ - parts_) / norm;
-  for (Size j = 0; j < fixed_.size(); ++j) {
+  for (const auto& [j, m] : moving_) {
     const auto of = pieces_of(j);
-    const double m = mean(of);
-    if (of.size() < 2 || fixed_[j] != Fixed::kOpen || m == 0 || m == 1) continue;
     for (const Id p : of) {
       const auto moved = std::llround(length * (used_[at(p)] - m));
       part_[at(p)] = std::clamp<Index>(part_[at(p)] + moved, 1, scale_ * costs_[j]);
       stale_[at(site_[at(p)])] = 1;
     }
     normalise(j);
+    set_prices(j);
   }
   return true;
 }
@@ -441,7 +444,8 @@ void SpreadCover::search(Index known, bool root) {
       patience = 0;
     }
     if (root) root_ = known;
-    if (known >= best_cost_ || try_union() || known >= best_cost_) return;
+    if (known >= best_cost_) return;
+    if ((root || k == 0) && (try_union() || known >= best_cost_)) return;
     branch = disputed();
     if (branch == fixed_.size() || k == steps || branches_ >= budget_ || !step(by)) break;
   }
@@ -528,7 +532,7 @@ SpreadProof SpreadCover::prove(Index budget) {
   std::ranges::fill(fixed_, Fixed::kOpen);
   std::ranges::fill(gone_, 0);
   fixed_cost_ = 0;
-  part_ = best_part_;
+  part_ = price_ = best_part_;
   budget_ = branches_ = 0;
   SpreadProof out;
   out.scale = scale_;

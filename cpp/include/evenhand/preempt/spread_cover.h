@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "evenhand/core/types.h"
@@ -98,6 +99,7 @@ class SpreadCover {
   void list_covers(Size s, Size level);
   void solve_listed(Level& level) const;
   void normalise(Size job);
+  void set_prices(Size job);
   bool solve_level(const SpreadNeed::Site& site, Size level);
   void solve_site(Size s);
   bool evaluate();  // false: it cannot be had
@@ -123,6 +125,7 @@ class SpreadCover {
   std::vector<Size> first_piece_;
   std::vector<Id> piece_, site_;      // by job; of a piece
   std::vector<Index> part_, best_part_;
+  std::vector<Index> price_;          // of a piece: its part, 0 if it goes, too much if it stays
   std::vector<Fixed> fixed_;          // of a job
   Index fixed_cost_ = 0;              // of those that go
   std::vector<std::vector<Level>> levels_;
@@ -137,6 +140,7 @@ class SpreadCover {
   std::vector<Id> order_;
   std::vector<Amount> lack_;
   std::vector<Index> largest_;
+  std::vector<std::pair<Size, double>> moving_;  // jobs whose parts move, used at this share
   VictimSelector selector_;
   std::vector<Id> best_;
   Index best_cost_ = 0, enough_ = 0, floor_ = 0;
