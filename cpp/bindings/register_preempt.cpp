@@ -58,8 +58,7 @@ py::object select_jobs(const py::array_t<Id>& jobs, const py::array_t<Id>& nodes
                        const py::array_t<Amount>& amounts, const py::array_t<Id>& level_nodes,
                        const py::array_t<Amount>& lacks, Index copies,
                        const py::array_t<Index>& costs, Index budget) {
-  const std::vector<Id> job = to_vector(jobs), node = to_vector(nodes),
-                        at = to_vector(level_nodes);
+  const std::vector<Id> job = to_vector(jobs), node = to_vector(nodes), at = to_vector(level_nodes);
   const std::vector<Amount> freed = to_vector(amounts), lack = to_vector(lacks);
   const std::vector<Index> prices = to_vector(costs);
   const auto count = static_cast<Id>(prices.size());

@@ -99,8 +99,7 @@ void FewestCover::solve(std::span<const Amount> amounts, std::span<const Index> 
   bound_.set(shapes_, need_, most_, price_);
   bound_.within(low_, high_, std::numeric_limits<double>::infinity());
   for (Size r = 0, k = 0; r < shortage.size(); ++r)
-    if (shortage[r] > 0)
-      multipliers_[r] = bound_.multiplier(k++) * static_cast<double>(unit_);
+    if (shortage[r] > 0) multipliers_[r] = bound_.multiplier(k++) * static_cast<double>(unit_);
   proof.root_bound =
       std::max<Index>(1, static_cast<Index>(std::ceil(bound_.value() - bound_.margin())));
   proof.lower_bound = proof.root_bound;

@@ -106,7 +106,8 @@ void SpreadCover::list_covers(Size s, Size l) {
   std::vector<Amount> rest(lack, lack + width), after((site.pieces + 1) * width, 0);
   const auto amount = [&](Size k) { return need_->amount.data() + (site.first + k) * width; };
   for (Size k = site.pieces; k-- > 0;)  // what those from k on can give
-    for (Size r = 0; r < width; ++r) after[k * width + r] = after[(k + 1) * width + r] + amount(k)[r];
+    for (Size r = 0; r < width; ++r)
+      after[k * width + r] = after[(k + 1) * width + r] + amount(k)[r];
   std::vector<Size> taken;
   Size tried = 0;
   const auto covered = [&] { return std::ranges::all_of(rest, [](Amount a) { return a <= 0; }); };
@@ -183,7 +184,8 @@ bool SpreadCover::solve_level(const SpreadNeed::Site& site, Size level) {
   const Size width = need_->width, s = static_cast<Size>(&site - need_->sites.data());
   for (Size r = 0; r < width; ++r)
     lack_[r] = need_->lack[site.first_lack + level * width + r] - gone_[s * width + r];
-  return selector_.select(VictimSelection::kMinimum, lack_, std::max<Index>(budget_ - branches_, 0));
+  return selector_.select(VictimSelection::kMinimum, lack_,
+                          std::max<Index>(budget_ - branches_, 0));
 }
 
 void SpreadCover::solve_site(Size s) {
@@ -219,9 +221,8 @@ void SpreadCover::pick_sites() {
   const auto bound = [&](Id s) { return levels_[at(s)][0].bound; };
   const auto count = std::min(order_.size(), static_cast<Size>(std::max<Index>(need_->copies, 0)));
   const auto middle = order_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(order_.begin(), middle, order_.end(), [&](Id a, Id b) {
-    return bound(a) != bound(b) ? bound(a) < bound(b) : a < b;
-  });
+  std::partial_sort(order_.begin(), middle, order_.end(),
+                    [&](Id a, Id b) { return bound(a) != bound(b) ? bound(a) < bound(b) : a < b; });
   if (static_cast<Index>(count) < need_->copies) parts_ = kNever;
   for (auto s = order_.begin(); s != middle; ++s) {
     chosen_[at(*s)] = 1;
@@ -385,11 +386,12 @@ void SpreadCover::normalise(Size job) {
   for (const Id p : of) largest_.push_back(part_[at(p)]);
   std::ranges::partial_sort(largest_, largest_.begin() + static_cast<std::ptrdiff_t>(count),
                             std::greater<>());
-  const auto sum = static_cast<double>(
-      std::accumulate(largest_.begin(), largest_.begin() + static_cast<std::ptrdiff_t>(count), Index{0}));
+  const auto sum = static_cast<double>(std::accumulate(
+      largest_.begin(), largest_.begin() + static_cast<std::ptrdiff_t>(count), Index{0}));
   const auto room = static_cast<double>(scale_ * costs_[job] - static_cast<Index>(count));
   for (const Id p : of)
-    part_[at(p)] = 1 + static_cast<Index>(static_cast<double>(part_[at(p)] - 1) / sum * room);
+    part_[at(p)] =
+        std::max<Index>(1, static_cast<Index>(static_cast<double>(part_[at(p)]) / sum * room));
 }
 
 // Parts move to where their jobs are used; false: there is nothing to move.
@@ -445,8 +447,8 @@ void SpreadCover::search(Index known, bool root) {
     }
     if (root) root_ = known;
     if (known >= best_cost_) return;
-    if ((root || k == 0) && (try_union() || known >= best_cost_)) return;
     branch = disputed();
+    if ((root || k == 0 || branch == fixed_.size()) && (try_union() || known >= best_cost_)) return;
     if (branch == fixed_.size() || k == steps || branches_ >= budget_ || !step(by)) break;
   }
   if (branch == fixed_.size()) {  // only covers that were not proved stand between
@@ -458,7 +460,8 @@ void SpreadCover::search(Index known, bool root) {
   const auto of = pieces_of(branch);
   for (const Id p : of) used += used_[at(p)];
   const bool goes = 2 * used >= static_cast<Index>(of.size());
-  for (const Fixed side : {goes ? Fixed::kGoes : Fixed::kStays, goes ? Fixed::kStays : Fixed::kGoes}) {
+  for (const Fixed side :
+       {goes ? Fixed::kGoes : Fixed::kStays, goes ? Fixed::kStays : Fixed::kGoes}) {
     if (known >= best_cost_ || best_cost_ <= enough_) break;
     fix(branch, side);
     search(known, false);
@@ -543,8 +546,7 @@ SpreadProof SpreadCover::prove(Index budget) {
     for (Size l = 0; l < levels_[s].size(); ++l) {
       const bool able = levels_[s][l].bound < kNever;
       out.bound.push_back(able ? levels_[s][l].bound : -1);
-      if (able)
-        solve_level(need_->sites[s], l);
+      if (able) solve_level(need_->sites[s], l);
       const auto y = selector_.multipliers();
       if (able && y.size() == need_->width)
         out.multiplier.insert(out.multiplier.end(), y.begin(), y.end());

@@ -11,13 +11,15 @@ constexpr double kSecond = 1e6;
 
 Index lost_work(const ClusterState& state, Id slot) {
   Time since = state.last_start(slot);
-  if (const Time saved = state.last_progress(slot); saved != kNoTime) since = std::max(since, saved);
+  if (const Time saved = state.last_progress(slot); saved != kNoTime)
+    since = std::max(since, saved);
   const double seconds = std::max(0.0, static_cast<double>(state.now() - since) / kSecond);
   double share = 0;
   const Id node = state.node_of(slot);
   for (std::size_t r = 0; node != kNoId && r < state.width(); ++r)
     if (const Amount all = state.node_capacity(node)[r]; all > 0)
-      share = std::max(share, static_cast<double>(state.amounts(slot)[r]) / static_cast<double>(all));
+      share =
+          std::max(share, static_cast<double>(state.amounts(slot)[r]) / static_cast<double>(all));
   const double work = std::ceil(seconds * std::min(share, 1.0) - 1e-9);
   return static_cast<Index>(std::clamp(work, 1.0, static_cast<double>(kMost)));
 }
@@ -27,7 +29,7 @@ Index lost_work(const ClusterState& state, Id slot) {
 Index VictimCosts::of(const ClusterState& state, Id slot) const {
   if (kind == VictimCost::kVictims) return 1;
   return kind == VictimCost::kGiven ? at_or(given, state.operation_of(slot), Index{1})
-                              : lost_work(state, slot);
+                                    : lost_work(state, slot);
 }
 
 Index VictimCosts::of(const ClusterState& state, Id operation, std::span<const Id> slots) const {

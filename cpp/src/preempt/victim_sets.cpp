@@ -39,8 +39,8 @@ class CheapestSearch {
         if (k == (r + 1) * n_) return kNever;
         const auto i = static_cast<Size>(by_worth_[k]);
         if (i < from || amount(i, r) == 0) continue;
-        const double part = static_cast<double>(std::min(left, amount(i, r))) /
-                            static_cast<double>(amount(i, r));
+        const double part =
+            static_cast<double>(std::min(left, amount(i, r))) / static_cast<double>(amount(i, r));
         cost += part * static_cast<double>(q_.costs[i]);
         left -= amount(i, r);
       }

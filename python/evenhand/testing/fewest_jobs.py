@@ -120,9 +120,9 @@ def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str,
 
     Notes
     -----
-    A job's cost is split into parts, one a site; no more of them than copies are wanted, those of the sites
-    that are chosen, are together more than it costs. To free a site for so many copies costs at least a bound in
-    parts; the least sum of bounds over all ways to choose as many copies as are wanted bounds the cost.
+    A job's cost is split into parts, one a site; of as many sites as copies are wanted they are together no
+    more than it costs. To free a site for so many copies costs at least a bound in parts; the least sum of
+    bounds over all ways to choose as many copies as are wanted bounds the cost.
     """
     cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
     _hold(list(taken) == sorted(set(taken)), f"jobs {list(taken)} are not ascending")

@@ -28,9 +28,10 @@ struct SelectionProof {
 
 class FewestCover {
  public:
-  // amounts: n x R; costs: n, at least 1, or empty: 1 each; taken: positions of a set that covers the shortage, ascending; it is
-  // replaced by the best that is found, if `ties` by the first of these in order. At most `budget` branch nodes, each a few passes
-  // over (shapes x R). Nothing is allocated once the largest node has been seen.
+  // amounts: n x R; costs: n, at least 1, or empty: 1 each; taken: positions of a set that covers
+  // the shortage, ascending; it is replaced by the best that is found, if `ties` by the first of
+  // these in order. At most `budget` branch nodes, each a few passes over (shapes x R). Nothing is
+  // allocated once the largest node has been seen.
   void solve(std::span<const Amount> amounts, std::span<const Index> costs,
              std::span<const Amount> shortage, Index budget, bool ties, std::vector<Id>& taken,
              SelectionProof& proof);
@@ -66,7 +67,7 @@ class FewestCover {
   std::vector<double> fixed_;  // lows that a question began with
   std::vector<Amount> reach_;  // of all highs, beyond the need
   std::vector<Change> trail_;
-  std::vector<Id> saved_;  // bases, one a depth
+  std::vector<Id> saved_;     // bases, one a depth
   std::vector<Index> price_;  // of one of a shape, in units
   Index unit_ = 1;            // greatest common divisor of the costs
   std::vector<Index> counts_, best_, witness_;

@@ -24,7 +24,8 @@ namespace evenhand {
 // What jobs free, by node; jobs in ascending order.
 class FreedByNode {
  public:
-  FreedByNode(std::size_t nodes, std::size_t width) : jobs_(nodes), amounts_(nodes), width_(width) {}
+  FreedByNode(std::size_t nodes, std::size_t width)
+      : jobs_(nodes), amounts_(nodes), width_(width) {}
   // Where to add what a job frees on a node.
   Amount* add(Id job, Id node);
   std::span<const Id> jobs(Id node) const { return jobs_[static_cast<std::size_t>(node)]; }
@@ -67,16 +68,16 @@ struct SpreadNeed {
 struct SpreadProof {
   // As many of a job's parts as sites can be chosen are at most scale x cost in sum.
   Index scale = 1;
-  std::vector<Index> part;    // of each piece, at least 1
-  std::vector<Index> bound;   // of each level, in parts; -1: it cannot be had
+  std::vector<Index> part;         // of each piece, at least 1
+  std::vector<Index> bound;        // of each level, in parts; -1: it cannot be had
   std::vector<double> multiplier;  // levels x width: prove a bound, if no branching did
 };
 
 class SpreadCover {
  public:
   // costs: one a job, at least 1; taken: jobs that suffice, ascending, or none: all; it is
-  // replaced by the best that is found. False: all together do not suffice. At most `budget` bounds in sum, those of the covers
-  // included; when they are spent, the best so far stands.
+  // replaced by the best that is found. False: all together do not suffice. At most `budget` bounds
+  // in sum, those of the covers included; when they are spent, the best so far stands.
   bool solve(const SpreadNeed& need, std::span<const Index> costs, Index budget,
              std::vector<Id>& taken, SelectionProof& proof);
   // Of the last call; solves each level once more.
@@ -123,20 +124,20 @@ class SpreadCover {
   bool one_level_ = true;  // at every site
   Size together_ = 0;      // sites that can be chosen
   std::vector<Size> first_piece_;
-  std::vector<Id> piece_, site_;      // by job; of a piece
+  std::vector<Id> piece_, site_;  // by job; of a piece
   std::vector<Index> part_, best_part_;
-  std::vector<Index> price_;          // of a piece: its part, 0 if it goes, too much if it stays
-  std::vector<Fixed> fixed_;          // of a job
-  Index fixed_cost_ = 0;              // of those that go
+  std::vector<Index> price_;  // of a piece: its part, 0 if it goes, too much if it stays
+  std::vector<Fixed> fixed_;  // of a job
+  Index fixed_cost_ = 0;      // of those that go
   std::vector<std::vector<Level>> levels_;
-  std::vector<char> stale_;           // of a site
-  std::vector<Index> chosen_;         // levels of a site
-  std::vector<Amount> gone_;          // sites x width, of those that go
-  std::vector<char> used_;            // of a piece, where it is chosen
-  Index parts_ = 0;                   // of the choice
+  std::vector<char> stale_;    // of a site
+  std::vector<Index> chosen_;  // levels of a site
+  std::vector<Amount> gone_;   // sites x width, of those that go
+  std::vector<char> used_;     // of a piece, where it is chosen
+  Index parts_ = 0;            // of the choice
   std::vector<Index> sum_, next_;
   std::vector<std::int32_t> from_;
-  std::vector<Amount> got_;           // sites x width, of a set at hand
+  std::vector<Amount> got_;  // sites x width, of a set at hand
   std::vector<Id> order_;
   std::vector<Amount> lack_;
   std::vector<Index> largest_;

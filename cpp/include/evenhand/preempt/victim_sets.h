@@ -31,7 +31,7 @@ struct VictimSet {
 struct VictimQuestion {
   Id n = 0;  // candidates
   VictimSelection selection = VictimSelection::kIrreducible;
-  Index budget = 0;              // branches of kMinimum
+  Index budget = 0;                   // branches of kMinimum
   std::span<const Index> costs = {};  // n, at least 1; of kMinimum; empty: 1 each
   // Where it says exactly which sets suffice, it is what kMinimum is found by (spread_cover.h).
   const SpreadNeed* spread = nullptr;

@@ -157,6 +157,7 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   counts.proof.lower_bound += set.proof.lower_bound;
   counts.proof.branches += set.proof.branches;
   counts.proof.proved &= set.proof.proved;
+  if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, set.proof);
   take_victims(entry, victims, {});
   return Outcome::kWaitsForVictims;
 }

@@ -172,7 +172,8 @@ class Trial final : public VictimTrial {
       for (const Id slot : desk.slots(of)) {
         desk.split(of, slot, gives.data(), kept.data());
         const Id node = desk.state.node_of(slot);
-        const bool here = node != kNoId && part != nullptr && part->allowed[static_cast<Size>(node)];
+        const bool here =
+            node != kNoId && part != nullptr && part->allowed[static_cast<Size>(node)];
         Amount* on_node = here ? freed.add(static_cast<Id>(i), node) : nullptr;
         Amount* of_all = freed.add(static_cast<Id>(i), shared);
         for (Size r = 0; r < width; ++r)
@@ -201,8 +202,8 @@ class Trial final : public VictimTrial {
         lacks[r] = scope[r] == ResourceScope::kNode && part->amounts[r] > 0
                        ? part->amounts[r] - base.rooms.at(n, r)
                        : 0;
-      lacks[width] = alone ? base.occupants[static_cast<Size>(n)]
-                           : base.exclusives[static_cast<Size>(n)];
+      lacks[width] =
+          alone ? base.occupants[static_cast<Size>(n)] : base.exclusives[static_cast<Size>(n)];
       if (freed.covers(n, lacks)) need.add(freed.jobs(n), freed.amounts(n), lacks);
     }
     return need;

@@ -108,7 +108,7 @@ class Run {
     if (set.gang && set.type == PreemptType::kQos && set.selection != Selection::kTestOnly) {
       choice = choose(desk, wish, base, candidates, true);
       if (choice.fits) {
-        count(choice.proof);
+        count(choice.proof, step_);
         suspend(job, wish, candidates, choice.victims, choice.spots);
         return Outcome::kStarted;
       }
@@ -182,10 +182,11 @@ class Run {
       ++counts.reservations;
     }
     desk.memory.last_preempt[at(job)] = desk.state.now();
-    count(choice.proof);
+    count(choice.proof, step);
   }
 
-  void count(const SelectionProof& proof) {
+  void count(const SelectionProof& proof, Id step) {
+    if (desk.inputs.settings.selection == Selection::kMinimum) decisions.prove(step, proof);
     counts.proof.proved = (counts.jobs == 0 || counts.proof.proved) && proof.proved;
     ++counts.jobs;
     counts.proof.cost += proof.cost;

@@ -33,7 +33,7 @@ struct Settings {
   VictimSelection victim_selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
-  bool freed_room_at_once = false;  // else it is nobody's until the victims have gone
+  bool freed_room_at_once = false;                // else it is nobody's until the victims have gone
   bool infinite_limits_overcommit = false;
   Time backoff = 5 * kMicrosecondsPerSecond;
   Time preemption_timeout = 30 * kMicrosecondsPerSecond;
