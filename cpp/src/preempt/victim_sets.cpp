@@ -106,6 +106,15 @@ void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
   CheapestSearch search(trial, q, proof);
   Index most = cost_of(q, best);
   proof.root_bound = proof.lower_bound = std::clamp<Index>(search.least(0), 1, most);
+  for (const SpreadNeed& need : q.necessary) {
+    SelectionProof part;
+    std::vector<Id> taken;
+    const Index budget = (q.budget - proof.branches) / 4;  // most of it is for the sets
+    if (!SpreadCover().solve(need, q.costs, budget, taken, part, false)) continue;
+    proof.branches += part.branches;
+    proof.root_bound = std::max(proof.root_bound, std::min(part.root_bound, most));
+    proof.lower_bound = std::max(proof.lower_bound, std::min(part.lower_bound, most));
+  }
   while (proof.lower_bound < most && proof.branches <= q.budget) {
     const Index target = same ? proof.lower_bound : most - 1;
     if (search.find(target, found)) {

@@ -17,52 +17,10 @@
 #include <vector>
 
 #include "evenhand/core/types.h"
+#include "evenhand/preempt/spread_need.h"
 #include "evenhand/preempt/victims.h"
 
 namespace evenhand {
-
-// What jobs free, by node; jobs in ascending order.
-class FreedByNode {
- public:
-  FreedByNode(std::size_t nodes, std::size_t width)
-      : jobs_(nodes), amounts_(nodes), width_(width) {}
-  // Where to add what a job frees on a node.
-  Amount* add(Id job, Id node);
-  std::span<const Id> jobs(Id node) const { return jobs_[static_cast<std::size_t>(node)]; }
-  std::span<const Amount> amounts(Id node) const {
-    return amounts_[static_cast<std::size_t>(node)];
-  }
-  // Is it enough, if all go?
-  bool covers(Id node, std::span<const Amount> lacks) const;
-
- private:
-  std::vector<std::vector<Id>> jobs_;
-  std::vector<std::vector<Amount>> amounts_;
-  std::size_t width_;
-};
-
-// Which copies could stand where once which jobs had gone.
-struct SpreadNeed {
-  struct Site {
-    std::size_t first = 0, pieces = 0;  // of its jobs
-    std::size_t first_lack = 0;
-    Index levels = 0;
-    bool must = false;  // its one level is needed, and does not count
-  };
-
-  explicit SpreadNeed(std::size_t row_width = 0) : width(row_width) {}
-  // jobs: those on the site, ascending; amounts: jobs x width; lacks: levels x width, none
-  // less than the level before; up to 0: nothing lacks.
-  void add(std::span<const Id> jobs, std::span<const Amount> amounts, std::span<const Amount> lacks,
-           bool must = false);
-
-  std::size_t width;
-  Index copies = 0;  // levels wanted
-  std::vector<Site> sites;
-  std::vector<Id> job;         // of a piece
-  std::vector<Amount> amount;  // pieces x width
-  std::vector<Amount> lack;    // levels x width
-};
 
 // What proves SelectionProof::root_bound: parts of the costs, bounds of the levels.
 struct SpreadProof {
@@ -77,14 +35,17 @@ class SpreadCover {
  public:
   // costs: one a job, at least 1; taken: jobs that suffice, ascending, or none: all; it is
   // replaced by the best that is found. False: all together do not suffice. At most `budget` bounds
-  // in sum, those of the covers included; when they are spent, the best so far stands.
+  // in sum, those of the covers included; when they are spent, the best so far stands. Without
+  // `ties`, any of the cheapest.
   bool solve(const SpreadNeed& need, std::span<const Index> costs, Index budget,
-             std::vector<Id>& taken, SelectionProof& proof);
+             std::vector<Id>& taken, SelectionProof& proof, bool ties = true);
   // Of the last call; solves each level once more.
   SpreadProof prove(Index budget);
 
  private:
   using Size = std::size_t;
+  static constexpr Index kNever = std::int64_t{1} << 61;  // the bound of what cannot be had
+  static constexpr Index kBarred = kNever / 1'000;        // the price of who stays
   enum class Fixed : std::uint8_t { kOpen, kGoes, kStays };
   struct Level {
     Index bound = 0;
@@ -116,6 +77,7 @@ class SpreadCover {
   std::span<const Id> pieces_of(Size job) const noexcept {
     return {piece_.data() + first_piece_[job], first_piece_[job + 1] - first_piece_[job]};
   }
+  static constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
   Index scaled(Index parts) const noexcept { return (parts + scale_ - 1) / scale_; }
 
   const SpreadNeed* need_ = nullptr;

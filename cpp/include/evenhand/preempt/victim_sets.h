@@ -35,7 +35,10 @@ struct VictimQuestion {
   std::span<const Index> costs = {};  // n, at least 1; of kMinimum; empty: 1 each
   // Where it says exactly which sets suffice, it is what kMinimum is found by (spread_cover.h).
   const SpreadNeed* spread = nullptr;
-  // Else sets are tried one by one. What a candidate can help with (n x width); less of it
+  // Else sets are tried one by one, from the best bound of these on: each says which sets
+  // cannot suffice.
+  std::span<const SpreadNeed> necessary = {};
+  // What a candidate can help with (n x width); less of it
   // than this in sum (width) never suffices.
   std::span<const Amount> amounts = {}, shortage = {};
 };

@@ -58,11 +58,13 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
   std::vector<Index> costs;
   for (const Candidate* c : candidates) costs.push_back(cost_of(*c));
   question.costs = costs;
-  if (entry.units.size() == 1) {
-    const SpreadNeed need = spread(entry.units.front(), candidates);
-    question.spread = &need;
+  std::vector<SpreadNeed> needs;
+  for (const Unit& unit : entry.units) needs.push_back(spread(unit, candidates));
+  if (needs.size() == 1) {
+    question.spread = needs.data();
     return choose_victims(trial, question);
   }
+  question.necessary = needs;
   // All needs together must find room on the usable nodes together.
   std::vector<Amount> shortage(width_, 0), amounts(candidates.size() * width_, 0);
   for (const Unit& u : entry.units)

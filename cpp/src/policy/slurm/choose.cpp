@@ -1,7 +1,6 @@
 #include "evenhand/policy/slurm/choose.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace evenhand::slurm {
 namespace {
@@ -148,17 +147,20 @@ class Trial final : public VictimTrial {
     return out;
   }
 
-  // Which sets of jobs make room, if one part at most takes nodes; none: more do.
-  std::optional<SpreadNeed> spread() const {
+  // Which sets of jobs make room for each part that takes nodes, as if it were alone, and
+  // for the licences; without such a part for the licences only.
+  std::vector<SpreadNeed> spread() const {
+    std::vector<SpreadNeed> needs;
+    for (const Wish::Part& part : chooser_.wish_.parts())
+      if (part.takes_node) needs.push_back(spread(&part));
+    if (needs.empty()) needs.push_back(spread(nullptr));
+    return needs;
+  }
+
+  SpreadNeed spread(const Wish::Part* part) const {
     const Desk& desk = chooser_.desk_;
     const Wish& wish = chooser_.wish_;
     const Room& base = chooser_.base_;
-    const Wish::Part* part = nullptr;
-    for (const Wish::Part& p : wish.parts()) {
-      if (!p.takes_node) continue;
-      if (part != nullptr) return std::nullopt;
-      part = &p;
-    }
     // One row more: who is in the way, whatever it holds.
     const Size width = desk.state.width(), rows = width + 1, nodes = base.occupants.size();
     const std::vector<ResourceScope>& scope = desk.state.tables().resources.scope;
@@ -267,14 +269,15 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
                           .selection = selection,
                           .budget = desk_.inputs.settings.minimum_budget};
   std::vector<Index> costs;
-  std::optional<SpreadNeed> need;
+  std::vector<SpreadNeed> needs;
   std::vector<Amount> amounts, shortage;
   if (selection == VictimSelection::kMinimum) {
     question.costs = costs = trial.costs();
-    need = trial.spread();
-    if (need) {
-      question.spread = &*need;
+    needs = trial.spread();
+    if (needs.size() == 1) {
+      question.spread = needs.data();
     } else {
+      question.necessary = needs;
       question.amounts = amounts = trial.amounts();
       question.shortage = shortage = trial.shortage();
     }
