@@ -26,6 +26,13 @@ class SlurmOperationSettings(RowSettings):
     eligible_time: float | None = Field(
         None, allow_inf_nan=False, description="Instant before which it does not start."
     )
+    accrue_time: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Instant from which its age counts; none: `eligible_time`, else submission.",
+    )
+    nice: int = Field(0, description="Subtracted from its priority.")
+    site_factor: int = Field(0, description="Added to its priority by the site.")
     expedited: bool = Field(False, description="Requeued with precedence over all others.")
     preemption_cost: PreemptionCost = Field(1, description="Of the job, if `victim_cost` is given.")
     signal: str | None = Field(

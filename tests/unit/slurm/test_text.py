@@ -85,10 +85,19 @@ def test_scontrol_show_partition(one_line: bool) -> None:
         "GraceTime": 6.0,
         "Nodes": "n[1-2]",
         "PriorityTier": 1,
+        "PriorityJobFactor": 1,
         "OverSubscribe": "NO",
         "PreemptMode": "CANCEL",
     }
     assert found["empty"] == {"Nodes": "", "PriorityTier": 2}
+
+
+def test_what_a_partition_inherits_is_shown_as_its_own() -> None:
+    shown = "PartitionName=low\n   PriorityTier=1 PreemptMode=GANG,SUSPEND OverSubscribe=FORCE:1\n"
+    policy = eh.policies.Slurm.from_conf(
+        "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\n", partitions=shown
+    )
+    assert policy.settings.partitions["low"].PreemptMode == "SUSPEND"
 
 
 def test_a_policy_from_both(tmp_path: Path) -> None:
