@@ -7,17 +7,17 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from evenhand.plans.columns import Name
+from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
     from evenhand.plans.decisions import Decision
     from evenhand.plans.plan import Plan
-    from evenhand.table import Table
 
 __all__ = ["PlanDiff", "diff"]
 
 
 @dataclass(frozen=True, slots=True)
-class PlanDiff:
+class PlanDiff(Tabular):
     """From one plan to another: who is spared, who is new, which starts moved.
 
     Attributes
@@ -49,8 +49,6 @@ class PlanDiff:
 
     def table(self) -> Table:
         """Return one row a difference: what differs, whom it concerns, before and after."""
-        from evenhand.table import Table
-
         rows: list[tuple[str, Name | None, Name | None, str, str]] = []
         for what, decisions in (("spared", self.spared), ("taken", self.taken)):
             for d in decisions:

@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from evenhand.testing._laws import must
+
 __all__ = ["check_minimum", "fewest", "multiplier_bound"]
 
 ENUMERATED = 16
@@ -51,33 +53,28 @@ def check_minimum(
     y·shortage − sum of max(0, y·min(amount, shortage) − 1) over all candidates.
     """
     cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
-    _hold(list(taken) == sorted(set(taken)), f"positions {list(taken)} are not ascending")
-    _hold(cost == len(taken), f"cost {cost} of {len(taken)} victims")
-    _hold(covers(amounts, shortage, taken), f"victims {list(taken)} do not cover {list(shortage)}")
+    must(list(taken) == sorted(set(taken)), f"positions {list(taken)} are not ascending")
+    must(cost == len(taken), f"cost {cost} of {len(taken)} victims")
+    must(covers(amounts, shortage, taken), f"victims {list(taken)} do not cover {list(shortage)}")
     for spare in taken:
         others = [i for i in taken if i != spare]
-        _hold(not covers(amounts, shortage, others), f"victim {spare} is not needed")
+        must(not covers(amounts, shortage, others), f"victim {spare} is not needed")
     proven = math.ceil(multiplier_bound(amounts, shortage, proof["multipliers"]))
-    _hold(root <= max(proven, min(cost, 1)), f"multipliers prove {proven}, not {root}")
-    _hold(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
-    _hold(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
-    _hold(proof["proved"] or not proof["first"], "first of the smallest, which is not proved")
+    must(root <= max(proven, min(cost, 1)), f"multipliers prove {proven}, not {root}")
+    must(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
+    must(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
+    must(proof["proved"] or not proof["first"], "first of the smallest, which is not proved")
     if len(amounts) <= ENUMERATED:
         best = fewest(amounts, shortage)
         if best is None:
             raise AssertionError("all candidates together do not cover the shortage")
-        _hold(least <= len(best), f"{len(best)} victims suffice, below the bound {least}")
-        _hold(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
+        must(least <= len(best), f"{len(best)} victims suffice, below the bound {least}")
+        must(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
     if not proof["proved"]:
         return "open"
     if root == cost:
         return "certified"
     return "enumerated" if len(amounts) <= ENUMERATED else "claimed"
-
-
-def _hold(holds: bool, message: str) -> None:
-    if not holds:
-        raise AssertionError(message)
 
 
 def covers(amounts: Rows, shortage: Sequence[int], taken: Sequence[int]) -> bool:
@@ -121,7 +118,7 @@ def multiplier_bound(amounts: Rows, shortage: Sequence[int], multipliers: Sequen
     """
     short = [r for r, lacking in enumerate(shortage) if lacking > 0]
     y = {r: Fraction(float(multipliers[r])) for r in short}
-    _hold(all(value >= 0 for value in y.values()), f"negative multipliers {list(multipliers)}")
+    must(all(value >= 0 for value in y.values()), f"negative multipliers {list(multipliers)}")
     bound = sum((y[r] * int(shortage[r]) for r in short), Fraction(0))
     for row in amounts:
         price = sum((y[r] * min(int(row[r]), int(shortage[r])) for r in short), Fraction(0))

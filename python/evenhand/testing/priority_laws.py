@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evenhand.testing._laws import hold_all, must
+
 if TYPE_CHECKING:
     from evenhand.config.backendai import BackendAISettings
 
@@ -90,15 +92,10 @@ class Scheduled:
         return dict(row.get("resources", {}))
 
 
-def _must(holds: bool, what: object) -> None:
-    if not holds:
-        raise AssertionError(what)
-
-
 def strictly_lower_priority(run: Scheduled) -> None:
     """Nobody is preempted by equal or lower priority."""
     for d in run.victims:
-        _must(run.rank(d["operation"]) < run.rank(d["beneficiary"]["operation"]), d)
+        must(run.rank(d["operation"]) < run.rank(d["beneficiary"]["operation"]), d)
 
 
 def threshold(run: Scheduled) -> None:
@@ -106,7 +103,7 @@ def threshold(run: Scheduled) -> None:
     if run.settings.victim_threshold == "none":
         return
     for d in run.victims:
-        _must(run.priority(d["operation"]) <= run.settings.preemptible_priority, d)
+        must(run.priority(d["operation"]) <= run.settings.preemptible_priority, d)
 
 
 def whole_sessions(run: Scheduled) -> None:
@@ -115,9 +112,9 @@ def whole_sessions(run: Scheduled) -> None:
     sessions = {str(d["operation"]) for d in run.victims}
     for name, row in run.allocations.items():
         if str(row["operation"]) in sessions:
-            _must((name in taken) == (row.get("state", "running") == "running"), name)
-            _must(row.get("preemptible", True), name)
-    _must(all(run.sessions[name].get("kind") != "system" for name in sessions), "")
+            must((name in taken) == (row.get("state", "running") == "running"), name)
+            must(row.get("preemptible", True), name)
+    must(all(run.sessions[name].get("kind") != "system" for name in sessions), "")
 
 
 def no_room_is_used_twice(run: Scheduled) -> None:
@@ -132,7 +129,7 @@ def no_room_is_used_twice(run: Scheduled) -> None:
         elif d["action"] == "resume":
             touched |= {(str(d["node"]), r) for r in run.allocations[str(d["allocation"])]["resources"]}
     for place in touched:
-        _must(room[place] >= -1e-9, place)
+        must(room[place] >= -1e-9, place)
 
 
 def one_preempts(run: Scheduled) -> None:
@@ -142,7 +139,7 @@ def one_preempts(run: Scheduled) -> None:
     (served,) = {str(d["beneficiary"]["operation"]) for d in run.victims}
     waiting = {str(r["operation"]) for r in run.snapshot["requests"]}
     asleep = {str(a["operation"]) for a in run.allocations.values() if a.get("state") == "preempted"}
-    _must(run.priority(served) == max(map(run.priority, waiting | asleep)), "")
+    must(run.priority(served) == max(map(run.priority, waiting | asleep)), "")
 
 
 def whole_starts(run: Scheduled) -> None:
@@ -150,15 +147,15 @@ def whole_starts(run: Scheduled) -> None:
     started = [d for d in run.plan["decisions"] if d["action"] == "start"]
     for name in {d["operation"] for d in started}:
         asked = sum(r.get("count", 1) for r in run.snapshot["requests"] if r["operation"] == name)
-        _must(sum(d["operation"] == name for d in started) == asked, name)
+        must(sum(d["operation"] == name for d in started) == asked, name)
 
 
 def every_request_is_answered(run: Scheduled) -> None:
     """Every request starts or is refused with a rule."""
     refused = {r["request"] for r in run.plan["refusals"]}
     started = {d["request"] for d in run.plan["decisions"] if d["action"] == "start"}
-    _must(refused | started == {r["name"] for r in run.snapshot["requests"]}, "")
-    _must(not refused & started, "")
+    must(refused | started == {r["name"] for r in run.snapshot["requests"]}, "")
+    must(not refused & started, "")
 
 
 #: All laws by name.
@@ -188,8 +185,4 @@ def check_run(run: Scheduled) -> None:
     AssertionError
         With the law's name.
     """
-    for name, law in LAWS.items():
-        try:
-            law(run)
-        except AssertionError as error:
-            raise AssertionError(f"{name}: {error}") from error
+    hold_all(LAWS.values(), run)
