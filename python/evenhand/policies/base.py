@@ -39,7 +39,8 @@ class Policy:
     system: ClassVar[str]
     #: Model of the settings.
     model: ClassVar[type[CheckedSettings]]
-    #: Fields of a snapshot that are read, by table, beside names, order and settings; empty: not told.
+    #: Fields of a snapshot that are read under some settings, by table, beside names, order and settings;
+    #: empty: not told.
     READS: ClassVar[Mapping[str, frozenset[str]]] = {}
 
     __slots__ = ("preset", "settings")

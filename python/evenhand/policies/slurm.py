@@ -15,6 +15,7 @@ from evenhand.plans.memory import read_job_memory
 from evenhand.plans.plan import Plan
 from evenhand.policies import slurm_columns as columns
 from evenhand.policies.base import Policy
+from evenhand.policies.reads import reads_of
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -62,6 +63,7 @@ class Slurm(Policy):
 
     system = "slurm"
     model = SlurmSettings
+    READS = reads_of("slurm")
     __slots__ = ()
 
     settings: SlurmSettings

@@ -1,0 +1,156 @@
+"""How each system reads a snapshot: one table of fields and systems.
+
+What a system does not read is left out. Names and order are read by all; settings of a row are those of one
+system, and what it does not know there is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+__all__ = ["READ", "SYSTEMS", "reads_of"]
+
+YT, BA, SL = "ytsaurus", "backendai", "slurm"
+SYSTEMS: Final = (YT, BA, SL)
+
+
+def _all(words: str) -> dict[str, str]:
+    return dict.fromkeys(SYSTEMS, words)
+
+
+_INTEGRAL = {
+    "type": "whether it saves up, and how that is paid out",
+    "resource_flow": "what flows into its volume",
+    "burst": "guarantee while its volume lasts",
+    "relaxed_share_multiplier_limit": "the most a relaxed pool gets of its flow",
+    "can_accept_free_volume": "whether it takes volume of others",
+    "should_distribute_free_volume_among_children": "whether volume goes on below it",
+    "accumulated_volume": "its volume, without a state",
+    "last_share_ratio": "its last integral share, without a state",
+}
+_POOLS: dict[str, dict[str, str]] = {
+    "mode": {YT: "how its children share"},
+    "limits": {YT: "bounds its fair share; exceeded, work below it goes"},
+    **{f"integral.{name}": {YT: words} for name, words in _INTEGRAL.items()},
+    "step_function_for_gang": {YT: "gangs below it: all or nothing"},
+    "fifo_reordering": {YT: "whether gangs let later ones pass"},
+    "compute_promised_guarantee": {YT: "adds the promised fair share"},
+    "priority_donor": {YT: "pays for priority guarantees below it"},
+}
+
+#: Table to field to system to how it reads the field, in a few words.
+READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
+    {
+        "resources": {
+            "quantum": _all("amounts are multiples of it"),
+            "kind": {
+                YT: "cpu: held against limits in the order of victims",
+                SL: "cpu and slots: what a suspended job gives back",
+            },
+            "scope": _all("cluster: counted once, no node has it") | {SL: "cluster: licences"},
+            "capacity": _all("how much there is of what is counted once"),
+            "available_after_preemption": {BA: "false: stays with a suspended session that is kept"},
+        },
+        "root": _POOLS,
+        "pools": {
+            "parent": {YT: "the tree"},
+            "weight": {YT: "part of what siblings share"},
+            "strong_guarantee": {YT: "fair share of it comes first"},
+            "priority_strong_guarantee": {YT: "served before the other guarantees"},
+            **_POOLS,
+        },
+        "nodes": {
+            "capacity": _all("the room"),
+            "tags": _all("where requests may stand") | {YT: "where requests may stand; SSD nodes"},
+            "schedulable": _all("whether anything starts there"),
+            "overcommitted_since": {YT: "since when repair has been due"},
+            "physical": {BA: "checked: its parts must not exceed it"},
+        },
+        "operations": {
+            "pool": {YT: "where it stands in the tree"},
+            "user": {BA: "scope of victims, priority policies, dominant share"},
+            "project": {BA: "scope of victims, priority policies"},
+            "weight": {YT: "part of what siblings share"},
+            "priority": {
+                BA: "order of the queue; who may preempt whom",
+                SL: "order of the queue; in mode PRIORITY who may preempt whom",
+            },
+            "demand": {YT: "what it wants, where nothing is itemised"},
+            "usage": {
+                YT: "what it has, where nothing is itemised",
+                BA: "what it has of cluster resources, where nothing is itemised; dominant share",
+                SL: "what it has of licences, where nothing is itemised",
+            },
+            "limits": {YT: "bounds its fair share; exceeded, its work goes"},
+            "gang": {YT: "all or nothing; aggressive preemption"},
+            "best_allocation_share": {YT: "bounds what counts as its demand"},
+            "start_time": {
+                YT: "order in FIFO pools, without `fifo_start_time`",
+                BA: "order of suspended sessions",
+                SL: "submission: order of the queue and of victims",
+            },
+            "fifo_start_time": {YT: "order in FIFO pools"},
+            "kind": {
+                BA: "system is spared; interactive and inference are not suspended",
+                SL: "only batch is requeued",
+            },
+            "partition": {SL: "tier, mode, nodes, grace"},
+            "qos": {SL: "priority, mode, whom it preempts, grace"},
+        },
+        "allocations": {
+            "operation": _all("whose it is"),
+            "node": _all("where its room is") | {SL: "where its room is; none: licences"},
+            "resources": _all("what it takes and gives back"),
+            "start_time": {
+                YT: "order of victims, without `last_job_start_time`",
+                BA: "order of victims; minimum run time",
+                SL: "order of victims; exempt time",
+            },
+            "last_job_start_time": {YT: "order of victims"},
+            "last_progress_time": {YT: "order of victims, where saved work counts"},
+            "planned_end": {SL: "when its room comes, in backfill; bounds the grace time"},
+            "state": _all("whether it runs, leaves or is suspended"),
+            "deadline": {SL: "when its room comes, in backfill"},
+            "beneficiary.operation": _all("whose room it will be"),
+            "beneficiary.request": {
+                YT: "whose room it will be",
+                BA: "for which part it leaves",
+            },
+            "held": _all("what a preempted one keeps"),
+            "preemptible": _all("false: it never goes"),
+            "required_node": {BA: "where a suspended session goes on"},
+        },
+        "requests": {
+            "operation": _all("who asks"),
+            "resources": _all("what one of them needs"),
+            "count": _all("how many")
+            | {BA: "how many; the session starts whole", SL: "how many nodes; the job starts whole"},
+            "submit_time": {BA: "order of the queue"},
+            "duration": {SL: "whether it is done in time, in backfill"},
+            "node_tags": _all("which nodes will do"),
+            "required_node": _all("which node alone will do"),
+            "preemptible": _all("passed on to what starts"),
+        },
+        "reservations": {
+            "request": {BA: "who starts there"},
+            "allocation": {BA: "who goes on there"},
+            "node": {BA: "where room is kept", SL: "where room is kept"},
+            "resources": {BA: "how much", SL: "how much"},
+            "from": {BA: "since when; first reserved, first started", SL: "since when"},
+            "until": {BA: "till when", SL: "till when"},
+            "soft": {BA: "true: room is not kept", SL: "true: room is not kept"},
+        },
+    }
+)
+
+
+def reads_of(system: str) -> Mapping[str, frozenset[str]]:
+    """Return what a system reads: table to fields."""
+    return MappingProxyType(
+        {
+            table: frozenset(name for name, words in fields.items() if system in words)
+            for table, fields in READ.items()
+        }
+    )
