@@ -120,19 +120,28 @@ def _reserved() -> Row:
     return {**data, "reservations": [room]}
 
 
-def _promised(whom: str) -> Row:
+def _promised(whom: Row) -> Row:
     """Room is about to be free on the only node; two wait for it."""
     data = _cluster()
     data["operations"] += [{"name": "newer", "partition": "high"}]
     data["requests"] += [{"name": "newer", "operation": "newer", "resources": {"cpu": 4}}]
-    data["allocations"][0] |= {"state": "preempting", "beneficiary": {"operation": whom}}
+    data["allocations"][0] |= {"state": "preempting", "beneficiary": whom}
+    return data
+
+
+def _owned(field: str, whose: str) -> Row:
+    """The job that runs is of x, the one that waits of somebody."""
+    data = _cluster()
+    for row, owner in zip(data["operations"], ("x", whose), strict=True):
+        row[field] = owner
     return data
 
 
 def _suspended() -> Row:
     data = _cluster()
-    data["operations"] = [{"name": name, "priority": 5, "start_time": 10} for name in ("a", "b")]
+    data["operations"] = [{"name": name, "priority": 5, "start_time": 10} for name in "ab"]
     data["requests"] = []
+    data["nodes"] += [{"name": "m", "capacity": {"cpu": 4}}]
     data["allocations"] = [
         {"name": name, "operation": name, "node": "n", "resources": {"cpu": 4}, "state": "preempted"}
         for name in ("a", "b")
@@ -173,11 +182,6 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         _volumes(),
         _volumes(passes_on=False),
     ),
-    ("ytsaurus", "allocations", "beneficiary.operation"): (
-        YTsaurus(),
-        _promised("new"),
-        _promised("newer"),
-    ),
     ("slurm", "reservations", "from"): (
         Slurm(),
         _reserved(),
@@ -202,6 +206,40 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         _SUSPEND,
         _GPUS,
         {**_GPUS, "resources": {"cpu": {}, "gpu": {"kind": "slots"}}},
+    ),
+    **{
+        ("backendai", "operations", field): (
+            BackendAI(victim_scope=field),
+            _owned(field, "x"),
+            _owned(field, "y"),
+        )
+        for field in ("user", "project")
+    },
+    ("backendai", "allocations", "required_node"): (
+        BackendAI(),
+        _suspended(),
+        _changed(_suspended(), "allocations", 0, required_node="n"),
+    ),
+    **{
+        (system, "allocations", "beneficiary.operation"): (
+            policy,
+            _promised({"operation": "new"}),
+            _promised({"operation": "newer"}),
+        )
+        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()), ("slurm", _GRACE))
+    },
+    **{
+        (system, "allocations", "beneficiary.request"): (
+            policy,
+            _promised({"request": "new"}),
+            _promised({"request": "newer"}),
+        )
+        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()))
+    },
+    ("slurm", "allocations", "start_time"): (
+        _GRACE.replace(PreemptExemptTime=150),
+        _cluster(),
+        _changed(_cluster(), "allocations", 0, start_time=800),
     ),
     ("backendai", "operations", "start_time"): (
         BackendAI(),
