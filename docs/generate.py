@@ -132,20 +132,16 @@ def tables_page() -> str:
 SYSTEMS = {"ytsaurus": "YTsaurus", "backendai": "Backend.AI", "slurm": "Slurm"}
 
 
+READING = """\
+What each policy makes of each field of the [tables](tables.md). Empty: it plays no part, whatever the
+settings; with a star: some settings leave it aside, see the pages of the [policies](../../policies/index.md).
+A plan whose snapshot has values that play no part says so in its diagnostics (`fields_not_read`). Names and
+`order` are read by all, `settings` are those of one system."""
+
+
 def reading_page() -> str:
     """How each system reads each field of a snapshot, from their one table."""
-    lines = ["# How systems read a snapshot", ""]
-    lines += [
-        "What each policy makes of each field of the [tables](tables.md); empty: it plays no part, whatever"
-    ]
-    lines += ["the settings. A plan whose snapshot has values in such fields says so in its diagnostics"]
-    lines += [
-        "(`fields_not_read`). Names and `order` are read by all, `settings` are those of one system. What is"
-    ]
-    lines += [
-        "read under some settings only is told on the pages of the [policies](../../policies/index.md).",
-        "",
-    ]
+    lines = ["# How systems read a snapshot", "", READING, ""]
     for table, spec in fields.TABLES.items():
         read = reads.READ.get(table, {})
         shown = [f for f in spec.fields if f.name not in ("name", "order", "settings")]
@@ -155,7 +151,9 @@ def reading_page() -> str:
             continue
         lines += [f"| field | {' | '.join(SYSTEMS.values())} |", "| --- |" + " --- |" * len(SYSTEMS)]
         for field in shown:
-            words = [read.get(field.name, {}).get(system, "") for system in SYSTEMS]
+            starred = [" \\*" * ((system, table, field.name) in reads.ONLY_IF) for system in SYSTEMS]
+            said = [read.get(field.name, {}).get(system, "") for system in SYSTEMS]
+            words = [a + b for a, b in zip(said, starred, strict=True)]
             lines += [f"| `{field.name}` | {' | '.join(words)} |"]
         lines += [""]
     return "\n".join(lines)

@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.policies import BackendAI, Slurm, YTsaurus
 
-__all__ = ["WITNESSES"]
+__all__ = ["ASIDE", "WITNESSES"]
 
 Row = dict[str, Any]
 
@@ -251,4 +251,14 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         _cluster(),
         _cluster(resources={"cpu": {"available_after_preemption": False}, "gpu": {}}),
     ),
+}
+
+#: (system, table, field): a policy whose settings leave it aside, and two snapshots that differ there.
+ASIDE: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
+    ("slurm", "operations", name): (
+        Slurm(),
+        _cluster(),
+        _changed(_cluster(), "operations", 0, **{name: "other"}),
+    )
+    for name in ("partition", "qos")
 }

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.fields import TABLES
 from evenhand.policies import BackendAI, Slurm, YTsaurus
-from evenhand.policies.reads import READ, SYSTEMS
+from evenhand.policies.reads import ONLY_IF, READ, SYSTEMS
 from evenhand.testing import strategies as es
 from tests.properties.perturbing import FIELDS, enriched, perturbed
-from tests.properties.reading import WITNESSES
+from tests.properties.reading import ASIDE, WITNESSES
 
 POLICIES = {"ytsaurus": YTsaurus, "backendai": BackendAI, "slurm": Slurm}
 DRAWN = 60
@@ -110,20 +110,22 @@ def reads(system: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_is_not_read_changes_nothing(system: str) -> None:
     rng = random.Random(7)
-    strange = sorted(set(FIELDS) - reads(system))
-    tried = dict.fromkeys(strange, 0)
+    tried = dict.fromkeys(sorted(set(FIELDS) - reads(system)), 0)
     for one in drawn(system, DRAWN, rng):
         expected = essence(one)
         if expected is None:
             continue
-        for field in strange:
+        read = {(table, name) for table, names in one.policy.reads.items() for name in names}
+        for field in sorted(set(FIELDS) - read):
             other = one._replace(data=perturbed(one.data, [field], rng, WORDS))
             found = essence(other) if rng.random() < 0.4 and other.data != one.data else None
             if found is not None:
-                tried[field] += 1
+                tried[field] = tried.get(field, 0) + 1
                 assert found == expected, field
     untried = {field for field, times in tried.items() if not times}
     assert untried <= {("operations", "demand"), ("reservations", "allocation")}
+    # What only some settings read was tried with others, too.
+    assert {key for key in ONLY_IF if key[0] == system} <= {(system, *f) for f in tried} | set(ASIDE)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -151,13 +153,22 @@ def test_what_is_read_matters(system: str) -> None:
 
 @pytest.mark.parametrize("case", WITNESSES, ids="-".join)
 def test_a_field_that_seldom_matters(case: tuple[str, str, str]) -> None:
-    system, table, field = case
+    _, table, field = case
     policy, one, other = WITNESSES[case]
-    assert (table, field) in reads(system)
+    assert field in policy.reads[table]
     before, after = essence(Drawn(one, policy)), essence(Drawn(other, policy))
     assert before is not None
     assert after is not None
     assert before != after
+
+
+@pytest.mark.parametrize("case", ASIDE, ids="-".join)
+def test_a_field_that_settings_leave_aside(case: tuple[str, str, str]) -> None:
+    _, table, field = case
+    policy, one, other = ASIDE[case]
+    assert field not in policy.reads[table]
+    assert field in policy.READS[table]
+    assert essence(Drawn(one, policy)) == essence(Drawn(other, policy))
 
 
 def test_logical_nodes_are_checked() -> None:

@@ -75,8 +75,8 @@ class SideBySide(Tabular):
         -------
         Table
             ``plan``, then how many ``allocations`` of how many ``operations`` are preempted, ``for`` how many
-            operations, how many of the allocations ``only_here``, how many requests are started
-            (``starts``), and what is freed, one column a resource (``freed.cpu``).
+            operations, how many of the allocations ``only_here``, for which ``reasons``, how many requests
+            are started (``starts``), and what is freed, one column a resource (``freed.cpu``).
         """
         taken = {name: _victims(plan) for name, plan in self.plans.items()}
         rows, times = np.unique(np.concatenate([v["allocation"] for v in taken.values()]), return_counts=True)
@@ -88,6 +88,7 @@ class SideBySide(Tabular):
             "operations": [len(np.unique(v["operation"])) for v in taken.values()],
             "for": [len(np.unique(rows)) for rows in whom.values()],
             "only_here": [int(np.isin(v["allocation"], once).sum()) for v in taken.values()],
+            "reasons": [", ".join(REASONS[i] for i in np.unique(v["reason"])) for v in taken.values()],
             "starts": [len(plan.decisions.starts) for plan in self.plans.values()],
         }
         snapshot = next(iter(self.plans.values())).snapshot
@@ -171,9 +172,9 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
     ...     "off": eh.plan(snapshot, backendai.replace(enabled=False)),
     ... }).summary()
     plans, side by side
-    plan  allocations  operations  for  only_here  starts  freed.cpu
-    on              2           1    1          2       0     2.0000
-    off             0           0    0          0       0     0.0000
+    plan  allocations  operations  for  only_here  reasons         starts  freed.cpu
+    on              2           1    1          2  lower_priority       0     2.0000
+    off             0           0    0          0                       0     0.0000
     """
     if not plans:
         raise ValueError("there is no plan")

@@ -24,7 +24,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     ----------
     snapshot : Snapshot
     policy : policy
-        Its ``READS`` has the fields that it reads, by table; empty or absent: nothing is told.
+        Its ``reads`` has the fields that it reads, by table; empty or absent: nothing is told.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     -----
     O(cells of the snapshot).
     """
-    reads = getattr(policy, "READS", {})
+    reads = getattr(policy, "reads", {})
     if not reads:
         return ()
     found: dict[str, list[str]] = {}

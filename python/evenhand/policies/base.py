@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from evenhand.policies.reads import reads_with
+
 if TYPE_CHECKING:
     from evenhand.config.checked import CheckedSettings
     from evenhand.model import Snapshot
@@ -73,6 +75,11 @@ class Policy:
             If the result would break a rule.
         """
         return _restore(type(self), self.preset, self.settings.replace(**changes))
+
+    @property
+    def reads(self) -> Mapping[str, frozenset[str]]:
+        """Fields of a snapshot that are read with these settings; as `READS`."""
+        return reads_with(self.system, self.settings) if self.READS else {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return system, preset and all settings as plain values."""

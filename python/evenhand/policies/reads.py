@@ -6,11 +6,11 @@ system, and what it does not know there is an error.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["READ", "SYSTEMS", "reads_of"]
+__all__ = ["ONLY_IF", "READ", "SYSTEMS", "reads_of", "reads_with"]
 
 YT, BA, SL = "ytsaurus", "backendai", "slurm"
 SYSTEMS: Final = (YT, BA, SL)
@@ -146,6 +146,22 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
 )
 
 
+#: System, table and field to whether settings let it be read, for those that not all settings do.
+ONLY_IF: Final[Mapping[tuple[str, str, str], Callable[[Any], bool]]] = MappingProxyType(
+    {
+        (YT, "allocations", "last_progress_time"): lambda s: s.order_key == "last_progress",
+        (BA, "operations", "user"): lambda s: (
+            s.victim_scope == "user" or s.sequencer == "drf" or bool(s.user_policies)
+        ),
+        (BA, "operations", "project"): lambda s: s.victim_scope == "project" or bool(s.project_policies),
+        (SL, "operations", "partition"): lambda s: bool(s.partitions),
+        (SL, "operations", "qos"): lambda s: bool(s.qos),
+        (SL, "allocations", "deadline"): lambda s: s.SchedulerType == "sched/backfill",
+        (SL, "requests", "duration"): lambda s: s.SchedulerType == "sched/backfill",
+    }
+)
+
+
 def reads_of(system: str) -> Mapping[str, frozenset[str]]:
     """Return what a system reads: table to fields."""
     return MappingProxyType(
@@ -154,3 +170,13 @@ def reads_of(system: str) -> Mapping[str, frozenset[str]]:
             for table, fields in READ.items()
         }
     )
+
+
+def reads_with(system: str, settings: Any) -> Mapping[str, frozenset[str]]:
+    """Return what a system reads with these settings: table to fields."""
+    return {
+        table: frozenset(
+            f for f in names if (is_read := ONLY_IF.get((system, table, f))) is None or is_read(settings)
+        )
+        for table, names in reads_of(system).items()
+    }
