@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenhand.config.slurm import split_mode
-from evenhand.testing._laws import hold_all, must
+from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
 if TYPE_CHECKING:
     from evenhand.config.slurm import SlurmSettings
@@ -24,45 +24,15 @@ __all__ = ["LAWS", "JobPlan", "check_jobs"]
 
 
 @dataclass(frozen=True)
-class JobPlan:
-    """A scheduling run and what it was made of.
+class JobPlan(PlanOfJobs):
+    """A scheduling run and what it was made of; see `PlanOfJobs`."""
 
-    Attributes
-    ----------
-    snapshot : mapping
-        In the file format, as `Snapshot.to_dict` gives it.
-    plan : mapping
-        In the form of the results' JSON.
-    settings : SlurmSettings
-    """
-
-    snapshot: Mapping[str, Any]
-    plan: Mapping[str, Any]
     settings: SlurmSettings
-
-    @cached_property
-    def jobs(self) -> dict[str, Mapping[str, Any]]:
-        """Operations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("operations", ())}
-
-    @cached_property
-    def allocations(self) -> dict[str, Mapping[str, Any]]:
-        """Allocations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("allocations", ())}
-
-    @cached_property
-    def requests(self) -> dict[str, Mapping[str, Any]]:
-        """Requests by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("requests", ())}
 
     @cached_property
     def wide(self) -> set[str]:
         """Resources that are counted for the whole cluster."""
         return {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
-
-    def decided(self, *actions: str) -> list[Mapping[str, Any]]:
-        """Return the decisions with one of these actions."""
-        return [d for d in self.plan["decisions"] if d["action"] in actions]
 
     def room(self) -> dict[tuple[str | None, str], float]:
         """Return free room by node and resource once the victims have gone; cluster-wide: node None."""

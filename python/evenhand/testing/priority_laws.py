@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evenhand.testing._laws import hold_all, must
+from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
 if TYPE_CHECKING:
     from evenhand.config.backendai import BackendAISettings
@@ -22,47 +22,25 @@ __all__ = ["LAWS", "Scheduled", "check_run"]
 
 
 @dataclass(frozen=True)
-class Scheduled:
-    """A scheduling run and what it was made of.
+class Scheduled(PlanOfJobs):
+    """A scheduling run and what it was made of; see `PlanOfJobs`. Without policies of users and projects."""
 
-    Attributes
-    ----------
-    snapshot : mapping
-        In the file format, as `Snapshot.to_dict` gives it.
-    plan : mapping
-        In the form of the results' JSON.
-    settings : BackendAISettings
-        Without policies of users and projects.
-    """
-
-    snapshot: Mapping[str, Any]
-    plan: Mapping[str, Any]
     settings: BackendAISettings
-
-    @cached_property
-    def sessions(self) -> dict[str, Mapping[str, Any]]:
-        """Operations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("operations", ())}
-
-    @cached_property
-    def allocations(self) -> dict[str, Mapping[str, Any]]:
-        """Allocations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("allocations", ())}
 
     @cached_property
     def victims(self) -> list[Mapping[str, Any]]:
         """Decisions that preempt."""
-        return [d for d in self.plan["decisions"] if d["action"] == "preempt"]
+        return self.decided("preempt")
 
     def priority(self, name: Any) -> float:
         """Return a session's priority."""
-        return float(self.sessions[str(name)].get("priority", 10))
+        return float(self.jobs[str(name)].get("priority", 10))
 
     def rank(self, name: Any) -> float:
         """Return the number that tells who may preempt whom."""
         if self.settings.preemption_key == "priority":
             return self.priority(name)
-        return float(self.sessions[str(name)].get("settings", {}).get("job_priority", 0))
+        return float(self.jobs[str(name)].get("settings", {}).get("job_priority", 0))
 
     def room(self) -> dict[tuple[str, str], float]:
         """Return free room by node and resource, once the victims and all that leaves have gone."""
@@ -114,7 +92,7 @@ def whole_sessions(run: Scheduled) -> None:
         if str(row["operation"]) in sessions:
             must((name in taken) == (row.get("state", "running") == "running"), name)
             must(row.get("preemptible", True), name)
-    must(all(run.sessions[name].get("kind") != "system" for name in sessions), "")
+    must(all(run.jobs[name].get("kind") != "system" for name in sessions), "")
 
 
 def no_room_is_used_twice(run: Scheduled) -> None:
