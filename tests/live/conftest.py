@@ -1,4 +1,4 @@
-"""A real Slurm on this machine, emulated nodes, its own preemption switched off."""
+"""A real Slurm on this machine with emulated nodes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.live.accounting import Database, lacking, with_users
 from tests.shared import shared
 
 PROGRAMS = ("slurmctld", "slurmd", "squeue", "sinfo", "scontrol", "sbatch", "scancel")
@@ -22,22 +24,36 @@ PARTITIONS = (
 )
 
 
-class Cluster:
-    """Eight nodes with four cpus each."""
+OWN_PREEMPTION_OFF = "# preemption is off"
 
-    def __init__(self, folder: Path, script: Path) -> None:
+
+class Cluster:
+    """Eight nodes with four cpus each; Slurm's own preemption is off unless it is asked for."""
+
+    def __init__(
+        self,
+        folder: Path,
+        script: Path,
+        *,
+        partitions: str = PARTITIONS,
+        preemption: str = OWN_PREEMPTION_OFF,
+        parameters: str = "",
+        expiry: int = 4,
+        port: int = 0,
+    ) -> None:
         self.folder, self.script = folder, script
         self.conf = str(folder / "slurm.conf")
         self.completions = folder / "jobcomp.log"
         self.environment = dict(
             os.environ,
             EMU_DIR=str(folder),
-            EMU_PORT=str(21000 + os.getpid() % 400 * 20),
+            EMU_PORT=str(21000 + os.getpid() % 400 * 20 + port),
             EMU_AUTH="none",
             EMU_NODES="8",
-            EMU_PARTS=PARTITIONS,
-            EMU_PREEMPT="# preemption is off",
-            EMU_EXTRA="AuthInfo=cred_expire=4\nJobCompType=jobcomp/filetxt\n"
+            EMU_PARTS=partitions,
+            EMU_PREEMPT=preemption,
+            EMU_SCHED=parameters,
+            EMU_EXTRA=f"AuthInfo=cred_expire={expiry}\nJobCompType=jobcomp/filetxt\n"
             f"JobCompLoc={self.completions}\nMaxJobCount=20000",
             SLURM_CONF=self.conf,
         )
@@ -58,6 +74,13 @@ class Cluster:
         if check and done.returncode:
             raise AssertionError(f"{arguments}: {done.stderr!r}")
         return done.stdout.decode("utf-8", "replace")
+
+    def said(self, *arguments: str) -> str:
+        """Return what a command says beside its answer."""
+        done = subprocess.run(
+            arguments, env=self.environment, capture_output=True, check=False, stdin=subprocess.DEVNULL
+        )
+        return done.stderr.decode("utf-8", "replace")
 
     def submit(self, cpus: int = 2, *more: str, partition: str = "low", seconds: float = 600) -> str:
         return self.run(
@@ -102,14 +125,19 @@ class Cluster:
         raise AssertionError("jobs do not end")
 
 
-@pytest.fixture(scope="session")
-def slurm() -> Iterator[Cluster]:
+def emulator() -> Path:
+    """Return the script that starts clusters; skip the test where it, or Slurm, is absent."""
     missing = [program for program in PROGRAMS if shutil.which(program) is None]
     if missing:
         pytest.skip(f"no {', '.join(missing)}: install slurmctld, slurmd and slurm-client")
-    script = shared("live", "slurm", "emu_slurm.sh")
+    return shared("live", "slurm", "emu_slurm.sh")
+
+
+@contextmanager
+def started(script: Path, **options: Any) -> Iterator[Cluster]:
+    """Run a cluster; see `Cluster` for the options."""
     with tempfile.TemporaryDirectory(prefix="evenhand-slurm-") as folder:
-        cluster = Cluster(Path(folder), script)
+        cluster = Cluster(Path(folder), script, **options)
         begun = cluster.emulate("start")
         try:
             assert begun.returncode == 0, begun.stderr
@@ -118,9 +146,60 @@ def slurm() -> Iterator[Cluster]:
             cluster.emulate("stop")
 
 
+@pytest.fixture(scope="session")
+def slurm() -> Iterator[Cluster]:
+    with started(emulator()) as cluster:
+        yield cluster
+
+
 @pytest.fixture
 def cluster(slurm: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     monkeypatch.setenv("SLURM_CONF", slurm.conf)
     slurm.clear()
     yield slurm
     slurm.clear()
+
+
+class Accounted:
+    """A cluster that keeps accounting, preempts by QOS, and knows users with names that no system allows."""
+
+    def __init__(self, cluster: Cluster, database: Database, names: dict[str, str]) -> None:
+        self.cluster, self.database, self.names = cluster, database, names
+
+
+@pytest.fixture(scope="session")
+def accounting() -> Iterator[Accounted]:
+    script = emulator()
+    if lacking():
+        pytest.skip(lacking())
+    with tempfile.TemporaryDirectory(prefix="evenhand-accounting-") as place:
+        folder = Path(place)
+        folder.chmod(0o755)
+        port = 11000 + os.getpid() % 400 * 20
+        names = with_users(folder)
+        database = Database(folder / "database", port + 12, **names)
+        cluster = Cluster(folder, script)
+        cluster.environment |= {
+            **names,
+            "EMU_PORT": str(port),
+            "EMU_PREEMPT": "PreemptType=preempt/qos\nPreemptMode=REQUEUE",
+            "EMU_EXTRA": f"{cluster.environment['EMU_EXTRA']}\n{database.lines}\n"
+            "AccountingStoreFlags=job_comment",
+        }
+        try:
+            database.start()
+            begun = cluster.emulate("start")
+            assert begun.returncode == 0, begun.stderr
+            yield Accounted(cluster, database, names)
+        finally:
+            cluster.emulate("stop")
+            database.stop()
+
+
+@pytest.fixture
+def accounted(accounting: Accounted, monkeypatch: pytest.MonkeyPatch) -> Iterator[Accounted]:
+    for name, value in {"SLURM_CONF": accounting.cluster.conf, **accounting.names}.items():
+        monkeypatch.setenv(name, value)
+    accounting.cluster.clear()
+    yield accounting
+    accounting.cluster.clear()

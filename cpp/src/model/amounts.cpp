@@ -31,6 +31,19 @@ double proposed_quantum(double value, double quantum) {
   return 0.0;
 }
 
+// use(row, resource, value) for each cell that is given.
+template <class Use>
+void each_real(const TableRows& rows, const raw::Amounts& column, std::size_t resources, Use use) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const std::size_t from = rows.order.input(row) * resources;
+    for (std::size_t r = 0; r < resources; ++r)
+      if (raw::given(column.given, from + r))
+        use(row, r,
+            column.is_real() ? column.reals[from + r]
+                             : static_cast<double>(column.integers[from + r]));
+  }
+}
+
 }  // namespace
 
 AmountScale::AmountScale(const ResourceSpace& resources, raw::Rounding rounding)
@@ -164,46 +177,32 @@ std::vector<Amount> AmountScale::read(const TableRows& rows, std::string_view fi
 std::vector<double> AmountScale::read_reals(const TableRows& rows, std::string_view field,
                                             const raw::Optional<raw::Amounts>& column) const {
   if (!column) return {};
-  const std::size_t resources = resource_count();
-  std::vector<double> reals(rows.size() * resources, 0.0);
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const std::size_t from = rows.order.input(row) * resources;
-    for (std::size_t r = 0; r < resources; ++r) {
-      if (!raw::given(column->given, from + r)) continue;
-      const double value = column->is_real() ? column->reals[from + r]
-                                             : static_cast<double>(column->integers[from + r]);
-      const double scaled = per_unit_[r] != 0 ? value * real_per_unit_[r] : value / quantum_[r];
-      if (!std::isfinite(scaled))
-        report(rows, row, field, r, value, to_text(value), Fault::kNotFinite);
-      else if (scaled < 0.0)
-        report(rows, row, field, r, value, to_text(value), Fault::kNegative);
-      else
-        reals[row * resources + r] = scaled;
-    }
-  }
+  std::vector<double> reals(rows.size() * resource_count(), 0.0);
+  each_real(rows, *column, resource_count(), [&](std::size_t row, std::size_t r, double value) {
+    const double scaled = per_unit_[r] != 0 ? value * real_per_unit_[r] : value / quantum_[r];
+    if (!std::isfinite(scaled))
+      report(rows, row, field, r, value, to_text(value), Fault::kNotFinite);
+    else if (scaled < 0.0)
+      report(rows, row, field, r, value, to_text(value), Fault::kNegative);
+    else
+      reals[row * resource_count() + r] = scaled;
+  });
   return reals;
 }
 
 std::vector<double> AmountScale::read_shares(const TableRows& rows, std::string_view field,
                                              const raw::Optional<raw::Amounts>& column) const {
   if (!column) return {};
-  const std::size_t resources = resource_count();
-  std::vector<double> shares(rows.size() * resources, 1.0);
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    const std::size_t from = rows.order.input(row) * resources;
-    for (std::size_t r = 0; r < resources; ++r) {
-      if (!raw::given(column->given, from + r)) continue;
-      const double value = column->is_real() ? column->reals[from + r]
-                                             : static_cast<double>(column->integers[from + r]);
-      if (value >= 0.0 && value <= 1.0) {
-        shares[row * resources + r] = value;
-        continue;
-      }
-      const std::string text = to_text(value);
-      rows.problem(row, {field, resource_name(r)}, std::isfinite(value) ? "range" : "finite", text,
-                   "is ", text, "; a share must be from 0 to 1");
+  std::vector<double> shares(rows.size() * resource_count(), 1.0);
+  each_real(rows, *column, resource_count(), [&](std::size_t row, std::size_t r, double value) {
+    if (value >= 0.0 && value <= 1.0) {
+      shares[row * resource_count() + r] = value;
+      return;
     }
-  }
+    const std::string text = to_text(value);
+    rows.problem(row, {field, resource_name(r)}, std::isfinite(value) ? "range" : "finite", text,
+                 "is ", text, "; a share must be from 0 to 1");
+  });
   return unless_all(std::move(shares), 1.0);
 }
 

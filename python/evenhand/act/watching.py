@@ -37,6 +37,8 @@ class Cycle:
         How long snapshot, plan and acting took.
     error : str
         Why the cluster could not be read or acted on; empty if it could.
+    notices : tuple of str
+        What a person should know of how the cluster was read.
     """
 
     number: int
@@ -45,6 +47,7 @@ class Cycle:
     state: State | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     error: str = ""
+    notices: tuple[str, ...] = ()
 
 
 def watch(
@@ -64,8 +67,9 @@ def watch(
     ----------
     driver : Driver
         Set its ``stop`` to end; sleeping ends at once.
-    policy : policy
-        Whose rules.
+    policy : policy or callable
+        Whose rules; or what returns them, called every round: ``driver.adapter.policy`` for those that the
+        cluster has at that time.
     state : State, optional
         What an earlier watch left.
     interval : float
@@ -105,6 +109,7 @@ def watch(
         except AdapterError as error:
             cycle.error = str(error)
             _LOG.warning("round %d: %s", number, error)
+        cycle.notices = driver.adapter.notices
         if each is not None:
             each(cycle)
         number += 1
@@ -120,10 +125,11 @@ def _round(
 
     clock = driver.timing.now
     begin = clock()
+    rules = policy() if callable(policy) else policy
     snapshot = driver.snapshot()
     cycle.seconds["snapshot"] = clock() - begin
     begin = clock()
-    planned = plan(snapshot, policy, cycle.state, on=on)
+    planned = plan(snapshot, rules, cycle.state, on=on)
     cycle.decisions = len(planned.decisions)
     cycle.state = planned.state
     cycle.seconds["plan"] = clock() - begin

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from evenhand.errors import EvenhandError
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from evenhand.model import Snapshot
 
 __all__ = ["ACTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
@@ -92,6 +94,15 @@ class Adapter(Protocol):
     name: str
     identity: str
     whole: bool
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of how the cluster was last read."""
+        ...
+
+    def policy(self, preset: str = "documented", **changes: Any) -> Any:
+        """Return the cluster's own rules with some changes; raises `AdapterError`, also if there are none."""
+        ...
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
         """Return what is; ``leaving`` says of jobs that were told to leave for whom.

@@ -23,6 +23,7 @@ from evenhand.adapters.slurm_text import number, rows
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
+    from evenhand.policies.slurm import Slurm as SlurmPolicy
 
 __all__ = ["Slurm"]
 
@@ -42,7 +43,10 @@ Evict = Literal["requeue_hold", "requeue", "as_planned"]
 
 
 class Slurm:
-    """A Slurm cluster, through ``squeue``, ``sinfo``, ``scontrol`` and ``scancel`` of this machine.
+    """A Slurm cluster, through the commands of this machine.
+
+    ``squeue`` and ``sinfo`` say what is, ``scontrol`` and ``scancel`` act; ``scontrol show``, ``sacctmgr``
+    and ``sshare`` say by which rules the cluster lives.
 
     Parameters
     ----------
@@ -51,7 +55,8 @@ class Slurm:
         default: they cannot take the room again), back to the queue, or as the plan's mode says, where
         ``terminate`` is ``scancel``. Victims that are to be suspended are suspended.
     pools : {"partition", "account", "user"}
-        What the snapshot's pools are.
+        What the snapshot's pools are. Accounts have the parents and, as weights, the raw shares of
+        ``sshare``, where the cluster keeps accounting.
     preemptible : callable, optional
         Whether a job, as a mapping of its fields, may be a victim; by default all that can be requeued.
     note : bool
@@ -62,6 +67,11 @@ class Slurm:
         What runs commands; by default processes.
     clock : callable
         What time it is, in seconds since 1970.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        How long each of Slurm's commands took when the cluster was last read.
 
     Notes
     -----
@@ -93,18 +103,27 @@ class Slurm:
         self.run: Runner = runner or Subprocesses()
         self.identity = f"slurm:{os.environ.get('SLURM_CONF', 'default')}"
         self.seconds: dict[str, float] = {}
+        self._notices: dict[str, list[str]] = {}
         self._json: bool | None = None
         self._comments: dict[str, str] = {}
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of the cluster's own rules as they were last read."""
+        return tuple(notice for found in self._notices.values() for notice in found)
+
     # What is
 
-    def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
+    def snapshot(self, leaving: Mapping[str, str] | None = None, *, released: Iterable[str] = ()) -> Snapshot:
         """Read the cluster.
 
         Parameters
         ----------
         leaving : mapping of str to str, optional
             Jobs that were told to leave, with the job that they leave for.
+        released : iterable of str, optional
+            Jobs that wait for whatever reason, held ones too, and are read as if they waited for room: who
+            would be preempted if they were released.
 
         Returns
         -------
@@ -127,7 +146,76 @@ class Slurm:
         now = self.clock()
         jobs = self._jobs()
         self._comments = {job.name: job.comment for job in jobs}
-        return build(jobs, self._nodes(), now, self.pools, self.preemptible, leaving or {})
+        accounts = self._accounts() if self.pools == "account" else {}
+        return build(
+            jobs,
+            self._nodes(),
+            now,
+            self.pools,
+            self.preemptible,
+            leaving or {},
+            released=set(released),
+            accounts=accounts,
+        )
+
+    def policy(self, preset: str = "documented", **changes: Any) -> SlurmPolicy:
+        """Return Slurm's rules as this cluster has them now.
+
+        Parameters
+        ----------
+        preset : str
+            As for `evenhand.policies.Slurm`.
+        **changes
+            Settings that are to differ; partitions and QOS are changed field by field. A cluster whose own
+            preemption is off says nothing of who may preempt whom: that has to stand here.
+
+        Returns
+        -------
+        evenhand.policies.Slurm
+            By ``scontrol show config``, ``scontrol show partition`` and, where the cluster keeps accounting,
+            ``sacctmgr show qos``.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer cannot be read.
+        InputError
+            If the changes do not fit.
+
+        Examples
+        --------
+        >>> from evenhand import adapters
+        >>> policy = adapters.load("slurm").policy(victim_selection="minimum")  # doctest: +SKIP
+        """
+        from evenhand.adapters.slurm_settings import live_settings, merged
+        from evenhand.policies.slurm import Slurm as Policy
+
+        live, self._notices["policy"] = live_settings(self._ask)
+        return Policy(preset, **merged(live, changes))
+
+    def _accounts(self) -> dict[str, tuple[str | None, float]]:
+        """Return parent and weight of every account, by name."""
+        from evenhand.adapters.slurm_settings import read_shares
+
+        tree = read_shares(self._ask)
+        self._notices["shares"] = []
+        if tree is None:
+            self._notices["shares"] = ["the cluster keeps no accounting: accounts have no shares"]
+            return {}
+        return {
+            str(tree.names[row]): (
+                None if tree.parent[row] < 0 else str(tree.names[tree.parent[row]]),
+                1.0 if tree.inherits[row] else float(tree.shares[row]),
+            )
+            for row in range(len(tree.names))
+            if not tree.user[row]
+        }
+
+    def _ask(self, *arguments: str) -> str:
+        result = self._read(*arguments)
+        if result.status != 0:
+            raise AdapterError(f"{arguments[0]}: {_said(result)}")
+        return result.out
 
     def _jobs(self) -> list[Job]:
         result = self._read("squeue", "--json") if self._json is not False else Result(1)
@@ -140,10 +228,7 @@ class Slurm:
             jobs = jobs_of_json(result.out)
             self._json = True
             return jobs
-        result = self._read("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS))
-        if result.status != 0:
-            raise AdapterError(f"squeue: {_said(result)}")
-        return jobs_of_text(result.out)
+        return jobs_of_text(self._ask("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS)))
 
     def _nodes(self) -> list[Node]:
         if self._json:
@@ -154,10 +239,7 @@ class Slurm:
                 except AdapterError:
                     if '"sinfo"' not in result.out:
                         raise
-        result = self._read("sinfo", "-a", "-N", "-o", "%N|%T|%c|%m|%G|%R|%b|")
-        if result.status != 0:
-            raise AdapterError(f"sinfo: {_said(result)}")
-        nodes = nodes_of_text(result.out)
+        nodes = nodes_of_text(self._ask("sinfo", "-a", "-N", "-o", "%N|%T|%c|%m|%G|%R|%b|"))
         if not nodes:
             raise AdapterError("sinfo: its answer is empty")
         return nodes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from evenhand.adapters.slurm_jobs import Job, Node
@@ -23,6 +23,8 @@ def build(
     pools: Literal["partition", "account", "user"],
     preemptible: Callable[[Job], bool] | None,
     leaving: Mapping[str, str],
+    released: Collection[str] = (),
+    accounts: Mapping[str, tuple[str | None, float]] | None = None,
 ) -> Snapshot:
     """Return the snapshot of jobs and nodes.
 
@@ -37,6 +39,10 @@ def build(
         Which jobs may be victims.
     leaving : mapping of str to str
         Jobs that were told to leave, with the job that they leave for.
+    released : collection of str
+        Jobs whose reason to wait does not count.
+    accounts : mapping, optional
+        Parent and weight of accounts, by name; they are pools even without jobs.
 
     Returns
     -------
@@ -49,7 +55,7 @@ def build(
     """
     places = {node.name for node in nodes}
     resources = sorted({r for node in nodes for r in node.capacity} | {"cpu", "memory"})
-    live = [job for job in jobs if (job.state == "PENDING" and _waits(job)) or job.parts]
+    live = [job for job in jobs if (job.state == "PENDING" and _waits(job, released)) or job.parts]
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
@@ -78,7 +84,7 @@ def build(
                 }
                 for node in nodes
             ],
-            "pools": [{"name": name} for name in sorted(names)],
+            "pools": _pools(names, accounts or {}),
             "operations": operations,
             "allocations": allocations,
             "requests": requests,
@@ -86,8 +92,17 @@ def build(
     )
 
 
-def _waits(job: Job) -> bool:
-    return not job.unfit and job.priority > 0 and set(job.reason.split(",")) <= WAITS
+def _pools(names: set[str], accounts: Mapping[str, tuple[str | None, float]]) -> list[dict[str, Any]]:
+    """Return the pools that jobs are in, and the tree that they stand in."""
+    rows: list[dict[str, Any]] = [{"name": name} for name in sorted(names - set(accounts))]
+    for name, (parent, weight) in sorted(accounts.items()):
+        rows.append({"name": name, "parent": parent, "weight": weight})
+    return rows
+
+
+def _waits(job: Job, released: Collection[str]) -> bool:
+    asks = job.priority > 0 and set(job.reason.split(",")) <= WAITS
+    return not job.unfit and (asks or job.name in released)
 
 
 def _operation(job: Job, pool: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import shlex
 import signal
@@ -25,9 +26,9 @@ __all__ = ["journal", "watch"]
 def watch(args: argparse.Namespace) -> int:
     """Plan for a cluster and act, until a signal."""
     from evenhand import act, adapters
-    from evenhand.cli.plans import _policy
+    from evenhand.cli.plans import described_policy, made_policy
 
-    policy = _policy(args.policy, args.config)
+    system, preset, settings = described_policy(args.policy, args.config)
     state = read_state(args.state)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     caps = act.Caps(
@@ -35,8 +36,15 @@ def watch(args: argparse.Namespace) -> int:
     )
     timing = act.Timing(start=args.start_timeout, max_age=args.max_age)
     try:
-        options = {"evict": args.evict, "timeout": args.timeout} if args.adapter == "slurm" else {}
+        options = {}
+        if args.adapter == "slurm":
+            options = {"evict": args.evict, "timeout": args.timeout, "pools": args.pools}
         adapter = adapters.load(args.adapter, **options)
+        policy = (
+            functools.partial(adapter.policy, preset, **settings)
+            if system == adapter.name
+            else made_policy(args.policy, args.config)
+        )
         with (
             act.Driver(
                 adapter,
@@ -66,8 +74,11 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
     from evenhand.act.metrics import metrics_text, write_metrics
 
     failures: list[str] = []
+    told: set[str] = set()
 
     def each(cycle: Cycle) -> None:
+        print_errors([f"note: {notice}" for notice in cycle.notices if notice not in told])
+        told.update(cycle.notices)
         if cycle.error:
             failures.append(cycle.error)
             print_errors([cycle.error])

@@ -85,9 +85,20 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     )
     watch.add_argument("--journal", required=True, metavar="FILE", help="where all is written down first")
     watch.add_argument(
-        "--policy", default="ytsaurus", metavar="NAME[:PRESET]", help="whose rules; default: ytsaurus"
+        "--policy",
+        default="slurm",
+        metavar="NAME[:PRESET]",
+        help="whose rules; default: slurm, as the cluster's own configuration has them every round",
     )
-    watch.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
+    watch.add_argument(
+        "--config", metavar="FILE.toml", help="settings of the policy; of slurm, those that are to differ"
+    )
+    watch.add_argument(
+        "--pools",
+        choices=("partition", "account", "user"),
+        default="partition",
+        help="what pools are; default: partition",
+    )
     watch.add_argument(
         "--state", metavar="FILE", help="state to go on from if it exists; replaced every round"
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from evenhand.plans import Plan
     from evenhand.state import State
 
-__all__ = ["demo_lines", "demo_plan", "explain", "plan"]
+__all__ = ["demo_lines", "demo_plan", "described_policy", "explain", "made_policy", "plan"]
 
 _LISTED = 5  # starving elements, rules of refusals, diagnostics
 _DEMO_DECISIONS = 12
@@ -127,7 +127,7 @@ def _planned(args: argparse.Namespace) -> Plan:
         snapshot = read_snapshot(args.file)
     except InputError as error:
         raise Failure(*lines_of(args.file, error)) from error
-    policy = _policy(args.policy, args.config)
+    policy = made_policy(args.policy, args.config)
     on = _trigger(args.on, snapshot, label(args.file))
     state: State | None = read_state(args.state)
     try:
@@ -139,13 +139,14 @@ def _planned(args: argparse.Namespace) -> Plan:
         raise Failure(*lines_of(path, error)) from error
 
 
-def _policy(name: str, config: str | None) -> Any:
-    import evenhand as eh
+_POLICIES = {"ytsaurus": "YTsaurus", "backendai": "BackendAI", "slurm": "Slurm"}
 
-    policies = {"ytsaurus": "YTsaurus", "backendai": "BackendAI", "slurm": "Slurm"}
+
+def described_policy(name: str, config: str | None) -> tuple[str, str, dict[str, Any]]:
+    """Return system, preset and settings that the command line and its file ask for."""
     system, _, preset = name.partition(":")
-    if system not in policies:
-        known = ", ".join(policies)
+    if system not in _POLICIES:
+        known = ", ".join(_POLICIES)
         raise Failure(f"argument --policy: there is no policy {system!r} but {known}", usage=True)
     if preset not in ("", "documented", "upstream"):
         known = "documented and upstream"
@@ -161,10 +162,17 @@ def _policy(name: str, config: str | None) -> Any:
         raise Failure(
             f"argument --policy: {label(str(config))} describes {described!r}, not {system}", usage=True
         )
-    chosen: Any = preset or settings.get("preset", "documented")
-    settings.pop("preset", None)
+    other = settings.pop("preset", "documented")
+    return system, preset or other, settings
+
+
+def made_policy(name: str, config: str | None) -> Any:
+    """Return the policy that the command line and its file ask for."""
+    import evenhand as eh
+
+    system, preset, settings = described_policy(name, config)
     try:
-        return getattr(eh.policies, policies[system])(chosen, **settings)
+        return getattr(eh.policies, _POLICIES[system])(preset, **settings)
     except InputError as error:
         raise Failure(*lines_of(config or name, error)) from error
 

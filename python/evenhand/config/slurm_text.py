@@ -9,25 +9,21 @@ from typing import Any
 from evenhand.building.problems import nearest, shorten
 from evenhand.config.rows import raise_found
 from evenhand.config.slurm_names import CLUSTER, LINES, PARTITION, SHOWN
-from evenhand.errors import Problem
+from evenhand.config.slurm_values import (
+    Found,
+    decimal,
+    flag,
+    grace,
+    plain,
+    preempt_type,
+    read_value,
+    seconds,
+    whole,
+)
 
 __all__ = ["read_conf", "read_partitions"]
 
 _PAIR = re.compile(r'\s*([A-Za-z][\w/:-]*)\s*=\s*("[^"]*"|\S*)')
-_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
-_NEVER = ("-1", "0", "NONE", "INFINITE", "UNLIMITED", "N/A")
-
-
-class _Found:
-    """Problems, with the line of the text on which they stand."""
-
-    def __init__(self, table: str) -> None:
-        self.table = table
-        self.problems: list[Problem] = []
-
-    def add(self, line: int, field: str, rule: str, value: str | None, message: str) -> None:
-        said = f"line {line}: {message}"
-        self.problems.append(Problem(self.table, line, None, field, rule, value, said))
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -47,7 +43,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         yield number, begun.strip()
 
 
-def _pairs(line: str, number: int, found: _Found) -> list[tuple[str, str]]:
+def _pairs(line: str, number: int, found: Found) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     place = 0
     while place < len(line):
@@ -63,98 +59,38 @@ def _pairs(line: str, number: int, found: _Found) -> list[tuple[str, str]]:
     return pairs
 
 
-def _seconds(text: str) -> float | None:
-    """Return a time of Slurm in seconds: minutes, m:s, h:m:s, d-h, d-h:m, d-h:m:s; None: none."""
-    if text.upper() in _NEVER:
-        return None
-    match = _TIME.fullmatch(text)
-    if match is None:
-        raise ValueError("is no time: it must be minutes, m:s, h:m:s or d-h[:m[:s]]")
-    days, *parts = match.groups()
-    first, second, third = (int(part or 0) for part in parts)
-    if days is not None:
-        return float(int(days) * 86_400 + first * 3_600 + second * 60 + third)
-    if parts[2] is not None:
-        return float(first * 3_600 + second * 60 + third)
-    return float(first * 60 + second)
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError("is no number") from None
-
-
-def _count(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError("is no whole number") from None
-
-
-def _flag(text: str) -> bool:
-    words = {"yes": True, "1": True, "true": True, "up": True, "no": False, "0": False, "false": False}
-    if text.lower() not in words:
-        raise ValueError("is neither YES nor NO")
-    return words[text.lower()]
-
-
-def _grace(text: str) -> float:
-    """Return a grace time, whose bare number is seconds."""
-    return float(text) if text.isdecimal() else _seconds(text) or 0.0
-
-
-def _text(text: str) -> str:
-    return text
-
-
-def _type(text: str) -> str | None:
-    return None if text.lower() in ("", "preempt/none") else text
-
-
 _CLUSTER: Mapping[str, Callable[[str], Any]] = {
-    "PreemptType": _type,
-    "PreemptMode": _text,
-    "PreemptExemptTime": _seconds,
-    "JobRequeue": _flag,
-    "KillWait": _number,
-    "MessageTimeout": _number,
-    "SchedulerType": _text,
-    "SelectType": _text,
+    "PreemptType": preempt_type,
+    "PreemptMode": plain,
+    "PreemptExemptTime": seconds,
+    "JobRequeue": flag,
+    "KillWait": decimal,
+    "MessageTimeout": decimal,
+    "SchedulerType": plain,
+    "SelectType": plain,
 }
 _PARAMETERS: Mapping[str, Callable[[str], Any]] = {
-    "reorder_count": _count,
-    "strict_order": _flag,
-    "youngest_first": _flag,
-    "reclaim_licenses": _flag,
-    "min_exempt_priority": _number,
-    "send_user_signal": _flag,
-    "suspend_grace_time": _number,
+    "reorder_count": whole,
+    "strict_order": flag,
+    "youngest_first": flag,
+    "reclaim_licenses": flag,
+    "min_exempt_priority": decimal,
+    "send_user_signal": flag,
+    "suspend_grace_time": decimal,
 }
 _OLD = {f"preempt_{name}": name for name in ("reorder_count", "strict_order", "youngest_first")}
 _PARTITION: Mapping[str, Callable[[str], Any]] = {
-    "PriorityTier": _count,
-    "PreemptMode": _text,
-    "GraceTime": _grace,
-    "OverSubscribe": _text,
-    "Nodes": _text,
-    "Default": _flag,
+    "PriorityTier": whole,
+    "PreemptMode": plain,
+    "GraceTime": grace,
+    "OverSubscribe": plain,
+    "Nodes": plain,
+    "Default": flag,
     "QOS": lambda text: None if text.upper() in ("", "N/A") else text,
 }
 
 
-def _read(
-    readers: Mapping[str, Callable[[str], Any]], name: str, value: str, number: int, found: _Found
-) -> dict[str, Any]:
-    try:
-        return {name: readers[name](value)}
-    except ValueError as error:
-        found.add(number, name, "type", shorten(value), f"{name} is {shorten(value)}; it {error}")
-        return {}
-
-
-def _parameters(name: str, text: str, number: int, found: _Found) -> dict[str, Any]:
+def _parameters(name: str, text: str, number: int, found: Found) -> dict[str, Any]:
     """Read what PreemptParameters, or the older SchedulerParameters, say of preemption."""
     settings: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -167,12 +103,12 @@ def _parameters(name: str, text: str, number: int, found: _Found) -> dict[str, A
             message = f"{key} is unknown{nearest(key, list(_PARAMETERS))}"
             found.add(number, f"{name}.{key}", "unknown_field", None, message)
             continue
-        settings |= _read(_PARAMETERS, key, value if equals else "yes", number, found)
+        settings |= read_value(_PARAMETERS, key, value if equals else "yes", number, found)
     return settings
 
 
 def _partition(
-    pairs: list[tuple[str, str]], number: int, found: _Found, known: frozenset[str]
+    pairs: list[tuple[str, str]], number: int, found: Found, known: frozenset[str]
 ) -> dict[str, Any]:
     by_case = {name.lower(): name for name in known | set(_PARTITION)}
     partition: dict[str, Any] = {}
@@ -183,7 +119,7 @@ def _partition(
             message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
             found.add(number, key, "unknown_field", None, message)
         elif name in _PARTITION:
-            partition |= _read(_PARTITION, name, value, number, found)
+            partition |= read_value(_PARTITION, name, value, number, found)
     return partition
 
 
@@ -210,7 +146,7 @@ def read_conf(text: str) -> dict[str, Any]:
     -----
     ``include`` lines are refused: read the included text, too. Source: slurm.conf, manual page.
     """
-    found = _Found("slurm.conf")
+    found = Found("slurm.conf")
     settings: dict[str, Any] = {}
     partitions: dict[str, dict[str, Any]] = {}
     defaults: dict[str, Any] = {}
@@ -236,7 +172,7 @@ def read_conf(text: str) -> dict[str, Any]:
             if name in ("PreemptParameters", "SchedulerParameters"):
                 settings |= _parameters(name, said, number, found)
             elif name is not None and name in _CLUSTER:
-                settings |= _read(_CLUSTER, name, said, number, found)
+                settings |= read_value(_CLUSTER, name, said, number, found)
             elif name is None:
                 message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
                 found.add(number, key, "unknown_field", None, message)
@@ -262,7 +198,7 @@ def read_partitions(text: str) -> dict[str, dict[str, Any]]:
     InputError
         As `read_conf`.
     """
-    found = _Found("scontrol show partition")
+    found = Found("scontrol show partition")
     partitions: dict[str, dict[str, Any]] = {}
     current: dict[str, Any] | None = None
     for number, line in _lines(text):

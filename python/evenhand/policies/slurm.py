@@ -82,7 +82,8 @@ class Slurm(Policy):
         Parameters
         ----------
         text : str or path-like
-            Text of a slurm.conf, or (path-like) a file.
+            Text of a slurm.conf, or (path-like) a file; or what ``scontrol show config`` prints, which lacks
+            partitions.
         partitions : str, optional
             What ``scontrol show partition`` prints (with ``-o`` or without); its partitions stand in the
             place of those of the file.
@@ -115,10 +116,11 @@ class Slurm(Policy):
         >>> policy.settings.partitions["high"].PriorityTier
         10
         """
+        from evenhand.config.slurm_shown import HEAD, read_shown
         from evenhand.config.slurm_text import read_conf, read_partitions
 
         source = text if isinstance(text, str) else Path(text).read_text(encoding="utf-8")
-        settings = read_conf(source)
+        settings = read_shown(source) if source.startswith(HEAD) else read_conf(source)
         if partitions is not None:
             settings["partitions"] = read_partitions(partitions)
         if qos is not None:

@@ -8,9 +8,27 @@ from datetime import UTC, datetime
 from typing import Any
 
 from evenhand.adapters.commands import Result
+from tests.unit.slurm.accounting_texts import QOS, SHARES
 
 T0 = 1_700_000_000.0
 DELAY = 30.0  # seconds that a requeued job is not eligible
+
+
+#: What a 22.05 shows of itself, shortened.
+CONFIG = """\
+Configuration data as of 2026-11-21T19:47:56
+AccountingStorageType   = accounting_storage/none
+KillWait                = 3 sec
+PreemptMode             = OFF
+PreemptType             = preempt/none
+SchedulerType           = sched/backfill
+
+Slurmctld(primary) at vm is UP
+"""
+PARTITIONS = (
+    "PartitionName=main Default=YES QoS=N/A GraceTime=0 Nodes=n[1-3] PriorityTier=1 "
+    "PreemptMode=OFF State=UP\n"
+)
 
 
 class Clock:
@@ -54,6 +72,7 @@ class FakeSlurm:
         self.jobs = {str(j["id"]): dict(j) for j in jobs}
         self.events: list[tuple[str, str, int]] = []
         self.asked: list[tuple[str, ...]] = []
+        self.shows = {"config": CONFIG, "partition": PARTITIONS, "qos": QOS, "shares": SHARES}
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
         self.asked.append(tuple(arguments))
@@ -116,6 +135,8 @@ class FakeSlurm:
         )
 
     def scontrol(self, rest: list[str]) -> Result:
+        if "show" in rest:
+            return Result(0, self.shows[rest[-1]])
         if rest[0] == "update":
             found = self.jobs[rest[1].removeprefix("JobId=")]
             found["comment"] = rest[2].removeprefix("Comment=")
@@ -140,6 +161,12 @@ class FakeSlurm:
             self.events.append(("resume", name, j["turn"]))
             return Result(0)
         return Result(1, "", "Job/step already completing or completed")
+
+    def sacctmgr(self, rest: list[str]) -> Result:
+        return Result(0, self.shows[rest[-1]])
+
+    def sshare(self, rest: list[str]) -> Result:
+        return Result(0, self.shows["shares"])
 
     def scancel(self, rest: list[str]) -> Result:
         j = self.jobs[rest[0]]
@@ -188,6 +215,7 @@ class FakeSlurm:
             "tres_req_str": tres,
             "tres_alloc_str": tres if placed else "",
             "name": j["name"],
+            "account": j.get("account", ""),
             "comment": j["comment"],
         }
 

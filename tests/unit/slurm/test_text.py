@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
+from evenhand.config.slurm_shown import read_shown, shown
 from evenhand.config.slurm_text import read_conf, read_partitions
 
 CONF = r"""
@@ -142,3 +143,56 @@ def test_times(text: str, seconds: float | None) -> None:
 def test_partitions_begin_with_their_names() -> None:
     with pytest.raises(eh.InputError, match="PartitionName comes first"):
         read_partitions("   Nodes=n1")
+
+
+#: Lines of a 22.05.8, as they came.
+CONFIG = """\
+Configuration data as of 2026-11-21T19:47:56
+AccountingStorageType   = accounting_storage/slurmdbd
+BOOT_TIME               = 2026-11-21T19:47:53
+FairShareDampeningFactor = 1
+HASH_VAL                = Match
+InteractiveStepOptions  = --interactive --preserve-env --pty $SHELL
+JobRequeue              = 1
+KillWait                = 3 sec
+Licenses                = (null)
+MessageTimeout          = 10 sec
+PowerPlugin             =
+PreemptMode             = GANG,SUSPEND
+PreemptType             = preempt/qos
+PreemptExemptTime       = 00:00:30
+PriorityWeightFairShare = 10000
+ResumeRate              = 300 nodes/min
+SchedulerParameters     = bf_interval=2,preempt_strict_order
+SchedulerType           = sched/builtin
+SelectType              = select/cons_tres
+SlurmctldHost[0]        = vm(127.0.0.1)
+TaskPluginParam         = (null type)
+UsePam                  = No
+
+Slurmctld(primary) at vm is UP
+"""
+
+
+def test_what_a_running_slurm_shows() -> None:
+    settings = read_shown(CONFIG)
+    wanted = {
+        "PreemptType": "preempt/qos",
+        "PreemptMode": "GANG,SUSPEND",
+        "PreemptExemptTime": 30.0,
+        "JobRequeue": True,
+        "KillWait": 3.0,
+        "MessageTimeout": 10.0,
+        "SchedulerType": "sched/builtin",
+        "SelectType": "select/cons_tres",
+        "strict_order": True,
+    }
+    assert {name: settings[name] for name in wanted} == wanted
+    names = shown(CONFIG)
+    assert names["PriorityWeightFairshare"] == "10000"
+    assert not {"Licenses", "PowerPlugin", "TaskPluginParam", "HASH_VAL"} & set(names)
+    policy = eh.policies.Slurm.from_conf(CONFIG, partitions=SHOWN)
+    assert policy.settings.KillWait == 3.0
+    assert policy.settings.partitions["low"].GraceTime == 6.0
+    with pytest.raises(eh.InputError, match="KillWait"):
+        read_shown(CONFIG.replace("3 sec", "long"))

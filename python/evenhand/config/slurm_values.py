@@ -1,0 +1,94 @@
+"""Values in Slurm's texts, and what is wrong with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evenhand.building.problems import shorten
+from evenhand.errors import Problem
+
+__all__ = ["Found", "decimal", "flag", "grace", "plain", "preempt_type", "read_value", "seconds", "whole"]
+
+_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_NEVER = ("-1", "0", "NONE", "INFINITE", "UNLIMITED", "N/A")
+
+
+class Found:
+    """Problems, with the line of the text on which they stand."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        self.problems: list[Problem] = []
+
+    def add(self, line: int, field: str, rule: str, value: str | None, message: str) -> None:
+        """Add what is wrong with a field on a line."""
+        said = f"line {line}: {message}"
+        self.problems.append(Problem(self.table, line, None, field, rule, value, said))
+
+
+def seconds(text: str) -> float | None:
+    """Return a time of Slurm in seconds: minutes, m:s, h:m:s, d-h, d-h:m, d-h:m:s; None: none."""
+    if text.upper() in _NEVER:
+        return None
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError("is no time: it must be minutes, m:s, h:m:s or d-h[:m[:s]]")
+    days, *parts = match.groups()
+    first, second, third = (int(part or 0) for part in parts)
+    if days is not None:
+        return float(int(days) * 86_400 + first * 3_600 + second * 60 + third)
+    if parts[2] is not None:
+        return float(first * 3_600 + second * 60 + third)
+    return float(first * 60 + second)
+
+
+def decimal(text: str) -> float:
+    """Return a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("is no number") from None
+
+
+def whole(text: str) -> int:
+    """Return a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("is no whole number") from None
+
+
+def flag(text: str) -> bool:
+    """Return whether it is YES or NO."""
+    words = {"yes": True, "1": True, "true": True, "up": True, "no": False, "0": False, "false": False}
+    if text.lower() not in words:
+        raise ValueError("is neither YES nor NO")
+    return words[text.lower()]
+
+
+def grace(text: str) -> float:
+    """Return a grace time, whose bare number is seconds."""
+    return float(text) if text.isdecimal() else seconds(text) or 0.0
+
+
+def plain(text: str) -> str:
+    """Return the text as it is."""
+    return text
+
+
+def preempt_type(text: str) -> str | None:
+    """Return a preempt type; none is None."""
+    return None if text.lower() in ("", "preempt/none") else text
+
+
+def read_value(
+    readers: Mapping[str, Callable[[str], Any]], name: str, value: str, line: int, found: Found
+) -> dict[str, Any]:
+    """Return a name with its value; a wrong one is found, and nothing returned."""
+    try:
+        return {name: readers[name](value)}
+    except ValueError as error:
+        found.add(line, name, "type", shorten(value), f"{name} is {shorten(value)}; it {error}")
+        return {}
