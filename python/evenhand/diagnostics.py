@@ -37,6 +37,10 @@ CODES: Mapping[str, str] = {
     "main_resource_absent": (
         "The main resource is none of the snapshot's resources, so no missing guarantee is implied."
     ),
+    "slurm_share_unknown": (
+        "The fair share factor counts, but the settings' `shares` have no row of the account and user of some"
+        " jobs; their factor is 0."
+    ),
     "fields_not_read": "Rows have values that play no part in the plan.",
 }
 """Code of a diagnostic to what it means. A code never changes its meaning."""

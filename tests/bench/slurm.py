@@ -106,9 +106,8 @@ def main() -> None:
     for selection in ("reorder", "prefix", "irreducible", "minimum"):
         settings = policy.replace(victim_selection=selection).settings
         memory, _ = read_job_memory(snapshot, policy, None)
-        desk = _core.SlurmDesk(
-            snapshot._core, columns.switches(settings), columns.job_columns(snapshot, settings), memory
-        )
+        jobs = columns.job_columns(columns.Jobs(snapshot, settings))
+        desk = _core.SlurmDesk(snapshot._core, columns.switches(settings), jobs, memory)
         victims, _ = desk.victims(waits)
         best = min(desk.victims(waits)[1] for _ in range(TIMES)) / 1e6
         told = ""

@@ -167,25 +167,20 @@ class Accounted:
         self.cluster, self.database, self.names = cluster, database, names
 
 
-@pytest.fixture(scope="session")
-def accounting() -> Iterator[Accounted]:
+@contextmanager
+def started_with_accounts(port: int, *, nasty: bool, lines: str, **environment: str) -> Iterator[Accounted]:
+    """Run a cluster with a database; `lines` go into its slurm.conf."""
     script = emulator()
     if lacking():
         pytest.skip(lacking())
     with tempfile.TemporaryDirectory(prefix="evenhand-accounting-") as place:
         folder = Path(place)
         folder.chmod(0o755)
-        port = 11000 + os.getpid() % 400 * 20
-        names = with_users(folder)
+        names = with_users(folder) if nasty else {}
         database = Database(folder / "database", port + 12, **names)
         cluster = Cluster(folder, script)
-        cluster.environment |= {
-            **names,
-            "EMU_PORT": str(port),
-            "EMU_PREEMPT": "PreemptType=preempt/qos\nPreemptMode=REQUEUE",
-            "EMU_EXTRA": f"{cluster.environment['EMU_EXTRA']}\n{database.lines}\n"
-            "AccountingStoreFlags=job_comment",
-        }
+        extra = f"{cluster.environment['EMU_EXTRA']}\n{database.lines}\n{lines}"
+        cluster.environment |= {**names, "EMU_PORT": str(port), "EMU_EXTRA": extra, **environment}
         try:
             database.start()
             begun = cluster.emulate("start")
@@ -194,6 +189,17 @@ def accounting() -> Iterator[Accounted]:
         finally:
             cluster.emulate("stop")
             database.stop()
+
+
+@pytest.fixture(scope="session")
+def accounting() -> Iterator[Accounted]:
+    with started_with_accounts(
+        11000 + os.getpid() % 400 * 20,
+        nasty=True,
+        lines="AccountingStoreFlags=job_comment",
+        EMU_PREEMPT="PreemptType=preempt/qos\nPreemptMode=REQUEUE",
+    ) as accounted:
+        yield accounted
 
 
 @pytest.fixture

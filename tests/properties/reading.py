@@ -129,6 +129,24 @@ def _promised(whom: Row) -> Row:
     return data
 
 
+_ASSOCIATIONS = Slurm(
+    PriorityType="priority/multifactor",
+    PriorityWeightAssoc=1000,
+    association_priority={"low/low": 1, "low/high": 5, "high/low": 5, "high/high": 3},
+)
+
+
+def _associated() -> Row:
+    """Two jobs of different associations wait for the only node."""
+    data = _cluster(allocations=[])
+    data["operations"] = [
+        {"name": "a", "account": "low", "user": "low"},
+        {"name": "b", "account": "high", "user": "high"},
+    ]
+    data["requests"] = [{"name": name, "operation": name, "resources": {"cpu": 4}} for name in ("a", "b")]
+    return data
+
+
 def _owned(field: str, whose: str) -> Row:
     """The job that runs is of x, the one that waits of somebody."""
     data = _cluster()
@@ -236,6 +254,14 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         )
         for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()))
     },
+    **{
+        ("slurm", "operations", field): (
+            _ASSOCIATIONS,
+            _associated(),
+            _changed(_associated(), "operations", 0, **{field: "high"}),
+        )
+        for field in ("account", "user")
+    },
     ("slurm", "allocations", "start_time"): (
         _GRACE.replace(PreemptExemptTime=150),
         _cluster(),
@@ -260,5 +286,5 @@ ASIDE: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         _cluster(),
         _changed(_cluster(), "operations", 0, **{name: "other"}),
     )
-    for name in ("partition", "qos")
+    for name in ("partition", "qos", "account", "user")
 }

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
-from pydantic_core import PydanticCustomError
 
-from evenhand.config.checked import CheckedSettings, broken
+from evenhand.config.checked import broken
 from evenhand.config.hostlist import expand_hostlist
 from evenhand.config.kinds import Duration, Texts
+from evenhand.config.slurm_priority import SlurmPriority, YesOrNo, rule
 
 __all__ = ["BASES", "SlurmPartition", "SlurmQos", "SlurmSettings", "split_mode"]
 
@@ -20,10 +20,6 @@ BASES = ("OFF", "CANCEL", "REQUEUE", "SUSPEND")
 _FLAGS = ("GANG", "WITHIN", "PRIORITY")
 _SAME = {"CLUSTER": "OFF", "ON": "SUSPEND"}
 _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
-
-
-def _rule(rule: str, said: str) -> PydanticCustomError:
-    return PydanticCustomError("rule", "{said}", {"rule": rule, "said": said})
 
 
 def split_mode(mode: str) -> tuple[str, frozenset[str]]:
@@ -50,16 +46,16 @@ def _mode(value: Any) -> Any:
     for word in words:
         if word not in BASES + _FLAGS:
             known = ", ".join(BASES + _FLAGS)
-            raise _rule("choice", f"is {value!r}; {word!r} is none of {known}")
+            raise rule("choice", f"is {value!r}; {word!r} is none of {known}")
     if len({word for word in words if word in BASES}) > 1:
-        raise _rule("choice", f"is {value!r}; it must name one of {', '.join(BASES)} only")
+        raise rule("choice", f"is {value!r}; it must name one of {', '.join(BASES)} only")
     return ",".join(dict.fromkeys(words))
 
 
 def _mode_of_part(value: Any) -> Any:
     mode = _mode(value)
     if isinstance(mode, str) and "GANG" in mode.split(","):
-        raise _rule("choice", f"is {value!r}; GANG is of the whole cluster")
+        raise rule("choice", f"is {value!r}; GANG is of the whole cluster")
     return mode
 
 
@@ -67,17 +63,12 @@ def _type(value: Any) -> Any:
     return value.lower() if isinstance(value, str) else value
 
 
-def _yes_or_no(value: Any) -> Any:
-    words = {"yes": True, "up": True, "true": True, "no": False, "false": False}
-    return words.get(value.lower(), value) if isinstance(value, str) else value
-
-
 def _sharing(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     word, colon, count = value.strip().upper().partition(":")
     if word not in ("NO", "YES", "FORCE", "EXCLUSIVE") or (colon and not count.isdecimal()):
-        raise _rule("choice", f"is {value!r}; it must be NO, EXCLUSIVE, YES[:n] or FORCE[:n]")
+        raise rule("choice", f"is {value!r}; it must be NO, EXCLUSIVE, YES[:n] or FORCE[:n]")
     return word + colon + count
 
 
@@ -87,11 +78,10 @@ def _nodes(value: Any) -> Any:
     try:
         return expand_hostlist(value)
     except ValueError as error:
-        raise _rule("host_list", f"is {value!r}; {error}") from None
+        raise rule("host_list", f"is {value!r}; {error}") from None
 
 
 _PartMode = Annotated[str | None, BeforeValidator(_mode_of_part)]
-_Flag = Annotated[bool, BeforeValidator(_yes_or_no)]
 
 
 class _Part(BaseModel):
@@ -105,13 +95,16 @@ class SlurmPartition(_Part):
     """A partition: who belongs to it stands in the ``partition`` of operations."""
 
     PriorityTier: Annotated[int, Ge(0), Le(65533)] = Field(1, description="Higher preempts lower.")
+    PriorityJobFactor: Annotated[int, Ge(0), Le(65533)] = Field(
+        1, description="Of its jobs' priority, as a part of the highest of all partitions."
+    )
     OverSubscribe: Annotated[str, BeforeValidator(_sharing)] = Field(
         "NO", description="NO, EXCLUSIVE (whole nodes), YES or FORCE; jobs are suspended under the last two."
     )
     Nodes: Annotated[Texts, BeforeValidator(_nodes)] = Field(
         ("ALL",), description='Names of its nodes, as a list or a host list; "ALL".'
     )
-    Default: _Flag = Field(False, description="Takes jobs that name no partition.")
+    Default: YesOrNo = Field(False, description="Takes jobs that name no partition.")
     QOS: str | None = Field(None, description="QOS of the partition, for `PreemptExemptTime`.")
 
 
@@ -119,17 +112,19 @@ class SlurmQos(_Part):
     """A quality of service: who has it stands in the ``qos`` of operations."""
 
     Preempt: Texts = Field((), description="QOS whose jobs it may preempt.")
-    Priority: Annotated[int, Ge(0)] = Field(0, description="Orders victims, lower first.")
+    Priority: Annotated[int, Ge(0)] = Field(
+        0, description="Orders victims, lower first; a factor of priority."
+    )
     PreemptExemptTime: Duration | None = Field(None, description="Instead of the cluster's.")
 
 
-class SlurmSettings(CheckedSettings):
-    """Settings of Slurm's preemption.
+class SlurmSettings(SlurmPriority):
+    """Settings of Slurm's preemption and of the order of pending jobs.
 
     Names of slurm.conf and of its ``PreemptParameters`` are the system's. Durations are seconds.
     """
 
-    UPSTREAM: ClassVar[Mapping[str, Any]] = {"gang_exempt_time": "ignored"}
+    UPSTREAM: ClassVar[Mapping[str, Any]] = {"gang_exempt_time": "ignored", "tied_accounts": "upstream"}
 
     PreemptType: Annotated[str | None, BeforeValidator(_type)] = Field(
         None, description="preempt/none, preempt/partition_prio or preempt/qos: who may preempt whom."
@@ -177,7 +172,7 @@ class SlurmSettings(CheckedSettings):
     @classmethod
     def _known_type(cls, value: str | None) -> str | None:
         if value is not None and value not in _TYPES:
-            raise _rule("choice", f"is {value!r}; it must be {', '.join(_TYPES)}")
+            raise rule("choice", f"is {value!r}; it must be {', '.join(_TYPES)}")
         return None if value == "preempt/none" else value
 
     @field_validator("reorder_count")

@@ -25,6 +25,13 @@ class SlurmOperationSettings(RowSettings):
     eligible_time: float | None = Field(
         None, allow_inf_nan=False, description="Instant before which it does not start."
     )
+    accrue_time: float | None = Field(
+        None,
+        allow_inf_nan=False,
+        description="Instant from which its age counts; none: `eligible_time`, else submission.",
+    )
+    nice: int = Field(0, description="Subtracted from its priority.")
+    site_factor: int = Field(0, description="Added to its priority by the site.")
     expedited: bool = Field(False, description="Requeued with precedence over all others.")
     signal: str | None = Field(
         None, description='--signal: with flag R ("R:USR1@60") it is cancelled, not suspended.'

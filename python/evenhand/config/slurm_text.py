@@ -68,6 +68,18 @@ _CLUSTER: Mapping[str, Callable[[str], Any]] = {
     "MessageTimeout": decimal,
     "SchedulerType": plain,
     "SelectType": plain,
+    "PriorityType": plain,
+    "PriorityWeightAge": whole,
+    "PriorityWeightAssoc": whole,
+    "PriorityWeightFairshare": whole,
+    "PriorityWeightJobSize": whole,
+    "PriorityWeightPartition": whole,
+    "PriorityWeightQOS": whole,
+    "PriorityWeightTRES": plain,
+    "PriorityMaxAge": seconds,
+    "PriorityFavorSmall": flag,
+    "PriorityFlags": plain,
+    "FairShareDampeningFactor": whole,
 }
 _PARAMETERS: Mapping[str, Callable[[str], Any]] = {
     "reorder_count": whole,
@@ -81,6 +93,7 @@ _PARAMETERS: Mapping[str, Callable[[str], Any]] = {
 _OLD = {f"preempt_{name}": name for name in ("reorder_count", "strict_order", "youngest_first")}
 _PARTITION: Mapping[str, Callable[[str], Any]] = {
     "PriorityTier": whole,
+    "PriorityJobFactor": whole,
     "PreemptMode": plain,
     "GraceTime": grace,
     "OverSubscribe": plain,
@@ -118,6 +131,9 @@ def _partition(
         if name is None:
             message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
             found.add(number, key, "unknown_field", None, message)
+        elif name == "Priority":  # the older word for both
+            for each in ("PriorityTier", "PriorityJobFactor"):
+                partition |= read_value(_PARTITION, each, value, number, found)
         elif name in _PARTITION:
             partition |= read_value(_PARTITION, name, value, number, found)
     return partition

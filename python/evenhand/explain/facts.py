@@ -127,6 +127,11 @@ class Facts:
         """Return one of the policy's settings, or None if it has none of that name."""
         return getattr(getattr(self.plan.policy, "settings", None), name, None)
 
+    def order(self, operation: int) -> dict[str, Any]:
+        """Return numbers of a policy that say why an operation comes when it comes; none of most."""
+        numbers = getattr(self.plan.policy, "order_numbers", None)
+        return {} if numbers is None else dict(numbers(self.snapshot, operation))
+
     def standing(self, element: int) -> str:
         """Say how an element stands to its fair share, or what the policy says of an operation."""
         if not self.shared:

@@ -75,7 +75,7 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         verdict = "nobody_asked"
         sentences.append(sentence(reason(verdict, "unseen").sentence))
     every = (*sentences, *([claim] if claim else []), *told)
-    numbers: dict[str, Any] = {"needed": needed, "count": count}
+    numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
         numbers |= refused.numbers
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -58,7 +58,8 @@ def classic(
     Notes
     -----
     Source: Slurm documentation, classic fair share algorithm. A row with FairShare=parent has the shares,
-    usage and factor of its parent and does not count among its siblings. O(n).
+    usage and factor of its parent and does not count among its siblings; what lies below such an account
+    competes with its siblings, as observed. O(n).
 
     Examples
     --------
@@ -205,17 +206,21 @@ def priority(
     *,
     site: ArrayLike = 0,
     nice: ArrayLike = 0,
+    raw: Collection[str] = (),
 ) -> NDArray[np.int64]:
-    """Priority of jobs: site + Σ weight·factor − nice, cut to an integer, at least 1.
+    """Priority of jobs: Σ weight·factor + site − nice, cut to an integer, from 1 to 2^32 − 1.
 
     Parameters
     ----------
     factors : mapping
         Name (``age``, ``fairshare``, ``jobsize``, ``partition``, ``qos``, …) → numbers in 0..1, one a job.
+        They are added in this order.
     weights : mapping
         Name → weight (PriorityWeightAge, …); a factor without weight counts 0, as in Slurm.
     site, nice : array_like
         Site factor and nice value, one a job or one for all.
+    raw : collection of str
+        Factors that may exceed 1 (PriorityFlags=NO_NORMAL_…).
 
     Raises
     ------
@@ -225,16 +230,17 @@ def priority(
     checks = Checks("jobs")
     columns = {name: np.asarray(column, dtype=np.float64) for name, column in factors.items()}
     for name, column in columns.items():
-        checks.numbers(column, f"factors.{name}", minimum=0, maximum=1)
+        checks.numbers(column, f"factors.{name}", minimum=0, maximum=None if name in raw else 1)
     for name, weight in weights.items():
         if name not in columns:
             checks.add(None, None, f"weights.{name}", "reference", name, "expected the name of a factor")
         checks.numbers(np.asarray(weight, dtype=np.float64), f"weights.{name}", minimum=0)
     checks.done()
-    total = np.asarray(site, dtype=np.float64) - np.asarray(nice, dtype=np.float64)
+    total: NDArray[np.float64] = np.zeros(1)
     for name, column in columns.items():
         total = total + weights.get(name, 0.0) * column
-    return np.maximum(np.trunc(total), 1.0).astype(np.int64)
+    total = total + np.asarray(site, dtype=np.float64) - np.asarray(nice, dtype=np.float64)
+    return np.clip(np.trunc(total), 1.0, 2.0**32 - 1).astype(np.int64)
 
 
 def _table(tree: ShareTree, columns: Mapping[str, NDArray[np.generic]], title: str) -> Table:

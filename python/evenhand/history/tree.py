@@ -163,6 +163,35 @@ class ShareTree:
         """Build from a pandas, polars or pyarrow frame with the columns of `from_columns`; null = default."""
         return cls.from_columns(frame_columns(frame))
 
+    def to_dict(self) -> dict[Name, dict[str, Any]]:
+        """Return name → fields, as `from_dict` takes them; fields that equal their defaults are left out."""
+        has_children = np.isin(np.arange(len(self)), self.parent)
+        rows: dict[Name, dict[str, Any]] = {}
+        for row, (name, parent) in enumerate(zip(self.names, self.parent_names, strict=True)):
+            shares = "parent" if self.inherits[row] else float(self.shares[row])
+            fields = {
+                "parent": (parent, None),
+                "shares": (shares, 1.0),
+                "usage": (float(self.usage[row]), 0.0),
+                "user": (bool(self.user[row]), not has_children[row]),
+                "active": (bool(self.active[row]), True),
+                "total": (bool(self.total[row]), False),
+            }
+            rows[name] = {field: value for field, (value, default) in fields.items() if value != default}
+        return rows
+
+    def __eq__(self, other: object) -> bool:
+        """Whether names and all columns are the same, in the same order."""
+        if not isinstance(other, ShareTree):
+            return NotImplemented
+        columns = ("parent", "shares", "inherits", "usage", "user", "active", "total")
+        return self.names == other.names and all(
+            np.array_equal(getattr(self, column), getattr(other, column)) for column in columns
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
     def __len__(self) -> int:
         return len(self.names)
 

@@ -70,12 +70,16 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
         },
         "operations": {
             "pool": {YT: "where it stands in the tree"},
-            "user": {BA: "scope of victims, priority policies, dominant share"},
+            "user": {
+                BA: "scope of victims, priority policies, dominant share",
+                SL: "association: fair share, priority",
+            },
             "project": {BA: "scope of victims, priority policies"},
+            "account": {SL: "association: fair share, priority"},
             "weight": {YT: "part of what siblings share"},
             "priority": {
                 BA: "order of the queue; who may preempt whom",
-                SL: "order of the queue; in mode PRIORITY who may preempt whom",
+                SL: "order of the queue, before factors; in mode PRIORITY who may preempt whom",
             },
             "demand": {YT: "what it wants, where nothing is itemised"},
             "usage": {
@@ -89,7 +93,7 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
             "start_time": {
                 YT: "order in FIFO pools, without `fifo_start_time`",
                 BA: "order of suspended sessions",
-                SL: "submission: order of the queue and of victims",
+                SL: "submission: order of the queue and of victims, age",
             },
             "fifo_start_time": {YT: "order in FIFO pools"},
             "kind": {
@@ -128,7 +132,7 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
             "count": _all("how many")
             | {BA: "how many; the session starts whole", SL: "how many nodes; the job starts whole"},
             "submit_time": {BA: "order of the queue"},
-            "duration": {SL: "whether it is done in time, in backfill"},
+            "duration": {SL: "whether it is done in time, in backfill; size relative to time"},
             "node_tags": _all("which nodes will do"),
             "required_node": _all("which node alone will do"),
             "preemptible": _all("passed on to what starts"),
@@ -146,6 +150,11 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
 )
 
 
+def _asks_for_associations(s: Any) -> bool:
+    fair = s.shares is not None and s.PriorityWeightFairshare > 0
+    return s.PriorityType == "priority/multifactor" and (fair or bool(s.association_priority))
+
+
 #: System, table and field to whether settings let it be read, for those that not all settings do.
 ONLY_IF: Final[Mapping[tuple[str, str, str], Callable[[Any], bool]]] = MappingProxyType(
     {
@@ -157,7 +166,11 @@ ONLY_IF: Final[Mapping[tuple[str, str, str], Callable[[Any], bool]]] = MappingPr
         (SL, "operations", "partition"): lambda s: bool(s.partitions),
         (SL, "operations", "qos"): lambda s: bool(s.qos),
         (SL, "allocations", "deadline"): lambda s: s.SchedulerType == "sched/backfill",
-        (SL, "requests", "duration"): lambda s: s.SchedulerType == "sched/backfill",
+        (SL, "requests", "duration"): lambda s: (
+            s.SchedulerType == "sched/backfill" or "SMALL_RELATIVE_TO_TIME" in s.PriorityFlags
+        ),
+        (SL, "operations", "account"): _asks_for_associations,
+        (SL, "operations", "user"): _asks_for_associations,
     }
 )
 

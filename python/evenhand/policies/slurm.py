@@ -14,12 +14,15 @@ from evenhand.errors import InputError, Problem
 from evenhand.plans.memory import read_job_memory
 from evenhand.plans.plan import Plan
 from evenhand.policies import slurm_columns as columns
+from evenhand.policies import slurm_words as words
 from evenhand.policies.base import Policy
 from evenhand.policies.reads import reads_of
 
 if TYPE_CHECKING:
+    from evenhand.history.tree import ShareTree
     from evenhand.model import Snapshot
     from evenhand.state import State
+    from evenhand.table import Table
 
 __all__ = ["Slurm"]
 
@@ -74,7 +77,9 @@ class Slurm(Policy):
         text: str | os.PathLike[str],
         *,
         partitions: str | None = None,
-        qos: Mapping[str, Any] | None = None,
+        qos: Mapping[str, Any] | str | None = None,
+        shares: ShareTree | Mapping[str, Any] | str | None = None,
+        associations: Mapping[str, int] | str | None = None,
         preset: str = "documented",
     ) -> Self:
         """Return the policy that a slurm.conf describes.
@@ -87,8 +92,13 @@ class Slurm(Policy):
         partitions : str, optional
             What ``scontrol show partition`` prints (with ``-o`` or without); its partitions stand in the
             place of those of the file.
-        qos : mapping, optional
-            QOS by name, as in the settings: they live in a database, not in the file.
+        qos : mapping or str, optional
+            QOS by name, as in the settings, or what ``sacctmgr show qos -P`` prints: they live in a database,
+            not in the file.
+        shares : ShareTree, mapping or str, optional
+            Shares and usage, as in the settings, or what ``sshare -a -P`` prints.
+        associations : mapping or str, optional
+            Priorities of associations, as in the settings, or what ``sacctmgr show assoc -P`` prints.
         preset : str
             As for the policy.
 
@@ -116,6 +126,7 @@ class Slurm(Policy):
         >>> policy.settings.partitions["high"].PriorityTier
         10
         """
+        from evenhand.config.slurm_accounting import parse_associations, parse_qos, parse_shares
         from evenhand.config.slurm_shown import HEAD, read_shown
         from evenhand.config.slurm_text import read_conf, read_partitions
 
@@ -124,7 +135,12 @@ class Slurm(Policy):
         if partitions is not None:
             settings["partitions"] = read_partitions(partitions)
         if qos is not None:
-            settings["qos"] = dict(qos)
+            settings["qos"] = parse_qos(qos) if isinstance(qos, str) else dict(qos)
+        if shares is not None:
+            settings["shares"] = parse_shares(shares) if isinstance(shares, str) else shares
+        if associations is not None:
+            given = parse_associations(associations) if isinstance(associations, str) else dict(associations)
+            settings["association_priority"] = given
         return cls(preset, **settings)
 
     def plan(
@@ -168,10 +184,58 @@ class Slurm(Policy):
             name = next(iter(given))
             message = f"given has {name!r}; the Slurm policy computes nothing that could be given"
             raise InputError([Problem("given", None, None, str(name), "unknown_field", None, message)])
-        jobs = columns.job_columns(snapshot, self.settings)
+        jobs = columns.Jobs(snapshot, self.settings)
         memory, found = read_job_memory(snapshot, self, state)
-        core = _core.plan_slurm(snapshot._core, columns.switches(self.settings), jobs, memory)
+        core = _core.plan_slurm(
+            snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
+        )
+        found = (*found, *words.unknown_shares(jobs))
         return Plan(snapshot, self, core, state, on, given, found)
+
+    def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:
+        """Return the priority of every job and what it is the sum of, as ``sprio -l`` does.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        normalised : bool
+            The factors themselves, mostly of 0 to 1, and not weight times factor.
+
+        Returns
+        -------
+        Table
+            Columns ``name, priority, given`` (it is the operation's own), ``site``, with priority/multifactor
+            ``age, assoc, fairshare, jobsize, partition, qos`` and ``tres/<name>``, and ``nice``.
+
+        Raises
+        ------
+        InputError
+            As `plan`.
+
+        Notes
+        -----
+        O(jobs · factors + rows of the share tree · log). Source: Slurm documentation, priority_multifactor.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> snapshot = eh.Snapshot.from_dict(
+        ...     {
+        ...         "now": 60,
+        ...         "resources": {"cpu": {}},
+        ...         "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        ...         "operations": [{"name": "a", "start_time": 0}, {"name": "b", "start_time": 30}],
+        ...         "requests": [{"name": name, "operation": name, "resources": {"cpu": 2}} for name in "ab"],
+        ...     }
+        ... )
+        >>> policy = eh.policies.Slurm(
+        ...     PriorityType="priority/multifactor", PriorityWeightAge=100, PriorityMaxAge=120
+        ... )
+        >>> policy.priorities(snapshot)["priority"]
+        array([50., 25.])
+        """
+        names = snapshot.names("operations")
+        return columns.Jobs(snapshot, self.settings).priorities.table(names, normalised=normalised)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Return what a job falls under, in words.
@@ -186,4 +250,20 @@ class Slurm(Policy):
         -------
         str
         """
-        return columns.tier_and_qos(snapshot, self.settings, row)
+        return words.tier_and_qos(snapshot, self.settings, row)
+
+    def order_numbers(self, snapshot: Snapshot, row: int) -> dict[str, Any]:
+        """Return a job's priority and its parts, and those of the job that it is next behind.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Of the operation.
+
+        Returns
+        -------
+        dict
+            ``priority``, ``priority_parts``, and ``behind`` if another pending job of its tier is before it.
+        """
+        return words.priority_numbers(snapshot, self.settings, row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from evenhand.config.slurm import BASES, SlurmPartition, SlurmQos, split_mode
 from evenhand.config.slurm_rows import SlurmOperationSettings, SlurmRows
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
+from evenhand.policies.slurm_priority import Priorities, priorities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from evenhand.config.slurm import SlurmSettings
     from evenhand.model import Snapshot
 
-__all__ = ["job_columns", "switches", "tier_and_qos"]
+__all__ = ["Jobs", "job_columns", "mode_of", "switches"]
 
 _TYPES = (None, "preempt/partition_prio", "preempt/qos")
 _SELECTIONS = ("reorder", "prefix", "irreducible", "minimum", "test_only")
@@ -68,8 +70,19 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
     }
 
 
-class _Jobs:
-    """Partition, QOS and settings of every job."""
+class Jobs:
+    """Partition, QOS, settings and priority of every job.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+
+    Raises
+    ------
+    InputError
+        If a job names a partition or a QOS that the settings do not have, or its own settings are wrong.
+    """
 
     def __init__(self, snapshot: Snapshot, s: SlurmSettings) -> None:
         self.snapshot, self.settings = snapshot, s
@@ -80,6 +93,13 @@ class _Jobs:
         self.partition = self._named("partition", s.partitions, default)
         self.qos = self._named("qos", s.qos, None)
         self.rows = SlurmRows.of(snapshot).operations
+        self.masks = {name: _nodes_of(snapshot, self, name) for name in (*s.partitions, None)}
+        raise_found(self.found)
+
+    @cached_property
+    def priorities(self) -> Priorities:
+        """Priorities of all jobs."""
+        return priorities(self.snapshot, self.settings, self.rows, self.partition, self.qos, self.masks)
 
     def _named(self, field: str, known: Mapping[str, Any], default: str | None) -> list[str | None]:
         values, codes = self.snapshot._core.text("operations", field)
@@ -105,29 +125,22 @@ class _Jobs:
         )
 
 
-def job_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, NDArray[Any]]:
+def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
     """Return what partition, QOS and its own settings make of every job.
 
     Parameters
     ----------
-    snapshot : Snapshot
-    s : SlurmSettings
+    jobs : Jobs
 
     Returns
     -------
     dict of str to array
         One row an operation; ``node_of_partition`` (partitions x nodes), ``qos_preempts`` (QOS x QOS) and
         ``suspend_frees`` (R) are flat.
-
-    Raises
-    ------
-    InputError
-        If a job names a partition or a QOS that the settings do not have, or its own settings are wrong.
     """
-    jobs = _Jobs(snapshot, s)
-    order: list[str | None] = [*s.partitions, None]
-    masks = np.array([_nodes_of(snapshot, jobs, name) for name in order], np.uint8)
-    raise_found(jobs.found)
+    snapshot, s = jobs.snapshot, jobs.settings
+    order = list(jobs.masks)
+    masks = np.array(list(jobs.masks.values()), np.uint8)
     count = snapshot.operation_count
     rows = [jobs.of(row) for row in range(count)]
     kinds = np.asarray(snapshot._core.column("operations", "kind"))
@@ -150,8 +163,8 @@ def job_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, NDArray[Any]]
                 for partition, qos, _ in rows
             ],
         ),
-        "priority": _priority(snapshot),
-        "mode": column(np.uint8, [_mode(s, *row) for row in rows]),
+        "priority": jobs.priorities.total,
+        "mode": column(np.uint8, [mode_of(s, *row) for row in rows]),
         "grace": column(
             np.int64,
             [_micros((qos.GraceTime if qos else 0.0) if by_qos else p.GraceTime) for p, qos, _ in rows],
@@ -181,36 +194,7 @@ def job_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, NDArray[Any]]
     }
 
 
-def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
-    """Return what a job falls under, in words.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    s : SlurmSettings
-    row : int
-        Of the operation.
-
-    Returns
-    -------
-    str
-    """
-    from evenhand.display.text import clean
-
-    jobs = _Jobs(snapshot, s)
-    partition, qos, _ = jobs.of(row)
-    name, quality = jobs.partition[row], jobs.qos[row]
-    job = clean(snapshot.names("operations")[row])
-    where = "no partition" if name is None else f"partition {clean(name)}"
-    words = [f"operation {job} is in {where} (tier {partition.PriorityTier})"]
-    if qos is not None:
-        words.append(f"has QOS {clean(quality)}")
-    words.append(f"priority {_priority(snapshot)[row]:g}")
-    mode = BASES[_mode(s, *jobs.of(row))]
-    return f"{', '.join(words)}; if it is preempted the mode is {mode}"
-
-
-def _nodes_of(snapshot: Snapshot, jobs: _Jobs, name: str | None) -> list[bool]:
+def _nodes_of(snapshot: Snapshot, jobs: Jobs, name: str | None) -> list[bool]:
     wanted = jobs.partitions[name].Nodes
     if "ALL" in wanted:
         return [True] * snapshot.node_count
@@ -224,18 +208,10 @@ def _nodes_of(snapshot: Snapshot, jobs: _Jobs, name: str | None) -> list[bool]:
     return [node in inside for node in names]
 
 
-def _priority(snapshot: Snapshot) -> NDArray[np.float64]:
-    core, count = snapshot._core, snapshot.operation_count
-    values = np.asarray(core.column("operations", "priority"), np.float64)
-    given = np.asarray(core.column("operations", "priority_given"))
-    if len(values) != count:
-        return np.ones(count)
-    return np.where(given.astype(np.bool_), values, 1.0) if len(given) == count else values
-
-
-def _mode(
+def mode_of(
     s: SlurmSettings, partition: SlurmPartition, qos: SlurmQos | None, own: SlurmOperationSettings
 ) -> int:
+    """Return what becomes of a job that is preempted, by its place in `BASES`."""
     given = (qos.PreemptMode if qos else None) if s.PreemptType == "preempt/qos" else partition.PreemptMode
     base, _ = split_mode(s.PreemptMode if given is None else given)
     if base == "SUSPEND" and own.signal is not None and "R" in own.signal.partition(":")[0]:

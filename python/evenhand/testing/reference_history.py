@@ -65,6 +65,25 @@ def ratio(a: Fraction, b: Fraction) -> Fraction:
     return a / b if b else Fraction(0)
 
 
+def dissolved(tree: Tree, name: str) -> bool:
+    """Whether it is an account that inherits: it is dissolved into the one above."""
+    return tree[name].shares is None and not tree[name].user
+
+
+def siblings(tree: Tree, parent: str | None) -> list[str]:
+    """Names below a row, with those of accounts that are dissolved into it."""
+    found: list[str] = []
+    for child in children(tree, parent):
+        found += siblings(tree, child) if dissolved(tree, child) else [child]
+    return found
+
+
+def account(tree: Tree, name: str) -> str | None:
+    """Find the next account above a row that is not dissolved."""
+    parent = tree[name].parent
+    return account(tree, parent) if parent is not None and dissolved(tree, parent) else parent
+
+
 def classic(tree: Tree, total: Fraction, dampening: Fraction = Fraction(1)) -> dict[str, dict[str, float]]:
     """Slurm's classic fair share: name → norm_shares, effective_usage, factor."""
 
@@ -73,12 +92,13 @@ def classic(tree: Tree, total: Fraction, dampening: Fraction = Fraction(1)) -> d
         if name is None:
             return Fraction(1), Fraction(1)
         row = tree[name]
+        above = account(tree, name)
         if row.shares is None:
-            return owed(row.parent)
-        part = ratio(row.shares, shares_of(tree, children(tree, row.parent)))
-        shares_above, usage_above = owed(row.parent)
+            return owed(above)
+        part = ratio(row.shares, shares_of(tree, siblings(tree, above)))
+        shares_above, usage_above = owed(above)
         actual = min(ratio(usage_of(tree, name), total), Fraction(1))
-        if row.parent is None:
+        if above is None:
             return part, actual
         return shares_above * part, actual + (usage_above - actual) * part
 
@@ -101,21 +121,6 @@ def fair_tree(
     `number` rounds what level fair shares are computed from; `float` gives the ties of rounded numbers.
     """
 
-    def dissolved(name: str) -> bool:
-        return tree[name].shares is None and not tree[name].user
-
-    def siblings(parent: str | None) -> list[str]:
-        """Children, with those of accounts that are dissolved into the parent."""
-        found: list[str] = []
-        for child in children(tree, parent):
-            found += siblings(child) if dissolved(child) else [child]
-        return found
-
-    def account(name: str) -> str | None:
-        """Find the next account above that is not dissolved."""
-        parent = tree[name].parent
-        return account(parent) if parent is not None and dissolved(parent) else parent
-
     def level(name: str) -> float | Fraction:
         row = tree[name]
         if row.shares is None:
@@ -125,10 +130,10 @@ def fair_tree(
         used = usage_of(tree, name)
         if not used:
             return INFINITE
-        owed = number(row.shares) / number(shares_of(tree, siblings(account(name))))
-        return owed / (number(used) / number(usage_of(tree, account(name))))
+        owed = number(row.shares) / number(shares_of(tree, siblings(tree, account(tree, name))))
+        return owed / (number(used) / number(usage_of(tree, account(tree, name))))
 
-    levels = {name: level(name) for name in tree if not dissolved(name)}
+    levels = {name: level(name) for name in tree if not dissolved(tree, name)}
     users = sum(row.user for row in tree.values())
     rank = shared_rank = users
     ranks: dict[str, int] = {}
@@ -148,12 +153,12 @@ def fair_tree(
                 ranks[name] = shared_rank
                 rank -= 1
                 continue
-            below = siblings(name)
+            below = siblings(tree, name)
             while merge_tied_accounts and waiting and levels[waiting[0]] == previous:
-                below += siblings(waiting.pop(0))
+                below += siblings(tree, waiting.pop(0))
             walk(below, tied)
 
-    walk(siblings(None), False)
+    walk(siblings(tree, None), False)
     return {name: ranks[name] / users for name, row in tree.items() if row.user}
 
 

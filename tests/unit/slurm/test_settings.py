@@ -66,7 +66,7 @@ def test_wrong_settings_are_named(settings: dict[str, Any], field: str, rule: st
 def test_presets() -> None:
     documented, upstream = (SlurmSettings.preset(name) for name in ("documented", "upstream"))
     changed = {n for n in SlurmSettings.model_fields if getattr(documented, n) != getattr(upstream, n)}
-    assert changed == {"gang_exempt_time"}
+    assert changed == {"gang_exempt_time", "tied_accounts"}
 
 
 def test_a_policy_comes_back_from_its_dict() -> None:

@@ -85,6 +85,7 @@ def test_scontrol_show_partition(one_line: bool) -> None:
         "GraceTime": 6.0,
         "Nodes": "n[1-2]",
         "PriorityTier": 1,
+        "PriorityJobFactor": 1,
         "OverSubscribe": "NO",
         "PreemptMode": "CANCEL",
     }

@@ -58,6 +58,7 @@ def _settings(draw: st.DrawFn, most_changes: int, fixed: Mapping[str, Any]) -> S
     partitions: dict[str, Any] = {}
     for name, tier in (("low", 1), ("mid", draw(st.sampled_from((1, 5)))), ("high", 10)):
         partitions[name] = {"PriorityTier": tier, "PreemptMode": draw(part)}
+        partitions[name]["PriorityJobFactor"] = draw(st.sampled_from((1, 1, 4)))
         partitions[name]["OverSubscribe"] = draw(st.sampled_from(("FORCE:1", "FORCE:1", "NO", "EXCLUSIVE")))
         if draw(st.integers(0, 5)) == 5:
             partitions[name]["Nodes"] = ["n0", "n1"]

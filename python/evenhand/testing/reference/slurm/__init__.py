@@ -10,5 +10,6 @@ Source: Slurm documentation, preemption; its select, preempt and scheduling loop
 from __future__ import annotations
 
 from evenhand.testing.reference.slurm.plan import reference_plan
+from evenhand.testing.reference.slurm.priority import reference_priorities
 
-__all__ = ["reference_plan"]
+__all__ = ["reference_plan", "reference_priorities"]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.slurm import SlurmPartition, SlurmQos, SlurmSettings, split_mode
+from evenhand.testing.reference.slurm.priority import reference_priorities
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -161,6 +162,9 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
     licences = frozenset(r for r, spec in resources.items() if spec.get("scope") == "cluster")
     kinds = {r: _kind(r, spec) for r, spec in resources.items()}
     default = next((name for name, p in settings.partitions.items() if p.Default), None)
+    found = (
+        reference_priorities(snapshot, settings) if settings.PriorityType == "priority/multifactor" else {}
+    )
     jobs = []
     for row, op in enumerate(data.get("operations", ())):
         partition = op.get("partition", default) if settings.partitions else None
@@ -170,7 +174,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
                 op["name"],
                 row,
                 op.get("start_time", 0.0),
-                op.get("priority", 1.0),
+                found[str(op["name"])]["priority"] if found else op.get("priority", 1.0),
                 settings.partitions[partition] if partition is not None else SlurmPartition(),
                 partition,
                 settings.qos[qos] if qos is not None else None,
