@@ -9,6 +9,8 @@ import evenhand as eh
 
 PLENTY = 1_000_000
 NOW = 100_000.0
+#: What Slurm says of a victim, by the plan's mode.
+STATES = {"requeue": "PENDING", "terminate": "PREEMPTED", "suspend": "SUSPENDED"}
 
 
 def _job(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,8 +115,7 @@ class World:
                 return
             self.state = plan.state
             for decision in plan.decisions.victims:
-                states = {"requeue": "PENDING", "terminate": "PREEMPTED", "suspend": "SUSPENDED"}
-                self.ended[str(decision.operation)] = states[str(decision.mode)]
+                self.ended[str(decision.operation)] = STATES[str(decision.mode)]
             for decision in plan.decisions:
                 if decision.action == "resume":
                     self.ended.pop(str(decision.operation), None)

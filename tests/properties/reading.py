@@ -147,6 +147,19 @@ def _associated() -> Row:
     return data
 
 
+def _lost() -> Row:
+    """Two jobs alike; one of them is enough."""
+    data = _cluster()
+    data["nodes"][0]["capacity"] = {"cpu": 8}
+    twin = {"name": "twin", "partition": "low", "priority": 1}
+    data["operations"] += [twin]
+    data["allocations"] += [{**data["allocations"][0], "name": "twin", "operation": "twin"}]
+    return data
+
+
+_LOST: Row = {"victim_selection": "minimum", "victim_cost": "lost_work"}
+
+
 def _owned(field: str, whose: str) -> Row:
     """The job that runs is of x, the one that waits of somebody."""
     data = _cluster()
@@ -261,6 +274,15 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
             _changed(_associated(), "operations", 0, **{field: "high"}),
         )
         for field in ("account", "user")
+    },
+    **{
+        (system, "allocations", field): (
+            policy,
+            _lost(),
+            _changed(_lost(), "allocations", 1, **{field: 990}),
+        )
+        for field in ("last_job_start_time", "last_progress_time")
+        for system, policy in (("backendai", BackendAI(**_LOST)), ("slurm", _GRACE.replace(**_LOST)))
     },
     ("slurm", "allocations", "start_time"): (
         _GRACE.replace(PreemptExemptTime=150),

@@ -40,6 +40,8 @@ class Job:
         What it needs on each of ``count`` nodes.
     unfit : str
         Why a driver cannot serve it as a beneficiary; empty if it can.
+    number : int
+        Numbers of jobs, and of tasks of arrays, rise in the order in which Slurm looks at them.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Job:
     unfit: str = ""
     comment: str = ""
     single: bool = True
+    number: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +149,7 @@ def _job(row: dict[str, Any]) -> Job:
         unfit=unfit,
         comment=str(row.get("comment") or ""),
         single=not number(row.get("het_job_id")),
+        number=number(row["job_id"]) or 0,
     )
 
 
@@ -271,6 +275,7 @@ def _text_job(row: dict[str, str]) -> Job:
         required=tuple(required),
         unfit=unfit,
         single=row["hetjobid"] in ("", "0"),
+        number=int(row["jobid"]),
     )
 
 

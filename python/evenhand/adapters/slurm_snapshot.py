@@ -81,8 +81,9 @@ def build(
                     "capacity": dict(node.capacity),
                     "tags": sorted(node.tags),
                     "schedulable": node.schedulable,
+                    "order": place,
                 }
-                for node in nodes
+                for place, node in enumerate(nodes)
             ],
             "pools": _pools(names, accounts or {}),
             "operations": operations,
@@ -116,6 +117,7 @@ def _operation(job: Job, pool: str) -> dict[str, Any]:
         "priority": job.priority,
         "start_time": job.submitted,
         "gang": job.count > 1,
+        "order": job.number,
     }
     return {key: value for key, value in row.items() if value != ""}
 

@@ -227,6 +227,9 @@ def read_partitions(text: str) -> dict[str, dict[str, Any]]:
             break
         current |= _partition(pairs, number, found, SHOWN)
     for partition in partitions.values():
+        # What a partition inherits is shown as its own, with what only the cluster can be given.
+        if mode := partition.get("PreemptMode"):
+            partition["PreemptMode"] = ",".join(word for word in mode.split(",") if word.upper() != "GANG")
         if partition.get("Nodes") == "(null)":
             partition["Nodes"] = ""
     raise_found(found.problems)

@@ -112,8 +112,12 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
                 BA: "order of victims; minimum run time",
                 SL: "order of victims; exempt time",
             },
-            "last_job_start_time": {YT: "order of victims"},
-            "last_progress_time": {YT: "order of victims, where saved work counts"},
+            "last_job_start_time": {YT: "order of victims; lost work", BA: "lost work", SL: "lost work"},
+            "last_progress_time": {
+                YT: "order of victims, where saved work counts; lost work",
+                BA: "lost work",
+                SL: "lost work",
+            },
             "planned_end": {SL: "when its room comes, in backfill; bounds the grace time"},
             "state": _all("whether it runs, leaves or is suspended"),
             "deadline": {SL: "when its room comes, in backfill"},
@@ -150,6 +154,10 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
 )
 
 
+def _counts_lost_work(s: Any) -> bool:
+    return bool(s.victim_selection == "minimum" and s.victim_cost == "lost_work")
+
+
 def _asks_for_associations(s: Any) -> bool:
     fair = s.shares is not None and s.PriorityWeightFairshare > 0
     return s.PriorityType == "priority/multifactor" and (fair or bool(s.association_priority))
@@ -158,7 +166,14 @@ def _asks_for_associations(s: Any) -> bool:
 #: System, table and field to whether settings let it be read, for those that not all settings do.
 ONLY_IF: Final[Mapping[tuple[str, str, str], Callable[[Any], bool]]] = MappingProxyType(
     {
-        (YT, "allocations", "last_progress_time"): lambda s: s.order_key == "last_progress",
+        (YT, "allocations", "last_progress_time"): lambda s: (
+            s.order_key == "last_progress" or _counts_lost_work(s)
+        ),
+        **{
+            (system, "allocations", field): _counts_lost_work
+            for system in (BA, SL)
+            for field in ("last_job_start_time", "last_progress_time")
+        },
         (BA, "operations", "user"): lambda s: (
             s.victim_scope == "user" or s.sequencer == "drf" or bool(s.user_policies)
         ),

@@ -122,6 +122,21 @@ def test_what_cannot_be_served(changes: dict[str, Any], unfit: str) -> None:
     assert snapshot.request_count == (not unfit)
 
 
+def test_jobs_and_nodes_stand_in_slurms_order() -> None:
+    jobs = [read(job_id=name) for name in (12, 9, 10)]
+    nodes = [slurm_jobs.Node(f"n{i}", {"cpu": 8, "memory": 1000}, (), True) for i in (2, 3, 10)]
+    snapshot = build(jobs, nodes, T0, "partition", None, {})
+    assert list(snapshot.names("operations")) == ["9", "10", "12"]
+    assert list(snapshot.names("nodes")) == ["n2", "n3", "n10"]
+
+
+def test_a_held_job_may_be_read_as_released() -> None:
+    held = read(job_id=9, job_state="PENDING", state_reason="JobHeldUser", priority=0, nodes="")
+    node = slurm_jobs.Node("n1", {"cpu": 8, "memory": 1000}, (), True)
+    for released, count in (((), 0), (("9",), 1), (("8",), 0)):
+        assert build([held], [node], T0, "partition", None, {}, released).request_count == count
+
+
 def test_array_tasks_are_called_by_array_and_task() -> None:
     """The last task has the number of its array: requeueing that number would requeue the whole array."""
     assert read(job_id=6, array_job_id=6, array_task_id=50).name == "6_50"

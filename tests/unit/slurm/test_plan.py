@@ -111,6 +111,45 @@ def test_suspended_jobs_keep_their_memory_and_go_on() -> None:
     assert said(too_much) == []
 
 
+def test_who_shares_a_node_by_gang_scheduling() -> None:
+    """As a real controller did it: off the higher tier, then of each tier the first to start stay."""
+    shared = {"OverSubscribe": "FORCE:1"}
+    tiers = {
+        "low": {"PriorityTier": 1} | shared,
+        "mid": {"PriorityTier": 5} | shared,
+        "high": {"PriorityTier": 10, "PreemptMode": "OFF"} | shared,
+    }
+    gang = policy("SUSPEND,GANG", partitions=tiers)
+    running = {"a": ("mid", [1, 2, 4], 2), "b": ("mid", [3], 2), "c": ("low", [1], 2), "d": ("low", [4], 2)}
+    plan = eh.plan(cluster(running, {"cpu": 2}, nodes=4, count=4), gang)
+    assert [d.operation for d in plan.decisions.victims] == ["c", "d"]
+    plan = eh.plan(cluster({"m": ("mid", [1, 2], 2), "l": ("low", [1, 2, 3, 4], 2)}, nodes=4, count=2), gang)
+    assert {d.operation for d in plan.decisions.victims} == {"l"}
+    assert {d.node for d in plan.decisions if d.action == "start"} == {"n3", "n4"}
+    snapshot = cluster({"x": ("low", [1], 1), "y": ("low", [1], 3)}, {"cpu": 3}, nodes=1)
+    assert [d.operation for d in eh.plan(snapshot, gang).decisions.victims] == ["y"]
+    assert not eh.plan(snapshot, gang.replace(victim_selection="test_only")).decisions.victims
+
+
+def test_gangs_with_several_modes() -> None:
+    """Who is requeued has to end first, so the other waits."""
+    tiers = {name: {**tier, "OverSubscribe": "FORCE:1"} for name, tier in TIERS.items()}
+    tiers["mid"] = {"PriorityTier": 5, "OverSubscribe": "FORCE:1"}
+    tiers["low"] |= {"PreemptMode": "REQUEUE"}
+    snapshot = cluster({"m": ("mid", [1], 4), "l": ("low", [2], 4)}, nodes=2, count=2)
+    plan = eh.plan(snapshot, policy("SUSPEND,GANG", partitions=tiers))
+    assert sorted(said(plan), key=str) == [
+        ("preempt", "l@n2", "n2", "requeue"),
+        ("preempt", "m@n1", "n1", "suspend"),
+        ("reserve", "p-r", "n1", None),
+        ("reserve", "p-r", "n2", None),
+    ]
+    assert [r.rule for r in plan.refusals] == ["waits_for_victims"]
+    tiers["low"] |= {"OverSubscribe": "NO"}
+    plan = eh.plan(snapshot, policy("SUSPEND,GANG", partitions=tiers))
+    assert [d.operation for d in plan.decisions.victims] == ["l", "m"]
+
+
 def test_exempt_time_and_gang() -> None:
     tiers = {name: {**tier, "OverSubscribe": "FORCE:1"} for name, tier in TIERS.items()}
     snapshot = cluster({"j": ("low", [1], 4)}, nodes=1)

@@ -92,6 +92,14 @@ def test_scontrol_show_partition(one_line: bool) -> None:
     assert found["empty"] == {"Nodes": "", "PriorityTier": 2}
 
 
+def test_what_a_partition_inherits_is_shown_as_its_own() -> None:
+    shown = "PartitionName=low\n   PriorityTier=1 PreemptMode=GANG,SUSPEND OverSubscribe=FORCE:1\n"
+    policy = eh.policies.Slurm.from_conf(
+        "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\n", partitions=shown
+    )
+    assert policy.settings.partitions["low"].PreemptMode == "SUSPEND"
+
+
 def test_a_policy_from_both(tmp_path: Path) -> None:
     path = tmp_path / "slurm.conf"
     path.write_text("PreemptType=preempt/qos\nPreemptMode=CANCEL\nPartitionName=x Nodes=ALL\n")

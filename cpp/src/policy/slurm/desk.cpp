@@ -165,8 +165,7 @@ Reason Desk::reason(Id preemptor, const RunningJob& job) const {
                                                                 : Reason::kQosPreempts;
 }
 
-void Desk::split(const RunningJob& job, Id slot, Amount* freed, Amount* kept) const {
-  const bool suspends = mode(job) == PreemptMode::kSuspend;
+void Desk::split(Id slot, bool suspends, Amount* freed, Amount* kept) const {
   const Amount* has = state.amounts(slot);
   for (Size r = 0; r < state.width(); ++r) {
     kept[r] = suspends && !inputs.jobs.suspend_frees[r] ? has[r] : 0;
@@ -174,13 +173,14 @@ void Desk::split(const RunningJob& job, Id slot, Amount* freed, Amount* kept) co
   }
 }
 
-void Desk::give(Room& to, const RunningJob& job, Amount sign) const {
+void Desk::give(Room& to, const RunningJob& job, Amount sign, bool stays) const {
+  const bool suspends = stays || mode(job) == PreemptMode::kSuspend;
   const std::vector<ResourceScope>& scope = state.tables().resources.scope;
   const auto exclusive = inputs.jobs.exclusive[at(job.operation)];
   std::array<Amount, kMaxResources> freed{}, kept{};
   for (const Id slot : slots(job)) {
     const Id node = state.node_of(slot);
-    split(job, slot, freed.data(), kept.data());
+    split(slot, suspends, freed.data(), kept.data());
     for (Size r = 0; r < state.width(); ++r)
       if (scope[r] == ResourceScope::kCluster ? !inputs.settings.reclaim_licenses : node == kNoId)
         freed[r] = 0;

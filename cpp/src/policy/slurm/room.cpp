@@ -13,6 +13,10 @@ Wish::Wish(const Tables& tables, bool whole_nodes, std::vector<Part> parts)
       parts_(std::move(parts)),
       touched_(nodes_, 0),
       licences_(static_cast<Size>(tables.resource_count()), 0) {
+  for (Size r = licences_.size(); r-- > 0;)
+    if (tables.resources.kind[r] == ResourceKind::kCpu &&
+        tables.resources.scope[r] == ResourceScope::kNode)
+      cpu_ = static_cast<Id>(r);
   for (const Part& part : parts_) {
     for (Size r = 0; r < licences_.size(); ++r)
       if (tables.resources.scope[r] == ResourceScope::kCluster)
@@ -64,18 +68,21 @@ bool Wish::may_fit(const Room& room) const noexcept {
   return licences_fit(room);
 }
 
-bool Wish::pick(const std::vector<std::uint8_t>& usable, Index count,
+bool Wish::pick(const std::vector<std::uint8_t>& usable, const Room& room, Index count,
                 std::vector<Id>& nodes) const {
   struct Run {
     Index begin, size;
+    Amount cpus;
+  };
+  const auto cpus = [&](Size n) {
+    return cpu_ == kNoId ? Amount{1} : room.rooms.at(static_cast<Id>(n), static_cast<Size>(cpu_));
   };
   std::vector<Run> runs;
   for (Size n = 0; n < nodes_; ++n) {
     if (!usable[n]) continue;
-    if (n > 0 && usable[n - 1])
-      ++runs.back().size;
-    else
-      runs.push_back({static_cast<Index>(n), 1});
+    if (n == 0 || !usable[n - 1]) runs.push_back({static_cast<Index>(n), 0, 0});
+    ++runs.back().size;
+    runs.back().cpus += cpus(n);
   }
   nodes.clear();
   while (static_cast<Index>(nodes.size()) < count && !runs.empty()) {
@@ -83,12 +90,16 @@ bool Wish::pick(const std::vector<std::uint8_t>& usable, Index count,
     const auto better = [left](const Run& a, const Run& b) {
       const bool enough_a = a.size >= left, enough_b = b.size >= left;
       if (enough_a != enough_b) return enough_a;
-      return enough_a ? a.size < b.size : a.size > b.size;
+      return enough_a ? a.cpus < b.cpus : a.cpus > b.cpus;
     };
     // The first of the best, as they stand in the order of the nodes.
     const auto best = std::ranges::min_element(runs, better);
+    Index first = best->begin;
+    if (left == 1)  // of the last node the least is left over
+      for (Index i = first; i < best->begin + best->size; ++i)
+        if (cpus(static_cast<Size>(i)) < cpus(static_cast<Size>(first))) first = i;
     for (Index i = 0; i < std::min(best->size, left); ++i)
-      nodes.push_back(static_cast<Id>(best->begin + i));
+      nodes.push_back(static_cast<Id>(first + i));
     runs.erase(best);
   }
   std::ranges::sort(nodes);
@@ -110,7 +121,7 @@ bool Wish::place(const Room& room, std::vector<Spot>& spots) const {
     }
     const Room& now = several ? *trial : room;
     for (Size n = 0; n < nodes_; ++n) usable[n] = fits(part, now, static_cast<Id>(n));
-    if (!pick(usable, part.count, chosen)) return false;
+    if (!pick(usable, now, part.count, chosen)) return false;
     for (const Id node : chosen) {
       spots.push_back({part.request, node});
       if (!several) continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "evenhand/place/timeline.h"
 #include "evenhand/policy/slurm/run.h"
@@ -80,7 +81,8 @@ class Run {
     const Settings& set = desk.inputs.settings;
     Room base = desk.room;
     std::vector<Spot> spots;
-    if (desk.add_leaving(base, job) && wish.place(base, spots)) return Outcome::kWaitsForVictims;
+    const bool leaving = desk.add_leaving(base, job);
+    if (leaving && wish.place(base, spots)) return Outcome::kWaitsForVictims;
     const Time last = desk.memory.last_preempt[at(job)];
     if (last != kNoTime && last > desk.state.now() - set.backoff) {
       due(last + set.backoff);
@@ -89,26 +91,45 @@ class Run {
     const std::vector<Index> candidates = candidates_of(job, wish);
     if (candidates.empty()) return Outcome::kNoFreeRoom;
     const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
-    if (gang && set.selection != Selection::kTestOnly) {
-      Room shadow = base;
-      for (const Index i : candidates)
-        if (desk.mode(of(i)) == PreemptMode::kSuspend) desk.give(shadow, of(i), 1);
-      if (wish.place(shadow, spots)) {
-        suspend(job, wish, candidates, under(wish, candidates, spots), spots);
-        return Outcome::kStarted;
+    std::vector<Index> sharing;
+    if (gang) {
+      std::ranges::copy_if(candidates, std::back_inserter(sharing), [this](Index i) {
+        return jobs().suspendable[at(of(i).operation)] != 0;
+      });
+      if (over(wish, base, sharing, spots)) {
+        if (set.selection == Selection::kTestOnly) {  // it fits; who has to wait is not said
+          note(wish, candidates, {}, {});
+          return Outcome::kNoRoomEvenWithVictims;
+        }
+        const std::vector<Index> victims = under(job, base, sharing, spots);
+        // Only what a suspended job gives back is there at once.
+        if (!leaving && std::ranges::all_of(victims, [this](Index i) {
+              return desk.mode(of(i)) == PreemptMode::kSuspend;
+            })) {
+          suspend(job, wish, candidates, victims, spots);
+          return Outcome::kStarted;
+        }
+        note(wish, candidates, victims, victims);
+        end(job, wish, victims, spots);
+        return Outcome::kWaitsForVictims;
       }
-      base = std::move(shadow);
     }
+    const bool covers = gang && set.selection != Selection::kTestOnly;
+    const Room before = base;
+    for (const Index i : sharing)
+      if (covers && desk.mode(of(i)) == PreemptMode::kSuspend) desk.give(base, of(i), 1);
     Choice choice = choose(desk, wish, base, candidates, false);
     if (choice.fits) {
+      if (covers) under_too(job, before, sharing, choice);
       note(wish, candidates, choice.considered, choice.victims);
-      end(job, wish, choice);
+      count(choice.proof, step_);
+      end(job, wish, choice.victims, choice.spots);
       return Outcome::kWaitsForVictims;
     }
     if (set.gang && set.type == PreemptType::kQos && set.selection != Selection::kTestOnly) {
       choice = choose(desk, wish, base, candidates, true);
       if (choice.fits) {
-        count(choice.proof);
+        count(choice.proof, step_);
         suspend(job, wish, candidates, choice.victims, choice.spots);
         return Outcome::kStarted;
       }
@@ -132,24 +153,6 @@ class Run {
     return desk.candidates(job);
   }
 
-  // Whatever runs below the chosen nodes and may be suspended, where they are too full.
-  std::vector<Index> under(const Wish& wish, const std::vector<Index>& candidates,
-                           const std::vector<Spot>& spots) const {
-    std::vector<std::uint8_t> full(blocked_.size(), 0);
-    for (const Spot& spot : spots) {
-      if (spot.node == kNoId) continue;
-      for (const Wish::Part& part : wish.parts())
-        if (part.request == spot.request && !wish.fits(part, desk.room, spot.node))
-          full[at(spot.node)] = 1;
-    }
-    std::vector<Index> out;
-    for (const Index i : candidates)
-      if (desk.mode(of(i)) == PreemptMode::kSuspend &&
-          std::ranges::any_of(desk.nodes(of(i)), [&](Id node) { return full[at(node)] != 0; }))
-        out.push_back(i);
-    return out;
-  }
-
   void suspend(Id job, const Wish& wish, const std::vector<Index>& candidates,
                const std::vector<Index>& victims, const std::vector<Spot>& spots) {
     note(wish, candidates, victims, victims);
@@ -159,12 +162,12 @@ class Run {
     desk.memory.last_preempt[at(job)] = desk.state.now();
   }
 
-  void end(Id job, const Wish& wish, const Choice& choice) {
+  void end(Id job, const Wish& wish, const std::vector<Index>& victims,
+           const std::vector<Spot>& spots) {
     const Id step = step_++;
     Time gone = desk.state.now();
-    for (const Index i : choice.victims)
-      gone = std::max(gone, take(job, wish, i, choice.spots, step));
-    for (const Spot& spot : choice.spots) {
+    for (const Index i : victims) gone = std::max(gone, take(job, wish, i, spots, step));
+    for (const Spot& spot : spots) {
       if (spot.node == kNoId) continue;  // licences are not held
       const Amount* needed = request_amounts(spot.request);
       const Row free = free_on(spot.node);
@@ -182,10 +185,10 @@ class Run {
       ++counts.reservations;
     }
     desk.memory.last_preempt[at(job)] = desk.state.now();
-    count(choice.proof);
   }
 
-  void count(const SelectionProof& proof) {
+  void count(const SelectionProof& proof, Id step) {
+    if (desk.inputs.settings.selection == Selection::kMinimum) decisions.prove(step, proof);
     counts.proof.proved = (counts.jobs == 0 || counts.proof.proved) && proof.proved;
     ++counts.jobs;
     counts.proof.cost += proof.cost;
@@ -335,6 +338,14 @@ class Run {
   }
 
   void refuse(Id job, Outcome rule) { waiting_.push_back({job, rule}); }
+
+  // --- gang.cpp
+
+  bool over(const Wish& wish, Room base, const std::vector<Index>& candidates,
+            std::vector<Spot>& spots) const;
+  std::vector<Index> under(Id job, Room room, const std::vector<Index>& candidates,
+                           const std::vector<Spot>& spots) const;
+  void under_too(Id job, Room room, std::vector<Index> sharing, Choice& choice) const;
 
   // --- backfill.cpp
 

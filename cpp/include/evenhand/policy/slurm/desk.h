@@ -63,9 +63,11 @@ class Desk {
   Reason reason(Id preemptor, const RunningJob& job) const;
 
   // What a victim gives back and what it keeps of an allocation, R each.
-  void split(const RunningJob& job, Id slot, Amount* freed, Amount* kept) const;
-  // The job leaves a room (sign 1), or comes back to it (-1).
-  void give(Room& to, const RunningJob& job, Amount sign) const;
+  void split(const RunningJob& job, Id slot, Amount* freed, Amount* kept) const {
+    split(slot, mode(job) == PreemptMode::kSuspend, freed, kept);
+  }
+  // The job leaves a room (sign 1), or comes back to it (-1); `stays`: as if it were suspended.
+  void give(Room& to, const RunningJob& job, Amount sign, bool stays = false) const;
 
   // Why a request may not run on a node; kStarted: it may.
   Outcome barred(Id request, Id node) const;
@@ -75,6 +77,7 @@ class Desk {
 
  private:
   void collect();
+  void split(Id slot, bool suspends, Amount* freed, Amount* kept) const;
   RunningJob job_of(Id operation, std::span<const Id> slots);
   void sort_running();
 

@@ -54,10 +54,12 @@ class Wish {
   bool place(const Room& room, std::vector<Spot>& spots) const;
 
  private:
-  bool pick(const std::vector<std::uint8_t>& usable, Index count, std::vector<Id>& nodes) const;
+  bool pick(const std::vector<std::uint8_t>& usable, const Room& room, Index count,
+            std::vector<Id>& nodes) const;
 
   std::size_t nodes_;
   bool whole_nodes_;
+  Id cpu_ = kNoId;  // the resource whose least waste is wanted
   std::vector<Part> parts_;
   std::vector<std::uint8_t> touched_;
   std::vector<Amount> licences_;

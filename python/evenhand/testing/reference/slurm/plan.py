@@ -7,6 +7,7 @@ from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.slurm import SlurmSettings, split_mode
+from evenhand.testing.reference.slurm.gang import over, under
 from evenhand.testing.reference.slurm.victims import (
     Spots,
     candidates,
@@ -251,38 +252,37 @@ class _Run:
             return "no_free_room"
         flags = split_mode(s.PreemptMode)[1]
         by_tier = s.PreemptType == "preempt/partition_prio"
-        if "GANG" in flags and by_tier and s.victim_selection != "test_only":
-            below = [other for other in wanted if other.mode(s) == "SUSPEND"]
-            shadow = base.copy()
-            for other in below:
-                leave(world, shadow, other)
-            spots = place(world, shadow, job, self.blocked)
+        gang = "GANG" in flags and by_tier
+        sharing = [other for other in wanted if gang and other.partition.OverSubscribe[:3] in ("YES", "FOR")]
+        if gang:
+            spots = over(world, base, job, sharing, self.blocked)
             if spots is not None:
-                full = {
-                    node
-                    for request, node in spots
-                    if node is not None and not self._fits_now(job, request.amounts, node)
-                }
-                self._suspend(job, spots, [o for o in below if o.nodes & full])
+                if s.victim_selection == "test_only":
+                    return "no_room_even_with_victims"
+                victims = under(world, base, job, sharing, spots)
+                if leaving or any(other.mode(s) != "SUSPEND" for other in victims):
+                    return self._end(job, spots, victims)
+                self._suspend(job, spots, victims)
                 return None
-            base = shadow
+        before = base.copy()
+        for other in sharing:
+            if other.mode(s) == "SUSPEND" and s.victim_selection != "test_only":
+                leave(world, base, other)
         chosen = choose(world, base, job, wanted, self.blocked)
         if chosen is not None:
-            return self._end(job, *chosen)
+            spots, victims = chosen
+            if gang and s.victim_selection != "test_only":
+                for other in victims:
+                    leave(world, before, other)
+                rest = [other for other in sharing if other not in victims]
+                victims += under(world, before, job, rest, spots)
+            return self._end(job, spots, victims)
         if "GANG" in flags and not by_tier and s.victim_selection != "test_only":
             chosen = choose(world, base, job, wanted, self.blocked, ("SUSPEND",))
             if chosen is not None:
                 self._suspend(job, *chosen)
                 return None
         return "no_room_even_with_victims"
-
-    def _fits_now(self, job: Job, amounts: Mapping[str, Fraction], node: str) -> bool:
-        there = self.room.there[node]
-        whole = job.whole_nodes or self.world.settings.SelectType == "select/linear"
-        if any(other.whole_nodes for other in there) or (whole and there):
-            return False
-        free = self.room.free[node]
-        return all(v <= free.get(r, 0) for r, v in amounts.items() if r not in self.world.licences and v > 0)
 
     def _refuse(self, job: Job, rule: str) -> None:
         self.refusals += [{"request": q.name, "rule": rule} for q in job.requests if q.count > 0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations
 
 from evenhand.config.slurm import split_mode
+from evenhand.testing.reference.costs import cheapest_set
 from evenhand.testing.reference.slurm.world import Allocation, Amounts, Job, Request, Room, World
 
 __all__ = ["Spots", "candidates", "choose", "freed", "leave", "place", "standing"]
@@ -79,17 +79,17 @@ def candidates(world: World, asks: Job, gone: Sequence[Job], now: float) -> list
     return sorted(found, key=key)
 
 
-def freed(world: World, job: Job, allocation: Allocation) -> Amounts:
-    """Return what an allocation gives back if its job is preempted."""
-    if job.mode(world.settings) != "SUSPEND":
+def freed(world: World, job: Job, allocation: Allocation, stays: bool = False) -> Amounts:
+    """Return what an allocation gives back if its job is preempted, or shares its cpus (``stays``)."""
+    if job.mode(world.settings) != "SUSPEND" and not stays:
         return allocation.amounts
     return {r: v for r, v in allocation.amounts.items() if world.kinds[r] in ("slots", "cpu")}
 
 
-def leave(world: World, room: Room, job: Job) -> None:
+def leave(world: World, room: Room, job: Job, stays: bool = False) -> None:
     """Let a job leave a room; licences are looked at only if they are reclaimed."""
     for allocation in job.running:
-        gives = freed(world, job, allocation)
+        gives = freed(world, job, allocation, stays)
         if not world.settings.reclaim_licenses:
             gives = {r: v for r, v in gives.items() if r not in world.licences}
         room.add(allocation.node, gives, 1, world.licences)
@@ -117,6 +117,7 @@ def place(world: World, room: Room, job: Job, blocked: frozenset[str] = frozense
     whole = job.whole_nodes or world.settings.SelectType == "select/linear"
     room = room.copy()
     spots: Spots = []
+    cpu = next((r for r, kind in world.kinds.items() if kind == "cpu" and r not in world.licences), None)
     need: Amounts = {}
     for request in job.requests:
         for r in world.licences:
@@ -149,8 +150,10 @@ def place(world: World, room: Room, job: Job, blocked: frozenset[str] = frozense
         while len(chosen) < request.count and runs:
             left = request.count - len(chosen)
             enough = [run for run in runs if len(run) >= left]
-            best = min(enough, key=len) if enough else max(runs, key=len)
-            chosen += best[:left]
+            cpus = {node: room.free[node].get(cpu, Fraction(0)) if cpu else Fraction(1) for node in usable}
+            sums = {run[0]: sum(cpus[node] for node in run) for run in runs}
+            best = min(enough, key=lambda r: sums[r[0]]) if enough else max(runs, key=lambda r: sums[r[0]])
+            chosen += best[:left] if left > 1 else [min(best, key=lambda node: cpus[node])]
             runs.remove(best)
         if len(chosen) < request.count:
             return None
@@ -197,12 +200,13 @@ def choose(
         spots = place(world, _without(world, base, useful), asks, blocked)
         return None if spots is None else (spots, [job for job in useful if touches(job, spots)])
     if s.victim_selection == "minimum":
-        for size in range(1, len(useful) + 1):
-            for some in combinations(useful, size):
-                spots = place(world, _without(world, base, some), asks, blocked)
-                if spots is not None:
-                    return spots, list(some)
-        return None
+        some = cheapest_set(
+            useful,
+            lambda job: world.costs.of(job.name, [a.name for a in job.running]),
+            lambda jobs: place(world, _without(world, base, jobs), asks, blocked) is not None,
+        )
+        spots = place(world, _without(world, base, some or []), asks, blocked)
+        return (spots, some) if some and spots is not None else None
     if s.victim_selection == "reorder":
         return _reordered(world, base, asks, list(wanted), helps, touches, blocked)
     taken: list[Job] = []
