@@ -179,11 +179,13 @@ void SpreadCover::search(Index known, bool root) {
       patience = 0;
     }
     if (root) root_ = known;
-    if (known >= best_cost_) return;
+    if (known >= least_refused()) return;
     branch = disputed();
-    if ((root || k == 0 || branch == fixed_.size()) && (try_union() || known >= best_cost_)) return;
+    if ((root || k == 0 || branch == fixed_.size()) && (try_union() || known >= least_refused()))
+      return;
     if (branch == fixed_.size() || k == steps || branches_ >= budget_ || !step(by)) break;
   }
+  if (root && deepen_) return;
   if (branch == fixed_.size()) {  // only covers that were not proved stand between
     floor_ = std::min(floor_, known);
     spent_ |= branches_ >= budget_;
@@ -195,7 +197,7 @@ void SpreadCover::search(Index known, bool root) {
   const bool goes = 2 * used >= static_cast<Index>(of.size());
   for (const Fixed side :
        {goes ? Fixed::kGoes : Fixed::kStays, goes ? Fixed::kStays : Fixed::kGoes}) {
-    if (known >= best_cost_ || best_cost_ <= enough_) break;
+    if (known >= least_refused() || best_cost_ <= enough_) break;
     fix(branch, side);
     search(known, false);
     fix(branch, Fixed::kOpen);
@@ -253,8 +255,21 @@ bool SpreadCover::solve(const SpreadNeed& need, std::span<const Index> costs, In
   }
   best_cost_ = 0;
   for (const Id j : best_) best_cost_ += costs[at(j)];
+  refuse_ = kNever;
+  deepen_ = std::ranges::all_of(costs, [](Index cost) { return cost == 1; });
   search(0, true);
   proof.root_bound = std::min(root_, best_cost_);
+  // Where all cost the same, one size after the other: each that is refuted raises the bound.
+  for (Index size = root_; deepen_ && size < best_cost_; size = root_) {
+    part_ = best_part_;
+    for (Size j = 0; j < fixed_.size(); ++j) set_prices(j);
+    std::ranges::fill(stale_, 1);
+    refuse_ = size + 1;
+    search(size, false);
+    if (floor_ <= size) break;
+    root_ = std::min(best_cost_, size + 1);
+  }
+  refuse_ = kNever;
   proof.lower_bound = std::min(best_cost_, std::max(root_, floor_ == kNever ? best_cost_ : floor_));
   proof.proved = proof.lower_bound == best_cost_;
   taken = best_;

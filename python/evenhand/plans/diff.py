@@ -7,11 +7,11 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from evenhand.plans.columns import Name
+from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
     from evenhand.plans.decisions import Decision
     from evenhand.plans.plan import Plan
-    from evenhand.table import Table
 
 __all__ = ["PlanDiff", "diff"]
 
@@ -20,7 +20,7 @@ _NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class PlanDiff:
+class PlanDiff(Tabular):
     """From one plan to another: who is spared, who is new, which starts moved.
 
     Attributes
@@ -72,8 +72,6 @@ class PlanDiff:
 
     def table(self) -> Table:
         """Return one row a difference: what differs, whom it concerns, before and after."""
-        from evenhand.table import Table
-
         rows: list[tuple[str, Name | None, Name | None, str, str]] = []
         for what, decisions in (("spared", self.spared), ("taken", self.taken)):
             for d in decisions:

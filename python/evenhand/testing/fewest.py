@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
+from evenhand.testing._laws import must
+
 __all__ = ["cheapest", "check_minimum", "covers", "fewest", "multiplier_bound", "round_up"]
 
 ENUMERATED = 16
@@ -58,36 +60,31 @@ def check_minimum(
     greatest common divisor of the costs.
     """
     cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
-    _hold(list(taken) == sorted(set(taken)), f"positions {list(taken)} are not ascending")
+    must(list(taken) == sorted(set(taken)), f"positions {list(taken)} are not ascending")
     prices = [1] * len(amounts) if costs is None else [int(c) for c in costs]
     paid = sum(prices[i] for i in taken)
-    _hold(cost == paid, f"cost {cost} of {len(taken)} victims that cost {paid}")
-    _hold(covers(amounts, shortage, taken), f"victims {list(taken)} do not cover {list(shortage)}")
+    must(cost == paid, f"cost {cost} of {len(taken)} victims that cost {paid}")
+    must(covers(amounts, shortage, taken), f"victims {list(taken)} do not cover {list(shortage)}")
     for spare in taken:
         others = [i for i in taken if i != spare]
-        _hold(not covers(amounts, shortage, others), f"victim {spare} is not needed")
+        must(not covers(amounts, shortage, others), f"victim {spare} is not needed")
     proven = round_up(multiplier_bound(amounts, shortage, proof["multipliers"], prices), prices)
-    _hold(root <= max(proven, min(cost, math.gcd(*prices))), f"multipliers prove {proven}, not {root}")
-    _hold(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
-    _hold(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
-    _hold(proof["proved"] or not proof["first"], "first of the smallest, which is not proved")
+    must(root <= max(proven, min(cost, math.gcd(*prices))), f"multipliers prove {proven}, not {root}")
+    must(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
+    must(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
+    must(proof["proved"] or not proof["first"], "first of the smallest, which is not proved")
     if len(amounts) <= ENUMERATED:
         best = cheapest(amounts, shortage, prices)
         if best is None:
             raise AssertionError("all candidates together do not cover the shortage")
         lowest = sum(prices[i] for i in best)
-        _hold(least <= lowest, f"{len(best)} victims suffice, below the bound {least}: they cost {lowest}")
-        _hold(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
+        must(least <= lowest, f"{len(best)} victims suffice, below the bound {least}: they cost {lowest}")
+        must(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
     if not proof["proved"]:
         return "open"
     if root == cost:
         return "certified"
     return "enumerated" if len(amounts) <= ENUMERATED else "claimed"
-
-
-def _hold(holds: bool, message: str) -> None:
-    if not holds:
-        raise AssertionError(message)
 
 
 def covers(amounts: Rows, shortage: Sequence[int], taken: Sequence[int]) -> bool:
@@ -154,7 +151,7 @@ def multiplier_bound(
     """
     short = [r for r, lacking in enumerate(shortage) if lacking > 0]
     y = {r: Fraction(float(multipliers[r])) for r in short}
-    _hold(all(value >= 0 for value in y.values()), f"negative multipliers {list(multipliers)}")
+    must(all(value >= 0 for value in y.values()), f"negative multipliers {list(multipliers)}")
     bound = sum((y[r] * int(shortage[r]) for r in short), Fraction(0))
     for i, row in enumerate(amounts):
         cost = 1 if costs is None else int(costs[i])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from evenhand.testing._laws import must
 from evenhand.testing.fewest import cheapest, covers, multiplier_bound, round_up
 
 __all__ = ["Site", "Spread", "cheapest_jobs", "check_minimum_jobs", "part_bound"]
@@ -125,24 +126,24 @@ def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str,
     bounds over all ways to choose as many copies as are wanted bounds the cost.
     """
     cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
-    _hold(list(taken) == sorted(set(taken)), f"jobs {list(taken)} are not ascending")
-    _hold(cost == spread.cost(taken), f"cost {cost} of jobs that cost {spread.cost(taken)}")
-    _hold(spread.suffices(taken), f"jobs {list(taken)} do not suffice")
+    must(list(taken) == sorted(set(taken)), f"jobs {list(taken)} are not ascending")
+    must(cost == spread.cost(taken), f"cost {cost} of jobs that cost {spread.cost(taken)}")
+    must(spread.suffices(taken), f"jobs {list(taken)} do not suffice")
     for spare in taken:
-        _hold(not spread.suffices([i for i in taken if i != spare]), f"job {spare} is not needed")
-    _hold(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
-    _hold(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
-    _hold(proof["proved"] or not proof["first"], "first of the cheapest, which is not proved")
+        must(not spread.suffices([i for i in taken if i != spare]), f"job {spare} is not needed")
+    must(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
+    must(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
+    must(proof["proved"] or not proof["first"], "first of the cheapest, which is not proved")
     small = len(spread.costs) <= ENUMERATED
     if small:
         best = cheapest_jobs(spread)
         if best is None:
             raise AssertionError("all jobs together do not suffice")
         lowest = spread.cost(best)
-        _hold(least <= lowest, f"jobs that cost {lowest} suffice, below the bound {least}")
-        _hold(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
+        must(least <= lowest, f"jobs that cost {lowest} suffice, below the bound {least}")
+        must(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
     proven, how = part_bound(spread, proof)
-    _hold(root <= max(proven, 0), f"the parts prove {proven}, not {root}")
+    must(root <= max(proven, 0), f"the parts prove {proven}, not {root}")
     if not proof["proved"]:
         return "open"
     if root == cost:
@@ -171,7 +172,7 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
     """
     scale = int(proof["scale"])
     parts = [int(part) for part in proof["parts"]]
-    _hold(all(part >= 0 for part in parts), "a part is negative")
+    must(all(part >= 0 for part in parts), "a part is negative")
     spent: list[list[int]] = [[] for _ in spread.costs]
     options: list[list[int]] = []
     how = "certified"
@@ -186,7 +187,7 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
             claim = int(proof["bounds"][level])
             y = proof["multipliers"][level * len(lack) : (level + 1) * len(lack)]
             if claim < 0:
-                _hold(not covers(site.amounts, lack, range(len(own))), "a level can be had after all")
+                must(not covers(site.amounts, lack, range(len(own))), "a level can be had after all")
                 break
             if claim > round_up(multiplier_bound(site.amounts, lack, y, own), own):
                 if len(own) > ENUMERATED:
@@ -194,13 +195,13 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
                 else:
                     how = "enumerated" if how == "certified" else how
                     best = cheapest(site.amounts, lack, own)
-                    _hold(best is None or claim <= sum(own[i] for i in best), "a bound is too high")
+                    must(best is None or claim <= sum(own[i] for i in best), "a bound is too high")
             bounds.append(claim)
         first += len(site.lacks)
         options.append(bounds)
     for job, own in enumerate(spent):
         most = sum(sorted(own, reverse=True)[: spread.copies])
-        _hold(most <= scale * spread.costs[job], f"the parts of job {job} are more than it costs")
+        must(most <= scale * spread.costs[job], f"the parts of job {job} are more than it costs")
     return -(-_least(options, spread.copies) // scale), how
 
 
@@ -216,8 +217,3 @@ def _least(options: list[list[int]], copies: int) -> int:
                 after[to] = min(after[to], cost + bound)
         best = after
     return best[-1]
-
-
-def _hold(holds: bool, message: str) -> None:
-    if not holds:
-        raise AssertionError(message)

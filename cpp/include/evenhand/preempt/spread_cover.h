@@ -78,6 +78,7 @@ class SpreadCover {
     return {piece_.data() + first_piece_[job], first_piece_[job + 1] - first_piece_[job]};
   }
   static constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
+  Index least_refused() const noexcept { return refuse_ < best_cost_ ? refuse_ : best_cost_; }
   Index scaled(Index parts) const noexcept { return (parts + scale_ - 1) / scale_; }
 
   const SpreadNeed* need_ = nullptr;
@@ -108,6 +109,8 @@ class SpreadCover {
   std::vector<Id> best_;
   Index best_cost_ = 0, enough_ = 0, floor_ = 0;
   Index budget_ = 0, branches_ = 0, root_ = 0;
+  Index refuse_ = 0;     // sets of at least this cost are not looked for
+  bool deepen_ = false;  // growing sizes
   bool spent_ = false;
   bool asking_ = false;  // for a set through all that go
 };
