@@ -46,7 +46,12 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
 # Pages that need the whole window.
-WIDE = ("glossary", "reference/generated/tables", "reference/generated/command-line")
+WIDE = (
+    "glossary",
+    "reference/generated/tables",
+    "reference/generated/reading",
+    "reference/generated/command-line",
+)
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"Evenhand {release}"

@@ -21,6 +21,7 @@ import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
 from evenhand.config import backendai, slurm, slurm_rows, ytsaurus
+from evenhand.policies import reads
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
@@ -50,6 +51,7 @@ def main() -> None:
     shutil.rmtree(REFERENCE / "api", ignore_errors=True)
     write(REFERENCE / "settings.md", settings_page())
     write(REFERENCE / "tables.md", tables_page())
+    write(REFERENCE / "reading.md", reading_page())
     write(REFERENCE / "command-line.md", command_line_page())
     write(REFERENCE / "diagnostics.md", diagnostics_page())
     write(REFERENCE / "reasons.md", reasons_page())
@@ -122,6 +124,39 @@ def tables_page() -> str:
     """Every table and field of a snapshot, from their one description."""
     head = ["# Tables and fields", "", "What a snapshot may hold, in files, dicts and frames alike.", ""]
     return "\n".join(head) + "\n" + fields.reference_markdown().replace(" <Root>", " `<Root>`")
+
+
+# --- how systems read them
+
+
+SYSTEMS = {"ytsaurus": "YTsaurus", "backendai": "Backend.AI", "slurm": "Slurm"}
+
+
+READING = """\
+What each policy makes of each field of the [tables](tables.md). Empty: it plays no part, whatever the
+settings; with a star: some settings leave it aside, see the pages of the [policies](../../policies/index.md).
+A plan whose snapshot has values that play no part says so in its diagnostics (`fields_not_read`). Names and
+`order` are read by all, `settings` are those of one system."""
+
+
+def reading_page() -> str:
+    """How each system reads each field of a snapshot, from their one table."""
+    lines = ["# How systems read a snapshot", "", READING, ""]
+    for table, spec in fields.TABLES.items():
+        read = reads.READ.get(table, {})
+        shown = [f for f in spec.fields if f.name not in ("name", "order", "settings")]
+        lines += [f"## {table}", ""]
+        if not read:
+            lines += ["No policy reads it yet.", ""]
+            continue
+        lines += [f"| field | {' | '.join(SYSTEMS.values())} |", "| --- |" + " --- |" * len(SYSTEMS)]
+        for field in shown:
+            starred = [" \\*" * ((system, table, field.name) in reads.ONLY_IF) for system in SYSTEMS]
+            said = [read.get(field.name, {}).get(system, "") for system in SYSTEMS]
+            words = [a + b for a, b in zip(said, starred, strict=True)]
+            lines += [f"| `{field.name}` | {' | '.join(words)} |"]
+        lines += [""]
+    return "\n".join(lines)
 
 
 # --- command line
@@ -201,6 +236,7 @@ MODULES = (
     "history.slurm",
     "plans.check",
     "plans.decisions",
+    "plans.dialects",
     "plans.diff",
     "plans.refusals",
     "plans.statuses",

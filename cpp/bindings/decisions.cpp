@@ -4,6 +4,32 @@
 
 namespace evenhand::bindings {
 
+namespace {
+
+void put_step_proofs(py::dict& out, const Decisions& decisions) {
+  if (decisions.proofs().empty()) return;
+  const std::vector<Decision>& rows = decisions.rows();
+  std::vector<Index> cost(rows.size(), -1), least(rows.size(), -1);
+  std::vector<std::uint8_t> proved(rows.size(), 0), first(rows.size(), 0);
+  std::map<Id, const SelectionProof*> of_step;
+  for (const StepProof& p : decisions.proofs()) of_step[p.step] = &p.proof;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto found = of_step.find(rows[i].step);
+    if (found == of_step.end()) continue;
+    const SelectionProof& p = *found->second;
+    cost[i] = p.cost;
+    least[i] = p.lower_bound;
+    proved[i] = p.proved;
+    first[i] = p.first;
+  }
+  out["minimum_cost"] = to_array(std::move(cost));
+  out["minimum_lower_bound"] = to_array(std::move(least));
+  out["minimum_proved"] = to_array(std::move(proved));
+  out["minimum_first"] = to_array(std::move(first));
+}
+
+}  // namespace
+
 py::dict decision_columns(const Decisions& decisions, std::size_t width) {
   const std::vector<Decision>& rows = decisions.rows();
   py::dict out;
@@ -36,6 +62,7 @@ py::dict decision_columns(const Decisions& decisions, std::size_t width) {
   int which = 0;
   for (const char* name : {"freed", "free_before", "needed", "usage_before", "kept"})
     out[name] = rows_by(decisions.amounts(which++), width);
+  put_step_proofs(out, decisions);
   return out;
 }
 

@@ -31,6 +31,7 @@ Settings settings_of(const py::dict& values) {
   in.read("per_agent", s.per_agent);
   code("selection", s.selection);
   in.read("minimum_budget", s.minimum_budget);
+  code("victim_cost", s.victim_cost);
   code("agents", s.agents);
   in.read("resource_order", s.resource_order);
   in.read("reserve_room", s.reserve_room);
@@ -50,6 +51,7 @@ RowSettings rows_of(const py::dict& columns) {
   in.read("started", r.started);
   in.read("refused", r.refused);
   in.read("sequence", r.sequence);
+  in.read("preemption_cost", r.preemption_cost);
   in.finish();
   return r;
 }

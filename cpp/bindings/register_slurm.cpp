@@ -37,6 +37,9 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("backfill", s.backfill);
   in.read("backoff", s.backoff);
   in.read("minimum_budget", s.minimum_budget);
+  int cost = 0;
+  in.read("victim_cost", cost);
+  s.victim_cost = static_cast<VictimCost>(cost);
   in.finish();
   return s;
 }
@@ -57,6 +60,7 @@ slurm::JobColumns jobs_of(const py::dict& columns) {
   in.read("exclusive", j.exclusive);
   in.read("expedited", j.expedited);
   in.read("eligible", j.eligible);
+  in.read("preemption_cost", j.preemption_cost);
   in.read("node_of_partition", j.node_of_partition);
   in.read("qos_preempts", j.qos_preempts);
   in.read("suspend_frees", j.suspend_frees);

@@ -24,6 +24,7 @@ RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("has_usage_threshold", r.starvation.has_usage_threshold);
   in.read("graceful", r.graceful);
   in.read("unschedulable", r.unschedulable);
+  in.read("preemption_cost", r.preemption_cost);
   in.read("wants_ssd", r.wants_ssd);
   in.read("allow_normal", r.allow_normal);
   in.read("regular_on_ssd", r.regular_on_ssd);
@@ -97,6 +98,9 @@ Settings ytsaurus_settings(const py::dict& values, const FairShareOptions& fair_
   in.read("victim_selection", selection);
   s.victim_selection = static_cast<VictimSelection>(selection);
   in.read("minimum_budget", s.minimum_budget);
+  int cost = static_cast<int>(s.victim_cost);
+  in.read("victim_cost", cost);
+  s.victim_cost = static_cast<VictimCost>(cost);
   in.read("freed_room_at_once", s.freed_room_at_once);
   in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
   in.read("check_starvation", s.check_starvation);
@@ -132,26 +136,7 @@ PlanInputs plan_inputs(const Snapshot& snapshot, const py::dict& settings,
 }
 
 py::dict ytsaurus_decisions(const ytsaurus::Desk& desk) {
-  py::dict out = decision_columns(desk.decisions, desk.state.width());
-  if (desk.settings.victim_selection != VictimSelection::kMinimum) return out;
-  const std::vector<Decision>& rows = desk.decisions.rows();
-  std::vector<Index> cost(rows.size(), -1), least(rows.size(), -1);
-  std::vector<std::uint8_t> proved(rows.size(), 0), first(rows.size(), 0);
-  std::vector<const SelectionProof*> of_step(static_cast<std::size_t>(desk.steps), nullptr);
-  for (const ytsaurus::Desk::StepProof& p : desk.proofs)
-    of_step[static_cast<std::size_t>(p.step)] = &p.proof;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (const SelectionProof* p = of_step[static_cast<std::size_t>(rows[i].step)]) {
-      cost[i] = p->cost;
-      least[i] = p->lower_bound;
-      proved[i] = p->proved;
-      first[i] = p->first;
-    }
-  out["minimum_cost"] = to_array(std::move(cost));
-  out["minimum_lower_bound"] = to_array(std::move(least));
-  out["minimum_proved"] = to_array(std::move(proved));
-  out["minimum_first"] = to_array(std::move(first));
-  return out;
+  return decision_columns(desk.decisions, desk.state.width());
 }
 
 py::dict memory_columns(const ytsaurus::Desk& desk) {

@@ -15,8 +15,7 @@ ytsaurus::PlanInputs plan_inputs(const Snapshot& snapshot, const py::dict& setti
                                  const py::dict& memory, const std::optional<VolumeMemory>& volumes,
                                  const py::dict& given, const py::array_t<Id>& nodes);
 
-// One row a decision, in order. Where victims are to be the fewest, also minimum_cost (-1: no
-// such step), minimum_lower_bound, minimum_proved and minimum_first of each row's step.
+// One row a decision, in order.
 py::dict ytsaurus_decisions(const ytsaurus::Desk& desk);
 
 py::dict memory_columns(const ytsaurus::Desk& desk);  // what the next plan goes on from

@@ -12,6 +12,7 @@ from evenhand import _core
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import InputError, Problem
 from evenhand.state import State
+from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
-    from evenhand.table import Table
 
 __all__ = ["FairShareEngine", "Shares", "fair_share"]
 
@@ -183,7 +183,7 @@ def _run(
     return Shares(snapshot, settings, core, (*found, *_diagnostics(snapshot, core)))
 
 
-class Shares:
+class Shares(Tabular):
     """Fair shares and what they were computed from, one row an element.
 
     Elements are the pools in canonical order, the root (``"<Root>"``) first, then the
@@ -310,8 +310,6 @@ class Shares:
 
     def table(self) -> Table:
         """Return one row an element: ``name, kind, parent, <quantity>.<resource>, <quantity>``."""
-        from evenhand.table import Table
-
         columns: dict[str, Any] = {"name": self.names, "kind": self.kinds, "parent": self.parents}
         for quantity in self.quantities:
             values = self[quantity]
@@ -323,21 +321,6 @@ class Shares:
                 for r, resource in enumerate(self.resources):
                     columns[f"{quantity}.{resource}"] = values[:, r]
         return Table(columns, title="shares")
-
-    def to_pandas(self) -> Any:
-        """Return `table` as a pandas DataFrame."""
-        return self.table().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return `table` as a polars DataFrame."""
-        return self.table().to_polars()
-
-    def to_arrow(self) -> Any:
-        """Return `table` as a pyarrow Table."""
-        return self.table().to_arrow()
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.table().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         from evenhand.display import shares_text

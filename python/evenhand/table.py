@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 
-__all__ = ["Table"]
+__all__ = ["Table", "Tabular"]
 
 Column = np.ndarray | tuple[Any, ...]
 
@@ -161,6 +161,32 @@ class Table:
         from evenhand.display import table_html
 
         return table_html(self)
+
+
+class Tabular:
+    """What gives its rows as a `Table` gives them as any frame, too."""
+
+    __slots__ = ()
+
+    def table(self) -> Table:
+        """Return the rows as a table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> Any:
+        """Return `table` as a pandas DataFrame."""
+        return self.table().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return `table` as a polars DataFrame."""
+        return self.table().to_polars()
+
+    def to_arrow(self) -> Any:
+        """Return `table` as a pyarrow Table."""
+        return self.table().to_arrow()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Return `table` as an Arrow stream."""
+        return self.table().__arrow_c_stream__(requested_schema)
 
 
 def typed(column: Column) -> tuple[str, np.ndarray | list[Any]]:

@@ -14,6 +14,7 @@ from evenhand.config.backendai import BackendAISettings
 from evenhand.config.checked import CheckedSettings
 from evenhand.config.slurm import SlurmSettings
 from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.policies.reads import READ
 from tests.packaging.layers import ROOT
 from tests.shared import SHARED, shared
 
@@ -110,3 +111,17 @@ def test_ytsaurus_quotes_what_the_script_says() -> None:
         check=True,
     ).stdout
     assert said == quoted
+
+
+@pytest.mark.parametrize("page", sorted(MODELS))
+def test_pages_name_only_fields_that_are_read(page: str) -> None:
+    """The short table of a page says nothing that the table of all systems does not."""
+    text = sections(POLICIES / f"{page}.md")["How a snapshot is read"]
+    found = re.findall(r"^\| (\w+)[^|]* \| (.*) \|$", text, re.MULTILINE)
+    tables = [(table, cells) for table, cells in found if table in READ]
+    assert len(tables) >= 6
+    for table, cells in tables:
+        read = {name for name, words in READ[table].items() if page in words} | {"settings"}
+        named = set(re.findall(r"`([a-z_.]+)`", cells.partition("`settings`:")[0]))
+        parts = {name.partition(".")[0] for name in read}
+        assert named <= read | parts, (table, named - read)

@@ -148,7 +148,7 @@ def started(script: Path, **options: Any) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def slurm() -> Iterator[Cluster]:
-    with started(emulator()) as cluster:
+    with started(emulator(), parameters="permit_job_expansion") as cluster:
         yield cluster
 
 

@@ -132,36 +132,69 @@ def test_two_drivers_at_once(cluster: Cluster, tmp_path: Path) -> None:
 
 
 GONE = {"operation_gone", "victim_leaving"}
+#: What happens to a victim, and the codes that say so. Slurm lets a job that runs shrink to fewer nodes and,
+#: with permit_job_expansion, take over the nodes of an allocation without steps; its cpus, memory, partition
+#: and place never change.
 CHANGES: dict[str, tuple[list[str], set[str]]] = {
-    "ended": (["scancel", "VICTIM"], GONE),
-    "raised": (["scontrol", "update", "jobid=VICTIM", "priority=4294901760"], {"priority_raised"}),
-    "suspended": (["scontrol", "suspend", "VICTIM"], {"victim_leaving"}),
-    "left": (["scontrol", "requeuehold", "VICTIM"], GONE),
-    "shrunk": (["scontrol", "update", "jobid=VICTIM", "numnodes=1"], {"victim_ended"}),
+    "ended": (["scancel VICTIM"], GONE),
+    "raised": (["scontrol update jobid=VICTIM priority=4294901760"], {"priority_raised"}),
+    "suspended": (["scontrol suspend VICTIM"], {"victim_leaving"}),
+    "left": (["scontrol requeuehold VICTIM"], GONE),
+    "shrunk": (["scontrol update jobid=VICTIM numnodes=1"], {"victim_ended"}),
+    "grew": (
+        [
+            "scancel OTHER",
+            "salloc --no-shell --dependency=expand:VICTIM -plow -N1 -n4 --mem=50 -t60 -D/tmp",
+            "scontrol update jobid=LAST numnodes=0",
+        ],
+        {"partial_victim"},
+    ),
+    "to_be_lost": (["scontrol update jobid=VICTIM requeue=0"], {"not_requeueable"}),
+}
+REFUSED = {  # what slurmctld itself does not let happen to a job that runs
+    "numnodes=2": "Node count specification invalid",
+    "numcpus=1": "no longer pending",
+    "numtasks=1": "no longer pending",
+    "minmemorynode=10": "no longer pending",
+    "partition=high": "no longer pending",
 }
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_changed_victims_are_refused(what: str, cluster: Cluster, tmp_path: Path) -> None:
-    change, codes = CHANGES[what]
+    changes, codes = CHANGES[what]
     low = [cluster.submit(4, "-N2", "--ntasks-per-node=4", "-n8") for _ in range(4)]
     cluster.wait(low, "RUNNING")
     urgent(cluster)
     adapter = Slurm()
     plan = plan_of(adapter)
+    victim = str(next(iter(plan.decisions.victims)).operation)
+    names = {"VICTIM": victim, "OTHER": next(name for name in low if name != victim)}
+    frees = what not in ("raised", "to_be_lost")
     with driver(tmp_path, adapter) as driving:
-        # Nothing may start by itself in what the change frees.
-        cluster.run("scontrol", "update", "PartitionName=high", "State=DOWN")
+        if frees:  # nothing may start by itself in the room
+            cluster.run("scontrol", "update", "PartitionName=high", "State=DOWN")
         try:
-            victim = str(next(iter(plan.decisions.victims)).operation)
             before = restarts(cluster, low)
-            cluster.run(*(part.replace("VICTIM", victim) for part in change))
+            for change in changes:
+                names["LAST"] = max(cluster.jobs(), key=int)
+                for name, job in names.items():
+                    change = change.replace(name, job)
+                cluster.run(*change.split())
+                time.sleep(0.5 if "scancel" in change else 0.0)
             (row,) = driving.act(plan).rows
         finally:
             cluster.run("scontrol", "update", "PartitionName=high", "State=UP")
     assert row.outcome == "refused"
     assert codes & set(row.codes), row
     assert restarts(cluster, low) - before == (what == "left")
+
+
+def test_what_slurm_does_not_let_happen_to_a_job_that_runs(cluster: Cluster) -> None:
+    name = cluster.submit(4)
+    cluster.wait([name], "RUNNING")
+    for change, words in REFUSED.items():
+        assert words in cluster.said("scontrol", "update", f"jobid={name}", change), change
 
 
 def test_a_stop_file_stops_within_one_step(cluster: Cluster, tmp_path: Path) -> None:
@@ -291,7 +324,7 @@ def test_watch_ends_cleanly_on_a_signal(cluster: Cluster, tmp_path: Path) -> Non
     running.send_signal(signal.SIGTERM)
     out, _ = running.communicate(timeout=30)
     assert running.returncode == 0
-    assert f"for {high}: {high} started" in out
+    assert f"started: {high} runs, " in out
     assert "evenhand_evictions_total 1\n" in Path(files["metrics"]).read_text()
     assert json.loads(Path(files["state"]).read_text())["schema"] == "evenhand/state/1"
     assert [line["outcome"] for line in read(files["journal"]) if line["kind"] == "end"] == ["started"]

@@ -11,7 +11,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from evenhand import _core
-from evenhand.testing.fewest import check_minimum, covers, fewest
+from evenhand.testing.fewest import cheapest, check_minimum, covers, fewest
 from tests.properties.computing import many
 
 Node = tuple[list[list[int]], list[int]]
@@ -45,10 +45,17 @@ def nodes(draw: st.DrawFn, most: int = 16) -> Node:
     return amounts, shortage
 
 
-def select(amounts: Sequence[Sequence[int]], shortage: Sequence[int], how: str, budget: int = PLENTY) -> Any:
+def select(
+    amounts: Sequence[Sequence[int]],
+    shortage: Sequence[int],
+    how: str,
+    budget: int = PLENTY,
+    costs: Sequence[int] | None = None,
+) -> Any:
     """What the core selects."""
     rows = np.array(amounts, np.int64).reshape(len(amounts), len(shortage))
-    return _core.select_victims(rows, np.array(shortage, np.int64), how, budget)
+    prices = None if costs is None else np.array(costs, np.int64)
+    return _core.select_victims(rows, np.array(shortage, np.int64), how, budget, prices)
 
 
 @many
@@ -79,6 +86,28 @@ def test_small_budget_is_never_worse_than_irreducible(node: Node, budget: int) -
     assert found["cost"] <= plain["cost"]
     assert found["branches"] <= budget
     assert select(amounts, shortage, "minimum", budget)["taken"].tolist() == found["taken"].tolist()
+
+
+@many
+@given(node=nodes(most=12), data=st.data())
+def test_is_the_first_of_the_cheapest(node: Node, data: st.DataObject) -> None:
+    amounts, shortage = node
+    most = data.draw(st.sampled_from((1, 2, 5, 1000, 10**9)))
+    costs = data.draw(st.lists(st.integers(1, most), min_size=len(amounts), max_size=len(amounts)))
+    best = cheapest(amounts, shortage, costs)
+    found = select(amounts, shortage, "minimum", costs=costs)
+    if best is None:
+        assert found is None
+        return
+    event(f"{len(best)} of {len(amounts)}")
+    assert tuple(found["taken"].tolist()) == best
+    assert found["proved"]
+    assert found["first"]
+    event(check_minimum(amounts, shortage, found["taken"].tolist(), found, costs))
+    plain = select(amounts, shortage, "irreducible", costs=costs)
+    small = select(amounts, shortage, "minimum", 2, costs=costs)
+    check_minimum(amounts, shortage, small["taken"].tolist(), small, costs)
+    assert found["cost"] <= small["cost"] <= plain["cost"]
 
 
 @given(node=nodes(most=12), data=st.data())

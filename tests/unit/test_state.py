@@ -156,8 +156,24 @@ def test_changed_settings_are_said() -> None:
     assert [d.code for d in read_memory(make().snapshot, other, state)[1]] == ["state_settings_changed"]
 
 
-def test_a_nodes_own_clock_stands_where_nothing_is_remembered() -> None:
-    data = make().snapshot.to_dict()
-    data["nodes"][1]["overcommitted_since"] = 55
-    columns, _ = read_memory(eh.Snapshot.from_dict(data), POLICY, None)
-    assert columns["overcommitted_since"].tolist() == [NO_TIME, 55 * SECOND, NO_TIME]
+def test_a_nodes_own_clock_stands_before_that_of_the_state() -> None:
+    def clock(own: float | None, remembered: float | None) -> float | None:
+        full = {"name": "n", "capacity": {"cpu": 1}, "overcommitted_since": own}
+        snapshot = eh.Snapshot.from_dict(
+            {
+                "now": 100,
+                "resources": {"cpu": {}},
+                "nodes": [full],
+                "operations": [{"name": "o"}],
+                "allocations": [{"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 2}}],
+            }
+        )
+        policy = eh.policies.YTsaurus(node_overcommit_delay="1h")
+        kept = {"last_preemptive": None, "overcommitted_since": remembered}
+        state = eh.State(90, nodes={} if remembered is None else {"n": kept})
+        return eh.plan(snapshot, policy, state).state.nodes["n"]["overcommitted_since"]
+
+    assert clock(55, None) == 55
+    assert clock(None, 20) == 20
+    assert clock(55, 20) == 55
+    assert clock(None, None) == 100

@@ -14,7 +14,8 @@ constexpr double kWhole = 1e-6;  // nearer than that to a whole number is one
 }  // namespace
 
 // Shapes in the order of their first candidates; what frees nothing that is short has none.
-void FewestCover::group(std::span<const Amount> amounts, std::span<const Amount> shortage) {
+void FewestCover::group(std::span<const Amount> amounts, std::span<const Index> costs,
+                        std::span<const Amount> shortage) {
   const Size width = shortage.size(), n = amounts.size() / width;
   need_.clear();
   for (const Amount s : shortage)
@@ -29,19 +30,23 @@ void FewestCover::group(std::span<const Amount> amounts, std::span<const Amount>
   const auto of = [&](Id i) {
     return std::span(row_.data() + static_cast<Size>(i) * rows_, rows_);
   };
+  const auto cost = [&](Id i) { return costs.empty() ? 1 : costs[static_cast<Size>(i)]; };
   std::ranges::sort(order_, [&](Id a, Id b) {
     const auto x = of(a), y = of(b);
+    if (cost(a) != cost(b)) return cost(a) < cost(b);
     const auto c = std::lexicographical_compare_three_way(x.begin(), x.end(), y.begin(), y.end());
     return c != 0 ? c < 0 : a < b;
   });
   shape_of_.assign(n, kNoId);
   for (Size i = 0; i < n; ++i) {  // the first candidate of each run stands for it
-    const bool same = i > 0 && std::ranges::equal(of(order_[i]), of(order_[i - 1]));
+    const bool same = i > 0 && cost(order_[i]) == cost(order_[i - 1]) &&
+                      std::ranges::equal(of(order_[i]), of(order_[i - 1]));
     const auto here = static_cast<Size>(order_[i]);
     shape_of_[here] = same ? shape_of_[static_cast<Size>(order_[i - 1])] : order_[i];
   }
   shapes_.clear();
   most_.clear();
+  price_.clear();
   for (Size i = 0; i < n; ++i) {
     const auto first = static_cast<Size>(shape_of_[i]);
     const auto row = of(static_cast<Id>(i));
@@ -53,19 +58,24 @@ void FewestCover::group(std::span<const Amount> amounts, std::span<const Amount>
       shape_of_[i] = static_cast<Id>(most_.size());
       shapes_.insert(shapes_.end(), row.begin(), row.end());
       most_.push_back(0);
+      price_.push_back(cost(static_cast<Id>(i)));
     }
     if (shape_of_[i] != kNoId) ++most_[static_cast<Size>(shape_of_[i])];
   }
   count_ = most_.size();
+  unit_ = 0;
+  for (const Index one : price_) unit_ = std::gcd(unit_, one);
+  for (Index& one : price_) one /= unit_;
 }
 
-void FewestCover::solve(std::span<const Amount> amounts, std::span<const Amount> shortage,
-                        Index budget, std::vector<Id>& taken, SelectionProof& proof) {
+void FewestCover::solve(std::span<const Amount> amounts, std::span<const Index> costs,
+                        std::span<const Amount> shortage, Index budget, bool ties,
+                        std::vector<Id>& taken, SelectionProof& proof) {
   proof = {};
   multipliers_.assign(shortage.size(), 0);
   proof.proved = proof.first = taken.empty();
   if (taken.empty()) return;
-  group(amounts, shortage);
+  group(amounts, costs, shortage);
   budget_ = budget;
   branches_ = 0;
   spent_ = false;
@@ -77,37 +87,49 @@ void FewestCover::solve(std::span<const Amount> amounts, std::span<const Amount>
     for (Size j = 0; j < count_; ++j) reach_[r] += shape(j)[r] * static_cast<Amount>(most_[j]);
   }
   best_.assign(count_, 0);
-  for (const Id i : taken)
-    if (const Id j = shape_of_[static_cast<Size>(i)]; j != kNoId) ++best_[static_cast<Size>(j)];
-  best_size_ = static_cast<Index>(taken.size());
-  const Index known = best_size_;
+  best_cost_ = 0;
+  for (const Id i : taken) {
+    const Id j = shape_of_[static_cast<Size>(i)];
+    if (j == kNoId) continue;  // of no use
+    ++best_[static_cast<Size>(j)];
+    best_cost_ += price_[static_cast<Size>(j)];
+  }
+  const Index known = best_cost_;
 
-  bound_.set(shapes_, need_, most_);
+  bound_.set(shapes_, need_, most_, price_);
   bound_.within(low_, high_, std::numeric_limits<double>::infinity());
   for (Size r = 0, k = 0; r < shortage.size(); ++r)
-    if (shortage[r] > 0) multipliers_[r] = bound_.multiplier(k++);
+    if (shortage[r] > 0) multipliers_[r] = bound_.multiplier(k++) * static_cast<double>(unit_);
   proof.root_bound =
       std::max<Index>(1, static_cast<Index>(std::ceil(bound_.value() - bound_.margin())));
   proof.lower_bound = proof.root_bound;
-  while (proof.lower_bound < best_size_) {
-    if (ask(static_cast<double>(proof.lower_bound)) || spent_) break;
-    ++proof.lower_bound;
-  }
-  proof.proved = best_size_ <= proof.lower_bound;
-  if (proof.proved) proof.lower_bound = best_size_;
-  if (proof.proved)
+  look_for_less(proof);
+  proof.proved = best_cost_ <= proof.lower_bound;
+  if (proof.proved) proof.lower_bound = best_cost_;
+  if (proof.proved && ties)
     first_in_order(taken);
-  else if (best_size_ < known) {
+  else if (best_cost_ < known) {
     taken.clear();
     for (Size i = 0; i < shape_of_.size(); ++i)
       if (const Id j = shape_of_[i]; j != kNoId && best_[static_cast<Size>(j)]-- > 0)
         taken.push_back(static_cast<Id>(i));
   }
-  proof.first = proof.proved && !spent_;
+  proof.first = proof.proved && ties && !spent_;
   proof.branches = branches_;
+  proof.lower_bound *= unit_;
+  proof.root_bound *= unit_;
 }
 
-// Is there a set of at most so many within the ranges? Then witness_ is one.
+// Where all cost the same, growing sizes; else always less than the best.
+void FewestCover::look_for_less(SelectionProof& proof) {
+  const bool same = std::ranges::all_of(price_, [](Index cost) { return cost == 1; });
+  while (proof.lower_bound < best_cost_ && !spent_) {
+    const Index target = same ? proof.lower_bound : best_cost_ - 1;
+    if (!ask(static_cast<double>(target)) && !spent_) proof.lower_bound = target + 1;
+  }
+}
+
+// Is there a set of at most so much within the ranges? Then witness_ is one.
 bool FewestCover::ask(double target) {
   if (std::ranges::any_of(reach_, [](Amount a) { return a < 0; })) return false;
   fixed_ = low_;
@@ -205,11 +227,11 @@ bool FewestCover::search(Size depth, double target) {
   return found;
 }
 
-// The point of the bound with some of its fractions rounded up, as few as cover.
+// The point of the bound with some of its fractions rounded up, as cheap as covers.
 bool FewestCover::round(double target) {
   counts_.resize(count_);
   parts_.clear();
-  Index size = 0;
+  Index cost = 0;
   rest_ = need_;
   for (Size j = 0; j < count_; ++j) {
     const double x = bound_.x()[j];
@@ -220,30 +242,32 @@ bool FewestCover::round(double target) {
     const double whole = std::clamp(std::floor(x + kWhole), low_[j], high_[j]);
     counts_[j] = static_cast<Index>(whole);
     if (x - whole > kWhole && whole < high_[j]) parts_.push_back(static_cast<Id>(j));
-    size += counts_[j];
+    cost += counts_[j] * price_[j];
     for (Size r = 0; r < rows_; ++r) rest_[r] -= shape(j)[r] * counts_[j];
   }
-  const Index room = best_size_ - 1 - size;
+  const Index room = best_cost_ - 1 - cost;
   if (room < 0) return false;
   unsigned chosen = 0;
-  Index picks = room + 1;
+  Index least = room + 1;
   left_.resize(rows_);
   for (unsigned mask = 0; mask < 1u << std::min<Size>(parts_.size(), 6); ++mask) {
-    const Index here = std::popcount(mask);
-    if (here >= picks) continue;
+    Index here = 0;
+    for (unsigned left = mask; left != 0; left &= left - 1)
+      here += price_[static_cast<Size>(parts_[static_cast<Size>(std::countr_zero(left))])];
+    if (here >= least) continue;
     left_ = rest_;
     for (Size k = 0; k < parts_.size(); ++k)
       if ((mask >> k & 1) != 0)
         for (Size r = 0; r < rows_; ++r) left_[r] -= shape(static_cast<Size>(parts_[k]))[r];
     if (std::ranges::any_of(left_, [](Amount a) { return a > 0; })) continue;
     chosen = mask;
-    picks = here;
+    least = here;
   }
-  if (picks > room) return false;
+  if (least > room) return false;
   for (Size k = 0; k < parts_.size(); ++k)
     if ((chosen >> k & 1) != 0) ++counts_[static_cast<Size>(parts_[k])];
   keep();
-  return static_cast<double>(best_size_) <= target;
+  return static_cast<double>(best_cost_) <= target;
 }
 
 // A better set, without those of it that are not needed.
@@ -252,33 +276,34 @@ void FewestCover::keep() {
     left_[r] = -need_[r];
     for (Size j = 0; j < count_; ++j) left_[r] += shape(j)[r] * counts_[j];
   }
-  best_size_ = 0;
+  best_cost_ = 0;
   for (Size j = count_; j-- > 0;) {
     while (counts_[j] > static_cast<Index>(fixed_[j]) &&
            std::ranges::equal(std::span(shape(j), rows_), left_, std::less_equal<>())) {
       --counts_[j];
       for (Size r = 0; r < rows_; ++r) left_[r] -= shape(j)[r];
     }
-    best_size_ += counts_[j];
+    best_cost_ += counts_[j] * price_[j];
   }
   best_ = counts_;
 }
 
-// Each candidate that some smallest set goes through, given those before, is taken; one
+// Each candidate that some cheapest set goes through, given those before, is taken; one
 // look at a shape that fails is one for all of it.
 void FewestCover::first_in_order(std::vector<Id>& taken) {
-  const Index size = best_size_;
+  const Index cost = best_cost_;
+  Index sum = 0;
   witness_ = best_;
   taken.clear();
-  for (Size i = 0; static_cast<Index>(taken.size()) < size; ++i) {
+  for (Size i = 0; sum < cost; ++i) {
     if (shape_of_[i] == kNoId) continue;
     const auto j = static_cast<Size>(shape_of_[i]);
     const bool known = static_cast<double>(witness_[j]) > low_[j];
     if (!known && (spent_ || low_[j] == high_[j])) continue;
     ++low_[j];
     if (!known) {
-      best_size_ = size + 1;
-      if (ask(static_cast<double>(size))) {
+      best_cost_ = cost + 1;
+      if (ask(static_cast<double>(cost))) {
         witness_ = best_;
       } else {
         --low_[j];
@@ -287,8 +312,9 @@ void FewestCover::first_in_order(std::vector<Id>& taken) {
       }
     }
     taken.push_back(static_cast<Id>(i));
+    sum += price_[j];
   }
-  best_size_ = size;
+  best_cost_ = cost;
   trail_.clear();
 }
 

@@ -10,15 +10,15 @@ namespace {
 using Size = std::size_t;
 constexpr double kFeasible = 1e-9;  // of a basic variable
 constexpr double kPivot = 1e-9;
-// Costs a little below 1, no two alike, keep the steps from going in circles; what bounds
-// their sum bounds the count.
+// Costs a little below the true ones, no two alike, keep the steps from going in circles;
+// what bounds their sum bounds the cost.
 constexpr double kSpread = 1e-7;
 constexpr double kUlp = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
 void CoverBound::set(std::span<const Amount> amounts, std::span<const Amount> need,
-                     std::span<const double> most) {
+                     std::span<const double> most, std::span<const Index> cost) {
   rows_ = need.size();
   shapes_ = most.size();
   scale_.resize(rows_);
@@ -33,7 +33,7 @@ void CoverBound::set(std::span<const Amount> amounts, std::span<const Amount> ne
       total_[r] += a * most[j];
     }
   }
-  for (Size j = 0; j < shapes_; ++j) count_ += most[j];
+  for (Size j = 0; j < shapes_; ++j) count_ += most[j] * static_cast<double>(cost[j]);
   y_.assign(rows_, 0);
   rest_.assign(rows_, 0);
   basic_x_.assign(rows_, 0);
@@ -42,9 +42,9 @@ void CoverBound::set(std::span<const Amount> amounts, std::span<const Amount> ne
   reduced_.assign(shapes_, 1);
   cost_.resize(shapes_);
   std::uint32_t mixed = 1;
-  for (double& cost : cost_) {
+  for (Size j = 0; j < shapes_; ++j) {
     mixed = mixed * 1664525U + 1013904223U;
-    cost = 1 - kSpread * (static_cast<double>(mixed >> 8) * 0x1p-24);
+    cost_[j] = static_cast<double>(cost[j]) - kSpread * (static_cast<double>(mixed >> 8) * 0x1p-24);
   }
   x_.assign(shapes_, 0);
   alpha_.assign(shapes_, 0);

@@ -1,139 +1,167 @@
 #include "evenhand/preempt/victim_sets.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
 namespace evenhand {
 namespace {
 
 using Size = std::size_t;
 
-// Sets of one size in the order of the candidates, those that cannot suffice left out.
-class FewestSearch {
+// Sets in the order of the candidates, those that cannot suffice left out.
+class CheapestSearch {
  public:
-  FewestSearch(VictimTrial& trial, Id n, std::span<const Amount> amounts,
-               std::span<const Amount> shortage, Index budget, SelectionProof& proof)
+  CheapestSearch(VictimTrial& trial, const VictimQuestion& question, SelectionProof& proof)
       : trial_(trial),
-        n_(static_cast<Size>(n)),
-        amounts_(amounts),
-        width_(shortage.size()),
-        shortage_(shortage.begin(), shortage.end()),
-        budget_(budget),
-        proof_(proof) {}
-
-  // Fewer than so many never suffice: the largest amounts of each resource alone.
-  Index least() const {
-    Index count = 1;
-    std::vector<Amount> largest(n_);
+        q_(question),
+        n_(static_cast<Size>(question.n)),
+        width_(question.shortage.size()),
+        shortage_(question.shortage.begin(), question.shortage.end()),
+        by_worth_(n_ * width_),
+        proof_(proof) {
     for (Size r = 0; r < width_; ++r) {
-      for (Size i = 0; i < n_; ++i) largest[i] = amounts_[i * width_ + r];
-      std::ranges::sort(largest, std::greater<>());
-      Amount sum = 0;
-      Size k = 0;
-      while (k < n_ && sum < shortage_[r]) sum += largest[k++];
-      count = std::max(count, static_cast<Index>(k));
+      const auto begin = by_worth_.begin() + static_cast<std::ptrdiff_t>(r * n_);
+      std::iota(begin, begin + question.n, 0);
+      std::stable_sort(begin, begin + question.n, [&](Id a, Id b) {
+        return worth(static_cast<Size>(a), r) > worth(static_cast<Size>(b), r);
+      });
     }
-    return count;
   }
 
-  // The first set of this size that suffices, taken in the trial; false: none, or the
-  // budget is spent.
-  bool find(Size picks, std::vector<Id>& taken) {
-    bound(picks);
+  // Candidates from one on never suffice for less, were parts of them to be had.
+  Index least(Size from) const {
+    double most = 0;
+    for (Size r = 0; r < width_; ++r) {
+      Amount left = shortage_[r];
+      double cost = 0;
+      for (Size k = r * n_; left > 0; ++k) {
+        if (k == (r + 1) * n_) return kNever;
+        const auto i = static_cast<Size>(by_worth_[k]);
+        if (i < from || amount(i, r) == 0) continue;
+        const double part =
+            static_cast<double>(std::min(left, amount(i, r))) / static_cast<double>(amount(i, r));
+        cost += part * static_cast<double>(q_.costs[i]);
+        left -= amount(i, r);
+      }
+      most = std::max(most, cost);
+    }
+    return static_cast<Index>(std::ceil(most * (1 - 1e-12)));
+  }
+
+  // The first set of at most this cost that suffices, taken in the trial; false: none, or
+  // the budget is spent.
+  bool find(Index cost, std::vector<Id>& taken) {
     taken.clear();
-    return search(0, picks, taken);
+    return search(0, cost, taken);
   }
 
  private:
-  Amount best(Size from, Size picks, Size r) const {
-    return best_[(from * stride_ + picks) * width_ + r];
+  static constexpr Index kNever = std::int64_t{1} << 60;
+
+  Amount amount(Size i, Size r) const { return q_.amounts[i * width_ + r]; }
+  double worth(Size i, Size r) const {
+    return static_cast<double>(amount(i, r)) / static_cast<double>(q_.costs[i]);
   }
 
-  // best: the most that so many candidates from one on can give, by resource.
-  void bound(Size picks) {
-    stride_ = picks + 1;
-    best_.assign((n_ + 1) * stride_ * width_, 0);
-    std::vector<Amount> largest;
-    for (Size r = 0; r < width_; ++r) {
-      largest.clear();
-      for (Size i = n_; i-- > 0;) {
-        const Amount amount = amounts_[i * width_ + r];
-        largest.insert(std::ranges::upper_bound(largest, amount, std::greater<>()), amount);
-        if (largest.size() > picks) largest.pop_back();
-        Amount sum = 0;
-        for (Size m = 1; m <= picks; ++m) {
-          if (m <= largest.size()) sum += largest[m - 1];
-          best_[(i * stride_ + m) * width_ + r] = sum;
-        }
-      }
-    }
-  }
-
-  bool search(Size from, Size picks, std::vector<Id>& taken) {
-    if (picks == 0) return trial_.suffices();
-    for (Size i = from; i + picks <= n_; ++i) {
-      for (Size r = 0; r < width_; ++r)
-        if (best(i, picks, r) < shortage_[r]) return false;  // nor can any later start
-      if (++proof_.branches > budget_) return false;
-      for (Size r = 0; r < width_; ++r) shortage_[r] -= amounts_[i * width_ + r];
+  bool search(Size from, Index room, std::vector<Id>& taken) {
+    if (std::ranges::all_of(shortage_, [](Amount s) { return s <= 0; }) && trial_.suffices())
+      return true;
+    for (Size i = from; i < n_; ++i) {
+      if (least(i) > room) return false;  // nor can any later start
+      if (q_.costs[i] > room) continue;
+      if (++proof_.branches > q_.budget) return false;
+      for (Size r = 0; r < width_; ++r) shortage_[r] -= amount(i, r);
       trial_.take(static_cast<Id>(i));
       taken.push_back(static_cast<Id>(i));
-      if (search(i + 1, picks - 1, taken)) return true;
+      if (search(i + 1, room - q_.costs[i], taken)) return true;
       taken.pop_back();
       trial_.give_back(static_cast<Id>(i));
-      for (Size r = 0; r < width_; ++r) shortage_[r] += amounts_[i * width_ + r];
-      if (proof_.branches > budget_) return false;
+      for (Size r = 0; r < width_; ++r) shortage_[r] += amount(i, r);
+      if (proof_.branches > q_.budget) return false;
     }
     return false;
   }
 
   VictimTrial& trial_;
-  Size n_;
-  std::span<const Amount> amounts_;
-  Size width_;
+  const VictimQuestion& q_;
+  Size n_, width_;
   std::vector<Amount> shortage_;
-  Index budget_;
+  std::vector<Id> by_worth_;  // width x n
   SelectionProof& proof_;
-  Size stride_ = 0;
-  std::vector<Amount> best_;
 };
 
-void search_fewest(VictimTrial& trial, Id n, std::span<const Amount> amounts,
-                   std::span<const Amount> shortage, Index budget, std::span<const Id> smallest,
-                   VictimSet& set) {
-  std::vector<Id> known = set.taken;
+Index cost_of(const VictimQuestion& q, std::span<const Id> taken) {
+  Index sum = 0;
+  for (const Id i : taken) sum += q.costs[static_cast<Size>(i)];
+  return sum;
+}
+
+// Where all cost the same, growing costs; else always less than the best.
+void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
   SelectionProof& proof = set.proof;
-  if (known.empty()) {
-    proof.proved = proof.first = true;
-    return;
+  std::vector<Id> best = set.taken, found;
+  for (const Id i : best) trial.give_back(i);
+  const bool same = std::ranges::all_of(q.costs, [](Index cost) { return cost == 1; });
+  CheapestSearch search(trial, q, proof);
+  Index most = cost_of(q, best);
+  proof.root_bound = proof.lower_bound = std::clamp<Index>(search.least(0), 1, most);
+  for (const SpreadNeed& need : q.necessary) {
+    SelectionProof part;
+    std::vector<Id> taken;
+    const Index budget = (q.budget - proof.branches) / 4;  // most of it is for the sets
+    if (!SpreadCover().solve(need, q.costs, budget, taken, part, false)) continue;
+    proof.branches += part.branches;
+    proof.root_bound = std::max(proof.root_bound, std::min(part.root_bound, most));
+    proof.lower_bound = std::max(proof.lower_bound, std::min(part.lower_bound, most));
   }
-  for (const Id i : known) trial.give_back(i);
-  if (!smallest.empty()) known.assign(smallest.begin(), smallest.end());
-  const auto most = static_cast<Index>(known.size());
-  FewestSearch search(trial, n, amounts, shortage, budget, proof);
-  proof.lower_bound = smallest.empty() ? search.least() : most;
-  for (; proof.lower_bound < most; ++proof.lower_bound) {
-    if (search.find(static_cast<Size>(proof.lower_bound), set.taken)) {
-      proof.proved = proof.first = true;
-      return;
+  while (proof.lower_bound < most && proof.branches <= q.budget) {
+    const Index target = same ? proof.lower_bound : most - 1;
+    if (search.find(target, found)) {
+      for (const Id i : found) trial.give_back(i);
+      best = found;
+      most = cost_of(q, best);
+    } else if (proof.branches <= q.budget) {
+      proof.lower_bound = target + 1;
     }
-    if (proof.branches > budget) break;
   }
   proof.proved = proof.lower_bound == most;
-  // Of the sets of this size the first in order, as far as the budget goes.
-  if (proof.proved && search.find(known.size(), set.taken)) {
+  // Of the sets of this cost the first in order, as far as the budget goes.
+  if (proof.proved && search.find(most, set.taken)) {
     proof.first = true;
+  } else {
+    set.taken = best;
+    for (const Id i : best) trial.take(i);
+  }
+  proof.branches = std::min(proof.branches, q.budget);
+}
+
+void find_cheapest(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
+  if (set.taken.empty()) {
+    set.proof.proved = set.proof.first = true;
     return;
   }
+  if (q.spread == nullptr) return try_sets(trial, q, set);
+  const std::vector<Id> known = set.taken;
+  SpreadCover().solve(*q.spread, q.costs, q.budget, set.taken, set.proof);
+  for (const Id i : known) trial.give_back(i);
+  for (const Id i : set.taken) trial.take(i);
+  if (trial.suffices()) return;
+  for (const Id i : set.taken) trial.give_back(i);  // it does not say exactly what suffices
   set.taken = known;
-  for (const Id i : known) trial.take(i);
+  set.proof = {.lower_bound = 1, .root_bound = 1, .branches = set.proof.branches};
+  for (const Id i : set.taken) trial.take(i);
 }
 
 }  // namespace
 
-VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
-                         std::span<const Amount> amounts, std::span<const Amount> shortage,
-                         Index budget, std::span<const Id> fewest) {
+VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question) {
   VictimSet set;
+  VictimQuestion q = question;
+  const std::vector<Index> ones(q.costs.empty() ? static_cast<Size>(q.n) : 0, 1);
+  if (q.costs.empty()) q.costs = ones;
   bool fits = trial.suffices();
-  for (Id i = 0; !fits && i < n; ++i) {
+  for (Id i = 0; !fits && i < q.n; ++i) {
     trial.take(i);
     set.taken.push_back(i);
     fits = trial.suffices();
@@ -144,7 +172,7 @@ VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
     set.taken.clear();
     return set;
   }
-  if (selection != VictimSelection::kPrefix)
+  if (q.selection != VictimSelection::kPrefix)
     for (Size k = set.taken.size(); k-- > 0;) {
       trial.give_back(set.taken[k]);
       if (trial.suffices())
@@ -152,9 +180,8 @@ VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
       else
         trial.take(set.taken[k]);
     }
-  if (selection == VictimSelection::kMinimum)
-    search_fewest(trial, n, amounts, shortage, budget, fewest, set);
-  set.proof.cost = static_cast<Index>(set.taken.size());
+  if (q.selection == VictimSelection::kMinimum) find_cheapest(trial, q, set);
+  set.proof.cost = cost_of(q, set.taken);
   return set;
 }
 

@@ -4,9 +4,10 @@
 
 namespace evenhand {
 
-void VictimSelector::add(Id candidate, const Amount* amounts) {
+void VictimSelector::add(Id candidate, const Amount* amounts, Index cost) {
   candidates_.push_back(candidate);
   amounts_.insert(amounts_.end(), amounts, amounts + width_);
+  costs_.push_back(cost);
 }
 
 bool VictimSelector::take_prefix(std::span<const Amount> shortage) {
@@ -52,8 +53,9 @@ bool VictimSelector::select(VictimSelection selection, std::span<const Amount> s
   considered_ = taken_.size();
   if (selection != VictimSelection::kPrefix) give_back();
   if (selection == VictimSelection::kMinimum)
-    cover_.solve(amounts_, shortage, budget, taken_, proof_);
-  proof_.cost = static_cast<Index>(taken_.size());
+    cover_.solve(amounts_, costs_, shortage, budget, ties_, taken_, proof_);
+  proof_.cost = 0;
+  for (const Id i : taken_) proof_.cost += costs_[static_cast<std::size_t>(i)];
   return true;
 }
 

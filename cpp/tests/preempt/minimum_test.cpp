@@ -157,7 +157,8 @@ TEST(CoverBound, SolvesTheLinearProgram) {
   const std::vector<Amount> amounts{3, 1, 1, 2, 0, 1}, need{6, 5};
   const std::vector<double> most{2, 2, 2}, none{0, 0, 0};
   CoverBound bound;
-  bound.set(amounts, need, most);
+  const std::vector<Index> ones{1, 1, 1};
+  bound.set(amounts, need, most, ones);
   ASSERT_TRUE(bound.within(none, most, 100));
   EXPECT_NEAR(bound.value(), 3.2, 1e-6);
   EXPECT_LT(bound.margin(), 1e-9);

@@ -101,6 +101,7 @@ class Book:
 
     def _journal(self, line: dict[str, Any]) -> None:
         self.cluster = line["cluster"]
+        self.steps = line.get("steps", 0)
 
     def _step(self, line: dict[str, Any]) -> None:
         number = line["step"]

@@ -55,7 +55,7 @@ class Carrier:
             if victim.answer not in ("left", "ended"):
                 why = f"victim {victim.name} did not leave: {answer.message or answer.status}"
                 return self._finish(step, "not_started", why)
-        return self._await(step)
+        return self._await(step, self.timing.now() + self.timing.start)
 
     def recover(self, step: OpenStep) -> tuple[str, str]:
         """Bring a step to its end that an earlier driver left open; nobody more is told to leave."""
@@ -68,7 +68,8 @@ class Carrier:
         if missing:
             why = f"the driver ended before it was sure that {', '.join(missing)} left"
             return self._finish(step, "not_started", why)
-        return self._await(step)
+        # However often drivers are killed, victims are not held longer than one driver would hold them.
+        return self._await(step, step.began + self.timing.start)
 
     def _do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
         commands = self.adapter.commands(action, victim.name, reason)
@@ -122,11 +123,10 @@ class Carrier:
 
     # The beneficiary
 
-    def _await(self, step: OpenStep) -> tuple[str, str]:
+    def _await(self, step: OpenStep, until: float) -> tuple[str, str]:
         if step.beneficiary is None:
             return self._finish(step, "repaired", "the victims have left")
         clock, name = self.timing, step.beneficiary
-        until = clock.now() + clock.start
         while True:
             standing = self._look([name])[name]
             if standing.started:

@@ -15,7 +15,7 @@ from evenhand.act.carry import Carrier
 from evenhand.act.journal import Journal, read
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
-from evenhand.act.tasks import Refusal, Task, partial, standing_refusals, tasks_of
+from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals, tasks_of
 from evenhand.act.timing import Timing
 from evenhand.plans.memory import fingerprint
 
@@ -47,6 +47,8 @@ class Driver:
         File of the lock; by default one a cluster, in /run/lock or the temporary folder.
     progress : callable, optional
         Called with a `Row` as soon as a step has come to something.
+    rotate_at : int or None
+        Bytes of the journal at which it begins anew (see `recover`). None: never.
 
     Attributes
     ----------
@@ -76,6 +78,7 @@ class Driver:
         timing: Timing | None = None,
         lock: str | os.PathLike[str] | None = None,
         progress: Callable[[Row], object] | None = None,
+        rotate_at: int | None = 16 * 1024**2,
     ) -> None:
         self.adapter, self.dry_run = adapter, dry_run
         self.caps, self.timing = caps or Caps(), timing or Timing()
@@ -83,11 +86,12 @@ class Driver:
         self.report = Report()
         self._stop_file = None if stop_file is None else Path(stop_file)
         self._progress = progress
+        self._rotate_at = rotate_at
         self._victims = 0
+        self._book = Book()  # of a dry run
         self._locks: list[Lock] = []
         self._journal: Journal | None = None
         if dry_run:
-            self._book = Book()
             for line in read(journal) if Path(journal).exists() else ():
                 self._book.add(line)
             return
@@ -96,7 +100,6 @@ class Driver:
             for place in (lock or place_of(adapter.identity), f"{os.fspath(journal)}.lock"):
                 self._locks.append(Lock(place))
             self._journal = Journal(journal, adapter.identity, self.timing.clock)
-            self._book = self._journal.book
             adapter.keep(self._locks[0].descriptor)
             self._carrier = Carrier(adapter, self._journal, self.timing, self.stop.is_set)
             self._journal.append("run", process=os.getpid(), caps=_plain(self.caps))
@@ -108,7 +111,7 @@ class Driver:
     @property
     def book(self) -> Book:
         """What the journal adds up to."""
-        return self._book
+        return self._book if self._journal is None else self._journal.book
 
     def __enter__(self) -> Self:
         return self
@@ -134,10 +137,13 @@ class Driver:
 
     def snapshot(self) -> Snapshot:
         """Return what is; jobs that were told to leave are known to leave for their beneficiaries."""
-        return self.adapter.snapshot(self._book.leaving())
+        return self.adapter.snapshot(self.book.leaving())
 
     def recover(self) -> None:
-        """Bring open steps to their end and pay what is owed; nothing in a dry run.
+        """Bring open steps to their end, pay what is owed, and keep the journal short.
+
+        Nothing of it in a dry run. A journal that is too large is kept beside its successor, which has all of
+        the last 24 hours and all that is open.
 
         Raises
         ------
@@ -146,12 +152,14 @@ class Driver:
         """
         if self._journal is None:
             return
-        for step in list(self._book.open.values()):
+        for step in list(self.book.open.values()):
             begin = self.timing.now()
             outcome, why = self._carrier.recover(step)
             row = Row(-1, step.beneficiary, tuple(step.victims), outcome, (), why)
             self._tell(row, begin)
         self._carrier.pay()
+        if self._rotate_at is not None:
+            self._journal.rotate(self._rotate_at)
 
     def act(self, plan: Plan) -> Report:
         """Carry out the steps of a plan, one after the other, each after a look at the cluster.
@@ -212,7 +220,7 @@ class Driver:
                 if action == "requeue_hold":
                     commands += self.adapter.commands("release", job, reason)
             return Row(number, task.beneficiary, victims, "dry_run", (), reason, tuple(commands))
-        step = self._book.steps
+        step = self.book.steps
         self._journal.append(
             "step",
             step=step,
@@ -232,7 +240,7 @@ class Driver:
             plan={"now": plan.snapshot.now, "step": number, "policy": fingerprint(plan.policy)},
         )
         self._victims += len(victims)
-        outcome, said = self._carrier.carry(self._book.open[step])
+        outcome, said = self._carrier.carry(self.book.open[step])
         return Row(number, task.beneficiary, victims, outcome, (), said)
 
     def _refusals(self, plan: Plan, task: Task) -> tuple[list[Refusal], dict[str, Standing]]:
@@ -250,8 +258,8 @@ class Driver:
         except ValueError as error:
             return [*found, Refusal("resources_changed", str(error))], {}
         found += [Refusal(f.code, f.message) for f in check.findings if f.step == task.step.number]
-        found += partial(plan, task)
-        busy = self._book.busy() & {*task.victims, task.beneficiary}
+        found += partial(fresh, task) + reclassified(plan.snapshot, fresh, task)
+        busy = self.book.busy() & {*task.victims, task.beneficiary}
         found += [
             Refusal("busy", f"an earlier step has not let go of {job}") for job in sorted(map(str, busy))
         ]
@@ -261,7 +269,7 @@ class Driver:
         standings = self.adapter.look(jobs)
         found += standing_refusals(task, standings, fresh)
         owners = [(job, standings[job].owner) for job in task.victims]
-        cap = self.caps.exceeded(self._book, self.timing.now(), self._victims, owners)
+        cap = self.caps.exceeded(self.book, self.timing.now(), self._victims, owners)
         return found + ([Refusal("cap", cap)] if cap else []), standings
 
     def _refuse(self, plan: Plan, task: Task, refusals: list[Refusal]) -> Row:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from evenhand.act.book import Book
+from evenhand.act.lock import Lock
+from evenhand.act.rotation import needed, replace
 from evenhand.errors import EvenhandError
 
-__all__ = ["SCHEMA", "Journal", "JournalError", "read"]
+__all__ = ["SCHEMA", "Journal", "JournalError", "read", "repair", "rotate"]
 
 SCHEMA = "evenhand/journal/1"
+_LOG = logging.getLogger("evenhand.act")
 _ROOM = 64 * 1024  # bytes that must be free before anybody is touched
 
 
@@ -102,6 +107,33 @@ def repair(path: str | os.PathLike[str]) -> int:
     return len(data) - keep
 
 
+def rotate(path: str | os.PathLike[str]) -> Path | None:
+    """Let a journal begin anew that no driver has open.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    pathlib.Path or None
+        Where the old one is; None if more than half of it is still needed, and it stays.
+
+    Raises
+    ------
+    JournalError
+        As `Journal`.
+    LockedError
+        If a driver has it open.
+    """
+    lock = Lock(f"{os.fspath(path)}.lock", patience=0.0)
+    try:
+        with Journal(path, read(path)[0]["cluster"], time.time) as journal:
+            return journal.rotate(0)
+    finally:
+        lock.release()
+
+
 class Journal:
     """An open journal; only one driver may have it open (`evenhand.act.lock`).
 
@@ -127,24 +159,67 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str], identity: str, clock: Any) -> None:
         self.path = Path(path)
-        self.book = Book()
         self._clock = clock
         self._broken = ""
-        lines = read(path) if self.path.exists() and self.path.stat().st_size else []
-        try:
-            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-            self._size = os.fstat(self._file).st_size
-        except OSError as error:
-            raise JournalError(f"journal {path}: cannot be written: {error.strerror or error}") from error
-        self._count = len(lines)
-        for line in lines:
-            self.book.add(line)
+        self._file = -1
+        lines = self._open()
         if not lines:
             self.append("journal", schema=SCHEMA, cluster=identity)
             _sync_folder(self.path.parent)
         elif self.book.cluster != identity:
             self.close()
             raise JournalError(f"journal {path}: is of cluster {self.book.cluster!r}, not {identity!r}")
+
+    def _open(self) -> list[dict[str, Any]]:
+        lines = read(self.path) if self.path.exists() and self.path.stat().st_size else []
+        self.close()
+        try:
+            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            self._size = os.fstat(self._file).st_size
+        except OSError as error:
+            raise JournalError(
+                f"journal {self.path}: cannot be written: {error.strerror or error}"
+            ) from error
+        self._count = len(lines)
+        self._least = 0
+        self.book = Book()
+        for line in lines:
+            self.book.add(line)
+        return lines
+
+    def rotate(self, size: int) -> Path | None:
+        """Begin anew if the journal is large; the old one is kept beside it.
+
+        Parameters
+        ----------
+        size : int
+            Bytes from which on it is large. One that would not shrink to a half stays as it is.
+
+        Returns
+        -------
+        pathlib.Path or None
+            Where the old one is.
+
+        Raises
+        ------
+        JournalError
+            If the journal cannot be read or opened again. That the new one cannot be written is only logged:
+            then the old one goes on.
+        """
+        if self._size <= max(size, 2 * self._least):
+            return None
+        lines = needed(read(self.path), self._clock())
+        self._least = sum(len(json.dumps(line)) + 1 for line in lines)
+        if self._size <= 2 * self._least:
+            return None
+        try:
+            old = replace(self.path, lines, _sync_folder)
+        except OSError as error:
+            _LOG.warning("journal %s: cannot be rotated: %s", self.path, error.strerror or error)
+            return None
+        self._open()
+        _LOG.info("journal %s: begun anew; the old one is %s", self.path, old)
+        return old
 
     def append(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Write a line, and return once it is on the disk.
@@ -197,6 +272,12 @@ class Journal:
         disk = os.fstatvfs(self._file)
         if disk.f_bavail * disk.f_frsize < _ROOM:
             raise JournalError(f"journal {self.path}: fewer than {_ROOM // 1024} KiB are free on its disk")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the file."""

@@ -19,7 +19,7 @@ class LockedError(EvenhandError):
 
 
 def place_of(identity: str) -> Path:
-    """Return where the lock of a cluster is on this machine.
+    """Return where the lock of a cluster is on this machine, whoever drives.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def place_of(identity: str) -> Path:
     if not os.access(folder, os.W_OK):
         folder = Path(tempfile.gettempdir())
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return folder / f"evenhand-{os.getuid()}-{digest}.lock"
+    return folder / f"evenhand-{digest}.lock"
 
 
 class Lock:
@@ -62,7 +62,8 @@ class Lock:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self.descriptor = os.open(self.path, flags, 0o600)
         except OSError as error:
-            raise LockedError(f"lock {path}: cannot be opened: {error.strerror or error}") from error
+            why = "it is another user's" if isinstance(error, PermissionError) else error.strerror or error
+            raise LockedError(f"lock {path}: cannot be opened: {why}") from error
         until = time.monotonic() + patience
         while True:
             try:

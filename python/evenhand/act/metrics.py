@@ -36,7 +36,7 @@ def metrics_text(book: Book, cycle: Cycle, now: float) -> str:
     def put(name: str, kind: str, doc: str, values: dict[str, float]) -> None:
         lines.append(f"# HELP evenhand_{name} {doc}")
         lines.append(f"# TYPE evenhand_{name} {kind}")
-        lines.extend(f"evenhand_{name}{label} {value:g}" for label, value in values.items())
+        lines.extend(f"evenhand_{name}{label} {value!r}" for label, value in values.items())
 
     def labels(key: str, values: dict[str, int]) -> dict[str, float]:
         return {f'{{{key}="{word}"}}': count for word, count in sorted(values.items())}
@@ -46,18 +46,16 @@ def metrics_text(book: Book, cycle: Cycle, now: float) -> str:
     put("refusals_total", "counter", "Steps that were not begun, by reason.", labels("code", book.refusals))
     put("open_steps", "gauge", "Steps without an end.", {"": len(book.open)})
     put("owed_jobs", "gauge", "Jobs to be released, resumed or looked after.", {"": len(book.owed)})
-    put("round", "counter", "Rounds of this process.", {"": cycle.number + 1})
+    put("rounds_total", "counter", "Rounds of this process.", {"": cycle.number + 1})
     put("round_decisions", "gauge", "Decisions of the last plan.", {"": cycle.decisions})
-    put("round_failed", "gauge", "Whether the cluster did not answer.", {"": float(bool(cycle.error))})
+    put("round_failed", "gauge", "Whether the cluster did not answer.", {"": int(bool(cycle.error))})
     put(
         "round_seconds",
         "gauge",
         "How long the parts of the last round took.",
         {f'{{part="{part}"}}': seconds for part, seconds in cycle.seconds.items()},
     )
-    lines.append("# HELP evenhand_round_timestamp_seconds When the last round ended.")
-    lines.append("# TYPE evenhand_round_timestamp_seconds gauge")
-    lines.append(f"evenhand_round_timestamp_seconds {now:.3f}")
+    put("round_timestamp_seconds", "gauge", "When the last round ended.", {"": now})
     return "\n".join(lines) + "\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,12 @@ from evenhand.plans.columns import Name
 
 if TYPE_CHECKING:
     from evenhand.adapters.protocol import Adapter, Standing
+    from evenhand.model import Snapshot
     from evenhand.plans import Plan, Step
 
-__all__ = ["Refusal", "Task", "partial", "standing_refusals", "tasks_of"]
+__all__ = ["Refusal", "Task", "partial", "reclassified", "standing_refusals", "tasks_of"]
+
+_CLASSES = ("partition", "qos", "account", "user")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,40 +68,39 @@ def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
     return tasks
 
 
-def partial(plan: Plan, task: Task) -> list[Refusal]:
+def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
     """Return what a cluster that knows whole jobs only cannot do as planned.
 
     Parameters
     ----------
-    plan : Plan
+    fresh : Snapshot
     task : Task
-        One of its steps.
 
     Returns
     -------
     list of Refusal
-        ``partial_victim``: only some of a job's allocations are to leave; ``partial_start``: only some
-        of what the beneficiary needs would start.
+        ``partial_victim``: only some of a job's allocations are to leave, as it was planned or as the job
+        grew since; ``partial_start``: only some of what the beneficiary needs would start.
 
     Notes
     -----
     O(allocations + requests).
     """
-    snapshot, core = plan.snapshot, plan.snapshot._core
-    names = [str(name) for name in snapshot.names("operations")]
+    core = fresh._core
+    names = [str(name) for name in fresh.names("operations")]
     found = []
     if task.victims:
         rows = np.bincount(np.asarray(core.column("allocations", "operation")), minlength=len(names))
         holds = {name: int(rows[row]) for row, name in enumerate(names) if name in task.victims}
         taken = Counter(str(d.operation) for d in task.step.victims if d.action == "preempt")
         for job, count in taken.items():
-            if count < holds[job]:
+            if count < holds.get(job, 0):
                 message = (
                     f"{count} of {holds[job]} allocations of {job} are to leave, and it can only leave whole"
                 )
                 found.append(Refusal("partial_victim", message))
     starts = [d for d in task.step.decisions if d.action == "start"]
-    if starts and task.beneficiary is not None:
+    if starts and task.beneficiary in names:
         of = np.asarray(core.column("requests", "operation")) == names.index(task.beneficiary)
         wanted = int(np.asarray(core.column("requests", "count"))[of].sum())
         if len(starts) < wanted:
@@ -107,7 +109,45 @@ def partial(plan: Plan, task: Task) -> list[Refusal]:
     return found
 
 
-def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Any) -> list[Refusal]:
+def reclassified(planned: Snapshot, fresh: Snapshot, task: Task) -> list[Refusal]:
+    """Return the victims that are of another partition, QOS, account or user than was planned with.
+
+    Parameters
+    ----------
+    planned, fresh : Snapshot
+    task : Task
+
+    Returns
+    -------
+    list of Refusal
+        ``victim_reclassified``: other rules may hold for it now.
+
+    Notes
+    -----
+    O(operations).
+    """
+    before, now = (_classes(snapshot, set(task.victims)) for snapshot in (planned, fresh))
+    return [
+        Refusal("victim_reclassified", f"{field} of {job} is {new!r}; it was {before[job][field]!r}")
+        for job, classes in now.items()
+        for field, new in classes.items()
+        if new != before[job][field]
+    ]
+
+
+def _classes(snapshot: Snapshot, jobs: set[str]) -> dict[str, dict[str, str | None]]:
+    texts = {name: snapshot._core.text("operations", name) for name in _CLASSES}
+    return {
+        str(name): {
+            field: None if not len(codes) or codes[row] < 0 else str(values[codes[row]])
+            for field, (values, codes) in texts.items()
+        }
+        for row, name in enumerate(snapshot.names("operations"))
+        if str(name) in jobs
+    }
+
+
+def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Snapshot) -> list[Refusal]:
     """Return why a step cannot begin, from how its jobs stand at this moment.
 
     Parameters

@@ -79,7 +79,7 @@ def watch(
     save : str or path-like, optional
         Where the state is written after every plan; not in a dry run.
     each : callable, optional
-        Called with a `Cycle` after every round.
+        Called with a `Cycle` after every round; without it, rounds that failed are logged.
     on : trigger, optional
         As in `evenhand.plan`.
 
@@ -108,7 +108,8 @@ def watch(
             state = _round(driver, policy, cycle, save, on)
         except AdapterError as error:
             cycle.error = str(error)
-            _LOG.warning("round %d: %s", number, error)
+            if each is None:
+                _LOG.warning("round %d: %s", number, error)
         cycle.notices = driver.adapter.notices
         if each is not None:
             each(cycle)

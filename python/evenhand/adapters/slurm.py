@@ -187,11 +187,13 @@ class Slurm:
         >>> from evenhand import adapters
         >>> policy = adapters.load("slurm").policy(victim_selection="minimum")  # doctest: +SKIP
         """
-        from evenhand.adapters.slurm_settings import live_settings, merged
+        from evenhand.adapters.slurm_settings import live_settings, merged, notices_of
         from evenhand.policies.slurm import Slurm as Policy
 
-        live, self._notices["policy"] = live_settings(self._ask)
-        return Policy(preset, **merged(live, changes))
+        live = live_settings(self._ask)
+        rules = merged(live, changes)
+        self._notices["policy"] = notices_of(live, rules)
+        return Policy(preset, **rules)
 
     def _accounts(self) -> dict[str, tuple[str | None, float]]:
         """Return parent and weight of every account, by name."""
@@ -399,9 +401,10 @@ def _said(result: Result) -> str:
     """Return what a command said, on one line that is safe to show."""
     from evenhand.display.text import clean
 
-    text = " ".join((result.err or result.out).split())[:200]
-    status = "no answer" if result.status is None else f"exit status {result.status}"
-    return clean(f"{text} ({status})" if text else status)
+    text = clean(" ".join((result.err or result.out).split())[:200])
+    if result.status is None:
+        return text or "no answer"
+    return f"{text} (exit status {result.status})".lstrip()
 
 
 def _standing(name: str, row: Mapping[str, str]) -> Standing:

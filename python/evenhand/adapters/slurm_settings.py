@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.adapters.protocol import AdapterError
+from evenhand.building.problems import nearest
+from evenhand.config.rows import raise_found
 from evenhand.config.slurm_accounting import parse_qos, parse_shares
 from evenhand.config.slurm_shown import HEAD, read_shown, shown
 from evenhand.config.slurm_text import read_partitions
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from evenhand.history import ShareTree
 
-__all__ = ["Ask", "live_settings", "merged", "read_shares"]
+__all__ = ["Ask", "live_settings", "merged", "notices_of", "read_shares"]
 
 #: Runs a command that only reads and returns its answer; raises `AdapterError` if it fails.
 Ask = Callable[..., str]
@@ -25,7 +27,7 @@ _QOS = ("sacctmgr", "-P", "show", "qos")
 _SHARES = ("sshare", "-a", "-m", "-P")
 
 
-def live_settings(ask: Ask) -> tuple[dict[str, Any], list[str]]:
+def live_settings(ask: Ask) -> dict[str, Any]:
     """Return the settings of `evenhand.config.slurm.SlurmSettings` that a cluster lives by.
 
     Parameters
@@ -34,9 +36,8 @@ def live_settings(ask: Ask) -> tuple[dict[str, Any], list[str]]:
 
     Returns
     -------
-    settings : dict
-    notices : list of str
-        What could not be read, or does not mean what it says.
+    dict
+        Without QOS where the cluster keeps no accounting.
 
     Raises
     ------
@@ -46,33 +47,19 @@ def live_settings(ask: Ask) -> tuple[dict[str, Any], list[str]]:
     config = ask(*_CONFIG)
     if not config.startswith(HEAD) or "\nSlurmctld(" not in config:
         raise AdapterError("scontrol show config: the answer is cut off")
-    notices = []
     try:
         settings = read_shown(config)
         partitions = read_partitions(_whole(_PARTITIONS, ask(*_PARTITIONS)))
-        kind = settings.get("PreemptType")
-        if kind:
-            notices.append(
-                f"the cluster preempts by itself (PreemptType={kind}), and chooses victims of its own"
-            )
-        else:
-            notices.append(
-                "the cluster preempts nobody (PreemptType=preempt/none): the policy's settings have to say "
-                "who may preempt whom"
-            )
+        if not settings.get("PreemptType"):
             # Slurm shows the mode of the whole cluster, OFF, as every partition's.
-            partitions = {
-                name: {k: v for k, v in part.items() if k != "PreemptMode"}
-                for name, part in partitions.items()
-            }
+            for partition in partitions.values():
+                partition.pop("PreemptMode", None)
         settings["partitions"] = partitions
         if keeps_accounts(config):
             settings["qos"] = parse_qos(_whole(_QOS, ask(*_QOS)))
-        else:
-            notices.append("the cluster keeps no accounting: no QOS were read")
     except InputError as error:
         raise AdapterError(f"the cluster's configuration cannot be read: {error.problems[0]}") from error
-    return settings, notices
+    return settings
 
 
 def keeps_accounts(config: str) -> bool:
@@ -115,14 +102,52 @@ def merged(live: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
     Returns
     -------
     dict
+
+    Raises
+    ------
+    InputError
+        If a partition or QOS is to be changed that the cluster does not have.
     """
     found = {**live, **changes}
+    problems = []
     for table in ("partitions", "qos"):
-        if isinstance(changes.get(table), Mapping):
-            rows = dict(live.get(table, {}))
-            for name, row in changes[table].items():
-                rows[name] = {**rows.get(name, {}), **row} if isinstance(row, Mapping) else row
-            found[table] = rows
+        if not isinstance(changes.get(table), Mapping) or table not in live:
+            continue
+        found[table] = dict(live[table])
+        for name, row in changes[table].items():
+            if name not in live[table]:
+                field, known = f"{table}.{name}", [str(other) for other in live[table]]
+                message = f"the cluster has no {field}{nearest(str(name), known)}"
+                problems.append(Problem("settings", None, None, field, "exists", None, message))
+            known_row = live[table].get(name, {})
+            found[table][name] = {**known_row, **row} if isinstance(row, Mapping) else row
+    raise_found(problems)
+    return found
+
+
+def notices_of(live: Mapping[str, Any], rules: Mapping[str, Any]) -> list[str]:
+    """Return what a person should know of a cluster's settings and those that are planned by.
+
+    Parameters
+    ----------
+    live, rules : mapping
+        As of `live_settings` and `merged`.
+
+    Returns
+    -------
+    list of str
+    """
+    found = []
+    if live.get("PreemptType"):
+        kind = live["PreemptType"]
+        found.append(f"the cluster preempts by itself (PreemptType={kind}), and chooses victims of its own")
+    elif rules.get("PreemptType") in (None, "preempt/none"):
+        found.append(
+            "nobody will be preempted: the cluster's own preemption is off (PreemptType=preempt/none), and "
+            "the settings of the policy do not say who may preempt whom"
+        )
+    if "qos" not in live:
+        found.append("the cluster keeps no accounting: it has no QOS to go by")
     return found
 
 

@@ -7,6 +7,7 @@ import functools
 import logging
 import shlex
 import signal
+import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from evenhand.act import Driver, Row
     from evenhand.act.watching import Cycle
+    from evenhand.table import Table
 
 __all__ = ["journal", "watch"]
 
@@ -30,7 +32,7 @@ def watch(args: argparse.Namespace) -> int:
 
     system, preset, settings = described_policy(args.policy, args.config)
     state = read_state(args.state)
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.basicConfig(format="evenhand: %(message)s", level=logging.WARNING)
     caps = act.Caps(
         *(getattr(args, name) or None for name in ("per_run", "per_hour", "per_owner", "per_job"))
     )
@@ -54,6 +56,7 @@ def watch(args: argparse.Namespace) -> int:
                 stop_file=args.stop_file,
                 timing=timing,
                 progress=_print_row,
+                rotate_at=args.rotate_at * 1024**2 or None,
             ) as driver,
             _stopping(driver),
         ):
@@ -75,6 +78,7 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
 
     failures: list[str] = []
     told: set[str] = set()
+    last = [""]
 
     def each(cycle: Cycle) -> None:
         print_errors([f"note: {notice}" for notice in cycle.notices if notice not in told])
@@ -83,9 +87,15 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
             failures.append(cycle.error)
             print_errors([cycle.error])
         counts = ", ".join(f"{count} {outcome}" for outcome, count in cycle.report.counts.items())
-        print_text(f"round {cycle.number}: {cycle.decisions} decisions; {counts or 'nothing to do'}")
+        done = "failed" if cycle.error else f"steps: {counts}" if counts else "nobody has to leave"
+        if done != last[0] or counts:  # idle rounds once
+            print_text(f"round {cycle.number}: {done}")
+        last[0] = done
         if args.metrics and not driver.dry_run:
-            write_metrics(args.metrics, metrics_text(driver.book, cycle, driver.timing.now()))
+            try:
+                write_metrics(args.metrics, metrics_text(driver.book, cycle, driver.timing.now()))
+            except OSError as error:  # figures are no reason to stop
+                print_errors([f"{label(args.metrics)}: cannot be written: {reason(error)}"])
 
     act.watch(driver, policy, state=state, interval=args.interval, once=args.once, save=args.state, each=each)
     return failures
@@ -94,9 +104,14 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
 @contextlib.contextmanager
 def _stopping(driver: Driver) -> Iterator[None]:
     """Let signals end a watch after the step that was begun."""
+
+    def stop(*_: object) -> None:
+        # In a thread: the one that is interrupted may hold the event's own lock.
+        threading.Thread(target=driver.stop.set, daemon=True).start()
+
     kept = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        kept[number] = signal.signal(number, lambda *_: driver.stop.set())
+        kept[number] = signal.signal(number, stop)
     try:
         yield
     finally:
@@ -107,8 +122,17 @@ def _stopping(driver: Driver) -> Iterator[None]:
 def _print_row(row: Row) -> None:
     from evenhand.display.text import clean
 
-    victims = ", ".join(row.victims)
-    print_text(clean(f"{row.outcome}: {victims} for {row.beneficiary or 'a repair'}: {row.why}"))
+    who = ", ".join(row.victims)
+    whom = f" for {row.beneficiary}" if row.beneficiary else ""
+    said = {
+        "started": f"started: {row.beneficiary} runs, {who} left for it",
+        "repaired": f"repaired: {who} left",
+        "not_started": f"not started: {who} was told to leave{whom}, and is given back: {row.why}",
+        "unwatched": f"unwatched: {who} left{whom}: {row.why}",
+        "dry_run": f"dry run: {who} {row.why}",
+    }
+    words = said.get(row.outcome, f"{row.outcome}: {who} was to leave{whom}: {row.why}")
+    print_text(clean(words))
     for command in row.commands:
         print_text(f"  would run: {clean(shlex.join(command))}")
 
@@ -116,15 +140,18 @@ def _print_row(row: Row) -> None:
 def journal(args: argparse.Namespace) -> int:
     """Show what was done."""
     from evenhand.act.book import Book
-    from evenhand.act.journal import JournalError, read, repair
-    from evenhand.display import table_text
+    from evenhand.act.journal import read, repair, rotate
 
     try:
         if args.repair:
             cut = repair(args.file)
             print_errors([f"{label(args.file)}: {cut} bytes of a torn line cut off"] if cut else [])
+        if args.rotate:
+            old = rotate(args.file)
+            said = f"the old journal is {label(str(old))}" if old else "most of it is still needed; it stays"
+            print_errors([f"{label(args.file)}: {said}"])
         lines = read(args.file)
-    except JournalError as error:
+    except EvenhandError as error:
         raise Failure(str(error)) from error
     if args.format == "json":
         print_json(lines)
@@ -136,7 +163,7 @@ def journal(args: argparse.Namespace) -> int:
     if args.format == "csv":
         print_csv(table)
         return 0
-    print_text(table_text(table) if len(table) else "nobody was told to leave")
+    print_text("\n".join(_told(table)) or "nobody was told to leave")
     ends = ", ".join(f"{count} {outcome}" for outcome, count in book.ends.items()) or "none"
     print_text(f"\nsteps ended: {ends}; evictions asked for: {len(book.evictions)}")
     print_text(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
@@ -149,7 +176,23 @@ def journal(args: argparse.Namespace) -> int:
     return 0
 
 
-def _history(lines: list[dict[str, Any]]) -> Any:
+def _told(table: Table) -> list[str]:
+    """Return one line a victim and a refused step: when, what came of it, who, for whom, why."""
+    from evenhand.display.text import clean
+
+    found = []
+    for cells in table.rows():
+        row = dict(zip(table.columns, cells, strict=True))
+        owner = f" (owner {row['owner']})" if row["owner"] else ""
+        said = row["why"] if row["outcome"] == "refused" else f"{row['reason']}, {row['action']}"
+        if row["outcome"] not in ("started", "refused", "open"):
+            said += f"; {row['why']}"
+        whom = f" for {row['for']}" if row["for"] is not None else ""
+        found.append(clean(f"{row['UTC']} UTC  {row['outcome']:<11}  {row['victim']}{owner}{whom}: {said}"))
+    return found
+
+
+def _history(lines: list[dict[str, Any]]) -> Table:
     """Return one row a victim, and one a refused step."""
     from datetime import UTC, datetime
 

@@ -63,6 +63,11 @@ def parser() -> argparse.ArgumentParser:
     )
     journal.add_argument("file", metavar="FILE", help="journal that watch wrote")
     journal.add_argument("--repair", action="store_true", help="first cut off a last line that is torn")
+    journal.add_argument(
+        "--rotate",
+        action="store_true",
+        help="first begin it anew with all that is open and the last 24 hours; the old one becomes FILE.1",
+    )
     _format_option(journal)
 
     commands.add_parser("schema", help="print the JSON Schema of a snapshot")
@@ -84,6 +89,13 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         "--adapter", default="slurm", metavar="NAME", help="the cluster's system; default: slurm"
     )
     watch.add_argument("--journal", required=True, metavar="FILE", help="where all is written down first")
+    watch.add_argument(
+        "--rotate-at",
+        type=_number(0),
+        default=16,
+        metavar="MB",
+        help="size at which the journal begins anew, the old one beside it; 0: never; default: 16",
+    )
     watch.add_argument(
         "--policy",
         default="slurm",

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 from evenhand.building.problems import nearest, shorten
 from evenhand.config.checked import CheckedSettings, broken
+from evenhand.config.costs import PreemptionCost, VictimCost, victim_cost
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.rows import RowSettings
 from evenhand.errors import InputError, Problem
@@ -149,6 +150,7 @@ class BackendAISettings(CheckedSettings):
     max_containers: Annotated[int, Ge(1)] | None = Field(
         None, description="Most allocations that a node may have; victims do not count as gone."
     )
+    victim_cost: VictimCost = victim_cost()
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )
@@ -292,4 +294,5 @@ class BackendAIOperationSettings(RowSettings):
         None, description="Whether it may be preempted; by default as the kind of session."
     )
     domain: str | None = Field(None, description="Domain that it belongs to.")
+    preemption_cost: PreemptionCost = Field(1, description="Of the session, if `victim_cost` is given.")
     started: bool = Field(True, description="Off: it holds its resources, but has never run.")

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from evenhand.config.checked import broken
+from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.hostlist import expand_hostlist
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.slurm_priority import SlurmPriority, YesOrNo, rule
@@ -161,6 +162,7 @@ class SlurmSettings(SlurmPriority):
         description="The system's reordered passes; in order until it fits (prefix); of these, only those"
         " that are needed (irreducible); the fewest jobs (minimum); what the dry run would print.",
     )
+    victim_cost: VictimCost = victim_cost()
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from pydantic import Field
 
+from evenhand.config.costs import PreemptionCost
 from evenhand.config.rows import RowSettings, raise_found, read_rows
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class SlurmOperationSettings(RowSettings):
     nice: int = Field(0, description="Subtracted from its priority.")
     site_factor: int = Field(0, description="Added to its priority by the site.")
     expedited: bool = Field(False, description="Requeued with precedence over all others.")
+    preemption_cost: PreemptionCost = Field(1, description="Of the job, if `victim_cost` is given.")
     signal: str | None = Field(
         None, description='--signal: with flag R ("R:USR1@60") it is cancelled, not suspended.'
     )

@@ -9,6 +9,7 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
 from evenhand.config.checked import CheckedSettings, broken
+from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.fair_share import FairShareSettings
 from evenhand.config.kinds import Amounts, Duration, NonNegative, Positive, Texts, UnitShare
 from evenhand.config.tag_filter import TagFilter
@@ -216,6 +217,7 @@ class YTsaurusSettings(CheckedSettings):
     victims_room: Literal["held_until_gone", "free_at_once"] = Field(
         "held_until_gone", description="When what victims free beyond the need is anybody's."
     )
+    victim_cost: VictimCost = victim_cost()
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field
 
+from evenhand.config.costs import PreemptionCost
 from evenhand.config.kinds import Amounts, Duration, Texts, UnitShare
 from evenhand.config.rows import RowSettings, raise_found, read_rows, strangers
 
@@ -65,6 +66,7 @@ class YTsaurusOperationSettings(RowSettings):
     )
     unschedulable_reason: str | None = Field(None, description="Why nothing of it may start now.")
     disk_media: Texts = Field((), description="Disk media that its allocations ask for.")
+    preemption_cost: PreemptionCost = Field(1, description="Of each allocation, if `victim_cost` is given.")
     scheduling_segment: str = Field("default", description="Part of the cluster that it is bound to.")
 
 

@@ -215,8 +215,8 @@ def _below_html(view: Overview) -> str:
     return markup.fold(below_sentence(view), markup.table(heads, rows, numbers=range(3, 7), caption=caption))
 
 
-def table_html(table: Table, *, max_rows: int = 20, max_columns: int = 40) -> str:
-    """Return a table as HTML: the first rows and columns, and how many more there are."""
+def table_html(table: Table, *, head: str = "", max_rows: int = 20, max_columns: int = 40) -> str:
+    """Return a table as HTML, below a sentence: the first rows and columns, and how many more there are."""
     names = table.columns[:max_columns]
     columns = [table[name][:max_rows] for name in names]
     numeric = [
@@ -233,6 +233,7 @@ def table_html(table: Table, *, max_rows: int = 20, max_columns: int = 40) -> st
         if number
     ]
     note = f'<div class="eh-quiet">… {", ".join(more)}</div>' if more else ""
-    return markup.wrap(
-        table_text(table), markup.table(names, rows, numbers=numeric, caption=table.title), note
-    )
+    body = markup.table(names, rows, numbers=numeric, caption=table.title)
+    if not head:
+        return markup.wrap(table_text(table), body, note)
+    return markup.wrap(f"{head}\n{table_text(table)}", f"<div>{markup.safe(head)}</div>", body, note)

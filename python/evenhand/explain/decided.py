@@ -66,7 +66,9 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
             f"The request needs {amounts(facts.object(column('needed')[row]))};"
             f" {amounts(facts.object(column('free_before')[row], zeros=True))} was free before."
         )
-    sentences += _fewest(decision) + _victim(facts, row, decision, operation)
+    sentences += _fewest(decision, getattr(facts.plan.policy.settings, "victim_cost", "victims")) + _victim(
+        facts, row, decision, operation
+    )
     return Explanation(
         decision.allocation if decision.allocation is not None else "",
         "allocations",
@@ -76,10 +78,16 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     )
 
 
-def _fewest(decision: Decision) -> list[str]:
+def _fewest(decision: Decision, kind: str) -> list[str]:
     proof = decision.numbers.get("minimum")
     if not proof:
         return []
+    if kind != "victims":
+        paid = f"The victims of this step cost {proof['cost']:,} ({kind})"
+        if proof["proved"]:
+            return [f"{paid}; none that cost less make room for it."]
+        least = f"at least {proof['lower_bound']:,} must be paid"
+        return [f"{paid}; {least}: the search for less ran out of its budget."]
     if proof["proved"]:
         return [f"No fewer than the {proof['cost']} victims of this step make room for it."]
     must, do = proof["lower_bound"], proof["cost"]

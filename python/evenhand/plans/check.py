@@ -103,14 +103,17 @@ class Check:
         """Return the findings and the steps that hold as plain values."""
         return {"findings": [finding.to_dict() for finding in self.findings], "steps": self.steps}
 
+    @property
+    def _head(self) -> str:
+        return f"{len(self.decisions):,} of {len(self.plan.decisions):,} decisions hold"
+
     def __repr__(self) -> str:
-        head = f"{len(self.decisions):,} of {len(self.plan.decisions):,} decisions hold"
-        return head if not self.findings else f"{head}\n{self.table()!r}"
+        return self._head if not self.findings else f"{self._head}\n{self.table()!r}"
 
     def _repr_html_(self) -> str:
         from evenhand.display import table_html
 
-        return table_html(self.table())
+        return table_html(self.table(), head=self._head)
 
 
 def check(plan: Plan, fresh: Snapshot) -> Check:

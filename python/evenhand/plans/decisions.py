@@ -12,12 +12,12 @@ from evenhand.building.readback import NO_TIME
 from evenhand.plans.columns import Name, amounts_of, element_keys, objects, picked, seconds_of
 from evenhand.plans.fewest import fewest_numbers
 from evenhand.reasons import ACTIONS, GROUPS, MODES, REASONS, STAGES
+from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
-    from evenhand.table import Table
 
 __all__ = ["Beneficiary", "Decision", "Decisions"]
 
@@ -112,7 +112,7 @@ class Decision:
         }
 
 
-class Decisions(Sequence[Decision]):
+class Decisions(Tabular, Sequence[Decision]):
     """A table of decisions in the order in which they are to be carried out.
 
     Indexing and iteration give `Decision` objects; `to_pandas` and its like give columns.
@@ -221,8 +221,6 @@ class Decisions(Sequence[Decision]):
 
     def table(self) -> Table:
         """Return one row a decision; amounts are one column a resource (``freed.cpu``)."""
-        from evenhand.table import Table
-
         columns: dict[str, Any] = dict(self._plain())
         whom = columns.pop("beneficiary")
         columns["beneficiary.operation"] = [b and b.operation for b in whom]
@@ -232,21 +230,6 @@ class Decisions(Sequence[Decision]):
             for r, resource in enumerate(self._snapshot.resources):
                 columns[f"{name}.{resource}"] = [] if values is None else values[:, r]
         return Table(columns, title="decisions")
-
-    def to_pandas(self) -> Any:
-        """Return `table` as a pandas DataFrame."""
-        return self.table().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return `table` as a polars DataFrame."""
-        return self.table().to_polars()
-
-    def to_arrow(self) -> Any:
-        """Return `table` as a pyarrow Table."""
-        return self.table().to_arrow()
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self.table().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         from evenhand.display import table_text

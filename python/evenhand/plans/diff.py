@@ -7,17 +7,20 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from evenhand.plans.columns import Name
+from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
     from evenhand.plans.decisions import Decision
     from evenhand.plans.plan import Plan
-    from evenhand.table import Table
 
 __all__ = ["PlanDiff", "diff"]
 
+_NAMED = 8
+"""So many victims are named in a summary."""
+
 
 @dataclass(frozen=True, slots=True)
-class PlanDiff:
+class PlanDiff(Tabular):
     """From one plan to another: who is spared, who is new, which starts moved.
 
     Attributes
@@ -47,10 +50,28 @@ class PlanDiff:
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) for field in fields(self) if field.name != "same")
 
+    @property
+    def summary(self) -> str:
+        """Who is spared and who goes instead, in one line."""
+        from evenhand.display.terminal import counted
+
+        fewer = len(self.spared) - len(self.taken)
+        if not self.spared and not self.taken:
+            return "The victims are the same."
+        number = counted(abs(fewer), "victim")
+        head = "As many victims" if fewer == 0 else f"{number} {'fewer' if fewer > 0 else 'more'}"
+        said = [
+            f"{_listed(decisions)} {one if len(decisions) == 1 else many}"
+            for decisions, one, many in (
+                (self.spared, "is spared", "are spared"),
+                (self.taken, "goes" + " instead" * bool(self.spared), "go" + " instead" * bool(self.spared)),
+            )
+            if decisions
+        ]
+        return f"{head}: {'; '.join(said)}."
+
     def table(self) -> Table:
         """Return one row a difference: what differs, whom it concerns, before and after."""
-        from evenhand.table import Table
-
         rows: list[tuple[str, Name | None, Name | None, str, str]] = []
         for what, decisions in (("spared", self.spared), ("taken", self.taken)):
             for d in decisions:
@@ -75,10 +96,12 @@ class PlanDiff:
             if getattr(self, name)
         )
         head = f"{counts or 'no difference'}; {self.same} alike"
-        return f"{head}\n{self.table()!r}" if self else head
+        return f"{self.summary}\n{head}\n{self.table()!r}" if self else head
 
     def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
+        from evenhand.display import table_html
+
+        return table_html(self.table(), head=self.summary if self else "no difference")
 
 
 def diff(before: Plan, after: Plan) -> PlanDiff:
@@ -134,6 +157,14 @@ def _unmatched(old: list[Decision], new: list[Decision]) -> tuple[list[Decision]
 
 def _facts(d: Decision) -> tuple[Any, ...]:
     return d.node, d.reason, d.stage, d.beneficiary, d.mode, d.grace, d.until, d.freed, d.kept
+
+
+def _listed(decisions: tuple[Decision, ...]) -> str:
+    from evenhand.display.text import clean
+
+    names = [clean(d.allocation) for d in decisions[:_NAMED]]
+    more = len(decisions) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")
 
 
 def _victim(d: Decision) -> str:

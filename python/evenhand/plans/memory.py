@@ -72,15 +72,13 @@ def read_memory(
 
     Notes
     -----
-    O(elements + nodes + rows of the state). A node's own ``overcommitted_since`` in the snapshot stands for
-    a clock that the state does not have.
+    O(elements + nodes + rows of the state). Where a node of the snapshot has an ``overcommitted_since`` of
+    its own, the core takes that in the place of the state's.
     """
     pools, elements = snapshot.pool_count, snapshot.pool_count + snapshot.operation_count
     since = np.full(elements, NO_TIME, np.int64)
     starvation = np.zeros(elements, np.uint8)
     clocks = {clock: np.full(snapshot.node_count, NO_TIME, np.int64) for clock in _CLOCKS}
-    if snapshot.node_count:
-        clocks["overcommitted_since"][:] = snapshot._core.column("nodes", "overcommitted_since")
     columns: dict[str, NDArray[Any]] = {"since": since, "starvation": starvation, **clocks}
     if state is None:
         return columns, ()

@@ -16,6 +16,7 @@ from evenhand.plans.memory import next_state, next_state_of_jobs
 from evenhand.plans.refusals import Refusals
 from evenhand.plans.statuses import Groups, Statuses
 from evenhand.shares import Shares, _diagnostics, _options
+from evenhand.table import Tabular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 
-class Plan:
+class Plan(Tabular):
     """Decisions with their reasons, refusals, statuses, groups and the next state.
 
     Made by a policy. Nothing in it changes; what is costly is made when it is first asked for.
@@ -189,18 +190,6 @@ class Plan:
     def table(self) -> Table:
         """Return the decisions as a table; see `Decisions.table`."""
         return self.decisions.table()
-
-    def to_pandas(self) -> Any:
-        """Return `table` as a pandas DataFrame."""
-        return self.decisions.to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return `table` as a polars DataFrame."""
-        return self.decisions.to_polars()
-
-    def to_arrow(self) -> Any:
-        """Return `table` as a pyarrow Table."""
-        return self.decisions.to_arrow()
 
     def steps(self) -> list[Step]:
         """Return the steps in order: what one beneficiary needs on one node, or one repair.

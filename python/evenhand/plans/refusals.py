@@ -10,12 +10,12 @@ import numpy as np
 
 from evenhand.plans.columns import Name, amounts_of, objects, picked
 from evenhand.reasons import OUTCOMES, reason
+from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
-    from evenhand.table import Table
 
 __all__ = ["Refusal", "Refusals"]
 
@@ -51,7 +51,7 @@ class Refusal:
         }
 
 
-class Refusals(Sequence[Refusal]):
+class Refusals(Tabular, Sequence[Refusal]):
     """A table of refusals; indexing and iteration give `Refusal` objects.
 
     Parameters
@@ -102,8 +102,6 @@ class Refusals(Sequence[Refusal]):
 
     def table(self) -> Table:
         """Return one row a refusal; what was missing is one column a resource (``missing.cpu``)."""
-        from evenhand.table import Table
-
         c = self._columns
         columns: dict[str, Any] = {
             "request": picked(self._snapshot.names("requests"), c["request"]),
@@ -114,18 +112,6 @@ class Refusals(Sequence[Refusal]):
         for r, resource in enumerate(self._snapshot.resources):
             columns[f"missing.{resource}"] = [] if missing is None else missing[:, r]
         return Table(columns, title="refusals")
-
-    def to_pandas(self) -> Any:
-        """Return `table` as a pandas DataFrame."""
-        return self.table().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return `table` as a polars DataFrame."""
-        return self.table().to_polars()
-
-    def to_arrow(self) -> Any:
-        """Return `table` as a pyarrow Table."""
-        return self.table().to_arrow()
 
     def __repr__(self) -> str:
         return repr(self.table())

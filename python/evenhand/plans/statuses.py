@@ -10,12 +10,12 @@ import numpy as np
 
 from evenhand.plans.columns import Name, amounts_of, element_keys, seconds_of
 from evenhand.reasons import GROUPS, PRIORITIES, STARVATION, STATUSES
+from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
-    from evenhand.table import Table
 
 __all__ = ["Groups", "Status", "Statuses"]
 
@@ -66,7 +66,7 @@ class Status:
         return {"status": self.status, "starvation": self.starvation, "since": self.since}
 
 
-class Statuses(Mapping[str | int, Status]):
+class Statuses(Tabular, Mapping[str | int, Status]):
     """Status by name of pool or operation; an operation that has a pool's name is ``"<name> (operation)"``.
 
     Parameters
@@ -193,8 +193,6 @@ class Statuses(Mapping[str | int, Status]):
 
     def table(self) -> Table:
         """Return one row an element, columns as the attributes of `Status`."""
-        from evenhand.table import Table
-
         c, snapshot = self._columns, self._snapshot
         names = snapshot.element_names
         columns: dict[str, Any] = {
@@ -214,18 +212,6 @@ class Statuses(Mapping[str | int, Status]):
         columns["priority"] = [PRIORITIES[i] for i in c["priority"].tolist()]
         return Table(columns, title="statuses")
 
-    def to_pandas(self) -> Any:
-        """Return `table` as a pandas DataFrame."""
-        return self.table().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return `table` as a polars DataFrame."""
-        return self.table().to_polars()
-
-    def to_arrow(self) -> Any:
-        """Return `table` as a pyarrow Table."""
-        return self.table().to_arrow()
-
     def __repr__(self) -> str:
         from evenhand.display.plans import statuses_text
 
@@ -237,7 +223,7 @@ class Statuses(Mapping[str | int, Status]):
         return statuses_html(self)
 
 
-class Groups(Mapping[str | int, str]):
+class Groups(Tabular, Mapping[str | int, str]):
     """Group by name of allocation; those that are in none (leaving, suspended) are left out.
 
     Parameters
@@ -291,7 +277,6 @@ class Groups(Mapping[str | int, str]):
     def table(self) -> Table:
         """Return one row an allocation: ``name, operation, node, group``."""
         from evenhand.plans.columns import picked
-        from evenhand.table import Table
 
         snapshot, core = self._snapshot, self._snapshot._core
         columns: dict[str, Any] = {
@@ -301,18 +286,6 @@ class Groups(Mapping[str | int, str]):
             "group": [GROUPS[code] if code < len(GROUPS) else None for code in self._codes.tolist()],
         }
         return Table(columns, title="groups")
-
-    def to_pandas(self) -> Any:
-        """Return `table` as a pandas DataFrame."""
-        return self.table().to_pandas()
-
-    def to_polars(self) -> Any:
-        """Return `table` as a polars DataFrame."""
-        return self.table().to_polars()
-
-    def to_arrow(self) -> Any:
-        """Return `table` as a pyarrow Table."""
-        return self.table().to_arrow()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{count:,} {group}" for group, count in self.counts().items())

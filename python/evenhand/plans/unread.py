@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from evenhand.building.readback import read_back
-from evenhand.diagnostics import CODES, Diagnostic
+from evenhand.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -22,28 +24,43 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     ----------
     snapshot : Snapshot
     policy : policy
-        Its ``READS`` has the fields that it reads, by table; empty or absent: nothing is told.
+        Its ``reads`` has the fields that it reads, by table; empty or absent: nothing is told.
 
     Returns
     -------
     tuple of Diagnostic
-        One for all, ``numbers`` having the fields by table; values that equal their defaults do not count.
+        One for all, ``numbers`` having the fields by table; values that equal their defaults do not count. A
+        table of which nothing is read stands in the message by its name alone.
 
     Notes
     -----
     O(cells of the snapshot).
     """
-    reads = getattr(policy, "READS", {})
+    reads = getattr(policy, "reads", {})
     if not reads:
         return ()
     found: dict[str, list[str]] = {}
-    for table, columns in read_back(snapshot).tables.items():
-        given = {name.removesuffix("_index") for name in columns}
-        strange = sorted(given - reads.get(table, frozenset()) - _ALWAYS)
+    listed = []
+    for table, given in _given(snapshot).items():
+        read = reads.get(table, frozenset())
+        strange = sorted(given - read - _ALWAYS)
         if strange:
             found[table] = strange
+            listed.append(f"{table}: {', '.join(strange)}" if read else table)
     if not found:
         return ()
-    listed = "; ".join(f"{table}: {', '.join(names)}" for table, names in found.items())
-    message = f"{CODES['fields_not_read']} The policy {policy.system} does not read {listed}."
+    message = f"The policy {policy.system} does not read {'; '.join(listed)}."
     return (Diagnostic("fields_not_read", (), message, found),)
+
+
+def _given(snapshot: Snapshot) -> dict[str, set[str]]:
+    """Return the fields by table in which a row has anything but the default."""
+    raw = read_back(snapshot)
+    given = {
+        table: {name.removesuffix("_index") for name in columns} for table, columns in raw.tables.items()
+    }
+    if not np.asarray(snapshot._head["available_after_preemption"]).all():
+        given["resources"] = {"available_after_preemption"}
+    if raw.commands:
+        given["commands"] = set().union(*raw.commands)
+    return given

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
 from evenhand.errors import require
+from evenhand.plot._axes import BLUE, GREEN, LEAVES, ROW, new_axes, tidy
 from evenhand.reasons import ACTIONS, GROUPS
 
 if TYPE_CHECKING:
@@ -19,14 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["groups"]
 
-_BLUE, _GREEN, _ORANGE = "#3b8fc4", "#2f9e77", "#d98200"
 _LOOKS: tuple[dict[str, Any], ...] = (
-    {"facecolor": _BLUE, "edgecolor": _BLUE},
-    {"facecolor": (_GREEN, 0.45), "edgecolor": _GREEN, "hatch": "...."},
-    {"facecolor": (_ORANGE, 0.35), "edgecolor": _ORANGE, "hatch": "////"},
+    {"facecolor": BLUE, "edgecolor": BLUE},
+    {"facecolor": (GREEN, 0.45), "edgecolor": GREEN, "hatch": "...."},
+    LEAVES,
 )
 _NAME = 28  # characters of a label
-_ROW = 0.24  # inches
 
 
 def groups(
@@ -82,22 +81,15 @@ def groups(
     row = names.index(str(operation))
     element = snapshot.pool_count + row
     r = _resource(plan, element, resource)
-    plt = require("matplotlib.pyplot", "plot")
     rows, ends = _staircase(plan, row, r)
     older = max(len(rows) - max_allocations, 0)
-    if ax is None:
-        _, ax = plt.subplots(
-            figsize=(8, 1.5 + _ROW * max(len(rows) - older + (older > 0), 2)), layout="constrained"
-        )
+    ax = new_axes(ax, 1.5 + ROW * max(len(rows) - older + (older > 0), 2))
     _bars(ax, plan, rows, ends, older)
     _lines(ax, plan, element, r)
     ax.set_xlim(left=0)
     ax.set_xlabel(f"% of {clean(snapshot.resources[r])}, cumulative", parse_math=False)
     ax.set_title(f"operation {fit(clean(operation), _NAME).rstrip()}", loc="left", parse_math=False)
-    ax.grid(visible=True, axis="x", alpha=0.25, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
+    tidy(ax, grid=True)
     return ax
 
 

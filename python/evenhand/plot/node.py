@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.display.text import amount, clean, fit
 from evenhand.errors import require
 from evenhand.fields import TABLES
+from evenhand.plot._axes import BLUE, GREY, LEAVES, STARTS, new_axes, tidy
 from evenhand.reasons import ACTIONS
 
 if TYPE_CHECKING:
@@ -19,12 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["node"]
 
-_BLUE, _GREEN, _ORANGE, _GREY = "#3b8fc4", "#2f9e77", "#d98200", "#8a8f98"
 _LOOKS: dict[str, dict[str, Any]] = {
-    "stays": {"facecolor": (_BLUE, 0.55), "edgecolor": _BLUE},
-    "is preempted": {"facecolor": (_ORANGE, 0.35), "edgecolor": _ORANGE, "hatch": "////"},
-    "starts": {"facecolor": (_GREEN, 0.35), "edgecolor": _GREEN, "hatch": "...."},
-    "was leaving already": {"facecolor": (_GREY, 0.15), "edgecolor": _GREY, "hatch": "xxxx"},
+    "stays": {"facecolor": (BLUE, 0.55), "edgecolor": BLUE},
+    "is preempted": LEAVES,
+    "starts": STARTS,
+    "was leaving already": {"facecolor": (GREY, 0.15), "edgecolor": GREY, "hatch": "xxxx"},
 }
 _STATES = TABLES["allocations"]["state"].words
 _LABEL = 0.06  # of the node: a narrower part carries no name
@@ -68,9 +68,7 @@ def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     row = names.index(str(name))
     capacity = np.asarray(snapshot._core.column("nodes", "capacity"))[row]
     shown = [r for r in range(len(capacity)) if capacity[r] > 0]
-    plt = require("matplotlib.pyplot", "plot")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(8, 1.4 + 0.75 * max(len(shown), 1)), layout="constrained")
+    ax = new_axes(ax, 1.4 + 0.75 * max(len(shown), 1))
     parts = _parts(plan, row)
     labels, places, reach = [], [], 1.0
     for i, r in enumerate(shown):
@@ -87,8 +85,7 @@ def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, 104 * reach)
     ax.set_xlabel("% of the node")
     ax.set_title(f"node {fit(clean(name), 40).rstrip()}", loc="left", parse_math=False)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
+    tidy(ax, grid=False)
     _legend(ax, {kind for kind, _, _ in parts})
     return ax
 

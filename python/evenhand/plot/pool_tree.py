@@ -10,6 +10,7 @@ from evenhand.display.overview import Overview, overview
 from evenhand.display.terminal import counted
 from evenhand.display.text import clean, fit
 from evenhand.errors import require
+from evenhand.plot._axes import BLUE, LEAVES, ROW, new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,14 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["pool_tree"]
 
-# Near Okabe and Ito's blue and orange: told apart under every common colour blindness, on light and on dark
-# ground. Hatching and outline say the same without colour.
-_BLUE, _ORANGE = "#3b8fc4", "#d98200"
-_USED = {"facecolor": _BLUE, "edgecolor": _BLUE}
-_OWED = {"facecolor": (_BLUE, 0.25), "edgecolor": _BLUE}
-_ABOVE = {"facecolor": (_ORANGE, 0.35), "edgecolor": _ORANGE, "hatch": "////"}
+_USED = {"facecolor": BLUE, "edgecolor": BLUE}
+_OWED = {"facecolor": (BLUE, 0.25), "edgecolor": BLUE}
+_ABOVE = LEAVES
 _NAME = 34  # characters of a label
-_ROW = 0.24  # inches
 
 
 def pool_tree(
@@ -66,13 +63,10 @@ def pool_tree(
     """
     if max_pools < 1:
         raise ValueError(f"max_pools is at least 1, not {max_pools}")
-    plt = require("matplotlib.pyplot", "plot")
     view = overview(shares, resource)
     rows = [row for row in view.rows(top=max_pools + 1)[1:] if not row.is_rest]
     more = view.tree.pool_count - 1 - len(rows)
-    if ax is None:
-        height = 1.3 + _ROW * (len(rows) + (more > 0))
-        _, ax = plt.subplots(figsize=(8, height), layout="constrained")
+    ax = new_axes(ax, 1.3 + ROW * (len(rows) + (more > 0)))
     ground = ax.spines["left"].get_edgecolor()  # the style's colour for lines and text
     _bars(ax, view, rows, ground)
     _labels(ax, view, rows, more)
@@ -81,10 +75,7 @@ def pool_tree(
     ax.set_ylim(len(rows) + (more > 0) - 0.4, -0.6)
     what = "each pool's dominant resource" if view.chosen is None else clean(view.chosen)
     ax.set_xlabel(f"% of {what}", parse_math=False)
-    ax.grid(visible=True, axis="x", alpha=0.25, linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(axis="y", length=0)
+    tidy(ax, grid=True)
     return ax
 
 

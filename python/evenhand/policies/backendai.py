@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
@@ -17,6 +17,7 @@ from evenhand.plans.memory import read_job_memory
 from evenhand.plans.plan import Plan
 from evenhand.policies import backendai_columns as columns
 from evenhand.policies.base import Policy
+from evenhand.policies.reads import reads_of
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -61,17 +62,7 @@ class BackendAI(Policy):
 
     system = "backendai"
     model = BackendAISettings
-    READS: ClassVar[Mapping[str, frozenset[str]]] = {
-        table: frozenset(fields.split())
-        for table, fields in {
-            "nodes": "capacity tags schedulable physical",
-            "operations": "user project priority start_time kind",
-            "allocations": "operation node resources start_time state beneficiary.operation"
-            " beneficiary.request held preemptible required_node",
-            "requests": "operation resources count submit_time node_tags required_node preemptible",
-            "reservations": "request node resources from until soft",
-        }.items()
-    }
+    READS = reads_of("backendai")
     __slots__ = ()
 
     settings: BackendAISettings

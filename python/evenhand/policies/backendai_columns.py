@@ -15,6 +15,7 @@ from evenhand.config.backendai import (
     PriorityPolicy,
     choice_of,
 )
+from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import RowSettings, raise_found, read_rows
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
@@ -65,6 +66,7 @@ def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
         "per_agent": s.victim_area == "agent",
         "selection": _SELECTIONS.index(s.victim_selection),
         "minimum_budget": s.minimum_budget,
+        "victim_cost": COSTS.index(s.victim_cost),
         "agents": _AGENTS.index(s.agent_selection),
         "resource_order": np.array([*first, *(r for r in range(len(names)) if r not in first)], np.int32),
         "reserve_room": s.preemptor_room == "reserved",
@@ -133,6 +135,7 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[A
         "started": of("started", 1, np.uint8),
         "refused": refused,
         "sequence": _sequence(snapshot, s),
+        **cost_columns(sessions, count),
     }
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from evenhand.policies.reads import reads_with
+
 if TYPE_CHECKING:
     from evenhand.config.checked import CheckedSettings
     from evenhand.model import Snapshot
@@ -39,7 +41,8 @@ class Policy:
     system: ClassVar[str]
     #: Model of the settings.
     model: ClassVar[type[CheckedSettings]]
-    #: Fields of a snapshot that are read, by table, beside names, order and settings; empty: not told.
+    #: Fields of a snapshot that are read under some settings, by table, beside names, order and settings;
+    #: empty: not told.
     READS: ClassVar[Mapping[str, frozenset[str]]] = {}
 
     __slots__ = ("preset", "settings")
@@ -72,6 +75,11 @@ class Policy:
             If the result would break a rule.
         """
         return _restore(type(self), self.preset, self.settings.replace(**changes))
+
+    @property
+    def reads(self) -> Mapping[str, frozenset[str]]:
+        """Fields of a snapshot that are read with these settings; as `READS`."""
+        return reads_with(self.system, self.settings) if self.READS else {}
 
     def to_dict(self) -> dict[str, Any]:
         """Return system, preset and all settings as plain values."""

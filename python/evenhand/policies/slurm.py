@@ -16,6 +16,7 @@ from evenhand.plans.plan import Plan
 from evenhand.policies import slurm_columns as columns
 from evenhand.policies import slurm_words as words
 from evenhand.policies.base import Policy
+from evenhand.policies.reads import reads_of
 
 if TYPE_CHECKING:
     from evenhand.history.tree import ShareTree
@@ -65,6 +66,7 @@ class Slurm(Policy):
 
     system = "slurm"
     model = SlurmSettings
+    READS = reads_of("slurm")
     __slots__ = ()
 
     settings: SlurmSettings

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import raise_found
 from evenhand.config.slurm import BASES, SlurmPartition, SlurmQos, split_mode
 from evenhand.config.slurm_rows import SlurmOperationSettings, SlurmRows
@@ -67,6 +68,7 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
         "backfill": s.SchedulerType == "sched/backfill",
         "backoff": _micros(s.KillWait + s.MessageTimeout),
         "minimum_budget": s.minimum_budget,
+        "victim_cost": COSTS.index(s.victim_cost),
     }
 
 
@@ -186,6 +188,7 @@ def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
             np.int64,
             [NO_TIME if own.eligible_time is None else _micros(own.eligible_time) for _, _, own in rows],
         ),
+        **cost_columns(jobs.rows, count),
         "node_of_partition": masks.reshape(-1),
         "qos_preempts": column(np.uint8, _preempts(s)),
         "suspend_frees": column(

@@ -15,6 +15,7 @@ from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.policies import ytsaurus_columns as columns
 from evenhand.policies.base import Policy
+from evenhand.policies.reads import reads_of
 from evenhand.reasons import STAGES
 from evenhand.shares import _memory, _options
 
@@ -61,6 +62,7 @@ class YTsaurus(Policy):
 
     system = "ytsaurus"
     model = YTsaurusSettings
+    READS = reads_of("ytsaurus")
     __slots__ = ()
 
     settings: YTsaurusSettings

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.tag_filter import TagFilter
 from evenhand.config.ytsaurus import YTsaurusRows
 from evenhand.errors import InputError, Problem
@@ -82,6 +83,7 @@ def switches(s: YTsaurusSettings) -> dict[str, Any]:
         "allow_preemption_from_starving": s.allow_preemption_from_starving_operations,
         "victim_selection": _SELECTIONS.index(s.victim_selection),
         "minimum_budget": s.minimum_budget,
+        "victim_cost": COSTS.index(s.victim_cost),
         "freed_room_at_once": s.victims_room == "free_at_once",
         "infinite_limits_overcommit": s.enable_infinite_resource_limits_overcommit,
         "check_starvation": s.preemption_check_starvation,
@@ -181,6 +183,7 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
     )
     operations = rows.operations
     count = snapshot.operation_count
+    out.update(cost_columns(operations, count))
     column("graceful", count, 0, np.uint8, of(operations, "preemption_mode", lambda v: v == "graceful"))
     column("unschedulable", count, 0, np.uint8, of(operations, "unschedulable_reason", lambda _: 1))
     media = set(s.ssd_priority_preemption.medium_names)

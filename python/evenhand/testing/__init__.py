@@ -4,5 +4,6 @@
 `metamorphic` hold the laws of fair shares, `assertions` compares results in the
 words of the field, and `reference` computes fair shares slowly, by the
 published method. `plan_laws` holds the laws of plans, and `reference.ytsaurus`
-plans slowly. `fewest` checks the proof that a set of victims is the smallest.
+plans slowly. `fewest` and `fewest_jobs` check proofs that victims are the fewest
+or the cheapest.
 """

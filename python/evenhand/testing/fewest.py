@@ -1,4 +1,4 @@
-"""Whether a set of victims is the smallest: the proof of the search, checked in exact fractions."""
+"""Whether a set of victims is the smallest or cheapest: proofs of the search, in exact fractions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-__all__ = ["check_minimum", "fewest", "multiplier_bound"]
+from evenhand.testing._laws import must
+
+__all__ = ["cheapest", "check_minimum", "covers", "fewest", "multiplier_bound", "round_up"]
 
 ENUMERATED = 16
 """So many candidates are also tried in all their subsets."""
@@ -17,9 +19,13 @@ Rows = Sequence[Sequence[int]]
 
 
 def check_minimum(
-    amounts: Rows, shortage: Sequence[int], taken: Sequence[int], proof: Mapping[str, Any]
+    amounts: Rows,
+    shortage: Sequence[int],
+    taken: Sequence[int],
+    proof: Mapping[str, Any],
+    costs: Sequence[int] | None = None,
 ) -> str:
-    """Check what a search for the fewest victims says of its result.
+    """Check what a search for the fewest or cheapest victims says of its result.
 
     Parameters
     ----------
@@ -31,11 +37,13 @@ def check_minimum(
         Positions of the victims, ascending.
     proof : mapping
         ``cost``, ``lower_bound``, ``root_bound``, ``proved``, ``first``, ``multipliers`` (R).
+    costs : sequence of int, (n,), optional
+        Of each candidate, at least 1; all 1: the number of victims counts.
 
     Returns
     -------
     {"certified", "enumerated", "claimed", "open"}
-        What it rests on that no set is smaller: the multipliers alone; a trial of all subsets of at most 16
+        What it rests on that no set costs less: the multipliers alone; a trial of all subsets of at most 16
         candidates; the search's word that it was exhausted; nothing, the search ran out of its budget.
 
     Raises
@@ -47,37 +55,36 @@ def check_minimum(
     Notes
     -----
     O(n R) fractions; 2^n sums where n is at most 16. The bound is that of linear programming duality: for
-    any multipliers y of at least 0 and any cover x, the number of victims is at least
-    y·shortage − sum of max(0, y·min(amount, shortage) − 1) over all candidates.
+    any multipliers y of at least 0 and any cover x, the cost is at least
+    y·shortage − sum of max(0, y·min(amount, shortage) − cost) over all candidates; it is a multiple of the
+    greatest common divisor of the costs.
     """
     cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
-    _hold(list(taken) == sorted(set(taken)), f"positions {list(taken)} are not ascending")
-    _hold(cost == len(taken), f"cost {cost} of {len(taken)} victims")
-    _hold(covers(amounts, shortage, taken), f"victims {list(taken)} do not cover {list(shortage)}")
+    must(list(taken) == sorted(set(taken)), f"positions {list(taken)} are not ascending")
+    prices = [1] * len(amounts) if costs is None else [int(c) for c in costs]
+    paid = sum(prices[i] for i in taken)
+    must(cost == paid, f"cost {cost} of {len(taken)} victims that cost {paid}")
+    must(covers(amounts, shortage, taken), f"victims {list(taken)} do not cover {list(shortage)}")
     for spare in taken:
         others = [i for i in taken if i != spare]
-        _hold(not covers(amounts, shortage, others), f"victim {spare} is not needed")
-    proven = math.ceil(multiplier_bound(amounts, shortage, proof["multipliers"]))
-    _hold(root <= max(proven, min(cost, 1)), f"multipliers prove {proven}, not {root}")
-    _hold(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
-    _hold(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
-    _hold(proof["proved"] or not proof["first"], "first of the smallest, which is not proved")
+        must(not covers(amounts, shortage, others), f"victim {spare} is not needed")
+    proven = round_up(multiplier_bound(amounts, shortage, proof["multipliers"], prices), prices)
+    must(root <= max(proven, min(cost, math.gcd(*prices))), f"multipliers prove {proven}, not {root}")
+    must(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
+    must(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
+    must(proof["proved"] or not proof["first"], "first of the smallest, which is not proved")
     if len(amounts) <= ENUMERATED:
-        best = fewest(amounts, shortage)
+        best = cheapest(amounts, shortage, prices)
         if best is None:
             raise AssertionError("all candidates together do not cover the shortage")
-        _hold(least <= len(best), f"{len(best)} victims suffice, below the bound {least}")
-        _hold(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
+        lowest = sum(prices[i] for i in best)
+        must(least <= lowest, f"{len(best)} victims suffice, below the bound {least}: they cost {lowest}")
+        must(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
     if not proof["proved"]:
         return "open"
     if root == cost:
         return "certified"
     return "enumerated" if len(amounts) <= ENUMERATED else "claimed"
-
-
-def _hold(holds: bool, message: str) -> None:
-    if not holds:
-        raise AssertionError(message)
 
 
 def covers(amounts: Rows, shortage: Sequence[int], taken: Sequence[int]) -> bool:
@@ -100,8 +107,29 @@ def covers(amounts: Rows, shortage: Sequence[int], taken: Sequence[int]) -> bool
     )  # fmt: skip
 
 
-def multiplier_bound(amounts: Rows, shortage: Sequence[int], multipliers: Sequence[float]) -> Fraction:
-    """Return what multipliers prove: no cover has fewer victims.
+def round_up(bound: Fraction, costs: Sequence[int]) -> int:
+    """Return the least sum of costs that a bound allows: a multiple of their greatest common divisor.
+
+    Parameters
+    ----------
+    bound : Fraction
+    costs : sequence of int, (n,)
+
+    Returns
+    -------
+    int
+    """
+    unit = math.gcd(*costs) or 1
+    return math.ceil(bound / unit) * unit
+
+
+def multiplier_bound(
+    amounts: Rows,
+    shortage: Sequence[int],
+    multipliers: Sequence[float],
+    costs: Sequence[int] | None = None,
+) -> Fraction:
+    """Return what multipliers prove: no cover costs less.
 
     Parameters
     ----------
@@ -109,6 +137,8 @@ def multiplier_bound(amounts: Rows, shortage: Sequence[int], multipliers: Sequen
     shortage : sequence of int, (R,)
     multipliers : sequence of float, (R,)
         Of at least 0.
+    costs : sequence of int, (n,), optional
+        1 each.
 
     Returns
     -------
@@ -121,11 +151,12 @@ def multiplier_bound(amounts: Rows, shortage: Sequence[int], multipliers: Sequen
     """
     short = [r for r, lacking in enumerate(shortage) if lacking > 0]
     y = {r: Fraction(float(multipliers[r])) for r in short}
-    _hold(all(value >= 0 for value in y.values()), f"negative multipliers {list(multipliers)}")
+    must(all(value >= 0 for value in y.values()), f"negative multipliers {list(multipliers)}")
     bound = sum((y[r] * int(shortage[r]) for r in short), Fraction(0))
-    for row in amounts:
+    for i, row in enumerate(amounts):
+        cost = 1 if costs is None else int(costs[i])
         price = sum((y[r] * min(int(row[r]), int(shortage[r])) for r in short), Fraction(0))
-        bound -= max(Fraction(0), price - 1)
+        bound -= max(Fraction(0), price - cost)
     return bound
 
 
@@ -151,3 +182,33 @@ def fewest(amounts: Rows, shortage: Sequence[int]) -> tuple[int, ...] | None:
             if covers(amounts, shortage, taken):
                 return taken
     return None
+
+
+def cheapest(amounts: Rows, shortage: Sequence[int], costs: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the cheapest cover by trying all subsets; of those the first in order.
+
+    Parameters
+    ----------
+    amounts : sequence of sequence of int, (n, R)
+    shortage : sequence of int, (R,)
+    costs : sequence of int, (n,)
+        At least 1.
+
+    Returns
+    -------
+    tuple of int or None
+        Positions, ascending; None: all together do not cover it.
+
+    Notes
+    -----
+    O(2^n R).
+    """
+    best: tuple[int, tuple[int, ...]] | None = None
+    for count in range(len(amounts) + 1):
+        for taken in combinations(range(len(amounts)), count):
+            found = (sum(int(costs[i]) for i in taken), taken)
+            if (best is None or found < best) and covers(amounts, shortage, taken):
+                best = found
+        if best is not None and count + 1 > best[0]:  # each costs 1 at least
+            break
+    return None if best is None else best[1]

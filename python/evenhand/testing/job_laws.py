@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evenhand.config.slurm import split_mode
+from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
 if TYPE_CHECKING:
     from evenhand.config.slurm import SlurmSettings
@@ -23,45 +24,15 @@ __all__ = ["LAWS", "JobPlan", "check_jobs"]
 
 
 @dataclass(frozen=True)
-class JobPlan:
-    """A scheduling run and what it was made of.
+class JobPlan(PlanOfJobs):
+    """A scheduling run and what it was made of; see `PlanOfJobs`."""
 
-    Attributes
-    ----------
-    snapshot : mapping
-        In the file format, as `Snapshot.to_dict` gives it.
-    plan : mapping
-        In the form of the results' JSON.
-    settings : SlurmSettings
-    """
-
-    snapshot: Mapping[str, Any]
-    plan: Mapping[str, Any]
     settings: SlurmSettings
-
-    @cached_property
-    def jobs(self) -> dict[str, Mapping[str, Any]]:
-        """Operations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("operations", ())}
-
-    @cached_property
-    def allocations(self) -> dict[str, Mapping[str, Any]]:
-        """Allocations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("allocations", ())}
-
-    @cached_property
-    def requests(self) -> dict[str, Mapping[str, Any]]:
-        """Requests by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("requests", ())}
 
     @cached_property
     def wide(self) -> set[str]:
         """Resources that are counted for the whole cluster."""
         return {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
-
-    def decided(self, *actions: str) -> list[Mapping[str, Any]]:
-        """Return the decisions with one of these actions."""
-        return [d for d in self.plan["decisions"] if d["action"] in actions]
 
     def room(self) -> dict[tuple[str | None, str], float]:
         """Return free room by node and resource once the victims have gone; cluster-wide: node None."""
@@ -87,28 +58,23 @@ class JobPlan:
         return room
 
 
-def _must(holds: bool, what: object) -> None:
-    if not holds:
-        raise AssertionError(what)
-
-
 def nobody_goes_for_a_lower_one(run: JobPlan) -> None:
     """Nobody is preempted by equal or lower priority, as the type of preemption defines it."""
     s = run.settings
     flags = split_mode(s.PreemptMode)[1]
     for d in run.decided("preempt"):
         victim, asks = run.jobs[str(d["operation"])], run.jobs[str(d["beneficiary"]["operation"])]
-        _must(victim is not asks, d)
+        must(victim is not asks, d)
         mine, its = asks.get("priority", 1), victim.get("priority", 1)
         if s.PreemptType == "preempt/partition_prio":
             tiers = [s.partitions[job["partition"]].PriorityTier for job in (victim, asks)]
-            _must(tiers[0] < tiers[1], d)
-            _must("PRIORITY" not in flags or mine >= its, d)
+            must(tiers[0] < tiers[1], d)
+            must("PRIORITY" not in flags or mine >= its, d)
         elif victim["qos"] == asks["qos"]:
-            _must(mine > its, d)
+            must(mine > its, d)
         else:
-            _must(victim["qos"] in s.qos[asks["qos"]].Preempt, d)
-            _must("PRIORITY" not in flags or mine > its, d)
+            must(victim["qos"] in s.qos[asks["qos"]].Preempt, d)
+            must("PRIORITY" not in flags or mine > its, d)
 
 
 def shielded_jobs_stay(run: JobPlan) -> None:
@@ -120,27 +86,27 @@ def shielded_jobs_stay(run: JobPlan) -> None:
         part = (
             s.partitions[job["partition"]] if s.PreemptType == "preempt/partition_prio" else s.qos[job["qos"]]
         )
-        _must(split_mode(part.PreemptMode or s.PreemptMode)[0] != "OFF", d)
-        _must(s.min_exempt_priority is None or job.get("priority", 1) <= s.min_exempt_priority, d)
-        _must(all(a.get("preemptible", True) for a in own), d)
+        must(split_mode(part.PreemptMode or s.PreemptMode)[0] != "OFF", d)
+        must(s.min_exempt_priority is None or job.get("priority", 1) <= s.min_exempt_priority, d)
+        must(all(a.get("preemptible", True) for a in own), d)
         ran = run.snapshot["now"] - min(a.get("start_time", 0) for a in own)
         ignored = d["mode"] == "suspend" and s.gang_exempt_time == "ignored"
-        _must(ran >= (s.PreemptExemptTime or 0) or ignored, d)
+        must(ran >= (s.PreemptExemptTime or 0) or ignored, d)
 
 
 def whole_jobs_go(run: JobPlan) -> None:
     """All that a victim runs goes, in one mode, for one job, once."""
     taken = [str(d["allocation"]) for d in run.decided("preempt")]
-    _must(len(taken) == len(set(taken)), taken)
+    must(len(taken) == len(set(taken)), taken)
     for job in {str(d["operation"]) for d in run.decided("preempt")}:
         mine = [d for d in run.decided("preempt") if d["operation"] == job]
-        _must(len({(d["mode"], d["step"], d["beneficiary"]["operation"]) for d in mine}) == 1, mine)
+        must(len({(d["mode"], d["step"], d["beneficiary"]["operation"]) for d in mine}) == 1, mine)
         runs = {
             name
             for name, a in run.allocations.items()
             if a["operation"] == job and a.get("state", "running") in ("running", "suspended")
         }
-        _must(runs == {str(d["allocation"]) for d in mine}, job)
+        must(runs == {str(d["allocation"]) for d in mine}, job)
 
 
 def it_fits_afterwards(run: JobPlan) -> None:
@@ -153,10 +119,10 @@ def it_fits_afterwards(run: JobPlan) -> None:
             room[place] -= amount
             touched.add(place)
     for place in touched:
-        _must(room[place] >= -1e-9, place)
+        must(room[place] >= -1e-9, place)
     placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
     for d in run.decided("preempt"):
-        _must(str(d["beneficiary"]["operation"]) in placed, d)
+        must(str(d["beneficiary"]["operation"]) in placed, d)
 
 
 def whole_jobs_start(run: JobPlan) -> None:
@@ -167,18 +133,18 @@ def whole_jobs_start(run: JobPlan) -> None:
             for request in (q for q in run.requests.values() if q["operation"] == job):
                 spots = [d["node"] for d in mine if d["request"] == request["name"]]
                 if action == "reserve" and not spots:  # licences are not held
-                    _must(set(request["resources"]) <= run.wide, request)
+                    must(set(request["resources"]) <= run.wide, request)
                     continue
-                _must(len(spots) == request.get("count", 1), request)
-                _must(None in spots or len(set(spots)) == len(spots), request)
+                must(len(spots) == request.get("count", 1), request)
+                must(None in spots or len(set(spots)) == len(spots), request)
 
 
 def every_request_is_answered(run: JobPlan) -> None:
     """Every request starts or is refused with a rule."""
     refused = {str(r["request"]) for r in run.plan["refusals"]}
     started = {str(d["request"]) for d in run.decided("start")}
-    _must(refused | started == set(run.requests), "")
-    _must(not refused & started, "")
+    must(refused | started == set(run.requests), "")
+    must(not refused & started, "")
 
 
 #: All laws by name.
@@ -207,8 +173,4 @@ def check_jobs(run: JobPlan) -> None:
     AssertionError
         With the law's name.
     """
-    for name, law in LAWS.items():
-        try:
-            law(run)
-        except AssertionError as error:
-            raise AssertionError(f"{name}: {error}") from error
+    hold_all(LAWS.values(), run)

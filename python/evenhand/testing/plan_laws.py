@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evenhand.testing._laws import hold_all, must
 from evenhand.testing.plan_ledger import Ledger, Step
 
 if TYPE_CHECKING:
@@ -68,17 +69,12 @@ class Planned:
         return list(Ledger(self.snapshot, self.settings.victims_room).steps(self.plan["decisions"]))
 
 
-def _must(holds: bool, what: object) -> None:
-    if not holds:
-        raise AssertionError(what)
-
-
 def groups_are_of_what_runs(planned: Planned) -> None:
     """Every running allocation is in exactly one group, nothing else is in any."""
     running = {str(n) for n, a in planned.allocations.items() if a.get("state", "running") == "running"}
     groups = planned.plan["groups"]
-    _must({str(name) for name in groups} == running, groups)
-    _must(set(groups.values()) <= set(GROUPS), groups)
+    must({str(name) for name in groups} == running, groups)
+    must(set(groups.values()) <= set(GROUPS), groups)
 
 
 def victims_run(planned: Planned) -> None:
@@ -86,16 +82,16 @@ def victims_run(planned: Planned) -> None:
     seen = set()
     for decision in planned.victims:
         allocation = planned.allocations[decision["allocation"]]
-        _must(allocation.get("state", "running") == "running", decision)
-        _must(decision["allocation"] not in seen, decision)
+        must(allocation.get("state", "running") == "running", decision)
+        must(decision["allocation"] not in seen, decision)
         seen.add(decision["allocation"])
-        _must(
+        must(
             {r: a for r, a in decision["freed"].items() if a}
             == {r: a for r, a in allocation.get("resources", {}).items() if a},
             "",
         )
-        _must(decision["node"] == allocation["node"], decision)
-        _must(abs(decision["until"] - decision["at"] - decision["grace"]) < 1e-6, decision)
+        must(decision["node"] == allocation["node"], decision)
+        must(abs(decision["until"] - decision["at"] - decision["grace"]) < 1e-6, decision)
 
 
 def stages_spare(planned: Planned) -> None:
@@ -106,9 +102,9 @@ def stages_spare(planned: Planned) -> None:
             continue
         operation = planned.operations[decision["operation"]]
         starvation = _status(planned, decision["operation"])["starvation"]
-        _must(lenient or starvation == "non_starving", decision)
-        _must(operation.get("settings", {}).get("preemption_mode", "normal") == "normal", decision)
-        _must(planned.allocations[decision["allocation"]].get("preemptible", True), decision)
+        must(lenient or starvation == "non_starving", decision)
+        must(operation.get("settings", {}).get("preemption_mode", "normal") == "normal", decision)
+        must(planned.allocations[decision["allocation"]].get("preemptible", True), decision)
 
 
 def stages_take_their_groups(planned: Planned) -> None:
@@ -118,7 +114,7 @@ def stages_take_their_groups(planned: Planned) -> None:
         if decision["stage"] in takes:
             group = planned.plan["groups"][str(decision["allocation"])]
             recut = _usage_changes(planned, decision)
-            _must(recut or group in takes[decision["stage"]], decision)
+            must(recut or group in takes[decision["stage"]], decision)
 
 
 def _usage_changes(planned: Planned, decision: Mapping[str, Any]) -> bool:
@@ -138,11 +134,11 @@ def nobody_goes_for_nothing(planned: Planned) -> None:
     served = {d["step"] for d in planned.plan["decisions"] if d["action"] == "start"}
     for decision in planned.victims:
         if decision["stage"] in STAGES:
-            _must(decision["step"] in served, decision)
+            must(decision["step"] in served, decision)
         else:
-            _must(not decision.get("beneficiary"), decision)
+            must(not decision.get("beneficiary"), decision)
     for step in planned.steps:
-        _must(step.fits(step.victims), step)
+        must(step.fits(step.victims), step)
 
 
 def no_victim_is_useless(planned: Planned) -> None:
@@ -150,7 +146,7 @@ def no_victim_is_useless(planned: Planned) -> None:
     for step in planned.steps:
         spared = step.victims[-1:] if planned.settings.victim_selection == "prefix" else step.victims
         for victim in spared:
-            _must(not step.fits([v for v in step.victims if v is not victim]), (step, victim))
+            must(not step.fits([v for v in step.victims if v is not victim]), (step, victim))
 
 
 def back_off_is_kept(planned: Planned) -> None:
@@ -160,7 +156,7 @@ def back_off_is_kept(planned: Planned) -> None:
     for decision in planned.plan["decisions"]:
         before = last.get(decision["node"])
         if decision["stage"] in STAGES and before is not None:
-            _must(decision["at"] > before + backoff, decision)
+            must(decision["at"] > before + backoff, decision)
 
 
 def starts_are_few(planned: Planned) -> None:
@@ -170,7 +166,7 @@ def starts_are_few(planned: Planned) -> None:
     for decision in planned.plan["decisions"]:
         if decision["action"] == "start" and decision["stage"] in STAGES:
             key = (decision["node"], decision["stage"] if several else None)
-            _must(key not in seen, decision)
+            must(key not in seen, decision)
             seen.add(key)
 
 
@@ -184,13 +180,13 @@ def starts_are_wanted(planned: Planned) -> None:
             continue
         request, node = requests[decision["request"]], nodes[decision["node"]]
         started[decision["request"]] = started.get(decision["request"], 0) + 1
-        _must(node.get("schedulable", True), decision)
-        _must(set(request.get("node_tags", ())) <= set(node.get("tags", ())), decision)
-        _must(request.get("required_node", decision["node"]) == decision["node"], decision)
+        must(node.get("schedulable", True), decision)
+        must(set(request.get("node_tags", ())) <= set(node.get("tags", ())), decision)
+        must(request.get("required_node", decision["node"]) == decision["node"], decision)
         settings = planned.operations[request["operation"]].get("settings", {})
-        _must(settings.get("unschedulable_reason") is None, decision)
+        must(settings.get("unschedulable_reason") is None, decision)
     for name, count in started.items():
-        _must(count <= requests[name].get("count", 1), name)
+        must(count <= requests[name].get("count", 1), name)
 
 
 LAWS: tuple[Callable[[Planned], None], ...] = (
@@ -217,7 +213,6 @@ def check_plan(planned: Planned) -> None:
     Raises
     ------
     AssertionError
-        If a law is broken.
+        If a law is broken; with the law's name.
     """
-    for law in LAWS:
-        law(planned)
+    hold_all(LAWS, planned)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evenhand.testing._laws import PlanOfJobs, hold_all, must
+
 if TYPE_CHECKING:
     from evenhand.config.backendai import BackendAISettings
 
@@ -20,47 +22,25 @@ __all__ = ["LAWS", "Scheduled", "check_run"]
 
 
 @dataclass(frozen=True)
-class Scheduled:
-    """A scheduling run and what it was made of.
+class Scheduled(PlanOfJobs):
+    """A scheduling run and what it was made of; see `PlanOfJobs`. Without policies of users and projects."""
 
-    Attributes
-    ----------
-    snapshot : mapping
-        In the file format, as `Snapshot.to_dict` gives it.
-    plan : mapping
-        In the form of the results' JSON.
-    settings : BackendAISettings
-        Without policies of users and projects.
-    """
-
-    snapshot: Mapping[str, Any]
-    plan: Mapping[str, Any]
     settings: BackendAISettings
-
-    @cached_property
-    def sessions(self) -> dict[str, Mapping[str, Any]]:
-        """Operations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("operations", ())}
-
-    @cached_property
-    def allocations(self) -> dict[str, Mapping[str, Any]]:
-        """Allocations by name."""
-        return {str(row["name"]): row for row in self.snapshot.get("allocations", ())}
 
     @cached_property
     def victims(self) -> list[Mapping[str, Any]]:
         """Decisions that preempt."""
-        return [d for d in self.plan["decisions"] if d["action"] == "preempt"]
+        return self.decided("preempt")
 
     def priority(self, name: Any) -> float:
         """Return a session's priority."""
-        return float(self.sessions[str(name)].get("priority", 10))
+        return float(self.jobs[str(name)].get("priority", 10))
 
     def rank(self, name: Any) -> float:
         """Return the number that tells who may preempt whom."""
         if self.settings.preemption_key == "priority":
             return self.priority(name)
-        return float(self.sessions[str(name)].get("settings", {}).get("job_priority", 0))
+        return float(self.jobs[str(name)].get("settings", {}).get("job_priority", 0))
 
     def room(self) -> dict[tuple[str, str], float]:
         """Return free room by node and resource, once the victims and all that leaves have gone."""
@@ -90,15 +70,10 @@ class Scheduled:
         return dict(row.get("resources", {}))
 
 
-def _must(holds: bool, what: object) -> None:
-    if not holds:
-        raise AssertionError(what)
-
-
 def strictly_lower_priority(run: Scheduled) -> None:
     """Nobody is preempted by equal or lower priority."""
     for d in run.victims:
-        _must(run.rank(d["operation"]) < run.rank(d["beneficiary"]["operation"]), d)
+        must(run.rank(d["operation"]) < run.rank(d["beneficiary"]["operation"]), d)
 
 
 def threshold(run: Scheduled) -> None:
@@ -106,7 +81,7 @@ def threshold(run: Scheduled) -> None:
     if run.settings.victim_threshold == "none":
         return
     for d in run.victims:
-        _must(run.priority(d["operation"]) <= run.settings.preemptible_priority, d)
+        must(run.priority(d["operation"]) <= run.settings.preemptible_priority, d)
 
 
 def whole_sessions(run: Scheduled) -> None:
@@ -115,9 +90,9 @@ def whole_sessions(run: Scheduled) -> None:
     sessions = {str(d["operation"]) for d in run.victims}
     for name, row in run.allocations.items():
         if str(row["operation"]) in sessions:
-            _must((name in taken) == (row.get("state", "running") == "running"), name)
-            _must(row.get("preemptible", True), name)
-    _must(all(run.sessions[name].get("kind") != "system" for name in sessions), "")
+            must((name in taken) == (row.get("state", "running") == "running"), name)
+            must(row.get("preemptible", True), name)
+    must(all(run.jobs[name].get("kind") != "system" for name in sessions), "")
 
 
 def no_room_is_used_twice(run: Scheduled) -> None:
@@ -132,7 +107,7 @@ def no_room_is_used_twice(run: Scheduled) -> None:
         elif d["action"] == "resume":
             touched |= {(str(d["node"]), r) for r in run.allocations[str(d["allocation"])]["resources"]}
     for place in touched:
-        _must(room[place] >= -1e-9, place)
+        must(room[place] >= -1e-9, place)
 
 
 def one_preempts(run: Scheduled) -> None:
@@ -142,7 +117,7 @@ def one_preempts(run: Scheduled) -> None:
     (served,) = {str(d["beneficiary"]["operation"]) for d in run.victims}
     waiting = {str(r["operation"]) for r in run.snapshot["requests"]}
     asleep = {str(a["operation"]) for a in run.allocations.values() if a.get("state") == "preempted"}
-    _must(run.priority(served) == max(map(run.priority, waiting | asleep)), "")
+    must(run.priority(served) == max(map(run.priority, waiting | asleep)), "")
 
 
 def whole_starts(run: Scheduled) -> None:
@@ -150,15 +125,15 @@ def whole_starts(run: Scheduled) -> None:
     started = [d for d in run.plan["decisions"] if d["action"] == "start"]
     for name in {d["operation"] for d in started}:
         asked = sum(r.get("count", 1) for r in run.snapshot["requests"] if r["operation"] == name)
-        _must(sum(d["operation"] == name for d in started) == asked, name)
+        must(sum(d["operation"] == name for d in started) == asked, name)
 
 
 def every_request_is_answered(run: Scheduled) -> None:
     """Every request starts or is refused with a rule."""
     refused = {r["request"] for r in run.plan["refusals"]}
     started = {d["request"] for d in run.plan["decisions"] if d["action"] == "start"}
-    _must(refused | started == {r["name"] for r in run.snapshot["requests"]}, "")
-    _must(not refused & started, "")
+    must(refused | started == {r["name"] for r in run.snapshot["requests"]}, "")
+    must(not refused & started, "")
 
 
 #: All laws by name.
@@ -188,8 +163,4 @@ def check_run(run: Scheduled) -> None:
     AssertionError
         With the law's name.
     """
-    for name, law in LAWS.items():
-        try:
-            law(run)
-        except AssertionError as error:
-            raise AssertionError(f"{name}: {error}") from error
+    hold_all(LAWS.values(), run)

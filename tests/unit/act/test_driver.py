@@ -18,11 +18,13 @@ import pytest
 
 import evenhand as eh
 from evenhand.act import Caps, LockedError, Report, Row, Timing, act, act_async
+from evenhand.act.carry import Carrier
 from evenhand.act.journal import read
 from evenhand.act.lock import Lock
+from evenhand.act.tasks import partial, tasks_of
 from evenhand.adapters.protocol import Standing
 from tests.unit.act.cluster import T0, job
-from tests.unit.act.world import JOBS, World
+from tests.unit.act.world import JOBS, Killed, World
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -44,6 +46,7 @@ CHANGED: list[tuple[str, Change, str]] = [
     ("ended", lambda jobs: jobs["3"].update(state="COMPLETED"), "operation_gone"),
     ("restarted", lambda jobs: jobs["3"].update(start=T0 - 1, turn=1), "order_changed"),
     ("grew", lambda jobs: jobs["3"].update(cpus=5), "victim_changed"),
+    ("reclassified", lambda jobs: jobs["3"].update(account="dear"), "victim_reclassified"),
     ("raised", lambda jobs: jobs["3"].update(priority=50), "priority_raised"),
     ("suspended", lambda jobs: jobs["3"].update(state="SUSPENDED"), "victim_leaving"),
     ("moved", lambda jobs: jobs["3"].update(node="n1"), "victim_ended"),
@@ -91,6 +94,21 @@ def test_changes_behind_the_fresh_snapshot_are_seen(change: Change, code: str, t
     (row,) = rows(world, plan)
     assert row.codes == (code,)
     assert not evicted(world)
+
+
+def test_a_job_that_took_another_node_is_refused(tmp_path: Path) -> None:
+    """It could only leave whole, and more of it than was planned."""
+    world = World(tmp_path)
+    plan = planned(world)
+    (task, *_) = tasks_of(plan, world.adapter())
+    (victim, *_) = task.victims
+    data = plan.snapshot.to_dict()
+    (row,) = [a for a in data["allocations"] if str(a["operation"]) == victim]
+    data["allocations"].append({**row, "name": f"{victim}@n3", "node": "n3", "resources": {"cpu": 0}})
+    assert not partial(plan.snapshot, task)
+    (refusal,) = partial(eh.Snapshot.from_dict(data), task)
+    assert refusal.code == "partial_victim"
+    assert refusal.message.startswith(f"1 of 2 allocations of {victim} are to leave")
 
 
 def test_no_requeue_is_no_victim(tmp_path: Path) -> None:
@@ -193,6 +211,29 @@ def test_beneficiary_that_does_not_start(tmp_path: Path) -> None:
     world.check()
 
 
+def test_held_no_longer_than_one_driver_would_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A driver that is killed again and again does not begin to wait anew for the beneficiary."""
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
+    world.cluster.nodes = {"n2": 4}
+    plan = planned(world)
+    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+
+    def die(*_: object) -> tuple[str, str]:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Carrier, "_await", die)
+        with pytest.raises(Killed):
+            rows(world, plan)
+    assert world.cluster.jobs["3"]["priority"] == 0, "held"
+    world.clock.now += 15.0
+    begin = world.clock.now
+    with world.driver() as driver:
+        assert driver.book.ends == {"not_started": 1}
+    assert 4.0 <= world.clock.now - begin <= 6.0  # of 20
+    assert world.cluster.jobs["3"]["priority"] > 0
+
+
 def test_a_victim_that_stays_gives_the_others_back(tmp_path: Path) -> None:
     jobs = [job(1, 2, node="n2"), job(2, 2, node="n2"), JOBS[6]]
     world = World(tmp_path, jobs=jobs)
@@ -233,6 +274,21 @@ def test_suspend_and_resume_when_there_is_room(tmp_path: Path) -> None:
     with world.driver() as driver:
         assert world.cluster.jobs["3"]["state"] == "RUNNING"
         assert not driver.book.owed
+
+
+def test_jobs_that_somebody_else_suspended_stay_so(tmp_path: Path) -> None:
+    """A plan resumes them; a driver resumes only whom a driver of its journal suspended."""
+    world = World(tmp_path, jobs=[JOBS[2] | {"state": "SUSPENDED"}])
+    world.cluster.nodes = {"n2": 4}
+    main = {"main": {"OverSubscribe": "FORCE:1"}}
+    policy = eh.policies.Slurm(
+        PreemptType="preempt/partition_prio", PreemptMode="SUSPEND,GANG", partitions=main
+    )
+    plan = eh.plan(world.adapter().snapshot(), policy)
+    assert [d.action for d in plan.decisions] == ["resume"]
+    assert not rows(world, plan)
+    assert world.cluster.jobs["3"]["state"] == "SUSPENDED"
+    assert {command[0] for command in world.cluster.asked} <= {"squeue", "sinfo"}
 
 
 def test_suspension_must_free_what_the_plan_counts_on(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.act import JournalError
+from evenhand.act import JournalError, watch
 from evenhand.act.journal import Journal, read, repair
 from evenhand.cli import main
 from tests.unit.act.world import World
@@ -102,6 +102,21 @@ def test_small_disk_fills_before_a_step(small_disk: Path) -> None:
     (small_disk / "filler").unlink()
     assert world.round()
     world.check()
+
+
+def test_no_room_for_the_state(small_disk: Path, tmp_path: Path) -> None:
+    """Nobody is told to leave on a plan whose state would be lost."""
+    world = World(tmp_path)
+    fill(small_disk, 0)
+    with world.driver() as driver, pytest.raises(OSError, match="No space left"):
+        watch(driver, world.policy, save=small_disk / "state", once=True)
+    assert not evictions(world)
+    assert [file.name for file in small_disk.iterdir()] == ["filler"]
+    (small_disk / "filler").unlink()
+    with world.driver() as driver:
+        watch(driver, world.policy, save=small_disk / "state", once=True)
+    assert evictions(world)
+    assert (small_disk / "state").exists()
 
 
 def test_small_disk_fills_in_the_midst(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:

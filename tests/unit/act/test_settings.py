@@ -45,16 +45,19 @@ def test_a_cluster_that_preempts_nobody_leaves_the_rules_to_the_settings() -> No
     settings = adapter.policy(
         PreemptType="preempt/partition_prio",
         PreemptMode="REQUEUE",
-        partitions={"main": {"PriorityTier": 7}, "new": {"PriorityTier": 9, "PreemptMode": "OFF"}},
+        partitions={"main": {"PriorityTier": 7}},
         qos={"gold": {"Priority": 3}},
     ).settings
     assert settings.partitions["main"].PreemptMode is None  # what it shows is the cluster's own OFF
     assert settings.partitions["main"].PriorityTier == 7
     assert settings.partitions["main"].Nodes == ("n1", "n2", "n3")
-    assert settings.partitions["new"].PriorityTier == 9
     assert (settings.qos["gold"].Priority, settings.qos["gold"].GraceTime) == (3, 5.0)
-    (notice,) = adapter.notices
-    assert "preempts nobody" in notice
+    assert not adapter.notices
+    adapter.policy()
+    assert [notice[:24] for notice in adapter.notices] == ["nobody will be preempted"]
+    for table, name, meant in (("partitions", "mein", "main"), ("qos", "golt", "gold")):
+        with pytest.raises(eh.InputError, match=f'no {table}.{name}; did you mean "{meant}"'):
+            adapter.policy(**{table: {name: {}}})
     with pytest.raises(eh.InputError, match="PriorityTear"):
         adapter.policy(partitions={"main": {"PriorityTear": 7}})
 

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +21,52 @@ from evenhand.act.metrics import metrics_text, write_metrics
 from evenhand.act.watching import Cycle
 from evenhand.adapters.recording import Fault
 from evenhand.cli import main
+from evenhand.cli.arguments import parser
 from tests.unit.act.world import World
+
+_NAME = r"[a-zA-Z_:][a-zA-Z0-9_:]*"
+_LABEL = r'[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"'
+_SAMPLE = re.compile(rf"({_NAME})(?:\{{({_LABEL}(?:,{_LABEL})*)?\}})? (\S+)")
+
+
+def exposition(text: str) -> dict[str, str]:
+    """Read Prometheus' text format as its description has it; return the kind of every family."""
+    families: dict[str, str] = {}
+    seen: set[tuple[str, str | None]] = set()
+    assert text.endswith("\n")
+    lines = iter(text[:-1].split("\n"))
+    for line in lines:
+        if line.startswith("# HELP "):
+            _, _, name, doc = line.split(" ", 3)
+            assert re.fullmatch(_NAME, name)
+            assert doc
+            assert name not in families, "a family stands in one place"
+            hash_, word, of, kind = next(lines).split(" ")
+            assert (hash_, word, of) == ("#", "TYPE", name)
+            assert kind in ("counter", "gauge", "histogram", "summary", "untyped")
+            families[name] = kind
+            continue
+        match = _SAMPLE.fullmatch(line)
+        assert match, line
+        assert match[1] == list(families)[-1], "samples follow their family"
+        assert (match[1], match[2]) not in seen
+        seen.add((match[1], match[2]))
+        assert float(match[3]) >= 0
+    return families
+
+
+def test_the_grammar_refuses_what_is_wrong() -> None:
+    good = "# HELP a_total Words.\n# TYPE a_total counter\na_total 1\n"
+    assert exposition(good) == {"a_total": "counter"}
+    for bad in (
+        good[:-1],
+        good + "b 1\n",
+        good + "a_total 2\n",
+        good.replace(" 1\n", '{x="1} 1\n'),
+        good * 2,
+    ):
+        with pytest.raises(AssertionError):
+            exposition(bad)
 
 
 def test_a_cluster_that_does_not_answer_ends_a_round_only(tmp_path: Path) -> None:
@@ -33,8 +85,11 @@ def test_a_cluster_that_does_not_answer_ends_a_round_only(tmp_path: Path) -> Non
     assert cycles[-1].report.counts == {"started": 2}
     assert 'evenhand_steps_total{outcome="started"} 2\n' in text
     assert "evenhand_round_failed 0\n" in text
-    for line in text.splitlines():
-        assert line.startswith("# ") or float(line.rsplit(" ", 1)[1]) >= 0
+    assert f"evenhand_round_timestamp_seconds {world.clock()!r}\n" in text
+    families = exposition(text)
+    assert len(families) == 10
+    assert set(families.values()) <= {"counter", "gauge"}
+    assert all(name.endswith("_total") == (kind == "counter") for name, kind in families.items())
     write_metrics(tmp_path / "metrics", text)
     assert (tmp_path / "metrics").read_text() == text
     world.check()
@@ -97,3 +152,52 @@ def test_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert main(["watch", "--journal", "j", "--once", "--adapter", "nobody"]) == 1
     assert "there is no adapter 'nobody'" in capsys.readouterr().err
+
+
+def test_figures_that_cannot_be_written_stop_nothing(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["watch", "--once", "--journal", str(world.journal), "--metrics", str(tmp_path / "no" / "m")]
+    assert main(arguments) == 0
+    said = capsys.readouterr()
+    assert f"{tmp_path / 'no' / 'm'}: cannot be written: No such file" in said.err
+    assert "round 0:" in said.out
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_a_watch_cleanly(
+    number: signal.Signals, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Asleep between two rounds or not, it ends at once with status 0, and the handlers are as before."""
+    before = signal.getsignal(number)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), number))
+    timer.start()
+    assert main(["watch", "--journal", str(world.journal), "--interval", "600"]) == 0
+    timer.join()
+    assert signal.getsignal(number) is before
+    assert "round 0:" in capsys.readouterr().out
+
+
+def test_the_unit_of_systemd_is_one(tmp_path: Path) -> None:
+    """The example of the page, with a program that exists here."""
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd-analyze")
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "preempt-on-a-live-slurm.md"
+    unit = page.read_text(encoding="utf-8").split("```ini\n")[1].split("```")[0]
+    command = unit.split("ExecStart=")[1].replace("\\\n", " ").split("\n")[0]
+    parser().parse_args(command.split()[1:])
+    file = tmp_path / "evenhand.service"
+    file.write_text(unit.replace("/opt/evenhand/bin/evenhand", sys.executable))
+    done = subprocess.run(["systemd-analyze", "verify", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert str(file) not in done.stderr, done.stderr
+
+
+def test_log_records_have_their_facts(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", logger="evenhand.act"):
+        assert world.round()
+    assert {record.name for record in caplog.records} == {"evenhand.act"}
+    facts = [getattr(record, "evenhand", {}) for record in caplog.records]
+    assert {fact["action"] for fact in facts if "action" in fact} == {"note", "requeue_hold", "release"}
+    assert sum(fact.get("outcome") == "started" for fact in facts) >= 2
+    assert not [record for record in caplog.records if "\n" in record.getMessage()]

@@ -98,24 +98,29 @@ class World:
         with self.driver() as driver:
             assert not driver.book.open
             assert not driver.book.owed, driver.book.owed
-        jobs = self.cluster.jobs
-        assert len(jobs) == len({j["id"] for j in jobs.values()})
-        for name, j in jobs.items():
-            assert j["state"] in ("RUNNING", "COMPLETED", "PENDING"), (name, j)
-            assert j["priority"] > 0, f"{name} is held"
-        asked = Counter(x["job"] for x in lines if x["kind"] == "intent" and x["action"] == "requeue_hold")
-        done = Counter(name for what, name, _ in self.cluster.events if what == "evict")
-        assert all(done[name] <= asked[name] for name in done), (done, asked)
-        steps = {x["step"]: x for x in lines if x["kind"] == "step"}
-        ends = {x["step"]: x for x in lines if x["kind"] == "end"}
-        per_step = Counter((x["step"], x["job"], x["action"]) for x in lines if x["kind"] == "intent")
-        assert all(count == 1 for (_, _, action), count in per_step.items() if action != "release")
-        assert set(steps) == set(ends)
-        started = {name for what, name, _ in self.cluster.events if what == "start"}
-        for number, end in ends.items():
-            assert end["why"]
-            if end["outcome"] == "started":
-                assert steps[number]["beneficiary"] in started
+        holds(self.cluster, lines)
+
+
+def holds(cluster: FakeSlurm, lines: list[dict[str, Any]]) -> None:
+    """No job is lost, doubled or held; every eviction was written down first, every step has its end."""
+    jobs = cluster.jobs
+    assert len(jobs) == len({j["id"] for j in jobs.values()})
+    for name, j in jobs.items():
+        assert j["state"] in ("RUNNING", "COMPLETED", "PENDING"), (name, j)
+        assert j["priority"] > 0, f"{name} is held"
+    asked = Counter(x["job"] for x in lines if x["kind"] == "intent" and x["action"] == "requeue_hold")
+    done = Counter(name for what, name, _ in cluster.events if what == "evict")
+    assert all(done[name] <= asked[name] for name in done), (done, asked)
+    steps = {x["step"]: x for x in lines if x["kind"] == "step"}
+    ends = {x["step"]: x for x in lines if x["kind"] == "end"}
+    per_step = Counter((x["step"], x["job"], x["action"]) for x in lines if x["kind"] == "intent")
+    assert all(count == 1 for (_, _, action), count in per_step.items() if action != "release")
+    assert set(steps) == set(ends)
+    started = {name for what, name, _ in cluster.events if what == "start"}
+    for number, end in ends.items():
+        assert end["why"]
+        if end["outcome"] == "started":
+            assert steps[number]["beneficiary"] in started
 
 
 def appends(monkeypatch: Any, die_at: int, *, after: bool) -> list[int]:

@@ -143,7 +143,8 @@ def test_an_unknown_share_is_said() -> None:
     policy = eh.policies.Slurm(**FACTOR, shares=tree, PriorityWeightFairshare=10)
     found = [d for d in eh.plan(snapshot, policy).diagnostics if d.code == "slurm_share_unknown"]
     assert [d.elements for d in found] == [("j1",)]
-    assert not eh.plan(snapshot, policy.replace(PriorityWeightFairshare=0)).diagnostics
+    unweighed = eh.plan(snapshot, policy.replace(PriorityWeightFairshare=0))
+    assert [d.code for d in unweighed.diagnostics] == ["fields_not_read"]
 
 
 def test_the_order_follows_and_why_not_says_who_is_before_it() -> None:

@@ -1,9 +1,10 @@
-// The fewest candidates that cover a shortage, and of those sets the first in order.
+// The candidates that cover a shortage at least cost, and of those sets the first in order.
 //
-// Candidates that free the same of what is short are one shape, of which there are so
-// many: minimise the sum of x, A x >= need, 0 <= x <= most, whole numbers. Branch and
-// bound on the shapes' ranges with bounds of the linear program (cover_bound.h), for
-// growing sizes; then candidate by candidate whether a set of that size goes through it.
+// Candidates that free the same of what is short and cost the same are one shape, of which
+// there are so many: minimise cost.x, A x >= need, 0 <= x <= most, whole numbers. Branch
+// and bound on the shapes' ranges with bounds of the linear program (cover_bound.h), for
+// growing sizes where all cost the same, else for less than the best so far; then candidate
+// by candidate whether a set of that cost goes through it.
 #pragma once
 
 #include <span>
@@ -14,26 +15,29 @@
 
 namespace evenhand {
 
-// How far a chosen set was proved to be the smallest.
+// How far a chosen set was proved to be the cheapest. Costs are numbers of victims unless
+// victims have costs of their own.
 struct SelectionProof {
-  Index cost = 0;         // victims taken
-  Index lower_bound = 0;  // no set with fewer covers the shortage
+  Index cost = 0;         // of the victims taken
+  Index lower_bound = 0;  // no set that costs less covers the shortage
   Index root_bound = 0;   // the part of it that the multipliers alone prove
   bool proved = false;    // cost is the least
-  bool first = false;     // and no set of that size is before it in the order
+  bool first = false;     // and no set of that cost is before it in the order
   Index branches = 0;     // branch nodes spent
 };
 
 class FewestCover {
  public:
-  // amounts: n x R; taken: positions of a set that covers the shortage, ascending; it is
-  // replaced by the best that is found. At most `budget` branch nodes, each a few passes
-  // over (shapes x R). Nothing is allocated once the largest node has been seen.
-  void solve(std::span<const Amount> amounts, std::span<const Amount> shortage, Index budget,
-             std::vector<Id>& taken, SelectionProof& proof);
+  // amounts: n x R; costs: n, at least 1, or empty: 1 each; taken: positions of a set that covers
+  // the shortage, ascending; it is replaced by the best that is found, if `ties` by the first of
+  // these in order. At most `budget` branch nodes, each a few passes over (shapes x R). Nothing is
+  // allocated once the largest node has been seen.
+  void solve(std::span<const Amount> amounts, std::span<const Index> costs,
+             std::span<const Amount> shortage, Index budget, bool ties, std::vector<Id>& taken,
+             SelectionProof& proof);
 
   // Of the last call, R: the sum of multiplier x shortage, less what each candidate's sum of
-  // multiplier x min(amount, shortage) has above 1, is proof.root_bound rounded up.
+  // multiplier x min(amount, shortage) has above its cost, is proof.root_bound rounded up.
   std::span<const double> multipliers() const noexcept { return multipliers_; }
 
  private:
@@ -43,7 +47,9 @@ class FewestCover {
     double low, high;
   };
 
-  void group(std::span<const Amount> amounts, std::span<const Amount> shortage);
+  void group(std::span<const Amount> amounts, std::span<const Index> costs,
+             std::span<const Amount> shortage);
+  void look_for_less(SelectionProof& proof);
   bool ask(double target);
   bool search(Size depth, double target);
   bool tighten(double target);
@@ -61,12 +67,14 @@ class FewestCover {
   std::vector<double> fixed_;  // lows that a question began with
   std::vector<Amount> reach_;  // of all highs, beyond the need
   std::vector<Change> trail_;
-  std::vector<Id> saved_;  // bases, one a depth
+  std::vector<Id> saved_;     // bases, one a depth
+  std::vector<Index> price_;  // of one of a shape, in units
+  Index unit_ = 1;            // greatest common divisor of the costs
   std::vector<Index> counts_, best_, witness_;
   std::vector<Amount> rest_, left_;
   std::vector<Id> parts_;  // shapes with a fraction
   std::vector<double> multipliers_;
-  Index best_size_ = 0, budget_ = 0, branches_ = 0;
+  Index best_cost_ = 0, budget_ = 0, branches_ = 0;
   bool spent_ = false;
   CoverBound bound_;
 };

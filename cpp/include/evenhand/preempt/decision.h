@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
+#include "evenhand/preempt/cover.h"
 #include "evenhand/preempt/groups.h"
 
 namespace evenhand {
@@ -77,23 +78,33 @@ struct DecisionAmounts {
   const Amount* kept = nullptr;
 };
 
+// Of a step whose victims are to cost least: how far they are proved to.
+struct StepProof {
+  Id step;
+  SelectionProof proof;
+};
+
 class Decisions {
  public:
   explicit Decisions(std::size_t width = 0) : width_(width) {}
 
   void add(const Decision& decision, const DecisionAmounts& amounts);
+  void prove(Id step, const SelectionProof& proof) { proofs_.push_back({step, proof}); }
   void clear() {
     rows_.clear();
+    proofs_.clear();
     amounts_.clear();
   }
 
   const std::vector<Decision>& rows() const noexcept { return rows_; }
+  const std::vector<StepProof>& proofs() const noexcept { return proofs_; }
   // Which of freed, free_before, needed, usage_before, kept: n x R.
   std::vector<Amount> amounts(int which) const;
 
  private:
   std::size_t width_;
   std::vector<Decision> rows_;
+  std::vector<StepProof> proofs_;
   std::vector<Amount> amounts_;  // n x 5 x R
 };
 

@@ -4,11 +4,10 @@
 // The same three selections as on one node (victims.h), over any test of a set.
 #pragma once
 
-#include <algorithm>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "evenhand/preempt/spread_cover.h"
 #include "evenhand/preempt/victims.h"
 
 namespace evenhand {
@@ -29,14 +28,25 @@ struct VictimSet {
   SelectionProof proof;
 };
 
-// Chooses among n candidates; leaves the trial with the chosen ones taken, or with none
-// if no prefix suffices. `amounts` (n x width): what a candidate can help with; `shortage`
-// (width): less of it than this in sum never suffices. Both only bound the search for the
-// fewest. `prefix`: n tests; `irreducible`: twice as many; `minimum`: at most `budget`
-// branches more, after which the irreducible set stands; or `fewest`, a smallest set that
-// is known from elsewhere, then without ties by the order.
-VictimSet choose_victims(VictimTrial& trial, Id n, VictimSelection selection,
-                         std::span<const Amount> amounts, std::span<const Amount> shortage,
-                         Index budget, std::span<const Id> fewest = {});
+struct VictimQuestion {
+  Id n = 0;  // candidates
+  VictimSelection selection = VictimSelection::kIrreducible;
+  Index budget = 0;                   // branches of kMinimum
+  std::span<const Index> costs = {};  // n, at least 1; of kMinimum; empty: 1 each
+  // Where it says exactly which sets suffice, it is what kMinimum is found by (spread_cover.h).
+  const SpreadNeed* spread = nullptr;
+  // Else sets are tried one by one, from the best bound of these on: each says which sets
+  // cannot suffice.
+  std::span<const SpreadNeed> necessary = {};
+  // What a candidate can help with (n x width); less of it
+  // than this in sum (width) never suffices.
+  std::span<const Amount> amounts = {}, shortage = {};
+};
+
+// Chooses; leaves the trial with the chosen ones taken, or with none if no prefix
+// suffices. `prefix`: n tests; `irreducible`: twice as many; `minimum`: at most `budget`
+// branches more, after which the best set that was found stands, the irreducible one if
+// none is cheaper.
+VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question);
 
 }  // namespace evenhand

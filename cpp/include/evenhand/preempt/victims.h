@@ -16,7 +16,7 @@ namespace evenhand {
 enum class VictimSelection : std::uint8_t {
   kPrefix,       // in order until it fits
   kIrreducible,  // then give back, last taken first, whoever is not needed
-  kMinimum       // fewest of all; among those the first in order
+  kMinimum       // least cost of all, fewest if all cost 1; among those the first in order
 };
 
 class VictimSelector {
@@ -26,18 +26,26 @@ class VictimSelector {
   void clear() {
     candidates_.clear();
     amounts_.clear();
+    costs_.clear();
   }
-  void add(Id candidate, const Amount* amounts);
+  // Costs matter to kMinimum, at least 1.
+  void add(Id candidate, const Amount* amounts, Index cost = 1);
+  // Whether kMinimum says which of the cheapest sets comes first.
+  void break_ties(bool ties) noexcept { ties_ = ties; }
   // Whether the prefix passes over those that free nothing of what is still missing.
   void skip_useless(bool skip) noexcept { skip_useless_ = skip; }
 
   // Positions (in the order of add) that cover the shortage (R; entries <= 0 are no
   // shortage), ascending; false if all together do not cover it. O(n R), for
   // kMinimum at most `budget` branch nodes on top, after which the best set that was
-  // found stands, the irreducible one if none is smaller.
+  // found stands, the irreducible one if none is cheaper.
   bool select(VictimSelection selection, std::span<const Amount> shortage, Index budget);
 
   std::span<const Id> taken() const noexcept { return taken_; }
+  // What was added at a position.
+  Id candidate(Id position) const noexcept {
+    return candidates_[static_cast<std::size_t>(position)];
+  }
   // How many came up before it fitted, given back ones included.
   std::size_t considered() const noexcept { return considered_; }
   const SelectionProof& proof() const noexcept { return proof_; }
@@ -52,10 +60,11 @@ class VictimSelector {
   std::size_t width_;
   std::vector<Id> candidates_;
   std::vector<Amount> amounts_;
+  std::vector<Index> costs_;
   std::vector<Id> taken_;        // positions
   std::vector<Amount> surplus_;  // freed beyond the shortage
   std::size_t considered_ = 0;
-  bool skip_useless_ = false;
+  bool skip_useless_ = false, ties_ = true;
   SelectionProof proof_;
   FewestCover cover_;
 };

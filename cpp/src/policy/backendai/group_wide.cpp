@@ -37,10 +37,6 @@ double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
 
 VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candidates,
                       const std::vector<std::uint8_t>& usable) {
-  if (set_.selection == VictimSelection::kMinimum && entry.units.size() == 1 &&
-      entry.units.front().count == 1)
-    return fewest_on_one_node(entry, candidates);
-
   struct Trial : VictimTrial {
     Trial(Run& r, const Entry& e, const std::vector<Candidate*>& c) : run(r), entry(e), all(c) {}
     void take(Id i) override { run.give(*all[at(i)], 1); }
@@ -55,6 +51,20 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
     const std::vector<Candidate*>& all;
   } trial(*this, entry, candidates);
 
+  VictimQuestion question{.n = static_cast<Id>(candidates.size()),
+                          .selection = set_.selection,
+                          .budget = set_.minimum_budget};
+  if (set_.selection != VictimSelection::kMinimum) return choose_victims(trial, question);
+  std::vector<Index> costs;
+  for (const Candidate* c : candidates) costs.push_back(cost_of(*c));
+  question.costs = costs;
+  std::vector<SpreadNeed> needs;
+  for (const Unit& unit : entry.units) needs.push_back(spread(unit, candidates));
+  if (needs.size() == 1) {
+    question.spread = needs.data();
+    return choose_victims(trial, question);
+  }
+  question.necessary = needs;
   // All needs together must find room on the usable nodes together.
   std::vector<Amount> shortage(width_, 0), amounts(candidates.size() * width_, 0);
   for (const Unit& u : entry.units)
@@ -69,11 +79,52 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
   for (Size i = 0; i < candidates.size(); ++i)
     for (const Id slot : candidates[i]->slots)
       for (Size r = 0; r < width_; ++r) amounts[i * width_ + r] += freed(slot)[r];
-  return choose_victims(trial, static_cast<Id>(candidates.size()), set_.selection, amounts,
-                        shortage, set_.minimum_budget,
-                        set_.selection == VictimSelection::kMinimum
-                            ? fewest_for_copies(entry, candidates)
-                            : std::vector<Id>{});
+  question.amounts = amounts;
+  question.shortage = shortage;
+  return choose_victims(trial, question);
+}
+
+// Which sets of candidates make room for the copies of one request.
+SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidates) const {
+  const std::vector<ResourceScope>& scope = state_.tables().resources.scope;
+  const Id shared = rooms_.nodes();  // one site more: what the cluster shares
+  FreedByNode freed_on(at(shared) + 1, width_);
+  for (Size i = 0; i < candidates.size(); ++i)
+    for (const Id slot : candidates[i]->slots) {
+      const Id node = state_.node_of(slot);
+      if (node == kNoId) continue;
+      Amount* here = freed_on.add(static_cast<Id>(i), node);
+      Amount* of_all = freed_on.add(static_cast<Id>(i), shared);
+      for (Size r = 0; r < width_; ++r)
+        (scope[r] == ResourceScope::kNode ? here : of_all)[r] += freed(slot)[r];
+    }
+  SpreadNeed need(width_);
+  need.copies = unit.count;
+  std::vector<Amount> lacks(width_, 0), levels;
+  for (Size r = 0; shared > 0 && r < width_; ++r)
+    if (scope[r] == ResourceScope::kCluster && unit.need[r] > 0)
+      lacks[r] = unit.need[r] * unit.count - rooms_.at(0, r);
+  if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
+    need.add(freed_on.jobs(shared), freed_on.amounts(shared), lacks, true);
+  for (Id n = 0; n < shared; ++n) {
+    if (!allowed(unit, n)) continue;
+    Index most = unit.count;
+    if (set_.max_containers > 0) most = std::min(most, set_.max_containers - containers_[at(n)]);
+    levels.clear();
+    for (Index k = 1; k <= most; ++k) {
+      for (Size r = 0; r < width_; ++r)
+        lacks[r] = scope[r] == ResourceScope::kNode && unit.need[r] > 0
+                       ? std::max<Amount>(unit.need[r] * k - rooms_.at(n, r), 0)
+                       : 0;
+      if (!freed_on.covers(n, lacks)) break;
+      if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
+        levels.insert(levels.end(), lacks.begin(), lacks.end());
+      else
+        --need.copies;
+    }
+    if (!levels.empty()) need.add(freed_on.jobs(n), freed_on.amounts(n), levels);
+  }
+  return need;
 }
 
 Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
@@ -108,6 +159,7 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   counts.proof.lower_bound += set.proof.lower_bound;
   counts.proof.branches += set.proof.branches;
   counts.proof.proved &= set.proof.proved;
+  if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, set.proof);
   take_victims(entry, victims, {});
   return Outcome::kWaitsForVictims;
 }

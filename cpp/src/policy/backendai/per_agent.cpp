@@ -30,7 +30,7 @@ std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Cand
   selector_.clear();
   for (const Candidate* c : left) {
     held_here(*c);
-    selector_.add(c->operation, held.data());
+    selector_.add(c->operation, held.data(), cost_of(*c));
   }
   selector_.skip_useless(true);
   const bool fits = selector_.select(set_.selection, shortage, set_.minimum_budget);
@@ -48,7 +48,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   std::vector<Size> taken_for;  // of each victim
   std::vector<Placement> placed;
   SelectionProof proof;
-  proof.proved = true;
+  proof.proved = proof.first = true;
   bool fits = true;
   const auto credit = [&](Amount sign) {
     for (const Candidate* c : left) give(*c, sign);
@@ -99,6 +99,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
         proof.lower_bound += selector_.proof().lower_bound;
         proof.branches += selector_.proof().branches;
         proof.proved &= selector_.proof().proved;
+        proof.first &= selector_.proof().first;
       }
       rooms_.take(unit.need, node);
       ++containers_[at(node)];
@@ -123,6 +124,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   counts.proof.lower_bound += proof.lower_bound;
   counts.proof.branches += proof.branches;
   counts.proof.proved &= proof.proved;
+  if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, proof);
   take_victims(entry, victims, taken_for);
   return Outcome::kWaitsForVictims;
 }

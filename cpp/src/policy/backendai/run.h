@@ -98,6 +98,9 @@ class Run {
   std::vector<Candidate*> candidates_for(Id operation, Attempt* attempt);
   void sort(std::vector<Candidate*>& candidates) const;
   void give(const Candidate& candidate, Amount sign);
+  Index cost_of(const Candidate& c) const {
+    return VictimCosts{set_.victim_cost, rows_.preemption_cost}.of(state_, c.operation, c.slots);
+  }
 
   // group_wide.cpp, per_agent.cpp: victims for a session that does not fit
   Outcome preempt_group_wide(Entry& entry, Attempt* attempt);
@@ -107,11 +110,7 @@ class Run {
   VictimSet choose(const Entry& entry, const std::vector<Candidate*>& candidates,
                    const std::vector<std::uint8_t>& usable);
 
-  // fewest.cpp
-  std::vector<std::vector<Id>> by_node(const std::vector<Candidate*>& candidates) const;
-  void offer(const std::vector<Candidate*>& candidates, const std::vector<Id>& here, Id node);
-  VictimSet fewest_on_one_node(const Entry& entry, const std::vector<Candidate*>& candidates);
-  std::vector<Id> fewest_for_copies(const Entry& entry, const std::vector<Candidate*>& candidates);
+  SpreadNeed spread(const Unit& unit, const std::vector<Candidate*>& candidates) const;
 
   Outcome preempt_per_agent(Entry& entry, Attempt* attempt);
   std::vector<Candidate*> collect(const Unit& unit, Id node, std::vector<Candidate*> left);

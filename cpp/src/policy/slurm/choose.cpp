@@ -135,6 +135,82 @@ class Trial final : public VictimTrial {
   }
   bool place(std::vector<Spot>& spots) { return chooser_.wish_.place(chooser_.room_, spots); }
 
+  // Costs of the jobs.
+  std::vector<Index> costs() const {
+    const Desk& desk = chooser_.desk_;
+    const VictimCosts costs{desk.inputs.settings.victim_cost, desk.inputs.jobs.preemption_cost};
+    std::vector<Index> out;
+    for (Size i = 0; i < jobs_.size(); ++i) {
+      const RunningJob& of = job(static_cast<Id>(i));
+      out.push_back(costs.of(desk.state, of.operation, desk.slots(of)));
+    }
+    return out;
+  }
+
+  // Which sets of jobs make room for each part that takes nodes, as if it were alone, and
+  // for the licences; without such a part for the licences only.
+  std::vector<SpreadNeed> spread() const {
+    std::vector<SpreadNeed> needs;
+    for (const Wish::Part& part : chooser_.wish_.parts())
+      if (part.takes_node) needs.push_back(spread(&part));
+    if (needs.empty()) needs.push_back(spread(nullptr));
+    return needs;
+  }
+
+  SpreadNeed spread(const Wish::Part* part) const {
+    const Desk& desk = chooser_.desk_;
+    const Wish& wish = chooser_.wish_;
+    const Room& base = chooser_.base_;
+    // One row more: who is in the way, whatever it holds.
+    const Size width = desk.state.width(), rows = width + 1, nodes = base.occupants.size();
+    const std::vector<ResourceScope>& scope = desk.state.tables().resources.scope;
+    const bool alone = wish.whole_nodes();
+    FreedByNode freed(nodes + 1, rows);  // the last one: what the cluster shares
+    const auto shared = static_cast<Id>(nodes);
+    std::vector<Amount> gives(width), kept(width), lacks(rows, 0);
+    for (Size i = 0; i < jobs_.size(); ++i) {
+      const RunningJob& of = job(static_cast<Id>(i));
+      const Amount exclusive = desk.inputs.jobs.exclusive[static_cast<Size>(of.operation)];
+      for (const Id slot : desk.slots(of)) {
+        desk.split(of, slot, gives.data(), kept.data());
+        const Id node = desk.state.node_of(slot);
+        const bool here =
+            node != kNoId && part != nullptr && part->allowed[static_cast<Size>(node)];
+        Amount* on_node = here ? freed.add(static_cast<Id>(i), node) : nullptr;
+        Amount* of_all = freed.add(static_cast<Id>(i), shared);
+        for (Size r = 0; r < width; ++r)
+          if (scope[r] == ResourceScope::kCluster)
+            of_all[r] += desk.inputs.settings.reclaim_licenses ? gives[r] : 0;
+          else if (here)
+            on_node[r] += gives[r];
+        if (here) on_node[width] += alone ? 1 : exclusive;
+      }
+    }
+    SpreadNeed need(rows);
+    if (!wish.licences_fit(base)) {
+      for (Size r = 0; r < width; ++r)
+        if (wish.licences()[r] > 0) lacks[r] = wish.licences()[r] - base.rooms.at(0, r);
+      need.add(freed.jobs(shared), freed.amounts(shared), lacks, true);
+    }
+    if (part == nullptr) return need;
+    need.copies = part->count;
+    for (Id n = 0; n < shared; ++n) {
+      if (!part->allowed[static_cast<Size>(n)]) continue;
+      if (wish.fits(*part, base, n)) {
+        --need.copies;
+        continue;
+      }
+      for (Size r = 0; r < width; ++r)
+        lacks[r] = scope[r] == ResourceScope::kNode && part->amounts[r] > 0
+                       ? part->amounts[r] - base.rooms.at(n, r)
+                       : 0;
+      lacks[width] =
+          alone ? base.occupants[static_cast<Size>(n)] : base.exclusives[static_cast<Size>(n)];
+      if (freed.covers(n, lacks)) need.add(freed.jobs(n), freed.amounts(n), lacks);
+    }
+    return need;
+  }
+
   // What each job can help with, n x R.
   std::vector<Amount> amounts() const {
     const Desk& desk = chooser_.desk_;
@@ -189,9 +265,24 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
   for (const Index i : order_)
     if (takes_[static_cast<Size>(i)]) jobs.push_back(i);
   Trial trial(*this, jobs);
-  const std::vector<Amount> amounts = trial.amounts(), shortage = trial.shortage();
-  const VictimSet set = choose_victims(trial, static_cast<Id>(jobs.size()), selection, amounts,
-                                       shortage, desk_.inputs.settings.minimum_budget);
+  VictimQuestion question{.n = static_cast<Id>(jobs.size()),
+                          .selection = selection,
+                          .budget = desk_.inputs.settings.minimum_budget};
+  std::vector<Index> costs;
+  std::vector<SpreadNeed> needs;
+  std::vector<Amount> amounts, shortage;
+  if (selection == VictimSelection::kMinimum) {
+    question.costs = costs = trial.costs();
+    needs = trial.spread();
+    if (needs.size() == 1) {
+      question.spread = needs.data();
+    } else {
+      question.necessary = needs;
+      question.amounts = amounts = trial.amounts();
+      question.shortage = shortage = trial.shortage();
+    }
+  }
+  const VictimSet set = choose_victims(trial, question);
   to.fits = !set.taken.empty() && trial.place(to.spots);
   if (!to.fits) return;
   to.proof = set.proof;

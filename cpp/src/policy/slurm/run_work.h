@@ -122,14 +122,14 @@ class Run {
     if (choice.fits) {
       if (covers) under_too(job, before, sharing, choice);
       note(wish, candidates, choice.considered, choice.victims);
+      count(choice.proof, step_);
       end(job, wish, choice.victims, choice.spots);
-      count(choice.proof);
       return Outcome::kWaitsForVictims;
     }
     if (set.gang && set.type == PreemptType::kQos && set.selection != Selection::kTestOnly) {
       choice = choose(desk, wish, base, candidates, true);
       if (choice.fits) {
-        count(choice.proof);
+        count(choice.proof, step_);
         suspend(job, wish, candidates, choice.victims, choice.spots);
         return Outcome::kStarted;
       }
@@ -187,7 +187,8 @@ class Run {
     desk.memory.last_preempt[at(job)] = desk.state.now();
   }
 
-  void count(const SelectionProof& proof) {
+  void count(const SelectionProof& proof, Id step) {
+    if (desk.inputs.settings.selection == Selection::kMinimum) decisions.prove(step, proof);
     counts.proof.proved = (counts.jobs == 0 || counts.proof.proved) && proof.proved;
     ++counts.jobs;
     counts.proof.cost += proof.cost;

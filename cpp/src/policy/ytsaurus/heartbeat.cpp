@@ -197,7 +197,7 @@ class Heartbeat {
     }
     const bool alone = work_.chosen().empty();
     if (!alone && desk_.settings.victim_selection == VictimSelection::kMinimum)
-      desk_.proofs.push_back({step, desk_.selector.proof()});
+      desk_.decisions.prove(step, desk_.selector.proof());
     work_.start(choice.request,
                 {.stage = rule.stage,
                  .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,

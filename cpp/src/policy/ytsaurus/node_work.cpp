@@ -159,13 +159,14 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
                        [](Amount a) { return a > 0; });
   };
   const bool all = desk_.settings.victim_selection == VictimSelection::kMinimum;
+  const VictimCosts costs{desk_.settings.victim_cost, desk_.rows.preemption_cost};
   while (!heap.empty() && (all || lacks())) {
     std::ranges::pop_heap(heap, less_wanted);
     const Id slot = heap.back().slot;
     heap.pop_back();
     const Amount* amounts = desk_.state.amounts(slot);
     for (Size r = 0; r < width_; ++r) rest[r] -= amounts[r];
-    selector.add(slot, amounts);
+    selector.add(slot, amounts, all ? costs.of(desk_.state, slot) : 1);
     wanted_.push_back(slot);
   }
   chosen_.clear();

@@ -145,6 +145,8 @@ def _operation(space: tuple[str, ...], i: int, row: tuple[int, ...], pools: int)
         operation["settings"]["disk_media"] = ["ssd"]
     if row[6] > 12:
         operation["settings"].update(_inherited(row[7] % 3 + 9, row[3]))
+    if row[5] < 4:
+        operation["settings"]["preemption_cost"] = row[5] + 2
     operation["gang"] = row[7] > 13
     return operation
 

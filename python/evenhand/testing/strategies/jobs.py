@@ -24,6 +24,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "SchedulerType": ("sched/builtin", "sched/backfill", "sched/backfill"),
     "SelectType": ("select/cons_tres", "select/linear"),
     "victim_selection": ("reorder", "prefix", "irreducible", "minimum", "test_only"),
+    "victim_cost": ("victims", "lost_work", "given"),
     "gang_exempt_time": ("honoured", "ignored"),
 }
 _MODES: Mapping[str, tuple[str, ...]] = {
@@ -104,6 +105,8 @@ def _job(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]
         settings["eligible_time"] = draw(st.sampled_from((990.0, 1010.0)))
     if _rare(draw, plain):
         row["kind"] = "interactive"
+    if draw(st.integers(0, 3)) == 0:
+        settings["preemption_cost"] = draw(st.integers(1, 5))
     return row | ({"settings": settings} if settings else {})
 
 

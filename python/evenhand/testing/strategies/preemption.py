@@ -22,6 +22,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "stage_order": ("regular_preemptive_aggressive", "regular_aggressive_preemptive"),
     "preemptive_stage_targets": ("starving_and_aggressively_starving", "exactly_starving"),
     "victim_selection": ("irreducible", "prefix", "minimum"),
+    "victim_cost": ("victims", "lost_work", "given"),
     "preemptive_starts": ("one_per_stage", "one_per_heartbeat"),
     "satisfied_demand_tolerance": ("configured", "one"),
     "consider_allocation_on_fair_share_bound_preemptible": (True, False),

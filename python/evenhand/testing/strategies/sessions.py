@@ -26,6 +26,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "preemptors": ("front", "every"),
     "victim_area": ("group", "agent"),
     "victim_selection": ("irreducible", "prefix", "minimum"),
+    "victim_cost": ("victims", "lost_work", "given"),
     "agent_selection": ("first", "concentrated", "dispersed"),
     "preemptor_room": ("open", "reserved"),
     "blocked_by": ("any_session", "lack_of_resources"),
@@ -83,6 +84,8 @@ def _session(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, 
         settings["started"] = False
     if _rare(draw, plain):
         settings["domain"] = draw(st.sampled_from(("d", "e")))
+    if draw(st.integers(0, 3)) == 0:
+        settings["preemption_cost"] = draw(st.integers(1, 5))
     return row | {"settings": settings}
 
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
+#include "evenhand/preempt/victim_cost.h"
 #include "evenhand/preempt/victims.h"
 
 namespace evenhand::backendai {
@@ -25,6 +26,7 @@ struct Settings {
   bool per_agent = false;               // else victims are taken in one order over all nodes
   VictimSelection selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
+  VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
   AgentSelection agents = AgentSelection::kFirst;
   std::vector<Id> resource_order;  // R: which is compared first among agents
   bool reserve_room = false;
@@ -41,6 +43,7 @@ struct RowSettings {
   std::vector<std::uint8_t> started;      // has ever run
   std::vector<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
   std::vector<double> sequence;           // of equal priority the smaller one first
+  std::vector<Index> preemption_cost;     // empty: 1 each
 };
 
 }  // namespace evenhand::backendai

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evenhand/core/types.h"
+#include "evenhand/preempt/victim_cost.h"
 
 namespace evenhand::slurm {
 
@@ -41,6 +42,7 @@ struct Settings {
   bool backfill = false;  // jobs behind one that waits, if they do not delay it
   Time backoff = 0;       // before others are preempted for the same job again
   Index minimum_budget = 20'000;
+  VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
 };
 
 // One row an operation, that is a job.
@@ -58,6 +60,7 @@ struct JobColumns {
   std::vector<std::uint8_t> exclusive;  // takes whole nodes
   std::vector<std::uint8_t> expedited;
   std::vector<Time> eligible;                   // kNoTime: at once
+  std::vector<Index> preemption_cost;           // empty: 1 each
   std::vector<std::uint8_t> node_of_partition;  // partitions x nodes
   std::vector<std::uint8_t> qos_preempts;       // QOS x QOS: row may preempt column
   std::vector<std::uint8_t> suspend_frees;      // R: given back by a suspended job

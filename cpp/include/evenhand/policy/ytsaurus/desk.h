@@ -67,12 +67,6 @@ class Desk {
   Update last;
   GroupLists groups;
   Decisions decisions;
-  // Of steps whose victims are to be the fewest: how far they are.
-  struct StepProof {
-    Id step;
-    SelectionProof proof;
-  };
-  std::vector<StepProof> proofs;
   VictimSelector selector;
   std::array<std::array<Index, 4>, kStages> counts{};  // by stage and Tally
 

@@ -6,6 +6,7 @@
 
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/groups.h"
+#include "evenhand/preempt/victim_cost.h"
 #include "evenhand/preempt/victims.h"
 #include "evenhand/share/fair_share.h"
 #include "evenhand/starve/starvation.h"
@@ -31,7 +32,8 @@ struct Settings {
   bool allow_preemption_from_starving = false;
   VictimSelection victim_selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
-  bool freed_room_at_once = false;  // else it is nobody's until the victims have gone
+  VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
+  bool freed_room_at_once = false;                // else it is nobody's until the victims have gone
   bool infinite_limits_overcommit = false;
   Time backoff = 5 * kMicrosecondsPerSecond;
   Time preemption_timeout = 30 * kMicrosecondsPerSecond;
@@ -60,6 +62,7 @@ struct Settings {
 struct RowSettings {
   OwnStarvationSettings starvation;
   std::vector<std::uint8_t> graceful;        // O
+  std::vector<Index> preemption_cost;        // O (1)
   std::vector<std::uint8_t> unschedulable;   // O
   std::vector<std::uint8_t> wants_ssd;       // O
   std::vector<std::uint8_t> allow_normal;    // P (1)

@@ -309,7 +309,7 @@ class _Run:
             return self.place(session, False, needs, leaving_counts=True, gone=gone) is not None
 
         wanted = ordered([s for s in found if useful(s)], self.settings, size)
-        victims = choose(wanted, self.settings, suffices)
+        victims = choose(wanted, self.settings, suffices, self.world.costs)
         if not victims:
             return None
         placed = self.place(session, False, needs, leaving_counts=True, gone=victims) or []
@@ -379,7 +379,9 @@ class _Run:
             return any(missing[r] > 0 and gives[r] > 0 for r in missing)
 
         wanted = ordered([s for s in left if any(self.here(s, node).values())], self.settings, size)
-        return choose(wanted, self.settings, lambda gone: not any(lacks(gone).values()), helps)
+        return choose(
+            wanted, self.settings, lambda gone: not any(lacks(gone).values()), self.world.costs, helps
+        )
 
     def take(self, session: Session, victim: Session, request: Any, placed: list[Placed]) -> None:
         for c in victim.running():

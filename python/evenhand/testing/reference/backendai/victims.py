@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
 from typing import Any
 
 from evenhand.config.backendai import BackendAISettings
 from evenhand.testing.reference.backendai.room import Room, will_keep
 from evenhand.testing.reference.backendai.world import Amounts, Container, Session, World
+from evenhand.testing.reference.costs import Costs, cheapest_set
 
 __all__ = ["candidates", "choose", "freed", "ordered"]
 
@@ -60,6 +60,7 @@ def choose(
     wanted: Sequence[Session],
     settings: BackendAISettings,
     suffices: Callable[[list[Session]], bool],
+    costs: Costs,
     helps: Callable[[Session, list[Session]], bool] | None = None,
 ) -> list[Session]:
     """Choose by the setting; empty if no prefix suffices.
@@ -72,6 +73,8 @@ def choose(
         ``victim_selection``.
     suffices
         Whether it would fit without these.
+    costs
+        Of sessions.
     helps
         Whether one more is of any use, those before being gone.
     """
@@ -90,10 +93,12 @@ def choose(
         if suffices(rest):
             taken = rest
     if settings.victim_selection == "minimum":
-        for count in range(len(taken) + 1):
-            for some in combinations(wanted, count):
-                if suffices(list(some)):
-                    return list(some)
+        best = cheapest_set(
+            wanted,
+            lambda s: costs.of(s.name, [c.name for c in s.running()]),
+            lambda some: suffices(list(some)),
+        )
+        return best or []
     return taken
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.backendai import BackendAIOperationSettings, BackendAISettings, PriorityPolicy, choice_of
+from evenhand.testing.reference.costs import Costs, read_costs
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -83,6 +84,7 @@ class World:
     nodes: dict[Any, dict[str, Any]]
     sessions: list[Session]
     reservations: list[dict[str, Any]]
+    costs: Costs
 
     def containers(self) -> list[Container]:
         """Return every container."""
@@ -161,6 +163,7 @@ def read_world(snapshot: Snapshot, settings: BackendAISettings) -> World:
         nodes,
         sessions,
         reservations,
+        read_costs(data, settings.victim_cost),
     )
 
 

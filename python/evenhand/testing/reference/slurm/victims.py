@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import combinations
 
 from evenhand.config.slurm import split_mode
+from evenhand.testing.reference.costs import cheapest_set
 from evenhand.testing.reference.slurm.world import Allocation, Amounts, Job, Request, Room, World
 
 __all__ = ["Spots", "candidates", "choose", "freed", "leave", "place", "standing"]
@@ -200,12 +200,13 @@ def choose(
         spots = place(world, _without(world, base, useful), asks, blocked)
         return None if spots is None else (spots, [job for job in useful if touches(job, spots)])
     if s.victim_selection == "minimum":
-        for size in range(1, len(useful) + 1):
-            for some in combinations(useful, size):
-                spots = place(world, _without(world, base, some), asks, blocked)
-                if spots is not None:
-                    return spots, list(some)
-        return None
+        some = cheapest_set(
+            useful,
+            lambda job: world.costs.of(job.name, [a.name for a in job.running]),
+            lambda jobs: place(world, _without(world, base, jobs), asks, blocked) is not None,
+        )
+        spots = place(world, _without(world, base, some or []), asks, blocked)
+        return (spots, some) if some and spots is not None else None
     if s.victim_selection == "reorder":
         return _reordered(world, base, asks, list(wanted), helps, touches, blocked)
     taken: list[Job] = []

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.slurm import SlurmPartition, SlurmQos, SlurmSettings, split_mode
+from evenhand.testing.reference.costs import Costs, read_costs
 from evenhand.testing.reference.slurm.priority import reference_priorities
 
 if TYPE_CHECKING:
@@ -134,6 +135,7 @@ class World:
     kinds: dict[str, str]
     jobs: list[Job]
     room: Room
+    costs: Costs
 
     def partition_nodes(self, job: Job) -> frozenset[str]:
         """Nodes of a job's partition."""
@@ -233,6 +235,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
         kinds,
         jobs,
         room,
+        read_costs(data, settings.victim_cost),
     )
 
 

@@ -134,7 +134,8 @@ class Attempt:
 
     def _victims(self, request: Request, eligible: list[Allocation]) -> list[Allocation] | None:
         free = self.room.free_for(request)
-        victims = select(eligible, free, request.amounts, self.world.settings.victim_selection)
+        how, costs = self.world.settings.victim_selection, self.world.costs
+        victims = select(eligible, free, request.amounts, how, costs)
         if victims is not None and self.stage == "full_host" and self._penalty(victims) is None:
             return None
         return victims

@@ -13,6 +13,7 @@ from evenhand.config.ytsaurus import (
     YTsaurusSettings,
 )
 from evenhand.fields import resource_kind
+from evenhand.testing.reference.costs import read_costs
 from evenhand.testing.reference.ytsaurus.vectors import Amounts, micros, zeros
 from evenhand.testing.reference.ytsaurus.world import Allocation, Element, Node, Request, World, room
 
@@ -77,6 +78,7 @@ class _Reader:
             total=self.amounts(self.total),
             now=micros(self.data["now"]),
             settings=self.settings,
+            costs=read_costs(self.data, self.settings.victim_cost),
             pools=pools,
             operations=operations,
         )

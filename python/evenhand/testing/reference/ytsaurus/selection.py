@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
+from evenhand.testing.reference.costs import Costs, cheapest_set
 from evenhand.testing.reference.ytsaurus.vectors import Amounts, covers, plus
 from evenhand.testing.reference.ytsaurus.world import Allocation
 
 __all__ = ["select"]
 
 
-def select(wanted: Sequence[Allocation], room: Amounts, need: Amounts, how: str) -> list[Allocation] | None:
+def select(
+    wanted: Sequence[Allocation], room: Amounts, need: Amounts, how: str, costs: Costs
+) -> list[Allocation] | None:
     """Return victims in the order in which they go, or None if all together do not make room.
 
     Parameters
@@ -23,6 +25,8 @@ def select(wanted: Sequence[Allocation], room: Amounts, need: Amounts, how: str)
     need : amounts
         What must fit.
     how : {"prefix", "irreducible", "minimum"}
+    costs : Costs
+        Of "minimum".
 
     Returns
     -------
@@ -30,7 +34,7 @@ def select(wanted: Sequence[Allocation], room: Amounts, need: Amounts, how: str)
 
     Notes
     -----
-    "minimum" tries all subsets, from small to large and, of one size, in the order of `wanted`: O(2^n).
+    "minimum" tries all subsets: O(2^n).
     """
 
     def fits(victims: Sequence[Allocation]) -> bool:
@@ -42,12 +46,7 @@ def select(wanted: Sequence[Allocation], room: Amounts, need: Amounts, how: str)
     if not fits(wanted):
         return None
     if how == "minimum":
-        return next(
-            list(victims)
-            for count in range(len(wanted) + 1)
-            for victims in combinations(wanted, count)
-            if fits(victims)
-        )
+        return cheapest_set(wanted, lambda a: costs.of(a.operation.name, [a.name]), fits)
     taken = list(wanted[: next(count for count in range(len(wanted) + 1) if fits(wanted[:count]))])
     if how == "irreducible":
         for victim in reversed(list(taken)):

@@ -15,6 +15,7 @@ from evenhand.config.ytsaurus import (
     YTsaurusPoolSettings,
     YTsaurusSettings,
 )
+from evenhand.testing.reference.costs import Costs
 from evenhand.testing.reference.ytsaurus.vectors import Amounts, Shares
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ class World:
     total: Amounts
     now: int
     settings: YTsaurusSettings
+    costs: Costs
     pools: list[Element]
     operations: list[Element]
     nodes: list[Node] = field(default_factory=list)

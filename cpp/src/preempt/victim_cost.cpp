@@ -1,0 +1,43 @@
+#include "evenhand/preempt/victim_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evenhand {
+namespace {
+
+constexpr Index kMost = 1'000'000'000;  // so that sums stay exact
+constexpr double kSecond = 1e6;
+
+Index lost_work(const ClusterState& state, Id slot) {
+  Time since = state.last_start(slot);
+  if (const Time saved = state.last_progress(slot); saved != kNoTime)
+    since = std::max(since, saved);
+  const double seconds = std::max(0.0, static_cast<double>(state.now() - since) / kSecond);
+  double share = 0;
+  const Id node = state.node_of(slot);
+  for (std::size_t r = 0; node != kNoId && r < state.width(); ++r)
+    if (const Amount all = state.node_capacity(node)[r]; all > 0)
+      share =
+          std::max(share, static_cast<double>(state.amounts(slot)[r]) / static_cast<double>(all));
+  const double work = std::ceil(seconds * std::min(share, 1.0) - 1e-9);
+  return static_cast<Index>(std::clamp(work, 1.0, static_cast<double>(kMost)));
+}
+
+}  // namespace
+
+Index VictimCosts::of(const ClusterState& state, Id slot) const {
+  if (kind == VictimCost::kVictims) return 1;
+  return kind == VictimCost::kGiven ? at_or(given, state.operation_of(slot), Index{1})
+                                    : lost_work(state, slot);
+}
+
+Index VictimCosts::of(const ClusterState& state, Id operation, std::span<const Id> slots) const {
+  if (kind == VictimCost::kVictims) return 1;
+  if (kind == VictimCost::kGiven) return at_or(given, operation, Index{1});
+  Index sum = 0;
+  for (const Id slot : slots) sum += lost_work(state, slot);
+  return std::clamp<Index>(sum, 1, kMost);
+}
+
+}  // namespace evenhand

@@ -1,0 +1,99 @@
+"""A journal that begins anew: what is still needed stays, the rest is kept under another name."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evenhand.act.book import Book
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["needed", "replace"]
+
+_REMEMBERED = 24 * 3600.0  # seconds that caps look back
+_OF_STEPS = ("step", "intent", "outcome", "victim", "end")
+
+
+def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
+    """Return the lines by which a driver goes on as if it had all of them.
+
+    Parameters
+    ----------
+    lines : list of dict
+        Of a whole journal.
+    now : float
+        Seconds since 1970.
+
+    Returns
+    -------
+    list of dict
+        The first line, all of steps that are open, of which something is owed, or with a line of the last
+        24 hours, and what was settled of their jobs; numbered anew.
+
+    Notes
+    -----
+    O(lines). Steps keep their numbers, and new ones go on from the highest.
+    """
+    book = Book()
+    recent: set[int] = set()
+    for line in lines:
+        book.add(line)
+        if line["kind"] in _OF_STEPS and line["t"] >= now - _REMEMBERED:
+            recent.add(line["step"])
+    steps = recent | set(book.open) | {owed.step for owed in book.owed.values()}
+    jobs: set[str] = set()
+    kept = [{**lines[0], "steps": book.steps}]
+    for line in lines[1:]:
+        if line["kind"] in _OF_STEPS and line["step"] in steps:
+            kept.append(line)
+            if line["kind"] == "step":
+                jobs.update(victim["job"] for victim in line["victims"])
+        elif line["kind"] == "settled" and line["job"] in jobs:
+            kept.append(line)
+    return [{**line, "n": number} for number, line in enumerate(kept)]
+
+
+def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], None]) -> Path:
+    """Put lines into the place of a journal, and the journal beside it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Of the journal; nobody else may write it.
+    lines : iterable of dict
+    sync : callable
+        Puts a folder on the disk.
+
+    Returns
+    -------
+    pathlib.Path
+        The old journal: ``<path>.1``, or the next number that is free.
+
+    Raises
+    ------
+    OSError
+        If it cannot be done; then the journal is as it was.
+
+    Notes
+    -----
+    At every moment the journal is the whole old one or the whole new one.
+    """
+    fresh = path.with_name(f"{path.name}.new")
+    with fresh.open("wb") as file:
+        os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+        file.writelines(json.dumps(line, allow_nan=False).encode() + b"\n" for line in lines)
+        file.flush()
+        os.fsync(file.fileno())
+    number = 1
+    while (old := path.with_name(f"{path.name}.{number}")).exists() and not old.samefile(path):
+        number += 1
+    if not old.exists():  # else a driver was killed between the two calls below
+        os.link(path, old)
+    fresh.replace(path)
+    sync(path.parent)
+    return old

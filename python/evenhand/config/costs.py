@@ -1,0 +1,58 @@
+"""What a victim costs: one setting, the same for every system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+from pydantic import Field
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["COSTS", "MOST", "PreemptionCost", "VictimCost", "cost_columns", "victim_cost"]
+
+#: In the order of the core.
+COSTS = ("victims", "lost_work", "given")
+
+#: The highest cost of one victim: sums of them stay exact.
+MOST = 1_000_000_000
+
+VictimCost = Literal["victims", "lost_work", "given"]
+
+#: Of an operation's row.
+PreemptionCost = Annotated[int, Ge(1), Le(MOST)]
+
+
+def victim_cost() -> Any:
+    """Return the field `victim_cost` of a policy's settings."""
+    return Field(
+        "victims",
+        description='What victim_selection="minimum" makes as small as it can be: the number of victims; the'
+        " work that is lost (seconds since an allocation's last saved progress or start, times its dominant"
+        " share of its node, rounded up); or the sum of the rows' `preemption_cost`.",
+    )
+
+
+def cost_columns(operations: Mapping[int, Any], count: int) -> dict[str, NDArray[np.int64]]:
+    """Return what rows of operations say that preempting them costs.
+
+    Parameters
+    ----------
+    operations : mapping of int to settings
+        By row, with the field ``preemption_cost``.
+    count : int
+        Rows.
+
+    Returns
+    -------
+    dict of str to array
+        ``preemption_cost``; empty if no row says anything.
+    """
+    said = [(row, own.preemption_cost) for row, own in operations.items() if own.preemption_cost != 1]
+    costs = np.ones(count, np.int64)
+    for row, cost in said:
+        costs[row] = cost
+    return {"preemption_cost": costs} if said else {}

@@ -1,0 +1,213 @@
+"""The cheapest jobs on many nodes: speed and gaps, beside HiGHS on the same clusters in the same run.
+
+``python -m tests.bench.minimum_jobs``; HiGHS comes with the dependency group ``bench``. Nodes are full of
+jobs; one pending job wants a part of each of some nodes. Jobs are on runs of nodes, as a scheduler
+places them, or anywhere, which is the harder and the rarer case. Exits 1 if HiGHS knows a cheaper set than
+was proved, a bound is above what HiGHS found, a proof does not hold in exact fractions, or the median gap is
+above 5 % where it should not be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.testing.fewest_jobs import Site, Spread, check_minimum_jobs
+from tests.bench.fair_share import host
+
+RESOURCES = 3
+CAPACITY = np.array([64, 256, 8])
+GAP = 0.05
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Clusters of one kind: the pending job wants `part` of each resource of `copies` nodes."""
+
+    jobs: int
+    nodes: int
+    copies: int
+    span: int
+    part: float = 0.5
+    most_cost: int = 1
+    runs: bool = True
+    open_gap: bool = False  # nobody closes it
+
+    @property
+    def name(self) -> str:
+        """What is drawn."""
+        cost = "" if self.most_cost == 1 else f", costs up to {self.most_cost}"
+        where = "" if self.span == 1 or self.runs else ", anywhere"
+        on = f"on 1 to {self.span} of {self.nodes} nodes{where}"
+        return f"{self.jobs} jobs {on}, {self.copies} wanted{cost}"
+
+
+SETTINGS = (
+    Setting(30, 8, 1, 3),
+    Setting(30, 8, 4, 3),
+    Setting(100, 16, 4, 1),
+    Setting(100, 16, 4, 4),
+    Setting(300, 32, 8, 4),
+    Setting(1000, 100, 16, 1),
+    Setting(1000, 100, 1, 4),
+    Setting(1000, 100, 8, 4),
+    Setting(1000, 100, 16, 4),
+    Setting(1000, 100, 16, 16),
+    Setting(300, 32, 8, 4, most_cost=1000),
+    Setting(1000, 100, 16, 4, most_cost=1000),
+    Setting(30, 8, 4, 3, runs=False),
+    Setting(100, 16, 4, 4, runs=False),
+    Setting(1000, 100, 1, 4, runs=False),
+    Setting(1000, 100, 16, 4, runs=False, open_gap=True),
+    Setting(1000, 100, 16, 4, most_cost=1000, runs=False),
+)
+
+
+def cluster(setting: Setting, draws: np.random.Generator) -> Spread:
+    """Nodes filled by jobs that have the same on each of their nodes; what is left is free."""
+    used = np.zeros((setting.nodes, RESOURCES), np.int64)
+    on: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in range(setting.nodes)]
+    rooms = setting.nodes / (setting.jobs * (1 + setting.span) / 2)  # of a node, one part of a job
+    for job in range(setting.jobs):
+        own = np.maximum(1, (CAPACITY * rooms * draws.uniform(0.3, 2.2, RESOURCES)).astype(np.int64))
+        fits = np.flatnonzero((used + own <= CAPACITY).all(axis=1))
+        count = min(len(fits), int(draws.integers(1, setting.span + 1)))
+        for node in _place(setting, fits, count, draws):
+            used[node] += own
+            on[node].append((job, tuple(own.tolist())))
+    wants = np.maximum(1, (CAPACITY * setting.part).astype(np.int64))
+    sites, free = [], 0
+    for node in range(setting.nodes):
+        lacks = np.maximum(0, wants - (CAPACITY - used[node]))
+        if not lacks.any():
+            free += 1
+            continue
+        jobs, amounts = zip(*on[node], strict=True)
+        sites.append(Site(tuple(jobs), tuple(amounts), (tuple(lacks.tolist()),)))
+    costs = tuple(draws.integers(1, setting.most_cost + 1, setting.jobs).tolist())
+    return Spread(costs, tuple(sites), max(0, setting.copies - free))
+
+
+def _place(setting: Setting, fits: np.ndarray, count: int, draws: np.random.Generator) -> list[int]:
+    if count == 0:
+        return []
+    if not setting.runs:
+        return draws.choice(fits, count, replace=False).tolist()
+    first = int(draws.integers(0, len(fits) - count + 1))
+    return fits[first : first + count].tolist()
+
+
+def solve(spread: Spread, budget: int) -> Any:
+    """What the core selects, with what proves it."""
+    rows = sorted(
+        (job, place, amounts)
+        for place, site in enumerate(spread.sites)
+        for job, amounts in zip(site.jobs, site.amounts, strict=True)
+    )
+    levels = [(place, lack) for place, site in enumerate(spread.sites) for lack in site.lacks]
+    width = len(levels[0][1])
+    return _core.select_jobs(
+        np.array([job for job, _, _ in rows], np.int32),
+        np.array([place for _, place, _ in rows], np.int32),
+        np.array([amounts for _, _, amounts in rows], np.int64).reshape(-1, width),
+        np.array([place for place, _ in levels], np.int32),
+        np.array([lack for _, lack in levels], np.int64).reshape(-1, width),
+        spread.copies,
+        np.array(spread.costs, np.int64),
+        budget,
+    )
+
+
+def peer(spread: Spread, seconds: float) -> tuple[int, bool, float]:
+    """HiGHS' lowest cost, whether it proved it, and milliseconds, model building left out; one thread."""
+    import highspy
+
+    solver = highspy.Highs()
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("mip_rel_gap", 0.0),
+        ("time_limit", seconds),
+    ):
+        solver.setOptionValue(option, value)
+    jobs = len(spread.costs)
+    for place in range(jobs + len(spread.sites)):
+        solver.addVar(0.0, 1.0)
+        solver.changeColCost(place, float(spread.costs[place]) if place < jobs else 0.0)
+        solver.changeColIntegrality(place, highspy.HighsVarType.kInteger)
+    for place, site in enumerate(spread.sites):
+        for r, lack in enumerate(site.lacks[0]):
+            if lack > 0:
+                columns = np.array([*site.jobs, jobs + place], np.int32)
+                values = [min(row[r], lack) / lack for row in site.amounts]
+                solver.addRow(0.0, highspy.kHighsInf, len(columns), columns, np.array([*values, -1.0]))
+    every = np.arange(jobs, jobs + len(spread.sites), dtype=np.int32)
+    solver.addRow(float(spread.copies), highspy.kHighsInf, len(every), every, np.ones(len(every)))
+    start = time.perf_counter()
+    solver.run()
+    took = (time.perf_counter() - start) * 1e3
+    optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return round(solver.getInfo().objective_function_value), optimal, took
+
+
+def measure(setting: Setting, count: int, budget: int, seconds: float, peers: int) -> bool:
+    """Print one line of ours and one of the peer's; False: something is wrong, or the gap too wide."""
+    draws = np.random.default_rng(11)
+    times, gaps, proofs, branches, sizes, slow = [], [], [], [], [], []
+    good, compared, smaller, k = True, 0, 0, 0
+    while k < count:
+        spread = cluster(setting, draws)
+        if not spread.sites or spread.copies == 0:
+            continue
+        start = time.perf_counter()
+        found = solve(spread, budget)
+        if found is None:
+            continue
+        times.append((time.perf_counter() - start) * 1e3)
+        gaps.append(found["cost"] / found["lower_bound"] - 1)
+        proofs.append((found["proved"], found["first"]))
+        branches.append(found["branches"])
+        sizes.append(found["cost"])
+        check_minimum_jobs(spread, found["taken"].tolist(), found)
+        if k < peers:
+            best, optimal, took = peer(spread, seconds)
+            slow.append(took)
+            compared += optimal
+            smaller += best > found["cost"]
+            good &= not (found["proved"] and best < found["cost"]) and found["lower_bound"] <= best
+        k += 1
+    proved, first = np.array(proofs).mean(axis=0)
+    spread_of = f"{np.median(times):8.2f} ms, 95 % {np.percentile(times, 95):8.2f}, most {max(times):8.2f}"
+    print(
+        f"{setting.name:62} {spread_of}; proved {proved:4.0%}, first {first:4.0%};"
+        f" gap {np.median(gaps):.1%}, most {max(gaps):.1%};"
+        f" cost {np.median(sizes):.0f}; branches {np.median(branches):.0f}"
+    )
+    if slow:
+        spread_of = f"{np.median(slow):8.2f} ms, 95 % {np.percentile(slow, 95):8.2f}, most {max(slow):8.2f}"
+        print(f"{'':62} {spread_of}; HiGHS, {compared} of {len(slow)} proved, dearer than ours {smaller}")
+    sys.stdout.flush()
+    return bool(good and (setting.open_gap or np.median(gaps) <= GAP))
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=40, help="clusters of a setting")
+    parser.add_argument("--peers", type=int, default=10, help="of which HiGHS sees so many")
+    parser.add_argument("--seconds", type=float, default=10.0, help="that HiGHS has for a cluster")
+    parser.add_argument("--budget", type=int, default=20_000)
+    args = parser.parse_args()
+    print(f"{host()}; {args.count} clusters a setting, budget {args.budget}")
+    results = [measure(s, args.count, args.budget, args.seconds, args.peers) for s in SETTINGS]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,312 @@
+"""Small snapshots in which one field matters, for fields that drawn snapshots seldom put to use."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from evenhand.policies import BackendAI, Slurm, YTsaurus
+
+__all__ = ["ASIDE", "WITNESSES"]
+
+Row = dict[str, Any]
+
+
+def _tree(**pool: Any) -> Row:
+    """A pool with two operations that want more than there is, and another pool that wants the rest."""
+    return {
+        "now": 1000,
+        "previous_update": 990,
+        "resources": {"cpu": {}},
+        "total": {"cpu": 10},
+        "pools": [{"name": "p", **pool}, {"name": "q"}],
+        "operations": [
+            {"name": "a", "pool": "p", "demand": {"cpu": 6}, "start_time": 1},
+            {"name": "b", "pool": "p", "demand": {"cpu": 2}, "start_time": 2},
+            {"name": "c", "pool": "q", "demand": {"cpu": 10}},
+        ],
+    }
+
+
+def _cluster(**more: Any) -> Row:
+    """One full node, a job that runs there, and one that waits."""
+    node = {"name": "n", "capacity": {"cpu": 4, "gpu": 4}}
+    runs = {"name": "old", "operation": "old", "node": "n", "resources": {"cpu": 4}, "start_time": 900}
+    waits = {"name": "new", "operation": "new", "resources": {"cpu": 4}}
+    operations = [
+        {"name": "old", "partition": "low", "priority": 1},
+        {"name": "new", "partition": "high", "priority": 20},
+    ]
+    tables = {"nodes": [node], "operations": operations, "allocations": [runs], "requests": [waits]}
+    return {"now": 1000, "resources": {"cpu": {}, "gpu": {}}, **tables, **more}
+
+
+def _backfill(**of_running: Any) -> Row:
+    """A job of both nodes waits for one of them; a short one behind it could use the other meanwhile."""
+    names = ("n1", "n2")
+    return {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": name, "capacity": {"cpu": 4}} for name in names],
+        "operations": [{"name": "old"}, {"name": "wide", "priority": 9}, {"name": "short", "priority": 2}],
+        "allocations": [
+            {"name": "old", "operation": "old", "node": "n1", "resources": {"cpu": 4}, **of_running}
+        ],
+        "requests": [
+            {"name": "wide", "operation": "wide", "resources": {"cpu": 4}, "count": 2},
+            {"name": "short", "operation": "short", "resources": {"cpu": 4}, "duration": 50},
+        ],
+    }
+
+
+def _changed(data: Row, table: str, row: int, **fields: Any) -> Row:
+    other = deepcopy(data)
+    other[table][row] |= fields
+    return other
+
+
+_STEP = YTsaurus(fair_share={"step_function_for_gang": True, "fifo_reordering": True})
+_FIFO = _tree(mode="fifo", strong_guarantee={"cpu": 3}, fifo_reordering=True)
+_FIFO["operations"][0]["gang"] = True
+_GANG = _tree()
+_GANG["operations"][0]["gang"] = True
+_RELAXED = {"type": "relaxed", "resource_flow": {"cpu": 1}, "accumulated_volume": {"cpu": 90_000}}
+_FULL = {"type": "relaxed", "resource_flow": {"cpu": 1}, "accumulated_volume": {"cpu": 10**7}}
+_DONOR = {
+    **_tree(strong_guarantee={"cpu": 4}, priority_strong_guarantee=True, parent="d"),
+    "pools": [
+        {"name": "d", "strong_guarantee": {"cpu": 6}, "priority_donor": True},
+        {"name": "p", "parent": "d", "strong_guarantee": {"cpu": 4}, "priority_strong_guarantee": True},
+        {"name": "q", "strong_guarantee": {"cpu": 4}},
+    ],
+}
+
+
+def _volumes(accepts: bool = True, passes_on: bool = True) -> Row:
+    """A pool whose volume is full, one that has none, and one above a third."""
+    data = _tree(integral=_FULL)
+    little = {"type": "relaxed", "resource_flow": {"cpu": 1}}
+    data["pools"][1]["integral"] = little | {"can_accept_free_volume": accepts}
+    above = little | {"should_distribute_free_volume_among_children": passes_on}
+    data["pools"] += [
+        {"name": "r", "integral": {"resource_flow": {"cpu": 1}, **above, "type": "none"}},
+        {"name": "s", "parent": "r", "integral": little},
+    ]
+    return {**data, "root": {"integral": {"should_distribute_free_volume_among_children": True}}}
+
+
+_BACKFILL = Slurm(SchedulerType="sched/backfill")
+_TIERS = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 2}}
+_SUSPEND = Slurm(
+    PreemptType="preempt/partition_prio",
+    PreemptMode="SUSPEND,GANG",
+    partitions={name: {**tier, "OverSubscribe": "FORCE:1"} for name, tier in _TIERS.items()},
+)
+_GRACE = Slurm(
+    PreemptType="preempt/partition_prio",
+    PreemptMode="CANCEL",
+    partitions={name: {**tier, "GraceTime": 60} for name, tier in _TIERS.items()},
+)
+_GPUS = _cluster()
+_GPUS["allocations"][0]["resources"] = {"gpu": 4}
+_GPUS["requests"][0]["resources"] = {"gpu": 4}
+
+
+def _reserved() -> Row:
+    """Room on the node, which is free, is kept for another request."""
+    data = _cluster(allocations=[])
+    data["requests"] += [{"name": "later", "operation": "old", "resources": {"cpu": 4}}]
+    room = {"name": "v", "request": "later", "node": "n", "resources": {"cpu": 4}, "from": 500}
+    return {**data, "reservations": [room]}
+
+
+def _promised(whom: Row) -> Row:
+    """Room is about to be free on the only node; two wait for it."""
+    data = _cluster()
+    data["operations"] += [{"name": "newer", "partition": "high"}]
+    data["requests"] += [{"name": "newer", "operation": "newer", "resources": {"cpu": 4}}]
+    data["allocations"][0] |= {"state": "preempting", "beneficiary": whom}
+    return data
+
+
+_ASSOCIATIONS = Slurm(
+    PriorityType="priority/multifactor",
+    PriorityWeightAssoc=1000,
+    association_priority={"low/low": 1, "low/high": 5, "high/low": 5, "high/high": 3},
+)
+
+
+def _associated() -> Row:
+    """Two jobs of different associations wait for the only node."""
+    data = _cluster(allocations=[])
+    data["operations"] = [
+        {"name": "a", "account": "low", "user": "low"},
+        {"name": "b", "account": "high", "user": "high"},
+    ]
+    data["requests"] = [{"name": name, "operation": name, "resources": {"cpu": 4}} for name in ("a", "b")]
+    return data
+
+
+def _lost() -> Row:
+    """Two jobs alike; one of them is enough."""
+    data = _cluster()
+    data["nodes"][0]["capacity"] = {"cpu": 8}
+    twin = {"name": "twin", "partition": "low", "priority": 1}
+    data["operations"] += [twin]
+    data["allocations"] += [{**data["allocations"][0], "name": "twin", "operation": "twin"}]
+    return data
+
+
+_LOST: Row = {"victim_selection": "minimum", "victim_cost": "lost_work"}
+
+
+def _owned(field: str, whose: str) -> Row:
+    """The job that runs is of x, the one that waits of somebody."""
+    data = _cluster()
+    for row, owner in zip(data["operations"], ("x", whose), strict=True):
+        row[field] = owner
+    return data
+
+
+def _suspended() -> Row:
+    data = _cluster()
+    data["operations"] = [{"name": name, "priority": 5, "start_time": 10} for name in "ab"]
+    data["requests"] = []
+    data["nodes"] += [{"name": "m", "capacity": {"cpu": 4}}]
+    data["allocations"] = [
+        {"name": name, "operation": name, "node": "n", "resources": {"cpu": 4}, "state": "preempted"}
+        for name in ("a", "b")
+    ]
+    return data
+
+
+#: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
+WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
+    ("ytsaurus", "operations", "gang"): (_STEP, _tree(), _GANG),
+    ("ytsaurus", "pools", "step_function_for_gang"): (
+        _STEP,
+        _GANG,
+        _changed(_GANG, "pools", 0, step_function_for_gang=False),
+    ),
+    ("ytsaurus", "pools", "fifo_reordering"): (
+        _STEP,
+        _FIFO,
+        _changed(_FIFO, "pools", 0, fifo_reordering=False),
+    ),
+    ("ytsaurus", "pools", "integral.relaxed_share_multiplier_limit"): (
+        YTsaurus(),
+        _tree(integral=_RELAXED),
+        _tree(integral=_RELAXED | {"relaxed_share_multiplier_limit": 6}),
+    ),
+    ("ytsaurus", "pools", "priority_donor"): (
+        YTsaurus(),
+        _DONOR,
+        _changed(_DONOR, "pools", 0, priority_donor=False),
+    ),
+    ("ytsaurus", "pools", "integral.can_accept_free_volume"): (
+        YTsaurus(),
+        _volumes(),
+        _volumes(accepts=False),
+    ),
+    ("ytsaurus", "pools", "integral.should_distribute_free_volume_among_children"): (
+        YTsaurus(),
+        _volumes(),
+        _volumes(passes_on=False),
+    ),
+    ("slurm", "reservations", "from"): (
+        Slurm(),
+        _reserved(),
+        _changed(_reserved(), "reservations", 0, **{"from": 2000}),
+    ),
+    ("slurm", "allocations", "planned_end"): (
+        _GRACE,
+        _cluster(),
+        _changed(_cluster(), "allocations", 0, planned_end=1010),
+    ),
+    ("slurm", "allocations", "deadline"): (
+        _BACKFILL,
+        _backfill(state="preempting", deadline=1060),
+        _backfill(state="preempting", deadline=1020),
+    ),
+    ("slurm", "requests", "duration"): (
+        _BACKFILL,
+        _backfill(planned_end=1060),
+        _changed(_backfill(planned_end=1060), "requests", 1, duration=500),
+    ),
+    ("slurm", "resources", "kind"): (
+        _SUSPEND,
+        _GPUS,
+        {**_GPUS, "resources": {"cpu": {}, "gpu": {"kind": "slots"}}},
+    ),
+    **{
+        ("backendai", "operations", field): (
+            BackendAI(victim_scope=field),
+            _owned(field, "x"),
+            _owned(field, "y"),
+        )
+        for field in ("user", "project")
+    },
+    ("backendai", "allocations", "required_node"): (
+        BackendAI(),
+        _suspended(),
+        _changed(_suspended(), "allocations", 0, required_node="n"),
+    ),
+    **{
+        (system, "allocations", "beneficiary.operation"): (
+            policy,
+            _promised({"operation": "new"}),
+            _promised({"operation": "newer"}),
+        )
+        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()), ("slurm", _GRACE))
+    },
+    **{
+        (system, "allocations", "beneficiary.request"): (
+            policy,
+            _promised({"request": "new"}),
+            _promised({"request": "newer"}),
+        )
+        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()))
+    },
+    **{
+        ("slurm", "operations", field): (
+            _ASSOCIATIONS,
+            _associated(),
+            _changed(_associated(), "operations", 0, **{field: "high"}),
+        )
+        for field in ("account", "user")
+    },
+    **{
+        (system, "allocations", field): (
+            policy,
+            _lost(),
+            _changed(_lost(), "allocations", 1, **{field: 990}),
+        )
+        for field in ("last_job_start_time", "last_progress_time")
+        for system, policy in (("backendai", BackendAI(**_LOST)), ("slurm", _GRACE.replace(**_LOST)))
+    },
+    ("slurm", "allocations", "start_time"): (
+        _GRACE.replace(PreemptExemptTime=150),
+        _cluster(),
+        _changed(_cluster(), "allocations", 0, start_time=800),
+    ),
+    ("backendai", "operations", "start_time"): (
+        BackendAI(),
+        _suspended(),
+        _changed(_suspended(), "operations", 1, start_time=5),
+    ),
+    ("backendai", "resources", "available_after_preemption"): (
+        BackendAI(preemption_mode="suspend", suspend_approach="keep"),
+        _cluster(),
+        _cluster(resources={"cpu": {"available_after_preemption": False}, "gpu": {}}),
+    ),
+}
+
+#: (system, table, field): a policy whose settings leave it aside, and two snapshots that differ there.
+ASIDE: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
+    ("slurm", "operations", name): (
+        Slurm(),
+        _cluster(),
+        _changed(_cluster(), "operations", 0, **{name: "other"}),
+    )
+    for name in ("partition", "qos", "account", "user")
+}

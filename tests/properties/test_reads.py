@@ -1,0 +1,207 @@
+"""What a policy says that it reads of a snapshot is what its plans depend on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.fields import TABLES
+from evenhand.policies import BackendAI, Slurm, YTsaurus
+from evenhand.policies.reads import ONLY_IF, READ, SYSTEMS
+from evenhand.testing import strategies as es
+from tests.properties.perturbing import FIELDS, enriched, perturbed
+from tests.properties.reading import ASIDE, WITNESSES
+
+POLICIES = {"ytsaurus": YTsaurus, "backendai": BackendAI, "slurm": Slurm}
+DRAWN = 60
+MOST = 400
+NOT_SEEN = {
+    "root": "the same code as for pools",
+    "nodes.physical": "only checked",
+    "requests.preemptible": "passed on to what starts",
+}
+"""Why a field may be read and yet change no drawn plan; it has a test below, or is shared code."""
+
+
+class Drawn(NamedTuple):
+    """A snapshot in the file format, with what else a plan is made of."""
+
+    data: dict[str, Any]
+    policy: Any
+    state: Any = None
+    on: Any = None
+    given: Any = None
+
+
+def _ytsaurus() -> st.SearchStrategy[Drawn]:
+    def made(both: tuple[Any, Any]) -> Drawn:
+        x, shares = both
+        policy = YTsaurus(**{**x.settings.model_dump(), "fair_share": shares})
+        state = eh.State.from_dict(x.state) if x.state else None
+        return Drawn(x.snapshot, policy, state, x.on, x.given)
+
+    return st.tuples(es.plan_inputs(), es.fair_share_settings()).map(made)
+
+
+def _slurm() -> st.SearchStrategy[Drawn]:
+    found = st.one_of(es.slurm_settings(), es.slurm_settings(SchedulerType="sched/backfill"))
+    return st.tuples(es.job_clusters(), found).map(lambda x: Drawn(x[0], Slurm(**x[1].model_dump())))
+
+
+def _backendai() -> st.SearchStrategy[Drawn]:
+    drawn = st.tuples(es.session_groups(), es.backendai_settings())
+    return drawn.map(lambda x: Drawn(x[0], BackendAI(**x[1].model_dump())))
+
+
+STRATEGIES = {"ytsaurus": _ytsaurus, "slurm": _slurm, "backendai": _backendai}
+WORDS = {"partition": ["low", "mid", "high"], "qos": ["bronze", "silver", "gold"]}
+
+
+def drawn(system: str, count: int, rng: random.Random) -> Iterator[Drawn]:
+    """Yield varied snapshots: what the strategy draws, and then some other fields changed."""
+    found: list[Drawn] = []
+
+    @seed(1)
+    @settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(STRATEGIES[system]())
+    def draw(one: Drawn) -> None:
+        found.append(one)
+
+    draw()
+    for one in found:
+        one = one._replace(data=enriched(one.data, rng))
+        for _ in range(4):
+            other = one._replace(data=perturbed(one.data, rng.sample(sorted(FIELDS), 3), rng, WORDS))
+            if essence(other) is not None:
+                one = other
+        yield one
+
+
+def essence(one: Drawn) -> Any:
+    """All that a plan says but for its diagnostics; None if the snapshot is invalid."""
+    try:
+        snapshot = eh.Snapshot.from_dict(one.data)
+        plan = eh.plan(snapshot, one.policy, one.state, on=one.on, given=one.given)
+    except eh.InputError:
+        return None
+    said = plan.to_dict()
+    del said["diagnostics"]
+    if one.policy.system == "ytsaurus":
+        said["shares"] = plan.shares.to_dict()["elements"]
+    return said
+
+
+def reads(system: str) -> set[tuple[str, str]]:
+    return {(table, name) for table, names in POLICIES[system].READS.items() for name in names} & set(FIELDS)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_is_not_read_changes_nothing(system: str) -> None:
+    rng = random.Random(7)
+    tried = dict.fromkeys(sorted(set(FIELDS) - reads(system)), 0)
+    for one in drawn(system, DRAWN, rng):
+        expected = essence(one)
+        if expected is None:
+            continue
+        read = {(table, name) for table, names in one.policy.reads.items() for name in names}
+        for field in sorted(set(FIELDS) - read):
+            other = one._replace(data=perturbed(one.data, [field], rng, WORDS))
+            found = essence(other) if rng.random() < 0.4 and other.data != one.data else None
+            if found is not None:
+                tried[field] = tried.get(field, 0) + 1
+                assert found == expected, field
+    untried = {field for field, times in tried.items() if not times}
+    assert untried <= {("operations", "demand"), ("reservations", "allocation")}
+    # What only some settings read was tried with others, too.
+    assert {key for key in ONLY_IF if key[0] == system} <= {(system, *f) for f in tried} | set(ASIDE)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_is_read_matters(system: str) -> None:
+    rng = random.Random(5)
+    by_hand = {(table, field) for of, table, field in WITNESSES if of == system}
+    wanted = {
+        (table, name)
+        for table, name in reads(system) - by_hand
+        if table not in NOT_SEEN and f"{table}.{name}" not in NOT_SEEN
+    }
+    for one in drawn(system, MOST, rng):
+        if not wanted:
+            break
+        expected = essence(one)
+        if expected is None:
+            continue
+        for field in sorted(wanted):
+            other = one._replace(data=perturbed(one.data, [field], rng, WORDS))
+            found = essence(other)
+            if found is not None and found != expected:
+                wanted.discard(field)
+    assert wanted == set()
+
+
+@pytest.mark.parametrize("case", WITNESSES, ids="-".join)
+def test_a_field_that_seldom_matters(case: tuple[str, str, str]) -> None:
+    _, table, field = case
+    policy, one, other = WITNESSES[case]
+    assert field in policy.reads[table]
+    before, after = essence(Drawn(one, policy)), essence(Drawn(other, policy))
+    assert before is not None
+    assert after is not None
+    assert before != after
+
+
+@pytest.mark.parametrize("case", ASIDE, ids="-".join)
+def test_a_field_that_settings_leave_aside(case: tuple[str, str, str]) -> None:
+    _, table, field = case
+    policy, one, other = ASIDE[case]
+    assert field not in policy.reads[table]
+    assert field in policy.READS[table]
+    assert essence(Drawn(one, policy)) == essence(Drawn(other, policy))
+
+
+def test_logical_nodes_are_checked() -> None:
+    data = {
+        "resources": {"cpu": {}},
+        "nodes": [
+            {"name": "host", "capacity": {"cpu": 4}},
+            {"name": "part", "capacity": {"cpu": 5}, "physical": "host"},
+        ],
+    }
+    assert essence(Drawn(data, YTsaurus())) is not None
+    assert essence(Drawn(data, Slurm())) is not None
+    with pytest.raises(eh.InputError, match="logical"):
+        eh.plan(eh.Snapshot.from_dict(data), BackendAI())
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_starts_may_be_spared(system: str) -> None:
+    data = {
+        "now": 10,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        "operations": [{"name": "o"}],
+        "requests": [{"name": "r", "operation": "o", "resources": {"cpu": 1}, "preemptible": False}],
+    }
+    snapshot = eh.Snapshot.from_dict(data)
+    after = snapshot.after(eh.plan(snapshot, POLICIES[system]()))
+    assert [row["preemptible"] for row in after.to_dict()["allocations"]] == [False]
+
+
+def test_the_table_has_no_field_that_is_none() -> None:
+    for table, fields in READ.items():
+        assert set(fields) <= set(TABLES[table].names)
+        for words in fields.values():
+            assert set(words) <= set(SYSTEMS)
+            assert all(words.values())

@@ -1,0 +1,101 @@
+"""What victims cost: their number, lost work, or what their rows say; the same for every system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+
+CPUS = 8
+JOBS: dict[str, dict[str, Any]] = {
+    # cpus, start, saved progress, preemption_cost
+    "large": {"cpus": 4, "start": 0, "saved": None, "cost": 9},
+    "left": {"cpus": 2, "start": 80, "saved": None, "cost": 1},
+    "right": {"cpus": 2, "start": 10, "saved": 90, "cost": 20},
+}
+SYSTEMS = {
+    "slurm": eh.policies.Slurm(
+        PreemptType="preempt/partition_prio",
+        PreemptMode="REQUEUE",
+        partitions={"low": {"PriorityTier": 1}, "high": {"PriorityTier": 2}},
+        victim_selection="minimum",
+    ),
+    "backendai": eh.policies.BackendAI(victim_selection="minimum"),
+    "ytsaurus": eh.policies.YTsaurus(victim_selection="minimum"),
+}
+
+
+def snapshot() -> eh.Snapshot:
+    """One node, full; a request for half of it."""
+    running = [
+        {"name": name, "partition": "low", "priority": 1, "settings": {"preemption_cost": job["cost"]}}
+        for name, job in JOBS.items()
+    ]
+    allocations = [
+        {"name": f"{name}-k", "operation": name, "node": "n", "resources": {"cpu": job["cpus"]}}
+        | {"start_time": job["start"]}
+        | ({} if job["saved"] is None else {"last_progress_time": job["saved"]})
+        for name, job in JOBS.items()
+    ]
+    return eh.Snapshot.from_dict(
+        {
+            "now": 100,
+            "resources": {"cpu": {}},
+            "nodes": [{"name": "n", "capacity": {"cpu": CPUS}}],
+            "operations": [*running, {"name": "urgent", "partition": "high", "priority": 50}],
+            "allocations": allocations,
+            "requests": [{"name": "r", "operation": "urgent", "resources": {"cpu": 4}}],
+        }
+    )
+
+
+def planned(system: str, cost: str) -> Any:
+    """A plan in which all running work may be a victim."""
+    policy = SYSTEMS[system].replace(victim_cost=cost)
+    if system != "ytsaurus":
+        return eh.plan(snapshot(), policy)
+    given = {"starvation": {"urgent": "starving"}, "groups": {f"{name}-k": "preemptible" for name in JOBS}}
+    return eh.plan(snapshot(), policy, given=given)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(
+    ("cost", "victims", "sum_"),
+    [
+        ("victims", ["large"], 1),
+        # Half the node for 100 s, against a quarter for 20 s and a quarter for 10 s, rounded up.
+        ("lost_work", ["left", "right"], 5 + 3),
+        ("given", ["large"], 9),
+    ],
+)
+def test_the_cheapest_go(system: str, cost: str, victims: list[str], sum_: int) -> None:
+    plan = planned(system, cost)
+    assert sorted(d.operation for d in plan.decisions.victims) == victims
+    for decision in plan.decisions.victims:
+        proof = decision.numbers["minimum"]
+        assert (proof["cost"], proof["lower_bound"]) == (sum_, sum_)
+        assert proof["proved"]
+        assert proof["first"]
+    text = plan.why(plan.decisions.victims[0].allocation).text
+    if cost == "victims":
+        assert "No fewer than the 1 victims" in text
+    else:
+        assert f"cost {sum_} ({cost}); none that cost less make room for it." in text
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_who_is_spared(system: str) -> None:
+    difference = planned(system, "victims").diff(planned(system, "lost_work"))
+    both = ("left-k, right-k", "right-k, left-k")  # in the order of the decisions
+    assert difference.summary in {f"1 victim more: large-k is spared; {names} go instead." for names in both}
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, 10**9 + 1])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_costs_are_whole_and_positive(system: str, value: float) -> None:
+    data = snapshot().to_dict()
+    data["operations"][0]["settings"] = {"preemption_cost": value}
+    with pytest.raises(eh.InputError, match="preemption_cost"):
+        eh.plan(eh.Snapshot.from_dict(data), SYSTEMS[system])
