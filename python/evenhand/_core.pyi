@@ -353,11 +353,22 @@ def satisfaction(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
+def select_jobs(
+    jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    level_nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+    lacks: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    copies: typing.SupportsInt | typing.SupportsIndex,
+    costs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    budget: typing.SupportsInt | typing.SupportsIndex,
+) -> typing.Any: ...
 def select_victims(
     amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     shortage: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     selection: str,
     budget: typing.SupportsInt | typing.SupportsIndex,
+    costs: typing.Annotated[numpy.typing.ArrayLike, numpy.int64] | None = None,
 ) -> typing.Any: ...
 def shields(
     parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
