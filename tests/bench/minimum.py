@@ -7,7 +7,6 @@ fractions, or a bar is missed.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.testing.fewest import check_minimum
 from tests.bench.fair_share import host
+from tests.bench.tally import Tally, arguments
 
 Node = tuple[np.ndarray, np.ndarray]
 ALLOCATIONS, RESOURCES, SHAPES = 200, 4, 16
@@ -90,50 +90,26 @@ def peer(amounts: np.ndarray, need: np.ndarray, seconds: float) -> tuple[int, bo
 def measure(setting: Setting, count: int, budget: int, seconds: float, peers: int) -> bool:
     """Print one line of ours and one of the peer's; False: something is wrong or too slow."""
     draws = np.random.default_rng(7)
-    times, gaps, proofs, branches, slow = [], [], [], [], []
-    good, compared, smaller = True, 0, 0
+    tally = Tally()
     for k in range(count):
         amounts, need = setting.make(draws)
         start = time.perf_counter()
         found: Any = _core.select_victims(amounts, need, "minimum", budget)
-        times.append((time.perf_counter() - start) * 1e3)
-        gaps.append(found["cost"] / found["lower_bound"] - 1)
-        proofs.append((found["proved"], found["first"]))
-        branches.append(found["branches"])
+        tally.add(found, (time.perf_counter() - start) * 1e3)
         check_minimum(amounts.tolist(), need.tolist(), found["taken"].tolist(), found)
         if k < peers:
-            best, optimal, took = peer(amounts, need, seconds)
-            slow.append(took)
-            compared += optimal
-            smaller += best > found["cost"]
-            good &= not (found["proved"] and best < found["cost"]) and (not optimal or best <= found["cost"])
-            good &= found["lower_bound"] <= best
-    proved, first = np.array(proofs).mean(axis=0)
-    median, high = np.median(times), np.percentile(times, 95)
-    spread = f"{median:8.3f} ms, 95 % {high:8.3f}, most {max(times):8.2f}"
-    print(
-        f"{setting.name:40} {spread}; proved {proved:4.0%}, first {first:4.0%};"
-        f" gap {np.median(gaps):.1%}, most {max(gaps):.1%};"
-        f" branches {np.median(branches):.0f}, most {max(branches)}"
-    )
-    if slow:
-        spread = f"{np.median(slow):8.3f} ms, 95 % {np.percentile(slow, 95):8.3f}, most {max(slow):8.2f}"
-        print(f"{'':40} {spread}; HiGHS, {compared} of {len(slow)} proved, larger than ours {smaller}")
-    sys.stdout.flush()
-    if setting.gap is None:
-        enough = proved >= 0.95
-        return good and enough and median <= (setting.median or 0) and high <= (setting.high or 0)
-    return bool(good and np.median(gaps) <= setting.gap)
+            tally.beside(*peer(amounts, need, seconds), found)
+    tally.print(setting.name, 40)
+    if setting.gap is not None:
+        return bool(tally.sound and np.median(tally.gaps) <= setting.gap)
+    median, high = np.median(tally.times), np.percentile(tally.times, 95)
+    fast = median <= (setting.median or 0) and high <= (setting.high or 0)
+    return bool(tally.sound and np.mean(tally.proved) >= 0.95 and fast)
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=200, help="nodes of a setting")
-    parser.add_argument("--peers", type=int, default=40, help="of which HiGHS sees so many")
-    parser.add_argument("--seconds", type=float, default=10.0, help="that HiGHS has for a node")
-    parser.add_argument("--budget", type=int, default=20_000)
-    args = parser.parse_args()
+    args = arguments(__doc__, count=200, peers=40)
     print(f"{host()}; {args.count} nodes a setting, budget {args.budget}")
     results = [measure(s, args.count, args.budget, args.seconds, args.peers) for s in SETTINGS]
     return 0 if all(results) else 1

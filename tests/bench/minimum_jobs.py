@@ -9,7 +9,6 @@ above 5 % where it should not be.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.testing.fewest_jobs import Site, Spread, check_minimum_jobs
 from tests.bench.fair_share import host
+from tests.bench.tally import Tally, arguments
 
 RESOURCES = 3
 CAPACITY = np.array([64, 256, 8])
@@ -159,8 +159,7 @@ def peer(spread: Spread, seconds: float) -> tuple[int, bool, float]:
 def measure(setting: Setting, count: int, budget: int, seconds: float, peers: int) -> bool:
     """Print one line of ours and one of the peer's; False: something is wrong, or the gap too wide."""
     draws = np.random.default_rng(11)
-    times, gaps, proofs, branches, sizes, slow = [], [], [], [], [], []
-    good, compared, smaller, k = True, 0, 0, 0
+    tally, k = Tally(), 0
     while k < count:
         spread = cluster(setting, draws)
         if not spread.sites or spread.copies == 0:
@@ -169,41 +168,18 @@ def measure(setting: Setting, count: int, budget: int, seconds: float, peers: in
         found = solve(spread, budget)
         if found is None:
             continue
-        times.append((time.perf_counter() - start) * 1e3)
-        gaps.append(found["cost"] / found["lower_bound"] - 1)
-        proofs.append((found["proved"], found["first"]))
-        branches.append(found["branches"])
-        sizes.append(found["cost"])
+        tally.add(found, (time.perf_counter() - start) * 1e3)
         check_minimum_jobs(spread, found["taken"].tolist(), found)
         if k < peers:
-            best, optimal, took = peer(spread, seconds)
-            slow.append(took)
-            compared += optimal
-            smaller += best > found["cost"]
-            good &= not (found["proved"] and best < found["cost"]) and found["lower_bound"] <= best
+            tally.beside(*peer(spread, seconds), found)
         k += 1
-    proved, first = np.array(proofs).mean(axis=0)
-    spread_of = f"{np.median(times):8.2f} ms, 95 % {np.percentile(times, 95):8.2f}, most {max(times):8.2f}"
-    print(
-        f"{setting.name:62} {spread_of}; proved {proved:4.0%}, first {first:4.0%};"
-        f" gap {np.median(gaps):.1%}, most {max(gaps):.1%};"
-        f" cost {np.median(sizes):.0f}; branches {np.median(branches):.0f}"
-    )
-    if slow:
-        spread_of = f"{np.median(slow):8.2f} ms, 95 % {np.percentile(slow, 95):8.2f}, most {max(slow):8.2f}"
-        print(f"{'':62} {spread_of}; HiGHS, {compared} of {len(slow)} proved, dearer than ours {smaller}")
-    sys.stdout.flush()
-    return bool(good and (setting.open_gap or np.median(gaps) <= GAP))
+    tally.print(setting.name, 62)
+    return bool(tally.sound and (setting.open_gap or np.median(tally.gaps) <= GAP))
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=40, help="clusters of a setting")
-    parser.add_argument("--peers", type=int, default=10, help="of which HiGHS sees so many")
-    parser.add_argument("--seconds", type=float, default=10.0, help="that HiGHS has for a cluster")
-    parser.add_argument("--budget", type=int, default=20_000)
-    args = parser.parse_args()
+    args = arguments(__doc__, count=40, peers=10)
     print(f"{host()}; {args.count} clusters a setting, budget {args.budget}")
     results = [measure(s, args.count, args.budget, args.seconds, args.peers) for s in SETTINGS]
     return 0 if all(results) else 1

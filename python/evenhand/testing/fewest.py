@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.testing._laws import must
 
-__all__ = ["cheapest", "check_minimum", "covers", "fewest", "multiplier_bound", "round_up"]
+__all__ = ["cheapest", "check_minimum", "covers", "multiplier_bound", "round_up"]
 
 ENUMERATED = 16
 """So many candidates are also tried in all their subsets."""
@@ -160,39 +160,17 @@ def multiplier_bound(
     return bound
 
 
-def fewest(amounts: Rows, shortage: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the smallest cover by trying all subsets; of those the first in order.
-
-    Parameters
-    ----------
-    amounts : sequence of sequence of int, (n, R)
-    shortage : sequence of int, (R,)
-
-    Returns
-    -------
-    tuple of int or None
-        Positions, ascending; None: all together do not cover it.
-
-    Notes
-    -----
-    O(2^n R).
-    """
-    for count in range(len(amounts) + 1):
-        for taken in combinations(range(len(amounts)), count):
-            if covers(amounts, shortage, taken):
-                return taken
-    return None
-
-
-def cheapest(amounts: Rows, shortage: Sequence[int], costs: Sequence[int]) -> tuple[int, ...] | None:
+def cheapest(
+    amounts: Rows, shortage: Sequence[int], costs: Sequence[int] | None = None
+) -> tuple[int, ...] | None:
     """Return the cheapest cover by trying all subsets; of those the first in order.
 
     Parameters
     ----------
     amounts : sequence of sequence of int, (n, R)
     shortage : sequence of int, (R,)
-    costs : sequence of int, (n,)
-        At least 1.
+    costs : sequence of int, (n,), optional
+        At least 1; by default 1 each, so that the cheapest is the smallest.
 
     Returns
     -------
@@ -203,10 +181,11 @@ def cheapest(amounts: Rows, shortage: Sequence[int], costs: Sequence[int]) -> tu
     -----
     O(2^n R).
     """
+    prices = [1] * len(amounts) if costs is None else costs
     best: tuple[int, tuple[int, ...]] | None = None
     for count in range(len(amounts) + 1):
         for taken in combinations(range(len(amounts)), count):
-            found = (sum(int(costs[i]) for i in taken), taken)
+            found = (sum(int(prices[i]) for i in taken), taken)
             if (best is None or found < best) and covers(amounts, shortage, taken):
                 best = found
         if best is not None and count + 1 > best[0]:  # each costs 1 at least

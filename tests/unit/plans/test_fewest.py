@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.fewest import check_minimum, covers, fewest
+from evenhand.testing.fewest import cheapest, check_minimum, covers
 
 HARD = [(1, 3), (5, 0), (1, 5), (1, 4)]  # all of them go for (4, 10), the bound alone says 3
 
@@ -84,10 +84,10 @@ def test_a_step_without_victims_proves_nothing() -> None:
 
 
 def test_all_subsets() -> None:
-    assert fewest([[1], [2], [2]], [3]) == (0, 1)
-    assert fewest([[1], [2], [2]], [4]) == (1, 2)
-    assert fewest([[1]], [2]) is None
-    assert fewest([], [0, -3]) == ()
+    assert cheapest([[1], [2], [2]], [3]) == (0, 1)
+    assert cheapest([[1], [2], [2]], [4]) == (1, 2)
+    assert cheapest([[1]], [2]) is None
+    assert cheapest([], [0, -3]) == ()
     assert covers([[1, 0], [0, 1]], [1, -1], [0])
     assert not covers([[1, 0], [0, 1]], [1, 1], [0])
 
