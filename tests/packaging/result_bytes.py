@@ -65,9 +65,8 @@ class Recorder:
         print(f"{self.total.hexdigest()}  {name}: {self.updates} updates")
 
 
-def plan_digest(snapshot: eh.Snapshot, preset: str) -> str:
+def plan_digest(snapshot: eh.Snapshot, policy: Any) -> str:
     """Digest of the second plan, ten minutes after the first; alone and in two threads at once."""
-    policy = eh.policies.YTsaurus(preset, enable_aggressive_starvation=True)
     state = eh.plan(snapshot, policy).state
     later = snapshot.replace(now=snapshot.now + 600)
 
@@ -99,7 +98,21 @@ def main() -> int:
     recorder.report("demo")
     for name, snapshot in (("demo", synthetic.demo()), ("crowded", crowded.cluster(2000, 20, 1000, 20))):
         for preset in ("documented", "upstream"):
-            print(f"{plan_digest(snapshot, preset)}  plan of {name}, {preset}")
+            policy: Any = eh.policies.YTsaurus(preset, enable_aggressive_starvation=True)
+            print(f"{plan_digest(snapshot, policy)}  plan of {name}, {preset}")
+    # Full, and in tiers, for the systems of whole jobs; what is cheapest is found in floating point, too.
+    ranked = eh.policies.tiered(synthetic.demo())
+    ranked = ranked.after(eh.plan(ranked, eh.policies.YTsaurus()))
+    tiers = {"best-effort": {"PriorityTier": 1}, "guaranteed": {"PriorityTier": 2}}
+    slurm = eh.policies.Slurm(
+        PreemptType="preempt/partition_prio", PreemptMode="REQUEUE", partitions=tiers, minimum_budget=500
+    )
+    backendai = eh.policies.BackendAI(preemptible_priority=5, minimum_budget=500)
+    for policy in (slurm, slurm.replace(victim_selection="minimum"), backendai):
+        print(f"{plan_digest(ranked, policy)}  {policy.system}, {policy.settings.victim_selection}")
+    for cost in ("victims", "lost_work"):
+        policy = backendai.replace(victim_selection="minimum", victim_cost=cost)
+        print(f"{plan_digest(ranked, policy)}  {policy.system}, the least {cost}")
     return 0
 
 

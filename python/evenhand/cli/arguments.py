@@ -148,15 +148,16 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
         "--policy",
         default="ytsaurus",
         metavar="NAME[:PRESET]",
-        help="whose rules: ytsaurus, ytsaurus:documented (the default) or ytsaurus:upstream",
+        help="whose rules: ytsaurus (the default), backendai or slurm; as its documents say, NAME:documented "
+        "(the default), or as its source does, NAME:upstream",
     )
     command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
     command.add_argument("--state", metavar="FILE", help=state)
     command.add_argument(
         "--on",
-        default="round",
         metavar="TRIGGER",
-        help="what is decided on: round (a heartbeat of every node; the default) or heartbeat:NODE",
+        help="what is decided on: round (a heartbeat of every node) or heartbeat:NODE with ytsaurus, "
+        "run (a scheduling run) with backendai and slurm; default: the policy's first",
     )
     _format_option(command)
 

@@ -136,6 +136,8 @@ def _planned(args: argparse.Namespace) -> Plan:
         # What does not fit together may stand in any of the files.
         table = error.problems[0].table
         path = {"settings": args.config, "state": args.state}.get(table) or args.file
+        if table == "trigger":
+            raise Failure(*lines_of("argument --on", error), usage=True) from error
         raise Failure(*lines_of(path, error)) from error
 
 
@@ -177,14 +179,17 @@ def made_policy(name: str, config: str | None) -> Any:
         raise Failure(*lines_of(config or name, error)) from error
 
 
-def _trigger(text: str, snapshot: Snapshot, file: str) -> Any:
+def _trigger(text: str | None, snapshot: Snapshot, file: str) -> Any:
+    """Return what the policy acts on; None: its own."""
     import evenhand as eh
 
-    kind, colon, node = text.partition(":")
-    if kind == "round" and not colon:
-        return eh.Round()
+    if text is None:
+        return None
+    if text in ("round", "run"):
+        return eh.Round() if text == "round" else eh.SchedulingRun()
+    kind, _, node = text.partition(":")
     if kind != "heartbeat" or not node:
-        raise Failure(f"argument --on: {text!r} is neither round nor heartbeat:NODE", usage=True)
+        raise Failure(f"argument --on: {text!r} is none of round, heartbeat:NODE, run", usage=True)
     for name in snapshot.names("nodes"):
         if str(name) == node:
             return eh.Heartbeat(name)
@@ -200,11 +205,11 @@ def _lines(result: Plan, head: Line, top: int) -> list[Line]:
     )
 
     signs = glyphs()
+    starving = starving_lines(result.statuses, _LISTED, signs)
     return [
         head,
         [],
-        *starving_lines(result.statuses, _LISTED, signs),
-        [],
+        *([*starving, []] if starving else []),
         [("head", plan_sentence(result))],
         *decision_lines(result, top, signs),
         [],

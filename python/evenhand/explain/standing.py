@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_element", "explain_node"]
 
+_MOST = 3  # requests told
+
 
 def explain_element(facts: Facts, row: int) -> Explanation:
     """Explain how a pool or an operation stands, by its row among the elements."""
     pool = row < facts.pools
     name = facts.snapshot.element_names[row]
     if not facts.shared:
-        told = (sentence(facts.standing(row)), _decided(facts, row))
+        told = (sentence(facts.standing(row)), _decided(facts, row), *_waiting(facts, row))
         return Explanation(name, "pools" if pool else "operations", "no_fair_shares", told)
     status = facts.plan.statuses.at(row)
     sentences = [sentence(facts.standing(row))]
@@ -33,7 +35,7 @@ def explain_element(facts: Facts, row: int) -> Explanation:
             claim = facts.claim(operation)
             sentences.append(f"It may {may}. {claim}".rstrip())
         sentences += filter(None, [facts.protection(operation)])
-    sentences.append(_decided(facts, row))
+    sentences += [_decided(facts, row), *_waiting(facts, row)]
     numbers: dict[str, Any] = {
         "satisfaction": status.satisfaction,
         "tolerance": status.tolerance,
@@ -55,7 +57,7 @@ def _rule(status: Status) -> str:
 
 
 def _decided(facts: Facts, row: int) -> str:
-    """Count the decisions on an element's operations."""
+    """Count the decisions on an element's operations, and those for them."""
     decisions = facts.plan.decisions
     snapshot = facts.snapshot
     parent = np.concatenate(
@@ -71,7 +73,23 @@ def _decided(facts: Facts, row: int) -> str:
     operations = inside[facts.pools :]
     mine = decisions.take(operations[decisions.column("operation")]) if len(decisions) else decisions
     starts, victims = len(mine.starts), len(mine.victims)
-    return f"This plan starts {starts:,} of its requests and preempts {victims:,} of its allocations."
+    told = f"This plan starts {starts:,} of its requests and preempts {victims:,} of its allocations"
+    others = decisions.victims
+    served = others.column("beneficiary_operation")
+    made = int(np.count_nonzero(operations[served[served >= 0]]))
+    return f"{told}, and {made:,} {'is' if made == 1 else 'are'} preempted for it." if made else f"{told}."
+
+
+def _waiting(facts: Facts, row: int) -> list[str]:
+    """Say why an operation's requests do not start; nothing of a pool."""
+    if row < facts.pools:
+        return []
+    core = facts.snapshot._core
+    requests = np.flatnonzero(core.column("requests", "operation") == row - facts.pools)
+    refused = [(facts.name("requests", int(r)), facts.refusal(int(r))) for r in requests]
+    told = [f"Request {name_of(name)} waits: {why.message}" for name, why in refused if why is not None]
+    more = len(told) - _MOST
+    return told if more < 2 else [*told[:_MOST], f"{more:,} more of its requests wait."]
 
 
 def explain_node(facts: Facts, row: int) -> Explanation:

@@ -51,7 +51,7 @@ class Plan(Tabular):
     state : State, optional
         The state that went in; `Plan.state` is the one that comes out.
     on : trigger, optional
-        What was decided on: ``Round()``, ``Heartbeat(node)``.
+        What was decided on: ``Round()``, ``Heartbeat(node)``, ``SchedulingRun()``.
     given : mapping, optional
         Values that took the place of computed ones.
     diagnostics : iterable of Diagnostic

@@ -11,7 +11,7 @@ from evenhand import _core
 from evenhand.config.backendai import BackendAISettings, PriorityPolicy, choice_of, read_scheduler_opts
 from evenhand.config.checked import problems_of
 from evenhand.config.triggers import SchedulingRun
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError
 from evenhand.plans.jobs import JobCore
 from evenhand.plans.memory import read_job_memory
 from evenhand.plans.plan import Plan
@@ -63,6 +63,7 @@ class BackendAI(Policy):
     system = "backendai"
     model = BackendAISettings
     READS = reads_of("backendai")
+    TRIGGERS = (SchedulingRun,)
     __slots__ = ()
 
     settings: BackendAISettings
@@ -166,12 +167,8 @@ class BackendAI(Policy):
         -----
         O(queue × nodes + sessions × nodes) tests of room, the second for the sessions that preempt.
         """
-        if on is not None and not isinstance(on, SchedulingRun):
-            message = f"on is {on!r}; the BackendAI policy acts on SchedulingRun()"
-            raise InputError([Problem("trigger", None, None, "on", "type", repr(on), message)])
-        if given:
-            message = "given has values; the BackendAI policy computes nothing that could be given"
-            raise InputError([Problem("given", None, None, None, "unknown_field", None, message)])
+        on = self._trigger(on)
+        self._nothing(given)
         rows = columns.row_columns(snapshot, self.settings)
         memory, found = read_job_memory(snapshot, self, state)
         core = _core.plan_backendai(snapshot._core, columns.switches(snapshot, self.settings), rows)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from evenhand.errors import InputError, Problem
 from evenhand.policies.reads import reads_with
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ class Policy:
     #: Fields of a snapshot that are read under some settings, by table, beside names, order and settings;
     #: empty: not told.
     READS: ClassVar[Mapping[str, frozenset[str]]] = {}
+
+    #: What it can act on; the first, which takes no argument, if nothing is said.
+    TRIGGERS: ClassVar[tuple[type, ...]] = ()
 
     __slots__ = ("preset", "settings")
 
@@ -94,6 +99,25 @@ class Policy:
     ) -> Plan:
         """Plan what a trigger asks for; see `evenhand.plan`."""
         raise NotImplementedError
+
+    def _trigger(self, on: Any) -> Any:
+        """Return what is acted on: `on`, or by default the first of `TRIGGERS`."""
+        if on is None:
+            return self.TRIGGERS[0]()
+        if isinstance(on, self.TRIGGERS):
+            return on
+        known = " or ".join(f"{t.__name__}({', '.join(f.name for f in fields(t))})" for t in self.TRIGGERS)
+        message = f"on is {on!r}; the {type(self).__name__} policy acts on {known}"
+        raise InputError([Problem("trigger", None, None, "on", "type", repr(on), message)])
+
+    def _nothing(self, given: Mapping[str, Any] | None) -> None:
+        """Refuse values in the place of computed ones, of a policy that computes none."""
+        if given:
+            name = str(next(iter(given)))
+            message = (
+                f"given has {name!r}; the {type(self).__name__} policy computes nothing that could be given"
+            )
+            raise InputError([Problem("given", None, None, name, "unknown_field", None, message)])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Self
 from evenhand import _core
 from evenhand.config.slurm import SlurmSettings
 from evenhand.config.triggers import SchedulingRun
-from evenhand.errors import InputError, Problem
 from evenhand.plans.memory import read_job_memory
 from evenhand.plans.plan import Plan
 from evenhand.policies import slurm_columns as columns
@@ -67,6 +66,7 @@ class Slurm(Policy):
     system = "slurm"
     model = SlurmSettings
     READS = reads_of("slurm")
+    TRIGGERS = (SchedulingRun,)
     __slots__ = ()
 
     settings: SlurmSettings
@@ -177,13 +177,8 @@ class Slurm(Policy):
         -----
         O(J log J + P (J + N R)) for J running and P pending jobs, N nodes and R resources.
         """
-        if not (on is None or isinstance(on, SchedulingRun)):
-            message = f"on is {on!r}; the Slurm policy acts on SchedulingRun()"
-            raise InputError([Problem("trigger", None, None, "on", "type", repr(on), message)])
-        if given:
-            name = next(iter(given))
-            message = f"given has {name!r}; the Slurm policy computes nothing that could be given"
-            raise InputError([Problem("given", None, None, str(name), "unknown_field", None, message)])
+        on = self._trigger(on)
+        self._nothing(given)
         jobs = columns.Jobs(snapshot, self.settings)
         memory, found = read_job_memory(snapshot, self, state)
         core = _core.plan_slurm(

@@ -63,6 +63,7 @@ class YTsaurus(Policy):
     system = "ytsaurus"
     model = YTsaurusSettings
     READS = reads_of("ytsaurus")
+    TRIGGERS = (Round, Heartbeat)
     __slots__ = ()
 
     settings: YTsaurusSettings
@@ -127,6 +128,7 @@ class YTsaurus(Policy):
         InputError
             If the settings of a row, the state, the trigger or a given value do not fit the snapshot.
         """
+        on = self._trigger(on)
         nodes = _nodes(snapshot, on)
         rows = columns.row_columns(snapshot, self.settings)
         values = columns.given_columns(snapshot, given)
@@ -149,12 +151,9 @@ class YTsaurus(Policy):
         return Plan(snapshot, self, core, state, on, given, found)
 
 
-def _nodes(snapshot: Snapshot, on: Any) -> NDArray[np.int32]:
-    if on is None or isinstance(on, Round):
+def _nodes(snapshot: Snapshot, on: Round | Heartbeat) -> NDArray[np.int32]:
+    if isinstance(on, Round):
         return np.arange(snapshot.node_count, dtype=np.int32)
-    if not isinstance(on, Heartbeat):
-        message = f"on is {on!r}; the YTsaurus policy acts on Round() or Heartbeat(node)"
-        raise InputError([Problem("trigger", None, None, "on", "type", repr(on), message)])
     row = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}.get(str(on.node))
     if row is None:
         message = f"there is no node {on.node!r}"

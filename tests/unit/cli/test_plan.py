@@ -36,7 +36,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             state.check_clock(snapshot.now)
         made.append({"policy": policy, "state": state, "on": on})
         result = make(snapshot=snapshot)
-        result.policy, result.on = policy, on
+        result.policy, result.on = policy, on or Round()
         return result
 
     for name, value in (
@@ -82,6 +82,48 @@ def test_what_the_library_decides_is_what_is_printed(file: Path, tmp_path: Path,
     plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), policy, before.state, on=eh.Heartbeat("n1"))
     assert json.loads(out) == json.loads(plan.to_json())
     assert [d["allocation"] for d in json.loads(out)["decisions"]] == ["a09", None]
+
+
+JOBS = {
+    "now": 100,
+    "resources": {"cpu": {}},
+    "nodes": [{"name": "n1", "capacity": {"cpu": 2}}],
+    "operations": [
+        {"name": "old", "partition": "low", "priority": 5},
+        {"name": "new", "partition": "high", "priority": 20},
+    ],
+    "allocations": [{"name": "a", "operation": "old", "node": "n1", "resources": {"cpu": 2}}],
+    "requests": [{"name": "r", "operation": "new", "resources": {"cpu": 2}}],
+}
+TIERS = """
+PreemptType = "preempt/partition_prio"
+PreemptMode = "REQUEUE"
+[partitions]
+low = {PriorityTier = 1}
+high = {PriorityTier = 10}
+"""
+
+
+@pytest.mark.parametrize(
+    ("system", "config", "reason"),
+    [("slurm", TIERS, "higher_partition_tier"), ("backendai", 'preemption_order = "newest"', "lower_priority")],
+)
+def test_systems_of_whole_jobs(system: str, config: str, reason: str, tmp_path: Path, run: Any) -> None:
+    file, settings = tmp_path / "jobs.json", tmp_path / "settings.toml"
+    file.write_text(json.dumps(JOBS))
+    settings.write_text(config)
+    arguments = (file, "--policy", system, "--config", settings)
+    for on in ([], ["--on", "run"]):
+        status, out, err = run("plan", *arguments, *on)
+        assert (status, err) == (0, "")
+        assert "at 100 s, on SchedulingRun()\n" in out
+        assert f"preempt  a of old  n1    {reason}" in out
+        assert "\n\n\n" not in out
+    status, out, err = run("explain", *arguments[:1], "new", *arguments[1:])
+    assert (status, err) == (0, "")
+    assert "and 1 is preempted for it.\nRequest r waits: " in out
+    with pytest.raises(SystemExit, match="2"):
+        run("plan", *arguments, "--on", "round")
 
 
 def test_top_and_all(calls: Any, file: Path, run: Any) -> None:
@@ -158,9 +200,9 @@ def test_explanations(calls: Any, file: Path, run: Any, name: str) -> None:
     [
         (["--policy", "nobody"], "argument --policy: there is no policy 'nobody' but ytsaurus"),
         (["--policy", "ytsaurus:odd"], "argument --policy: ytsaurus has no preset 'odd' but"),
-        (["--on", "tuesday"], "argument --on: 'tuesday' is neither round nor heartbeat:NODE"),
-        (["--on", "heartbeat:"], "argument --on: 'heartbeat:' is neither"),
-        (["--on", "round:n1"], "argument --on: 'round:n1' is neither"),
+        (["--on", "tuesday"], "argument --on: 'tuesday' is none of round, heartbeat:NODE, run"),
+        (["--on", "heartbeat:"], "argument --on: 'heartbeat:' is none of"),
+        (["--on", "round:n1"], "argument --on: 'round:n1' is none of"),
         (["--on", "heartbeat:n9"], "has no node 'n9'"),
     ],
 )

@@ -196,12 +196,14 @@ def test_elements_and_nodes(plan: Any) -> None:
     b = plan.why("B")
     assert (b.table, b.code) == ("operations", "starving")
     assert "It may preempt." in b.sentences
-    assert b.sentences[-1] == "This plan starts 2 of its requests and preempts 0 of its allocations."
+    decided = "This plan starts 2 of its requests and preempts 0 of its allocations"
+    assert b.sentences[-1] == f"{decided}, and 2 are preempted for it."
     pool = plan.why("P")
     assert (pool.table, pool.code) == ("pools", "normal")
     assert pool.sentences[-1] == "This plan starts 0 of its requests and preempts 1 of its allocations."
     root = plan.why("<Root>")
-    assert root.sentences[-1] == "This plan starts 2 of its requests and preempts 3 of its allocations."
+    decided = "This plan starts 2 of its requests and preempts 3 of its allocations"
+    assert root.sentences[-1] == f"{decided}, and 2 are preempted for it."
     node = plan.why("n1")
     assert node.sentences == (
         "On node n1 this plan preempts 1 and starts 1. Free before: cpu 0, memory 75.",
