@@ -56,9 +56,9 @@ RowSettings rows_of(const py::dict& columns) {
   return r;
 }
 
-class CorePlan {
+class BackendAIPlan {
  public:
-  explicit CorePlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
+  explicit BackendAIPlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
 
   py::dict decisions() const { return decision_columns(plan_.decisions(), plan_.width()); }
 
@@ -88,11 +88,11 @@ class CorePlan {
 }  // namespace
 
 void register_backendai(py::module_& m) {
-  py::class_<CorePlan>(m, "BackendAIPlan", "Decisions of one scheduling run.")
-      .def("decisions", &CorePlan::decisions, "One row a decision, in order.")
-      .def("refusals", &CorePlan::refusals, "One row a request that still waits.")
-      .def("counts", &CorePlan::counts, "What the run did, by \"<stage>.<what>\".")
-      .def("trace", &CorePlan::trace, py::arg("kind"), py::arg("row"),
+  py::class_<BackendAIPlan>(m, "BackendAIPlan", "Decisions of one scheduling run.")
+      .def("decisions", &BackendAIPlan::decisions, "One row a decision, in order.")
+      .def("refusals", &BackendAIPlan::refusals, "One row a request that still waits.")
+      .def("counts", &BackendAIPlan::counts, "What the run did, by \"<stage>.<what>\".")
+      .def("trace", &BackendAIPlan::trace, py::arg("kind"), py::arg("row"),
            "What a \"request\" or an \"allocation\" met, by running again.");
 
   m.def(
@@ -100,7 +100,7 @@ void register_backendai(py::module_& m) {
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {
         PlanInputs in{snapshot, settings_of(settings), rows_of(rows)};
         py::gil_scoped_release release;
-        return std::make_unique<CorePlan>(std::move(in));
+        return std::make_unique<BackendAIPlan>(std::move(in));
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
       "One scheduling run of a resource group.");

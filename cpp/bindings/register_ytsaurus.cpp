@@ -15,9 +15,9 @@ namespace {
 
 using ytsaurus::PlanInputs;
 
-class CorePlan {
+class YTsaurusPlan {
  public:
-  explicit CorePlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
+  explicit YTsaurusPlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
 
   const ytsaurus::Desk& desk() const { return plan_.desk(); }
   std::size_t width() const { return desk().state.width(); }
@@ -94,19 +94,20 @@ class CorePlan {
 }  // namespace
 
 void register_ytsaurus(py::module_& m) {
-  py::class_<CorePlan>(m, "YTsaurusPlan", "Decisions of one plan and what they follow from.")
-      .def("decisions", &CorePlan::decisions, "One row a decision, in order.")
-      .def("elements", &CorePlan::elements, "One row an element: pools, then operations.")
-      .def("groups", &CorePlan::groups, "Group of every allocation at the update; 255: none.")
-      .def("counts", &CorePlan::counts, "What the stages did, by \"<stage>.<what>\".")
-      .def("refusals", &CorePlan::refusals, "One row a request that still waits.")
-      .def("handed", &CorePlan::handed, "Room of leaving allocations that was taken: rows, quanta.")
-      .def("memory", &CorePlan::memory, "What the next plan goes on from.")
-      .def("trace", &CorePlan::trace, py::arg("kind"), py::arg("row"),
+  py::class_<YTsaurusPlan>(m, "YTsaurusPlan", "Decisions of one plan and what they follow from.")
+      .def("decisions", &YTsaurusPlan::decisions, "One row a decision, in order.")
+      .def("elements", &YTsaurusPlan::elements, "One row an element: pools, then operations.")
+      .def("groups", &YTsaurusPlan::groups, "Group of every allocation at the update; 255: none.")
+      .def("counts", &YTsaurusPlan::counts, "What the stages did, by \"<stage>.<what>\".")
+      .def("refusals", &YTsaurusPlan::refusals, "One row a request that still waits.")
+      .def("handed", &YTsaurusPlan::handed,
+           "Room of leaving allocations that was taken: rows, quanta.")
+      .def("memory", &YTsaurusPlan::memory, "What the next plan goes on from.")
+      .def("trace", &YTsaurusPlan::trace, py::arg("kind"), py::arg("row"),
            "What a \"request\" or an \"allocation\" met, by planning again.")
-      .def_property_readonly("next_due", &CorePlan::next_due,
+      .def_property_readonly("next_due", &YTsaurusPlan::next_due,
                              "Microseconds: when a plan can first differ; None: never.")
-      .def_property_readonly("shares", &CorePlan::shares, "Fair shares of the update.");
+      .def_property_readonly("shares", &YTsaurusPlan::shares, "Fair shares of the update.");
 
   m.def(
       "ytsaurus_stages",
@@ -130,7 +131,7 @@ void register_ytsaurus(py::module_& m) {
         PlanInputs in =
             plan_inputs(snapshot, settings, fair_share, rows, memory, volumes, given, nodes);
         py::gil_scoped_release release;
-        return std::make_unique<CorePlan>(std::move(in));
+        return std::make_unique<YTsaurusPlan>(std::move(in));
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
       py::arg("memory"), py::arg("volumes"), py::arg("given"), py::arg("nodes"),

@@ -106,7 +106,10 @@ high = {PriorityTier = 10}
 
 @pytest.mark.parametrize(
     ("system", "config", "reason"),
-    [("slurm", TIERS, "higher_partition_tier"), ("backendai", 'preemption_order = "newest"', "lower_priority")],
+    [
+        ("slurm", TIERS, "higher_partition_tier"),
+        ("backendai", 'preemption_order = "newest"', "lower_priority"),
+    ],
 )
 def test_systems_of_whole_jobs(system: str, config: str, reason: str, tmp_path: Path, run: Any) -> None:
     file, settings = tmp_path / "jobs.json", tmp_path / "settings.toml"
