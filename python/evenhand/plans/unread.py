@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["unread_fields"]
 
 _ALWAYS = frozenset({"name", "order", "settings"})
+#: What plans themselves leave in the snapshot after them (`Snapshot.after`): no news to whoever made them.
+_LEFT = {
+    "allocations": frozenset({"deadline", "beneficiary.operation", "beneficiary.request", "held"}),
+    "reservations": frozenset({"request", "allocation"}),
+}
 
 
 def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
@@ -29,8 +34,9 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     Returns
     -------
     tuple of Diagnostic
-        One for all, ``numbers`` having the fields by table; values that equal their defaults do not count. A
-        table of which nothing is read stands in the message by its name alone.
+        One for all, ``numbers`` having the fields by table; values that equal their defaults do not count,
+        nor does what plans leave in a snapshot. A table of which nothing is read stands in the message by its
+        name alone.
 
     Notes
     -----
@@ -43,7 +49,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     listed = []
     for table, given in _given(snapshot).items():
         read = reads.get(table, frozenset())
-        strange = sorted(given - read - _ALWAYS)
+        strange = sorted(given - read - _ALWAYS - _LEFT.get(table, frozenset()))
         if strange:
             found[table] = strange
             listed.append(f"{table}: {', '.join(strange)}" if read else table)

@@ -1,0 +1,55 @@
+"""Values that a policy does not read are told; what plans leave in a snapshot is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+
+SLURM = eh.policies.Slurm(
+    PreemptType="preempt/partition_prio",
+    PreemptMode="REQUEUE",
+    partitions={"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10}},
+)
+
+
+def cluster(old: dict[str, Any], new: dict[str, Any]) -> eh.Snapshot:
+    """A full node, and who would have it."""
+    return eh.Snapshot.from_dict(
+        {
+            "now": 100,
+            "resources": {"cpu": {}},
+            "nodes": [{"name": "n1", "capacity": {"cpu": 4}}],
+            "operations": [{"name": "old", **old}, {"name": "new", **new}],
+            "allocations": [{"name": "a", "operation": "old", "node": "n1", "resources": {"cpu": 4}}],
+            "requests": [{"name": "r", "operation": "new", "resources": {"cpu": 4}}],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("policy", "old", "new", "given"),
+    [
+        (eh.policies.YTsaurus(), {}, {}, {"starvation": {"new": "starving"}}),
+        (eh.policies.BackendAI(), {"priority": 5}, {"priority": 20}, None),
+        (SLURM, {"partition": "low"}, {"partition": "high"}, None),
+    ],
+)
+def test_a_plan_says_nothing_of_what_the_plan_before_left(
+    policy: Any, old: dict[str, Any], new: dict[str, Any], given: Any
+) -> None:
+    snapshot = cluster(old, new)
+    plan = eh.plan(snapshot, policy, given=given)
+    assert [d.allocation for d in plan.decisions.victims] == ["a"]
+    assert not plan.diagnostics
+    assert not eh.plan(snapshot.after(plan), policy, plan.state).diagnostics
+
+
+def test_what_is_not_read_is_told_once() -> None:
+    plan = eh.plan(cluster({"partition": "low", "weight": 2}, {"partition": "high", "gang": True}), SLURM)
+    (told,) = plan.diagnostics
+    assert told.code == "fields_not_read"
+    assert told.numbers == {"operations": ["gang", "weight"]}
+    assert told.message == "The policy slurm does not read operations: gang, weight."
