@@ -166,7 +166,7 @@ void SpreadCover::search(Index known, bool root) {
   double by = 1;
   int patience = 0;
   const int steps = root ? kRootSteps : kInnerSteps;
-  Size branch = fixed_.size();
+  Size branch;  // the loop ends behind its assignment
   for (int k = 0;; ++k) {
     if (!evaluate()) return;
     const Index bound = scaled(parts_);

@@ -13,7 +13,7 @@ using testing::essence;
 using testing::Scene;
 
 Scene crowded(std::mt19937& random) {
-  const auto draw = [&](int n) { return static_cast<std::int64_t>(random() % n); };
+  const auto draw = [&](unsigned n) { return static_cast<std::int64_t>(random() % n); };
   Scene scene(2);
   scene.pool();
   scene.pool(1);

@@ -21,9 +21,9 @@ TEST(Shapes, WhatIsNotWantedNeedNotBeThere) {
   requests.operation = {0};
   requests.resources = {3, 0};
   const Shapes shapes(requests, 2);
-  const Amount enough[] = {3, -5}, short_by_one[] = {2, 9};
-  EXPECT_TRUE(shapes.fits(0, enough));
-  EXPECT_FALSE(shapes.fits(0, short_by_one));
+  const std::vector<Amount> enough{3, -5}, short_by_one{2, 9};
+  EXPECT_TRUE(shapes.fits(0, enough.data()));
+  EXPECT_FALSE(shapes.fits(0, short_by_one.data()));
 }
 
 TEST(Shapes, NoRequests) {

@@ -57,9 +57,11 @@ std::vector<Id> brute_force(const Case& c, Index& cost) {
 }
 
 Case drawn(std::mt19937& random) {
-  const auto draw = [&](unsigned low, unsigned high) { return low + random() % (high - low + 1); };
+  const auto draw = [&](unsigned low, unsigned high) {
+    return static_cast<Amount>(low + random() % (high - low + 1));
+  };
   Case c;
-  const Size jobs = draw(1, 9), sites = draw(1, 4);
+  const auto jobs = static_cast<Size>(draw(1, 9)), sites = static_cast<Size>(draw(1, 4));
   const unsigned dearest = draw(0, 1) == 0 ? 1 : 50;
   for (Size j = 0; j < jobs; ++j) c.costs.push_back(draw(1, dearest));
   for (Size s = 0; s < sites; ++s) {
@@ -73,7 +75,7 @@ Case drawn(std::mt19937& random) {
       }
     const bool must = draw(0, 5) == 0;
     Amount first = draw(0, 5), second = draw(0, 5);
-    for (Size l = 0; l < (must ? 1 : draw(1, 3)); ++l) {
+    for (Amount l = 0; l < (must ? 1 : draw(1, 3)); ++l) {
       lacks.push_back(first);
       lacks.push_back(second);
       first += draw(0, 4);

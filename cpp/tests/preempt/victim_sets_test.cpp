@@ -109,7 +109,7 @@ std::vector<Id> brute_force(const TwoNodes& trial) {
 TEST(VictimSets, FewestAreThoseOfBruteForce) {
   std::mt19937 random(7);
   for (int round = 0; round < 400; ++round) {
-    const auto draw = [&](int most) { return static_cast<Amount>(random() % (most + 1)); };
+    const auto draw = [&](unsigned most) { return static_cast<Amount>(random() % (most + 1)); };
     std::vector<Amount> freed(2 * (1 + random() % 9));
     std::ranges::generate(freed, [&] { return draw(4); });
     TwoNodes trial(freed, draw(10), draw(10));
