@@ -18,7 +18,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.testing.fewest import check_minimum
 from tests.bench.fair_share import host
-from tests.bench.tally import Tally, arguments
+from tests.bench.tally import Tally, arguments, solved, solver
 
 Node = tuple[np.ndarray, np.ndarray]
 ALLOCATIONS, RESOURCES, SHAPES = 200, 4, 16
@@ -66,25 +66,17 @@ def peer(amounts: np.ndarray, need: np.ndarray, seconds: float) -> tuple[int, bo
     import highspy
 
     shapes, counts = np.unique(amounts, axis=0, return_counts=True)
-    solver = highspy.Highs()
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("mip_rel_gap", 0.0)
-    solver.setOptionValue("time_limit", seconds)
+    model = solver(seconds)
     for count in counts.tolist():
-        solver.addVar(0.0, float(count))
+        model.addVar(0.0, float(count))
     places = np.arange(len(counts), dtype=np.int32)
     for place in places.tolist():
-        solver.changeColCost(place, 1.0)
-        solver.changeColIntegrality(place, highspy.HighsVarType.kInteger)
+        model.changeColCost(place, 1.0)
+        model.changeColIntegrality(place, highspy.HighsVarType.kInteger)
     for r in range(RESOURCES):
         scale = 1.0 / float(max(need[r], 1))
-        solver.addRow(float(need[r]) * scale, highspy.kHighsInf, len(places), places, shapes[:, r] * scale)
-    start = time.perf_counter()
-    solver.run()
-    took = (time.perf_counter() - start) * 1e3
-    optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return round(solver.getInfo().objective_function_value), optimal, took
+        model.addRow(float(need[r]) * scale, highspy.kHighsInf, len(places), places, shapes[:, r] * scale)
+    return solved(model)
 
 
 def measure(setting: Setting, count: int, budget: int, seconds: float, peers: int) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.testing.fewest_jobs import Site, Spread, check_minimum_jobs
 from tests.bench.fair_share import host
-from tests.bench.tally import Tally, arguments
+from tests.bench.tally import Tally, arguments, solved, solver
 
 RESOURCES = 3
 CAPACITY = np.array([64, 256, 8])
@@ -128,32 +128,21 @@ def peer(spread: Spread, seconds: float) -> tuple[int, bool, float]:
     """HiGHS' lowest cost, whether it proved it, and milliseconds, model building left out; one thread."""
     import highspy
 
-    solver = highspy.Highs()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("mip_rel_gap", 0.0),
-        ("time_limit", seconds),
-    ):
-        solver.setOptionValue(option, value)
+    model = solver(seconds)
     jobs = len(spread.costs)
     for place in range(jobs + len(spread.sites)):
-        solver.addVar(0.0, 1.0)
-        solver.changeColCost(place, float(spread.costs[place]) if place < jobs else 0.0)
-        solver.changeColIntegrality(place, highspy.HighsVarType.kInteger)
+        model.addVar(0.0, 1.0)
+        model.changeColCost(place, float(spread.costs[place]) if place < jobs else 0.0)
+        model.changeColIntegrality(place, highspy.HighsVarType.kInteger)
     for place, site in enumerate(spread.sites):
         for r, lack in enumerate(site.lacks[0]):
             if lack > 0:
                 columns = np.array([*site.jobs, jobs + place], np.int32)
                 values = [min(row[r], lack) / lack for row in site.amounts]
-                solver.addRow(0.0, highspy.kHighsInf, len(columns), columns, np.array([*values, -1.0]))
+                model.addRow(0.0, highspy.kHighsInf, len(columns), columns, np.array([*values, -1.0]))
     every = np.arange(jobs, jobs + len(spread.sites), dtype=np.int32)
-    solver.addRow(float(spread.copies), highspy.kHighsInf, len(every), every, np.ones(len(every)))
-    start = time.perf_counter()
-    solver.run()
-    took = (time.perf_counter() - start) * 1e3
-    optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
-    return round(solver.getInfo().objective_function_value), optimal, took
+    model.addRow(float(spread.copies), highspy.kHighsInf, len(every), every, np.ones(len(every)))
+    return solved(model)
 
 
 def measure(setting: Setting, count: int, budget: int, seconds: float, peers: int) -> bool:

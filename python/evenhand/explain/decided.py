@@ -83,12 +83,15 @@ def _fewest(decision: Decision, kind: str) -> list[str]:
     if not proof:
         return []
     if kind != "victims":
-        paid = f"The victims of this step cost {proof['cost']:,} ({kind})"
+        unit = {"lost_work": "node-seconds of lost work", "given": "by what their rows say"}[kind]
+        paid = f"The victims of this step cost {proof['cost']:,} {unit}"
         if proof["proved"]:
             return [f"{paid}; none that cost less make room for it."]
         least = f"at least {proof['lower_bound']:,} must be paid"
         return [f"{paid}; {least}: the search for less ran out of its budget."]
     if proof["proved"]:
+        if proof["cost"] == 1:
+            return ["One victim is the fewest that make room for it."]
         return [f"No fewer than the {proof['cost']} victims of this step make room for it."]
     must, do = proof["lower_bound"], proof["cost"]
     return [f"At least {must} must go and {do} do: the search for fewer ran out of its budget."]

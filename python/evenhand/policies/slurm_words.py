@@ -100,11 +100,11 @@ def _before(jobs: Jobs, row: int) -> int | None:
     asks = np.unique(np.asarray(jobs.snapshot._core.column("requests", "operation"), np.int64))
     if row not in asks:
         return None
-    tier = jobs.of(row)[0].PriorityTier
-    rivals = [
-        int(other) for other in asks[total[asks] > total[row]] if jobs.of(int(other))[0].PriorityTier == tier
-    ]
-    return min(rivals, key=lambda other: total[other]) if rivals else None
+    tiers = {name: partition.PriorityTier for name, partition in jobs.partitions.items()}
+    own = tiers[jobs.partition[row]]
+    ahead = asks[total[asks] > total[row]]
+    rivals = [other for other in ahead.tolist() if tiers[jobs.partition[other]] == own]
+    return min(rivals, key=total.__getitem__) if rivals else None
 
 
 def _sum(parts: Mapping[str, float]) -> str:

@@ -45,7 +45,7 @@ def test_numbers_hold_the_proof() -> None:
     assert [d.numbers["minimum"] for d in made.decisions] == [proof, proof]  # the victim, the start
     assert made.to_dict()["decisions"][0]["numbers"]["minimum"] == proof
     assert not [d for d in made.diagnostics if d.code == "minimum_budget_spent"]
-    assert "No fewer than the 1 victims of this step make room for it." in made.why("a3").sentences
+    assert "One victim is the fewest that make room for it." in made.why("a3").sentences
 
 
 def test_a_spent_budget_is_told() -> None:
