@@ -140,7 +140,7 @@ def test_preemption_by_qos(accounted: Accounted, capsys: pytest.CaptureFixture[s
             f"(seed {seed}), {victims} victims"
         )
     assert not different
-    assert victims >= len(scenarios)
+    assert victims >= 10  # the scenarios that are not drawn have that many
 
 
 def waits(cluster: Cluster, *more: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,10 @@ def test_notebooks_store_no_output() -> None:
 def test_no_large_files() -> None:
     large = {str(p): (ROOT / p).stat().st_size for p in tracked() if (ROOT / p).stat().st_size > 2_000_000}
     assert not large
+
+
+def test_a_plain_run_leaves_out_nothing_but_live_systems() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = set(settings["tool"]["pytest"]["ini_options"]["testpaths"])
+    there = {p.parts[1] for p in tracked() if p.parts[0] == "tests" and p.name.startswith("test_")}
+    assert named == {f"tests/{folder}" for folder in there - {"live"}}
