@@ -36,7 +36,7 @@ class SlurmOperationSettings(RowSettings):
     expedited: bool = Field(False, description="Requeued with precedence over all others.")
     preemption_cost: PreemptionCost = Field(1, description="Of the job, if `victim_cost` is given.")
     signal: str | None = Field(
-        None, description='--signal: with flag R ("R:USR1@60") it is cancelled, not suspended.'
+        None, description='--signal: with the flag R ("R:USR1@60") it is cancelled, not suspended.'
     )
 
 

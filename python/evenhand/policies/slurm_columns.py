@@ -217,8 +217,10 @@ def mode_of(
     """Return what becomes of a job that is preempted, by its place in `BASES`."""
     given = (qos.PreemptMode if qos else None) if s.PreemptType == "preempt/qos" else partition.PreemptMode
     base, _ = split_mode(s.PreemptMode if given is None else given)
-    if base == "SUSPEND" and own.signal is not None and "R" in own.signal.partition(":")[0]:
-        base = "CANCEL"
+    if base == "SUSPEND" and own.signal is not None:
+        flags, colon, _ = own.signal.partition(":")  # [{R|B}:]signal[@time]
+        if colon and "R" in flags.upper():
+            base = "CANCEL"
     return BASES.index(base)
 
 
