@@ -64,7 +64,19 @@ slurm::JobColumns jobs_of(const py::dict& columns) {
   in.read("node_of_partition", j.node_of_partition);
   in.read("qos_preempts", j.qos_preempts);
   in.read("suspend_frees", j.suspend_frees);
+  in.read("partition_down", j.partition_down);
+  std::vector<Id> job, partition;
+  std::vector<std::int32_t> tier;
+  std::vector<double> priority;
+  std::vector<std::uint8_t> exclusive;
+  in.read("turn_job", job);
+  in.read("turn_partition", partition);
+  in.read("turn_tier", tier);
+  in.read("turn_priority", priority);
+  in.read("turn_exclusive", exclusive);
   in.finish();
+  for (std::size_t i = 0; i < job.size(); ++i)
+    j.turns.push_back({job[i], partition[i], tier[i], priority[i], exclusive[i]});
   return j;
 }
 

@@ -8,7 +8,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings, split_mode
+from evenhand.config.slurm import SlurmSettings, partitions_named, split_mode
 from evenhand.testing import strategies as es
 from evenhand.testing.job_laws import JobPlan, check_jobs
 from evenhand.testing.reference.slurm import reference_plan
@@ -112,7 +112,10 @@ def test_an_order_reversed_reverses_ties_only(data: dict[str, Any], settings: Sl
     for rows in (data["operations"], turned):
         plan = plan_of({**data, "operations": rows}, settings)
         jobs = list(dict.fromkeys(d.operation for d in plan.decisions.victims))
-        partition = {row["name"]: settings.partitions[row["partition"]].PriorityTier for row in rows}
+        tiers = {name: part.PriorityTier for name, part in settings.partitions.items()}
+        partition = {
+            row["name"]: max(tiers[name] for name in partitions_named(row["partition"])) for row in rows
+        }
         nodes = {
             job: len({a.get("node") for a in data["allocations"] if a["operation"] == job} - {None})
             for job in jobs

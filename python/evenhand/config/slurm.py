@@ -14,7 +14,7 @@ from evenhand.config.hostlist import expand_hostlist
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.slurm_priority import SlurmPriority, YesOrNo, rule
 
-__all__ = ["BASES", "FLAGS", "SlurmPartition", "SlurmQos", "SlurmSettings", "split_mode"]
+__all__ = ["BASES", "FLAGS", "SlurmPartition", "SlurmQos", "SlurmSettings", "partitions_named", "split_mode"]
 
 #: What becomes of a victim; exactly one of these, beside flags.
 BASES = ("OFF", "CANCEL", "REQUEUE", "SUSPEND")
@@ -39,6 +39,21 @@ def split_mode(mode: str) -> tuple[str, frozenset[str]]:
     """
     words = mode.split(",")
     return next((word for word in words if word in BASES), "OFF"), frozenset(words) & frozenset(FLAGS)
+
+
+def partitions_named(text: str) -> tuple[str, ...]:
+    """Return the partitions that a job names: ``"low,high"`` is two.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    tuple of str
+        Each once, as written.
+    """
+    return tuple(dict.fromkeys(part for part in map(str.strip, text.split(",")) if part))
 
 
 def _mode(value: Any) -> Any:

@@ -10,10 +10,11 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import raise_found
-from evenhand.config.slurm import BASES, SlurmPartition, SlurmQos, split_mode
+from evenhand.config.slurm import BASES, SlurmPartition, SlurmQos, partitions_named, split_mode
 from evenhand.config.slurm_rows import SlurmOperationSettings, SlurmRows
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
+from evenhand.policies.slurm_partitions import by_tier, settled
 from evenhand.policies.slurm_priority import Priorities, priorities
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.config.slurm import SlurmSettings
     from evenhand.model import Snapshot
 
-__all__ = ["Jobs", "job_columns", "mode_of", "switches"]
+__all__ = ["Jobs", "exempt_of", "job_columns", "mode_of", "switches"]
 
 _TYPES = (None, "preempt/partition_prio", "preempt/qos")
 _SELECTIONS = ("reorder", "prefix", "irreducible", "minimum", "test_only")
@@ -93,15 +94,33 @@ class Jobs:
         self.partitions.update(s.partitions)
         default = next((name for name, p in s.partitions.items() if p.Default), None)
         self.partition = self._named("partition", s.partitions, default)
+        self.several = by_tier(self.partition, self.partitions)
         self.qos = self._named("qos", s.qos, None)
         self.rows = SlurmRows.of(snapshot).operations
         self.masks = {name: _nodes_of(snapshot, self, name) for name in (*s.partitions, None)}
         raise_found(self.found)
+        for row, where in settled(snapshot, self.several, self.masks).items():
+            self.partition[row] = where
+            del self.several[row]
+        for row, parts in self.several.items():
+            self.partition[row] = parts[0]
 
     @cached_property
     def priorities(self) -> Priorities:
-        """Priorities of all jobs."""
-        return priorities(self.snapshot, self.settings, self.rows, self.partition, self.qos, self.masks)
+        """Priorities of all jobs; of those that wait in several partitions as of the first."""
+        return self._priorities(self.partition)
+
+    def _priorities(self, partition: list[str | None]) -> Priorities:
+        return priorities(self.snapshot, self.settings, self.rows, partition, self.qos, self.masks)
+
+    def further(self) -> list[tuple[int, str, float]]:
+        """Return row, partition and priority there of the further turns of jobs in the queue."""
+        turns: list[tuple[int, str, float]] = []
+        for place in range(1, max(map(len, self.several.values()), default=1)):
+            there = {row: parts[place] for row, parts in self.several.items() if place < len(parts)}
+            total = self._priorities([there.get(row, of) for row, of in enumerate(self.partition)]).total
+            turns += [(row, part, float(total[row])) for row, part in there.items()]
+        return turns
 
     def _named(self, field: str, known: Mapping[str, Any], default: str | None) -> list[str | None]:
         values, codes = self.snapshot._core.text("operations", field)
@@ -109,13 +128,21 @@ class Jobs:
             return [default] * self.snapshot.operation_count
         names = [default if code < 0 else str(values[code]) for code in codes]
         for name in sorted({name for name in names if name is not None} - set(known)):
-            self._stranger(names.index(name), field, name, known)
+            parts = partitions_named(name) if field == "partition" else ()
+            if not parts or not set(parts) <= set(known):
+                self._stranger(names.index(name), field, name, known)
         return names
 
     def _stranger(self, row: int, field: str, name: str, known: Mapping[str, Any]) -> None:
         job = self.snapshot.names("operations")[row]
         message = f"{field} of the operation {job!r} is {name!r}; the settings have {', '.join(known)}"
         self.found.append(Problem("operations", row, job, field, "exists", repr(name), message))
+
+    def exclusive(self, row: int, partition: str | None) -> bool:
+        """Return whether a job takes whole nodes in a partition."""
+        return self.rows.get(row, _NOTHING).exclusive or (
+            self.partitions[partition].OverSubscribe == "EXCLUSIVE"
+        )
 
     def of(self, row: int) -> tuple[SlurmPartition, SlurmQos | None, SlurmOperationSettings]:
         """Return what a job falls under."""
@@ -137,8 +164,9 @@ def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
     Returns
     -------
     dict of str to array
-        One row an operation; ``node_of_partition`` (partitions x nodes), ``qos_preempts`` (QOS x QOS) and
-        ``suspend_frees`` (R) are flat.
+        One row an operation; ``turn_...`` one row a further partition of a job that waits in several,
+        ``partition_down`` one a partition; ``node_of_partition`` (partitions x nodes), ``qos_preempts``
+        (QOS x QOS) and ``suspend_frees`` (R) are flat.
     """
     snapshot, s = jobs.snapshot, jobs.settings
     order = list(jobs.masks)
@@ -150,6 +178,7 @@ def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
     places = {name: place for place, name in enumerate(order)}
     quality = {name: place for place, name in enumerate(s.qos)}
     names = list(zip(jobs.partition, jobs.qos, strict=True))
+    further = jobs.further()
 
     def column(dtype: Any, values: Sequence[Any]) -> NDArray[Any]:
         return np.array(values, dtype).reshape(-1)
@@ -171,7 +200,7 @@ def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
             np.int64,
             [_micros((qos.GraceTime if qos else 0.0) if by_qos else p.GraceTime) for p, qos, _ in rows],
         ),
-        "exempt": column(np.int64, [_exempt(s, partition, qos) for partition, qos, _ in rows]),
+        "exempt": column(np.int64, [exempt_of(s, partition, qos) for partition, qos, _ in rows]),
         "requeue": column(
             np.uint8,
             [
@@ -181,7 +210,7 @@ def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
         ),
         "suspendable": column(np.uint8, [p.OverSubscribe[:3] in ("YES", "FOR") for p, _, _ in rows]),
         "exclusive": column(
-            np.uint8, [own.exclusive or p.OverSubscribe == "EXCLUSIVE" for p, _, own in rows]
+            np.uint8, [jobs.exclusive(row, partition) for row, partition in enumerate(jobs.partition)]
         ),
         "expedited": column(np.uint8, [own.expedited for _, _, own in rows]),
         "eligible": column(
@@ -190,6 +219,14 @@ def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
         ),
         **cost_columns(jobs.rows, count),
         "node_of_partition": masks.reshape(-1),
+        "partition_down": column(
+            np.uint8, [jobs.partitions[name].State in ("DOWN", "INACTIVE") for name in order]
+        ),
+        "turn_job": column(np.int32, [row for row, _, _ in further]),
+        "turn_partition": column(np.int32, [places[part] for _, part, _ in further]),
+        "turn_tier": column(np.int32, [jobs.partitions[part].PriorityTier for _, part, _ in further]),
+        "turn_priority": column(np.float64, [priority for _, _, priority in further]),
+        "turn_exclusive": column(np.uint8, [jobs.exclusive(row, part) for row, part, _ in further]),
         "qos_preempts": column(np.uint8, _preempts(s)),
         "suspend_frees": column(
             np.uint8, [_kind(snapshot, r) in _FREED_BY_SUSPEND for r in snapshot.resources]
@@ -224,7 +261,8 @@ def mode_of(
     return BASES.index(base)
 
 
-def _exempt(s: SlurmSettings, partition: SlurmPartition, qos: SlurmQos | None) -> int:
+def exempt_of(s: SlurmSettings, partition: SlurmPartition, qos: SlurmQos | None) -> int:
+    """Return the run time in microseconds before which a job is no victim."""
     of_partition = None if partition.QOS is None else s.qos[partition.QOS]
     for source in (qos, of_partition, s):
         if source is not None and source.PreemptExemptTime is not None:

@@ -10,8 +10,7 @@ __all__ = ["SLURM"]
 
 _SYSTEM = "Slurm"
 _LEAVES = (
-    "{allocation} of operation {operation} leaves node {node}: {lacking} for request {request} of"
-    " {beneficiary}"
+    "{allocation} of operation {operation} leaves {node}: {lacking} for request {request} of {beneficiary}"
 )
 
 #: Rows in the order of the core's enumerations.
@@ -40,7 +39,7 @@ SLURM: Final = (
     Reason(
         "fits_over_suspended",
         "start",
-        "request {request} of operation {operation} starts on node {node} once {victims} been suspended: it"
+        "request {request} of operation {operation} starts on {node} once {victims} been suspended: it"
         " needs {needed}, and {free} is free then",
         "Suspended jobs stay where they are and keep their memory; what they computed with is free at once.",
         _SYSTEM,
@@ -48,7 +47,7 @@ SLURM: Final = (
     Reason(
         "node_outside_partition",
         "request",
-        "node {node} is not in the partition of operation {operation}",
+        "{node} is not in the partition of operation {operation}",
         "Jobs run on the nodes of their partition.",
         _SYSTEM,
     ),
@@ -127,6 +126,13 @@ SLURM: Final = (
         "allocation",
         "operation {operation} came up for {request}, which was then placed on other nodes",
         "Of those that were considered only jobs on a chosen node are preempted.",
+        _SYSTEM,
+    ),
+    Reason(
+        "partition_down",
+        "request",
+        "the partition of operation {operation} is down or inactive",
+        "What waits in a partition that is DOWN or INACTIVE does not start.",
         _SYSTEM,
     ),
 )

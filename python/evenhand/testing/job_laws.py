@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evenhand.config.slurm import split_mode
+from evenhand.config.slurm import partitions_named, split_mode
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
 if TYPE_CHECKING:
@@ -67,7 +67,10 @@ def nobody_goes_for_a_lower_one(run: JobPlan) -> None:
         must(victim is not asks, d)
         mine, its = asks.get("priority", 1), victim.get("priority", 1)
         if s.PreemptType == "preempt/partition_prio":
-            tiers = [s.partitions[job["partition"]].PriorityTier for job in (victim, asks)]
+            tiers = [
+                max(s.partitions[name].PriorityTier for name in partitions_named(job["partition"]))
+                for job in (victim, asks)
+            ]
             must(tiers[0] < tiers[1], d)
             must("PRIORITY" not in flags or mine >= its, d)
         elif victim["qos"] == asks["qos"]:
@@ -139,6 +142,15 @@ def whole_jobs_start(run: JobPlan) -> None:
                 must(None in spots or len(set(spots)) == len(spots), request)
 
 
+def jobs_stay_in_a_partition(run: JobPlan) -> None:
+    """All of a job starts on nodes of one partition that it names, and that lets its jobs start."""
+    for job in {str(d["operation"]) for d in run.decided("start", "reserve")}:
+        nodes = {d["node"] for d in run.decided("start", "reserve") if str(d["operation"]) == job} - {None}
+        named = [run.settings.partitions[name] for name in partitions_named(run.jobs[job]["partition"])]
+        there = [p for p in named if "ALL" in p.Nodes or nodes <= set(p.Nodes)]
+        must(any(p.State in ("UP", "DRAIN") for p in there), job)
+
+
 def every_request_is_answered(run: JobPlan) -> None:
     """Every request starts or is refused with a rule."""
     refused = {str(r["request"]) for r in run.plan["refusals"]}
@@ -156,6 +168,7 @@ LAWS: Mapping[str, Callable[[JobPlan], None]] = {
         whole_jobs_go,
         it_fits_afterwards,
         whole_jobs_start,
+        jobs_stay_in_a_partition,
         every_request_is_answered,
     )
 }

@@ -68,7 +68,8 @@ enum class Outcome : std::uint8_t {
   kAboveMinExemptPriority,
   kSuspendNotAllowed,
   kOutsidePartition,
-  kOffChosenNodes
+  kOffChosenNodes,
+  kPartitionDown
 };
 
 // Requests that still wait, and what stands in their way where they came furthest.

@@ -3,29 +3,32 @@
 #include "run_work.h"
 
 namespace evenhand::slurm {
-namespace {
 
+// Would more room help?
 bool may_wait_for_room(Outcome rule) {
   return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForVictims ||
          rule == Outcome::kNoFreeRoom || rule == Outcome::kNoRoomEvenWithVictims ||
          rule == Outcome::kPreemptionBackoff;
 }
 
-}  // namespace
-
 // Jobs behind one that waits start if they end before it could start, or elsewhere.
 // Source: Slurm, backfill scheduling: nodes are kept whole from the time at which a job
 // that waits could start there; nobody is preempted.
-void Run::backfill(const std::vector<Id>& queue) {
+void Run::backfill(const std::vector<Turn>& queue) {
   constexpr Time kNever = std::numeric_limits<Time>::max();
   std::vector<Time> kept(blocked_.size(), kNever);  // from when on, of each node
   const Timeline ends = timeline();
   std::vector<Waiting> still;
   stage_ = Stage::kBackfill;
-  for (const Id job : queue) {
-    const auto found = std::ranges::find(waiting_, job, &Waiting::job);
+  for (const Turn& turn : queue) {
+    const auto found = std::ranges::find_if(waiting_, [&](const Waiting& w) {
+      return w.turn.job == turn.job && w.turn.partition == turn.partition;
+    });
     if (found == waiting_.end()) continue;
-    if (!may_wait_for_room(found->rule) || !backfill_one(job, kept, ends)) still.push_back(*found);
+    stand_in(turn);
+    const bool elsewhere = served_[at(turn.job)] && found->rule != Outcome::kWaitsForVictims;
+    if (elsewhere || !may_wait_for_room(found->rule) || !backfill_one(turn.job, kept, ends))
+      still.push_back(*found);
   }
   waiting_ = std::move(still);
   stage_ = Stage::kSchedulingRun;

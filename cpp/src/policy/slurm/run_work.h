@@ -16,31 +16,41 @@ using Row = std::array<Amount, kMaxResources>;
 constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 
 struct Waiting {
-  Id job;
+  Turn turn;
   Outcome rule;
 };
 
+bool may_wait_for_room(Outcome rule);
+
 class Run {
  public:
-  Run(const RunInputs& inputs, Recorder* recorder)
-      : desk(inputs),
+  Run(RunInputs inputs, Recorder* recorder)
+      : inputs_(std::move(inputs)),
+        desk(inputs_),
         decisions(desk.state.width()),
         recorder_(recorder),
         blocked_(static_cast<Size>(desk.state.tables().nodes.size()), 0),
         gone_for_(static_cast<Size>(desk.state.tables().operations.size()), kNoId),
+        served_(gone_for_.size(), 0),
         resumed_(desk.stopped.size(), 0) {}
 
   void all() {
-    const std::vector<Id> queue = queue_order(desk);
-    for (const Id job : queue) {
-      resume(job);
-      one(job);
+    const std::vector<Turn> queue = queue_order(desk);
+    for (const Turn& turn : queue) {
+      if (served_[at(turn.job)]) continue;  // in another of its partitions
+      stand_in(turn);
+      resume(turn.job);
+      one(turn.job);
     }
     resume(kNoId);
     if (desk.inputs.settings.backfill) backfill(queue);
     tell_refusals();
   }
 
+ private:
+  RunInputs inputs_;  // of a job with several partitions: as of the one whose turn it is
+
+ public:
   Desk desk;
   Decisions decisions;
   Counts counts;
@@ -51,6 +61,15 @@ class Run {
   const Tables& tables() const { return desk.state.tables(); }
   const JobColumns& jobs() const { return desk.inputs.jobs; }
 
+  void stand_in(const Turn& turn) {
+    turn_ = turn;
+    JobColumns& j = inputs_.jobs;
+    j.partition[at(turn.job)] = turn.partition;
+    j.tier[at(turn.job)] = turn.tier;
+    j.priority[at(turn.job)] = turn.priority;
+    j.exclusive[at(turn.job)] = turn.exclusive;
+  }
+
   // --- what is decided
 
   void one(Id job) {
@@ -59,6 +78,8 @@ class Run {
       due(eligible);
       return refuse(job, Outcome::kNotEligibleYet);
     }
+    if (jobs().partition_down[at(jobs().partition[at(job)])])
+      return refuse(job, Outcome::kPartitionDown);
     Wish wish = desk.wish(job, blocked_);
     for (const Wish::Part& part : wish.parts())
       if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
@@ -245,6 +266,7 @@ class Run {
   }
 
   void start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) {
+    served_[at(job)] = 1;
     for (const Spot& spot : spots) {
       const Amount* needed = request_amounts(spot.request);
       const Row free = free_on(spot.node);
@@ -337,7 +359,10 @@ class Run {
     for (Size n = 0; n < count; ++n) blocked_[n] |= jobs().node_of_partition[row + n];
   }
 
-  void refuse(Id job, Outcome rule) { waiting_.push_back({job, rule}); }
+  void refuse(Id job, Outcome rule) {
+    waiting_.push_back({turn_, rule});
+    served_[at(job)] |= rule == Outcome::kWaitsForVictims;
+  }
 
   // --- gang.cpp
 
@@ -349,7 +374,7 @@ class Run {
 
   // --- backfill.cpp
 
-  void backfill(const std::vector<Id>& queue);
+  void backfill(const std::vector<Turn>& queue);
   bool backfill_one(Id job, std::vector<Time>& kept, const Timeline& ends);
   Time longest(Id job) const;
   Timeline timeline() const;
@@ -390,8 +415,10 @@ class Run {
   Recorder* recorder_;
   std::vector<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
   std::vector<Id> gone_for_;           // O: for whom it was preempted in this run
+  std::vector<std::uint8_t> served_;   // O: it started, or others leave for it
   std::vector<std::uint8_t> resumed_;
   std::vector<Waiting> waiting_;
+  Turn turn_;
   Stage stage_ = Stage::kSchedulingRun;
   Id step_ = 0;
 };

@@ -1,13 +1,32 @@
 #include "run_work.h"
 
 namespace evenhand::slurm {
+namespace {
+
+// How far a job came: others leave for it, room was looked for, it was not looked at.
+int reach(Outcome rule) {
+  if (rule == Outcome::kWaitsForVictims) return 2;
+  return may_wait_for_room(rule) ? 1 : 0;
+}
+
+}  // namespace
 
 void Run::tell_refusals() {
   const std::vector<std::uint8_t> none(blocked_.size(), 0);
-  for (const auto& [job, rule] : waiting_) {
-    const bool placed = rule != Outcome::kNotEligibleYet;
-    const Wish wish = desk.wish(job, none);
-    tell_refusal(job, rule, placed ? &wish : nullptr);
+  // Of several turns of a job the first that came furthest is told.
+  std::vector<Index> told(served_.size(), -1);
+  for (Size i = 0; i < waiting_.size(); ++i) {
+    Index& best = told[at(waiting_[i].turn.job)];
+    if (best < 0 || reach(waiting_[i].rule) > reach(waiting_[static_cast<Size>(best)].rule))
+      best = static_cast<Index>(i);
+  }
+  for (Size i = 0; i < waiting_.size(); ++i) {
+    const auto& [turn, rule] = waiting_[i];
+    if (told[at(turn.job)] != static_cast<Index>(i)) continue;
+    stand_in(turn);
+    const bool placed = rule != Outcome::kNotEligibleYet && rule != Outcome::kPartitionDown;
+    const Wish wish = desk.wish(turn.job, none);
+    tell_refusal(turn.job, rule, placed ? &wish : nullptr);
   }
 }
 

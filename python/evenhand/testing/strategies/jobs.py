@@ -63,6 +63,7 @@ def _settings(draw: st.DrawFn, most_changes: int, fixed: Mapping[str, Any]) -> S
         partitions[name]["OverSubscribe"] = draw(st.sampled_from(("FORCE:1", "FORCE:1", "NO", "EXCLUSIVE")))
         if draw(st.integers(0, 5)) == 5:
             partitions[name]["Nodes"] = ["n0", "n1"]
+        partitions[name]["State"] = draw(st.sampled_from(("UP",) * 12 + ("DOWN", "DRAIN", "INACTIVE")))
     qos = {
         "bronze": {"PreemptMode": draw(part)},
         "silver": {"Priority": draw(st.integers(0, 2)), "Preempt": ["bronze"]},
@@ -88,7 +89,8 @@ def _job(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]
         "name": name,
         "start_time": draw(st.integers(0, 3) if waits else st.integers(0, 9)),
     }
-    row["partition"] = draw(st.sampled_from(("high", "high", "mid") if waits else ("low", "low", "mid")))
+    several = ("high", "high", "mid", "low,high", "mid,low", "high,mid")
+    row["partition"] = draw(st.sampled_from(several if waits else ("low", "low", "mid")))
     row["qos"] = draw(st.sampled_from(("gold", "silver") if waits else ("bronze", "silver")))
     if draw(st.booleans()):
         row["priority"] = draw(st.integers(1, 3))

@@ -42,7 +42,7 @@ class Plan {
   Time next_due_ = kNoTime;
 };
 
-// Pending jobs in the order of the queue; O(n log n + n QOS^2).
-std::vector<Id> queue_order(const Desk& desk);
+// Turns of pending jobs in the order of the queue; O(n log n + n QOS^2).
+std::vector<Turn> queue_order(const Desk& desk);
 
 }  // namespace evenhand::slurm

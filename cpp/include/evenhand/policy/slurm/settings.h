@@ -45,7 +45,16 @@ struct Settings {
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
 };
 
-// One row an operation, that is a job.
+// A place in the queue. A job that names several partitions has one for each.
+struct Turn {
+  Id job = kNoId;
+  Id partition = kNoId;
+  std::int32_t tier = 0;
+  double priority = 0;
+  std::uint8_t exclusive = 0;
+};
+
+// One row an operation, that is a job; one of several partitions is told by its first turn.
 struct JobColumns {
   std::vector<Id> partition;
   std::vector<Id> qos;  // kNoId: none
@@ -64,6 +73,8 @@ struct JobColumns {
   std::vector<std::uint8_t> node_of_partition;  // partitions x nodes
   std::vector<std::uint8_t> qos_preempts;       // QOS x QOS: row may preempt column
   std::vector<std::uint8_t> suspend_frees;      // R: given back by a suspended job
+  std::vector<std::uint8_t> partition_down;     // partitions: what waits there does not start
+  std::vector<Turn> turns;                      // the further ones of jobs that wait
 };
 
 struct Memory {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cmp_to_key
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.slurm import SlurmSettings, split_mode
@@ -17,7 +16,7 @@ from evenhand.testing.reference.slurm.victims import (
     place,
     standing,
 )
-from evenhand.testing.reference.slurm.world import Allocation, Job, Room, World, read_world
+from evenhand.testing.reference.slurm.world import Allocation, Job, Room, Turn, World, read_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,82 +76,100 @@ class _Run:
         self.gone: list[Job] = []
         self.whom: list[tuple[Job, Job]] = []
         self.resumed: list[Job] = []
+        self.served: list[Job] = []
+        self.waits: list[tuple[Job, str | None, str]] = []
         self.decisions: list[dict[str, Any]] = []
         self.refusals: list[dict[str, Any]] = []
 
     def go(self) -> None:
         """Look at every pending job in the order of the queue."""
         queue = self._queue()
-        for job in queue:
-            self._resume(job)
-            self._one(job)
+        for job, turn in queue:
+            if job not in self.served:
+                job.stand_in(turn)
+                self._resume(job)
+                self._one(job)
         self._resume(None)
         if self.world.settings.SchedulerType == "sched/backfill":
             self._backfill(queue)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Refuse each job that waits once, by the partition in which it came furthest."""
+        for job in self.world.jobs:
+            rules = [rule for other, _, rule in self.waits if other is job]
+            if job.requests and rules:
+                best = max(rules, key=lambda rule: (rule == "waits_for_victims", rule in _WAITS))
+                self.refusals += [{"request": q.name, "rule": best} for q in job.requests if q.count > 0]
 
     # --- the queue
 
-    def _queue(self) -> list[Job]:
-        waiting = [job for job in self.world.jobs if any(q.count > 0 for q in job.requests)]
+    def _queue(self) -> list[tuple[Job, Turn]]:
+        waiting = [
+            (job, turn)
+            for job in self.world.jobs
+            if any(q.count > 0 for q in job.requests)
+            for turn in job.turns
+        ]
         waiting.sort(
-            key=lambda job: (
-                not job.own.get("expedited", False),
-                -job.partition.PriorityTier,
-                -job.priority,
-                job.submitted,
-                job.row,
+            key=lambda entry: (
+                not entry[0].own.get("expedited", False),
+                -entry[1][1].PriorityTier,
+                -entry[1][2],
+                entry[0].submitted,
+                entry[0].row,
             )
         )
         if self.world.settings.PreemptType != "preempt/qos":
             return waiting
         return self._by_qos(waiting)
 
-    def _by_qos(self, base: list[Job]) -> list[Job]:
+    def _by_qos(self, base: list[tuple[Job, Turn]]) -> list[tuple[Job, Turn]]:
         """Take the first whom nobody at the head of another QOS may preempt."""
         flags = split_mode(self.world.settings.PreemptMode)[1]
-        heads: dict[str | None, list[Job]] = {}
-        for job in base:
-            heads.setdefault(job.qos_name, []).append(job)
+        heads: dict[str | None, list[int]] = {}
+        for spot, (job, _) in enumerate(base):
+            heads.setdefault(job.qos_name, []).append(spot)
         if "WITHIN" in flags:
-            for jobs in heads.values():
-                jobs.sort(key=cmp_to_key(lambda a, b: (b.priority > a.priority) - (b.priority < a.priority)))
+            for line in heads.values():
+                line.sort(key=lambda spot: -base[spot][1][2])
 
-        def blocked(job: Job) -> bool:
+        def blocked(spot: int) -> bool:
+            job, (_, _, priority) = base[spot]
             return any(
-                jobs
-                and jobs[0].qos is not None
-                and jobs[0].qos_name != job.qos_name
-                and job.qos_name in jobs[0].qos.Preempt
-                and ("PRIORITY" not in flags or jobs[0].priority > job.priority)
-                for jobs in heads.values()
+                head.qos is not None
+                and head.qos_name != job.qos_name
+                and job.qos_name in head.qos.Preempt
+                and ("PRIORITY" not in flags or its > priority)
+                for head, (_, _, its) in (base[line[0]] for line in heads.values() if line)
             )
 
-        order: list[Job] = []
+        order: list[tuple[Job, Turn]] = []
         while any(heads.values()):
-            first = [jobs[0] for jobs in heads.values() if jobs]
-            free = [job for job in first if not blocked(job)]
-            chosen = min(free or first, key=base.index)
-            heads[chosen.qos_name].remove(chosen)
-            order.append(chosen)
+            first = [line[0] for line in heads.values() if line]
+            free = [spot for spot in first if not blocked(spot)]
+            chosen = min(free or first)
+            heads[base[chosen][0].qos_name].remove(chosen)
+            order.append(base[chosen])
         return order
 
     # --- backfill
 
-    def _backfill(self, queue: list[Job]) -> None:
+    def _backfill(self, queue: list[tuple[Job, Turn]]) -> None:
         """Start jobs that do not delay those before them; nobody is preempted."""
         world, now = self.world, self.world.now
         kept: dict[str, float] = {}
-        refused = {r["request"]: r["rule"] for r in self.refusals}
-        for job in queue:
-            if not any(refused.get(q.name) in _WAITS for q in job.requests):
+        refused = {(job.row, where): rule for job, where, rule in self.waits}
+        for job, turn in queue:
+            rule = refused.get((job.row, turn[0]))
+            if rule not in _WAITS or (job in self.served and rule != "waits_for_victims"):
                 continue
+            job.stand_in(turn)
             lasts = [q.duration for q in job.requests if q.count > 0]
             ends = None if None in lasts else now + max(last for last in lasts if last is not None)
             taken = frozenset(node for node, since in kept.items() if ends is None or ends > since)
             spots = place(world, self.room, job, taken)
             if spots is not None:
-                names = [q.name for q in job.requests]
-                self.refusals = [r for r in self.refusals if r["request"] not in names]
                 self._start(job, spots)
                 continue
             for since, room in self._later(job):
@@ -196,6 +213,8 @@ class _Run:
         eligible = job.own.get("eligible_time")
         if eligible is not None and eligible > now:
             return self._refuse(job, "not_eligible_yet")
+        if job.partition.State in ("DOWN", "INACTIVE"):
+            return self._refuse(job, "partition_down")
         inside = world.partition_nodes(job)
         for request in job.requests:
             wants = {r for r, v in request.amounts.items() if v > 0}
@@ -285,7 +304,9 @@ class _Run:
         return "no_room_even_with_victims"
 
     def _refuse(self, job: Job, rule: str) -> None:
-        self.refusals += [{"request": q.name, "rule": rule} for q in job.requests if q.count > 0]
+        self.waits.append((job, job.partition_name, rule))
+        if rule == "waits_for_victims":
+            self.served.append(job)
 
     # --- what is done
 
@@ -298,6 +319,7 @@ class _Run:
                 {"action": "start", "request": request.name, "operation": job.name, "node": node}
             )
         job.requests = []
+        self.served.append(job)
 
     def _leave(self, job: Job, victims: list[Job]) -> None:
         for victim in victims:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["reference_priorities"]
 
 
-def reference_priorities(snapshot: Snapshot, settings: SlurmSettings) -> dict[str, dict[str, float]]:
+def reference_priorities(
+    snapshot: Snapshot, settings: SlurmSettings, partitions: Mapping[str, str | None] | None = None
+) -> dict[str, dict[str, float]]:
     """Return what every job's priority is made of.
 
     Parameters
@@ -24,6 +26,8 @@ def reference_priorities(snapshot: Snapshot, settings: SlurmSettings) -> dict[st
     snapshot : Snapshot
     settings : SlurmSettings
         With priority/multifactor.
+    partitions : mapping, optional
+        Name of a job to the partition that counts, if it is not what the job names.
 
     Returns
     -------
@@ -31,7 +35,13 @@ def reference_priorities(snapshot: Snapshot, settings: SlurmSettings) -> dict[st
         Name of the job to ``priority`` and its factors.
     """
     cluster = _Cluster(snapshot.to_dict(), settings)
-    return {str(op["name"]): cluster.priority(op) for op in cluster.data.get("operations", ())}
+    there = partitions or {}
+    return {
+        str(op["name"]): cluster.priority(
+            {**op, "partition": there[str(op["name"])]} if str(op["name"]) in there else op
+        )
+        for op in cluster.data.get("operations", ())
+    }
 
 
 def _shares(settings: SlurmSettings) -> dict[str, float]:

@@ -14,9 +14,12 @@ from evenhand.testing.reference.slurm.priority import reference_priorities
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["Allocation", "Job", "Request", "Room", "World", "read_world"]
+__all__ = ["Allocation", "Job", "Request", "Room", "Turn", "World", "read_world"]
 
 Amounts = dict[str, Fraction]
+
+#: A partition in which a job is tried: its name, what it is, the priority there.
+Turn = tuple[str | None, SlurmPartition, float]
 
 
 @dataclass
@@ -63,6 +66,12 @@ class Job:
     own: Mapping[str, Any]
     allocations: list[Allocation] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    #: Name, partition and priority there, of each partition in which it is tried.
+    turns: list[Turn] = field(default_factory=list)
+
+    def stand_in(self, turn: Turn) -> None:
+        """Be in one of its partitions, whose turn it is."""
+        self.partition_name, self.partition, self.priority = turn
 
     @property
     def running(self) -> list[Allocation]:
@@ -164,25 +173,37 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
     licences = frozenset(r for r, spec in resources.items() if spec.get("scope") == "cluster")
     kinds = {r: _kind(r, spec) for r, spec in resources.items()}
     default = next((name for name, p in settings.partitions.items() if p.Default), None)
-    found = (
-        reference_priorities(snapshot, settings) if settings.PriorityType == "priority/multifactor" else {}
-    )
+    operations = data.get("operations", ())
+    tried = {str(op["name"]): _tried(data, settings, op, default) for op in operations}
+    found = []
+    if settings.PriorityType == "priority/multifactor":
+        for place in range(max(map(len, tried.values()), default=1)):
+            there = {name: names[min(place, len(names) - 1)] for name, names in tried.items()}
+            found.append(reference_priorities(snapshot, settings, there))
     jobs = []
-    for row, op in enumerate(data.get("operations", ())):
-        partition = op.get("partition", default) if settings.partitions else None
+    for row, op in enumerate(operations):
         qos = op.get("qos") if settings.qos else None
+        turns = [
+            (
+                name,
+                SlurmPartition() if name is None else settings.partitions[name],
+                found[place][str(op["name"])]["priority"] if found else op.get("priority", 1.0),
+            )
+            for place, name in enumerate(tried[str(op["name"])])
+        ]
         jobs.append(
             Job(
                 op["name"],
                 row,
                 op.get("start_time", 0.0),
-                found[str(op["name"])]["priority"] if found else op.get("priority", 1.0),
-                settings.partitions[partition] if partition is not None else SlurmPartition(),
-                partition,
+                turns[0][2],
+                turns[0][1],
+                turns[0][0],
                 settings.qos[qos] if qos is not None else None,
                 qos,
                 op.get("kind", "batch") == "batch",
                 op.get("settings", {}),
+                turns=turns,
             )
         )
     by_name = {str(job.name): job for job in jobs}
@@ -237,6 +258,24 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
         room,
         read_costs(data, settings.victim_cost),
     )
+
+
+def _tried(
+    data: Mapping[str, Any], s: SlurmSettings, op: Mapping[str, Any], default: str | None
+) -> list[str | None]:
+    """Return where a job is tried, or where it is."""
+    if not s.partitions or op.get("partition", default) is None:
+        return [None]
+    found = list(dict.fromkeys(name.strip() for name in op.get("partition", default).split(",")))
+    found.sort(key=lambda name: s.partitions[name].PriorityTier, reverse=True)
+    mine = [a for a in data.get("allocations", ()) if a["operation"] == op["name"]]
+    if not mine:
+        return [*found]
+    nodes = {str(a["node"]) for a in mine if a.get("node") is not None}
+    for name in found:
+        if "ALL" in s.partitions[name].Nodes or nodes <= set(s.partitions[name].Nodes):
+            return [name]
+    return [found[0]]
 
 
 def _kind(name: str, spec: Mapping[str, Any]) -> str:
