@@ -13,7 +13,7 @@ from evenhand.reasons import ACTIONS, GROUPS, reason
 if TYPE_CHECKING:
     from evenhand.plans.decisions import Decision
 
-__all__ = ["explain_start", "explain_victim", "rows_of", "victims_of_step"]
+__all__ = ["explain_resumed", "explain_start", "explain_victim", "rows_of", "victims_of_step"]
 
 
 def rows_of(facts: Facts, column: str, row: int, action: str) -> list[int]:
@@ -36,12 +36,16 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     column = facts.plan.decisions.column
     operation = int(column("operation")[row])
     whom = decision.beneficiary
+    needed = facts.object(column("needed")[row])
     lacks = facts.object(np.maximum(column("needed")[row] - column("free_before")[row], 0))
     lacking = f"{amounts(lacks)} more is needed there" if lacks else "all of it was needed"
+    if not needed:
+        what = "of this node " if decision.node is not None else ""
+        lacking = f"it goes with the rest of its operation, though nothing {what}is used,"
     fields = {
         "allocation": f"allocation {name_of(decision.allocation)}",
         "operation": name_of(decision.operation),
-        "node": name_of(decision.node),
+        "node": facts.of_node(decision.node, "the cluster"),
         "request": name_of(whom.request) if whom else "",
         "beneficiary": name_of(whom.operation) if whom else "",
         "lacking": lacking,
@@ -62,13 +66,10 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     sentences = [sentence(reason(decision.reason, "victim").sentence.format(**fields))]
     if whom is not None and int(column("beneficiary_operation")[row]) >= 0:
         sentences += _beneficiary(facts, int(column("beneficiary_operation")[row]))
-        sentences.append(
-            f"The request needs {amounts(facts.object(column('needed')[row]))};"
-            f" {amounts(facts.object(column('free_before')[row], zeros=True))} was free before."
-        )
-    sentences += _fewest(decision, getattr(facts.plan.policy.settings, "victim_cost", "victims")) + _victim(
-        facts, row, decision, operation
-    )
+        if needed:
+            free = facts.object(column("free_before")[row], zeros=True)
+            sentences.append(f"The request needs {amounts(needed)}; {amounts(free)} was free before.")
+    sentences += _fewest(facts, decision) + _victim(facts, row, decision, operation)
     return Explanation(
         decision.allocation if decision.allocation is not None else "",
         "allocations",
@@ -78,10 +79,11 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     )
 
 
-def _fewest(decision: Decision, kind: str) -> list[str]:
+def _fewest(facts: Facts, decision: Decision) -> list[str]:
     proof = decision.numbers.get("minimum")
     if not proof:
         return []
+    kind = getattr(facts.plan.policy.settings, "victim_cost", "victims")
     if kind != "victims":
         unit = {"lost_work": "node-seconds of lost work", "given": "by what their rows say"}[kind]
         paid = f"The victims of this step cost {proof['cost']:,} {unit}"
@@ -89,12 +91,14 @@ def _fewest(decision: Decision, kind: str) -> list[str]:
             return [f"{paid}; none that cost less make room for it."]
         least = f"at least {proof['lower_bound']:,} must be paid"
         return [f"{paid}; {least}: the search for less ran out of its budget."]
+    what = "victim" if facts.shared else "operation"  # what is counted: allocations, or whole jobs
     if proof["proved"]:
         if proof["cost"] == 1:
-            return ["One victim is the fewest that make room for it."]
-        return [f"No fewer than the {proof['cost']} victims of this step make room for it."]
+            return [f"One {what} is the fewest that make room for it."]
+        return [f"No fewer than the {proof['cost']} {what}s of this step make room for it."]
     must, do = proof["lower_bound"], proof["cost"]
-    return [f"At least {must} must go and {do} do: the search for fewer ran out of its budget."]
+    least = f"At least {must}" if facts.shared else f"At least {must} {what}s"
+    return [f"{least} must go and {do} do: the search for fewer ran out of its budget."]
 
 
 def _beneficiary(facts: Facts, operation: int) -> list[str]:
@@ -123,15 +127,36 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
     if len(same) > 1:
         together = facts.object(column("freed")[same].sum(axis=0, dtype=np.int64))
         place = same.index(row) + 1
-        sentences.append(
-            f"It is victim {place} of {len(same)} of this step, which free {amounts(together)} together."
-        )
+        whole = len(set(column("operation")[same].tolist()))
+        if facts.shared:
+            told = f"It is victim {place} of {len(same)} of this step, which free"
+        else:
+            whose = f"{whole} operation{'s' if whole > 1 else ''}"
+            told = f"It is allocation {place} of {len(same)}, of {whose}, that go in this step; they free"
+        sentences.append(f"{told} {amounts(together)} together.")
     kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {amounts(decision.freed)}{kept}"
     if decision.until is not None and decision.grace is not None:
         leaves += f", within {seconds(decision.grace)}, until {seconds(decision.until)}"
     again = "; its work starts again" if decision.mode == "requeue" else ""
     return [*sentences, f"{leaves}{again}."]
+
+
+def explain_resumed(facts: Facts, row: int) -> Explanation:
+    """Explain why a suspended allocation goes on, by its row among the decisions."""
+    decisions = facts.plan.decisions
+    decision = decisions[row]
+    needed, free = (decisions.column(name)[row] for name in ("needed", "free_before"))
+    told = reason(decision.reason, "start").sentence.format(
+        allocation=f"allocation {name_of(decision.allocation)}",
+        operation=name_of(decision.operation),
+        node=facts.of_node(decision.node, "no node"),
+        needed=amounts(facts.object(needed)),
+        free=amounts(facts.object(free, zeros=True)),
+    )
+    sentences = [sentence(told), *_beneficiary(facts, int(decisions.column("operation")[row]))]
+    name = decision.allocation if decision.allocation is not None else ""
+    return Explanation(name, "allocations", decision.reason, tuple(sentences), decision.numbers)
 
 
 def explain_start(facts: Facts, rows: list[int]) -> Explanation:
@@ -145,7 +170,7 @@ def explain_start(facts: Facts, rows: list[int]) -> Explanation:
         fields = {
             "request": name_of(decision.request),
             "operation": name_of(decision.operation),
-            "node": name_of(decision.node),
+            "node": facts.of_node(decision.node, "no node"),
             "victims": f"{listed(victims)} {'has' if len(victims) == 1 else 'have'}",
             "needed": amounts(facts.object(decisions.column("needed")[row])),
             "free": amounts(facts.object(decisions.column("free_before")[row], zeros=True)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.explain.decided import explain_start, explain_victim, rows_of
+from evenhand.explain.decided import explain_resumed, explain_start, explain_victim, rows_of
 from evenhand.explain.facts import Facts
 from evenhand.explain.refused import explain_spared, explain_waiting
 from evenhand.explain.standing import explain_element, explain_node
@@ -80,4 +80,7 @@ def why_not(plan: Plan, name: str | int, table: str | None) -> Explanation:
 
 def _allocation(facts: Facts, row: int) -> Explanation:
     taken = rows_of(facts, "allocation", row, "preempt")
-    return explain_victim(facts, taken[0]) if taken else explain_spared(facts, row)
+    if taken:
+        return explain_victim(facts, taken[0])
+    resumed = rows_of(facts, "allocation", row, "resume")
+    return explain_resumed(facts, resumed[0]) if resumed else explain_spared(facts, row)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.plans.plan import Plan
     from evenhand.plans.refusals import Refusal
 
-__all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "seconds", "sentence"]
+__all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "pairs", "seconds", "sentence"]
 
 _MOST = 4  # resources, names
 _EQUAL = 1e-9  # shares that differ by less are the same
@@ -55,6 +55,17 @@ def sentence(text: str) -> str:
 def seconds(value: float) -> str:
     """Return a number of seconds: ``100 s``."""
     return f"{value:.10g} s"
+
+
+def pairs(values: Mapping[str, Any]) -> str:
+    """Return what was compared: ``priority 7, preemptible_priority 5``."""
+
+    def told(value: Any) -> str:
+        return _number(value) if isinstance(value, int | float) else name_of(value)
+
+    return ", ".join(
+        f"{name_of(name.replace('_of_', ' of '))} {told(value)}" for name, value in values.items()
+    )
 
 
 def listed(names: Iterable[object]) -> str:
@@ -95,6 +106,15 @@ class Facts:
             ("pool", "pools", 0) if row < self.pools else ("operation", "operations", self.pools)
         )
         return f"{kind} {name_of(self.name(table, row - first))}"
+
+    def of_node(self, name: object, otherwise: str) -> str:
+        """Return what a node is called in a sentence: ``node n1``; without one, other words."""
+        return otherwise if name is None else f"node {name_of(name)}"
+
+    def compared(self, code: str, operation: int, request: int) -> dict[str, Any]:
+        """Return the numbers that a policy compared for an outcome; none of most."""
+        numbers = getattr(self.plan.policy, "compared", None)
+        return {} if numbers is None else dict(numbers(self.snapshot, code, operation, request))
 
     def object(self, quanta: NDArray[Any], *, zeros: bool = False) -> dict[str, float]:
         """Return one row of quanta as an object."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.explain.decided import rows_of
 from evenhand.explain.explanation import Explanation
-from evenhand.explain.facts import Facts, amounts, name_of, sentence
+from evenhand.explain.facts import Facts, amounts, name_of, pairs, sentence
 from evenhand.fields import TABLES
 from evenhand.reasons import GROUPS, OUTCOMES, STAGES, reason
 
@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from evenhand.reasons import Kind
+
 __all__ = ["explain_spared", "explain_waiting"]
 
 _STATES = TABLES["allocations"]["state"].words
+_STANDS = {
+    "preempting": "has been told to leave already, so it is not asked again",
+    "preempted": "was suspended before, and stays so",
+    "suspended": "was stopped by a person, and is not preempted",
+}
 _MOST = 8  # kinds of outcomes told
 
 
@@ -32,22 +39,39 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     state = _STATES[core.column("allocations", "state")[row]]
     where = f" on node {name_of(facts.name('nodes', node))}" if node >= 0 else ""
     owner = name_of(facts.name("operations", operation))
-    sentences = [f"Allocation {name_of(name)} of operation {owner}{where} was not preempted."]
+    what = f"Allocation {name_of(name)} of operation {owner}{where}"
+    sentences = [f"{what} {_STANDS.get(state, 'was not preempted')}."]
+    numbers: dict[str, Any] = {}
     code = int(facts.plan.groups.codes[row])
-    if state != "running":
-        sentences.append(f"It is {state}.")
-    elif code < len(GROUPS):
+    if state == "preempted":
+        numbers["needed"] = needed = _back(facts, row)
+        sentences.append(f"To go on it needs {amounts(needed)} more than it keeps.")
+    elif state == "running" and code < len(GROUPS):
         element = facts.pools + operation
         group = GROUPS[code].replace("_", " ").replace("non preemptible", "non-preemptible")
         share = facts.against(element, facts.usage(element))
         sentences.append(
             f"It is {group}: operation {owner} had {share} of its fair share. {facts.protection(operation)}"
         )
-    looked_at, told = _told(facts, facts.plan._core.trace("allocation", row), operation)
-    verdict = looked_at[0]["outcome"] if looked_at else "nobody_asked"
-    if not looked_at:
-        sentences.append(sentence(reason(verdict, "unseen").sentence))
-    return Explanation(name, "allocations", verdict, (*sentences, *told), {}, tuple(looked_at))
+    looked_at, told = _told(facts, "allocation", row, operation)
+    if looked_at:
+        verdict = looked_at[0]["outcome"]
+        numbers |= looked_at[0].get("compared", {})
+    else:
+        verdict = {"preempted": "stays_suspended", "preempting": "already_preempting"}.get(
+            state, "nobody_asked"
+        )
+        if verdict != "already_preempting":
+            sentences.append(sentence(reason(verdict, "unseen").sentence))
+    return Explanation(name, "allocations", verdict, (*sentences, *told), numbers, tuple(looked_at))
+
+
+def _back(facts: Facts, row: int) -> dict[str, float]:
+    """Return what a suspended allocation takes when it goes on."""
+    core = facts.snapshot._core
+    held = np.asarray(core.column("allocations", "held"))
+    has = np.asarray(core.column("allocations", "resources"))[row]
+    return facts.object(has - held[row] if len(held) else has)
 
 
 def explain_waiting(facts: Facts, row: int) -> Explanation:
@@ -67,30 +91,33 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     ]
     claim = facts.claim(operation)
     refused = facts.refusal(row)
-    looked_at, told = _told(facts, facts.plan._core.trace("request", row), operation)
+    looked_at, told = _told(facts, "request", row, operation)
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
+    compared = facts.compared(refused.rule, operation, row) if refused else {}
     if refused and not told:
-        sentences.append(refused.message)
+        numbered = f" ({pairs(compared)})." if compared else "."
+        sentences.append(refused.message.removesuffix(".") + numbered)
     elif not verdict:
         verdict = "nobody_asked"
         sentences.append(sentence(reason(verdict, "unseen").sentence))
     every = (*sentences, *([claim] if claim else []), *told)
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
-        numbers |= refused.numbers
+        numbers |= {**refused.numbers, **compared}
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at))
 
 
 def _told(
-    facts: Facts, trace: Mapping[str, NDArray[Any]], operation: int
+    facts: Facts, what: Literal["request", "allocation"], row: int, operation: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return one object and one sentence a kind of outcome, in the order in which they first came.
 
     That there was nothing to repair comes last, and is not said where there is more to say.
     """
+    trace = facts.plan._core.trace(what, row)
     kinds: dict[tuple[int, int], list[int]] = {}
-    for row, kind in enumerate(zip(trace["stage"].tolist(), trace["outcome"].tolist(), strict=True)):
-        kinds.setdefault(kind, []).append(row)
+    for place, kind in enumerate(zip(trace["stage"].tolist(), trace["outcome"].tolist(), strict=True)):
+        kinds.setdefault(kind, []).append(place)
     total = np.maximum(np.asarray(facts.snapshot._core.total, np.float64), 1.0)
     looked_at: list[dict[str, Any]] = []
     told: list[str] = []
@@ -100,9 +127,11 @@ def _told(
         nearest = rows[int(np.argmin((lacks / total).max(axis=1, initial=0.0)))]
         code = OUTCOMES[outcome]
         event = _event(facts, trace, nearest)
-        looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event})
+        numbers = facts.compared(code, operation, int(trace["request"][nearest]))
+        compared = {"compared": numbers} if numbers else {}
+        looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
         if outcome != nothing or not told:
-            told.append(_outcome(facts, stage, code, len(rows), event, operation))
+            told.append(_outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation))
     if len(told) > _MOST:
         told = [*told[:_MOST], f"{len(told) - _MOST} more kinds of outcomes are in looked_at."]
     return looked_at, told
@@ -118,18 +147,21 @@ def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[st
 
 
 def _outcome(
-    facts: Facts, stage: int, code: str, times: int, event: Mapping[str, Any], operation: int
+    facts: Facts, what: Kind, stage: int, code: str, times: int, event: Mapping[str, Any], operation: int
 ) -> str:
     where = reason(STAGES[stage], "stage").sentence
-    template = reason(code, "request", "allocation").sentence
+    template = reason(code, what, "request", "allocation").sentence
     request = event["request"]
+    nowhere = "each node that was tried" if what == "request" else "its node"
     text = template.format(
-        node="its node" if event["node"] is None else name_of(event["node"]),
+        node=facts.of_node(event["node"], nowhere),
         request="the request" if request is None else f"request {name_of(request)}",
         operation=name_of(facts.name("operations", operation)),
         missing=amounts(event["missing"]),
         stage=where,
     )
+    if event.get("compared"):
+        text += f" ({pairs(event['compared'])})"
     if "{stage}" not in template:
         text = f"{where}: {text}"
     if times > 1:

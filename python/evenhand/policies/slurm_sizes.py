@@ -27,8 +27,10 @@ class Sizes:
     pending : ndarray of bool, shape (jobs,)
     amounts : ndarray of float64, shape (jobs, resources)
     nodes : ndarray of float64, shape (jobs,)
+    started : ndarray of int64, shape (jobs,)
+        When a job's first part started, in microseconds.
     began : ndarray of int64, shape (jobs,)
-        When a job that asks for nothing started, in microseconds.
+        Likewise, of jobs that ask for nothing.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -52,12 +54,11 @@ class Sizes:
         weights = count[on_node].astype(np.float64)
         self.nodes = np.asarray(np.bincount(asks[on_node], weights, self.jobs), np.float64)
         self.nodes += np.bincount(here[0], minlength=self.jobs)
-        self.began = np.full(self.jobs, NO_TIME, np.int64)
-        starts = np.asarray(core.column("allocations", "start_time"))
-        if runs.any():
-            first = np.full(self.jobs, np.iinfo(np.int64).max)
-            np.minimum.at(first, holds[runs], starts[runs])
-            self.began[holds[runs]] = first[holds[runs]]
+        self.started = np.full(self.jobs, NO_TIME, np.int64)
+        first = np.full(self.jobs, np.iinfo(np.int64).max)
+        np.minimum.at(first, holds, np.asarray(core.column("allocations", "start_time"), np.int64))
+        self.started[holds] = first[holds]
+        self.began = np.where(self.pending, NO_TIME, self.started)
 
     def _rows(self, table: str, field: str) -> NDArray[np.int64]:
         return np.asarray(self.snapshot._core.column(table, field), np.int64).reshape(-1)

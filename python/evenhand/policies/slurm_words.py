@@ -8,7 +8,8 @@ import numpy as np
 
 from evenhand.config.slurm import BASES
 from evenhand.diagnostics import CODES, Diagnostic
-from evenhand.policies.slurm_columns import Jobs, mode_of
+from evenhand.policies.slurm_columns import Jobs, exempt_of, mode_of
+from evenhand.policies.slurm_sizes import Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.policies.slurm_priority import Priorities
 
-__all__ = ["priority_numbers", "tier_and_qos", "unknown_shares"]
+__all__ = ["compared", "priority_numbers", "tier_and_qos", "unknown_shares"]
 
 
 def unknown_shares(jobs: Jobs) -> tuple[Diagnostic, ...]:
@@ -52,6 +53,12 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
     job = clean(snapshot.names("operations")[row])
     where = "no partition" if name is None else f"partition {clean(name)}"
     words = [f"operation {job} is in {where} (tier {partition.PriorityTier})"]
+    if partition.State != "UP":
+        words[-1] += f", which is {partition.State}"
+    words += [
+        f"it is tried next in {clean(other)} (tier {jobs.partitions[other].PriorityTier})"
+        for other in jobs.several.get(row, ())[1:]
+    ]
     if qos is not None:
         words.append(f"has QOS {clean(quality)}")
     words.append(f"priority {jobs.priorities.total[row]:.10g}{_sum(jobs.priorities.parts(row))}")
@@ -61,6 +68,50 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
         words.append(f"behind operation {who} with {its:.10g}{_more(jobs.priorities, before, row)}")
     mode = BASES[mode_of(s, *jobs.of(row))]
     return f"{', '.join(words)}; if it is preempted the mode is {mode}"
+
+
+def compared(snapshot: Snapshot, s: SlurmSettings, code: str, row: int, asks: int) -> dict[str, Any]:
+    """Return what was compared where a code was said of a job.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+    code : str
+    row, asks : int
+        Rows of the operation and of that which asked; -1: none.
+
+    Returns
+    -------
+    dict
+        Names and values.
+    """
+    jobs = Jobs(snapshot, s)
+    names = snapshot.names("operations")
+    partition, qos, own = jobs.of(row)
+    if code == "partition_down":
+        return {"partition": jobs.partition[row], "state": partition.State}
+    if code == "not_eligible_yet":
+        return {"now": snapshot.now, "eligible_time": own.eligible_time}
+    if code == "above_min_exempt_priority":
+        total = float(jobs.priorities.total[row])
+        return {f"priority_of_{names[row]}": total, "min_exempt_priority": s.min_exempt_priority}
+    if code == "ran_too_short":
+        began = float(Sizes(snapshot).started[row]) / 1e6
+        return {"seconds": snapshot.now - began, "PreemptExemptTime": exempt_of(s, partition, qos) / 1e6}
+    if code == "preempt_mode_off":
+        by_qos = s.PreemptType == "preempt/qos"
+        return {"QOS" if by_qos else "partition": (jobs.qos if by_qos else jobs.partition)[row]}
+    if asks < 0:
+        return {}
+    both = (row, asks)
+    if code == "tier_not_lower":
+        return {f"tier_of_{names[of]}": jobs.of(of)[0].PriorityTier for of in both}
+    if code == "not_lower_priority":
+        return {f"priority_of_{names[of]}": float(jobs.priorities.total[of]) for of in both}
+    if code == "qos_not_listed":
+        return {f"QOS_of_{names[of]}": jobs.qos[of] for of in both}
+    return {}
 
 
 def priority_numbers(snapshot: Snapshot, s: SlurmSettings, row: int) -> dict[str, Any]:

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def _victims() -> tuple[Reason, ...]:
-    leaves = "{allocation} of operation {operation} leaves node {node}"
+    leaves = "{allocation} of operation {operation} leaves {node}"
     room = f"{leaves}: {{lacking}} for request {{request}} of {{beneficiary}}"
     return (
         Reason(
@@ -90,15 +90,14 @@ _STARTS = (
     Reason(
         "fits_free_room",
         "start",
-        "request {request} of operation {operation} starts on node {node}: it needs {needed},"
-        " and {free} was free",
+        "request {request} of operation {operation} starts on {node}: it needs {needed}, and {free} was free",
         "The request fits into what is free.",
         OWN,
     ),
     Reason(
         "fits_after_preemption",
         "start",
-        "request {request} of operation {operation} starts on node {node} once {victims} left: it needs"
+        "request {request} of operation {operation} starts on {node} once {victims} left: it needs"
         " {needed}, and {free} was free",
         "The request fits once the victims of its step have left.",
         OWN,
@@ -149,17 +148,17 @@ _STAGES = (
 )
 
 _REQUESTS = (
-    Reason("started", "request", "it started on node {node}", "It started there."),
+    Reason("started", "request", "it started on {node}", "It started there."),
     Reason(
         "no_room_even_with_victims",
         "request",
-        "node {node} has too little room, even with all that may be preempted there: {missing} is missing",
+        "{node} has too little room, even with all that may be preempted there: {missing} is missing",
         "The node's free room and all eligible victims together are less than it needs; nobody is touched.",
     ),
     Reason(
         "no_free_room",
         "request",
-        "node {node} has too little free room: {missing} is missing",
+        "{node} has too little free room: {missing} is missing",
         "The node's free room is less than it needs.",
     ),
     Reason(
@@ -168,26 +167,24 @@ _REQUESTS = (
         "with it, operation {operation} or a pool above it would be over its limits by {missing}",
         "The limits of its operation and of the pools above must hold with it.",
     ),
-    Reason(
-        "wrong_tags", "request", "node {node} lacks a tag that it asks for", "The node's tags do not fit."
-    ),
+    Reason("wrong_tags", "request", "{node} lacks a tag that it asks for", "The node's tags do not fit."),
     Reason("wrong_node", "request", "it may start on one node only, and {node} is another", "Another node."),
     Reason(
         "node_not_schedulable",
         "request",
-        "nothing new may start on node {node}",
+        "nothing new may start on {node}",
         "The node takes nothing new.",
     ),
     Reason(
         "backoff",
         "request",
-        "node {node} tried preemption too short a time ago",
+        "{node} tried preemption too short a time ago",
         "Between two attempts to preempt on a node the back-off must pass.",
     ),
     Reason(
         "stage_taken",
         "request",
-        "another start on node {node} used up the stage",
+        "another start on {node} used up the stage",
         "A stage, or all of them together, starts one allocation a heartbeat.",
     ),
     Reason(
@@ -218,13 +215,13 @@ _REQUESTS = (
     Reason(
         "no_heartbeat",
         "request",
-        "no heartbeat of node {node} is part of this plan",
+        "no heartbeat of {node} is part of this plan",
         "Decisions are taken at a node's heartbeat; this plan looks at other nodes only.",
     ),
     Reason(
         "ssd_only",
         "request",
-        "node {node} is kept for work that needs its fast disks",
+        "{node} is kept for work that needs its fast disks",
         "Ordinary work of this pool may not start on nodes with fast disks.",
     ),
     Reason(
@@ -236,7 +233,7 @@ _REQUESTS = (
     Reason(
         "penalty_too_high",
         "request",
-        "clearing node {node} would lose too much work of protected allocations",
+        "clearing {node} would lose too much work of protected allocations",
         "Run time times gpus of protected victims exceeds `max_preemption_penalty`.",
     ),
 )
@@ -253,13 +250,13 @@ _ALLOCATIONS = (
     Reason(
         "protected_group",
         "allocation",
-        "{stage} on node {node} its group may not be touched",
+        "{stage} on {node} its group may not be touched",
         "Its group is safer than those that the stage may take.",
     ),
     Reason(
         "aggressive_not_allowed",
         "allocation",
-        "{stage} on node {node} its operation does not allow aggressive preemption",
+        "{stage} on {node} its operation does not allow aggressive preemption",
         "`allow_aggressive_preemption` of its operation, inherited from the pools, is off.",
     ),
     Reason(
@@ -284,25 +281,25 @@ _ALLOCATIONS = (
     Reason(
         "spared_fits_without",
         "allocation",
-        "{stage} on node {node} there was room for {request} before its turn came",
+        "{stage} on {node} there was room for {request} before its turn came",
         "Victims are taken in order until the request fits; it came later.",
     ),
     Reason(
         "given_back",
         "allocation",
-        "{stage} on node {node} it was taken for {request} and given back: the others suffice",
+        "{stage} on {node} it was taken for {request} and given back: the others suffice",
         "Every victim without which the request still fits is given back.",
     ),
     Reason(
         "no_start_in_stage",
         "allocation",
-        "{stage} on node {node} nothing could be started, so nobody was preempted",
+        "{stage} on {node} nothing could be started, so nobody was preempted",
         "Nobody is touched unless the request certainly fits afterwards.",
     ),
     Reason(
         "other_node",
         "allocation",
-        "no heartbeat of its node {node} is part of this plan",
+        "no heartbeat of its {node} is part of this plan",
         "Decisions are taken at a node's heartbeat, among its own allocations.",
     ),
     Reason(

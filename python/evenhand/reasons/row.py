@@ -29,7 +29,8 @@ class Reason:
         ``allocation`` (what became of a possible victim), ``unseen`` (why neither was looked at),
         ``check`` (why a decision no longer holds).
     sentence : str
-        A template; its fields in braces are the names and numbers that were compared.
+        A template; its fields in braces are the names and numbers that were compared. ``{node}`` is
+        "node n1" or, where none is meant, words such as "each node that was tried".
     doc : str
         What it means, for the reference.
     source : str

@@ -18,6 +18,13 @@ WHOLE: Final[tuple[Reason, ...]] = (
         OWN,
     ),
     Reason(
+        "stays_suspended",
+        "unseen",
+        "it goes on once that is free there and nobody who may preempt it is before it",
+        "A suspended one goes on when what it gave back fits again where it is.",
+        OWN,
+    ),
+    Reason(
         "waits_for_victims",
         "request",
         "{request} starts once those who leave for it have gone",
@@ -27,7 +34,7 @@ WHOLE: Final[tuple[Reason, ...]] = (
     Reason(
         "lower_priority",
         "victim",
-        "{allocation} of operation {operation} leaves node {node}: {lacking} for request {request} of"
+        "{allocation} of operation {operation} leaves {node}: {lacking} for request {request} of"
         " {beneficiary}, whose priority is higher",
         "A session or job of higher priority stands first in the queue and does not fit.",
         BACKENDAI,
@@ -35,22 +42,21 @@ WHOLE: Final[tuple[Reason, ...]] = (
     Reason(
         "goes_on",
         "start",
-        "{allocation} of operation {operation} goes on, on node {node}: it needs {needed},"
-        " and {free} was free",
+        "{allocation} of operation {operation} goes on, on {node}: it needs {needed}, and {free} was free",
         "A suspended one goes on once it fits without preempting anybody.",
         BACKENDAI,
     ),
     Reason(
         "room_reserved",
         "start",
-        "on node {node} {needed} is reserved for request {request} of operation {operation}",
+        "on {node} {needed} is reserved for request {request} of operation {operation}",
         "What its victims leave is kept for it until it starts.",
         BACKENDAI,
     ),
     Reason(
         "reservation_due",
         "start",
-        "request {request} of operation {operation} starts on node {node}, where room was reserved for it",
+        "request {request} of operation {operation} starts on {node}, where room was reserved for it",
         "Those who left for it have gone.",
         BACKENDAI,
     ),

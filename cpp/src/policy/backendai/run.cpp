@@ -150,8 +150,10 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       d.beneficiary = {entry.operation, unit.request};
       d.grace = kNoTime;
       room_at(node);
-      add(d, {freed(slot), scratch_.data(), unit.need, state_.operation_usage(c->operation),
-              kept(slot)});
+      // On other nodes it goes with the rest of its session only.
+      const bool used = node == kNoId || found != placed_.end();
+      add(d, {freed(slot), scratch_.data(), used ? unit.need : nullptr,
+              state_.operation_usage(c->operation), kept(slot)});
       ++counts.victims;
     }
   }
