@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
+from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
+from evenhand.state import State
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
-    from evenhand.state import State
 
 __all__ = ["plan"]
 
@@ -68,8 +70,9 @@ def plan(
     Raises
     ------
     InputError
-        If the settings of a row are unknown or wrong, the snapshot is older than the state, or a name in
-        ``on`` or ``given`` is not in the snapshot.
+        If the settings of a row are unknown or wrong, the snapshot is older than the state, a name in
+        ``on`` or ``given`` is not in the snapshot, or an argument is of another kind; of several
+        snapshots the message names the one that is meant.
 
     Notes
     -----
@@ -103,12 +106,32 @@ def plan(
             by_name = each if argument == "given" else isinstance(value, Mapping)
             return value.get(name) if by_name else value
 
-        return {
-            name: of(name, "policy").plan(one, of(name, "state"), of(name, "on"), of(name, "given"))
-            for name, one in snapshot.items()
-        }
+        plans = {}
+        for name, one in snapshot.items():
+            try:
+                plans[name] = _one(one, *(of(name, argument) for argument in several))
+            except InputError as error:
+                found = [replace(p, message=f"snapshot {name!r}: {p.message}") for p in error.problems]
+                raise InputError(found, error.omitted) from None
+        return plans
+    return _one(snapshot, policy, state, on, given)
+
+
+def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any) -> Plan:
+    from evenhand.model import Snapshot
+
+    _must(isinstance(snapshot, Snapshot), "snapshot", snapshot, "a Snapshot, or a mapping of names to them")
+    planner = None if isinstance(policy, type) else getattr(policy, "plan", None)
+    _must(callable(planner), "policy", policy, "one of evenhand.policies")
+    _must(state is None or isinstance(state, State), "state", state, "a State")
     result: Plan = policy.plan(snapshot, state, on, given)
     return result
+
+
+def _must(right: bool, argument: str, value: Any, expected: str) -> None:
+    if not right:
+        message = f"{argument} is {kind_of(value)}; it must be {expected}"
+        raise InputError([Problem("plan", None, None, argument, "type", shorten(value), message)])
 
 
 def _same_names(argument: str, values: Mapping[str, Any], known: list[str]) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand import _core
+from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
 from evenhand.table import Table
 
@@ -49,7 +50,7 @@ def tiered(
     Raises
     ------
     InputError
-        If a pool or a tier is unknown.
+        If a pool or a tier is unknown, there is no tier, or its number is none.
 
     Notes
     -----
@@ -66,6 +67,7 @@ def tiered(
     >>> table["partition"], table["priority"].tolist()
     (['guaranteed', 'best-effort'], [20, 5])
     """
+    _check_tiers(tiers)
     names = list(tiers)
     lowest, highest = min(names, key=tiers.__getitem__), max(names, key=tiers.__getitem__)
     core, known = snapshot._core, [str(name) for name in snapshot.names("pools")]
@@ -87,7 +89,29 @@ def tiered(
     return snapshot.replace(operations=Table(columns))
 
 
+def _check_tiers(tiers: Mapping[str, int]) -> None:
+    _mapping("tiers", tiers, "names to numbers")
+    found = []
+    if not tiers:
+        found.append(
+            Problem("settings", None, None, "tiers", "required", None, "tiers is empty; one is needed")
+        )
+    for name, number in tiers.items():
+        if isinstance(number, bool) or not isinstance(number, int):
+            message = f"the number of the tier {name!r} is {kind_of(number)}; it must be a whole number"
+            found.append(Problem("settings", None, None, f"tiers.{name}", "type", shorten(number), message))
+    if found:
+        raise InputError(found)
+
+
+def _mapping(argument: str, value: Any, expected: str) -> None:
+    if not isinstance(value, Mapping):
+        message = f"{argument} is {kind_of(value)}; it must be a mapping of {expected}"
+        raise InputError([Problem("settings", None, None, argument, "type", shorten(value), message)])
+
+
 def _check(pools: Mapping[str | int, str], known: list[str], tiers: list[str]) -> None:
+    _mapping("pools", pools, "pools to tiers")
     found = []
     for pool, tier in pools.items():
         if str(pool) not in known:

@@ -263,3 +263,35 @@ def test_what_plays_no_part_is_told() -> None:
     }
     assert "operations: pool, qos, weight" in told.message
     assert plan(data).to_dict()["decisions"] == plan(group()).to_dict()["decisions"]
+
+
+def test_what_is_wrong_in_one_of_several_groups_names_the_group() -> None:
+    right = eh.Snapshot.from_dict(group())
+    wrong = eh.Snapshot.from_dict(group(operations=[{"name": n, "priority": 101} for n in ("b", "c", "p")]))
+    with pytest.raises(eh.InputError) as error:
+        eh.plan({"g1": right, "g2": wrong}, eh.policies.BackendAI())
+    assert len(error.value.problems) == 3
+    for problem in error.value.problems:
+        assert problem.message.startswith("snapshot 'g2': priority of the operation")
+        assert (problem.table, problem.field) == ("operations", "priority")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (({}, eh.policies.BackendAI()), None),
+        (([], eh.policies.BackendAI()), "snapshot"),
+        (({"g1": {}}, eh.policies.BackendAI()), "snapshot"),
+        ((eh.Snapshot.from_dict(group()), "backendai"), "policy"),
+        ((eh.Snapshot.from_dict(group()), eh.policies.BackendAI), "policy"),
+        ((eh.Snapshot.from_dict(group()), None), "policy"),
+        ((eh.Snapshot.from_dict(group()), eh.policies.BackendAI(), {"time": 1}), "state"),
+    ],
+)
+def test_arguments_of_another_kind(arguments: tuple[Any, ...], field: str | None) -> None:
+    if field is None:  # no snapshot, no plan
+        assert eh.plan(*arguments) == {}
+        return
+    with pytest.raises(eh.InputError) as error:
+        eh.plan(*arguments)
+    assert [(p.field, p.rule) for p in error.value.problems] == [(field, "type")]

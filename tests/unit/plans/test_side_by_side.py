@@ -183,3 +183,18 @@ class TestPicture:
             plot.side_by_side(three, max_operations=0)
         with pytest.raises(ValueError, match="no resource"):
             plot.side_by_side(three, resource="gpu")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field", "rule"),
+    [
+        ({"tiers": {}}, "tiers", "required"),
+        ({"tiers": ["low"]}, "tiers", "type"),
+        ({"tiers": {"low": "1"}}, "tiers.low", "type"),
+        ({"pools": ["z-lab"]}, "pools", "type"),
+    ],
+)
+def test_tiers_that_are_none(arguments: dict[str, Any], field: str, rule: str) -> None:
+    with pytest.raises(eh.InputError) as error:
+        eh.policies.tiered(eh.Snapshot.from_dict(CLUSTER), **arguments)
+    assert [(p.field, p.rule) for p in error.value.problems] == [(field, rule)]
