@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evenhand.config.slurm import SlurmSettings
     from evenhand.model import Snapshot
 
-__all__ = ["reference_priorities"]
+__all__ = ["reference_priorities", "tried_in"]
 
 
 def reference_priorities(
@@ -27,7 +27,7 @@ def reference_priorities(
     settings : SlurmSettings
         With priority/multifactor.
     partitions : mapping, optional
-        Name of a job to the partition that counts, if it is not what the job names.
+        Name of a job to the partition that counts; by default the first in which it is tried.
 
     Returns
     -------
@@ -35,13 +35,47 @@ def reference_priorities(
         Name of the job to ``priority`` and its factors.
     """
     cluster = _Cluster(snapshot.to_dict(), settings)
-    there = partitions or {}
-    return {
-        str(op["name"]): cluster.priority(
-            {**op, "partition": there[str(op["name"])]} if str(op["name"]) in there else op
-        )
-        for op in cluster.data.get("operations", ())
+    operations = cluster.data.get("operations", ())
+    there = partitions or {
+        str(op["name"]): tried_in(cluster.data, settings, op, cluster.default)[0] for op in operations
     }
+    return {
+        str(op["name"]): cluster.priority({**op, "partition": there[str(op["name"])]}) for op in operations
+    }
+
+
+def tried_in(
+    data: Mapping[str, Any], s: SlurmSettings, op: Mapping[str, Any], default: str | None
+) -> list[str | None]:
+    """Return the partitions in which a job is tried, or the one in which it is.
+
+    Parameters
+    ----------
+    data : mapping
+        The snapshot.
+    s : SlurmSettings
+    op : mapping
+        The job.
+    default : str or None
+        The partition of jobs that name none.
+
+    Returns
+    -------
+    list of str or None
+        Highest tier first, then as written.
+    """
+    if not s.partitions or op.get("partition", default) is None:
+        return [None]
+    found = list(dict.fromkeys(name.strip() for name in op.get("partition", default).split(",")))
+    found.sort(key=lambda name: s.partitions[name].PriorityTier, reverse=True)
+    mine = [a for a in data.get("allocations", ()) if a["operation"] == op["name"]]
+    if not mine:
+        return [*found]
+    nodes = {str(a["node"]) for a in mine if a.get("node") is not None}
+    for name in found:
+        if "ALL" in s.partitions[name].Nodes or nodes <= set(s.partitions[name].Nodes):
+            return [name]
+    return [found[0]]
 
 
 def _shares(settings: SlurmSettings) -> dict[str, float]:

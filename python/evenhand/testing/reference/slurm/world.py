@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.config.slurm import SlurmPartition, SlurmQos, SlurmSettings, split_mode
 from evenhand.testing.reference.costs import Costs, read_costs
-from evenhand.testing.reference.slurm.priority import reference_priorities
+from evenhand.testing.reference.slurm.priority import reference_priorities, tried_in
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -174,7 +174,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
     kinds = {r: _kind(r, spec) for r, spec in resources.items()}
     default = next((name for name, p in settings.partitions.items() if p.Default), None)
     operations = data.get("operations", ())
-    tried = {str(op["name"]): _tried(data, settings, op, default) for op in operations}
+    tried = {str(op["name"]): tried_in(data, settings, op, default) for op in operations}
     found = []
     if settings.PriorityType == "priority/multifactor":
         for place in range(max(map(len, tried.values()), default=1)):
@@ -258,24 +258,6 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
         room,
         read_costs(data, settings.victim_cost),
     )
-
-
-def _tried(
-    data: Mapping[str, Any], s: SlurmSettings, op: Mapping[str, Any], default: str | None
-) -> list[str | None]:
-    """Return where a job is tried, or where it is."""
-    if not s.partitions or op.get("partition", default) is None:
-        return [None]
-    found = list(dict.fromkeys(name.strip() for name in op.get("partition", default).split(",")))
-    found.sort(key=lambda name: s.partitions[name].PriorityTier, reverse=True)
-    mine = [a for a in data.get("allocations", ()) if a["operation"] == op["name"]]
-    if not mine:
-        return [*found]
-    nodes = {str(a["node"]) for a in mine if a.get("node") is not None}
-    for name in found:
-        if "ALL" in s.partitions[name].Nodes or nodes <= set(s.partitions[name].Nodes):
-            return [name]
-    return [found[0]]
 
 
 def _kind(name: str, spec: Mapping[str, Any]) -> str:
