@@ -11,7 +11,7 @@ from evenhand.adapters.slurm_text import amounts, number, split_hosts, words
 __all__ = ["TEXT_COLUMNS", "kinds_of", "unfit_of_json", "unfit_of_text"]
 
 #: Cells of ``squeue -O`` that `unfit_of_text` reads beside those of every job; features may hold bars.
-TEXT_COLUMNS = ("reservation", "contiguous", "mincpus", "exc_nodes", "dependency", "feature")
+TEXT_COLUMNS = ("reservation", "contiguous", "mincpus", "maxnodes", "excnodes", "dependency", "feature")
 
 #: What cannot be judged, in words, and the fields of ``squeue --json`` that ask for it.
 _ASKS: dict[str, tuple[str, ...]] = {
@@ -77,12 +77,12 @@ def unfit_of_json(row: Mapping[str, Any], each: int) -> str:
 
 
 def unfit_of_text(row: Mapping[str, str], each: int) -> str:
-    """Return the same of a row of ``squeue -O``, which tells less."""
+    """Return the same of a row of ``squeue -O``, which tells less: an old one knows of no excluded nodes."""
     asked = {
         "heterogeneous": row["hetjobid"],
         "a reservation": row["reservation"],
         "licenses": row["licenses"],
-        "excluded nodes": row["exc_nodes"],
+        "excluded nodes": row["excnodes"],
         "a dependency": row["dependency"],
         "contiguous nodes": row["contiguous"],
     }
@@ -91,6 +91,8 @@ def unfit_of_text(row: Mapping[str, str], each: int) -> str:
             return what
     if row["oversubscribe"] in ("NO", "USER", "MCS"):
         return "exclusive"
+    if int(row["maxnodes"] or 0) > int(row["numnodes"].split("-")[0] or 0):
+        return "a range of nodes"
     return _unfit(
         array=bool(row["arraytaskid"]) and not row["arraytaskid"].isdecimal(),
         partition=row["partition"],

@@ -258,7 +258,8 @@ class FakeSlurm:
             "reservation": "(null)",
             "contiguous": 0,
             "mincpus": 1,
-            "exc_nodes": "",
+            "maxnodes": 0,
+            "excnodes": "",
             "dependency": "(null)",
             "feature": "(null)",
         }
