@@ -52,7 +52,10 @@ class OpenStep:
 
 @dataclass(slots=True)
 class Owed:
-    """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?)."""
+    """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?).
+
+    ``since`` is when its step ended, ``outcome`` how.
+    """
 
     job: str
     what: str
@@ -60,6 +63,7 @@ class Owed:
     beneficiary: str | None
     step: int
     since: float
+    outcome: str = ""
 
 
 class Book:
@@ -129,7 +133,7 @@ class Book:
         for job, what in line["owed"].items():
             turn = step.victims[job].turn if step else 0
             whom = step.beneficiary if step else None
-            self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"])
+            self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"], line["outcome"])
 
     def _settled(self, line: dict[str, Any]) -> None:
         self.owed.pop(line["job"], None)

@@ -17,6 +17,7 @@ from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
 from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals, tasks_of
 from evenhand.act.timing import Timing
+from evenhand.adapters.protocol import AdapterError
 from evenhand.plans.memory import fingerprint
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ class Driver:
         If another driver acts on the cluster.
     JournalError
         If the journal cannot be used.
-    AdapterError
-        If what an earlier driver left cannot be looked at.
     """
 
     def __init__(
@@ -143,18 +142,19 @@ class Driver:
         """Bring open steps to their end, pay what is owed, and keep the journal short.
 
         Nothing of it in a dry run. A journal that is too large is kept beside its successor, which has all of
-        the last 24 hours and all that is open.
-
-        Raises
-        ------
-        AdapterError
-            If the cluster does not answer; all stays open.
+        the last 24 hours and all that is open. A step whose jobs cannot be looked at stays open, which is
+        logged; only its jobs are busy.
         """
         if self._journal is None:
             return
         for step in list(self.book.open.values()):
             begin = self.timing.now()
-            outcome, why = self._carrier.recover(step)
+            try:
+                outcome, why = self._carrier.recover(step)
+            except AdapterError as error:
+                data = {"step": step.number, "outcome": "open", "why": str(error)}
+                _LOG.warning("step %d stays open: %s", step.number, error, extra={"evenhand": data})
+                continue
             row = Row(-1, step.beneficiary, tuple(step.victims), outcome, (), why)
             self._tell(row, begin)
         self._carrier.pay()
