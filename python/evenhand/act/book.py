@@ -7,6 +7,7 @@ from typing import Any
 
 __all__ = ["Book", "OpenStep", "Victim"]
 
+_REMEMBERED = 24 * 3600.0  # seconds
 #: Actions after which a job has to give way.
 EVICTIONS = ("requeue", "requeue_hold", "cancel", "suspend")
 
@@ -49,6 +50,11 @@ class OpenStep:
     victims: dict[str, Victim] = field(default_factory=dict)
     reason: str = ""
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The victims that the cluster may have been told to let go."""
+        return tuple(victim.name for victim in self.victims.values() if victim.asked)
+
 
 @dataclass(slots=True)
 class Owed:
@@ -86,6 +92,8 @@ class Book:
         How many steps ended how.
     refusals : dict of str to int
         Refused steps by code.
+    failures : dict of str to tuple
+        (how many times in a row, when last) of beneficiaries for which jobs left, and which did not start.
     """
 
     def __init__(self) -> None:
@@ -96,6 +104,7 @@ class Book:
         self.evictions: list[tuple[float, str, str]] = []
         self.ends: dict[str, int] = {}
         self.refusals: dict[str, int] = {}
+        self.failures: dict[str, tuple[int, float]] = {}
 
     def add(self, line: dict[str, Any]) -> None:
         """Take a line into account; kinds that are not known change nothing."""
@@ -134,6 +143,12 @@ class Book:
             turn = step.victims[job].turn if step else 0
             whom = step.beneficiary if step else None
             self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"], line["outcome"])
+        if step is not None and step.beneficiary is not None:
+            if line["outcome"] == "started":
+                self.failures.pop(step.beneficiary, None)
+            elif line.get("failures"):
+                self.failures = {n: f for n, f in self.failures.items() if f[1] >= line["t"] - _REMEMBERED}
+                self.failures[step.beneficiary] = line["failures"], line["t"]
 
     def _settled(self, line: dict[str, Any]) -> None:
         self.owed.pop(line["job"], None)
@@ -141,6 +156,13 @@ class Book:
     def _refused(self, line: dict[str, Any]) -> None:
         for code in line["codes"]:
             self.refusals[code] = self.refusals.get(code, 0) + 1
+
+    def failed(self, step: OpenStep, now: float) -> int:
+        """Return how many times in a row a beneficiary will have failed that does not start in this step."""
+        if step.beneficiary is None or all(v.answer != "left" for v in step.victims.values()):
+            return 0
+        count, last = self.failures.get(step.beneficiary, (0, 0.0))
+        return count + 1 if last >= now - _REMEMBERED else 1
 
     def leaving(self) -> dict[str, str]:
         """Return the jobs that were told to leave with the job that they leave for."""

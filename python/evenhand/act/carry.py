@@ -74,7 +74,7 @@ class Carrier:
                 missing.append(victim.name)
         if missing:
             why = f"the driver ended before it was sure that {', '.join(missing)} left"
-            return self._finish(step, "not_started", why)
+            return self._finish(step, "not_started", why, blame=False)
         # However often drivers are killed, victims are not held longer than one driver would hold them.
         return self._await(step, step.began + self.timing.start)
 
@@ -153,8 +153,11 @@ class Carrier:
                 return self._finish(step, "not_started", why)
             clock.pause()
 
-    def _finish(self, step: OpenStep, outcome: str, why: str) -> tuple[str, str]:
-        """Give back what can be given back now, and write down the end with what is still owed."""
+    def _finish(self, step: OpenStep, outcome: str, why: str, *, blame: bool = True) -> tuple[str, str]:
+        """Give back what can be given back now, and write down the end with what is still owed.
+
+        Unless it had no chance, a beneficiary that did not start is not served again at once.
+        """
         owed: dict[str, str] = {}
         for victim in step.victims.values():
             if not victim.asked or victim.freed or victim.answer == "ended":
@@ -168,7 +171,11 @@ class Carrier:
                     why += f"; {victim.name} is still held: {held}"
             elif victim.action == "suspend":
                 owed[victim.name] = "resume"
-        self.journal.append("end", step=step.number, outcome=outcome, why=why, owed=owed)
+        failures = (
+            self.journal.book.failed(step, self.timing.now()) if outcome == "not_started" and blame else 0
+        )
+        more = {"failures": failures} if failures else {}
+        self.journal.append("end", step=step.number, outcome=outcome, why=why, owed=owed, **more)
         _LOG.log(
             logging.WARNING if "release" in owed.values() else logging.INFO,
             "step %d: %s: %s",
