@@ -75,10 +75,11 @@ class Owed:
 class Book:
     """Adds up the lines of a journal, kind by kind.
 
-    ``journal`` (schema, cluster) · ``run`` (a driver begins) · ``refused`` (a step that was not begun, and
-    why) · ``step`` (a step begins: victims, beneficiary, reasons) · ``intent`` (an action is about to be
-    asked for) · ``outcome`` (what the cluster said) · ``victim`` (what became of a victim) · ``end`` (of a
-    step: its outcome, why, what is still owed) · ``settled`` (nothing is owed to a job any more).
+    ``journal`` (schema, cluster; steps and totals of before it began anew) · ``run`` (a driver begins) ·
+    ``refused`` (a step that was not begun, and why) · ``step`` (a step begins: victims, beneficiary,
+    reasons) · ``intent`` (an action is about to be asked for) · ``outcome`` (what the cluster said) ·
+    ``victim`` (what became of a victim) · ``end`` (of a step: its outcome, why, what is still owed) ·
+    ``settled`` (nothing is owed to a job any more).
 
     Attributes
     ----------
@@ -87,7 +88,9 @@ class Book:
     owed : dict of str to Owed
         Jobs that have to be released, resumed or looked after.
     evictions : list of tuple
-        (time, owner, job) of every eviction that was asked for.
+        (time, owner, job) of every eviction that was asked for; of the last day at least.
+    evicted : int
+        How many were asked for in all, before the journal began anew too; likewise `ends` and `refusals`.
     ends : dict of str to int
         How many steps ended how.
     refusals : dict of str to int
@@ -102,19 +105,25 @@ class Book:
         self.open: dict[int, OpenStep] = {}
         self.owed: dict[str, Owed] = {}
         self.evictions: list[tuple[float, str, str]] = []
+        self.evicted = 0
         self.ends: dict[str, int] = {}
         self.refusals: dict[str, int] = {}
         self.failures: dict[str, tuple[int, float]] = {}
 
     def add(self, line: dict[str, Any]) -> None:
         """Take a line into account; kinds that are not known change nothing."""
-        handle = getattr(self, f"_{line['kind']}", None)
+        handle = _HANDLES.get(line["kind"])
         if handle is not None:
-            handle(line)
+            handle(self, line)
 
     def _journal(self, line: dict[str, Any]) -> None:
         self.cluster = line["cluster"]
         self.steps = line.get("steps", 0)
+        totals = line.get("totals", {})
+        self.evicted += totals.get("evictions", 0)
+        for counts, earlier in ((self.ends, "ends"), (self.refusals, "refusals")):
+            for word, count in totals.get(earlier, {}).items():
+                counts[word] = counts.get(word, 0) + count
 
     def _step(self, line: dict[str, Any]) -> None:
         number = line["step"]
@@ -124,15 +133,16 @@ class Book:
 
     def _intent(self, line: dict[str, Any]) -> None:
         step = self.open.get(line["step"])
-        if line["action"] in EVICTIONS and step is not None:
-            victim = step.victims[line["job"]]
+        victim = step.victims.get(line["job"]) if step is not None else None
+        if line["action"] in EVICTIONS and victim is not None:
             victim.asked = True
+            self.evicted += 1
             self.evictions.append((line["t"], victim.owner, victim.name))
 
     def _victim(self, line: dict[str, Any]) -> None:
         step = self.open.get(line["step"])
-        if step is not None:
-            victim = step.victims[line["job"]]
+        victim = step.victims.get(line["job"]) if step is not None else None
+        if victim is not None:
             victim.answer = line.get("answer", victim.answer)
             victim.freed = line.get("freed", victim.freed)
 
@@ -140,7 +150,7 @@ class Book:
         step = self.open.pop(line["step"], None)
         self.ends[line["outcome"]] = self.ends.get(line["outcome"], 0) + 1
         for job, what in line["owed"].items():
-            turn = step.victims[job].turn if step else 0
+            turn = step.victims[job].turn if step and job in step.victims else 0
             whom = step.beneficiary if step else None
             self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"], line["outcome"])
         if step is not None and step.beneficiary is not None:
@@ -177,3 +187,14 @@ class Book:
         for step in self.open.values():
             jobs |= set(step.victims)
         return jobs
+
+
+_HANDLES = {
+    "journal": Book._journal,
+    "step": Book._step,
+    "intent": Book._intent,
+    "victim": Book._victim,
+    "end": Book._end,
+    "settled": Book._settled,
+    "refused": Book._refused,
+}

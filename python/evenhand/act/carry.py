@@ -57,7 +57,7 @@ class Carrier:
             if victim.answer not in ("left", "ended"):
                 why = f"victim {victim.name} did not leave: {answer.message or answer.status}"
                 return self._finish(step, "not_started", why)
-        return self._await(step, self.timing.now() + self.timing.start)
+        return self._await(step, self.timing.start)
 
     def _still_waits(self, step: OpenStep) -> bool:
         if step.beneficiary is None:
@@ -76,7 +76,8 @@ class Carrier:
             why = f"the driver ended before it was sure that {', '.join(missing)} left"
             return self._finish(step, "not_started", why, blame=False)
         # However often drivers are killed, victims are not held longer than one driver would hold them.
-        return self._await(step, step.began + self.timing.start)
+        left = step.began + self.timing.start - self.timing.now()
+        return self._await(step, min(max(left, 0.0), self.timing.start))
 
     def _do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
         commands = self.adapter.commands(action, victim.name, reason)
@@ -95,10 +96,9 @@ class Carrier:
                 message=answer.message,
             )
         level = logging.INFO if answer.status == "done" else logging.WARNING
+        said = answer.status if answer.status == "done" or not answer.message else answer.message
         data = {"step": step, "action": action, "job": victim.name, "status": answer.status}
-        _LOG.log(
-            level, "step %d: %s %s: %s", step, action, victim.name, answer.status, extra={"evenhand": data}
-        )
+        _LOG.log(level, "step %d: %s %s: %s", step, action, victim.name, said, extra={"evenhand": data})
         return answer
 
     def _become(self, step: int, victim: Victim, answer: str) -> None:
@@ -106,15 +106,19 @@ class Carrier:
 
     def _settle(self, victim: Victim, answer: Answer | None) -> str:
         """Look until it is seen what became of a victim: the cluster's word is not enough."""
-        clock = self.timing
+        clock, refused = self.timing, answer is not None and answer.status == "refused"
+        late = clock.steady() + clock.settle
         # After a refusal, and where no command can be under way any more, one look tells.
-        until = clock.now() + (0.0 if answer is None or answer.status == "refused" else clock.settle)
+        until = clock.steady() if answer is None or refused else late
         while True:
-            fate = _fate(victim, self._look([victim.name])[victim.name])
-            if fate is not None:
+            standing = self._look([victim.name])[victim.name]
+            fate = _fate(victim, standing)
+            # Refused, it may be leaving by itself: whether it does, the end tells.
+            by_itself = refused and standing.state == "leaving" and clock.steady() < late
+            if fate is not None and not by_itself:
                 return fate
-            if clock.now() >= until:
-                return "stays" if answer and answer.status == "refused" else "unknown"
+            if fate is None and clock.steady() >= until:
+                return "stays" if refused else "unknown"
             clock.pause()
 
     def _look(self, names: Iterable[str]) -> dict[str, Standing]:
@@ -130,10 +134,11 @@ class Carrier:
 
     # The beneficiary
 
-    def _await(self, step: OpenStep, until: float) -> tuple[str, str]:
+    def _await(self, step: OpenStep, seconds: float) -> tuple[str, str]:
         if step.beneficiary is None:
             return self._finish(step, "repaired", "the victims have left")
         clock, name = self.timing, step.beneficiary
+        until = clock.steady() + seconds
         while True:
             standing = self._look([name])[name]
             if standing.started:
@@ -148,7 +153,7 @@ class Carrier:
                 return self._finish(
                     step, "unwatched", f"the driver was stopped before {name} was seen to start"
                 )
-            if clock.now() >= until:
+            if clock.steady() >= until:
                 why = f"{name} did not start within {clock.start:g} s: {standing.detail}"
                 return self._finish(step, "not_started", why)
             clock.pause()
@@ -192,7 +197,7 @@ class Carrier:
         Asked for again while the cluster does not say that it is done: a second release changes nothing.
         """
         clock = self.timing
-        until = clock.now() + clock.settle
+        until = clock.steady() + clock.settle
         asked, again, said = 0, 0.0, ""
         while True:
             try:
@@ -203,13 +208,13 @@ class Carrier:
                 self.journal.append("victim", step=step, job=victim.name, freed=True)
                 return None
             said = said or standing.detail
-            if standing.state == "held" and asked < _TRIES and (not asked or clock.now() >= again):
+            if standing.state == "held" and asked < _TRIES and (not asked or clock.steady() >= again):
                 answer = self._do(step, "release", victim, "")
                 asked = _TRIES if answer.status == "done" else asked + 1
                 said = answer.message or answer.status
-                again = clock.now() + clock.settle / _TRIES
+                again = clock.steady() + clock.settle / _TRIES
                 continue
-            if clock.now() >= until:
+            if clock.steady() >= until:
                 return said
             clock.pause()
 
@@ -221,7 +226,7 @@ class Carrier:
         A job that cannot be looked at keeps what it is owed, and holds up no other; a cluster that does not
         answer at all is not asked about every one.
         """
-        until, answers = self.timing.now() + self.timing.settle, False
+        until, answers = self.timing.steady() + self.timing.settle, False
         for owed in list(self.journal.book.owed.values()):
             try:
                 self._pay(owed)
@@ -236,7 +241,7 @@ class Carrier:
                     error,
                     extra={"evenhand": data},
                 )
-                if not answers and self.timing.now() > until:
+                if not answers and self.timing.steady() > until:
                     return
 
     def _pay(self, owed: Owed) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from evenhand.act.book import Book
 from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
-from evenhand.act.journal import Journal, read
+from evenhand.act.journal import Journal, lock_of, read
 from evenhand.act.judging import known_refusals, seen_refusals, spare
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
@@ -99,8 +99,8 @@ class Driver:
             return
         try:
             # The journal's own lock: journals of one cluster on another machine, or with another lock.
-            for place in (lock or place_of(adapter.identity), f"{os.fspath(journal)}.lock"):
-                self._locks.append(Lock(place))
+            self._locks.append(Lock(lock or place_of(adapter.identity)))
+            self._locks.append(lock_of(journal))
             self._journal = Journal(journal, adapter.identity, self.timing.clock)
             adapter.keep(self._locks[0].descriptor)
             self._carrier = Carrier(adapter, self._journal, self.timing, self.stop.is_set)

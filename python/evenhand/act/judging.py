@@ -45,7 +45,7 @@ def known_refusals(plan: Plan, task: Task, book: Book, caps: Caps, timing: Timin
     found += [Refusal("busy", f"an earlier step has not let go of {job}") for job in sorted(map(str, busy))]
     if task.beneficiary is not None:
         count, last = book.failures.get(task.beneficiary, (0, 0.0))
-        left = last + timing.pause_after(count) - timing.now()
+        left = min(last - timing.now(), 0.0) + timing.pause_after(count)  # also if the clock was set back
         if left > 0.0:
             message = f"{task.beneficiary} did not start on the room of its last victims"
             times = f", {count} times in a row" if count > 1 else ""

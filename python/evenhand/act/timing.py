@@ -45,6 +45,10 @@ class Timing:
         """Return the time."""
         return self.clock()
 
+    def steady(self) -> float:
+        """Return seconds of a clock for waiting that nobody sets; a clock that was given is that, too."""
+        return time.monotonic() if self.clock is time.time else self.clock()
+
     def pause_after(self, failures: int) -> float:
         """Return how long a beneficiary is left alone that did not start so many times in a row."""
         if not failures:
