@@ -174,6 +174,9 @@ def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Snapsho
         elif action in ("requeue", "requeue_hold") and not standing.requeueable:
             message = f"{job} may not go back to the queue: it would be lost"
             found.append(Refusal("not_requeueable", message, job))
+        elif action == "requeue_hold" and standing.held:
+            message = f"{job} runs and is held: back in the queue it is to stay, and a release would start it"
+            found.append(Refusal("victim_held", message, job))
     if task.beneficiary is not None and now[task.beneficiary].state != "pending":
         standing = now[task.beneficiary]
         message = f"{task.beneficiary} does not wait: it is {standing.state} ({standing.detail})"

@@ -18,7 +18,7 @@ __all__ = ["ACTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
 #: What an adapter can be told to do to a job.
 ACTIONS = ("note", "requeue", "requeue_hold", "cancel", "suspend", "release", "resume")
 
-State = Literal["pending", "held", "running", "suspended", "leaving", "ended", "gone"]
+State = Literal["pending", "held", "running", "suspended", "leaving", "ended", "gone", "unknown"]
 
 
 class AdapterError(EvenhandError):
@@ -35,7 +35,8 @@ class Standing:
         Of the job: an operation of the snapshot.
     state : str
         ``"pending"``, ``"held"`` (pending until released), ``"running"``, ``"suspended"``, ``"leaving"``
-        (told to end, not yet gone), ``"ended"`` or ``"gone"`` (the cluster knows it no more).
+        (told to end, not yet gone), ``"ended"``, ``"gone"`` (the cluster knows it no more) or ``"unknown"``
+        (the cluster has a word for it that the adapter does not know: waited for, and never acted on).
     turn : int
         How often it went back to the queue: an eviction by requeue shows in it.
     started : bool
@@ -44,6 +45,8 @@ class Standing:
         Whose it is, for caps.
     requeueable : bool
         Whether it may go back to the queue without being lost.
+    held : bool
+        Whether it runs and somebody held it: once back in the queue it is to stay there.
     detail : str
         The cluster's own words; untrusted.
     """
@@ -54,6 +57,7 @@ class Standing:
     started: bool = False
     owner: str = ""
     requeueable: bool = True
+    held: bool = False
     detail: str = ""
 
 
