@@ -142,5 +142,8 @@ class Adapter(Protocol):
         ...
 
     def keep(self, descriptor: int) -> None:
-        """Let commands inherit a descriptor: a lock then outlives a killed driver until they ended."""
+        """Let commands inherit a descriptor: a lock then outlives a killed driver until they ended.
+
+        A negative one: it is closed, and none is inherited any more.
+        """
         ...

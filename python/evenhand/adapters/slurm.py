@@ -418,9 +418,9 @@ class Slurm:
         return Answer("done")
 
     def keep(self, descriptor: int) -> None:
-        """Let processes inherit a descriptor."""
-        if isinstance(self.run, Subprocesses):
-            self.run.inherited = (descriptor,)
+        """Let processes inherit a descriptor; a negative one: none any more."""
+        if hasattr(self.run, "inherited"):
+            self.run.inherited = (descriptor,) if descriptor >= 0 else ()
 
 
 def _checked(name: Any) -> str:
