@@ -84,20 +84,26 @@ class Adapter(Protocol):
 
     Adapters of installed packages are found through the entry-point group ``evenhand.adapters``
     (`evenhand.adapters.load`): an entry is a callable that returns an adapter.
-
-    Attributes
-    ----------
-    name : str
-        The system's word: ``"slurm"``.
-    identity : str
-        Tells clusters apart; drivers of the same identity exclude each other on one machine.
-    whole : bool
-        Whether evicting one allocation evicts its whole operation, and an operation starts as a whole.
     """
 
-    name: str
-    identity: str
-    whole: bool
+    @property
+    def name(self) -> str:
+        """The system's word: ``"slurm"``."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """What tells clusters apart; drivers of the same identity exclude each other on one machine.
+
+        The same for whoever comes to a cluster, by whichever spelling of its address. May ask the cluster;
+        raises `AdapterError`.
+        """
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether evicting one allocation evicts its whole operation, and an operation starts as a whole."""
+        ...
 
     @property
     def notices(self) -> tuple[str, ...]:
