@@ -46,7 +46,8 @@ class Driver:
         While it exists no step begins.
     timing : Timing
     lock : str or path-like, optional
-        File of the lock; by default one a cluster, in /run/lock or the temporary folder.
+        File of the lock; by default one a cluster, in /run/lock, ``$RUNTIME_DIRECTORY`` or the folder for
+        temporary files.
     progress : callable, optional
         Called with a `Row` as soon as a step has come to something.
     rotate_at : int or None
