@@ -46,6 +46,17 @@ def test_the_engine_plans_what_the_reference_plans(data: dict[str, Any], setting
     assert essence(found) == essence(expected)
 
 
+@settings(max_examples=400)
+@given(
+    data=es.job_clusters(max_waiting=1, mixed=True),
+    settings=es.slurm_settings(reclaim_licenses=True, most_changes=2),
+)
+def test_licences_that_victims_give_back(data: dict[str, Any], settings: SlurmSettings) -> None:
+    """They are there whatever the node on which their holder ran."""
+    snapshot = eh.Snapshot.from_dict(data)
+    assert essence(plan_of(snapshot, settings).to_dict()) == essence(reference_plan(snapshot, settings))
+
+
 @given(data=es.job_clusters(), settings=es.slurm_settings())
 def test_laws(data: dict[str, Any], settings: SlurmSettings) -> None:
     snapshot = eh.Snapshot.from_dict(data)

@@ -147,10 +147,11 @@ void find_cheapest(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) 
   for (const Id i : known) trial.give_back(i);
   for (const Id i : set.taken) trial.take(i);
   if (trial.suffices()) return;
-  for (const Id i : set.taken) trial.give_back(i);  // it does not say exactly what suffices
+  for (const Id i : set.taken) trial.give_back(i);  // it does not say exactly what suffices:
+  for (const Id i : known) trial.take(i);           // nothing that it proved counts
   set.taken = known;
-  set.proof = {.lower_bound = 1, .root_bound = 1, .branches = set.proof.branches};
-  for (const Id i : set.taken) trial.take(i);
+  set.proof = {};
+  try_sets(trial, q, set);
 }
 
 }  // namespace

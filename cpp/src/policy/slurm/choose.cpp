@@ -227,14 +227,19 @@ class Trial final : public VictimTrial {
     return out;
   }
 
-  // What is short at least, R: of each part on the nodes that lack least.
+  // What is short at least, R: of each part on the nodes that lack least; of licences for all.
   std::vector<Amount> shortage() const {
     const Wish& wish = chooser_.wish_;
     const Size width = chooser_.desk_.state.width();
+    const std::vector<ResourceScope>& scope = chooser_.desk_.state.tables().resources.scope;
     std::vector<Amount> out(width, 0), lacks;
+    for (Size r = 0; r < width; ++r)
+      if (wish.licences()[r] > 0)
+        out[r] = std::max<Amount>(wish.licences()[r] - chooser_.base_.rooms.at(0, r), 0);
     for (const Wish::Part& part : wish.parts()) {
       if (!part.takes_node) continue;
       for (Size r = 0; r < width; ++r) {
+        if (scope[r] != ResourceScope::kNode || part.amounts[r] <= 0) continue;
         lacks.clear();
         for (Size n = 0; n < part.allowed.size(); ++n)
           if (part.allowed[n])
