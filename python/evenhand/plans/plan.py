@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.building.readback import seconds
 from evenhand.plans.decisions import Decisions
-from evenhand.plans.fewest import spent_budgets
+from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import next_state, next_state_of_jobs
 from evenhand.plans.refusals import Refusals
@@ -154,7 +154,8 @@ class Plan(Tabular):
 
         budget = getattr(self.policy.settings, "minimum_budget", 0)
         spent = spent_budgets(self.snapshot, self.decisions.columns, budget)
-        found = (*self._found, *spent, *unread_fields(self.snapshot, self.policy))
+        vain = costs_in_vain(self.snapshot, self.policy.settings)
+        found = (*self._found, *spent, *vain, *unread_fields(self.snapshot, self.policy))
         return found if self._core.shares is None else (*found, *self.shares.diagnostics)
 
     @cached_property
