@@ -34,6 +34,11 @@ class Rooms {
   }
   void take(const Amount* amounts, Id node) noexcept { add(amounts, node, -1); }
   void give(const Amount* amounts, Id node) noexcept { add(amounts, node, 1); }
+  // Room that is there both now and in another state of the same nodes.
+  void keep_least(const Rooms& other) noexcept {
+    for (std::size_t i = 0; i < room_.size(); ++i)
+      if (other.room_[i] < room_[i]) room_[i] = other.room_[i];
+  }
   // What a node lacks for amounts, R; true if anything.
   bool lacks(const Amount* need, Id node, Amount* missing) const noexcept;
 

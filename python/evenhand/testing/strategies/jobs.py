@@ -194,6 +194,8 @@ def job_clusters(
         if licences and draw(st.booleans()):
             taken += 1
             row = {"name": f"{name}@", "operation": name, "resources": {"lic": 1}, "start_time": start}
+            if state == "preempting":
+                row |= {"state": state, "beneficiary": allocations[-1]["beneficiary"]}
             allocations.append(row)
     spare = (0, 4, 8) if mixed else (0, 0, 0, 1, 4)  # where licences lack, nodes need not
     spaces: dict[str, Any] = {r: {} for r in resources}
