@@ -119,18 +119,14 @@ void SpreadCover::list_covers(Size s, Size l) {
   level.listed = extend(extend, 0);
 }
 
-// The cheapest of the listed covers without any that stay.
+// The cheapest of the listed covers.
 void SpreadCover::solve_listed(Level& level) const {
   level.bound = kNever;
   Size begin = 0, best = 0, best_end = 0;
   for (const Size end : level.ends) {
-    Index sum = 0;
-    bool barred = false;
-    for (Size k = begin; k < end; ++k) {
-      sum += price_[at(level.cover[k])];
-      barred |= fixed_[at(need_->job[at(level.cover[k])])] == Fixed::kStays;
-    }
-    if (!barred && sum < level.bound) {
+    Index sum = 0;  // who stays is never part of a cheaper one
+    for (Size k = begin; k < end && sum < level.bound; ++k) sum += price_[at(level.cover[k])];
+    if (sum < level.bound) {
       level.bound = sum;
       best = begin;
       best_end = end;
@@ -144,7 +140,10 @@ void SpreadCover::solve_listed(Level& level) const {
 }
 
 void SpreadCover::set_prices(Size job) {
-  for (const Id p : pieces_of(job)) price_[at(p)] = fixed_[job] == Fixed::kGoes ? 0 : part_[at(p)];
+  for (const Id p : pieces_of(job))
+    price_[at(p)] = fixed_[job] == Fixed::kOpen   ? part_[at(p)]
+                    : fixed_[job] == Fixed::kGoes ? 0
+                                                  : kNever;
 }
 
 void SpreadCover::fix(Size job, Fixed to) {

@@ -103,7 +103,7 @@ class SpreadCover {
   std::vector<Size> first_piece_;
   std::vector<Id> piece_, site_;  // by job; of a piece
   std::vector<Index> part_, best_part_;
-  std::vector<Index> price_;  // of a piece: its part, 0 if it goes
+  std::vector<Index> price_;  // of a piece: its part, 0 if it goes, kNever if it stays
   std::vector<Fixed> fixed_;  // of a job
   Index fixed_cost_ = 0;      // of those that go
   std::vector<std::vector<Level>> levels_;
