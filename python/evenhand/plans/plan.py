@@ -150,12 +150,17 @@ class Plan(Tabular):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say of the input, and of searches that ran out of their budget."""
-        from evenhand.plans.unread import unread_fields
+        from evenhand.plans.unread import unread_fields, unread_settings
 
         budget = getattr(self.policy.settings, "minimum_budget", 0)
         spent = spent_budgets(self.snapshot, self.decisions.columns, budget)
-        vain = costs_in_vain(self.snapshot, self.policy.settings)
-        found = (*self._found, *spent, *vain, *unread_fields(self.snapshot, self.policy))
+        found = (
+            *self._found,
+            *spent,
+            *costs_in_vain(self.snapshot, self.policy.settings),
+            *unread_fields(self.snapshot, self.policy),
+            *unread_settings(self.policy),
+        )
         return found if self._core.shares is None else (*found, *self.shares.diagnostics)
 
     @cached_property
