@@ -131,8 +131,9 @@ def _print_row(say: Talker, row: Row) -> None:
 
     who = ", ".join(row.victims) or "nobody"
     whom = f" for {row.beneficiary}" if row.beneficiary else ""
+    owed = "".join(row.why.partition("; ")[1:])  # what it is still owed
     said = {
-        "started": f"started: {who} left{whom}: {row.why}",
+        "started": f"started: {row.beneficiary} runs, {who} left for it{owed}",
         "repaired": f"repaired: {who} left",
         "not_started": f"not started: {who} was told to leave{whom}: {row.why}",
         "unwatched": f"unwatched: {who} left{whom}: {row.why}",
