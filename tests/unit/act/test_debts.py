@@ -198,6 +198,19 @@ def test_a_late_command_finds_nobody_else_to_look_after_the_job(tmp_path: Path) 
     assert world.cluster.jobs["1"]["priority"] > 0
 
 
+def test_a_hold_by_somebody_else_stays(tmp_path: Path) -> None:
+    """The command never arrived; the job went back to the queue by itself, and its user held it."""
+    world = one_step(tmp_path)
+    unanswered = Result(None, "", "no answer within 30 s")
+    answering(world, lambda rest: unanswered if rest[0] == "requeuehold" else None)
+    _, owed = acted(world)
+    assert owed["1"].what == "look:requeue_hold"
+    world.cluster.jobs["1"].update(state="PENDING", node=None, turn=1, priority=0)
+    with world.driver() as driver:
+        assert not driver.book.owed
+    assert world.cluster.jobs["1"]["priority"] == 0
+
+
 @pytest.mark.parametrize("state", ["CANCELLED", "RUNNING", "PENDING"])
 def test_nobody_more_leaves_for_one_that_does_not_wait(state: str, tmp_path: Path) -> None:
     """It is cancelled, starts elsewhere or is held between its first victim and its second."""
