@@ -45,6 +45,7 @@ CODES: Mapping[str, str] = {
         "Logical nodes name a machine that is no node, so nothing tells whether they exceed it together."
     ),
     "fields_not_read": "Rows have values that play no part in the plan.",
+    "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
 }
 """Code of a diagnostic to what it means. A code never changes its meaning."""
 
