@@ -34,6 +34,13 @@ class JobPlan(PlanOfJobs):
         """Resources that are counted for the whole cluster."""
         return {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
 
+    def takes_whole_nodes(self, job: str) -> bool:
+        """Whether nobody else may be on a job's nodes."""
+        row, s = self.jobs[job], self.settings
+        partition = s.partitions.get(row.get("partition", ""))
+        apart = partition is not None and partition.OverSubscribe == "EXCLUSIVE"
+        return apart or s.SelectType == "select/linear" or bool(row.get("settings", {}).get("exclusive"))
+
     def room(self) -> dict[tuple[str | None, str], float]:
         """Return free room by node and resource once the victims have gone; cluster-wide: node None."""
         wide = self.wide
@@ -125,6 +132,30 @@ def it_fits_afterwards(run: JobPlan) -> None:
         must(str(d["beneficiary"]["operation"]) in placed, d)
 
 
+def whole_nodes_are_shared_with_nobody(run: JobPlan) -> None:
+    """Who comes to a node that it takes whole, or that somebody has whole, finds it empty then."""
+    gone = {str(d["allocation"]) for d in run.decided("preempt")}
+    there: dict[str, set[str]] = {}
+    for name, row in run.allocations.items():
+        if row.get("state", "running") in ("running", "suspended") and name not in gone:
+            there.setdefault(str(row.get("node")), set()).add(str(row["operation"]))
+    comes = [
+        (str(d["node"]), str(d["operation"])) for d in run.decided("start", "reserve", "resume") if d["node"]
+    ]
+    for node, job in comes:
+        there.setdefault(node, set()).add(job)
+    for node, job in comes:
+        whole = any(run.takes_whole_nodes(one) for one in there[node])
+        must(not whole or there[node] == {job}, (node, there[node]))
+
+
+def nobody_ends_for_who_starts(run: JobPlan) -> None:
+    """Whoever starts at once needs nobody to end; others may be suspended for it."""
+    started = {str(d["operation"]) for d in run.decided("start")}
+    for d in run.decided("preempt"):
+        must(d["mode"] == "suspend" or str(d["beneficiary"]["operation"]) not in started, d)
+
+
 def whole_jobs_start(run: JobPlan) -> None:
     """All that a job asks for starts, each of a request's count on another node, or nothing."""
     for action in ("start", "reserve"):
@@ -155,6 +186,8 @@ LAWS: Mapping[str, Callable[[JobPlan], None]] = {
         shielded_jobs_stay,
         whole_jobs_go,
         it_fits_afterwards,
+        whole_nodes_are_shared_with_nobody,
+        nobody_ends_for_who_starts,
         whole_jobs_start,
         every_request_is_answered,
     )

@@ -20,6 +20,12 @@ struct Waiting {
   Outcome rule;
 };
 
+// Where a job is to start once those who leave for it have gone.
+struct Held {
+  Id job;
+  std::vector<Spot> spots;
+};
+
 class Run {
  public:
   Run(const RunInputs& inputs, Recorder* recorder)
@@ -82,7 +88,10 @@ class Run {
     Room base = desk.room;
     std::vector<Spot> spots;
     const bool leaving = desk.add_leaving(base, job);
-    if (leaving && wish.place(base, spots)) return Outcome::kWaitsForVictims;
+    if (leaving && wish.place(base, spots)) {
+      held_.push_back({job, spots});
+      return Outcome::kWaitsForVictims;
+    }
     const Time last = desk.memory.last_preempt[at(job)];
     if (last != kNoTime && last > desk.state.now() - set.backoff) {
       due(last + set.backoff);
@@ -165,6 +174,7 @@ class Run {
   void end(Id job, const Wish& wish, const std::vector<Index>& victims,
            const std::vector<Spot>& spots) {
     const Id step = step_++;
+    held_.push_back({job, spots});
     Time gone = desk.state.now();
     for (const Index i : victims) gone = std::max(gone, take(job, wish, i, spots, step));
     for (const Spot& spot : spots) {
@@ -258,65 +268,22 @@ class Run {
                      .beneficiary = {job, spot.request},
                      .at = desk.state.now()},
                     {nullptr, free.data(), needed, nullptr, nullptr});
-      occupy(job, spot.node, needed);
+      occupy(desk.room, job, spot.node, needed);
       desk.state.set_pending(spot.request, desk.state.pending(spot.request) - 1);
       ++counts.starts;
       if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, spot.request, {});
     }
   }
 
-  void occupy(Id job, Id node, const Amount* amounts) {
-    desk.room.rooms.take(amounts, std::max(node, Id{0}));
+  bool takes_whole_nodes(Id job) const {
+    return desk.inputs.settings.whole_nodes || jobs().exclusive[at(job)] != 0;
+  }
+
+  void occupy(Room& room, Id job, Id node, const Amount* amounts) const {
+    room.rooms.take(amounts, node);
     if (node == kNoId) return;
-    ++desk.room.occupants[at(node)];
-    desk.room.exclusives[at(node)] +=
-        desk.inputs.settings.whole_nodes || jobs().exclusive[at(job)] ? 1 : 0;
-  }
-
-  // Suspended jobs go on where they are, before a pending one that may not preempt them.
-  void resume(Id before) {
-    for (Size i = 0; i < desk.stopped.size(); ++i) {
-      const RunningJob& job = desk.stopped[i];
-      if (resumed_[i]) continue;
-      if (before != kNoId && desk.standing(before, job) == Outcome::kTaken) continue;
-      const std::span<const Id> slots = desk.slots(job);
-      const Room was = desk.room;
-      bool fits = true;
-      for (const Id slot : slots) {
-        const Id node = std::max(desk.state.node_of(slot), Id{0});
-        const Row more = back(slot);
-        fits &= desk.room.rooms.fits(more.data(), node);
-        desk.room.rooms.take(more.data(), node);
-      }
-      desk.room = was;
-      if (!fits) continue;
-      resumed_[i] = 1;
-      const Id step = step_++;
-      for (const Id slot : slots) {
-        const Row more = back(slot), free = free_on(desk.state.node_of(slot));
-        decisions.add({.action = Action::kResume,
-                       .stage = stage_,
-                       .reason = Reason::kGoesOn,
-                       .slot = slot,
-                       .operation = job.operation,
-                       .node = desk.state.node_of(slot),
-                       .step = step,
-                       .at = desk.state.now()},
-                      {nullptr, free.data(), more.data(), nullptr, nullptr});
-        occupy(job.operation, desk.state.node_of(slot), more.data());
-        ++counts.resumes;
-      }
-    }
-  }
-
-  // What a suspended allocation takes when it goes on.
-  Row back(Id slot) const {
-    Row more{};
-    const Size width = desk.state.width();
-    const std::vector<Amount>& held = tables().allocations.held;
-    for (Size r = 0; r < width; ++r)
-      more[r] = desk.state.amounts(slot)[r] - (held.empty() ? 0 : held[at(slot) * width + r]);
-    return more;
+    ++room.occupants[at(node)];
+    room.exclusives[at(node)] += takes_whole_nodes(job) ? 1 : 0;
   }
 
   // --- what is said
@@ -346,6 +313,13 @@ class Run {
   std::vector<Index> under(Id job, Room room, const std::vector<Index>& candidates,
                            const std::vector<Spot>& spots) const;
   void under_too(Id job, Room room, std::vector<Index> sharing, Choice& choice) const;
+
+  // --- resume.cpp
+
+  void resume(Id before);
+  Outcome goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) const;
+  Room afterwards() const;
+  Row back(Id slot) const;
 
   // --- backfill.cpp
 
@@ -392,6 +366,7 @@ class Run {
   std::vector<Id> gone_for_;           // O: for whom it was preempted in this run
   std::vector<std::uint8_t> resumed_;
   std::vector<Waiting> waiting_;
+  std::vector<Held> held_;
   Stage stage_ = Stage::kSchedulingRun;
   Id step_ = 0;
 };

@@ -153,8 +153,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         name = f"j{i}"
         operations.append(_job(draw, name, False, plain))
         state = "running"
-        if _rare(draw, plain):
-            state = draw(st.sampled_from(("preempting", "suspended", "preempted")))
+        if not plain and draw(st.integers(0, 3)) == 3:
+            state = draw(st.sampled_from(("preempting", "suspended", "preempted", "preempted")))
         start = draw(st.sampled_from((10, 20, 20, 40)))
         end = draw(st.sampled_from((None, None, 1030, 1060)))
         share = {r: draw(st.integers(1, 4)) for r in resources}
@@ -168,6 +168,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
                 row["deadline" if state == "preempting" else "planned_end"] = end
             if state == "preempted":
                 row["held"] = holds = {r: a for r, a in share.items() if r == "memory"}
+                if draw(st.booleans()):  # it finds its room again
+                    holds = share
             if _rare(draw, plain):
                 row["preemptible"] = False
             for r, amount in holds.items():

@@ -61,7 +61,6 @@ def reference_plan(
 
 _WAITS = (
     "behind_first_waiting",
-    "waits_for_victims",
     "no_free_room",
     "no_room_even_with_victims",
     "preemption_backoff",
@@ -76,6 +75,7 @@ class _Run:
         self.blocked: frozenset[str] = frozenset()
         self.gone: list[Job] = []
         self.whom: list[tuple[Job, Job]] = []
+        self.held: list[tuple[Job, Spots]] = []
         self.resumed: list[Job] = []
         self.decisions: list[dict[str, Any]] = []
         self.refusals: list[dict[str, Any]] = []
@@ -141,14 +141,16 @@ class _Run:
     def _backfill(self, queue: list[Job]) -> None:
         """Start jobs that do not delay those before them; nobody is preempted."""
         world, now = self.world, self.world.now
-        kept: dict[str, float] = {}
+        kept = {node: now for _, spots in self.held for _, node in spots if node is not None}
         refused = {r["request"]: r["rule"] for r in self.refusals}
         for job in queue:
             if not any(refused.get(q.name) in _WAITS for q in job.requests):
                 continue
             lasts = [q.duration for q in job.requests if q.count > 0]
             ends = None if None in lasts else now + max(last for last in lasts if last is not None)
-            taken = frozenset(node for node, since in kept.items() if ends is None or ends > since)
+            taken = frozenset(
+                node for node, since in kept.items() if ends is None or ends > since or since <= now
+            )
             spots = place(world, self.room, job, taken)
             if spots is not None:
                 names = [q.name for q in job.requests]
@@ -177,9 +179,6 @@ class _Run:
                 until = a.deadline if a.state == "preempting" else a.planned_end
                 if until is not None and not mine and a.state != "preempted" and other not in self.gone:
                     ends.append((max(until, now), other, a))
-        for victim, whom in self.whom:
-            if whom is job and victim.mode(world.settings) != "SUSPEND":
-                leave(world, room, victim)
         yield now, room
         for instant in sorted({end for end, _, _ in ends}):
             for end, other, a in ends:
@@ -242,7 +241,9 @@ class _Run:
                     leaving = True
                     base.add(a.node, a.amounts, 1, world.licences)
                     base.there[a.node].remove(other)
-        if leaving and place(world, base, job, self.blocked) is not None:
+        spots = place(world, base, job, self.blocked) if leaving else None
+        if spots is not None:
+            self.held.append((job, spots))
             return "waits_for_victims"
         last = self.last.get(job.name)
         if last is not None and last > now - (s.KillWait + s.MessageTimeout):
@@ -321,11 +322,14 @@ class _Run:
                         "kept": {r: float(v) for r, v in a.amounts.items() if v and r not in gives},
                     }
                 )
+            if word == "suspend":
+                leave(self.world, self.room, victim)
             self.gone.append(victim)
             self.whom.append((victim, job))
 
     def _end(self, job: Job, spots: Spots, victims: list[Job]) -> str:
         self._leave(job, victims)
+        self.held.append((job, spots))
         for request, node in spots:
             if node is None:
                 continue
@@ -336,8 +340,6 @@ class _Run:
 
     def _suspend(self, job: Job, spots: Spots, victims: list[Job]) -> None:
         self._leave(job, victims)
-        for victim in victims:
-            leave(self.world, self.room, victim)
         self._start(job, spots)
 
     def _resume(self, before: Job | None) -> None:
@@ -351,24 +353,55 @@ class _Run:
         for job in stopped:
             if before is not None and self._may_go_for(before, job):
                 continue
-            trial: Room = self.room.copy()
-            fits = True
             mine = [a for a in job.allocations if a.state == "preempted"]
-            for a in mine:
-                more = {r: v - a.held.get(r, Fraction(0)) for r, v in a.amounts.items()}
-                where = {r: (None if r in world.licences else a.node) for r in more}
-                fits &= all(v <= trial.free[where[r]].get(r, 0) for r, v in more.items() if v > 0)
-                trial.add(a.node, more, -1, world.licences)
-            if not fits:
+            if not self._goes_on(self.room, job) or not self._goes_on(self._afterwards(), job):
                 continue
             self.resumed.append(job)
             for a in mine:
-                if a.node is not None:
-                    trial.there[a.node].append(job)
+                self._return(self.room, job, a)
                 self.decisions.append(
                     {"action": "resume", "allocation": a.name, "operation": job.name, "node": a.node}
                 )
-            self.room = trial
+
+    def _return(self, room: Room, job: Job, a: Allocation) -> bool:
+        """Put a suspended allocation back; whether all it needs was there."""
+        licences = self.world.licences
+        more = {r: v - a.held.get(r, Fraction(0)) for r, v in a.amounts.items()}
+        more = {r: v for r, v in more.items() if r in licences or a.node is not None}
+        free = {r: room.free[None if r in licences else a.node].get(r, Fraction(0)) for r in more}
+        room.add(a.node, more, -1, licences)
+        if a.node is not None:
+            room.there[a.node].append(job)
+        return all(v <= free[r] for r, v in more.items() if v > 0)
+
+    def _goes_on(self, room: Room, job: Job) -> bool:
+        """Whether a suspended job fits where it is, beside those who are there."""
+        mine = [a for a in job.allocations if a.state == "preempted"]
+        linear = self.world.settings.SelectType == "select/linear"
+        for a in mine:
+            others = room.there[a.node] if a.node is not None else []
+            if others and (linear or any(one.whole_nodes for one in [job, *others])):
+                return False
+        trial = room.copy()
+        return all(self._return(trial, job, a) for a in mine)
+
+    def _afterwards(self) -> Room:
+        """Return the room once all who leave for a job have gone and it has started."""
+        world, room = self.world, self.room.copy()
+        for job, spots in self.held:
+            for other in world.jobs:
+                for a in other.allocations:
+                    if a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None:
+                        room.add(a.node, a.amounts, 1, world.licences)
+                        room.there[a.node].remove(other)
+            for victim, whom in self.whom:
+                if whom is job and victim.mode(world.settings) != "SUSPEND":
+                    leave(world, room, victim)
+            for request, node in spots:
+                if node is not None:
+                    room.add(node, request.amounts, -1, world.licences)
+                    room.there[node].append(job)
+        return room
 
     def _may_go_for(self, asks: Job, job: Job) -> bool:
         """Whether a suspended job would be preempted again."""

@@ -1,0 +1,88 @@
+#include "run_work.h"
+
+namespace evenhand::slurm {
+
+// Suspended jobs go on where they are, before a pending one that may not preempt them; not in room
+// that a job counts on whom others leave for.
+void Run::resume(Id before) {
+  for (Size i = 0; i < desk.stopped.size(); ++i) {
+    const RunningJob& job = desk.stopped[i];
+    if (resumed_[i]) continue;
+    if (before != kNoId && desk.standing(before, job) == Outcome::kTaken) continue;
+    Id where = kNoId;
+    Row missing{};
+    Outcome found = goes_on(job, desk.room, where, missing);
+    if (found == Outcome::kStarted && !held_.empty()) {
+      Room later = afterwards();
+      if (goes_on(job, later, where, missing) != Outcome::kStarted) continue;
+    }
+    if (found != Outcome::kStarted) continue;
+    resumed_[i] = 1;
+    const Id step = step_++;
+    for (const Id slot : desk.slots(job)) {
+      const Id node = desk.state.node_of(slot);
+      const Row more = back(slot), free = free_on(node);
+      decisions.add({.action = Action::kResume,
+                     .stage = stage_,
+                     .reason = Reason::kGoesOn,
+                     .slot = slot,
+                     .operation = job.operation,
+                     .node = node,
+                     .step = step,
+                     .at = desk.state.now()},
+                    {nullptr, free.data(), more.data(), nullptr, nullptr});
+      occupy(desk.room, job.operation, node, more.data());
+      ++counts.resumes;
+    }
+  }
+}
+
+// Whether a suspended job fits where it is: kStarted, or what stands in the way, where and how
+// much.
+Outcome Run::goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) const {
+  Outcome found = Outcome::kStarted;
+  for (const Id slot : desk.slots(job)) {
+    const Id node = desk.state.node_of(slot);
+    const Row more = back(slot);
+    const bool shared =
+        node != kNoId && (in.exclusives[at(node)] > 0 ||
+                          (takes_whole_nodes(job.operation) && in.occupants[at(node)] > 0));
+    Row lacks{};
+    if (found == Outcome::kStarted && (in.rooms.lacks(more.data(), node, lacks.data()) || shared)) {
+      found = Outcome::kNoFreeRoom;
+      where = node;
+      missing = lacks;
+    }
+    in.rooms.take(more.data(), node);
+  }
+  for (const Id slot : desk.slots(job)) in.rooms.give(back(slot).data(), desk.state.node_of(slot));
+  return found;
+}
+
+// Room once all who leave for a job have gone and it has started.
+Room Run::afterwards() const {
+  Room room = desk.room;
+  for (const auto& [job, spots] : held_) {
+    desk.add_leaving(room, job);
+    for (const RunningJob& other : desk.running)
+      if (other.gone && gone_for_[at(other.operation)] == job &&
+          desk.mode(other) != PreemptMode::kSuspend)
+        desk.give(room, other, 1);
+    for (const Spot& spot : spots)
+      if (spot.node != kNoId) occupy(room, job, spot.node, request_amounts(spot.request));
+  }
+  return room;
+}
+
+// What a suspended allocation takes when it goes on; without a node, of what the cluster shares.
+Row Run::back(Id slot) const {
+  Row more{};
+  const Size width = desk.state.width();
+  const std::vector<Amount>& held = tables().allocations.held;
+  for (Size r = 0; r < width; ++r)
+    if (desk.state.node_of(slot) != kNoId || tables().resources.scope[r] == ResourceScope::kCluster)
+      more[r] = desk.state.amounts(slot)[r] - (held.empty() ? 0 : held[at(slot) * width + r]);
+  return more;
+}
+
+}  // namespace evenhand::slurm
