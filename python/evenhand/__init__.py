@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import act, adapters, policies, synthetic
+    from evenhand import act, adapters, history, plans, plot, policies, synthetic
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
@@ -53,7 +53,10 @@ _HOMES = {
     "act": "evenhand.act",
     "adapters": "evenhand.adapters",
     "fair_share": "evenhand.shares",
+    "history": "evenhand.history",
     "plan": "evenhand.plans.planning",
+    "plans": "evenhand.plans",
+    "plot": "evenhand.plot",
     "policies": "evenhand.policies",
     "show_versions": "evenhand.versions",
     "synthetic": "evenhand.synthetic",
@@ -80,7 +83,10 @@ __all__ = [
     "act",
     "adapters",
     "fair_share",
+    "history",
     "plan",
+    "plans",
+    "plot",
     "policies",
     "show_versions",
     "synthetic",

@@ -487,7 +487,7 @@ class Snapshot:
             for name in ("nodes", "pools", "operations", "allocations", "requests", "reservations")
             if (count := getattr(self, f"{name[:-1]}_count") - (name == "pools"))
         ]
-        return f"<Snapshot at {self.now:g} s: {', '.join(counts) or 'empty'}; {', '.join(self.resources)}>"
+        return f"<Snapshot at {self.now:.10g} s: {', '.join(counts) or 'empty'}; {', '.join(self.resources)}>"
 
     def _repr_html_(self) -> str:
         from evenhand.display import snapshot_html

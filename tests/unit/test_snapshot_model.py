@@ -304,7 +304,7 @@ def test_tables() -> None:
     assert list(pools["mode"]) == ["fifo", "fair_share"]
     assert len(eh.Snapshot.from_dict(small()).table("reservations")) == 1
     assert len(eh.Snapshot.from_dict({"resources": {"x": {}}}).table("nodes")) == 0
-    with pytest.raises(KeyError, match="there is no table root"):
+    with pytest.raises(KeyError, match="there is no table 'root'; there are pools, operations"):
         snapshot.table("root")
 
 

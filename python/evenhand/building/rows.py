@@ -41,8 +41,9 @@ def to_table(snapshot: Snapshot, name: str) -> Table:
     """Return one table with the columns that frames have."""
     from evenhand.table import Table
 
-    if name not in CORE_TABLES or name == "root":
-        raise KeyError(f"there is no table {name}")
+    known = [table for table in CORE_TABLES if table != "root"]
+    if name not in known:
+        raise KeyError(f"there is no table {name!r}; there are {', '.join(known)}")
     raw = read_back(snapshot)
     columns: dict[str, Any] = {"name": raw.tables.get(name, {}).get("name", [])}
     for field in TABLES[name].fields:

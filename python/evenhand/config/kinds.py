@@ -10,10 +10,23 @@ from pydantic_core import PydanticCustomError
 
 from evenhand.building.single import CellError, one_duration
 
-__all__ = ["LONGEST", "Amounts", "Duration", "NonNegative", "Positive", "Texts", "UnitShare"]
+__all__ = [
+    "LATEST",
+    "LONGEST",
+    "Amounts",
+    "Duration",
+    "Instant",
+    "NonNegative",
+    "Positive",
+    "Texts",
+    "UnitShare",
+]
 
 #: The longest duration, a hundred years.
 LONGEST = 3_153_600_000.0
+
+#: The latest instant, as in a snapshot: 2^60 microseconds.
+LATEST = 2**60 / 1e6
 
 
 def _seconds(value: Any) -> float:
@@ -25,6 +38,9 @@ def _seconds(value: Any) -> float:
 
 #: Seconds: a number, text such as "30s", "5m" or "01:00:00", or a timedelta.
 Duration = Annotated[float, BeforeValidator(_seconds), Ge(0), Le(LONGEST), Field(allow_inf_nan=False)]
+
+#: Seconds of the snapshot's epoch.
+Instant = Annotated[float, Ge(-LATEST), Le(LATEST), Field(allow_inf_nan=False)]
 
 NonNegative = Annotated[float, Ge(0), Field(allow_inf_nan=False)]
 

@@ -14,11 +14,12 @@ from evenhand.config.hostlist import expand_hostlist
 from evenhand.config.kinds import Duration, Texts
 from evenhand.config.slurm_priority import SlurmPriority, YesOrNo, rule
 
-__all__ = ["BASES", "SlurmPartition", "SlurmQos", "SlurmSettings", "split_mode"]
+__all__ = ["BASES", "FLAGS", "SlurmPartition", "SlurmQos", "SlurmSettings", "split_mode"]
 
 #: What becomes of a victim; exactly one of these, beside flags.
 BASES = ("OFF", "CANCEL", "REQUEUE", "SUSPEND")
-_FLAGS = ("GANG", "WITHIN", "PRIORITY")
+#: Flags beside it.
+FLAGS = ("GANG", "WITHIN", "PRIORITY")
 _SAME = {"CLUSTER": "OFF", "ON": "SUSPEND"}
 _TYPES = ("preempt/none", "preempt/partition_prio", "preempt/qos")
 
@@ -37,7 +38,7 @@ def split_mode(mode: str) -> tuple[str, frozenset[str]]:
     flags : frozenset of str
     """
     words = mode.split(",")
-    return next((word for word in words if word in BASES), "OFF"), frozenset(words) & frozenset(_FLAGS)
+    return next((word for word in words if word in BASES), "OFF"), frozenset(words) & frozenset(FLAGS)
 
 
 def _mode(value: Any) -> Any:
@@ -45,15 +46,26 @@ def _mode(value: Any) -> Any:
         return value
     words = [_SAME.get(word, word) for word in (part.strip().upper() for part in value.split(","))]
     for word in words:
-        if word not in BASES + _FLAGS:
-            known = ", ".join(BASES + _FLAGS)
+        if word not in BASES + FLAGS:
+            known = ", ".join(BASES + FLAGS)
             raise rule("choice", f"is {value!r}; {word!r} is none of {known}")
     if len({word for word in words if word in BASES}) > 1:
         raise rule("choice", f"is {value!r}; it must name one of {', '.join(BASES)} only")
     return ",".join(dict.fromkeys(words))
 
 
-def _mode_of_part(value: Any) -> Any:
+def _mode_of_partition(value: Any) -> Any:
+    mode = _mode(value)
+    flags = split_mode(mode)[1] if isinstance(mode, str) else ()
+    if flags:
+        raise rule("choice", f"is {value!r}; {' and '.join(sorted(flags))} cannot be set for a partition")
+    return mode
+
+
+def _mode_of_qos(value: Any) -> Any:
+    """As the database keeps it: OFF, CLUSTER and nothing at all are one, the cluster's mode."""
+    if isinstance(value, str) and value.strip().upper() in ("", "CLUSTER", "OFF"):
+        return None
     mode = _mode(value)
     if isinstance(mode, str) and "GANG" in mode.split(","):
         raise rule("choice", f"is {value!r}; GANG is of the whole cluster")
@@ -82,19 +94,22 @@ def _nodes(value: Any) -> Any:
         raise rule("host_list", f"is {value!r}; {error}") from None
 
 
-_PartMode = Annotated[str | None, BeforeValidator(_mode_of_part)]
+def _state(value: Any) -> Any:
+    return value.strip().upper() if isinstance(value, str) else value
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    PreemptMode: _PartMode = Field(None, description="What becomes of its jobs; none: as in the cluster.")
     GraceTime: Duration = Field(0.0, description="Time that a victim has to end.")
 
 
 class SlurmPartition(_Part):
     """A partition: who belongs to it stands in the ``partition`` of operations."""
 
+    PreemptMode: Annotated[str | None, BeforeValidator(_mode_of_partition)] = Field(
+        None, description="What becomes of its jobs, OFF: nothing; none: as in the cluster."
+    )
     PriorityTier: Annotated[int, Ge(0), Le(65533)] = Field(1, description="Higher preempts lower.")
     PriorityJobFactor: Annotated[int, Ge(0), Le(65533)] = Field(
         1, description="Of its jobs' priority, as a part of the highest of all partitions."
@@ -105,6 +120,9 @@ class SlurmPartition(_Part):
     Nodes: Annotated[Texts, BeforeValidator(_nodes)] = Field(
         ("ALL",), description='Names of its nodes, as a list or a host list; "ALL".'
     )
+    State: Annotated[Literal["UP", "DOWN", "DRAIN", "INACTIVE"], BeforeValidator(_state)] = Field(
+        "UP", description="DOWN and INACTIVE: its jobs that wait do not start; DRAIN: no new ones come."
+    )
     Default: YesOrNo = Field(False, description="Takes jobs that name no partition.")
     QOS: str | None = Field(None, description="QOS of the partition, for `PreemptExemptTime`.")
 
@@ -112,6 +130,9 @@ class SlurmPartition(_Part):
 class SlurmQos(_Part):
     """A quality of service: who has it stands in the ``qos`` of operations."""
 
+    PreemptMode: Annotated[str | None, BeforeValidator(_mode_of_qos)] = Field(
+        None, description="What becomes of its jobs; none, OFF or CLUSTER: as in the cluster."
+    )
     Preempt: Texts = Field((), description="QOS whose jobs it may preempt.")
     Priority: Annotated[int, Ge(0)] = Field(
         0, description="Orders victims, lower first; a factor of priority."
@@ -209,7 +230,8 @@ def _cross_checks(s: SlurmSettings) -> list[tuple[str, str, str]]:
         ]
     for name, partition in s.partitions.items():
         if partition.QOS is not None and partition.QOS not in s.qos:
-            found.append((f"partitions.{name}.QOS", "exists", f"is {partition.QOS!r}, which is no QOS"))
+            hint = "" if s.qos else "; QOS are not in slurm.conf: give them as qos"
+            found.append((f"partitions.{name}.QOS", "exists", f"is {partition.QOS!r}, which is no QOS{hint}"))
     defaults = [name for name, partition in s.partitions.items() if partition.Default]
     if len(defaults) > 1:
         found.append(("partitions", "unique", f"has several defaults: {', '.join(defaults)}"))

@@ -33,7 +33,7 @@ _SHARE_NAMES = """
 
 
 def _mode(text: str) -> str | None:
-    return None if text.lower() in ("", "cluster") else text
+    return None if text.lower() in ("", "cluster", "off") else text
 
 
 def _texts(text: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import Field
 
 from evenhand.config.costs import PreemptionCost
+from evenhand.config.kinds import Instant
 from evenhand.config.rows import RowSettings, raise_found, read_rows
 
 if TYPE_CHECKING:
@@ -23,12 +24,9 @@ class SlurmOperationSettings(RowSettings):
 
     requeue: bool | None = Field(None, description="--requeue or --no-requeue; none: `JobRequeue`.")
     exclusive: bool = Field(False, description="--exclusive: takes whole nodes.")
-    eligible_time: float | None = Field(
-        None, allow_inf_nan=False, description="Instant before which it does not start."
-    )
-    accrue_time: float | None = Field(
+    eligible_time: Instant | None = Field(None, description="Instant before which it does not start.")
+    accrue_time: Instant | None = Field(
         None,
-        allow_inf_nan=False,
         description="Instant from which its age counts; none: `eligible_time`, else submission.",
     )
     nice: int = Field(0, description="Subtracted from its priority.")
@@ -36,7 +34,7 @@ class SlurmOperationSettings(RowSettings):
     expedited: bool = Field(False, description="Requeued with precedence over all others.")
     preemption_cost: PreemptionCost = Field(1, description="Of the job, if `victim_cost` is given.")
     signal: str | None = Field(
-        None, description='--signal: with flag R ("R:USR1@60") it is cancelled, not suspended.'
+        None, description='--signal: with the flag R ("R:USR1@60") it is cancelled, not suspended.'
     )
 
 

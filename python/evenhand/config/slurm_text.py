@@ -8,7 +8,9 @@ from typing import Any
 
 from evenhand.building.problems import nearest, shorten
 from evenhand.config.rows import raise_found
+from evenhand.config.slurm import FLAGS
 from evenhand.config.slurm_names import CLUSTER, LINES, PARTITION, SHOWN
+from evenhand.config.slurm_nodes import NodeSets
 from evenhand.config.slurm_values import (
     Found,
     decimal,
@@ -46,6 +48,9 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def _pairs(line: str, number: int, found: Found) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
     place = 0
+    if line.split(maxsplit=1)[0].lower() == "include":
+        found.add(number, "include", "syntax", shorten(line), "include is not followed: give that text, too")
+        return pairs
     while place < len(line):
         match = _PAIR.match(line, place)
         if match is None:
@@ -98,6 +103,7 @@ _PARTITION: Mapping[str, Callable[[str], Any]] = {
     "GraceTime": grace,
     "OverSubscribe": plain,
     "Nodes": plain,
+    "State": plain,
     "Default": flag,
     "QOS": lambda text: None if text.upper() in ("", "N/A") else text,
 }
@@ -120,13 +126,24 @@ def _parameters(name: str, text: str, number: int, found: Found) -> dict[str, An
     return settings
 
 
+def _once(name: str | None, seen: set[str], number: int, found: Found) -> None:
+    """Refuse what is said twice: of two values Slurm takes the last, and writes that to its log only."""
+    if name in seen:
+        message = f"{name} is there twice, and Slurm goes by the last; leave one"
+        found.add(number, name, "unique", None, message)
+    elif name is not None:
+        seen.add(name)
+
+
 def _partition(
     pairs: list[tuple[str, str]], number: int, found: Found, known: frozenset[str]
 ) -> dict[str, Any]:
     by_case = {name.lower(): name for name in known | set(_PARTITION)}
     partition: dict[str, Any] = {}
+    seen: set[str] = set()
     for key, value in pairs:
         name = by_case.get(key.lower())
+        _once(name, seen, number, found)
         name = {"Shared": "OverSubscribe"}.get(name or "", name)
         if name is None:
             message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
@@ -160,12 +177,16 @@ def read_conf(text: str) -> dict[str, Any]:
 
     Notes
     -----
-    ``include`` lines are refused: read the included text, too. Source: slurm.conf, manual page.
+    ``include`` lines are refused: give the included text, too. So is a parameter or a partition that is there
+    twice, of which Slurm goes by the last. A partition without ``Nodes`` has none; names of node sets stand
+    for their nodes. Source: slurm.conf, manual page.
     """
     found = Found("slurm.conf")
     settings: dict[str, Any] = {}
     partitions: dict[str, dict[str, Any]] = {}
     defaults: dict[str, Any] = {}
+    seen: set[str] = set()
+    sets = NodeSets()
     by_case = {name.lower(): name for name in (*CLUSTER, *LINES)}
     for number, line in _lines(text):
         pairs = _pairs(line, number, found)
@@ -179,12 +200,15 @@ def read_conf(text: str) -> dict[str, Any]:
                 defaults |= of
             else:
                 for one in value.split(","):
-                    partitions[one] = {**defaults, **of}
+                    _once(f"PartitionName={one}", seen, number, found)
+                    partitions[one] = {"Nodes": "", **defaults, **of}
             continue
         if name in LINES:
+            sets.read(name, pairs, number, found)
             continue
         for key, said in pairs:
             name = by_case.get(key.lower())
+            _once(name, seen, number, found)
             if name in ("PreemptParameters", "SchedulerParameters"):
                 settings |= _parameters(name, said, number, found)
             elif name is not None and name in _CLUSTER:
@@ -192,6 +216,8 @@ def read_conf(text: str) -> dict[str, Any]:
             elif name is None:
                 message = f"{key} is unknown{nearest(key, sorted(by_case.values()))}"
                 found.add(number, key, "unknown_field", None, message)
+    for partition in partitions.values():
+        partition["Nodes"] = sets.expanded(partition["Nodes"])
     raise_found(found.problems)
     settings.setdefault("SchedulerType", "sched/backfill")  # the file's default
     return settings | ({"partitions": partitions} if partitions else {})
@@ -229,7 +255,8 @@ def read_partitions(text: str) -> dict[str, dict[str, Any]]:
     for partition in partitions.values():
         # What a partition inherits is shown as its own, with what only the cluster can be given.
         if mode := partition.get("PreemptMode"):
-            partition["PreemptMode"] = ",".join(word for word in mode.split(",") if word.upper() != "GANG")
+            words = [word for word in mode.split(",") if word.upper() not in FLAGS]
+            partition["PreemptMode"] = ",".join(words) or None
         if partition.get("Nodes") == "(null)":
             partition["Nodes"] = ""
     raise_found(found.problems)

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evenhand.building.problems import shorten
+from evenhand.config.kinds import LONGEST
 from evenhand.errors import Problem
 
 __all__ = ["Found", "decimal", "flag", "grace", "plain", "preempt_type", "read_value", "seconds", "whole"]
 
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 _NEVER = ("-1", "0", "NONE", "INFINITE", "UNLIMITED", "N/A")
+_ENDLESS = ("-1", "INFINITE", "UNLIMITED")
 
 
 class Found:
@@ -69,7 +71,9 @@ def flag(text: str) -> bool:
 
 
 def grace(text: str) -> float:
-    """Return a grace time, whose bare number is seconds."""
+    """Return a grace time, whose bare number is seconds; without a limit it is the longest there is."""
+    if text.upper() in _ENDLESS:
+        return LONGEST
     return float(text) if text.isdecimal() else seconds(text) or 0.0
 
 

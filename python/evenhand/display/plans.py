@@ -76,10 +76,15 @@ def _amounts(values: Mapping[str, float]) -> str:
     return ", ".join(f"{amount(value)} {clean(resource)}" for resource, value in values.items())
 
 
-def _of(name: object, operation: object) -> str:
-    """Return ``a1 of A``, or the name alone if it says its operation itself."""
+def _of(name: object, operation: object, room: int | None = None) -> str:
+    """Return ``a1 of A``, or the name alone if it says its operation itself; in little room both are cut."""
     name, operation = clean(name), clean(operation)
-    return name if name.startswith(f"{operation}/") else f"{name} of {operation}"
+    if name.startswith(f"{operation}/"):
+        return name
+    if room is not None and width(name) + width(operation) > (both := room - len(" of ")):
+        operation = fit(operation, max(both - width(name), both // 3), name=True).rstrip()
+        name = fit(name, both - width(operation), name=True).rstrip()
+    return f"{name} of {operation}"
 
 
 def _decision_cells(decision: Decision) -> list[str]:
@@ -115,7 +120,8 @@ def _aligned(
     lines: list[Line] = []
     for i, row in enumerate(cells):
         parts = [
-            fit(text, widths[j], right=j in right, ellipsis=glyphs.ellipsis) for j, text in enumerate(row)
+            fit(text, widths[j], right=j in right, name=True, ellipsis=glyphs.ellipsis)
+            for j, text in enumerate(row)
         ]
         lines.append([("dim" if i == 0 else "", "  ".join(parts))])
     return lines
@@ -132,7 +138,7 @@ def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]
     rows = []
     for decision in decisions.take(order):
         do, what, operation, node, why, served, amounts, _ = _decision_cells(decision)
-        rows.append([do, _of(what, operation), node, why, served, amounts])
+        rows.append([do, _of(what, operation, _LINE_ROOMS[1]), node, why, served, amounts])
     lines = _aligned([_LINE, *rows], _LINE_ROOMS, frozenset(), glyphs)
     if len(decisions) > len(rows):
         lines.append([("", f"and {counted(len(decisions) - len(rows), 'more decision')}")])
@@ -161,6 +167,8 @@ def _starving_sentences(statuses: Statuses) -> list[str]:
     sentences = []
     for kind, noun in (("operation", "operation"), ("pool", "pool")):
         of = found[kind]
+        if not of["all"]:
+            continue
         starving = f"{of['starving']:,} starving, {of['aggressively_starving']:,} aggressively"
         below = f"{of['below_fair_share']:,} of {counted(of['all'], noun)} below their fair share"
         sentences.append(f"{below}, {starving}.")

@@ -103,7 +103,7 @@ def tree_lines(view: Overview, rows: Sequence[Row], glyphs: Glyphs = UNICODE) ->
         if row.is_rest:
             lines.append([*line, ("dim", name)])
             continue
-        shown = fit(name, room, ellipsis=glyphs.ellipsis)
+        shown = fit(name, room, name=True, ellipsis=glyphs.ellipsis)
         line += [("", shown.rstrip() if more else shown), ("dim", more)]
         if more:
             line.append(("", " " * (room - width(shown.rstrip()))))
@@ -185,7 +185,10 @@ def below_lines(view: Overview, top: int, glyphs: Glyphs = UNICODE) -> list[Line
     ]
     lines.append([("", "Those that lack the largest part of the cluster:")])
     for i, row in enumerate(cells):
-        parts = [fit(text, rooms[j], right=j > 2, ellipsis=glyphs.ellipsis) for j, text in enumerate(row)]
+        parts = [
+            fit(text, rooms[j], right=j > 2, name=True, ellipsis=glyphs.ellipsis)
+            for j, text in enumerate(row)
+        ]
         lines.append([("dim" if i == 0 else "", "  ".join(parts))])
     return lines
 

@@ -84,19 +84,32 @@ def width(text: str) -> int:
     )
 
 
-def fit(text: str, columns: int, *, right: bool = False, ellipsis: str = "…") -> str:
-    """Pad to a width, or cut to it with an ellipsis."""
+def fit(text: str, columns: int, *, right: bool = False, name: bool = False, ellipsis: str = "…") -> str:
+    """Pad to a width, or cut to it with an ellipsis: at the end, a name in the middle.
+
+    Examples
+    --------
+    >>> [fit(text, 7, name=True) for text in ("job-1", "training-17", "training-18")]
+    ['job-1  ', 'tra…-17', 'tra…-18']
+    """
     if width(text) > columns:
         ellipsis = ellipsis[: max(columns, 0)]
-        kept, used = [], 0
-        for c in text:
-            used += width(c)
-            if used > columns - len(ellipsis):
-                break
-            kept.append(c)
-        text = "".join(kept) + ellipsis
+        room = columns - len(ellipsis)
+        tail = _head(text[::-1], room // 2)[::-1] if name else ""
+        text = _head(text, room - width(tail)) + ellipsis + tail
     padding = " " * (columns - width(text))
     return padding + text if right else text + padding
+
+
+def _head(text: str, columns: int) -> str:
+    """Return as much of a text's beginning as has room."""
+    kept, used = [], 0
+    for c in text:
+        used += width(c)
+        if used > columns:
+            break
+        kept.append(c)
+    return "".join(kept)
 
 
 def percent(share: float, glyphs: Glyphs = UNICODE) -> str:

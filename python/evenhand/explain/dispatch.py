@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from evenhand.explain.decided import explain_start, explain_victim, rows_of
 from evenhand.explain.facts import Facts
 from evenhand.explain.refused import explain_spared, explain_waiting
@@ -17,6 +19,7 @@ __all__ = ["TABLES", "find", "why", "why_not"]
 
 #: Where a name is looked for, in this order.
 TABLES = ("allocations", "requests", "operations", "pools", "nodes")
+_NAMED = 5
 
 
 def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int]:
@@ -69,13 +72,33 @@ def why_not(plan: Plan, name: str | int, table: str | None) -> Explanation:
     tables = ("allocations", "requests")
     if table is not None and table not in tables:
         raise KeyError(f"why_not looks among {' and '.join(tables)}, not {table!r}")
-    where, row = find(plan, name, tables if table is None else (table,))
+    try:
+        where, row = find(plan, name, tables if table is None else (table,))
+    except KeyError:
+        if table is not None:
+            raise
+        where, row = _only_request(plan, name)
     facts = Facts(plan)
     if where == "allocations":
         return _allocation(facts, row)
     started = rows_of(facts, "request", row, "start")
     count = int(plan.snapshot._core.column("requests", "count")[row])
     return explain_start(facts, started) if len(started) >= count else explain_waiting(facts, row)
+
+
+def _only_request(plan: Plan, name: str | int) -> tuple[str, int]:
+    """Return the one request of an operation; of several the caller must choose."""
+    _, operation = find(plan, name, ("allocations", "requests", "operations"))
+    rows = {
+        table: np.flatnonzero(plan.snapshot._core.column(table, "operation") == operation).tolist()
+        for table in ("requests", "allocations")
+    }
+    if len(rows["requests"]) == 1:
+        return "requests", rows["requests"][0]
+    names = [str(plan.snapshot.names(table)[row]) for table in rows for row in rows[table][:_NAMED]]
+    names += ["…"] * any(len(found) > _NAMED for found in rows.values())
+    listed = ", ".join(names) or "it has none"
+    raise KeyError(f"{name!r} is an operation; ask about one of its requests and allocations: {listed}")
 
 
 def _allocation(facts: Facts, row: int) -> Explanation:

@@ -282,7 +282,7 @@ class Plan(Tabular):
         Parameters
         ----------
         name : str or int
-            Of an allocation or a request.
+            Of an allocation or a request, or of an operation that has one request.
         table : str, optional
             ``"allocations"`` or ``"requests"``, where both have the name.
 

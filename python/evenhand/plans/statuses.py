@@ -159,10 +159,10 @@ class Statuses(Tabular, Mapping[str | int, Status]):
         return self._columns[name]
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return how many pools and operations are in each state of starvation, and how many below."""
+        """Return how many pools (but the root) and operations are in each state of starvation, and below."""
         pools = self._snapshot.pool_count
         result = {}
-        for kind, rows in (("pool", slice(0, pools)), ("operation", slice(pools, None))):
+        for kind, rows in (("pool", slice(1, pools)), ("operation", slice(pools, None))):
             starvation = np.bincount(self._columns["starvation"][rows], minlength=len(STARVATION))
             below = int((self._columns["status"][rows] == STATUSES.index("below_fair_share")).sum())
             result[kind] = {

@@ -88,7 +88,9 @@ def groups(
     _lines(ax, plan, element, r)
     ax.set_xlim(left=0)
     ax.set_xlabel(f"% of {clean(snapshot.resources[r])}, cumulative", parse_math=False)
-    ax.set_title(f"operation {fit(clean(operation), _NAME).rstrip()}", loc="left", parse_math=False)
+    ax.set_title(
+        f"operation {fit(clean(operation), _NAME, name=True).rstrip()}", loc="left", parse_math=False
+    )
     tidy(ax, grid=True)
     return ax
 
@@ -138,7 +140,7 @@ def _bars(ax: Axes, plan: Plan, rows: NDArray[Any], ends: NDArray[np.float64], o
         decisions.column("allocation")[decisions.column("action") == ACTIONS.index("preempt")].tolist()
     )
     for place in range(older, len(rows)):
-        labels.append(fit(clean(names[rows[place]]), _NAME).rstrip())
+        labels.append(fit(clean(names[rows[place]]), _NAME, name=True).rstrip())
         if int(rows[place]) in taken:
             middle = (starts[place] + ends[place]) / 2
             ax.plot(middle, place - older + shift, "x", color=ground, markersize=9, markeredgewidth=2.5)

@@ -68,7 +68,7 @@ def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     row = names.index(str(name))
     capacity = np.asarray(snapshot._core.column("nodes", "capacity"))[row]
     shown = [r for r in range(len(capacity)) if capacity[r] > 0]
-    ax = new_axes(ax, 1.4 + 0.75 * max(len(shown), 1))
+    ax = new_axes(ax, 1.6 + 0.75 * max(len(shown), 1))
     parts = _parts(plan, row)
     labels, places, reach = [], [], 1.0
     for i, r in enumerate(shown):
@@ -84,7 +84,7 @@ def node(plan: Plan, name: str | int, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(max(places, default=1) + 0.6, -0.6)
     ax.set_xlim(0, 104 * reach)
     ax.set_xlabel("% of the node")
-    ax.set_title(f"node {fit(clean(name), 40).rstrip()}", loc="left", parse_math=False)
+    ax.set_title(f"node {fit(clean(name), 48, name=True).rstrip()}", loc="left", pad=22, parse_math=False)
     tidy(ax, grid=False)
     _legend(ax, {kind for kind, _, _ in parts})
     return ax
@@ -130,7 +130,7 @@ def _bar(ax: Axes, y: float, parts: list[tuple[str, str, float]]) -> float:
             ax.text(
                 100 * (left + part / 2),
                 y,
-                fit(label, room).strip() if len(label) > room else label,
+                fit(label, room, name=True).strip() if len(label) > room else label,
                 ha="center",
                 va="center",
                 fontsize="x-small",
@@ -151,5 +151,10 @@ def _legend(ax: Axes, kinds: set[str]) -> None:
     keys = [patches.Patch(**look, label=kind) for kind, look in _LOOKS.items() if kind in kinds]
     if keys:
         ax.legend(
-            handles=keys, loc="lower right", bbox_to_anchor=(1, 1), ncols=4, frameon=False, fontsize="small"
+            handles=keys,
+            loc="lower left",
+            bbox_to_anchor=(-0.01, 0.98),
+            ncols=4,
+            frameon=False,
+            fontsize="small",
         )

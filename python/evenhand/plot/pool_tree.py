@@ -106,7 +106,9 @@ def _labels(ax: Axes, view: Overview, rows: list[Row], more: int) -> None:
     texts = []
     for row in rows:
         indent = "   " * min(row.depth - 1, _NAME // 6)
-        texts.append(indent + fit(clean(view.tree.short_name(row.element)), _NAME - len(indent)).rstrip())
+        texts.append(
+            indent + fit(clean(view.tree.short_name(row.element)), _NAME - len(indent), name=True).rstrip()
+        )
     if more:
         texts.append(f"… and {counted(more, 'more pool')}")
     ax.set_yticks(range(len(texts)), texts, ha="left", fontsize="small", parse_math=False)

@@ -90,7 +90,7 @@ def side_by_side(
     whole = np.max([holds[rows] + gets[rows] for _, gets in moved], axis=0, initial=0.0)
     names = snapshot.names("operations")
     labels = [
-        f"{fit(clean(names[row]), _NAME).rstrip()} ({amount(float(most))})"
+        f"{fit(clean(names[row]), _NAME, name=True).rstrip()} ({amount(float(most))})"
         for row, most in zip(rows.tolist(), (whole * snapshot.quantum[resource]).tolist(), strict=True)
     ]
     plt = require("matplotlib.pyplot", "plot")

@@ -202,12 +202,12 @@ def _nodes_of(snapshot: Snapshot, jobs: Jobs, name: str | None) -> list[bool]:
     if "ALL" in wanted:
         return [True] * snapshot.node_count
     names = [str(node) for node in snapshot.names("nodes")]
-    for node in set(wanted) - set(names):
+    known, inside = frozenset(names), frozenset(wanted)
+    for node in [node for node in dict.fromkeys(wanted) if node not in known]:
         message = f"partitions.{name}.Nodes names {node!r}, which is no node of the snapshot"
         jobs.found.append(
             Problem("settings", None, None, f"partitions.{name}.Nodes", "exists", repr(node), message)
         )
-    inside = set(wanted)
     return [node in inside for node in names]
 
 
@@ -217,8 +217,10 @@ def mode_of(
     """Return what becomes of a job that is preempted, by its place in `BASES`."""
     given = (qos.PreemptMode if qos else None) if s.PreemptType == "preempt/qos" else partition.PreemptMode
     base, _ = split_mode(s.PreemptMode if given is None else given)
-    if base == "SUSPEND" and own.signal is not None and "R" in own.signal.partition(":")[0]:
-        base = "CANCEL"
+    if base == "SUSPEND" and own.signal is not None:
+        flags, colon, _ = own.signal.partition(":")  # [{R|B}:]signal[@time]
+        if colon and "R" in flags.upper():
+            base = "CANCEL"
     return BASES.index(base)
 
 

@@ -133,6 +133,7 @@ def test_that_nothing_was_to_be_repaired_is_said_only_where_nothing_else_is() ->
 
 def test_a_request_that_waits(plan: Any) -> None:
     told = plan.why_not("c")
+    assert told == plan.why_not("C"), "the operation's only request"
     assert told.code == "limits_of_operation_or_pool"
     assert told.sentences[0] == "Request c of operation C (cpu 1) did not start."
     assert told.sentences[2] == (
@@ -238,7 +239,7 @@ def test_unknown_names() -> None:
         KeyError, match="there is no 'x' among allocations, requests, operations, pools, nodes"
     ):
         plan.why("x")
-    with pytest.raises(KeyError, match="among allocations, requests"):
+    with pytest.raises(KeyError, match=r"'A' is an operation; ask about one of its .*: a01, "):
         plan.why_not("A")
     with pytest.raises(KeyError, match="no table 'stars'"):
         plan.why("A", table="stars")

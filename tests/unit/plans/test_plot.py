@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from io import BytesIO
 from types import SimpleNamespace
@@ -95,6 +96,19 @@ def test_a_node_before_and_after(plan: Any) -> None:
     assert rows[3.3][-1] == (20, 4)
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["stays", "is preempted", "starts"]
     assert [text.get_text() for text in ax.texts][:5] == ["a01", "a03", "a05", "a07", "a09"]
+
+
+def test_a_long_name_leaves_room_for_the_legend() -> None:
+    data = copy.deepcopy(CLUSTER)
+    data["nodes"][0]["name"] = "n" * 200
+    for row in data["allocations"]:
+        row["node"] = row["node"].replace("n1", "n" * 200)
+    ax: Any = plot.node(make([], eh.Snapshot.from_dict(data)), "n" * 200)
+    ax.figure.canvas.draw()
+    title, legend = ax._left_title.get_window_extent(), ax.get_legend().get_window_extent()
+    assert not title.overlaps(legend)
+    assert title.x0 >= 0
+    assert title.x1 <= ax.figure.bbox.x1
 
 
 def test_what_was_leaving_already_is_told_apart() -> None:

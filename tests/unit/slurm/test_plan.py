@@ -111,6 +111,19 @@ def test_suspended_jobs_keep_their_memory_and_go_on() -> None:
     assert said(too_much) == []
 
 
+def test_only_the_flag_of_a_signal_ends_what_would_be_suspended() -> None:
+    tiers = {name: {**tier, "OverSubscribe": "FORCE:1"} for name, tier in TIERS.items()}
+    for signal, mode in (
+        ("USR1@60", "suspend"),
+        ("R:10", "terminate"),
+        ("rb:USR1@60", "terminate"),
+        ("B:TERM@5", "suspend"),
+    ):
+        snapshot = cluster({"j": ("low", [1], 4, {"settings": {"signal": signal}})}, nodes=1)
+        plan = eh.plan(snapshot, policy("SUSPEND,GANG", partitions=tiers))
+        assert [d.mode for d in plan.decisions.victims] == [mode], signal
+
+
 def test_who_shares_a_node_by_gang_scheduling() -> None:
     """As a real controller did it: off the higher tier, then of each tier the first to start stay."""
     shared = {"OverSubscribe": "FORCE:1"}

@@ -9,6 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.config.hostlist import expand_hostlist
 from evenhand.config.slurm import SlurmSettings, split_mode
+from evenhand.config.slurm_accounting import parse_qos
 
 TIERS: dict[str, Any] = {
     "PreemptType": "preempt/partition_prio",
@@ -51,6 +52,10 @@ def test_modes_are_read_as_slurm_writes_them() -> None:
         ({"partitions": {"a": {"PriorityTier": 65534}}}, "partitions.a.PriorityTier", "range"),
         ({"partitions": {"a": {"Tier": 1}}}, "partitions.a.Tier", "unknown_field"),
         ({"partitions": {"a": {"PreemptMode": "SUSPEND,GANG"}}}, "partitions.a.PreemptMode", "choice"),
+        ({"partitions": {"a": {"PreemptMode": "WITHIN"}}}, "partitions.a.PreemptMode", "choice"),
+        ({"partitions": {"a": {"PreemptMode": "CANCEL,PRIORITY"}}}, "partitions.a.PreemptMode", "choice"),
+        ({"partitions": {"a": {"State": "IDLE"}}}, "partitions.a.State", "choice"),
+        ({"qos": {"a": {"PreemptMode": "CANCEL,GANG"}}}, "qos.a.PreemptMode", "choice"),
         ({"partitions": {"a": {"OverSubscribe": "MAYBE"}}}, "partitions.a.OverSubscribe", "choice"),
         ({"partitions": {"a": {"Nodes": "n[1-"}}}, "partitions.a.Nodes", "host_list"),
         ({"partitions": {"a": {"QOS": "gold"}}}, "partitions.a.QOS", "exists"),
@@ -61,6 +66,22 @@ def test_modes_are_read_as_slurm_writes_them() -> None:
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], field: str, rule: str) -> None:
     assert problem(**settings) == (field, rule)
+
+
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [
+        *((word, None) for word in ("OFF", "off", "Cluster", "", None)),
+        ("cancel", "CANCEL"),
+        ("within", "WITHIN"),
+        ("CANCEL,WITHIN", "CANCEL,WITHIN"),
+    ],
+)
+def test_the_database_keeps_no_mode_off(given: str | None, mode: str | None) -> None:
+    """A real sacctmgr that is told OFF prints "cluster"; jobs of that QOS are preempted in its mode."""
+    assert SlurmSettings(qos={"a": {"PreemptMode": given}}).qos["a"].PreemptMode == mode
+    if given is not None:
+        assert parse_qos(f"Name|PreemptMode\na|{given}\n")["a"]["PreemptMode"] in (mode, given)
 
 
 def test_presets() -> None:
@@ -107,6 +128,8 @@ def job(**values: Any) -> eh.Snapshot:
         ({"partition": "low", "qos": "gold"}, "qos", "exists"),
         ({"settings": {"requeu": True}}, "settings.requeu", "unknown_field"),
         ({"settings": {"requeue": "yes"}}, "settings.requeue", "type"),
+        ({"settings": {"eligible_time": 1e15}}, "settings.eligible_time", "range"),
+        ({"settings": {"accrue_time": -1e15}}, "settings.accrue_time", "range"),
     ],
 )
 def test_wrong_jobs_are_named(values: dict[str, Any], field: str, rule: str) -> None:
@@ -118,9 +141,11 @@ def test_wrong_jobs_are_named(values: dict[str, Any], field: str, rule: str) -> 
 
 
 def test_a_partition_of_nodes_that_are_not_there() -> None:
-    policy = eh.policies.Slurm(partitions={"low": {"Nodes": "n[1-2]"}})
-    with pytest.raises(eh.InputError, match="is no node of the snapshot"):
+    """They are named in the order of the list."""
+    policy = eh.policies.Slurm(partitions={"low": {"Nodes": "n[1-30]"}})
+    with pytest.raises(eh.InputError, match="is no node of the snapshot") as caught:
         eh.plan(job(partition="low"), policy)
+    assert [p.value for p in caught.value.problems] == [f"'n{i}'" for i in range(1, 31)]
 
 
 def test_other_triggers_and_given_values_are_refused() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
+from evenhand.config.kinds import LONGEST
 from evenhand.config.slurm_shown import read_shown, shown
 from evenhand.config.slurm_text import read_conf, read_partitions
 
@@ -60,8 +61,10 @@ def test_slurm_conf() -> None:
         "KillWait": 3.0,
         "SchedulerType": "sched/backfill",
         "partitions": {
-            "low": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True},
-            "lower": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True},
+            "low": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True}
+            | {"State": "UP"},
+            "lower": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True}
+            | {"State": "UP"},
             "high": {
                 "Nodes": "ALL",
                 "GraceTime": 30.0,
@@ -88,16 +91,22 @@ def test_scontrol_show_partition(one_line: bool) -> None:
         "PriorityJobFactor": 1,
         "OverSubscribe": "NO",
         "PreemptMode": "CANCEL",
+        "State": "UP",
     }
     assert found["empty"] == {"Nodes": "", "PriorityTier": 2}
 
 
 def test_what_a_partition_inherits_is_shown_as_its_own() -> None:
-    shown = "PartitionName=low\n   PriorityTier=1 PreemptMode=GANG,SUSPEND OverSubscribe=FORCE:1\n"
-    policy = eh.policies.Slurm.from_conf(
-        "PreemptType=preempt/partition_prio\nPreemptMode=SUSPEND,GANG\n", partitions=shown
-    )
-    assert policy.settings.partitions["low"].PreemptMode == "SUSPEND"
+    for of_all, inherited, mode in (
+        ("SUSPEND,GANG", "GANG,SUSPEND", "SUSPEND"),
+        ("REQUEUE,PRIORITY", "REQUEUE,PRIORITY", "REQUEUE"),
+        ("CANCEL,GANG", "GANG", None),
+    ):
+        shown = f"PartitionName=low\n   PriorityTier=1 PreemptMode={inherited} OverSubscribe=FORCE:1\n"
+        policy = eh.policies.Slurm.from_conf(
+            f"PreemptType=preempt/partition_prio\nPreemptMode={of_all}\n", partitions=shown
+        )
+        assert policy.settings.partitions["low"].PreemptMode == mode
 
 
 def test_a_policy_from_both(tmp_path: Path) -> None:
@@ -205,3 +214,63 @@ def test_what_a_running_slurm_shows() -> None:
     assert policy.settings.partitions["low"].GraceTime == 6.0
     with pytest.raises(eh.InputError, match="KillWait"):
         read_shown(CONFIG.replace("3 sec", "long"))
+
+
+def test_node_sets_stand_for_their_nodes() -> None:
+    text = (
+        "NodeName=n[1-2] Feature=fast,big\nNodeName=n[3-4] Features=fast\nNodeName=m1\n"
+        "NodeSet=quick Feature=fast\nNodeSet=both Nodes=m[1-2] Feature=big\n"
+        "PartitionName=a Nodes=quick,m7\nPartitionName=b Nodes=both\nPartitionName=c Nodes=n[1-2]\n"
+    )
+    partitions = eh.policies.Slurm.from_conf(text).settings.partitions
+    assert {name: p.Nodes for name, p in partitions.items()} == {
+        "a": ("n1", "n2", "n3", "n4", "m7"),
+        "b": ("m1", "m2", "n1", "n2"),
+        "c": ("n1", "n2"),
+    }
+
+
+def test_a_partition_without_nodes_has_none() -> None:
+    text = "PartitionName=DEFAULT State=UP\nPartitionName=a\nPartitionName=b Nodes=ALL State=drain\n"
+    policy = eh.policies.Slurm.from_conf(text)
+    assert {name: (p.Nodes, p.State) for name, p in policy.settings.partitions.items()} == {
+        "a": ((), "UP"),
+        "b": (("ALL",), "DRAIN"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "field", "rule"),
+    [
+        ("KillWait=3\nkillwait=4", 2, "KillWait", "unique"),
+        ("PartitionName=a Nodes=ALL\nPartitionName=a Nodes=ALL", 2, "PartitionName=a", "unique"),
+        ("PartitionName=a Nodes=n1 Nodes=n2", 1, "Nodes", "unique"),
+        ("NodeSet=a Nodes=n1\nNodeSet=a Nodes=n2", 2, "NodeSet", "unique"),
+        ("NodeSet=a Node=n1", 1, "node", "unknown_field"),
+        ("NodeName=n[1- Feature=a", 1, "NodeName", "host_list"),
+        ("include /etc/slurm/partitions.conf", 1, "include", "syntax"),
+    ],
+)
+def test_what_the_file_must_not_have(text: str, row: int, field: str, rule: str) -> None:
+    with pytest.raises(eh.InputError) as caught:
+        read_conf(text)
+    [found] = caught.value.problems
+    assert (found.row, found.field, found.rule) == (row, field, rule)
+
+
+def test_a_file_that_is_included_must_be_given() -> None:
+    with pytest.raises(eh.InputError, match="is not followed: give that text, too"):
+        read_conf("include more.conf")
+
+
+def test_the_qos_of_a_partition_must_be_given_beside_the_file() -> None:
+    text = "PartitionName=low Nodes=ALL QOS=gold"
+    with pytest.raises(eh.InputError, match="give them as qos"):
+        eh.policies.Slurm.from_conf(text)
+    assert eh.policies.Slurm.from_conf(text, qos={"gold": {}}).settings.partitions["low"].QOS == "gold"
+
+
+@pytest.mark.parametrize("word", ["UNLIMITED", "INFINITE", "-1"])
+def test_a_grace_time_without_limit(word: str) -> None:
+    policy = eh.policies.Slurm.from_conf(f"PartitionName=low Nodes=ALL GraceTime={word}")
+    assert policy.settings.partitions["low"].GraceTime == LONGEST

@@ -98,7 +98,7 @@ def _job(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]
     if _rare(draw, plain):
         settings["exclusive"] = True
     if _rare(draw, plain):
-        settings["signal"] = draw(st.sampled_from(("R:USR1", "B:USR1@5")))
+        settings["signal"] = draw(st.sampled_from(("R:USR1", "rb:10@5", "B:USR1@5", "USR1@60")))
     if waits and _rare(draw, plain):
         settings["expedited"] = True
     if waits and _rare(draw, plain):

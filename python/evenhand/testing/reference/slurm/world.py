@@ -86,8 +86,8 @@ class Job:
             part = self.qos
         given = None if part is None else part.PreemptMode
         base, _ = split_mode(settings.PreemptMode if given is None else given)
-        signal = self.own.get("signal") or ""
-        return "CANCEL" if base == "SUSPEND" and "R" in signal.split(":")[0] else base
+        flags = (self.own.get("signal") or "").split(":")[:-1]
+        return "CANCEL" if base == "SUSPEND" and "r" in "".join(flags).lower() else base
 
     def exempt(self, settings: SlurmSettings) -> float:
         """Run time before which it is no victim."""
