@@ -117,17 +117,29 @@ def whole_jobs_go(run: JobPlan) -> None:
 
 
 def it_fits_afterwards(run: JobPlan) -> None:
-    """Whatever starts, or others go for, finds room once they have gone; nobody goes for nothing."""
+    """Whatever starts, or others go for, finds room once they have gone; nobody goes for nothing.
+
+    What is reserved for others is no room.
+    """
     room = run.room()
     touched = set()
+    placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
     for d in run.decided("start", "reserve"):
         for r, amount in run.requests[str(d["request"])].get("resources", {}).items():
             place = (None if r in run.wide else d["node"], r)
             room[place] -= amount
             touched.add(place)
+    for row in run.snapshot.get("reservations", ()):
+        owner = run.requests.get(str(row.get("request")), {}).get("operation")
+        begun = row.get("from", 0) <= run.snapshot["now"]
+        ended = row.get("until") is not None and row["until"] <= run.snapshot["now"]
+        if owner in placed or row.get("soft", False) or not begun or ended:
+            continue
+        for r, amount in row.get("resources", {}).items():
+            if r not in run.wide:
+                room[row["node"], r] -= amount
     for place in touched:
         must(room[place] >= -1e-9, place)
-    placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
     for d in run.decided("preempt"):
         must(str(d["beneficiary"]["operation"]) in placed, d)
 

@@ -22,15 +22,7 @@ void Run::credit_leaving(Id operation, Amount sign) {
 }
 
 void Run::credit_reserved(Id operation, Amount sign) {
-  const Tables& t = state_.tables();
-  const ReservationColumns& v = t.reservations;
-  for (Id i = 0; i < static_cast<Id>(v.size()); ++i) {
-    const Id q = v.request[at(i)];
-    if (q == kNoId || t.requests.operation[at(q)] != operation || v.node[at(i)] == kNoId ||
-        at_or(v.soft, i, std::uint8_t{0}) || !in_force(v, i, state_.now()))
-      continue;
-    rooms_.add(v.resources.data() + at(i) * width_, v.node[at(i)], sign);
-  }
+  add_reserved(rooms_, state_, sign, [operation](Id owner) { return owner == operation; });
 }
 
 // Sessions all of whose requests have reservations start there, once it is free of work:

@@ -6,8 +6,9 @@ namespace evenhand::slurm {
 namespace {
 
 bool may_wait_for_room(Outcome rule) {
-  return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kNoFreeRoom ||
-         rule == Outcome::kNoRoomEvenWithVictims || rule == Outcome::kPreemptionBackoff;
+  return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kPreemptionDisabled ||
+         rule == Outcome::kNobodyMayGo || rule == Outcome::kNoRoomEvenWithVictims ||
+         rule == Outcome::kDryRunNamesNobody || rule == Outcome::kPreemptionBackoff;
 }
 
 }  // namespace
@@ -28,7 +29,10 @@ void Run::backfill(const std::vector<Id>& queue) {
   for (const Id job : queue) {
     const auto found = std::ranges::find(waiting_, job, &Waiting::job);
     if (found == waiting_.end()) continue;
-    if (!may_wait_for_room(found->rule) || !backfill_one(job, kept, ends)) still.push_back(*found);
+    add_reserved(desk.room, job, 1);
+    if (may_wait_for_room(found->rule) && backfill_one(job, kept, ends)) continue;
+    add_reserved(desk.room, job, -1);
+    still.push_back(*found);
   }
   waiting_ = std::move(still);
   stage_ = Stage::kSchedulingRun;

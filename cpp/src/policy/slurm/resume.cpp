@@ -14,9 +14,13 @@ void Run::resume(Id before) {
     Outcome found = goes_on(job, desk.room, where, missing);
     if (found == Outcome::kStarted && !held_.empty()) {
       Room later = afterwards();
-      if (goes_on(job, later, where, missing) != Outcome::kStarted) continue;
+      if (goes_on(job, later, where, missing) != Outcome::kStarted) found = Outcome::kRoomHeld;
     }
-    if (found != Outcome::kStarted) continue;
+    if (found != Outcome::kStarted) {
+      // What stood in its way in the end.
+      if (before == kNoId && follows(job)) event(where, found, job.operation, kNoId, missing);
+      continue;
+    }
     resumed_[i] = 1;
     const Id step = step_++;
     for (const Id slot : desk.slots(job)) {
@@ -40,18 +44,16 @@ void Run::resume(Id before) {
 // Whether a suspended job fits where it is: kStarted, or what stands in the way, where and how
 // much.
 Outcome Run::goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) const {
+  const bool whole = takes_whole_nodes(job.operation);
   Outcome found = Outcome::kStarted;
   for (const Id slot : desk.slots(job)) {
     const Id node = desk.state.node_of(slot);
     const Row more = back(slot);
-    const bool shared =
-        node != kNoId && (in.exclusives[at(node)] > 0 ||
-                          (takes_whole_nodes(job.operation) && in.occupants[at(node)] > 0));
-    Row lacks{};
-    if (found == Outcome::kStarted && (in.rooms.lacks(more.data(), node, lacks.data()) || shared)) {
-      found = Outcome::kNoFreeRoom;
+    if (Row lack{}; found == Outcome::kStarted && lacks(in, more.data(), node, whole, lack)) {
+      const bool room = in.rooms.fits(more.data(), node);
+      found = room ? Outcome::kWholeNodeInUse : Outcome::kNoRoomToGoOn;
       where = node;
-      missing = lacks;
+      missing = lack;
     }
     in.rooms.take(more.data(), node);
   }
@@ -64,6 +66,7 @@ Room Run::afterwards() const {
   Room room = desk.room;
   for (const auto& [job, spots] : held_) {
     desk.add_leaving(room, job);
+    add_reserved(room, job, 1);
     for (const RunningJob& other : desk.running)
       if (other.gone && gone_for_[at(other.operation)] == job &&
           desk.mode(other) != PreemptMode::kSuspend)

@@ -40,7 +40,8 @@ class Run {
     const std::vector<Id> queue = queue_order(desk);
     for (const Id job : queue) {
       resume(job);
-      one(job);
+      add_reserved(desk.room, job, 1);
+      if (!one(job)) add_reserved(desk.room, job, -1);
     }
     resume(kNoId);
     if (desk.inputs.settings.backfill) backfill(queue);
@@ -59,7 +60,8 @@ class Run {
 
   // --- what is decided
 
-  void one(Id job) {
+  // Whether it starts.
+  bool one(Id job) {
     const Time now = desk.state.now();
     if (const Time eligible = jobs().eligible[at(job)]; eligible != kNoTime && eligible > now) {
       due(eligible);
@@ -69,17 +71,31 @@ class Run {
     for (const Wish::Part& part : wish.parts())
       if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
         return refuse(job, barred_everywhere(job, part.request));
-    const bool reclaims = desk.inputs.settings.reclaim_licenses;
-    if (!wish.licences_fit(desk.room) && !reclaims) return refuse(job, Outcome::kLicensesMissing);
+    if (!wish.licences_fit(desk.room) && !licences_come_free(job, wish))
+      return refuse(job, Outcome::kLicensesMissing);
     std::vector<Spot> spots;
     if (wish.place(desk.room, spots)) {
       start(job, spots, Reason::kFitsFreeRoom, step_++);
-      return;
+      return true;
     }
-    if (const Outcome waits = preempt(job, wish); waits != Outcome::kStarted) {
-      refuse(job, waits);
-      block(job);
-    }
+    if (const Outcome never = beyond_nodes(wish); never != Outcome::kStarted)
+      return refuse(job, never);
+    const Outcome waits = preempt(job, wish);
+    if (waits == Outcome::kStarted) return true;
+    block(job);
+    return refuse(job, waits);
+  }
+
+  // Whether the licences that a job lacks would be there once all have gone that may go for it.
+  bool licences_come_free(Id job, const Wish& wish) {
+    if (!desk.inputs.settings.reclaim_licenses) return false;
+    Room all = desk.room;
+    desk.add_leaving(all, job);
+    const std::vector<Index> candidates = desk.candidates(job);
+    for (const Index i : candidates) desk.give(all, of(i), 1);
+    if (wish.licences_fit(all)) return true;
+    note(wish, candidates_of(job, wish), nullptr);
+    return false;
   }
 
   // kStarted: it did; else why it waits.
@@ -98,7 +114,8 @@ class Run {
       return Outcome::kPreemptionBackoff;
     }
     const std::vector<Index> candidates = candidates_of(job, wish);
-    if (candidates.empty()) return Outcome::kNoFreeRoom;
+    if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
+    if (candidates.empty()) return Outcome::kNobodyMayGo;
     const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
     std::vector<Index> sharing;
     if (gang) {
@@ -107,18 +124,19 @@ class Run {
       });
       if (over(wish, base, sharing, spots)) {
         if (set.selection == Selection::kTestOnly) {  // it fits; who has to wait is not said
-          note(wish, candidates, {}, {});
-          return Outcome::kNoRoomEvenWithVictims;
+          note(wish, candidates, nullptr);
+          return Outcome::kDryRunNamesNobody;
         }
         const std::vector<Index> victims = under(job, base, sharing, spots);
         // Only what a suspended job gives back is there at once.
         if (!leaving && std::ranges::all_of(victims, [this](Index i) {
               return desk.mode(of(i)) == PreemptMode::kSuspend;
             })) {
-          suspend(job, wish, candidates, victims, spots);
+          note_sharing(wish, candidates, victims, spots);
+          suspend(job, wish, victims, spots);
           return Outcome::kStarted;
         }
-        note(wish, candidates, victims, victims);
+        note_sharing(wish, candidates, victims, spots);
         end(job, wish, victims, spots);
         return Outcome::kWaitsForVictims;
       }
@@ -130,7 +148,7 @@ class Run {
     Choice choice = choose(desk, wish, base, candidates, false);
     if (choice.fits) {
       if (covers) under_too(job, before, sharing, choice);
-      note(wish, candidates, choice.considered, choice.victims);
+      note(wish, candidates, &choice);
       count(choice.proof, step_);
       end(job, wish, choice.victims, choice.spots);
       return Outcome::kWaitsForVictims;
@@ -138,12 +156,13 @@ class Run {
     if (set.gang && set.type == PreemptType::kQos && set.selection != Selection::kTestOnly) {
       choice = choose(desk, wish, base, candidates, true);
       if (choice.fits) {
+        note(wish, candidates, &choice);
         count(choice.proof, step_);
-        suspend(job, wish, candidates, choice.victims, choice.spots);
+        suspend(job, wish, choice.victims, choice.spots);
         return Outcome::kStarted;
       }
     }
-    note(wish, candidates, {}, {});
+    note(wish, candidates, nullptr);
     return Outcome::kNoRoomEvenWithVictims;
   }
 
@@ -157,14 +176,13 @@ class Run {
       const Outcome standing = desk.standing(job, other);
       if (standing == Outcome::kRanTooShort) due(spared);
       if (standing != Outcome::kTaken && follows(other))
-        event(first_node(other), standing, wish.parts().front().request, {});
+        event(first_node(other), standing, job, wish.parts().front().request, {});
     }
     return desk.candidates(job);
   }
 
-  void suspend(Id job, const Wish& wish, const std::vector<Index>& candidates,
-               const std::vector<Index>& victims, const std::vector<Spot>& spots) {
-    note(wish, candidates, victims, victims);
+  void suspend(Id job, const Wish& wish, const std::vector<Index>& victims,
+               const std::vector<Spot>& spots) {
     const Id step = step_++;
     for (const Index i : victims) take(job, wish, i, spots, step);
     start(job, spots, Reason::kFitsOverSuspended, step);
@@ -271,7 +289,7 @@ class Run {
       occupy(desk.room, job, spot.node, needed);
       desk.state.set_pending(spot.request, desk.state.pending(spot.request) - 1);
       ++counts.starts;
-      if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, spot.request, {});
+      if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, job, spot.request, {});
     }
   }
 
@@ -295,7 +313,8 @@ class Run {
   Row free_on(Id node) const {
     Row free{};
     for (Size r = 0; r < desk.state.width(); ++r)
-      free[r] = desk.room.rooms.at(std::max(node, Id{0}), r);
+      if (node != kNoId || tables().resources.scope[r] == ResourceScope::kCluster)
+        free[r] = desk.room.rooms.at(node, r);
     return free;
   }
 
@@ -304,7 +323,15 @@ class Run {
     for (Size n = 0; n < count; ++n) blocked_[n] |= jobs().node_of_partition[row + n];
   }
 
-  void refuse(Id job, Outcome rule) { waiting_.push_back({job, rule}); }
+  bool refuse(Id job, Outcome rule) {
+    waiting_.push_back({job, rule});
+    return false;
+  }
+
+  // What hard reservations keep for a job is its own.
+  void add_reserved(Room& to, Id job, Amount sign) const {
+    evenhand::add_reserved(to.rooms, desk.state, sign, [job](Id owner) { return owner == job; });
+  }
 
   // --- gang.cpp
 
@@ -332,10 +359,17 @@ class Run {
   // --- told.cpp
 
   Outcome barred_everywhere(Id job, Id request) const;
+  Outcome beyond_nodes(const Wish& wish) const;
+  Outcome on_node(const Wish::Part& part, Id node, bool licences_lack, bool lack,
+                  Outcome rule) const;
+  bool lacks(const Room& room, const Amount* need, Id node, bool whole, Row& missing) const;
+  Room without_reservations(Id job) const;
+  bool may_help(const Wish& wish, const RunningJob& other) const;
   void tell_refusals();
   void tell_refusal(Id job, Outcome rule, const Wish* wish);
-  void note(const Wish& wish, const std::vector<Index>& candidates,
-            const std::vector<Index>& considered, const std::vector<Index>& victims);
+  void note(const Wish& wish, const std::vector<Index>& candidates, const Choice* choice);
+  void note_sharing(const Wish& wish, const std::vector<Index>& candidates,
+                    const std::vector<Index>& victims, const std::vector<Spot>& spots);
 
   bool follows(const RunningJob& job) const {
     return recorder_ != nullptr && recorder_->slot != kNoId &&
@@ -347,12 +381,12 @@ class Run {
   Id first_node(const RunningJob& job) const {
     return recorder_->slot == kNoId ? desk.nodes(job).front() : desk.state.node_of(recorder_->slot);
   }
-  void event(Id node, Outcome outcome, Id request, const Row& missing) {
+  void event(Id node, Outcome outcome, Id operation, Id request, const Row& missing) {
     recorder_->events.push_back(
         {node,
          stage_,
          outcome,
-         tables().requests.operation[at(request)],
+         operation,
          request,
          recorder_->slot,
          {missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(desk.state.width())}});

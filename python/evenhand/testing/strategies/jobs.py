@@ -179,6 +179,21 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
             taken += 1
             row = {"name": f"{name}@", "operation": name, "resources": {"lic": 1}, "start_time": start}
             allocations.append(row)
+    reservations = []
+    if _rare(draw, plain) or _rare(draw, plain):
+        for k in range(draw(st.integers(1, 2))):
+            row = {
+                "name": f"v{k}",
+                "node": draw(st.sampled_from(nodes)),
+                "resources": {"cpu": draw(st.integers(1, 4))},
+            }
+            row["soft"] = draw(st.sampled_from((False, False, True)))
+            row["from"] = draw(st.sampled_from((900, 900, 1100)))
+            kind, rows = draw(st.sampled_from((("request", requests), ("allocation", allocations))))
+            row[kind] = draw(st.sampled_from(rows))["name"]
+            if draw(st.booleans()):
+                used[row["node"]]["cpu"] += row["resources"]["cpu"]
+            reservations.append(row)
     spaces: dict[str, Any] = {r: {} for r in resources}
     if licences:
         spaces["lic"] = {"kind": "license", "scope": "cluster", "capacity": taken + draw(st.integers(0, 1))}
@@ -197,4 +212,5 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         "operations": operations,
         "allocations": allocations,
         "requests": requests,
+        "reservations": reservations,
     }

@@ -61,8 +61,10 @@ def reference_plan(
 
 _WAITS = (
     "behind_first_waiting",
-    "no_free_room",
+    "preemption_disabled",
+    "nobody_may_go",
     "no_room_even_with_victims",
+    "dry_run_names_nobody",
     "preemption_backoff",
 )
 
@@ -85,7 +87,10 @@ class _Run:
         queue = self._queue()
         for job in queue:
             self._resume(job)
+            self.world.reserve(self.room, job, 1)
             self._one(job)
+            if job.requests:
+                self.world.reserve(self.room, job, -1)
         self._resume(None)
         if self.world.settings.SchedulerType == "sched/backfill":
             self._backfill(queue)
@@ -151,6 +156,7 @@ class _Run:
             taken = frozenset(
                 node for node, since in kept.items() if ends is None or ends > since or since <= now
             )
+            world.reserve(self.room, job, 1)
             spots = place(world, self.room, job, taken)
             if spots is not None:
                 names = [q.name for q in job.requests]
@@ -164,6 +170,7 @@ class _Run:
                         if node is not None:
                             kept[node] = min(since, kept.get(node, since))
                     break
+            world.reserve(self.room, job, -1)
 
     def _later(self, job: Job) -> Iterator[tuple[float, Room]]:
         """Yield instants and the room that is free then for a job."""
@@ -212,35 +219,76 @@ class _Run:
                 return self._refuse(job, "nowhere")
             if all(node in self.blocked for node in fit):
                 return self._refuse(job, "behind_first_waiting")
-        if not world.settings.reclaim_licenses and self._licences_lack(job):
+        if self._licences_lack(job, self.room) and not self._licences_come(job):
             return self._refuse(job, "licenses_missing")
         spots = place(world, self.room, job, self.blocked)
         if spots is not None:
             return self._start(job, spots)
+        never = self._beyond_nodes(job)
+        if never is not None:
+            return self._refuse(job, never)
         rule = self._preempt(job)
         if rule is not None:
             self._refuse(job, rule)
             self.blocked |= inside
         return None
 
-    def _licences_lack(self, job: Job) -> bool:
-        free = self.room.free[None]
+    def _licences_lack(self, job: Job, room: Room) -> bool:
+        free = room.free[None]
         return any(
             sum(q.count * q.amounts.get(r, 0) for q in job.requests) > free.get(r, 0)
             for r in self.world.licences
             if any(q.amounts.get(r, 0) > 0 for q in job.requests)
         )
 
+    def _licences_come(self, job: Job) -> bool:
+        """Whether there would be enough once all have gone that may go for a job."""
+        world, room = self.world, self.room.copy()
+        if not world.settings.reclaim_licenses:
+            return False
+        self._add_leaving(room, job)
+        for other in candidates(world, job, self.gone, world.now):
+            leave(world, room, other)
+        return not self._licences_lack(job, room)
+
+    def _beyond_nodes(self, job: Job) -> str | None:
+        """Return a rule if a job would not fit if nothing else ran."""
+        world = self.world
+        inside = world.partition_nodes(job)
+        for request in job.requests:
+            wants = {r: v for r, v in request.amounts.items() if v > 0}
+            if wants and set(wants) <= world.licences:
+                continue
+            enough = [
+                node
+                for node in inside
+                if request.tags <= world.tags[node]
+                and request.node in (None, node)
+                and all(
+                    v <= world.capacity[node].get(r, 0) for r, v in wants.items() if r not in world.licences
+                )
+            ]
+            if len(enough) < request.count:
+                return "larger_than_nodes"
+            if sum(world.schedulable[node] for node in enough) < request.count:
+                return "nowhere"
+        return None
+
+    def _add_leaving(self, room: Room, job: Job) -> bool:
+        """Add what leaves for a job to a room; whether anything does."""
+        found = False
+        for other in self.world.jobs:
+            for a in other.allocations:
+                if a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None:
+                    found = True
+                    room.add(a.node, a.amounts, 1, self.world.licences)
+                    room.there[a.node].remove(other)
+        return found
+
     def _preempt(self, job: Job) -> str | None:
         world, s, now = self.world, self.world.settings, self.world.now
         base = self.room.copy()
-        leaving = False
-        for other in world.jobs:
-            for a in other.allocations:
-                if a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None:
-                    leaving = True
-                    base.add(a.node, a.amounts, 1, world.licences)
-                    base.there[a.node].remove(other)
+        leaving = self._add_leaving(base, job)
         spots = place(world, base, job, self.blocked) if leaving else None
         if spots is not None:
             self.held.append((job, spots))
@@ -248,9 +296,11 @@ class _Run:
         last = self.last.get(job.name)
         if last is not None and last > now - (s.KillWait + s.MessageTimeout):
             return "preemption_backoff"
+        if s.PreemptType is None:
+            return "preemption_disabled"
         wanted = candidates(world, job, self.gone, now)
         if not wanted:
-            return "no_free_room"
+            return "nobody_may_go"
         flags = split_mode(s.PreemptMode)[1]
         by_tier = s.PreemptType == "preempt/partition_prio"
         gang = "GANG" in flags and by_tier
@@ -259,7 +309,7 @@ class _Run:
             spots = over(world, base, job, sharing, self.blocked)
             if spots is not None:
                 if s.victim_selection == "test_only":
-                    return "no_room_even_with_victims"
+                    return "dry_run_names_nobody"
                 victims = under(world, base, job, sharing, spots)
                 if leaving or any(other.mode(s) != "SUSPEND" for other in victims):
                     return self._end(job, spots, victims)
@@ -389,11 +439,8 @@ class _Run:
         """Return the room once all who leave for a job have gone and it has started."""
         world, room = self.world, self.room.copy()
         for job, spots in self.held:
-            for other in world.jobs:
-                for a in other.allocations:
-                    if a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None:
-                        room.add(a.node, a.amounts, 1, world.licences)
-                        room.there[a.node].remove(other)
+            self._add_leaving(room, job)
+            world.reserve(room, job, 1)
             for victim, whom in self.whom:
                 if whom is job and victim.mode(world.settings) != "SUSPEND":
                     leave(world, room, victim)
