@@ -41,6 +41,13 @@ CODES: Mapping[str, str] = {
         "The fair share factor counts, but the settings' `shares` have no row of the account and user of some"
         " jobs; their factor is 0."
     ),
+    "machine_unknown": (
+        "Logical nodes name a machine that is no node, so nothing tells whether they exceed it together."
+    ),
+    "slurm_choice_not_used": (
+        "Where partitions are gang scheduled, who shares cpus is suspended in Slurm's own order, and settings"
+        " that choose victims play no part in that, or none at all."
+    ),
     "fields_not_read": "Rows have values that play no part in the plan.",
 }
 """Code of a diagnostic to what it means. A code never changes its meaning."""

@@ -69,6 +69,26 @@ def test_a_plan_that_preempts_is_followed_by_a_quiet_one(data: dict[str, Any]) -
     assert again.to_dict()["decisions"] == []
 
 
+@given(data=es.session_groups(), settings=es.backendai_settings(), every=st.booleans())
+def test_one_for_whom_others_leave_starts_once_they_have_gone(
+    data: dict[str, Any], settings: BackendAISettings, every: bool
+) -> None:
+    """Nothing that starts meanwhile takes room that it needs. With one request a session: others may fit
+    less in more room."""
+    settings = settings.replace(preemption_mode="terminate", preemptors="every" if every else "front")
+    single = {row["operation"]: {**row, "count": 1} for row in data["requests"]}
+    snapshot = eh.Snapshot.from_dict({**data, "requests": list(single.values()), "reservations": []})
+    plan = plan_of(snapshot, settings)
+    served = {r.request for r in plan.refusals if r.rule == "waits_for_victims"}
+    if len(served) != 1:
+        return
+    event("served")
+    after = snapshot.after(plan).to_dict()
+    after["allocations"] = [a for a in after["allocations"] if a.get("state") != "preempting"]
+    started = {d.request for d in plan_of(after, settings).decisions.starts}
+    assert served <= started
+
+
 @given(data=es.session_groups())
 def test_nobody_goes_when_the_front_fits(data: dict[str, Any]) -> None:
     plan = plan_of(data, BackendAISettings())

@@ -104,7 +104,6 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   const std::vector<Id> operation_rows = rows_of(t.operations.names, a.beneficiary_operation);
   const std::vector<Id> request_rows = rows_of(t.requests.names, a.beneficiary_request);
   for (const Id slot : in_flight) {
-    if (node_[at(slot)] == kNoId) continue;
     Leaving l;
     l.slot = slot;
     l.beneficiary = {decoded(operation_rows, a.beneficiary_operation, slot),
@@ -198,13 +197,17 @@ void ClusterState::take_off_node(Id node, Id slot) {
   *found = items[--list.size];
 }
 
-void ClusterState::leave(const Leaving& leaving) {
-  const Id node = node_[at(leaving.slot)];
+void ClusterState::add_left(Id slot, const Amount* amounts, Amount sign) {
+  const Id node = node_[at(slot)];
   for (std::size_t r = 0; r < width_; ++r) {
-    row(node_left_, node)[r] += leaving.left[r];
-    all_left_[r] += leaving.left[r];
+    if (node != kNoId) row(node_left_, node)[r] += sign * amounts[r];
+    all_left_[r] += sign * amounts[r];
   }
-  ++leaving_on_[at(node)];
+}
+
+void ClusterState::leave(const Leaving& leaving) {
+  add_left(leaving.slot, leaving.left.data(), 1);
+  if (const Id node = node_[at(leaving.slot)]; node != kNoId) ++leaving_on_[at(node)];
   if (leaving_place_.size() <= at(leaving.slot)) leaving_place_.resize(operation_.size(), kNoId);
   leaving_place_[at(leaving.slot)] = static_cast<Id>(leaving_.size());
   leaving_.push_back(leaving);
@@ -224,12 +227,8 @@ Leaving ClusterState::drop_leaving(Id slot) {
   leaving_place_[at(found->slot)] = static_cast<Id>(found - leaving_.data());
   leaving_.pop_back();
   leaving_place_[at(slot)] = kNoId;
-  const Id node = node_[at(slot)];
-  for (std::size_t r = 0; r < width_; ++r) {
-    row(node_left_, node)[r] -= dropped.left[r];
-    all_left_[r] -= dropped.left[r];
-  }
-  --leaving_on_[at(node)];
+  add_left(slot, dropped.left.data(), -1);
+  if (const Id node = node_[at(slot)]; node != kNoId) --leaving_on_[at(node)];
   return dropped;
 }
 
@@ -284,21 +283,16 @@ void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
   const auto before = static_cast<std::int64_t>(phase_[at(slot)]);
   add_usage(slot, -1);
   phase_[at(slot)] = Phase::kLeaves;
-  if (node_[at(slot)] != kNoId) {
-    Leaving leaving{slot, beneficiary, {}};
-    std::copy_n(amounts(slot), width_, leaving.left.begin());
-    leave(leaving);
-  }
+  Leaving leaving{slot, beneficiary, {}};
+  std::copy_n(amounts(slot), width_, leaving.left.begin());
+  leave(leaving);
   record([&] { return Change{Change::Kind::kPreempt, slot, before, 0, {}, {}}; });
 }
 
 void ClusterState::take_room(Id slot, std::span<const Amount> taken) {
   Leaving* l = leaving_of(slot);
-  for (std::size_t r = 0; r < width_; ++r) {
-    l->left[r] -= taken[r];
-    row(node_left_, node_[at(slot)])[r] -= taken[r];
-    all_left_[r] -= taken[r];
-  }
+  for (std::size_t r = 0; r < width_; ++r) l->left[r] -= taken[r];
+  add_left(slot, taken.data(), -1);
   record([&] {
     return Change{Change::Kind::kTakeRoom, slot, 0, 0, {taken.begin(), taken.end()}, {}};
   });
@@ -408,11 +402,8 @@ void ClusterState::revert(const Change& c) {
       break;
     case Change::Kind::kTakeRoom: {
       Leaving* l = leaving_of(c.row);
-      for (std::size_t r = 0; r < width_; ++r) {
-        l->left[r] += c.amounts[r];
-        row(node_left_, node_[at(c.row)])[r] += c.amounts[r];
-        all_left_[r] += c.amounts[r];
-      }
+      for (std::size_t r = 0; r < width_; ++r) l->left[r] += c.amounts[r];
+      add_left(c.row, c.amounts.data(), 1);
       break;
     }
     case Change::Kind::kTouch:

@@ -11,6 +11,11 @@ bool in_force(const ReservationColumns& v, Id row, Time now) noexcept {
   return (from == kNoTime || from <= now) && (until == kNoTime || now < until);
 }
 
+bool keeps_room(const ReservationColumns& v, Id row, Time now) noexcept {
+  return v.node[static_cast<Size>(row)] != kNoId && !at_or(v.soft, row, std::uint8_t{0}) &&
+         in_force(v, row, now);
+}
+
 Rooms::Rooms(const ClusterState& s, bool with_reservations)
     : width_(s.width()), nodes_(static_cast<Id>(s.tables().nodes.size())) {
   const Tables& t = s.tables();

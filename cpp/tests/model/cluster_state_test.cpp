@@ -106,7 +106,10 @@ TEST(ClusterState, SumsAreThoseOfItsSlots) {
       EXPECT_EQ(state.node_used(n)[0], used) << seed;
       EXPECT_EQ(state.node_left(n)[0], left) << seed;
     }
-    Amount all = 0;
+    Amount all = 0, leaves = 0;
+    for (Id slot = 0; slot < static_cast<Id>(state.slots()); ++slot)
+      if (const Leaving* l = state.leaving_at(slot)) leaves += l->left[1];
+    EXPECT_EQ(state.all_left()[1], leaves) << seed;
     for (Id o = 0; o < 4; ++o) all += state.operation_usage(o)[1];
     EXPECT_EQ(state.pool_usage(0)[1], all) << seed;
   }
@@ -125,6 +128,23 @@ TEST(ClusterState, WhatAPreemptedAllocationKeepsIsFreeOnceItEnds) {
   EXPECT_EQ(state.operation_usage(0)[0], 0);
   state.undo(mark);
   EXPECT_EQ(state.node_used(0)[0], 2);
+}
+
+TEST(ClusterState, WhatLeavesWithoutANodeIsNobodysUntilItHasGone) {
+  Scene scene;
+  const Id o = scene.operation();
+  const Id a = scene.allocation(o, kNoId, {5}, 0, AllocationState::kPreempting);
+  const Id b = scene.allocation(o, kNoId, {3}, 0);
+  ClusterState state(scene.snapshot());
+  EXPECT_EQ(state.all_left()[0], 5);
+  ASSERT_NE(state.leaving_at(a), nullptr);
+  const ClusterState::Mark mark = state.mark();
+  state.preempt(b, {o, kNoId});
+  EXPECT_EQ(state.all_left()[0], 8);
+  state.end(a);
+  EXPECT_EQ(state.all_left()[0], 3);
+  state.undo(mark);
+  EXPECT_EQ(state.all_left()[0], 5);
 }
 
 TEST(ClusterState, TellsWhatIsDirty) {

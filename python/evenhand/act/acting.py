@@ -10,6 +10,8 @@ from evenhand.act.driver import Driver
 from evenhand.act.timing import Timing
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from evenhand.act.caps import Caps
     from evenhand.act.report import Report, Row
     from evenhand.adapters.protocol import Adapter
@@ -112,7 +114,8 @@ async def act_async(
 
     Notes
     -----
-    Cancelled, it lets the step that was begun come to its end, and begins no other.
+    Cancelled, also more than once, it lets the step that was begun come to its end, and begins no other; the
+    lock is given up after that.
     """
     import asyncio
 
@@ -122,23 +125,38 @@ async def act_async(
         if progress is not None:
             loop.call_soon_threadsafe(progress, row)
 
-    driver = await asyncio.to_thread(
-        Driver,
-        adapter,
-        journal,
-        dry_run=dry_run,
-        caps=caps,
-        stop_file=stop_file,
-        timing=timing,
-        progress=tell,
-    )
-    work = asyncio.ensure_future(asyncio.to_thread(driver.act, plan))
+    made: list[Driver] = []
+
+    def begin() -> None:
+        options: dict[str, Any] = {"dry_run": dry_run, "caps": caps, "stop_file": stop_file}
+        made.append(Driver(adapter, journal, timing=timing, progress=tell, **options))
+
     try:
-        await asyncio.shield(work)
-    except asyncio.CancelledError:
-        driver.stop.set()
-        await work
-        raise
+        await _to_its_end(begin, lambda: None)
+        driver = made[0]
+        await _to_its_end(lambda: driver.act(plan), driver.stop.set)
     finally:
-        driver.close()
+        for driver in made:
+            driver.close()
     return driver.report
+
+
+async def _to_its_end(work: Callable[[], object], stop: Callable[[], object]) -> None:
+    """Let work be done in a thread, and return or raise when it is done, however often one is cancelled."""
+    import asyncio
+
+    # A future, no task: a loop that ends cancels its tasks, and would not know whether the thread still runs.
+    future = asyncio.get_running_loop().run_in_executor(None, work)
+    cancelled: asyncio.CancelledError | None = None
+    while not future.done():
+        try:
+            await asyncio.shield(future)
+        except asyncio.CancelledError as error:
+            cancelled = error
+            stop()
+        except Exception:
+            break  # of the work
+    if cancelled is not None:
+        future.exception()  # seen
+        raise cancelled
+    future.result()

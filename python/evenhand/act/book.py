@@ -7,6 +7,7 @@ from typing import Any
 
 __all__ = ["Book", "OpenStep", "Victim"]
 
+_REMEMBERED = 24 * 3600.0  # seconds
 #: Actions after which a job has to give way.
 EVICTIONS = ("requeue", "requeue_hold", "cancel", "suspend")
 
@@ -49,10 +50,18 @@ class OpenStep:
     victims: dict[str, Victim] = field(default_factory=dict)
     reason: str = ""
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The victims that the cluster may have been told to let go."""
+        return tuple(victim.name for victim in self.victims.values() if victim.asked)
+
 
 @dataclass(slots=True)
 class Owed:
-    """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?)."""
+    """What a job is owed yet: ``"release"``, ``"resume"``, or ``"look:<action>"`` (did it arrive?).
+
+    ``since`` is when its step ended, ``outcome`` how.
+    """
 
     job: str
     what: str
@@ -60,15 +69,17 @@ class Owed:
     beneficiary: str | None
     step: int
     since: float
+    outcome: str = ""
 
 
 class Book:
     """Adds up the lines of a journal, kind by kind.
 
-    ``journal`` (schema, cluster) · ``run`` (a driver begins) · ``refused`` (a step that was not begun, and
-    why) · ``step`` (a step begins: victims, beneficiary, reasons) · ``intent`` (an action is about to be
-    asked for) · ``outcome`` (what the cluster said) · ``victim`` (what became of a victim) · ``end`` (of a
-    step: its outcome, why, what is still owed) · ``settled`` (nothing is owed to a job any more).
+    ``journal`` (schema, cluster; steps and totals of before it began anew) · ``run`` (a driver begins) ·
+    ``refused`` (a step that was not begun, and why) · ``step`` (a step begins: victims, beneficiary,
+    reasons) · ``intent`` (an action is about to be asked for) · ``outcome`` (what the cluster said) ·
+    ``victim`` (what became of a victim) · ``end`` (of a step: its outcome, why, what is still owed) ·
+    ``settled`` (nothing is owed to a job any more).
 
     Attributes
     ----------
@@ -77,11 +88,15 @@ class Book:
     owed : dict of str to Owed
         Jobs that have to be released, resumed or looked after.
     evictions : list of tuple
-        (time, owner, job) of every eviction that was asked for.
+        (time, owner, job) of every eviction that was asked for; of the last day at least.
+    evicted : int
+        How many were asked for in all, before the journal began anew too; likewise `ends` and `refusals`.
     ends : dict of str to int
         How many steps ended how.
     refusals : dict of str to int
         Refused steps by code.
+    failures : dict of str to tuple
+        (how many times in a row, when last) of beneficiaries for which jobs left, and which did not start.
     """
 
     def __init__(self) -> None:
@@ -90,18 +105,25 @@ class Book:
         self.open: dict[int, OpenStep] = {}
         self.owed: dict[str, Owed] = {}
         self.evictions: list[tuple[float, str, str]] = []
+        self.evicted = 0
         self.ends: dict[str, int] = {}
         self.refusals: dict[str, int] = {}
+        self.failures: dict[str, tuple[int, float]] = {}
 
     def add(self, line: dict[str, Any]) -> None:
         """Take a line into account; kinds that are not known change nothing."""
-        handle = getattr(self, f"_{line['kind']}", None)
+        handle = _HANDLES.get(line["kind"])
         if handle is not None:
-            handle(line)
+            handle(self, line)
 
     def _journal(self, line: dict[str, Any]) -> None:
         self.cluster = line["cluster"]
         self.steps = line.get("steps", 0)
+        totals = line.get("totals", {})
+        self.evicted += totals.get("evictions", 0)
+        for counts, earlier in ((self.ends, "ends"), (self.refusals, "refusals")):
+            for word, count in totals.get(earlier, {}).items():
+                counts[word] = counts.get(word, 0) + count
 
     def _step(self, line: dict[str, Any]) -> None:
         number = line["step"]
@@ -111,15 +133,16 @@ class Book:
 
     def _intent(self, line: dict[str, Any]) -> None:
         step = self.open.get(line["step"])
-        if line["action"] in EVICTIONS and step is not None:
-            victim = step.victims[line["job"]]
+        victim = step.victims.get(line["job"]) if step is not None else None
+        if line["action"] in EVICTIONS and victim is not None:
             victim.asked = True
+            self.evicted += 1
             self.evictions.append((line["t"], victim.owner, victim.name))
 
     def _victim(self, line: dict[str, Any]) -> None:
         step = self.open.get(line["step"])
-        if step is not None:
-            victim = step.victims[line["job"]]
+        victim = step.victims.get(line["job"]) if step is not None else None
+        if victim is not None:
             victim.answer = line.get("answer", victim.answer)
             victim.freed = line.get("freed", victim.freed)
 
@@ -127,9 +150,15 @@ class Book:
         step = self.open.pop(line["step"], None)
         self.ends[line["outcome"]] = self.ends.get(line["outcome"], 0) + 1
         for job, what in line["owed"].items():
-            turn = step.victims[job].turn if step else 0
+            turn = step.victims[job].turn if step and job in step.victims else 0
             whom = step.beneficiary if step else None
-            self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"])
+            self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"], line["outcome"])
+        if step is not None and step.beneficiary is not None:
+            if line["outcome"] == "started":
+                self.failures.pop(step.beneficiary, None)
+            elif line.get("failures"):
+                self.failures = {n: f for n, f in self.failures.items() if f[1] >= line["t"] - _REMEMBERED}
+                self.failures[step.beneficiary] = line["failures"], line["t"]
 
     def _settled(self, line: dict[str, Any]) -> None:
         self.owed.pop(line["job"], None)
@@ -137,6 +166,13 @@ class Book:
     def _refused(self, line: dict[str, Any]) -> None:
         for code in line["codes"]:
             self.refusals[code] = self.refusals.get(code, 0) + 1
+
+    def failed(self, step: OpenStep, now: float) -> int:
+        """Return how many times in a row a beneficiary will have failed that does not start in this step."""
+        if step.beneficiary is None or all(v.answer != "left" for v in step.victims.values()):
+            return 0
+        count, last = self.failures.get(step.beneficiary, (0, 0.0))
+        return count + 1 if last >= now - _REMEMBERED else 1
 
     def leaving(self) -> dict[str, str]:
         """Return the jobs that were told to leave with the job that they leave for."""
@@ -151,3 +187,14 @@ class Book:
         for step in self.open.values():
             jobs |= set(step.victims)
         return jobs
+
+
+_HANDLES = {
+    "journal": Book._journal,
+    "step": Book._step,
+    "intent": Book._intent,
+    "victim": Book._victim,
+    "end": Book._end,
+    "settled": Book._settled,
+    "refused": Book._refused,
+}

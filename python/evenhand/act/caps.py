@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Caps"]
 
 _HOUR = 3600.0
+Eviction = tuple[float, str, str]  # when, whose, which job
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Caps:
     Attributes
     ----------
     per_run : int or None
-        Of one driver from its start to its end. None: no cap.
+        Of one driver from its start to its end; while it watches, of every round. None: no cap.
     per_hour : int or None
         Within the last hour by the journal, whoever drove.
     per_owner : int or None
@@ -35,7 +37,9 @@ class Caps:
     per_owner: int | None = 10
     per_job: int | None = 3
 
-    def exceeded(self, book: Book, now: float, run: int, victims: Iterable[tuple[str, str]]) -> str | None:
+    def exceeded(
+        self, book: Book, now: float, run: int, victims: Iterable[tuple[str, str | None]]
+    ) -> str | None:
         """Return which cap a step would exceed, in words, or None.
 
         Parameters
@@ -47,7 +51,7 @@ class Caps:
         run : int
             Victims of this run so far.
         victims : iterable of tuple
-            (job, owner) of the step.
+            (job, owner) of the step; owners may be None where they are not known yet.
 
         Returns
         -------
@@ -58,18 +62,12 @@ class Caps:
         O(evictions of the last day).
         """
         new = list(victims)
-        recent, today = [], []
-        for line in reversed(book.evictions):
-            if line[0] < now - 24 * _HOUR:
-                break
-            today.append(line)
-            if line[0] >= now - _HOUR:
-                recent.append(line)
+        recent, today = _lately(book, now)
         found = [
             ("per_run", self.per_run, run + len(new), "victims of this run"),
             ("per_hour", self.per_hour, len(recent) + len(new), "victims within an hour"),
         ]
-        for owner in dict.fromkeys(owner for _, owner in new):
+        for owner in dict.fromkeys(owner for _, owner in new if owner is not None):
             count = sum(o == owner for _, o, _ in recent) + sum(o == owner for _, o in new)
             found.append(("per_owner", self.per_owner, count, f"victims of owner {owner} within an hour"))
         for job in dict.fromkeys(job for job, _ in new):
@@ -79,3 +77,41 @@ class Caps:
             if cap is not None and count > cap:
                 return f"{name}={cap}: there would be {count} {what}"
         return None
+
+    def spent(self, book: Book, now: float) -> tuple[set[str], set[str]]:
+        """Return the jobs and the owners of whom nobody may leave at this moment.
+
+        Parameters
+        ----------
+        book : Book
+            What was done.
+        now : float
+            Seconds since 1970.
+
+        Returns
+        -------
+        jobs, owners : set of str
+
+        Notes
+        -----
+        O(evictions of the last day).
+        """
+        recent, today = _lately(book, now)
+        jobs = Counter(job for _, _, job in today)
+        owners = Counter(owner for _, owner, _ in recent)
+        return (
+            {job for job, count in jobs.items() if self.per_job is not None and count >= self.per_job},
+            {who for who, count in owners.items() if self.per_owner is not None and count >= self.per_owner},
+        )
+
+
+def _lately(book: Book, now: float) -> tuple[list[Eviction], list[Eviction]]:
+    """Return the evictions of the last hour and of the last day."""
+    recent, today = [], []
+    for line in reversed(book.evictions):
+        if line[0] < now - 24 * _HOUR:
+            break
+        today.append(line)
+        if line[0] >= now - _HOUR:
+            recent.append(line)
+    return recent, today

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 from evenhand.act.book import Book
 from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
-from evenhand.act.journal import Journal, read
+from evenhand.act.journal import Journal, lock_of, read
+from evenhand.act.judging import known_refusals, seen_refusals, spare
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
-from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals, tasks_of
+from evenhand.act.tasks import Refusal, Task, tasks_of
 from evenhand.act.timing import Timing
+from evenhand.adapters.protocol import AdapterError
 from evenhand.plans.memory import fingerprint
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class Driver:
     stop : threading.Event
         Set it, and no step begins any more; one that waits for its beneficiary is brought to its end.
     report : Report
-        Of all that came to something since the driver was opened.
+        Of all that came to something since the driver was opened, or its last round began.
 
     Raises
     ------
@@ -63,8 +65,6 @@ class Driver:
         If another driver acts on the cluster.
     JournalError
         If the journal cannot be used.
-    AdapterError
-        If what an earlier driver left cannot be looked at.
     """
 
     def __init__(
@@ -88,6 +88,8 @@ class Driver:
         self._progress = progress
         self._rotate_at = rotate_at
         self._victims = 0
+        self._owners: dict[str, str] = {}
+        self._refused: dict[str, float] = {}  # as victims, and until when
         self._book = Book()  # of a dry run
         self._locks: list[Lock] = []
         self._journal: Journal | None = None
@@ -97,8 +99,8 @@ class Driver:
             return
         try:
             # The journal's own lock: journals of one cluster on another machine, or with another lock.
-            for place in (lock or place_of(adapter.identity), f"{os.fspath(journal)}.lock"):
-                self._locks.append(Lock(place))
+            self._locks.append(Lock(lock or place_of(adapter.identity)))
+            self._locks.append(lock_of(journal))
             self._journal = Journal(journal, adapter.identity, self.timing.clock)
             adapter.keep(self._locks[0].descriptor)
             self._carrier = Carrier(adapter, self._journal, self.timing, self.stop.is_set)
@@ -123,6 +125,8 @@ class Driver:
         """Give up journal and lock."""
         if self._journal is not None:
             self._journal.close()
+        if self._locks:
+            self.adapter.keep(-1)
         for lock in self._locks:
             lock.release()
         self._locks = []
@@ -135,27 +139,49 @@ class Driver:
             return f"there is a stop file: {self._stop_file}"
         return None
 
+    def begin_round(self) -> None:
+        """Let ``per_run`` count anew, and forget the rows of earlier rounds: `watch` does, in every round."""
+        self._victims = 0
+        self.report.rows.clear()
+
     def snapshot(self) -> Snapshot:
-        """Return what is; jobs that were told to leave are known to leave for their beneficiaries."""
-        return self.adapter.snapshot(self.book.leaving())
+        """Return what is, to plan with.
+
+        Jobs that were told to leave are known to leave for their beneficiaries. Those that may not be victims
+        now (an earlier step has not let go of them, a cap is reached, they may not be requeued) are not
+        preemptible in it, so that a plan looks for others.
+
+        Raises
+        ------
+        AdapterError
+            If the cluster does not answer.
+        """
+        snapshot, now = self.adapter.snapshot(self.book.leaving()), self.timing.now()
+        there = set(map(str, snapshot.names("operations"))) | set(map(str, snapshot.names("allocations")))
+        self._owners = {job: owner for job, owner in self._owners.items() if job in there}
+        self._refused = {job: t for job, t in self._refused.items() if job in there and t > now}
+        jobs, owners = self.caps.spent(self.book, now)
+        jobs |= {job for job, owner in self._owners.items() if owner in owners}
+        return spare(snapshot, self.book.busy() | jobs | set(self._refused))
 
     def recover(self) -> None:
         """Bring open steps to their end, pay what is owed, and keep the journal short.
 
         Nothing of it in a dry run. A journal that is too large is kept beside its successor, which has all of
-        the last 24 hours and all that is open.
-
-        Raises
-        ------
-        AdapterError
-            If the cluster does not answer; all stays open.
+        the last 24 hours and all that is open. A step whose jobs cannot be looked at stays open, which is
+        logged; only its jobs are busy.
         """
         if self._journal is None:
             return
         for step in list(self.book.open.values()):
             begin = self.timing.now()
-            outcome, why = self._carrier.recover(step)
-            row = Row(-1, step.beneficiary, tuple(step.victims), outcome, (), why)
+            try:
+                outcome, why = self._carrier.recover(step)
+            except AdapterError as error:
+                data = {"step": step.number, "outcome": "open", "why": str(error)}
+                _LOG.warning("step %d stays open: %s", step.number, error, extra={"evenhand": data})
+                continue
+            row = Row(-1, step.beneficiary, step.told, outcome, (), why)
             self._tell(row, begin)
         self._carrier.pay()
         if self._rotate_at is not None:
@@ -186,17 +212,24 @@ class Driver:
         A step begins only if the plan still holds for it on a fresh snapshot (`Plan.check`), every job stands
         as planned and the caps allow all of its victims. If one stays, the others get their place back.
         """
-        first = len(self.report.rows)
-        for task in tasks_of(plan, self.adapter):
-            begin = self.timing.now()
-            row = self._act(plan, task)
-            if row is not None:
-                self._tell(row, begin)
-                if row.outcome == "stopped":
-                    break
+        first, run, known = len(self.report.rows), self._victims, len(self.book.evictions)
+        before: set[int] = set()
+        try:
+            for task in tasks_of(plan, self.adapter):
+                begin = self.timing.now()
+                row = self._act(plan, task, before)
+                if row is not None:
+                    before.add(task.step.number)  # what was done shows by now, what was refused never will
+                    self._tell(row, begin)
+                    if row.outcome == "stopped" or "plan_old" in row.codes:
+                        break  # so are the steps behind it
+        finally:
+            if self._journal is None:  # nobody left
+                self._victims = run
+                del self._book.evictions[known:]
         return Report(self.report.rows[first:])
 
-    def _act(self, plan: Plan, task: Task) -> Row | None:
+    def _act(self, plan: Plan, task: Task, before: set[int]) -> Row | None:
         number, victims = task.step.number, tuple(task.victims)
         if not victims:
             return None  # the cluster starts it by itself
@@ -205,11 +238,19 @@ class Driver:
             return Row(number, task.beneficiary, victims, "stopped", ("stopped",), why)
         if self._journal is not None:
             self._journal.check_room()
-        refusals, standings = self._refusals(plan, task)
+        standings: dict[str, Standing] = {}
+        refusals = known_refusals(plan, task, self.book, self.caps, self.timing, self._victims)
+        if not refusals:
+            fresh = self.adapter.snapshot(self.book.leaving())
+            refusals, standings = seen_refusals(plan, task, fresh, self.adapter, self.timing, before)
+            refusals += self._capped(task, standings)
         if refusals:
             return self._refuse(plan, task, refusals)
         reason = _reason(task)
+        self._victims += len(victims)
         if self._journal is None:
+            now = self.timing.now()
+            self._book.evictions += [(now, standings[job].owner, job) for job in task.victims]
             commands = [
                 command
                 for job, action in task.victims.items()
@@ -239,40 +280,19 @@ class Driver:
             node=task.step.node,
             plan={"now": plan.snapshot.now, "step": number, "policy": fingerprint(plan.policy)},
         )
-        self._victims += len(victims)
-        outcome, said = self._carrier.carry(self.book.open[step])
-        return Row(number, task.beneficiary, victims, outcome, (), said)
+        begun = self.book.open[step]
+        outcome, said = self._carrier.carry(begun)
+        return Row(number, task.beneficiary, begun.told, outcome, (), said)
 
-    def _refusals(self, plan: Plan, task: Task) -> tuple[list[Refusal], dict[str, Standing]]:
-        """Return every reason not to begin, and how the jobs stand."""
-        limit = self.timing.max_age
-        fresh = self.snapshot()
-        found = []
-        for what, snapshot in (("plan", plan.snapshot), ("snapshot", fresh)):
-            age = self.timing.now() - snapshot.now
-            if not -limit <= age <= limit:
-                message = f"the {what} is {age:.1f} s old; at most {limit:g} s are allowed"
-                found.append(Refusal(f"{what}_old", message))
-        try:
-            check = plan.check(fresh)
-        except ValueError as error:
-            return [*found, Refusal("resources_changed", str(error))], {}
-        found += [Refusal(f.code, f.message) for f in check.findings if f.step == task.step.number]
-        found += partial(fresh, task) + reclassified(plan.snapshot, fresh, task)
-        busy = self.book.busy() & {*task.victims, task.beneficiary}
-        found += [
-            Refusal("busy", f"an earlier step has not let go of {job}") for job in sorted(map(str, busy))
-        ]
-        if found:
-            return found, {}
-        jobs = [*task.victims, *([] if task.beneficiary is None else [task.beneficiary])]
-        standings = self.adapter.look(jobs)
-        found += standing_refusals(task, standings, fresh)
-        owners = [(job, standings[job].owner) for job in task.victims]
+    def _capped(self, task: Task, standings: dict[str, Standing]) -> list[Refusal]:
+        """Return whether owners, who are known by now, may lose so many; jobs of those are spared next."""
+        self._owners |= {job: standing.owner for job, standing in standings.items() if standing.owner}
+        owners = [(job, standings[job].owner) for job in task.victims if job in standings]
         cap = self.caps.exceeded(self.book, self.timing.now(), self._victims, owners)
-        return found + ([Refusal("cap", cap)] if cap else []), standings
+        return [Refusal("cap", cap)] if cap else []
 
     def _refuse(self, plan: Plan, task: Task, refusals: list[Refusal]) -> Row:
+        self._refused |= {r.job: self.timing.now() + self.timing.forget for r in refusals if r.job}
         codes = tuple(dict.fromkeys(r.code for r in refusals))
         why = "; ".join(dict.fromkeys(r.message for r in refusals if r.code != "step_broken"))
         if self._journal is not None:

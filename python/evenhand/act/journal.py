@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from evenhand.act.book import Book
+from evenhand.act.lines import wrong
 from evenhand.act.lock import Lock
 from evenhand.act.rotation import needed, replace
 from evenhand.errors import EvenhandError
@@ -59,9 +61,11 @@ def _lines(path: str | os.PathLike[str], data: bytes) -> Iterator[dict[str, Any]
     for number, text in enumerate(whole):
         try:
             line = json.loads(text)
-            kind, n = line["kind"], line["n"]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise JournalError(f"journal {path}: line {number + 1} is no line of a journal") from error
+        kind, n = (line.get("kind"), line.get("n")) if isinstance(line, dict) else (None, None)
+        if kind is None or n is None:
+            raise JournalError(f"journal {path}: line {number + 1} is no line of a journal")
         if number == 0 and (kind != "journal" or line.get("schema") != SCHEMA):
             found = line.get("schema") if kind == "journal" else kind
             raise JournalError(f"journal {path}: is of {found!r}; this version reads {SCHEMA!r}")
@@ -69,6 +73,10 @@ def _lines(path: str | os.PathLike[str], data: bytes) -> Iterator[dict[str, Any]
             raise JournalError(
                 f"journal {path}: line {number + 1} says that it is number {n}: lines are missing"
             )
+        field = wrong(line)
+        if field is not None:
+            said = f"its {field} is missing or cannot be"
+            raise JournalError(f"journal {path}: line {number + 1} is no line of a journal: {said}")
         yield line
     if rest:
         raise JournalError(
@@ -94,17 +102,51 @@ def repair(path: str | os.PathLike[str]) -> int:
     ------
     JournalError
         If it cannot be read or written, or something else is wrong with it.
+    LockedError
+        If a driver has it open.
     """
     try:
-        data = Path(path).read_bytes()
-        keep = data.rfind(b"\n") + 1
-        list(_lines(path, data[:keep]))
-        with Path(path).open("r+b") as file:
-            file.truncate(keep)
-            os.fsync(file.fileno())
+        with lock_beside(path):
+            data = Path(path).read_bytes()
+            keep = data.rfind(b"\n") + 1
+            list(_lines(path, data[:keep]))
+            if keep < len(data):
+                with Path(path).open("r+b") as file:
+                    file.truncate(keep)
+                    os.fsync(file.fileno())
     except OSError as error:
         raise JournalError(f"journal {path}: cannot be repaired: {error.strerror or error}") from error
     return len(data) - keep
+
+
+@contextlib.contextmanager
+def lock_beside(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Hold the lock of a journal that no driver has open.
+
+    Raises
+    ------
+    JournalError
+        If there is no such journal.
+    LockedError
+        If a driver has it open.
+    """
+    if not Path(path).exists():
+        raise JournalError(f"journal {path}: cannot be read: there is none")
+    lock = lock_of(path, patience=0.0)
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def lock_of(path: str | os.PathLike[str], patience: float = 35.0) -> Lock:
+    """Take the lock of a journal; made by root, it belongs to whom the journal belongs; see `Lock`."""
+    lock = Lock(f"{os.fspath(path)}.lock", patience)
+    with contextlib.suppress(OSError):
+        owner = Path(path).stat()
+        if os.geteuid() == 0 and os.fstat(lock.descriptor).st_uid != owner.st_uid:
+            os.fchown(lock.descriptor, owner.st_uid, owner.st_gid)
+    return lock
 
 
 def rotate(path: str | os.PathLike[str]) -> Path | None:
@@ -117,7 +159,7 @@ def rotate(path: str | os.PathLike[str]) -> Path | None:
     Returns
     -------
     pathlib.Path or None
-        Where the old one is; None if more than half of it is still needed, and it stays.
+        Where the old one is; None if it is empty, or more than half of it is still needed: then it stays.
 
     Raises
     ------
@@ -125,13 +167,17 @@ def rotate(path: str | os.PathLike[str]) -> Path | None:
         As `Journal`.
     LockedError
         If a driver has it open.
+
+    Notes
+    -----
+    Whom it belongs to, and who may read it, stays.
     """
-    lock = Lock(f"{os.fspath(path)}.lock", patience=0.0)
-    try:
-        with Journal(path, read(path)[0]["cluster"], time.time) as journal:
+    with lock_beside(path):
+        lines = read(path)
+        if not lines:
+            return None
+        with Journal(path, lines[0]["cluster"], time.time) as journal:
             return journal.rotate(0)
-    finally:
-        lock.release()
 
 
 class Journal:

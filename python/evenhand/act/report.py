@@ -22,7 +22,7 @@ class Row:
     beneficiary : str or None
         Whom it serves; None of a repair.
     victims : tuple of str
-        Who left, or would have.
+        Who was told to leave; of a step that was refused, or of a dry run, who would have been.
     outcome : str
         ``"started"``, ``"repaired"``, ``"not_started"``, ``"unwatched"`` (stopped before it was seen),
         ``"refused"``, ``"stopped"``, ``"dry_run"`` or ``"nothing_to_do"``.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["needed", "replace"]
 
 _REMEMBERED = 24 * 3600.0  # seconds that caps look back
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # of file systems without any
 _OF_STEPS = ("step", "intent", "outcome", "victim", "end")
 
 
@@ -33,7 +36,8 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
     -------
     list of dict
         The first line, all of steps that are open, of which something is owed, or with a line of the last
-        24 hours, and what was settled of their jobs; numbered anew.
+        24 hours, and what was settled of their jobs; numbered anew. The first one holds the totals of
+        all that is left out.
 
     Notes
     -----
@@ -48,6 +52,7 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
     steps = recent | set(book.open) | {owed.step for owed in book.owed.values()}
     jobs: set[str] = set()
     kept = [{**lines[0], "steps": book.steps}]
+    still = Book()
     for line in lines[1:]:
         if line["kind"] in _OF_STEPS and line["step"] in steps:
             kept.append(line)
@@ -55,7 +60,19 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
                 jobs.update(victim["job"] for victim in line["victims"])
         elif line["kind"] == "settled" and line["job"] in jobs:
             kept.append(line)
+    for line in kept[1:]:
+        still.add(line)
+    kept[0]["totals"] = {
+        "evictions": book.evicted - still.evicted,
+        "ends": _less(book.ends, still.ends),
+        "refusals": _less(book.refusals, still.refusals),
+    }
     return [{**line, "n": number} for number, line in enumerate(kept)]
+
+
+def _less(all_of_it: dict[str, int], some: dict[str, int]) -> dict[str, int]:
+    left = {word: count - some.get(word, 0) for word, count in all_of_it.items()}
+    return {word: count for word, count in left.items() if count}
 
 
 def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], None]) -> Path:
@@ -85,7 +102,10 @@ def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], 
     """
     fresh = path.with_name(f"{path.name}.new")
     with fresh.open("wb") as file:
-        os.fchmod(file.fileno(), path.stat().st_mode & 0o777)
+        own, theirs = os.fstat(file.fileno()), path.stat()
+        if (own.st_uid, own.st_gid) != (theirs.st_uid, theirs.st_gid):
+            os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
+        os.fchmod(file.fileno(), theirs.st_mode & 0o777)
         file.writelines(json.dumps(line, allow_nan=False).encode() + b"\n" for line in lines)
         file.flush()
         os.fsync(file.fileno())
@@ -93,7 +113,18 @@ def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], 
     while (old := path.with_name(f"{path.name}.{number}")).exists() and not old.samefile(path):
         number += 1
     if not old.exists():  # else a driver was killed between the two calls below
-        os.link(path, old)
+        _link(path, old)
     fresh.replace(path)
     sync(path.parent)
     return old
+
+
+def _link(path: Path, old: Path) -> None:
+    try:
+        os.link(path, old)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        shutil.copy2(path, old)  # whole before the journal changes
+        with old.open("rb") as file:
+            os.fsync(file.fileno())

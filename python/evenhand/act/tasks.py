@@ -23,10 +23,11 @@ _CLASSES = ("partition", "qos", "account", "user")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a step is not begun: a code, and the same in words."""
+    """Why a step is not begun: a code, the same in words, and which job is no victim for a while."""
 
     code: str
     message: str
+    job: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
 
 
 def reclassified(planned: Snapshot, fresh: Snapshot, task: Task) -> list[Refusal]:
-    """Return the victims that are of another partition, QOS, account or user than was planned with.
+    """Return the jobs that are of another partition, QOS, account or user than was planned with.
 
     Parameters
     ----------
@@ -120,15 +121,18 @@ def reclassified(planned: Snapshot, fresh: Snapshot, task: Task) -> list[Refusal
     Returns
     -------
     list of Refusal
-        ``victim_reclassified``: other rules may hold for it now.
+        ``victim_reclassified`` and ``beneficiary_reclassified``: other rules may hold for it now.
 
     Notes
     -----
     O(operations).
     """
-    before, now = (_classes(snapshot, set(task.victims)) for snapshot in (planned, fresh))
+    roles = {str(d.operation): "victim" for d in task.step.victims}
+    if task.step.beneficiary is not None:
+        roles[str(task.step.beneficiary.operation)] = "beneficiary"
+    before, now = (_classes(snapshot, set(roles)) for snapshot in (planned, fresh))
     return [
-        Refusal("victim_reclassified", f"{field} of {job} is {new!r}; it was {before[job][field]!r}")
+        Refusal(f"{roles[job]}_reclassified", f"{field} of {job} is {new!r}; it was {before[job][field]!r}")
         for job, classes in now.items()
         for field, new in classes.items()
         if new != before[job][field]
@@ -168,7 +172,11 @@ def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Snapsho
         if standing.state != "running":
             found.append(Refusal("victim_not_running", f"{job} is {standing.state} ({standing.detail})"))
         elif action in ("requeue", "requeue_hold") and not standing.requeueable:
-            found.append(Refusal("not_requeueable", f"{job} may not go back to the queue: it would be lost"))
+            message = f"{job} may not go back to the queue: it would be lost"
+            found.append(Refusal("not_requeueable", message, job))
+        elif action == "requeue_hold" and standing.held:
+            message = f"{job} runs and is held: back in the queue it is to stay, and a release would start it"
+            found.append(Refusal("victim_held", message, job))
     if task.beneficiary is not None and now[task.beneficiary].state != "pending":
         standing = now[task.beneficiary]
         message = f"{task.beneficiary} does not wait: it is {standing.state} ({standing.detail})"

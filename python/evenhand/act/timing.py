@@ -21,6 +21,9 @@ class Timing:
         How long a command's effect may take to show.
     forget : float
         After how long a command that was never answered and never showed counts as lost.
+    retry : float
+        After how long a beneficiary for which jobs left, and which did not start, is served again; twice as
+        long after every further time, at most 8 hours.
     poll : float
         Between two looks.
     max_age : float
@@ -32,6 +35,7 @@ class Timing:
     start: float = 120.0
     settle: float = 10.0
     forget: float = 600.0
+    retry: float = 1800.0
     poll: float = 0.25
     max_age: float = 60.0
     clock: Callable[[], float] = time.time
@@ -40,6 +44,16 @@ class Timing:
     def now(self) -> float:
         """Return the time."""
         return self.clock()
+
+    def steady(self) -> float:
+        """Return seconds of a clock for waiting that nobody sets; a clock that was given is that, too."""
+        return time.monotonic() if self.clock is time.time else self.clock()
+
+    def pause_after(self, failures: int) -> float:
+        """Return how long a beneficiary is left alone that did not start so many times in a row."""
+        if not failures:
+            return 0.0
+        return max(min(self.retry * 2.0 ** min(failures - 1, 32), 8 * 3600.0), 0.0)
 
     def pause(self) -> None:
         """Wait between two looks."""

@@ -102,6 +102,7 @@ def watch(
     number = 0
     while True:
         begin = driver.timing.now()
+        driver.begin_round()
         cycle = Cycle(number, state=state)
         try:
             driver.recover()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from evenhand.adapters.guarded import Guarded, follows
 from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def load(name: str, **options: Any) -> Adapter:
     Returns
     -------
     Adapter
+        Of other packages as `evenhand.adapters.guarded.Guarded` has it.
 
     Raises
     ------
@@ -64,8 +66,9 @@ def load(name: str, **options: Any) -> Adapter:
                 made = entry.load()(**options)
             except Exception as error:
                 raise AdapterError(f"adapter {name!r} cannot be loaded: {error}") from error
-            if not isinstance(made, Adapter):
+            if not follows(made):
                 raise AdapterError(f"adapter {name!r} ({entry.value}) does not follow the protocol")
-            return made
+            guarded: Adapter = Guarded(made)
+            return guarded
     known = ", ".join(sorted(available()))
     raise AdapterError(f"there is no adapter {name!r}; there are {known}")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 __all__ = ["Result", "Runner", "Subprocesses"]
 
 _LIMIT = 512 * 1024 * 1024  # bytes of output
+#: Variables of the person who started the driver that would change what Slurm's commands answer, or of whom.
+_PERSONAL = ("SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "SACCTMGR_", "SSHARE_", "SLURM_CLUSTERS")
+_SET = {"LC_ALL": "C.UTF-8", "SLURM_TIME_FORMAT": "standard"}
+# Hidden partitions count: their jobs hold nodes.
+_SET |= {"SQUEUE_ALL": "1", "SINFO_ALL": "1", "SCONTROL_ALL": "1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +65,50 @@ class Subprocesses:
         arguments : sequence of str
             The program and its arguments; nothing in them is interpreted.
         timeout : float
-            Seconds after which it is killed and counts as unanswered.
+            Seconds after which it is killed, with all that it started, and counts as unanswered.
 
         Returns
         -------
         Result
+
+        Notes
+        -----
+        It has a session of its own: a signal that is sent to all processes of the driver stops the driver,
+        not the command that it waits for.
         """
-        environment = {**os.environ, "LC_ALL": "C.UTF-8", "SLURM_TIME_FORMAT": "standard"}
+        environment = {n: v for n, v in os.environ.items() if not n.startswith(_PERSONAL)} | _SET
         try:
-            done = subprocess.run(  # noqa: S603 - an argument list, no shell
+            process = subprocess.Popen(  # noqa: S603 - an argument list, no shell
                 list(arguments),
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=timeout,
-                check=False,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 env=environment,
                 pass_fds=self.inherited,
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            return Result(None, "", f"no answer within {timeout:g} s")
         except (OSError, ValueError) as error:
             return Result(None, "", f"cannot be run: {getattr(error, 'strerror', None) or error}")
-        return Result(done.returncode, _text(done.stdout), _text(done.stderr))
+        with process:
+            try:
+                out, err = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                return Result(None, "", f"no answer within {timeout:g} s")
+            except BaseException:
+                _kill(process)
+                raise
+        return Result(process.returncode, _text(out), _text(err))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all of its session, and let go of its output."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def _text(data: bytes) -> str:

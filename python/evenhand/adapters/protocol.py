@@ -18,7 +18,7 @@ __all__ = ["ACTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
 #: What an adapter can be told to do to a job.
 ACTIONS = ("note", "requeue", "requeue_hold", "cancel", "suspend", "release", "resume")
 
-State = Literal["pending", "held", "running", "suspended", "leaving", "ended", "gone"]
+State = Literal["pending", "held", "running", "suspended", "leaving", "ended", "gone", "unknown"]
 
 
 class AdapterError(EvenhandError):
@@ -35,7 +35,8 @@ class Standing:
         Of the job: an operation of the snapshot.
     state : str
         ``"pending"``, ``"held"`` (pending until released), ``"running"``, ``"suspended"``, ``"leaving"``
-        (told to end, not yet gone), ``"ended"`` or ``"gone"`` (the cluster knows it no more).
+        (told to end, not yet gone), ``"ended"``, ``"gone"`` (the cluster knows it no more) or ``"unknown"``
+        (the cluster has a word for it that the adapter does not know: waited for, and never acted on).
     turn : int
         How often it went back to the queue: an eviction by requeue shows in it.
     started : bool
@@ -44,6 +45,8 @@ class Standing:
         Whose it is, for caps.
     requeueable : bool
         Whether it may go back to the queue without being lost.
+    held : bool
+        Whether it runs and somebody held it: once back in the queue it is to stay there.
     detail : str
         The cluster's own words; untrusted.
     """
@@ -54,6 +57,7 @@ class Standing:
     started: bool = False
     owner: str = ""
     requeueable: bool = True
+    held: bool = False
     detail: str = ""
 
 
@@ -80,20 +84,26 @@ class Adapter(Protocol):
 
     Adapters of installed packages are found through the entry-point group ``evenhand.adapters``
     (`evenhand.adapters.load`): an entry is a callable that returns an adapter.
-
-    Attributes
-    ----------
-    name : str
-        The system's word: ``"slurm"``.
-    identity : str
-        Tells clusters apart; drivers of the same identity exclude each other on one machine.
-    whole : bool
-        Whether evicting one allocation evicts its whole operation, and an operation starts as a whole.
     """
 
-    name: str
-    identity: str
-    whole: bool
+    @property
+    def name(self) -> str:
+        """The system's word: ``"slurm"``."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """What tells clusters apart; drivers of the same identity exclude each other on one machine.
+
+        The same for whoever comes to a cluster, by whichever spelling of its address. May ask the cluster;
+        raises `AdapterError`.
+        """
+        ...
+
+    @property
+    def whole(self) -> bool:
+        """Whether evicting one allocation evicts its whole operation, and an operation starts as a whole."""
+        ...
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -132,5 +142,8 @@ class Adapter(Protocol):
         ...
 
     def keep(self, descriptor: int) -> None:
-        """Let commands inherit a descriptor: a lock then outlives a killed driver until they ended."""
+        """Let commands inherit a descriptor: a lock then outlives a killed driver until they ended.
+
+        A negative one: it is closed, and none is inherited any more.
+        """
         ...

@@ -17,7 +17,24 @@ __all__ = ["SCHEMA", "Fault", "Faults", "Recorder", "Replay"]
 SCHEMA = "evenhand/recording/1"
 
 
-class Recorder:
+class _Around:
+    """Runs commands by another runner, to which descriptors that are to be inherited are handed on."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    @property
+    def inherited(self) -> tuple[int, ...]:
+        """Descriptors that the processes keep open."""
+        return getattr(self._runner, "inherited", ())
+
+    @inherited.setter
+    def inherited(self, descriptors: tuple[int, ...]) -> None:
+        if hasattr(self._runner, "inherited"):
+            self._runner.inherited = descriptors
+
+
+class Recorder(_Around):
     """Runs commands and writes every one with its answer to a file, one JSON line each.
 
     Parameters
@@ -33,7 +50,7 @@ class Recorder:
     """
 
     def __init__(self, runner: Runner, path: str | os.PathLike[str]) -> None:
-        self._runner = runner
+        super().__init__(runner)
         self._path = Path(path)
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
@@ -112,7 +129,7 @@ class Fault:
     part: float = 0.5
 
 
-class Faults:
+class Faults(_Around):
     """Runs commands, some of which go wrong.
 
     Parameters
@@ -126,7 +143,8 @@ class Faults:
     """
 
     def __init__(self, runner: Runner, schedule: dict[int, Fault], death: Callable[[], None]) -> None:
-        self._runner, self._schedule, self._death = runner, dict(schedule), death
+        super().__init__(runner)
+        self._schedule, self._death = dict(schedule), death
         self._late: list[tuple[int, tuple[str, ...]]] = []
         self.count = 0
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.adapters.commands import Result, Runner, Subprocesses
@@ -18,8 +18,11 @@ from evenhand.adapters.slurm_jobs import (
     jobs_of_text,
     nodes_of_json,
     nodes_of_text,
+    reserved_of,
 )
-from evenhand.adapters.slurm_text import number, rows
+from evenhand.adapters.slurm_states import HOLDING, standing
+from evenhand.adapters.slurm_text import rows
+from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -35,8 +38,6 @@ _NAME = re.compile(r"\d+(_\d+)?")
 _GONE = "Invalid job id"
 _ACTIONS = {"requeue": "requeue_hold", "checkpoint": "requeue_hold", "preempt": "requeue_hold"}
 _ACTIONS |= {"terminate": "cancel", "suspend": "suspend", "enhanced_suspend": "suspend"}
-_ENDED = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY"}
-_ENDED |= {"BOOT_FAIL", "DEADLINE", "REVOKED"}
 _NOTE = 200
 
 Evict = Literal["requeue_hold", "requeue", "as_planned"]
@@ -60,7 +61,8 @@ class Slurm:
     preemptible : callable, optional
         Whether a job, as a mapping of its fields, may be a victim; by default all that can be requeued.
     note : bool
-        Whether victims get a reason in their comment. A comment that somebody else wrote stays as it is.
+        Whether victims get a reason in their comment. A comment that somebody else wrote stays as it is, and
+        one that cannot be read (where ``squeue`` has no JSON) is not touched.
     timeout : float
         Seconds that a command may take.
     runner : Runner, optional
@@ -72,6 +74,9 @@ class Slurm:
     ----------
     seconds : dict of str to float
         How long each of Slurm's commands took when the cluster was last read.
+    left_out : dict of str to list of str
+        Jobs that waited for room when the cluster was last read and are not in the snapshot: what they ask
+        for that cannot be judged, with their numbers.
 
     Notes
     -----
@@ -101,11 +106,25 @@ class Slurm:
         self.evict, self.pools, self.preemptible, self.note = evict, pools, preemptible, note
         self.timeout, self.clock = timeout, clock
         self.run: Runner = runner or Subprocesses()
-        self.identity = f"slurm:{os.environ.get('SLURM_CONF', 'default')}"
         self.seconds: dict[str, float] = {}
+        self.left_out: dict[str, list[str]] = {}
+        self._identity: str | None = None
         self._notices: dict[str, list[str]] = {}
         self._json: bool | None = None
-        self._comments: dict[str, str] = {}
+        self._comments: dict[str, str] = {}  # where they were read
+
+    @property
+    def identity(self) -> str:
+        """The cluster's name and controller, as it says itself; `AdapterError` if it does not answer."""
+        from evenhand.adapters.slurm_settings import identity_of
+
+        if self._identity is None:
+            self._identity = identity_of(self._ask)
+        return self._identity
+
+    @identity.setter
+    def identity(self, identity: str) -> None:
+        self._identity = identity
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -129,7 +148,8 @@ class Slurm:
         -------
         Snapshot
             Operations are jobs by number (``array_task`` of arrays), allocations ``job@node``, requests the
-            jobs that wait for room and could be served.
+            jobs that wait for room and could be served. Nodes of reservations that are in force take no
+            work, as no job that asks for one is among the requests.
 
         Raises
         ------
@@ -140,23 +160,35 @@ class Slurm:
         -----
         `seconds` tells afterwards how long Slurm's own commands took. O(jobs + nodes).
         """
-        from evenhand.adapters.slurm_snapshot import build
+        from evenhand.adapters.slurm_snapshot import build, left_out
 
         self.seconds = {}
-        now = self.clock()
+        now, chosen = self.clock(), set(released)
         jobs = self._jobs()
-        self._comments = {job.name: job.comment for job in jobs}
+        self._comments = {job.name: job.comment for job in jobs if job.comment is not None}
         accounts = self._accounts() if self.pools == "account" else {}
-        return build(
-            jobs,
-            self._nodes(),
-            now,
-            self.pools,
-            self.preemptible,
-            leaving or {},
-            released=set(released),
-            accounts=accounts,
-        )
+        reserved = reserved_of(self._ask("sinfo", "-a", "-T"))
+        nodes = [
+            replace(node, schedulable=node.schedulable and node.name not in reserved)
+            for node in self._nodes()
+        ]
+        try:
+            snapshot = build(jobs, nodes, now, self.pools, self.preemptible, leaving or {}, chosen, accounts)
+        except InputError as error:
+            raise AdapterError(
+                f"what Slurm says of its jobs and nodes is absurd: {error.problems[0]}"
+            ) from error
+        self.left_out = left_out(jobs, nodes, chosen)
+        self._notices["jobs"] = [
+            f"jobs that ask for {what} wait and are left out: who would give way to them cannot be judged"
+            for what in sorted(self.left_out)
+        ]
+        unknown = sum(job.state == "UNKNOWN" for job in jobs)
+        if unknown:
+            self._notices["jobs"].append(
+                "there are jobs in a state that this version does not know; it ignores them"
+            )
+        return snapshot
 
     def policy(self, preset: str = "documented", **changes: Any) -> SlurmPolicy:
         """Return Slurm's rules as this cluster has them now.
@@ -295,7 +327,7 @@ class Slurm:
             task = row["arraytaskid"]
             name = f"{row['arrayjobid']}_{task}" if task.isdecimal() else row["jobid"]
             if name in names or anything:
-                found[name] = _standing(name, row)
+                found[name] = standing(name, row)
         return found
 
     def room(self, name: str) -> bool:
@@ -311,7 +343,7 @@ class Slurm:
         Returns
         -------
         bool
-            Cpus of running and completing jobs count; a job of which nothing is known has no room.
+            Cpus of running, stopped and completing jobs count; a job of which nothing is known has no room.
 
         Raises
         ------
@@ -325,7 +357,7 @@ class Slurm:
             return False
         used: dict[str, int] = {}
         for other in jobs.values():
-            if other.state in ("RUNNING", "COMPLETING") and other.name != name:
+            if other.state in HOLDING and other.state != "SUSPENDED" and other.name != name:
                 for node, part in other.parts.items():
                     used[node] = used.get(node, 0) + part.get("cpu", 0)
         return all(
@@ -360,8 +392,8 @@ class Slurm:
         """
         job = _checked(name)
         if action == "note":
-            theirs = self._comments.get(job, "")
-            if not self.note or (theirs and not theirs.startswith("evenhand:")):
+            theirs = self._comments.get(job)
+            if not self.note or theirs is None or (theirs and not theirs.startswith("evenhand:")):
                 return []
             text = re.sub(r"[^\w .:,@()/-]", "?", reason, flags=re.ASCII)[:_NOTE]
             return [("scontrol", "update", f"JobId={job}", f"Comment=evenhand: {text}")]
@@ -386,9 +418,9 @@ class Slurm:
         return Answer("done")
 
     def keep(self, descriptor: int) -> None:
-        """Let processes inherit a descriptor."""
-        if isinstance(self.run, Subprocesses):
-            self.run.inherited = (descriptor,)
+        """Let processes inherit a descriptor; a negative one: none any more."""
+        if hasattr(self.run, "inherited"):
+            self.run.inherited = (descriptor,) if descriptor >= 0 else ()
 
 
 def _checked(name: Any) -> str:
@@ -405,23 +437,3 @@ def _said(result: Result) -> str:
     if result.status is None:
         return text or "no answer"
     return f"{text} (exit status {result.status})".lstrip()
-
-
-def _standing(name: str, row: Mapping[str, str]) -> Standing:
-    word, placed = row["state"].upper(), row["nodelist"] not in ("", "(null)")
-    held = row["prioritylong"] == "0"
-    states: dict[str, Any] = {"RUNNING": "running", "SUSPENDED": "suspended", "STOPPED": "suspended"}
-    states |= {"CONFIGURING": "running", "COMPLETING": "leaving", "PENDING": "held" if held else "pending"}
-    states |= {"REQUEUE_HOLD": "held", "REQUEUED": "pending", "SPECIAL_EXIT": "held"}
-    state: Any = states.get(word) or ("ended" if word in _ENDED else None)
-    if state is None:
-        raise AdapterError(f"job {name} is in state {word!r}, which this version does not know")
-    return Standing(
-        name=name,
-        state=state,
-        turn=number(int(row["restartcnt"] or 0)) or 0,
-        started=placed and state not in ("pending", "held"),
-        owner=row["userid"],
-        requeueable=row["requeue"] == "1",
-        detail=f"{word} {row['reasonlist']}".strip(),
-    )

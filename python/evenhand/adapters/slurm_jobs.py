@@ -9,17 +9,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.adapters.protocol import AdapterError
+from evenhand.adapters.slurm_fit import TEXT_COLUMNS, kinds_of, unfit_of_json, unfit_of_text
+from evenhand.adapters.slurm_states import HOLDING, base_of, is_held
 from evenhand.adapters.slurm_text import amounts, instant, number, rows, split_hosts, words
 
-__all__ = ["COLUMNS", "Job", "Node", "jobs_of_json", "jobs_of_text", "nodes_of_json", "nodes_of_text"]
+__all__ = [
+    "COLUMNS",
+    "Job",
+    "Node",
+    "jobs_of_json",
+    "jobs_of_text",
+    "nodes_of_json",
+    "nodes_of_text",
+    "reserved_of",
+]
 
 #: Cells of ``squeue -O`` that hold nobody's own words.
 COLUMNS = (
     *("jobid", "arrayjobid", "arraytaskid", "hetjobid", "state", "reasonlist", "prioritylong", "numnodes"),
     *("numcpus", "minmemory", "starttime", "endtime", "submittime", "restartcnt", "userid", "partition"),
     *("qos", "requeue", "tres-alloc", "nodelist", "oversubscribe", "reqnodes", "licenses"),
+    *TEXT_COLUMNS,
 )
-_SETTLED = ("PENDING", "RUNNING", "SUSPENDED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +42,21 @@ class Job:
     name : str
         Its number.
     state : str
-        ``PENDING``, ``RUNNING``, ``SUSPENDED``, ``COMPLETING``, or how it ended.
+        ``PENDING``, ``RUNNING``, ``SUSPENDED``, ``STOPPED`` (suspended, and keeps its cpus), ``COMPLETING``,
+        how it ended, or ``UNKNOWN``.
     reason : str
         Why it waits.
     parts : mapping of str to mapping
         What it holds, by node and resource.
     needs : mapping
         What it needs on each of ``count`` nodes.
+    tags : tuple of str
+        What its nodes must be called for: features, kinds of devices.
+    comment : str or None
+        Anybody's; None where it was not read.
+    held : bool
+        Whether it waits for somebody to release it or, if it runs, is to wait for that once it is back in the
+        queue.
     unfit : str
         Why a driver cannot serve it as a beneficiary; empty if it can.
     number : int
@@ -61,9 +80,10 @@ class Job:
     needs: Mapping[str, int]
     parts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     required: tuple[str, ...] = ()
-    features: str = ""
+    tags: tuple[str, ...] = ()
     unfit: str = ""
-    comment: str = ""
+    comment: str | None = None
+    held: bool = False
     single: bool = True
     number: int = 0
 
@@ -108,30 +128,19 @@ def jobs_of_json(text: str) -> list[Job]:
 
 def _job(row: dict[str, Any]) -> Job:
     state = words(row["job_state"])
-    base = "COMPLETING" if "COMPLETING" in state else next(iter(sorted(state - {"REQUEUED"})), "UNKNOWN")
+    base, priority = base_of(state), number(row.get("priority")) or 0
     nodes = split_hosts(row.get("nodes") or "")
     count = len(nodes) or max(number(row.get("node_count")) or 1, 1)
     cpus = max(number(row.get("cpus")) or 1, 1)
-    asked = amounts(row.get("tres_req_str"))
+    needs = _each(cpus, count, amounts(row.get("tres_req_str")))
     held = amounts(row.get("tres_alloc_str"))
-    array_left = bool(row.get("array_task_string")) and number(row.get("array_task_id")) is None
-    array = bool(number(row.get("array_job_id")))
-    shared = words(row.get("shared"))
-    unfit = _unfit(
-        array=array and array_left,
-        het=bool(number(row.get("het_job_id"))),
-        exclusive=bool(shared & {"NONE", "USER", "MCS"}),
-        licenses=row.get("licenses") or "",
-        excluded=row.get("excluded_nodes") or "",
-        dependency=row.get("dependency") or "",
-        features=row.get("features") or "",
-        required=split_hosts(row.get("required_nodes") or ""),
-    )
+    features = str(row.get("features") or "")
+    comment = row.get("comment")
     return Job(
         name=_name(number(row["job_id"]), number(row.get("array_job_id")), number(row.get("array_task_id"))),
         state=base,
         reason=str(row.get("state_reason") or ""),
-        priority=number(row.get("priority")) or 0,
+        priority=priority,
         turn=number(row.get("restart_cnt")) or 0,
         user=str(row.get("user_name") or number(row.get("user_id"))),
         account=str(row.get("account") or ""),
@@ -142,12 +151,13 @@ def _job(row: dict[str, Any]) -> Job:
         started=float(number(row.get("start_time")) or 0) or None,
         ends=float(number(row.get("end_time")) or 0) or None,
         count=count,
-        needs=_each(cpus, count, asked),
-        parts=_parts(row, nodes, cpus, held) if base in (*_SETTLED[1:], "COMPLETING") else {},
+        needs=needs,
+        parts=_parts(row, nodes, cpus, held) if base in HOLDING else {},
         required=tuple(split_hosts(row.get("required_nodes") or "")),
-        features=str(row.get("features") or ""),
-        unfit=unfit,
-        comment=str(row.get("comment") or ""),
+        tags=((features,) if features else ()) + kinds_of(row),
+        unfit=unfit_of_json(row, needs["cpu"]),
+        comment=comment if isinstance(comment, str) else None,
+        held=is_held(state, priority),
         single=not number(row.get("het_job_id")),
         number=number(row["job_id"]) or 0,
     )
@@ -156,34 +166,6 @@ def _job(row: dict[str, Any]) -> Job:
 def _name(job: object, array: object, task: object) -> str:
     """Return what a job is called: of an array ``array_task``, as its last task has the array's number."""
     return f"{array}_{task}" if array and task is not None else str(job)
-
-
-def _unfit(
-    *,
-    array: bool,
-    het: bool,
-    exclusive: bool,
-    licenses: str,
-    excluded: str,
-    dependency: str,
-    features: str,
-    required: list[str],
-) -> str:
-    if array:
-        return "array"
-    if het:
-        return "heterogeneous"
-    if exclusive:
-        return "exclusive"
-    if licenses not in ("", "(null)"):
-        return "licenses"
-    if excluded:
-        return "excluded nodes"
-    if dependency:
-        return "dependency"
-    if len(required) > 1:
-        return "required nodes"
-    return "" if re.fullmatch(r"[\w.+-]*", features) else "features"
 
 
 def _each(cpus: int, count: int, total: Mapping[str, int]) -> dict[str, int]:
@@ -228,7 +210,7 @@ def jobs_of_text(text: str) -> list[Job]:
         If a row is not whole.
     """
     found = []
-    for cells in rows(text, len(COLUMNS)):
+    for cells in rows(text, len(COLUMNS), bars=True):
         row = dict(zip(COLUMNS, cells, strict=True))
         try:
             found.append(_text_job({n: "" if v in ("N/A", "(null)") else v for n, v in row.items()}))
@@ -238,26 +220,18 @@ def jobs_of_text(text: str) -> list[Job]:
 
 
 def _text_job(row: dict[str, str]) -> Job:
-    nodes = split_hosts(row["nodelist"]) if row["state"] != "PENDING" else []
+    state = words(row["state"])
+    base, priority = base_of(state), int(row["prioritylong"] or 0)
+    nodes = split_hosts(row["nodelist"]) if base in HOLDING else []
     count, cpus = len(nodes) or max(int(row["numnodes"].split("-")[0] or 1), 1), int(row["numcpus"] or 1)
     held = amounts(row["tres-alloc"])
-    required = split_hosts(row["reqnodes"])
+    needs = _each(cpus, count, held)
     tasks = row["arraytaskid"]
-    unfit = _unfit(
-        array=bool(tasks) and not tasks.isdecimal(),
-        het=row["hetjobid"] not in ("", "0"),
-        exclusive=row["oversubscribe"] in ("NO", "USER", "MCS"),
-        licenses=row["licenses"],
-        excluded="",
-        dependency="",
-        features="",
-        required=required,
-    )
     return Job(
         name=_name(row["jobid"], row["arrayjobid"], tasks if tasks.isdecimal() else None),
-        state=row["state"],
+        state=base,
         reason=row["reasonlist"].strip("()"),
-        priority=int(row["prioritylong"] or 0),
+        priority=priority,
         turn=int(row["restartcnt"] or 0),
         user=row["userid"],
         account="",
@@ -268,12 +242,12 @@ def _text_job(row: dict[str, str]) -> Job:
         started=instant(row["starttime"]),
         ends=instant(row["endtime"]),
         count=count,
-        needs=_each(cpus, count, held),
-        parts={node: _each(held.get("cpu", cpus), len(nodes), held) for node in nodes}
-        if row["state"] in (*_SETTLED[1:], "COMPLETING")
-        else {},
-        required=tuple(required),
-        unfit=unfit,
+        needs=needs,
+        parts={node: _each(held.get("cpu", cpus), len(nodes), held) for node in nodes},
+        required=tuple(split_hosts(row["reqnodes"])),
+        tags=(row["feature"],) if row["feature"] else (),
+        unfit=unfit_of_text(row, needs["cpu"]),
+        held=is_held(state, priority),
         single=row["hetjobid"] in ("", "0"),
         number=int(row["jobid"]),
     )
@@ -301,7 +275,7 @@ def nodes_of_json(text: str) -> list[Node]:
             features = [f for f in str(row.get("active_features") or "").split(",") if f]
         except (KeyError, TypeError, ValueError) as error:
             raise AdapterError(f"a node of sinfo --json cannot be read: {error!r}") from error
-        tags = (*(f"partition:{p}" for p in row.get("partitions") or ()), *features)
+        tags = (*(f"partition:{p}" for p in row.get("partitions") or ()), *features, *_kinds(row.get("gres")))
         found[name] = Node(name, capacity, tags, _takes_work(state))
     return list(found.values())
 
@@ -310,13 +284,55 @@ def nodes_of_text(text: str) -> list[Node]:
     """Return the nodes of ``sinfo -N -o '%N|%T|%c|%m|%G|%R|%b|'``: a row a node and partition."""
     found: dict[str, Node] = {}
     for name, state, cpus, memory, gres, partition, features in rows(text, 7):
-        capacity = {"cpu": int(cpus), "memory": int(memory)}
+        try:
+            capacity = {"cpu": int(cpus), "memory": int(memory)}
+        except ValueError as error:
+            raise AdapterError(f"node {name} of sinfo cannot be read: {error}") from error
         for part in re.sub(r"\([^)]*\)", "", gres).split(","):
             kind, *_, size = part.split(":") if ":" in part else ("", "")
             if kind and size.isdecimal():
                 capacity[f"gres/{kind}"] = capacity.get(f"gres/{kind}", 0) + int(size)
-        tags = (f"partition:{partition}", *(f for f in features.split(",") if f and f != "(null)"))
+        offered = (f for f in features.split(",") if f and f != "(null)")
+        tags = (f"partition:{partition}", *offered, *_kinds(gres))
         before = found[name].tags if name in found else ()
         takes = _takes_work(words(state.rstrip("*~#!%$@^-"))) and not state.endswith("*")
         found[name] = Node(name, capacity, tuple(dict.fromkeys((*before, *tags))), takes)
     return list(found.values())
+
+
+def _kinds(gres: Any) -> tuple[str, ...]:
+    """Return ``gres/gpu:a100`` of ``gpu:a100:4(S:0-1)``, for devices of which a node has one kind only."""
+    kinds: dict[str, set[str]] = {}
+    for part in re.sub(r"\([^)]*\)", "", str(gres or "")).split(","):
+        device, *kind, size = part.split(":") if ":" in part else ("", "")
+        if device and size:
+            kinds.setdefault(device, set()).add(":".join(kind))
+    return tuple(
+        f"gres/{device}:{kind}"
+        for device, found in kinds.items()
+        for kind in found
+        if kind and len(found) == 1
+    )
+
+
+def reserved_of(text: str) -> set[str]:
+    """Return the nodes of reservations that are in force, by ``sinfo -T``.
+
+    Raises
+    ------
+    AdapterError
+        If it is not whole.
+    """
+    head, *lines = text.split("\n")
+    if lines[-1:] != [""]:
+        raise AdapterError("sinfo -T: the answer is cut off")
+    if head.startswith("No reservations"):
+        return set()
+    found: set[str] = set()
+    for line in lines[:-1]:
+        name, state, *_, nodes = (*line.split(), "", "")[:6]
+        if not name or state not in ("ACTIVE", "INACTIVE"):
+            raise AdapterError("sinfo -T: the answer is garbled")
+        if state == "ACTIVE" and nodes != "(null)":
+            found.update(split_hosts(nodes))
+    return found

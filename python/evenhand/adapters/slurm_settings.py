@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from evenhand.errors import InputError, Problem
 if TYPE_CHECKING:
     from evenhand.history import ShareTree
 
-__all__ = ["Ask", "live_settings", "merged", "notices_of", "read_shares"]
+__all__ = ["Ask", "identity_of", "live_settings", "merged", "notices_of", "read_shares"]
 
 #: Runs a command that only reads and returns its answer; raises `AdapterError` if it fails.
 Ask = Callable[..., str]
@@ -25,6 +26,30 @@ _CONFIG = ("scontrol", "show", "config")
 _PARTITIONS = ("scontrol", "-o", "show", "partition")
 _QOS = ("sacctmgr", "-P", "show", "qos")
 _SHARES = ("sshare", "-a", "-m", "-P")
+_SETTING = re.compile(r"^(\S+) *= (.*\S)", re.MULTILINE)
+
+
+def identity_of(ask: Ask) -> str:
+    """Return what tells a cluster from others: its name and its controller, however one came to it.
+
+    Parameters
+    ----------
+    ask : Ask
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    AdapterError
+        If the controller does not answer, or does not say.
+    """
+    found = dict(_SETTING.findall(ask(*_CONFIG)))
+    host = found.get("SlurmctldHost[0]")
+    if not host or "ClusterName" not in found:
+        raise AdapterError("scontrol show config: it does not say which cluster this is")
+    return f"slurm:{found['ClusterName']}@{host}:{found.get('SlurmctldPort', '')}"
 
 
 def live_settings(ask: Ask) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any, Literal
 from evenhand.adapters.slurm_jobs import Job, Node
 from evenhand.model import Snapshot
 
-__all__ = ["build"]
+__all__ = ["build", "left_out"]
 
 #: Reasons for which a job waits that would start if there were room.
 WAITS = {"None", "Priority", "Resources", ""}
-_STATES = {"RUNNING": "running", "SUSPENDED": "preempted", "COMPLETING": "preempting"}
+_STATES = {"RUNNING": "running", "SUSPENDED": "preempted", "STOPPED": "suspended", "COMPLETING": "preempting"}
 _TIME_END = 4_000_000_000.0  # Slurm's "never" lies beyond
 
 
@@ -47,7 +47,8 @@ def build(
     Returns
     -------
     Snapshot
-        Memory is in MiB. Suspended jobs keep all but their cpus.
+        Memory is in MiB. Suspended jobs keep all but their cpus, stopped ones all. Jobs that were held while
+        they run are no victims: whoever held them does not want them to start again.
 
     Notes
     -----
@@ -55,17 +56,23 @@ def build(
     """
     places = {node.name for node in nodes}
     resources = sorted({r for node in nodes for r in node.capacity} | {"cpu", "memory"})
-    live = [job for job in jobs if (job.state == "PENDING" and _waits(job, released)) or job.parts]
+    largest = _largest(nodes)
+    live = [
+        job
+        for job in jobs
+        if job.parts or (_waits(job, released) and not _why_not(job, places, largest, len(nodes)))
+    ]
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
         pool = {"partition": job.partition, "account": job.account, "user": job.user}[pools] or "none"
         names.add(pool)
-        operations.append(_operation(job, pool))
+        operations.append(_operation(job, pool, now))
         if job.state == "PENDING":
-            requests.append(_request(job, resources))
+            requests.append(_request(job, resources, now))
         else:
-            may = job.requeue and job.single and (preemptible is None or preemptible(job))
+            may = job.requeue and job.single and not (job.state == "RUNNING" and job.held)
+            may = may and (preemptible is None or preemptible(job))
             for node, part in job.parts.items():
                 if node in places:
                     allocations.append(_allocation(job, node, part, may, leaving, now))
@@ -101,12 +108,57 @@ def _pools(names: set[str], accounts: Mapping[str, tuple[str | None, float]]) ->
     return rows
 
 
+def left_out(jobs: list[Job], nodes: list[Node], released: Collection[str] = ()) -> dict[str, list[str]]:
+    """Return the jobs that wait for room and are no requests of the snapshot, by what a driver cannot judge.
+
+    Parameters
+    ----------
+    jobs, nodes, released
+        As of `build`.
+
+    Returns
+    -------
+    dict of str to list of str
+        What they ask for, in words, and their names.
+
+    Notes
+    -----
+    O(jobs + nodes).
+    """
+    places, largest = {node.name for node in nodes}, _largest(nodes)
+    found: dict[str, list[str]] = {}
+    for job in jobs:
+        why = _why_not(job, places, largest, len(nodes)) if _waits(job, released) else ""
+        if why:
+            found.setdefault(why, []).append(job.name)
+    return found
+
+
 def _waits(job: Job, released: Collection[str]) -> bool:
-    asks = job.priority > 0 and set(job.reason.split(",")) <= WAITS
-    return not job.unfit and (asks or job.name in released)
+    asks = not job.held and set(job.reason.split(",")) <= WAITS
+    return job.state == "PENDING" and (asks or job.name in released)
 
 
-def _operation(job: Job, pool: str) -> dict[str, Any]:
+def _why_not(job: Job, places: set[str], largest: Mapping[str, int], nodes: int) -> str:
+    """Return what a waiting job asks for that cannot be judged, or could never be had."""
+    if job.unfit:
+        return job.unfit
+    if not places.issuperset(job.required):
+        return "a node that is not there"
+    if job.count > nodes or any(amount > largest.get(name, 0) for name, amount in job.needs.items()):
+        return "more than there is"
+    return ""
+
+
+def _largest(nodes: list[Node]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in nodes:
+        for name, amount in node.capacity.items():
+            found[name] = max(found.get(name, 0), amount)
+    return found
+
+
+def _operation(job: Job, pool: str, now: float) -> dict[str, Any]:
     row = {
         "name": job.name,
         "pool": pool,
@@ -115,23 +167,21 @@ def _operation(job: Job, pool: str) -> dict[str, Any]:
         "partition": job.partition,
         "qos": job.qos,
         "priority": job.priority,
-        "start_time": job.submitted,
+        "start_time": min(job.submitted, now),
         "gang": job.count > 1,
         "order": job.number,
     }
     return {key: value for key, value in row.items() if value != ""}
 
 
-def _request(job: Job, resources: list[str]) -> dict[str, Any]:
-    tags = ([f"partition:{job.partition}"] if job.partition else []) + (
-        [job.features] if job.features else []
-    )
+def _request(job: Job, resources: list[str], now: float) -> dict[str, Any]:
+    tags = [*([f"partition:{job.partition}"] if job.partition else []), *job.tags]
     row: dict[str, Any] = {
         "name": job.name,
         "operation": job.name,
         "resources": {r: v for r, v in job.needs.items() if r in resources},
         "count": job.count,
-        "submit_time": job.submitted,
+        "submit_time": min(job.submitted, now),
         "node_tags": tags,
     }
     if job.required:

@@ -88,8 +88,10 @@ def words(value: Any) -> set[str]:
     return {str(word).upper() for word in value or ()}
 
 
-def rows(text: str, columns: int) -> list[list[str]]:
+def rows(text: str, columns: int, *, bars: bool = False) -> list[list[str]]:
     """Return the rows under the head of ``squeue -O 'a:|,b:|'``: every cell ends in a bar.
+
+    With ``bars`` the last cell may hold some.
 
     Raises
     ------
@@ -99,6 +101,8 @@ def rows(text: str, columns: int) -> list[list[str]]:
     found = []
     for line in text.split("\n")[:-1]:
         cells = line.split("|")
+        if bars and len(cells) > columns + 1:
+            cells[columns - 1 :] = ["|".join(cells[columns - 1 : -1]), cells[-1]]
         if len(cells) != columns + 1 or cells[-1]:
             raise AdapterError("squeue's answer is cut off or garbled")
         found.append([cell.strip() for cell in cells[:-1]])

@@ -126,7 +126,7 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         help="how victims leave; default: requeue_hold (queued again, held until who they left for runs)",
     )
     caps = watch.add_argument_group("most victims (0: no cap)")
-    caps.add_argument("--per-run", type=_number(0), default=100, metavar="N", help="default: 100")
+    caps.add_argument("--per-run", type=_number(0), default=100, metavar="N", help="in a round; default: 100")
     caps.add_argument("--per-hour", type=_number(0), default=50, metavar="N", help="default: 50")
     caps.add_argument("--per-owner", type=_number(0), default=10, metavar="N", help="in an hour; default: 10")
     caps.add_argument("--per-job", type=_number(0), default=3, metavar="N", help="in a day; default: 3")

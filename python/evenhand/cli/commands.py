@@ -7,7 +7,8 @@ import tomllib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cli.acting import journal, watch
+from evenhand.cli.acting import watch
+from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_lines, demo_plan, explain, plan
 from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
 from evenhand.cli.streams import (

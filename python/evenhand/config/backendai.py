@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
-from evenhand.building.problems import nearest, shorten
+from evenhand.building.jsontext import load
+from evenhand.building.problems import Report, nearest, shorten
 from evenhand.config.checked import CheckedSettings, broken
 from evenhand.config.costs import PreemptionCost, VictimCost, victim_cost
 from evenhand.config.kinds import Duration, Texts
@@ -23,6 +24,7 @@ __all__ = [
     "BackendAISettings",
     "PriorityPolicy",
     "choice_of",
+    "read_options",
     "read_scheduler_opts",
 ]
 
@@ -199,7 +201,7 @@ def read_scheduler_opts(text: str | Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it is no JSON object, or a key is unknown: all unknown keys are named.
+        If it is no JSON object, or a key is unknown or given twice: all such keys are named.
 
     Examples
     --------
@@ -207,18 +209,40 @@ def read_scheduler_opts(text: str | Mapping[str, Any]) -> dict[str, Any]:
     >>> read_scheduler_opts('{"preemption": {"enabled": true, "order": "newest"}, "pending_timeout": 0}')
     {'enabled': True, 'preemption_order': 'newest'}
     """
+    return read_options(text)[0]
+
+
+def read_options(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings of ``scheduler_opts``, and where each stands there.
+
+    Parameters
+    ----------
+    text : str or mapping
+        The JSON object, or what it says.
+
+    Returns
+    -------
+    values : dict
+        As `read_scheduler_opts` returns them.
+    places : dict
+        By the same fields, the dotted key: ``preemption.order``.
+
+    Raises
+    ------
+    InputError
+        As `read_scheduler_opts`.
+    """
     options: Any = text
-    if isinstance(text, str):
-        try:
-            options = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
-            raise _wrong(None, "json", f"scheduler_opts is not a whole JSON text: {error}") from error
     found: list[Problem] = []
+    if isinstance(text, str):
+        options = _parsed(text)
     if not isinstance(options, Mapping):
         raise _wrong(None, "type", f"scheduler_opts is an object, not {type(options).__name__}")
     known = ["preemption", *_OPTIONS, *_WITHOUT_EFFECT]
     values: dict[str, Any] = {}
-    inner = options.get("preemption") or {}
+    places: dict[str, str] = {}
+    inner = options.get("preemption")
+    inner = {} if inner is None else inner
     if not isinstance(inner, Mapping):
         found.append(_problem("preemption", "type", f"preemption is {shorten(inner)}; it is an object"))
         inner = {}
@@ -236,13 +260,26 @@ def read_scheduler_opts(text: str | Mapping[str, Any]) -> dict[str, Any]:
         elif field in values:
             found.append(_problem(place, "unique", f"{place} is given twice, under two names"))
         else:
-            values[field] = value
+            values[field], places[field] = value, place
     if found:
         raise InputError(found)
     for key, field in _OPTIONS.items():
         if options.get(key) is not None:
-            values[field] = options[key]
-    return values
+            values[field], places[field] = options[key], key
+    return values, places
+
+
+def _parsed(text: str) -> Any:
+    """Parse a JSON text; a key that an object has twice is wrong, too."""
+    report = Report()
+    options = load(text, report)
+    if report:
+        told = [(p, p.message.removeprefix("the snapshot ")) for p in report.error().problems]
+        raise InputError(
+            replace(p, table="settings", message=said if said == p.message else f"scheduler_opts {said}")
+            for p, said in told
+        )
+    return options
 
 
 def _problem(field: str | None, rule: str, message: str) -> Problem:
@@ -289,7 +326,9 @@ def choice_of(
 class BackendAIOperationSettings(RowSettings):
     """Settings of a session."""
 
-    job_priority: int = Field(0, description="Who may preempt whom, where preemption goes by it.")
+    job_priority: Annotated[int, Ge(-(2**53)), Le(2**53)] = Field(
+        0, description="Who may preempt whom, where preemption goes by it."
+    )
     is_preemptible: bool | None = Field(
         None, description="Whether it may be preempted; by default as the kind of session."
     )

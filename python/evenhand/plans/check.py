@@ -15,7 +15,7 @@ from evenhand.plans.steps import rows_by_step
 from evenhand.reasons import ACTIONS, REASONS, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from evenhand.model import Snapshot
     from evenhand.plans.decisions import Decisions
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Finding", "check"]
 
 _STATES = TABLES["allocations"]["state"].words
+_PREEMPT = ACTIONS.index("preempt")
 _REPAIRS = {REASONS.index(code) for code in ("resource_limits_violated", "resource_overcommit")}
 
 
@@ -72,10 +73,13 @@ class Check:
     plan : Plan
     findings : tuple of Finding
         Empty if the whole plan holds.
+    skipped : frozenset of int
+        Steps that were not looked at.
     """
 
     plan: Plan
     findings: tuple[Finding, ...]
+    skipped: frozenset[int] = frozenset()
 
     def __bool__(self) -> bool:
         return not self.findings
@@ -85,6 +89,8 @@ class Check:
         """The decisions that still hold: whole steps."""
         stale = {finding.decision for finding in self.findings}
         holds = np.array([row not in stale for row in range(len(self.plan.decisions))], np.bool_)
+        if self.skipped:
+            holds &= ~np.isin(self.plan.decisions.column("step"), list(self.skipped))
         return self.plan.decisions.take(holds)
 
     @property
@@ -116,19 +122,22 @@ class Check:
         return table_html(self.table(), head=self._head)
 
 
-def check(plan: Plan, fresh: Snapshot) -> Check:
+def check(plan: Plan, fresh: Snapshot, skip: Collection[int] = ()) -> Check:
     """Hold a plan against a fresh snapshot; see `Plan.check`."""
     if fresh.resources != plan.snapshot.resources or fresh.quantum != plan.snapshot.quantum:
         raise ValueError("the fresh snapshot has other resources than the plan's")
-    return Check(plan, tuple(_Checker(plan, fresh).run()))
+    return Check(plan, tuple(_Checker(plan, fresh, skip).run()), frozenset(skip))
 
 
 class _Checker:
     """Walks over the steps; those that hold are carried out on the fresh snapshot's numbers."""
 
-    def __init__(self, plan: Plan, fresh: Snapshot) -> None:
+    def __init__(self, plan: Plan, fresh: Snapshot, skip: Collection[int]) -> None:
         self.old, self.new = plan.snapshot, fresh
         self.decisions = plan.decisions
+        self.steps = {step: rows for step, rows in rows_by_step(plan.decisions).items() if step not in skip}
+        action = plan.decisions.column("action")
+        self.taking = {s for s, rows in self.steps.items() if (action[rows] == _PREEMPT).any()}
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
         self.started: dict[int, int] = {}
@@ -143,7 +152,7 @@ class _Checker:
     def run(self) -> list[Finding]:
         """Return all findings, in the order of the decisions."""
         found: list[Finding] = []
-        for step, rows in rows_by_step(self.decisions).items():
+        for step, rows in self.steps.items():
             of_step = [f for row in rows for f in self._facts(row, step)]
             if not of_step:
                 of_step = self._numbers(rows, step)
@@ -251,6 +260,13 @@ class _Checker:
         node = self._now("nodes", int(self.decisions.column("node")[row]))
         if node is not None and not self.new._core.column("nodes", "schedulable")[node]:
             found.append(self._finding(row, step, "node_not_schedulable", node=self.new.names("nodes")[node]))
+        if step in self.taking and operation is not None:
+            both = column, _Both(self.old, self.new, "operations", old_operation, operation)
+            fell = [(was, now) for was, now in (of("priority") for of in both) if now < was]
+            for was, now in fell[:1]:
+                found.append(
+                    self._finding(row, step, "priority_fell", request=name, was=float(was), now=float(now))
+                )
         pools = [
             snapshot.names("pools")[snapshot._core.column("operations", "pool")[r]]
             for snapshot, r in ((self.old, old_operation), (self.new, operation))

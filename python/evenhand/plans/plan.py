@@ -19,7 +19,7 @@ from evenhand.shares import Shares, _diagnostics, _options
 from evenhand.table import Tabular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain import Explanation
@@ -220,7 +220,7 @@ class Plan(Tabular):
 
         return diff(self, other)
 
-    def check(self, fresh_snapshot: Snapshot) -> Check:
+    def check(self, fresh_snapshot: Snapshot, *, skip: Collection[int] = ()) -> Check:
         """Tell which decisions no longer hold, and why.
 
         The steps are carried out in order on the fresh snapshot's numbers. What is leaving there counts as
@@ -230,6 +230,9 @@ class Plan(Tabular):
         ----------
         fresh_snapshot : Snapshot
             What is now.
+        skip : collection of int
+            Numbers of steps that are not looked at: they were carried out, and show in the snapshot, or
+            they never will be.
 
         Returns
         -------
@@ -247,7 +250,7 @@ class Plan(Tabular):
         """
         from evenhand.plans.check import check
 
-        return check(self, fresh_snapshot)
+        return check(self, fresh_snapshot, skip)
 
     def why(self, name: str | int, *, table: str | None = None) -> Explanation:
         """Explain what the plan says of a name.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import ValidationError
 
 from evenhand import _core
-from evenhand.config.backendai import BackendAISettings, PriorityPolicy, choice_of, read_scheduler_opts
+from evenhand.building.problems import shorten
+from evenhand.config.backendai import BackendAISettings, PriorityPolicy, choice_of, read_options
 from evenhand.config.checked import problems_of
 from evenhand.config.triggers import SchedulingRun
-from evenhand.errors import InputError
+from evenhand.errors import InputError, Problem
+from evenhand.explain.facts import name_of
 from evenhand.plans.jobs import JobCore
 from evenhand.plans.memory import read_job_memory
 from evenhand.plans.plan import Plan
@@ -90,7 +93,8 @@ class BackendAI(Policy):
         Raises
         ------
         InputError
-            If it is no JSON object, or a key or value is unknown: all unknown keys are named.
+            If it is no JSON object, a key or value is unknown (all unknown keys are named, by their own
+            names), or a change is a setting that it has.
 
         Examples
         --------
@@ -99,7 +103,21 @@ class BackendAI(Policy):
         >>> eh.policies.BackendAI.from_scheduler_opts(text)
         BackendAI('upstream', enabled=True, preemption_order='newest', victim_scope='project')
         """
-        return cls(preset, **read_scheduler_opts(text), **changes)
+        values, places = read_options(text)
+        twice = [
+            Problem(
+                *("settings", None, None, places[field], "unique", None),
+                f"{places[field]} is in scheduler_opts, and {field} is given beside it",
+            )
+            for field in changes
+            if field in values
+        ]
+        if twice:
+            raise InputError(twice)
+        try:
+            return cls(preset, **values, **changes)
+        except InputError as error:
+            raise InputError([_placed(problem, places) for problem in error.problems]) from None
 
     @staticmethod
     def priority_choice(
@@ -122,7 +140,8 @@ class BackendAI(Policy):
         Raises
         ------
         InputError
-            If the ranges do not meet (table "settings", field "range"), or a policy is wrong.
+            If the ranges do not meet (table "settings", field "range"), or a policy is wrong (field "user",
+            "project.range" and so on).
 
         Examples
         --------
@@ -130,7 +149,7 @@ class BackendAI(Policy):
         >>> eh.policies.BackendAI.priority_choice({"range": [0, 30], "default": 20}, {"range": [5, 50]})
         {'default': 20, 'range': [5, 30], 'editable': True}
         """
-        default, span, editable = choice_of(_policy(user), _policy(project))
+        default, span, editable = choice_of(_policy(user, "user"), _policy(project, "project"))
         return {"default": default, "range": list(span), "editable": editable}
 
     def plan(
@@ -161,7 +180,8 @@ class BackendAI(Policy):
         ------
         InputError
             If a priority is not from 0 to 100, the settings of a row are wrong, logical nodes exceed their
-            machine, the ranges of a user and a project do not meet, or the trigger is another one.
+            machine or it is schedulable beside them, the ranges of a user and a project do not meet, or the
+            trigger is another one.
 
         Notes
         -----
@@ -171,6 +191,7 @@ class BackendAI(Policy):
         self._nothing(given)
         rows = columns.row_columns(snapshot, self.settings)
         memory, found = read_job_memory(snapshot, self, state)
+        found = (*found, *columns.unknown_machines(snapshot))
         core = _core.plan_backendai(snapshot._core, columns.switches(snapshot, self.settings), rows)
         return Plan(snapshot, self, JobCore(snapshot, core, memory), state, on, given, found)
 
@@ -187,7 +208,7 @@ class BackendAI(Policy):
         -------
         str
         """
-        name = snapshot.names("operations")[row]
+        name = name_of(snapshot.names("operations")[row])
         priority, _ = columns.effective_priorities(snapshot, self.settings)
         text = f"operation {name} has priority {priority[row]:g}"
         if self.settings.preemption_key == "job_priority":
@@ -198,10 +219,27 @@ class BackendAI(Policy):
         return f"{text}; up to {self.settings.preemptible_priority} is preemptible"
 
 
-def _policy(given: PriorityPolicy | Mapping[str, Any] | None) -> PriorityPolicy:
-    if isinstance(given, PriorityPolicy):
-        return given
+def _policy(given: PriorityPolicy | Mapping[str, Any] | None, whose: str) -> PriorityPolicy:
+    if given is None or isinstance(given, PriorityPolicy):
+        return given or PriorityPolicy()
+    if not isinstance(given, Mapping):
+        message = f"{whose} is {shorten(given)}; it is an object with default, range and may_change"
+        raise InputError([Problem("settings", None, None, whose, "type", shorten(given), message)])
     try:
-        return PriorityPolicy.model_validate(dict(given or {}))
+        return PriorityPolicy.model_validate(dict(given))
     except ValidationError as error:
-        raise InputError(problems_of(PriorityPolicy, error)) from None
+        found = problems_of(PriorityPolicy, error)
+        raise InputError([_renamed(p, p.field, f"{whose}.{p.field}") for p in found]) from None
+
+
+def _placed(problem: Problem, places: Mapping[str, str]) -> Problem:
+    """Name a field as it stands in ``scheduler_opts``."""
+    head, dot, rest = (problem.field or "").partition(".")
+    return _renamed(problem, problem.field, places.get(head, head) + dot + rest)
+
+
+def _renamed(problem: Problem, field: str | None, now: str) -> Problem:
+    message = problem.message
+    if field and message.startswith(field):
+        message = now + message.removeprefix(field)
+    return replace(problem, field=now or None, message=message)

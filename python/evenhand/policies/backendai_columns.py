@@ -17,6 +17,7 @@ from evenhand.config.backendai import (
 )
 from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import RowSettings, raise_found, read_rows
+from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
 from evenhand.reasons import OUTCOMES
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from evenhand.config.backendai import BackendAISettings
     from evenhand.model import Snapshot
 
-__all__ = ["effective_priorities", "row_columns", "switches"]
+__all__ = ["effective_priorities", "row_columns", "switches", "unknown_machines"]
 
 _ORDERS = ("oldest", "newest", "fewest-sessions", "smallest-resources")
 _MODES = ("terminate", "suspend", "reschedule")
@@ -37,6 +38,7 @@ _SELECTIONS = ("prefix", "irreducible", "minimum")
 _AGENTS = ("first", "concentrated", "dispersed")
 _KINDS = TABLES["operations"]["kind"].words
 _ANYTHING = PriorityPolicy()
+_SHOWN = 5  # machines named in a message
 
 
 def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
@@ -96,7 +98,8 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[A
     ------
     InputError
         If a priority is no whole number from 0 to 100, the settings of a row are unknown or wrong, logical
-        nodes exceed their machine, or the ranges of a session's user and project do not meet.
+        nodes exceed their machine or it is schedulable beside them, or the ranges of a session's user and
+        project do not meet.
 
     Notes
     -----
@@ -167,21 +170,58 @@ def _broken_priorities(snapshot: Snapshot) -> list[Problem]:
     ]
 
 
-def _overfull_machines(snapshot: Snapshot) -> list[Problem]:
-    """Find machines of which logical nodes take more than they have."""
+def _machines(snapshot: Snapshot) -> list[tuple[str, int | None, NDArray[Any]]]:
+    """Return every machine that is cut into logical nodes: its name, its row if it has one, their rows."""
     words, codes = snapshot._core.text("nodes", "physical")
-    if not len(codes):
-        return []
-    codes = np.asarray(codes)
-    names = snapshot.names("nodes")
-    row_of = {str(name): row for row, name in enumerate(names)}
-    capacity = np.asarray(snapshot._core.column("nodes", "capacity"))
+    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes") if len(codes) else ())}
     found = []
-    for code, machine in enumerate(words):
+    for code, machine in enumerate(words if len(codes) else ()):
         row = row_of.get(str(machine))
-        parts = np.flatnonzero(codes == code)
-        if row is None or not len(parts):
+        parts = np.flatnonzero(np.asarray(codes) == code)
+        parts = parts[parts != row] if row is not None else parts  # one that names itself is no part
+        if len(parts):
+            found.append((str(machine), row, parts))
+    return found
+
+
+def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
+    """Tell of logical nodes of machines that are no nodes: nothing says how much these have.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+
+    Returns
+    -------
+    tuple of Diagnostic
+        One, or none.
+    """
+    names = snapshot.names("nodes")
+    unknown = [(machine, parts) for machine, row, parts in _machines(snapshot) if row is None]
+    if not unknown:
+        return ()
+    told = ", ".join(shorten(machine) for machine, _ in unknown[:_SHOWN])
+    more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+    message = f"{CODES['machine_unknown']} Machines: {told}{more}."
+    elements = tuple(names[row] for _, parts in unknown for row in parts.tolist())
+    return (Diagnostic("machine_unknown", elements, message, {"machines": len(unknown)}),)
+
+
+def _overfull_machines(snapshot: Snapshot) -> list[Problem]:
+    """Find machines of which logical nodes take more than they have, or that take work beside these."""
+    names = snapshot.names("nodes")
+    capacity = np.asarray(snapshot._core.column("nodes", "capacity"))
+    schedulable = np.asarray(snapshot._core.column("nodes", "schedulable"))
+    found = []
+    for _, row, parts in _machines(snapshot):
+        if row is None:
             continue
+        if schedulable[row]:
+            message = (
+                f'the machine "{shorten(names[row])}" is cut into logical nodes, and is schedulable itself:'
+                " both together would exceed it; make one of the two unschedulable"
+            )
+            found.append(Problem("nodes", row, names[row], "schedulable", "physical", "true", message))
         over = capacity[parts].sum(axis=0) > capacity[row]
         if over.any():
             which = ", ".join(r for r, is_over in zip(snapshot.resources, over, strict=True) if is_over)

@@ -142,7 +142,7 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
             "preemptible": _all("passed on to what starts"),
         },
         "reservations": {
-            "request": {BA: "who starts there"},
+            "request": {BA: "who starts there", SL: "whose job may use it"},
             "allocation": {BA: "who goes on there"},
             "node": {BA: "where room is kept", SL: "where room is kept"},
             "resources": {BA: "how much", SL: "how much"},

@@ -336,6 +336,11 @@ _CHECKS = tuple(
             "The victim is more urgent than it was.",
         ),
         (
+            "priority_fell",
+            "priority of {request} is {now}, no longer {was}",
+            "Who takes a place is less urgent than it was.",
+        ),
+        (
             "order_changed",
             "{allocation} started its job or saved progress since",
             "Its place in the order moved.",

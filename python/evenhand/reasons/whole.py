@@ -131,4 +131,33 @@ WHOLE: Final[tuple[Reason, ...]] = (
         "It has nothing on a node where the request could still be placed.",
         BACKENDAI,
     ),
+    Reason(
+        "not_first_in_queue",
+        "request",
+        "{request} is not the first of the queue, and only the first may preempt",
+        "It does not fit, and only the session that is first when the run begins may preempt.",
+        BACKENDAI,
+    ),
+    Reason(
+        "system_does_not_preempt",
+        "request",
+        "{request} is of the system's own work, which preempts nobody",
+        "It does not fit, and sessions of the system never preempt.",
+        BACKENDAI,
+    ),
+    Reason(
+        "max_containers",
+        "request",
+        "every node where it might run has as many allocations as it may",
+        "No node has one allocation less than `max_containers`; victims do not count as gone.",
+        BACKENDAI,
+    ),
+    Reason(
+        "other_request_waits",
+        "request",
+        "another request of operation {operation} cannot start yet, and it starts whole",
+        "Something else of the same session has no place; sessions start whole.",
+        OWN,
+    ),
+    Reason("no_nodes", "request", "there is no node at all", "The snapshot has no nodes.", OWN),
 )

@@ -42,13 +42,23 @@ class Scheduled(PlanOfJobs):
             return self.priority(name)
         return float(self.jobs[str(name)].get("settings", {}).get("job_priority", 0))
 
-    def room(self) -> dict[tuple[str, str], float]:
-        """Return free room by node and resource, once the victims and all that leaves have gone."""
-        room = {
+    def place(self, node: Any, resource: str) -> tuple[str | None, str]:
+        """Return where a resource is counted: on a node, or in the cluster."""
+        wide = self.snapshot["resources"][resource].get("scope") == "cluster"
+        return (None if wide or node is None else str(node)), resource
+
+    def room(self) -> dict[tuple[str | None, str], float]:
+        """Return free room by node and resource, once the victims and all that leaves have gone.
+
+        What is counted in the cluster has node None.
+        """
+        spaces = self.snapshot["resources"]
+        room: dict[tuple[str | None, str], float] = {
             (str(node["name"]), r): float(node.get("capacity", {}).get(r, 0))
             for node in self.snapshot.get("nodes", ())
-            for r in self.snapshot["resources"]
+            for r in spaces
         }
+        room |= {(None, r): float(space.get("capacity", 0)) for r, space in spaces.items()}
         gone = {str(d["allocation"]): d["kept"] for d in self.victims}
         resumed = {str(d["allocation"]): d for d in self.plan["decisions"] if d["action"] == "resume"}
         for name, row in self.allocations.items():
@@ -60,8 +70,7 @@ class Scheduled(PlanOfJobs):
             if name in resumed:
                 holds, node = row["resources"], resumed[name]["node"]
             for r, amount in holds.items():
-                if node is not None:
-                    room[str(node), r] -= amount
+                room[self.place(node, r)] -= amount
         return room
 
     def needs(self, request: Any) -> Mapping[str, float]:
@@ -102,12 +111,23 @@ def no_room_is_used_twice(run: Scheduled) -> None:
     for d in run.plan["decisions"]:
         if d["action"] in ("start", "reserve"):
             for r, amount in run.needs(d["request"]).items():
-                room[str(d["node"]), r] -= amount
-                touched.add((str(d["node"]), r))
+                room[run.place(d["node"], r)] -= amount
+                touched.add(run.place(d["node"], r))
         elif d["action"] == "resume":
-            touched |= {(str(d["node"]), r) for r in run.allocations[str(d["allocation"])]["resources"]}
+            touched |= {run.place(d["node"], r) for r in run.allocations[str(d["allocation"])]["resources"]}
     for place in touched:
         must(room[place] >= -1e-9, place)
+
+
+def only_where_it_may(run: Scheduled) -> None:
+    """Nothing starts, goes on or is reserved on a node that takes nothing new, or that it may not run on."""
+    nodes = {str(node["name"]): node for node in run.snapshot.get("nodes", ())}
+    for d in run.decided("start", "reserve", "resume"):
+        node = nodes[str(d["node"])]
+        must(node.get("schedulable", True), d)
+        row = run.requests[str(d["request"])] if d["request"] is not None else {}
+        must(row.get("required_node") in (None, d["node"]), d)
+        must(set(row.get("node_tags", ())) <= set(node.get("tags", ())), d)
 
 
 def one_preempts(run: Scheduled) -> None:
@@ -144,6 +164,7 @@ LAWS: Mapping[str, Callable[[Scheduled], None]] = {
         threshold,
         whole_sessions,
         no_room_is_used_twice,
+        only_where_it_may,
         one_preempts,
         whole_starts,
         every_request_is_answered,

@@ -18,10 +18,13 @@ DELAY = 30.0  # seconds that a requeued job is not eligible
 CONFIG = """\
 Configuration data as of 2026-11-21T19:47:56
 AccountingStorageType   = accounting_storage/none
+ClusterName             = fake
 KillWait                = 3 sec
 PreemptMode             = OFF
 PreemptType             = preempt/none
 SchedulerType           = sched/backfill
+SlurmctldHost[0]        = vm(127.0.0.1)
+SlurmctldPort           = 6817
 
 Slurmctld(primary) at vm is UP
 """
@@ -73,6 +76,7 @@ class FakeSlurm:
         self.events: list[tuple[str, str, int]] = []
         self.asked: list[tuple[str, ...]] = []
         self.shows = {"config": CONFIG, "partition": PARTITIONS, "qos": QOS, "shares": SHARES}
+        self.reservations = "No reservations in the system\n"
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
         self.asked.append(tuple(arguments))
@@ -122,6 +126,8 @@ class FakeSlurm:
         return Result(0, "".join(f"{c.upper()}|" for c in columns) + "\n" + "".join(lines))
 
     def sinfo(self, rest: list[str]) -> Result:
+        if "-T" in rest:
+            return Result(0, self.reservations)
         rows = [
             {"name": n, "cpus": c, "real_memory": 4000, "tres": f"cpu={c},mem=4000M", "state": "idle"}
             | {"state_flags": [], "partitions": ["main"], "active_features": ""}
@@ -249,5 +255,12 @@ class FakeSlurm:
             "oversubscribe": "OK",
             "reqnodes": "",
             "licenses": "(null)",
+            "reservation": "(null)",
+            "contiguous": 0,
+            "mincpus": 1,
+            "maxnodes": 0,
+            "excnodes": "",
+            "dependency": "(null)",
+            "feature": "(null)",
         }
         return str(values[column])

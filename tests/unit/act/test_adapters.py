@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -99,29 +101,6 @@ def test_the_numbers_of_later_versions() -> None:
     assert found.parts == {"n2": {"cpu": 3, "memory": 100}, "n3": {"cpu": 3, "memory": 100}}
 
 
-@pytest.mark.parametrize(
-    ("changes", "unfit"),
-    [
-        ({"array_job_id": 4, "array_task_string": "3-50%2"}, "array"),
-        ({"het_job_id": 3}, "heterogeneous"),
-        ({"shared": "none"}, "exclusive"),
-        ({"licenses": "matlab:1"}, "licenses"),
-        ({"excluded_nodes": "n1"}, "excluded nodes"),
-        ({"dependency": "afterok:1"}, "dependency"),
-        ({"features": "a&b"}, "features"),
-        ({"required_nodes": "n1,n2"}, "required nodes"),
-        ({"features": "gpu"}, ""),
-    ],
-)
-def test_what_cannot_be_served(changes: dict[str, Any], unfit: str) -> None:
-    waiting = {"job_state": "PENDING", "state_reason": "Resources", "nodes": "", "job_resources": None}
-    found = read(**{**waiting, **changes})
-    assert found.unfit == unfit
-    node = slurm_jobs.Node("n1", {"cpu": 8, "memory": 1000}, (), True)
-    snapshot = build([found], [node], T0, "partition", None, {})
-    assert snapshot.request_count == (not unfit)
-
-
 def test_jobs_and_nodes_stand_in_slurms_order() -> None:
     jobs = [read(job_id=name) for name in (12, 9, 10)]
     nodes = [slurm_jobs.Node(f"n{i}", {"cpu": 8, "memory": 1000}, (), True) for i in (2, 3, 10)]
@@ -131,7 +110,8 @@ def test_jobs_and_nodes_stand_in_slurms_order() -> None:
 
 
 def test_a_held_job_may_be_read_as_released() -> None:
-    held = read(job_id=9, job_state="PENDING", state_reason="JobHeldUser", priority=0, nodes="")
+    changes = {"job_id": 9, "job_state": "PENDING", "state_reason": "JobHeldUser", "priority": 0, "nodes": ""}
+    held = read(**changes, node_count=1)
     node = slurm_jobs.Node("n1", {"cpu": 8, "memory": 1000}, (), True)
     for released, count in (((), 0), (("9",), 1), (("8",), 0)):
         assert build([held], [node], T0, "partition", None, {}, released).request_count == count
@@ -271,9 +251,77 @@ def test_adapters_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"mine": "evenhand.adapters.slurm:Slurm", "broken": "no.such:thing", "other": "builtins:dict"}
     entries = [EntryPoint(name, value, adapters.GROUP) for name, value in values.items()]
     monkeypatch.setattr(adapters, "entry_points", lambda group: entries)
-    assert isinstance(adapters.load("mine"), adapters.Adapter)
+    assert adapters.load("mine").name == "slurm"
     assert set(adapters.available()) == {"slurm", *values}
     with pytest.raises(AdapterError, match="cannot be loaded"):
         adapters.load("broken")
     with pytest.raises(AdapterError, match="protocol"):
         adapters.load("other")
+
+
+class Bad:
+    """An adapter by somebody who did not read the protocol's last words."""
+
+    name, identity, whole = "bad", "bad:1", True
+    notices = ()
+
+    def _fail(self, *_: Any, **__: Any) -> Any:
+        raise ConnectionError("no\nroute\x1b[31m")
+
+    policy = snapshot = look = action = commands = do = room = keep = _fail
+
+
+def test_whatever_another_adapter_raises_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = EntryPoint("bad", f"{__name__}:Bad", adapters.GROUP)
+    monkeypatch.setattr(adapters, "entry_points", lambda group: [entry])
+    bad = adapters.load("bad")
+    assert (bad.name, bad.identity, bad.whole, bad.notices) == ("bad", "bad:1", True, ())
+    calls = [bad.policy, bad.snapshot, lambda: bad.look(["1"]), lambda: bad.action("requeue")]
+    calls += [lambda: bad.commands("cancel", "1", ""), lambda: bad.room("1"), lambda: bad.keep(3)]
+    for call in calls:
+        with pytest.raises(AdapterError, match=r"failed: ConnectionError: no route\S*$"):
+            call()
+    answer = bad.do("cancel", "1", "")
+    assert (answer.status, "\x1b" in answer.message) == ("unknown", False)
+    monkeypatch.setattr(Bad, "look", lambda self, names: {})
+    with pytest.raises(AdapterError, match="nothing of 1"):
+        bad.look(["1"])
+
+
+def test_commands_do_not_hear_the_drivers_signals() -> None:
+    """Whoever stops a whole process group stops the driver, not the release that it waits for."""
+    code = "import os; print(os.getpgrp(), os.getsid(0))"
+    group, session = Subprocesses()([sys.executable, "-c", code], 30.0).out.split()
+    assert group == session != str(os.getpgrp())
+
+
+def test_what_a_command_started_is_killed_with_it(tmp_path: Path) -> None:
+    code = (
+        "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(9)'])"
+    )
+    begin = time.monotonic()
+    found = Subprocesses()([sys.executable, "-c", f"{code}; time.sleep(9)"], 1.0)
+    assert (found.status, time.monotonic() - begin < 8.0) == (None, True)
+
+
+def test_nobodys_own_variables_change_what_slurm_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = ("SQUEUE_STATES", "SINFO_PARTITION", "SCANCEL_STATE", "SCONTROL_FUTURE", "SLURM_CLUSTERS")
+    for name in (*mine, "SQUEUE_ALL", "SLURM_CONF"):
+        monkeypatch.setenv(name, "mine")
+    code = "import json, os; print(json.dumps(dict(os.environ)))"
+    found = json.loads(Subprocesses()([sys.executable, "-c", code], 30.0).out)
+    assert not set(mine) & set(found)
+    assert found["SLURM_CONF"] == "mine"
+    assert {found[name] for name in ("SQUEUE_ALL", "SINFO_ALL", "SCONTROL_ALL")} == {"1"}
+
+
+def test_a_cluster_is_told_by_its_name_and_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, cluster = fake()
+    adapter = Slurm(runner=cluster, clock=clock)
+    assert not cluster.asked
+    assert adapter.identity == "slurm:fake@vm(127.0.0.1):6817"
+    monkeypatch.setenv("SLURM_CONF", "/etc/./slurm/slurm.conf")
+    assert Slurm(runner=cluster, clock=clock).identity == adapter.identity
+    cluster.shows["config"] = "Configuration data as of 2026-11-21T19:47:56\nKillWait = 3 sec\n"
+    with pytest.raises(AdapterError, match="which cluster"):
+        _ = Slurm(runner=cluster, clock=clock).identity

@@ -9,6 +9,7 @@ import logging
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,12 +18,15 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.act import Caps, LockedError, Report, Row, Timing, act, act_async
+from evenhand.act import Caps, Driver, LockedError, Report, Row, Timing, act, act_async
 from evenhand.act.carry import Carrier
 from evenhand.act.journal import read
 from evenhand.act.lock import Lock
 from evenhand.act.tasks import partial, tasks_of
+from evenhand.adapters.commands import Subprocesses
 from evenhand.adapters.protocol import Standing
+from evenhand.adapters.recording import Recorder
+from evenhand.adapters.slurm import Slurm
 from tests.unit.act.cluster import T0, job
 from tests.unit.act.world import JOBS, Killed, World
 
@@ -388,6 +392,102 @@ def test_cancelling_ends_the_step_that_was_begun(tmp_path: Path) -> None:
     asyncio.run(cancel())
     assert [line["outcome"] for line in read(world.journal) if line["kind"] == "end"] == ["unwatched"]
     assert world.cluster.jobs["3"]["priority"] > 0
+
+
+def test_cancelled_twice_it_keeps_the_lock_until_its_thread_ends(tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
+    world.cluster.nodes = {"n2": 4}
+    adapter = world.adapter()
+    adapter.identity = f"fake {tmp_path}"
+    plan = planned(world)
+    plain = world.cluster.scontrol
+
+    def slow(rest: list[str]) -> Any:
+        if rest[0] == "requeuehold":
+            time.sleep(0.5)
+        return plain(rest)
+
+    world.cluster.scontrol = slow  # type: ignore[method-assign]
+
+    async def cancel() -> None:
+        work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=world.timing()))
+        while not any(command[1] == "requeuehold" for command in world.cluster.asked):
+            await asyncio.sleep(0.01)
+        for _ in range(3):
+            work.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(LockedError):
+            Lock(f"{world.journal}.lock", patience=0.0)
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    asyncio.run(cancel())
+    Lock(f"{world.journal}.lock", patience=0.0).release()
+    assert [line["kind"] for line in read(world.journal)][-1] == "end"
+
+
+def test_cancelled_while_the_driver_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path)
+    adapter = world.adapter()
+    adapter.identity = f"fake {tmp_path}"
+    plan = planned(world)
+    recover = Driver.recover
+    begun = threading.Event()
+
+    def slow(driver: Driver) -> None:
+        begun.set()
+        time.sleep(0.3)
+        recover(driver)
+
+    monkeypatch.setattr(Driver, "recover", slow)
+
+    async def cancel() -> None:
+        work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=world.timing()))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    asyncio.run(cancel())
+    Lock(f"{world.journal}.lock", patience=0.0).release()
+    assert not evicted(world)
+
+
+def test_no_descriptor_is_inherited_that_is_closed(tmp_path: Path) -> None:
+    """Also where commands are recorded on their way."""
+    run = Subprocesses()
+    adapter = Slurm(runner=Recorder(run, tmp_path / "recording"))
+    adapter.identity = f"fake {tmp_path}"
+    with Driver(adapter, tmp_path / "journal", lock=tmp_path / "lock"):
+        (descriptor,) = run.inherited
+        assert os.fstat(descriptor).st_ino == (tmp_path / "lock").stat().st_ino
+    assert run.inherited == ()
+
+
+def test_a_clock_that_is_set_back_holds_nobody_longer(tmp_path: Path) -> None:
+    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
+    world.cluster.nodes = {"n2": 4}
+    plan = planned(world)
+    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+
+    class Steady(Timing):
+        def steady(self) -> float:
+            return world.clock.now + shift[0]
+
+    shift = [0.0]
+
+    def sleep(seconds: float) -> None:
+        world.clock.now += seconds
+        if not shift[0]:
+            shift[0] = 1e6
+            world.clock.now -= 1e6
+
+    timing = Steady(start=20.0, settle=3.0, poll=1.0, clock=world.clock, sleep=sleep)
+    (row,) = rows(world, plan, timing=timing)
+    assert row.outcome == "not_started"
+    assert world.clock.now + shift[0] - T0 < 30.0
+    assert Timing().steady() != Timing().now(), "the clock on the wall is not the one for waiting"
 
 
 def test_standings_are_plain_values() -> None:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import csv
+import io
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from evenhand.act import JournalError, watch
+from evenhand.act import JournalError, LockedError, watch
 from evenhand.act.journal import Journal, read, repair
+from evenhand.adapters.commands import Result
 from evenhand.cli import main
+from tests.unit.act.cluster import job
 from tests.unit.act.world import World
 
 
@@ -167,3 +176,120 @@ def test_every_line_is_synced_before_the_command(tmp_path: Path, monkeypatch: py
     acts = [n for n, command in enumerate(world.cluster.asked) if command[0] in ("scontrol", "scancel")]
     assert acts
     assert all(n in synced and n + 1 in synced for n in acts)
+
+
+def _value() -> st.SearchStrategy[object]:
+    plain = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([1e300, -1.0, "", "x", 2**70])
+    return plain | st.lists(plain, max_size=2) | st.dictionaries(st.sampled_from(["job", "x"]), plain)
+
+
+@pytest.fixture(scope="module")
+def lines_of_a_run(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, object]]:
+    world = World(tmp_path_factory.mktemp("run"))
+    assert world.round()
+    return [json.loads(line) for line in world.journal.read_text().splitlines()]
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_whatever_a_line_says(lines_of_a_run: list[dict[str, object]], data: st.DataObject) -> None:
+    """A field is missing, or is another thing: one clear message, or it changes nothing that matters."""
+    lines = copy.deepcopy(lines_of_a_run)
+    line = data.draw(st.sampled_from(lines))
+    field = data.draw(st.sampled_from(sorted(line)))
+    if data.draw(st.booleans()):
+        del line[field]
+    else:
+        line[field] = data.draw(_value() | st.sampled_from(["_init__", "add", "settled", "end"]))
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder) / "journal"
+        journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            assert main(["journal", str(journal)]) in (0, 1)
+            main(["journal", "--rotate", str(journal)])
+        assert "Traceback" not in said.getvalue()
+
+
+def test_an_empty_journal_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "journal").touch()
+    assert main(["journal", "--rotate", str(tmp_path / "journal")]) == 0
+    assert main(["journal", "--rotate", str(tmp_path / "none")]) == 1
+    assert "there is none" in capsys.readouterr().err
+    assert not (tmp_path / "none.lock").exists()
+
+
+def test_repair_leaves_a_living_driver_alone(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    with world.driver():
+        whole = world.journal.read_bytes()
+        with pytest.raises(LockedError, match="another driver"):
+            repair(world.journal)
+    assert world.journal.read_bytes() == whole
+
+
+def test_repair_does_not_touch_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path)
+    written(world)
+    before = world.journal.stat()
+    assert repair(world.journal) == 0
+    assert world.journal.stat().st_mtime_ns == before.st_mtime_ns
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give files away")
+def test_root_leaves_the_journal_to_its_owner(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert world.round()
+    world.journal.with_name("journal.lock").unlink()
+    os.chown(world.journal, 12345, 54321)
+    world.journal.chmod(0o600)
+    assert main(["journal", "--rotate", str(world.journal)]) == 0
+    for name in ("journal", "journal.1", "journal.lock"):
+        found = (tmp_path / name).stat()
+        assert (found.st_uid, found.st_gid) == (12345, 54321), name
+    assert world.journal.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_became_of_each_victim(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = [job(n, 1, node="n1") for n in range(1, 5)]
+    others = [job(n, 4, node=f"n{n // 10}", priority=200) for n in (20, 30)]
+    world = World(tmp_path, [*jobs, *others, job(9, 4, priority=90)])
+    plain = world.cluster.scontrol
+    denied = Result(1, "", "Access/permission denied")
+    world.cluster.scontrol = (  # type: ignore[method-assign]
+        lambda rest: denied if rest[0] == "requeuehold" and evictions(world) else plain(rest)
+    )
+    assert world.round()
+    assert main(["journal", str(world.journal), "--format", "csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["became"] for row in rows] == ["left", "stays", "not told", "not told"]
+    assert main(["journal", str(world.journal)]) == 0
+    assert capsys.readouterr().out.count("; not told;") == 2
+
+
+def test_a_victim_that_was_ending_anyway(tmp_path: Path) -> None:
+    """It is completing when it is told to leave, and ends: it did not leave for anybody."""
+    world = World(tmp_path, [job(1, 4, node="n2"), job(9, 4, priority=90)])
+    world.cluster.nodes = {"n2": 4}
+    plain = world.cluster.scontrol
+    begin: list[float] = []
+
+    def scontrol(rest: list[str]) -> Result:
+        if rest[0] == "requeuehold":
+            begin.append(world.clock.now)
+            world.cluster.jobs["1"]["state"] = "COMPLETING"
+            return Result(1, "", "Job/step already completing or completed")
+        return plain(rest)
+
+    schedule = world.cluster.schedule
+
+    def completes() -> None:
+        if begin and world.clock.now > begin[0] + 1.5:
+            world.cluster.jobs["1"]["state"] = "COMPLETED"
+        schedule()
+
+    world.cluster.scontrol, world.cluster.schedule = scontrol, completes  # type: ignore[method-assign]
+    assert world.round()
+    (line,) = [line for line in read(world.journal) if line["kind"] == "victim"]
+    assert line["answer"] == "ended"
+    world.check()

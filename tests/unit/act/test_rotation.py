@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -33,7 +34,19 @@ def summed(lines: list[dict[str, Any]]) -> Book:
 def what_matters(lines: list[dict[str, Any]], now: float) -> tuple[Any, ...]:
     book = summed(lines)
     recent = [eviction for eviction in book.evictions if eviction[0] >= now - DAY]
-    return book.cluster, book.steps, book.open, book.owed, book.busy(), book.leaving(), recent
+    failures = {name: failed for name, failed in book.failures.items() if failed[1] >= now - DAY}
+    totals = book.evicted, book.ends, book.refusals
+    return (
+        book.cluster,
+        book.steps,
+        book.open,
+        book.owed,
+        book.busy(),
+        book.leaving(),
+        recent,
+        failures,
+        totals,
+    )
 
 
 @settings(max_examples=60)
@@ -118,6 +131,22 @@ def test_killed_while_it_begins_anew(die_at: int, tmp_path: Path, monkeypatch: p
     assert not Path(f"{world.journal}.new").exists()
     world.calm()
     world.check()
+
+
+def test_file_systems_without_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(tmp_path)
+    assert world.round()
+    world.clock.now += 2 * DAY
+    before = read(world.journal)
+
+    def link(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    with Journal(world.journal, "fake", world.clock) as journal:
+        assert journal.rotate(0) == Path(f"{world.journal}.1")
+    assert read(f"{world.journal}.1") == before
+    assert len(read(world.journal)) == 1
 
 
 def test_a_full_disk_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -231,6 +231,20 @@ def test_several_groups_are_planned_as_a_mapping() -> None:
             },
             ("nodes", "box", "capacity"),
         ),
+        (
+            {
+                "operations": [{"name": "b"}],
+                "nodes": [
+                    {"name": "box", "capacity": {"cpu": 2}},
+                    {"name": "n1", "capacity": {"cpu": 2}, "physical": "box"},
+                ],
+            },
+            ("nodes", "box", "schedulable"),
+        ),
+        (
+            {"operations": [{"name": "b", "settings": {"job_priority": 2**53 + 1}}]},
+            ("operations", "b", "settings.job_priority"),
+        ),
     ],
 )
 def test_wrong_rows_are_named(change: dict[str, Any], where: tuple[str, str, str]) -> None:
@@ -238,6 +252,15 @@ def test_wrong_rows_are_named(change: dict[str, Any], where: tuple[str, str, str
     with pytest.raises(eh.InputError) as error:
         plan(data)
     assert [(p.table, p.name, p.field) for p in error.value.problems] == [where]
+
+
+def test_a_machine_that_is_no_node_is_told() -> None:
+    nodes = [{"name": "n1", "capacity": {"cpu": 8}, "physical": "box"}]
+    (told,) = plan(group(nodes=nodes, allocations=[])).diagnostics
+    assert (told.code, told.elements) == ("machine_unknown", ("n1",))
+    assert "box" in told.message
+    nodes[0]["physical"] = "n1"
+    assert plan(group(nodes=nodes, allocations=[])).diagnostics == (), "its own machine"
 
 
 def test_other_triggers_and_given_values_are_refused() -> None:

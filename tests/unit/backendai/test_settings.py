@@ -101,7 +101,14 @@ def test_every_unknown_key_of_scheduler_opts_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("text", "rule"),
-    [("{", "json"), ("[1]", "type"), ({"preemption": 3}, "type")],
+    [
+        ("{", "json"),
+        ("[1]", "type"),
+        ({"preemption": 3}, "type"),
+        *(({"preemption": nothing}, "type") for nothing in ([], 0, "", False)),
+        ('{"preemption": {"order": "oldest", "order": "newest"}}', "duplicate_key"),
+        (f'{{"pending_timeout": {"9" * 5000}}}', "overflow"),
+    ],
 )
 def test_other_texts_are_refused(text: Any, rule: str) -> None:
     with pytest.raises(eh.InputError) as error:
@@ -114,7 +121,11 @@ def test_a_key_and_its_other_name_exclude_each_other() -> None:
         read_scheduler_opts({"preemption": {"order": "oldest", "preemption_order": "newest"}})
     with pytest.raises(eh.InputError) as error:
         eh.policies.BackendAI.from_scheduler_opts({"preemption": {"order": "bogus"}})
-    assert problems(error) == [("settings", "preemption_order", "choice")]
+    assert problems(error) == [("settings", "preemption.order", "choice")]
+    assert "preemption.order is bogus" in str(error.value)
+    with pytest.raises(eh.InputError) as error:
+        eh.policies.BackendAI.from_scheduler_opts({"preemption": {"enabled": True}}, enabled=False)
+    assert problems(error) == [("settings", "preemption.enabled", "unique")]
 
 
 def test_priority_choice() -> None:
@@ -128,7 +139,11 @@ def test_priority_choice() -> None:
     assert problems(error) == [("settings", "range", "range")]
     with pytest.raises(eh.InputError) as error:
         choose({"defaultt": 3})
-    assert problems(error) == [("settings", "defaultt", "unknown_field")]
+    assert problems(error) == [("settings", "user.defaultt", "unknown_field")]
+    for wrong in ("x", [1], 0):
+        with pytest.raises(eh.InputError) as error:
+            choose(None, wrong)
+        assert problems(error) == [("settings", "project", "type")]
 
 
 def test_a_policy_is_a_value(tmp_path: Path) -> None:

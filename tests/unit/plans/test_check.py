@@ -80,6 +80,16 @@ def cases() -> list[Any]:
             {1: "operation_moved", 3: "operation_moved"},
         ),
         (
+            "less urgent",
+            lambda d: named(d, "operations", "B").update(priority=-1),
+            {1: "priority_fell", 3: "priority_fell"},
+        ),
+        (
+            "request less urgent",
+            lambda d: b(d).update(priority=-1),
+            {1: "priority_fell", 3: "priority_fell"},
+        ),
+        (
             "limit",
             lambda d: named(d, "operations", "B").update(limits={"cpu": 2}),
             {3: "limits_exceeded"},
@@ -137,6 +147,22 @@ def test_steps_before_count() -> None:
         ]
     )
     assert [(f.decision, f.code) for f in plan.check(limited).findings] == [(1, "limits_exceeded")]
+
+
+def test_steps_that_are_skipped_take_nothing() -> None:
+    """They were carried out already, or never will be."""
+    plan = make([start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)])
+    one = fresh(lambda d: without(d, "allocations", "c1"))
+    check = plan.check(one, skip={0})
+    assert not check.findings
+    assert check.steps == [1]
+    assert not plan.check(plan.snapshot, skip={0, 1}).steps
+
+
+def test_who_starts_in_free_room_may_be_less_urgent() -> None:
+    plan = make([start("b", "B", "n3", 0)])
+    free = fresh(lambda d: [without(d, "allocations", "c1"), named(d, "operations", "B").update(priority=-1)])
+    assert plan.check(free)
 
 
 def test_a_broken_step_takes_no_room_and_no_request() -> None:

@@ -75,7 +75,8 @@ class ClusterState {
   // Sums of what is held, in quanta; R each.
   const Amount* node_used(Id node) const noexcept { return row(node_used_, node); }
   const Amount* node_left(Id node) const noexcept { return row(node_left_, node); }
-  const Amount* all_left() const noexcept { return all_left_.data(); }  // on all nodes
+  // On all nodes and on none: for what is counted for the cluster.
+  const Amount* all_left() const noexcept { return all_left_.data(); }
   const Amount* node_capacity(Id node) const noexcept { return row(capacity_, node); }
   const Amount* operation_usage(Id operation) const noexcept { return row(usage_, operation); }
   const Amount* pool_usage(Id pool) const noexcept { return row(pool_usage_, pool); }
@@ -140,6 +141,7 @@ class ClusterState {
   void add_usage(Id slot, Amount sign) { add_usage(slot, amounts(slot), sign); }
   void put_on_node(Id node, Id slot);
   void take_off_node(Id node, Id slot);
+  void add_left(Id slot, const Amount* amounts, Amount sign);
   void leave(const Leaving& leaving);
   Leaving drop_leaving(Id slot);
   Leaving* leaving_of(Id slot) noexcept;

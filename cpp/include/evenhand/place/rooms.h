@@ -34,6 +34,11 @@ class Rooms {
   }
   void take(const Amount* amounts, Id node) noexcept { add(amounts, node, -1); }
   void give(const Amount* amounts, Id node) noexcept { add(amounts, node, 1); }
+  // Room that is there both now and in another state of the same nodes.
+  void keep_least(const Rooms& other) noexcept {
+    for (std::size_t i = 0; i < room_.size(); ++i)
+      if (other.room_[i] < room_[i]) room_[i] = other.room_[i];
+  }
   // What a node lacks for amounts, R; true if anything.
   bool lacks(const Amount* need, Id node, Amount* missing) const noexcept;
 
@@ -46,6 +51,8 @@ class Rooms {
 
 // Whether a reservation is in force at an instant.
 bool in_force(const ReservationColumns& reservations, Id row, Time now) noexcept;
+// Whether it is a hard one of room on a node, too.
+bool keeps_room(const ReservationColumns& reservations, Id row, Time now) noexcept;
 
 // What hard reservations in force keep is added to a room (sign 1), or taken off again: of
 // those that `pick` takes by the operation whose request they are for (kNoId: none).
@@ -55,8 +62,7 @@ void add_reserved(Rooms& to, const ClusterState& state, Amount sign, Pick pick) 
   const ReservationColumns& v = t.reservations;
   for (Id i = 0; i < static_cast<Id>(v.size()); ++i) {
     const auto row = static_cast<std::size_t>(i);
-    if (v.node[row] == kNoId || at_or(v.soft, i, std::uint8_t{0}) || !in_force(v, i, state.now()))
-      continue;
+    if (!keeps_room(v, i, state.now())) continue;
     const Id request = v.request[row];
     if (pick(request == kNoId ? kNoId : t.requests.operation[static_cast<std::size_t>(request)]))
       to.add(v.resources.data() + row * to.width(), v.node[row], sign);

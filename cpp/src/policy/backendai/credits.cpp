@@ -1,6 +1,6 @@
 // Room that is one session's alone: what leaves for it, and what is reserved for it.
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "run.h"
 
@@ -11,74 +11,117 @@ bool Run::is_own(const Beneficiary& b, Id operation) const {
   return b.request != kNoId && state_.tables().requests.operation[at(b.request)] == operation;
 }
 
-void Run::credit_leaving(Id operation, Amount sign) {
+// What it leaves, without what it will keep.
+void Run::add_leaving(Rooms& to, const Leaving& l, Amount sign) const {
   const AllocationColumns& a = state_.tables().allocations;
-  for (const Leaving& l : state_.leaving()) {
-    if (!is_own(l.beneficiary, operation)) continue;
-    rooms_.add(l.left.data(), state_.node_of(l.slot), sign);
-    if (!a.held.empty())  // what it will keep
-      rooms_.add(a.held.data() + at(l.slot) * width_, state_.node_of(l.slot), -sign);
-  }
+  to.add(l.left.data(), state_.node_of(l.slot), sign);
+  if (!a.held.empty()) to.add(a.held.data() + at(l.slot) * width_, state_.node_of(l.slot), -sign);
+}
+
+void Run::credit_leaving(Id operation, Amount sign) {
+  for (const Leaving& l : state_.leaving())
+    if (is_own(l.beneficiary, operation)) add_leaving(rooms_, l, sign);
+}
+
+bool Run::holds_now(Id i) const {
+  return keeps_room(state_.tables().reservations, i, state_.now());
 }
 
 void Run::credit_reserved(Id operation, Amount sign) {
   add_reserved(rooms_, state_, sign, [operation](Id owner) { return owner == operation; });
 }
 
+// Does it hold all of a unit, where that may run?
+bool Run::serves(Id i, const Unit& unit) const {
+  const ReservationColumns& v = state_.tables().reservations;
+  for (Size r = 0; r < width_; ++r)
+    if (unit.need[r] > v.resources[at(i) * width_ + r]) return false;
+  return may_run(unit, v.node[at(i)]);
+}
+
+// A session whose whole room is reserved.
+struct Run::Due {
+  Time from = kNoTime;
+  Entry* entry = nullptr;
+  std::vector<Placement> places;
+};
+
+bool Run::reserved_places(const Entry& entry, const std::vector<std::vector<Id>>& of_request,
+                          Due& due) const {
+  const ReservationColumns& v = state_.tables().reservations;
+  for (Size u = 0; u < entry.units.size(); ++u) {
+    const Unit& unit = entry.units[u];
+    Index missing = unit.count;
+    for (const Id i : of_request[at(unit.request)]) {
+      if (!serves(i, unit)) continue;
+      if (missing > 0) due.places.push_back({u, v.node[at(i)]});
+      --missing;
+      const Time from = at_or(v.from, i, kNoTime);
+      if (from != kNoTime && (due.from == kNoTime || from < due.from)) due.from = from;
+    }
+    if (missing > 0) return false;
+  }
+  return true;
+}
+
 // Sessions all of whose requests have reservations start there, once it is free of work:
-// first reserved first, one that must wait holds up later ones on its nodes.
+// first reserved first, one that waits for what leaves holds up later ones on its nodes.
+// One that would not fit even then is planned like any other.
 void Run::admit_reserved() {
   const Tables& t = state_.tables();
   const ReservationColumns& v = t.reservations;
   if (v.size() == 0) return;
   std::vector<std::vector<Id>> of_request(static_cast<Size>(t.requests.size()));
   for (Id i = 0; i < static_cast<Id>(v.size()); ++i)
-    if (v.request[at(i)] != kNoId && v.node[at(i)] != kNoId && in_force(v, i, state_.now()))
-      of_request[at(v.request[at(i)])].push_back(i);
-  std::vector<std::tuple<Time, Id, Entry*>> due;
+    if (v.request[at(i)] != kNoId && holds_now(i)) of_request[at(v.request[at(i)])].push_back(i);
+  std::vector<Due> sessions;
+  std::vector<std::uint8_t> is_due(static_cast<Size>(t.operations.size()), 0);
   for (Entry& e : queue) {
-    if (e.suspended) continue;
-    Time first = kNoTime;
-    bool whole = true;
-    for (const Unit& u : e.units) {
-      whole &= static_cast<Index>(of_request[at(u.request)].size()) >= u.count;
-      for (const Id i : of_request[at(u.request)]) {
-        const Time from = at_or(v.from, i, kNoTime);
-        if (from != kNoTime && (first == kNoTime || from < first)) first = from;
-      }
-    }
-    if (whole) due.emplace_back(first, e.operation, &e);
+    Due due{.from = kNoTime, .entry = &e, .places = {}};
+    if (e.suspended || !reserved_places(e, of_request, due)) continue;
+    is_due[at(e.operation)] = 1;
+    sessions.push_back(std::move(due));
   }
-  std::ranges::sort(due);
-  Rooms physical(state_, false);
+  std::ranges::sort(sessions, {},
+                    [](const Due& d) { return std::pair(d.from, d.entry->operation); });
+
+  Rooms now(state_, false);  // of these sessions the first has it, of others each has its own
+  for (Id i = 0; i < static_cast<Id>(v.size()); ++i)
+    if (const Id q = v.request[at(i)];
+        holds_now(i) && (q == kNoId || !is_due[at(t.requests.operation[at(q)])]))
+      now.take(v.resources.data() + at(i) * width_, v.node[at(i)]);
+  Rooms later = now;
+  for (const Leaving& l : state_.leaving()) add_leaving(later, l, 1);
   std::vector<std::uint8_t> blocked(at(rooms_.nodes()), 0);
-  for (const auto& [from, operation, entry] : due) {
-    admitted_[at(operation)] = 1;
-    placed_.clear();
-    bool fits = true;
-    for (Size u = 0; u < entry->units.size(); ++u) {
-      const Unit& unit = entry->units[u];
-      for (Index k = 0; k < unit.count; ++k) {
-        const Id node = v.node[at(of_request[at(unit.request)][static_cast<Size>(k)])];
-        fits &= physical.fits(unit.need, node) && !blocked[at(node)];
-        physical.take(unit.need, node);
-        placed_.push_back({u, node});
-      }
+  for (Due& due : sessions) {
+    Entry& entry = *due.entry;
+    bool allowed = true, behind = false, fits = true, will_fit = true;
+    for (const Placement& p : due.places) {
+      const Amount* need = entry.units[p.unit].need;
+      allowed &= takes_one_more(p.node);
+      behind |= blocked[at(p.node)] != 0;
+      fits &= now.fits(need, p.node);
+      will_fit &= later.fits(need, p.node);
+      now.take(need, p.node);
+      later.take(need, p.node);
+      ++containers_[at(p.node)];
     }
-    if (fits) {
-      credit_reserved(operation, 1);
-      for (const Placement& p : placed_) {
-        rooms_.take(entry->units[p.unit].need, p.node);
-        ++containers_[at(p.node)];
-      }
-      start(*entry, Reason::kReservationDue);
-    } else {
-      for (const Placement& p : placed_) {
-        physical.give(entry->units[p.unit].need, p.node);
-        blocked[at(p.node)] = 1;
-      }
-      entry->outcome = Outcome::kWaitsForVictims;
+    admitted_[at(entry.operation)] = allowed && will_fit;
+    if (allowed && fits && !behind) {
+      placed_ = due.places;
+      credit_reserved(entry.operation, 1);
+      for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
+      start(entry, Reason::kReservationDue);
+      continue;
     }
+    for (const Placement& p : due.places) {
+      now.give(entry.units[p.unit].need, p.node);
+      later.give(entry.units[p.unit].need, p.node);
+      --containers_[at(p.node)];
+      if (admitted_[at(entry.operation)]) blocked[at(p.node)] = 1;
+    }
+    if (admitted_[at(entry.operation)])
+      entry.outcome = behind ? Outcome::kBehindFirstWaiting : Outcome::kWaitsForVictims;
   }
 }
 

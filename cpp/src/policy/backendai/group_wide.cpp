@@ -5,15 +5,16 @@
 
 namespace evenhand::backendai {
 
-// Does it free something that is asked for, where it can still be placed?
+// Does it free something that is asked for, where it can still be placed? What is counted
+// for the cluster helps from anywhere.
 bool Run::useful_on(const Candidate& c, const Entry& entry,
                     const std::vector<std::uint8_t>& usable) const {
   return std::ranges::any_of(c.slots, [&](Id slot) {
     const Id node = state_.node_of(slot);
-    if (node == kNoId || !usable[at(node)]) return false;
+    const bool here = node != kNoId && usable[at(node)];
     return std::ranges::any_of(entry.units, [&](const Unit& u) {
       for (Size r = 0; r < width_; ++r)
-        if (u.need[r] > 0 && freed(slot)[r] > 0) return true;
+        if (u.need[r] > 0 && freed(slot)[r] > 0 && (here || is_wide(r))) return true;
       return false;
     });
   });
@@ -24,8 +25,8 @@ double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
   double sum = 0;
   for (const Id slot : c.slots) {
     const Id node = state_.node_of(slot);
-    if (node == kNoId) continue;
     for (Size r = 0; r < width_; ++r) {
+      if (node == kNoId && !is_wide(r)) continue;
       Amount lacking = 0;
       for (const Unit& u : entry.units) lacking = std::max(lacking, u.need[r] - rooms_.at(node, r));
       const Amount part = std::min(freed(slot)[r], lacking);
@@ -92,11 +93,13 @@ SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidat
   for (Size i = 0; i < candidates.size(); ++i)
     for (const Id slot : candidates[i]->slots) {
       const Id node = state_.node_of(slot);
-      if (node == kNoId) continue;
-      Amount* here = freed_on.add(static_cast<Id>(i), node);
       Amount* of_all = freed_on.add(static_cast<Id>(i), shared);
       for (Size r = 0; r < width_; ++r)
-        (scope[r] == ResourceScope::kNode ? here : of_all)[r] += freed(slot)[r];
+        if (is_wide(r)) of_all[r] += freed(slot)[r];
+      if (node == kNoId) continue;
+      Amount* here = freed_on.add(static_cast<Id>(i), node);
+      for (Size r = 0; r < width_; ++r)
+        if (!is_wide(r)) here[r] += freed(slot)[r];
     }
   SpreadNeed need(width_);
   need.copies = unit.count;
@@ -135,7 +138,7 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   for (Id n = 0; n < rooms_.nodes(); ++n)
     usable[at(n)] = std::ranges::any_of(
         entry.units, [&](const Unit& u) { return rooms_.fits(u.need, n) && allowed(u, n); });
-  nearest(entry.units.front(), entry);
+  if (place(entry, &entry)) unplace(entry);  // else: what fails even so, and what it lacks
   for (const Candidate* c : candidates) give(*c, -1);
 
   std::erase_if(candidates, [&](const Candidate* c) {

@@ -14,8 +14,8 @@ std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Cand
   const auto held_here = [&](const Candidate& c) {
     std::ranges::fill(held, 0);
     for (const Id slot : c.slots)
-      if (state_.node_of(slot) == node)
-        for (Size r = 0; r < width_; ++r) held[r] += freed(slot)[r];
+      for (Size r = 0; r < width_; ++r)
+        if (is_wide(r) || state_.node_of(slot) == node) held[r] += freed(slot)[r];
   };
   std::erase_if(left, [&](Candidate* c) {
     held_here(*c);

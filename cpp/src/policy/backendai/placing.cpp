@@ -4,12 +4,21 @@
 
 namespace evenhand::backendai {
 
+Place Run::why_not(const Unit& unit, Id node) const {
+  if (unit.request != kNoId) return where_.why_not(state_.tables(), unit.request, node);
+  return unit.only_node == kNoId || unit.only_node == node ? Place::kAllowed : Place::kOtherNode;
+}
+
+bool Run::may_run(const Unit& unit, Id node) const {
+  return state_.schedulable(node) && why_not(unit, node) == Place::kAllowed;
+}
+
+bool Run::takes_one_more(Id node) const {
+  return set_.max_containers == 0 || containers_[at(node)] < set_.max_containers;
+}
+
 bool Run::allowed(const Unit& unit, Id node) const {
-  if (!state_.schedulable(node)) return false;
-  if (set_.max_containers > 0 && containers_[at(node)] >= set_.max_containers) return false;
-  if (unit.request != kNoId)
-    return where_.why_not(state_.tables(), unit.request, node) == Place::kAllowed;
-  return unit.only_node == kNoId || unit.only_node == node;
+  return takes_one_more(node) && may_run(unit, node);
 }
 
 // Less left (concentrated), or more (dispersed), in the order of the resources.
@@ -49,7 +58,7 @@ bool Run::place(const Entry& entry, Entry* failed) {
     for (Index k = 0; k < unit.count; ++k) {
       const Id node = choose_node(unit, from);
       if (node == kNoId) {
-        if (failed != nullptr) nearest(unit, *failed);
+        if (failed != nullptr) nearest(unit, *failed);  // beside those placed before
         unplace(entry);
         release_held(-1);
         return false;
@@ -76,7 +85,9 @@ void Run::nearest(const Unit& unit, Entry& entry) const {
   const std::vector<Amount>& total = state_.tables().total;
   std::vector<Amount> missing(width_);
   double least = 0;
+  entry.failed = unit.request;
   entry.nodes = 0;
+  std::ranges::fill(entry.missing, 0);
   for (Id n = 0; n < rooms_.nodes(); ++n) {
     if (!allowed(unit, n)) continue;
     rooms_.lacks(unit.need, n, missing.data());
@@ -91,20 +102,32 @@ void Run::nearest(const Unit& unit, Entry& entry) const {
   }
 }
 
+// Of the nodes that come nearest: the right one that takes nothing new, else one that
+// lacks only a tag.
 Outcome Run::barred(const Unit& unit) const {
-  Outcome why = Outcome::kNodeNotSchedulable;
+  if (rooms_.nodes() == 0) return Outcome::kNoNodes;
+  Outcome why = Outcome::kWrongNode;
   for (Id n = 0; n < rooms_.nodes(); ++n) {
-    if (!state_.schedulable(n)) continue;
-    if (unit.request == kNoId) {
-      if (unit.only_node == kNoId || unit.only_node == n) return Outcome::kStarted;
-      why = Outcome::kWrongNode;
-      continue;
-    }
-    const Place place = where_.why_not(state_.tables(), unit.request, n);
-    if (place == Place::kAllowed) return Outcome::kStarted;
-    why = place == Place::kOtherNode ? Outcome::kWrongNode : Outcome::kWrongTags;
+    const Place place = why_not(unit, n);
+    if (place == Place::kAllowed && state_.schedulable(n)) return Outcome::kStarted;
+    if (place == Place::kAllowed)
+      why = Outcome::kNodeNotSchedulable;
+    else if (place == Place::kTagMissing && why == Outcome::kWrongNode)
+      why = Outcome::kWrongTags;
   }
   return why;
+}
+
+Outcome Run::barred(Entry& entry) const {
+  for (const Unit& unit : entry.units) {
+    const Outcome why = barred(unit);
+    if (why == Outcome::kStarted) continue;
+    entry.failed = unit.request;
+    entry.nodes = 0;
+    std::ranges::fill(entry.missing, 0);
+    return why;
+  }
+  return Outcome::kStarted;
 }
 
 }  // namespace evenhand::backendai

@@ -28,8 +28,8 @@ std::vector<Event> Plan::trace(Id request, Id slot) const {
   if (slot == kNoId || suspended) {
     for (const Entry& e : run.queue)
       if (e.operation == operation && e.suspended == suspended)
-        events.push_back(
-            {kNoId, Stage::kSchedulingRun, e.outcome, operation, request, slot, e.missing});
+        events.push_back({kNoId, Stage::kSchedulingRun, run.outcome(e, request), operation, request,
+                          slot, e.failed == request ? e.missing : nothing});
     return events;
   }
   for (const Attempt& a : run.attempts)

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace evenhand::backendai {
 
@@ -40,36 +41,37 @@ void Run::go() {
       continue;
     }
     if (!entry.suspended) credit_reserved(entry.operation, -1);
-    entry.outcome = Outcome::kNoFreeRoom;
-    for (const Unit& unit : entry.units)
-      if (const Outcome bar = barred(unit); bar != Outcome::kStarted) {
-        entry.outcome = bar;
-        std::ranges::fill(entry.missing, 0);
-      }
-    if (entry.outcome == Outcome::kNoFreeRoom)
-      entry.outcome = may_preempt(entry, i == 0) ? preempt(entry) : entry.outcome;
-    else if (set_.only_lack_blocks)
+    entry.outcome = barred(entry);
+    if (entry.outcome == Outcome::kStarted) {
+      entry.outcome = preempt(entry, may_preempt(entry, i == 0));
+      if (entry.nodes == 0 && entry.outcome != Outcome::kWaitsForVictims)
+        entry.outcome = Outcome::kMaxContainers;
+    } else if (set_.only_lack_blocks) {
       continue;
+    }
     if (entry.outcome == Outcome::kWaitsForVictims && set_.every_session_preempts) continue;
     return;  // what stands behind stays behind
   }
 }
 
-bool Run::may_preempt(const Entry& entry, bool front) const {
-  return !entry.suspended &&
-         state_.tables().operations.kind[at(entry.operation)] != OperationKind::kSystem &&
-         (front || set_.every_session_preempts);
+Outcome Run::may_preempt(const Entry& entry, bool front) const {
+  if (entry.suspended) return Outcome::kNoFreeRoom;
+  if (!set_.enabled) return Outcome::kPreemptionDisabled;
+  if (state_.tables().operations.kind[at(entry.operation)] == OperationKind::kSystem)
+    return Outcome::kSystemDoesNotPreempt;
+  return front || set_.every_session_preempts ? Outcome::kStarted : Outcome::kNotFirstInQueue;
 }
 
-Outcome Run::preempt(Entry& entry) {
+Outcome Run::preempt(Entry& entry, Outcome may) {
+  if (entry.suspended) return may;
   credit_reserved(entry.operation, 1);
   credit_leaving(entry.operation, 1);
-  Outcome outcome = Outcome::kPreemptionDisabled;
+  Outcome outcome = may;
   if (place(entry)) {  // enough leaves for it already
-    unplace(entry);
     outcome = Outcome::kWaitsForVictims;
-    std::ranges::fill(entry.missing, 0);
-  } else if (set_.enabled) {
+    if (set_.every_session_preempts) then_ = rooms_;
+    for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
+  } else {
     Attempt attempt;
     if (record_) {
       attempt.operation = entry.operation;
@@ -77,12 +79,17 @@ Outcome Run::preempt(Entry& entry) {
       attempt.verdict = no_candidate_;
     }
     Attempt* seen = record_ ? &attempt : nullptr;
-    outcome = set_.per_agent ? preempt_per_agent(entry, seen) : preempt_group_wide(entry, seen);
-    if (outcome == Outcome::kWaitsForVictims) std::ranges::fill(entry.missing, 0);
+    if (may == Outcome::kStarted)
+      outcome = set_.per_agent ? preempt_per_agent(entry, seen) : preempt_group_wide(entry, seen);
+    else if (record_)
+      for (const Candidate* c : candidates_for(entry.operation, seen))
+        attempt.verdict[at(c->operation)] = may;
     if (record_) attempts.push_back(std::move(attempt));
   }
   credit_leaving(entry.operation, -1);
   credit_reserved(entry.operation, -1);
+  if (then_) rooms_.keep_least(*std::exchange(then_, std::nullopt));
+  if (outcome == Outcome::kWaitsForVictims) std::ranges::fill(entry.missing, 0);
   return outcome;
 }
 
@@ -171,8 +178,26 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       ++counts.reservations;
     }
     for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
-  } else {
-    for (const Placement& p : placed_) --containers_[at(p.node)];
+  } else if (set_.every_session_preempts) {  // what it needs beside its victims' room
+    then_ = rooms_;
+    for (const Candidate* c : victims)
+      for (const Id slot : c->slots) then_->give(freed(slot), state_.node_of(slot));
+    for (const Placement& p : placed_) then_->take(entry.units[p.unit].need, p.node);
+  }
+}
+
+// What is missing is told of the request that found no place; the others start with it.
+Outcome Run::outcome(const Entry& entry, Id request) const noexcept {
+  switch (entry.outcome) {
+    case Outcome::kNoFreeRoom:
+    case Outcome::kNoRoomEvenWithVictims:
+    case Outcome::kMaxContainers:
+    case Outcome::kWrongNode:
+    case Outcome::kWrongTags:
+    case Outcome::kNodeNotSchedulable:
+      return request == entry.failed ? entry.outcome : Outcome::kOtherRequestWaits;
+    default:
+      return entry.outcome;
   }
 }
 
@@ -187,9 +212,10 @@ Refusals Run::refusals() const {
     const Entry* e = of[at(o)];
     if (state_.pending(q) == 0 || (e != nullptr && e->outcome == Outcome::kStarted)) continue;
     out.request.push_back(q);
-    out.rule.push_back(e != nullptr ? e->outcome : static_cast<Outcome>(rows_.refused[at(o)]));
-    out.nodes.push_back(e != nullptr ? e->nodes : 0);
-    if (e != nullptr)
+    out.rule.push_back(e != nullptr ? outcome(*e, q) : static_cast<Outcome>(rows_.refused[at(o)]));
+    const bool failed = e != nullptr && e->failed == q;
+    out.nodes.push_back(failed ? e->nodes : 0);
+    if (failed)
       out.missing.insert(out.missing.end(), e->missing.begin(), e->missing.end());
     else
       out.missing.insert(out.missing.end(), width_, 0);

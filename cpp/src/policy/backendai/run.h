@@ -1,6 +1,7 @@
 // One scheduling run over the queue of a resource group.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct Entry {
   bool suspended = false;
   std::vector<Unit> units;
   Outcome outcome = Outcome::kBehindFirstWaiting;
-  Index nodes = 0;              // on which what failed might run
+  Id failed = kNoId;            // the request that found no place
+  Index nodes = 0;              // on which it might run
   std::vector<Amount> missing;  // R, on the best of them
 };
 
@@ -55,6 +57,8 @@ class Run {
 
   void go();
   Refusals refusals() const;
+  // What became of one request of a session.
+  Outcome outcome(const Entry& entry, Id request) const noexcept;
 
   Decisions decisions;
   Counts counts;
@@ -73,19 +77,31 @@ class Run {
   std::vector<Unit> suspended_units(Id operation);
 
   // placing.cpp
-  bool allowed(const Unit& unit, Id node) const;
+  Place why_not(const Unit& unit, Id node) const;
+  bool may_run(const Unit& unit, Id node) const;  // whatever stands there
+  bool takes_one_more(Id node) const;
+  bool allowed(const Unit& unit, Id node) const;  // both
   Id choose_node(const Unit& unit, Id from) const;
   bool better_agent(Id a, Id b) const;
   // All of a session or nothing: takes room and containers for what it adds to placed_.
   bool place(const Entry& entry, Entry* failed = nullptr);
   void unplace(const Entry& entry);
   void nearest(const Unit& unit, Entry& entry) const;
-  Outcome barred(const Unit& unit) const;  // from everywhere; kStarted: it is not
+  // Why a unit, or the first such unit of a session, can run nowhere; kStarted: it can.
+  Outcome barred(const Unit& unit) const;
+  Outcome barred(Entry& entry) const;
 
   // credits.cpp: room that is a session's alone
   void credit_reserved(Id operation, Amount sign);
+  void add_leaving(Rooms& to, const Leaving& leaving, Amount sign) const;
   void credit_leaving(Id operation, Amount sign);
   bool is_own(const Beneficiary& beneficiary, Id operation) const;
+  bool holds_now(Id reservation) const;  // it is hard, on a node and in force
+  bool serves(Id reservation, const Unit& unit) const;
+  // One more Placement for all that the session wants; false: not all has reservations.
+  struct Due;
+  bool reserved_places(const Entry& entry, const std::vector<std::vector<Id>>& of_request,
+                       Due& due) const;
   void admit_reserved();
 
   // candidates.cpp
@@ -104,6 +120,9 @@ class Run {
 
   // group_wide.cpp, per_agent.cpp: victims for a session that does not fit
   Outcome preempt_group_wide(Entry& entry, Attempt* attempt);
+  bool is_wide(Size r) const noexcept {
+    return state_.tables().resources.scope[r] == ResourceScope::kCluster;
+  }
   bool useful_on(const Candidate& candidate, const Entry& entry,
                  const std::vector<std::uint8_t>& usable) const;
   double shortfall_covered(const Candidate& candidate, const Entry& entry) const;
@@ -117,8 +136,9 @@ class Run {
   void mark_spared(Attempt* attempt, const std::vector<Candidate*>& candidates,
                    const VictimSet& set) const;
 
-  bool may_preempt(const Entry& entry, bool front) const;
-  Outcome preempt(Entry& entry);
+  // kStarted: it may preempt.
+  Outcome may_preempt(const Entry& entry, bool front) const;
+  Outcome preempt(Entry& entry, Outcome may);
 
   // run.cpp: decisions
   void start(Entry& entry, Reason reason);
@@ -145,6 +165,7 @@ class Run {
   std::vector<Outcome> no_candidate_;   // O: why not; kTaken: it is one
   std::vector<std::uint8_t> admitted_;  // O: has reservations for all that it waits for
   VictimSelector selector_;
+  std::optional<Rooms> then_;  // once the victims of a session have gone and it has started
   std::vector<Amount> scratch_;
   Id steps_ = 0;
 };

@@ -196,10 +196,11 @@ bool Desk::add_leaving(Room& to, Id operation) const {
   for (const Leaving& l : state.leaving()) {
     if (l.beneficiary.operation != operation) continue;
     any = true;
-    const Size node = at(state.node_of(l.slot));
-    to.rooms.give(l.left.data(), state.node_of(l.slot));
-    --to.occupants[node];
-    to.exclusives[node] -= inputs.jobs.exclusive[at(state.operation_of(l.slot))];
+    const Id node = state.node_of(l.slot);
+    to.rooms.give(l.left.data(), node);
+    if (node == kNoId) continue;
+    --to.occupants[at(node)];
+    to.exclusives[at(node)] -= inputs.jobs.exclusive[at(state.operation_of(l.slot))];
   }
   return any;
 }

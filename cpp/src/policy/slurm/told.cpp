@@ -150,6 +150,7 @@ void Run::note_sharing(const Wish& wish, const std::vector<Index>& candidates,
 Outcome Run::barred_everywhere(Id job, Id request) const {
   constexpr std::array kOrder{Outcome::kPartitionWithoutNodes, Outcome::kWrongNode,
                               Outcome::kWrongTags, Outcome::kNodeNotSchedulable, Outcome::kStarted};
+  if (blocked_.empty()) return Outcome::kNoNodes;
   const auto place = [&](Outcome o) { return std::ranges::find(kOrder, o); };
   const Size row = at(jobs().partition[at(job)]) * blocked_.size();
   Outcome found = Outcome::kPartitionWithoutNodes;

@@ -178,6 +178,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         if licences and draw(st.booleans()):
             taken += 1
             row = {"name": f"{name}@", "operation": name, "resources": {"lic": 1}, "start_time": start}
+            if state == "preempting":
+                row |= {"state": state, "beneficiary": allocations[-1]["beneficiary"]}
             allocations.append(row)
     reservations = []
     if _rare(draw, plain) or _rare(draw, plain):

@@ -111,6 +111,8 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
     nodes = [f"n{i}" for i in range(draw(st.integers(1, max_nodes)))]
     used = {node: dict.fromkeys(resources, 0) for node in nodes}
     plain = draw(st.booleans())
+    licences = not plain and draw(st.integers(0, 2)) == 2
+    taken = 0
     waiting = [f"p{i}" for i in range(draw(st.integers(1, max_waiting)))]
     operations, allocations, requests = [], [], []
     for name in waiting:
@@ -118,6 +120,8 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
         for k in range(1 if plain else draw(st.integers(1, 2))):
             row: dict[str, Any] = {"name": f"{name}-r{k}", "operation": name}
             row["resources"] = _amounts(draw, resources, 4)
+            if licences and draw(st.booleans()):
+                row["resources"]["lic"] = draw(st.integers(1, 2))
             row["count"] = draw(st.sampled_from((1, 1, 1, 2)))
             row["submit_time"] = draw(st.integers(0, 3))
             if _rare(draw, plain):
@@ -147,6 +151,12 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
             for r, amount in holds.items():
                 used[node][r] += amount
             allocations.append(row)
+        if licences and state != "preempted" and draw(st.booleans()):
+            row = {**allocations[-1], "name": f"{name}-l", "resources": {"lic": draw(st.integers(1, 2))}}
+            if draw(st.booleans()):
+                row.pop("node")
+            taken += row["resources"]["lic"]
+            allocations.append(row)
     spare = draw(st.sampled_from((0, 0, 4)))
     capacity = {
         node: {
@@ -155,21 +165,26 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
         for node in nodes
     }
     spaces: dict[str, Any] = {r: {"kind": "other"} for r in resources}
+    if licences:
+        capacity_of_all = taken + draw(st.integers(0, 1))
+        spaces["lic"] = {"kind": "license", "scope": "cluster", "capacity": capacity_of_all}
     if "scratch" in spaces:
         spaces["scratch"]["available_after_preemption"] = False
     reservations = []
     if _rare(draw, plain) or _rare(draw, plain):
         for number, row in enumerate(requests[: draw(st.integers(1, 2))]):
-            reservations += [
-                {
-                    "name": f"v{number}.{k}",
-                    "request": row["name"],
-                    "node": draw(st.sampled_from(nodes)),
-                    "resources": row["resources"],
-                    "from": draw(st.sampled_from((900, 950))),
-                }
-                for k in range(row["count"])
-            ]
+            for k in range(row["count"]):
+                held: dict[str, Any] = {"name": f"v{number}.{k}", "request": row["name"]}
+                held |= {"node": draw(st.sampled_from(nodes)), "resources": row["resources"]}
+                held["from"] = draw(st.sampled_from((900, 950)))
+                unusual = draw(st.integers(0, 7))
+                if unusual == 1:
+                    held["soft"] = True
+                if unusual == 2:
+                    held["resources"] = {"cpu": 1}
+                if unusual == 3:
+                    held |= {"request": None, "allocation": allocations[0]["name"]}
+                reservations.append(held)
     return {
         "now": NOW,
         "resources": spaces,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.config.backendai import BackendAISettings
-from evenhand.testing.reference.backendai.room import Placed, Room, in_force, mode_of, will_keep
+from evenhand.testing.reference.backendai.room import Placed, Room, bar, in_force, mode_of, will_keep
 from evenhand.testing.reference.backendai.victims import candidates, choose, freed, ordered, usable
 from evenhand.testing.reference.backendai.world import (
     Amounts,
@@ -50,10 +50,7 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
     waiting = [r for s in run.world.sessions for r in s.requests if r.name not in run.started]
     return {
         "decisions": run.decisions,
-        "refusals": [
-            {"request": r.name, "rule": r.session.refused or run.rules.get(r.session, "behind_first_waiting")}
-            for r in waiting
-        ],
+        "refusals": [{"request": r.name, "rule": r.session.refused or run.rule_of(r)} for r in waiting],
         "statuses": {},
         "groups": {},
         "diagnostics": [],
@@ -66,16 +63,29 @@ class _Run:
         self.world: World = read_world(snapshot, settings)
         self.settings = settings
         self.fixed: list[Placed] = []  # started, resumed and reserved in this run
+        self.kept: dict[tuple[Any, str], int] = {}  # of free room, for sessions that wait
+        self.standing: list[Placed] = []  # where those will stand
         self.resumed: set[Container] = set()
         self.claimed: list[Session] = []
         self.decisions: list[dict[str, Any]] = []
         self.started: set[Any] = set()
         self.rules: dict[Session, str] = {}
+        self.failed: dict[Session, Any] = {}  # the request that found no place
+        self.slots = 0  # nodes on which it might have stood
         self.step = 0
 
     def room(self, **suppositions: Any) -> Room:
         released = (*suppositions.pop("released", ()), *self.resumed)
-        return Room(self.world, self.settings, fixed=self.fixed, released=released, **suppositions)
+        suppositions |= {"fixed": self.fixed, "kept": self.kept, "standing": self.standing}
+        return Room(self.world, self.settings, released=released, **suppositions)
+
+    def rule_of(self, request: Request) -> str:
+        """Return what is said of one request of a session that waits."""
+        rule = self.rules.get(request.session, "behind_first_waiting")
+        of_one = ("no_free_room", "no_room_even_with_victims", "max_containers", "wrong_node", "wrong_tags")
+        if rule not in (*of_one, "node_not_schedulable") or self.failed[request.session] == request.name:
+            return rule
+        return "other_request_waits"
 
     # The queue.
 
@@ -124,32 +134,39 @@ class _Run:
         for number, (session, suspended, needs) in enumerate(queue):
             if session in admitted and not suspended:
                 continue
-            placed = self.place(session, suspended, needs)
+            placed = self.place(session, suspended, needs, tell=True)
             if placed is not None:
                 self.start(session, placed, suspended)
                 continue
-            bar = next(filter(None, map(self.barred, (what for what, _ in needs))), None)
-            rule = "no_free_room"
-            if bar is not None:
-                rule = bar
-            elif self.may_preempt(session, suspended, first=number == 0):
-                rule = self.preempt(session, needs)
+            barred = [(what, why) for what, _ in needs if (why := self.barred(what)) is not None]
+            if barred:
+                self.failed[session], rule = barred[0][0].name, barred[0][1]
+            else:
+                rule = self.preempt(session, needs, self.may_preempt(session, suspended, first=number == 0))
+                if rule != "waits_for_victims" and not self.slots:
+                    rule = "max_containers"
             if not suspended:
                 self.rules[session] = rule
-            if bar is not None and self.settings.blocked_by == "lack_of_resources":
+            if barred and self.settings.blocked_by == "lack_of_resources":
                 continue
             if rule == "waits_for_victims" and self.settings.preemptors == "every":
                 continue
             return
 
-    def may_preempt(self, session: Session, suspended: bool, *, first: bool) -> bool:
-        entitled = first or self.settings.preemptors == "every"
-        return entitled and not suspended and session.kind != "system"
+    def may_preempt(self, session: Session, suspended: bool, *, first: bool) -> str | None:
+        """Return why a session may not preempt."""
+        if suspended:
+            return "no_free_room"
+        if not self.settings.enabled:
+            return "preemption_disabled"
+        if session.kind == "system":
+            return "system_does_not_preempt"
+        return None if first or self.settings.preemptors == "every" else "not_first_in_queue"
 
     def place(
-        self, session: Session, suspended: bool, needs: Needs, **suppositions: Any
+        self, session: Session, suspended: bool, needs: Needs, *, tell: bool = False, **suppositions: Any
     ) -> list[Placed] | None:
-        """Place everything one after the other, or nothing."""
+        """Place everything one after the other, or nothing; and note what found no place."""
         again = [c for c, _ in needs if isinstance(c, Container)]
         if self.settings.suspend_approach == "keep":
             again = []
@@ -160,28 +177,24 @@ class _Run:
             )
             node = room.best(what, amounts)
             if node is None:
+                if tell:
+                    self.note(session, what, room)
                 return None
             placed.append(Placed(what, node, amounts))
         return placed
 
+    def note(self, session: Session, what: Request | Container, room: Room) -> None:
+        """Note what found no place, and on how many nodes it might have stood."""
+        self.failed[session] = what.name
+        self.slots = sum(room.allowed(what, n) for n in self.world.nodes)
+
     def barred(self, what: Request | Container) -> str | None:
-        """Return why something can run nowhere, whatever the room."""
-        why = "node_not_schedulable"
-        for name, node in self.world.nodes.items():
-            if not node["schedulable"]:
-                continue
-            if isinstance(what, Container):
-                keep = self.settings.suspend_approach == "keep" and what.node is not None
-                only = what.node if keep else what.required_node
-            else:
-                only = what.required_node
-            if only not in (None, name):
-                why = "wrong_node"
-            elif isinstance(what, Request) and not set(what.tags) <= set(node["tags"]):
-                why = "wrong_tags"
-            else:
-                return None
-        return why
+        """Return why something can run nowhere, whatever the room: of the nodes that come nearest."""
+        bars = [bar(what, node, self.world, self.settings) for node in self.world.nodes]
+        if None in bars:
+            return None
+        nearest = ("node_not_schedulable", "wrong_tags", "wrong_node")
+        return next((why for why in nearest if why in bars), "no_nodes")
 
     def start(self, session: Session, placed: list[Placed], suspended: bool, reason: str = "") -> None:
         for p in placed:
@@ -210,14 +223,8 @@ class _Run:
         """Start sessions whose whole room is reserved and free; first reserved first."""
         due = []
         for session, suspended, _ in queue:
-            rows = {
-                r.name: [
-                    row
-                    for row in self.world.reservations
-                    if row.get("request") == r.name and in_force({**row, "soft": False}, self.world)
-                ]
-                for r in session.requests
-            }
+            held = self.world.reservations
+            rows = {r.name: [row for row in held if self.serves(row, r)] for r in session.requests}
             if suspended or any(len(rows[r.name]) < r.count for r in session.requests):
                 continue
             times = [row["from"] for found in rows.values() for row in found if row.get("from") is not None]
@@ -225,27 +232,46 @@ class _Run:
                 Placed(r, row["node"], r.amounts) for r in session.requests for row in rows[r.name][: r.count]
             ]
             due.append((bool(times), min(times, default=0), session.place, session, placed))
+        names = {r.name for *_, session, _ in due for r in session.requests}
+        others = [row for row in self.world.reservations if row.get("request") not in names]
         blocked: set[Any] = set()
+        admitted = set()
         for *_, session, placed in sorted(due, key=lambda entry: entry[:3]):
-            fits = all(
-                p.node not in blocked
-                and self.room(placed=placed[:i], reservations=False).fits(p.amounts, p.node)
-                for i, p in enumerate(placed)
-            )
-            if fits:
+            allowed = all(self.room(placed=placed[:i]).takes_one_more(p.node) for i, p in enumerate(placed))
+            behind = any(p.node in blocked for p in placed)
+            if not allowed or not self.stand(placed, reservations=others, all_left=True):
+                continue
+            admitted.add(session)
+            if not behind and self.stand(placed, reservations=others):
                 self.start(session, placed, suspended=False, reason="reservation_due")
             else:
                 blocked |= {p.node for p in placed}
-                self.rules[session] = "waits_for_victims"
-        return {session for *_, session, _ in due}
+                self.rules[session] = "behind_first_waiting" if behind else "waits_for_victims"
+        return admitted
+
+    def stand(self, placed: list[Placed], **suppositions: Any) -> bool:
+        """Return whether there is room for all of these."""
+        rooms = [self.room(placed=placed[:i], **suppositions) for i in range(len(placed))]
+        return all(room.fits(p.amounts, p.node) for room, p in zip(rooms, placed, strict=True))
+
+    def serves(self, row: dict[str, Any], request: Request) -> bool:
+        """Return whether a reservation holds all of a request, where that may run."""
+        if row.get("request") != request.name or not in_force(row, self.world):
+            return False
+        enough = all(a <= row["amounts"][r] for r, a in request.amounts.items())
+        return enough and bar(request, row["node"], self.world, self.settings) is None
 
     # Victims.
 
-    def preempt(self, session: Session, needs: Needs) -> str:
-        if self.place(session, False, needs, leaving_counts=True) is not None:
+    def preempt(self, session: Session, needs: Needs, may_not: str | None) -> str:
+        if may_not == "no_free_room":
+            return may_not
+        served = self.place(session, False, needs, leaving_counts=True)
+        if served is not None:
+            self.keep(session, [], served)
             return "waits_for_victims"
-        if not self.settings.enabled:
-            return "preemption_disabled"
+        if may_not is not None:
+            return may_not
         found = candidates(self.world, self.settings, session, self.claimed)
         if not found:
             return "no_lower_priority"
@@ -272,8 +298,21 @@ class _Run:
                     }
                 )
             self.fixed += placed
+        else:
+            self.keep(session, [victim for victim, _ in victims], placed)
         self.step += 1
         return "waits_for_victims"
+
+    def keep(self, session: Session, victims: list[Session], placed: list[Placed]) -> None:
+        """Keep what a session needs beside the room that is made for it."""
+        now = self.room()
+        then = self.room(whose=session, leaving_counts=True, gone=victims, placed=placed)
+        for r in self.world.resources:
+            for node in [None] if r in self.world.in_cluster else self.world.nodes:
+                less = now.free(node, r) - then.free(node, r)
+                if less > 0:
+                    self.kept[node, r] = self.kept.get((node, r), 0) + less
+        self.standing += placed
 
     def group_wide(
         self, session: Session, needs: Needs, found: list[Session]
@@ -283,9 +322,13 @@ class _Run:
         nodes = usable(all_gone, needs)
         now = self.room(whose=session, leaving_counts=True)
 
+        self.place(session, False, needs, tell=True, leaving_counts=True, gone=found)
+
         def useful(s: Session) -> bool:
             return any(
-                c.node in nodes and amounts[r] > 0 and freed(c, self.world, self.settings)[r] > 0
+                (c.node in nodes or r in self.world.in_cluster)
+                and amounts[r] > 0
+                and freed(c, self.world, self.settings)[r] > 0
                 for c in s.running()
                 for _, amounts in needs
                 for r in self.world.resources
@@ -296,11 +339,11 @@ class _Run:
                 return sum(self.world.in_units(c.amounts) for c in s.running())
             covered = 0.0
             for c in s.running():
-                if c.node is None:
-                    continue
                 gives = freed(c, self.world, self.settings)
                 lacks = {
-                    r: max(0, *(a[r] - now.free(c.node, r) for _, a in needs)) for r in self.world.resources
+                    r: max(0, *(a[r] - now.free(c.node, r) for _, a in needs))
+                    for r in self.world.resources
+                    if c.node is not None or r in self.world.in_cluster
                 }
                 covered += self.world.in_units({r: min(gives[r], lacks[r]) for r in lacks})
             return -covered
@@ -336,6 +379,7 @@ class _Run:
                 least = min(keys.values(), default=0)
                 node = full.best(what, amounts, [n for n in able if keys[n] == least])
                 if node is None:
+                    self.note(session, what, full)
                     return None
                 for victim in self.collect(node, amounts, left, room):
                     victims.append((victim, what.name))
@@ -352,9 +396,12 @@ class _Run:
         return 0
 
     def here(self, s: Session, node: Any) -> Amounts:
-        """Return what a session gives back on a node."""
-        gives = [freed(c, self.world, self.settings) for c in s.running() if c.node == node]
-        return {r: sum(g[r] for g in gives) for r in self.world.resources}
+        """Return what a session gives back for a node."""
+        gives = [(c.node, freed(c, self.world, self.settings)) for c in s.running()]
+        return {
+            r: sum(g[r] for n, g in gives if n == node or r in self.world.in_cluster)
+            for r in self.world.resources
+        }
 
     def collect(self, node: Any, amounts: Amounts, left: list[Session], room: Any) -> list[Session]:
         """Return who goes so that amounts fit on a node."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from evenhand.config.backendai import BackendAISettings
 from evenhand.testing.reference.backendai.world import Amounts, Container, Request, Session, World
 
-__all__ = ["Placed", "Room", "mode_of", "will_keep"]
+__all__ = ["Placed", "Room", "bar", "in_force", "mode_of", "will_keep"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,10 @@ class Room:
         gone: Iterable[Session] = (),
         placed: Sequence[Placed] = (),
         fixed: Sequence[Placed] = (),
-        reservations: bool = True,
+        kept: Mapping[tuple[Any, str], int] | None = None,
+        standing: Sequence[Placed] = (),
+        reservations: Sequence[dict[str, Any]] | None = None,
+        all_left: bool = False,
         released: Iterable[Container] = (),
     ) -> None:
         self.world, self.settings = world, settings
@@ -55,13 +58,18 @@ class Room:
         self.gone = set(gone)
         self.fixed = list(fixed)
         self.placed = list(placed)
-        self.reservations = reservations
+        self.kept = kept or {}
+        self.standing = list(standing)
+        self.reservations = world.reservations if reservations is None else reservations
+        self.all_left = all_left
         self.released = set(released)
 
     def held_by(self, c: Container) -> Amounts:
         """Return what of a container's room nobody else may use."""
         if c.state == "preempted":
             return dict.fromkeys(c.amounts, 0) if c in self.released else c.held
+        if c.state == "preempting" and self.all_left:
+            return c.held
         own = {c.beneficiary.get("request")} & {r.name for r in self.whose.requests} if self.whose else set()
         named = c.beneficiary.get("operation")
         if c.state == "preempting" and self.leaving_counts and self.whose:
@@ -89,7 +97,8 @@ class Room:
         for p in (*self.placed, *self.fixed):
             if here(p.node):
                 total -= p.amounts[resource]
-        for row in self.world.reservations if self.reservations else ():
+        total -= self.kept.get((None if everywhere else node, resource), 0)
+        for row in self.reservations:
             mine = self.whose and row.get("request") in {r.name for r in self.whose.requests}
             if here(row["node"]) and in_force(row, self.world) and not mine:
                 total -= row["amounts"][resource]
@@ -102,18 +111,16 @@ class Room:
     def containers_on(self, node: Any) -> int:
         """Count what stands on a node, those that leave included."""
         there = [c for c in self.world.containers() if c.node == node and c.state != "preempted"]
-        return len(there) + sum(p.node == node for p in (*self.placed, *self.fixed))
+        return len(there) + sum(p.node == node for p in (*self.placed, *self.fixed, *self.standing))
 
     def allowed(self, what: Request | Container, node: Any) -> bool:
-        """Return whether something may stand on a node at all."""
-        row, most = self.world.nodes[node], self.settings.max_containers
-        if not row["schedulable"] or (most is not None and self.containers_on(node) >= most):
-            return False
-        if isinstance(what, Container):
-            keep = self.settings.suspend_approach == "keep" and what.node is not None
-            only = what.node if keep else what.required_node
-            return only is None or only == node
-        return what.required_node in (None, node) and set(what.tags) <= set(row["tags"])
+        """Return whether something may stand on a node, beside what stands there."""
+        return bar(what, node, self.world, self.settings) is None and self.takes_one_more(node)
+
+    def takes_one_more(self, node: Any) -> bool:
+        """Return whether a node may have another container."""
+        most = self.settings.max_containers
+        return most is None or self.containers_on(node) < most
 
     def best(self, what: Request | Container, amounts: Amounts, among: Iterable[Any] | None = None) -> Any:
         """Return the node that is chosen, or None."""
@@ -131,3 +138,18 @@ def in_force(row: dict[str, Any], world: World) -> bool:
     """Return whether a hard reservation holds now."""
     begun = row.get("from") is None or row["from"] <= world.now
     return begun and (row.get("until") is None or world.now < row["until"]) and not row.get("soft", False)
+
+
+def bar(what: Request | Container, node: Any, world: World, settings: BackendAISettings) -> str | None:
+    """Return why something may not run on a node, whatever stands there."""
+    row = world.nodes[node]
+    if isinstance(what, Container):
+        keep = settings.suspend_approach == "keep" and what.node is not None
+        only = what.node if keep else what.required_node
+    else:
+        only = what.required_node
+    if only not in (None, node):
+        return "wrong_node"
+    if isinstance(what, Request) and not set(what.tags) <= set(row["tags"]):
+        return "wrong_tags"
+    return None if row["schedulable"] else "node_not_schedulable"

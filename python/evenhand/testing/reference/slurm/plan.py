@@ -179,9 +179,10 @@ class _Run:
         ends: list[tuple[float, Job, Allocation]] = []
         for other in world.jobs:
             for a in other.allocations:
-                mine = a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None
-                if mine and a.node is not None:
+                mine = a.state == "preempting" and a.beneficiary == str(job.name)
+                if mine:
                     room.add(a.node, a.amounts, 1, world.licences)
+                if mine and a.node is not None:
                     room.there[a.node].remove(other)
                 until = a.deadline if a.state == "preempting" else a.planned_end
                 if until is not None and not mine and a.state != "preempted" and other not in self.gone:
@@ -279,10 +280,11 @@ class _Run:
         found = False
         for other in self.world.jobs:
             for a in other.allocations:
-                if a.state == "preempting" and a.beneficiary == str(job.name) and a.node is not None:
+                if a.state == "preempting" and a.beneficiary == str(job.name):
                     found = True
                     room.add(a.node, a.amounts, 1, self.world.licences)
-                    room.there[a.node].remove(other)
+                    if a.node is not None:
+                        room.there[a.node].remove(other)
         return found
 
     def _preempt(self, job: Job) -> str | None:

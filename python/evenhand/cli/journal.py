@@ -1,0 +1,113 @@
+"""What a journal says of who left, for whom and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cli.streams import Failure, label, print_csv, print_errors, print_json, print_text
+from evenhand.errors import EvenhandError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from evenhand.table import Table
+
+__all__ = ["journal"]
+
+
+def journal(args: argparse.Namespace) -> int:
+    """Show what was done."""
+    from evenhand.act.book import Book
+    from evenhand.act.journal import read, repair, rotate
+
+    try:
+        if args.repair:
+            cut = repair(args.file)
+            print_errors([f"{label(args.file)}: {cut} bytes of a torn line cut off"] if cut else [])
+        if args.rotate:
+            old = rotate(args.file)
+            said = f"the old journal is {label(str(old))}" if old else "most of it is still needed; it stays"
+            print_errors([f"{label(args.file)}: {said}"])
+        lines = read(args.file)
+    except EvenhandError as error:
+        raise Failure(str(error)) from error
+    if args.format == "json":
+        print_json(lines)
+        return 0
+    book = Book()
+    for line in lines:
+        book.add(line)
+    table = _history(lines)
+    if args.format == "csv":
+        print_csv(table)
+        return 0
+    print_text("\n".join(_told(table)) or "nobody was told to leave")
+    ends = ", ".join(f"{count} {outcome}" for outcome, count in book.ends.items()) or "none"
+    print_text(f"\nsteps ended: {ends}; evictions asked for: {book.evicted}")
+    print_text(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
+    for step in book.open.values():
+        print_text(f"open: step {step.number} for {step.beneficiary}: {', '.join(step.victims)}")
+    for owed in book.owed.values():
+        print_text(f"owed: {owed.what} of {owed.job} (step {owed.step})")
+    if not book.open and not book.owed:
+        print_text("nothing is open")
+    return 0
+
+
+def _told(table: Table) -> list[str]:
+    """Return one line a victim and a refused step: when, what came of it, who, for whom, why."""
+    from evenhand.display.text import clean
+
+    found = []
+    for cells in table.rows():
+        row = dict(zip(table.columns, cells, strict=True))
+        owner = f" (owner {row['owner']})" if row["owner"] else ""
+        said = row["why"] if row["outcome"] == "refused" else f"{row['reason']}, {row['action']}"
+        if row["became"] not in ("", "left"):
+            said += f"; {row['became']}"
+        if row["outcome"] not in ("started", "refused", "open"):
+            said += f"; {row['why']}"
+        whom = f" for {row['for']}" if row["for"] is not None else ""
+        found.append(clean(f"{row['UTC']} UTC  {row['outcome']:<11}  {row['victim']}{owner}{whom}: {said}"))
+    return found
+
+
+def _history(lines: list[dict[str, Any]]) -> Table:
+    """Return one row a victim, and one a refused step."""
+    from datetime import UTC, datetime
+
+    from evenhand.act.book import EVICTIONS
+    from evenhand.table import Table
+
+    ends = {line["step"]: line for line in lines if line["kind"] == "end"}
+    became: dict[tuple[int, str], str] = {}
+    for line in lines:
+        if line["kind"] == "intent" and line["action"] in EVICTIONS:
+            became[line["step"], line["job"]] = "told to leave"
+        elif line["kind"] == "victim" and line.get("answer"):
+            became[line["step"], line["job"]] = line["answer"]
+    rows: list[dict[str, Any]] = []
+    for line in lines:
+        if line["kind"] not in ("step", "refused"):
+            continue
+        when = datetime.fromtimestamp(line["t"], UTC).strftime("%Y-%m-%d %H:%M:%S")
+        step = line["kind"] == "step"
+        end = ends.get(line["step"]) if step else None
+        victims = line["victims"] if step else [{"job": " ".join(line["victims"])}]
+        rows.extend(
+            {
+                "UTC": when,
+                "step": line.get("step"),
+                "victim": victim["job"],
+                "owner": victim.get("owner"),
+                "action": victim.get("action"),
+                "for": line["beneficiary"],
+                "reason": victim.get("reason") or ", ".join(line.get("codes", ())),
+                "became": became.get((line["step"], victim["job"]), "not told") if step else "",
+                "outcome": (end["outcome"] if end else "open") if step else "refused",
+                "why": (end["why"] if end else "") if step else line["why"],
+            }
+            for victim in victims
+        )
+    names = ("UTC", "step", "victim", "owner", "action", "for", "reason", "became", "outcome", "why")
+    return Table({name: [row[name] for row in rows] for name in names}, title="journal")
