@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evenhand.act.timing import Timing
     from evenhand.adapters.protocol import Adapter, Answer
 
-__all__ = ["Carrier"]
+__all__ = ["Carrier", "look"]
 
 _LOG = logging.getLogger("evenhand.act")
 _TRIES = 3  # of looking
@@ -122,15 +122,7 @@ class Carrier:
             clock.pause()
 
     def _look(self, names: Iterable[str]) -> dict[str, Standing]:
-        wanted = list(names)
-        for left in reversed(range(_TRIES)):
-            try:
-                return self.adapter.look(wanted)
-            except AdapterError:
-                if not left:
-                    raise
-                self.timing.pause()
-        raise AssertionError
+        return look(self.adapter, names, self.timing)
 
     # The beneficiary
 
@@ -284,6 +276,19 @@ class Carrier:
             if state in ("running", "leaving", "unknown") or (state == "pending" and not watched):
                 return False
         return self.adapter.room(owed.job)
+
+
+def look(adapter: Adapter, names: Iterable[str], timing: Timing) -> dict[str, Standing]:
+    """Return how jobs stand, by the third attempt at the latest; raises `AdapterError` if that fails too."""
+    wanted = list(names)
+    for left in reversed(range(_TRIES)):
+        try:
+            return adapter.look(wanted)
+        except AdapterError:
+            if not left:
+                raise
+            timing.pause()
+    raise AssertionError
 
 
 def _fate(victim: Victim, standing: Standing) -> str | None:

@@ -46,11 +46,15 @@ class Driver:
         While it exists no step begins.
     timing : Timing
     lock : str or path-like, optional
-        File of the lock; by default one a cluster, in /run/lock or the temporary folder.
+        File of the lock; by default one a cluster, in /run/lock, ``$RUNTIME_DIRECTORY`` or the folder for
+        temporary files.
     progress : callable, optional
         Called with a `Row` as soon as a step has come to something.
     rotate_at : int or None
         Bytes of the journal at which it begins anew (see `recover`). None: never.
+
+    stop : threading.Event, optional
+        By default an event of its own; one that signals set is heard while the driver is opened, too.
 
     Attributes
     ----------
@@ -79,10 +83,11 @@ class Driver:
         lock: str | os.PathLike[str] | None = None,
         progress: Callable[[Row], object] | None = None,
         rotate_at: int | None = 16 * 1024**2,
+        stop: threading.Event | None = None,
     ) -> None:
         self.adapter, self.dry_run = adapter, dry_run
         self.caps, self.timing = caps or Caps(), timing or Timing()
-        self.stop = threading.Event()
+        self.stop = stop or threading.Event()
         self.report = Report()
         self._stop_file = None if stop_file is None else Path(stop_file)
         self._progress = progress
@@ -135,8 +140,11 @@ class Driver:
         """Return why no step may begin, or None."""
         if self.stop.is_set():
             return "the driver was told to stop"
-        if self._stop_file is not None and self._stop_file.exists():
-            return f"there is a stop file: {self._stop_file}"
+        try:
+            if self._stop_file is not None and self._stop_file.exists():
+                return f"there is a stop file: {self._stop_file}"
+        except OSError as error:
+            return f"whether there is a stop file cannot be seen: {self._stop_file}: {error.strerror}"
         return None
 
     def begin_round(self) -> None:

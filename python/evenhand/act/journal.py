@@ -141,6 +141,8 @@ def lock_beside(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def lock_of(path: str | os.PathLike[str], patience: float = 35.0) -> Lock:
     """Take the lock of a journal; made by root, it belongs to whom the journal belongs; see `Lock`."""
+    if os.path.lexists(path) and not (Path(path).is_symlink() or Path(path).is_file()):
+        raise JournalError(f"journal {path}: cannot be read: it is no file")
     lock = Lock(f"{os.fspath(path)}.lock", patience)
     with contextlib.suppress(OSError):
         owner = Path(path).stat()

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.act.carry import look
 from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals
+from evenhand.adapters.protocol import AdapterError
 
 if TYPE_CHECKING:
     from evenhand.act.book import Book
@@ -79,11 +81,6 @@ def seen_refusals(
     -------
     refusals : list of Refusal
     standings : dict of str to Standing
-
-    Raises
-    ------
-    AdapterError
-        If the cluster does not answer.
     """
     found = _old("snapshot", fresh, timing)
     try:
@@ -94,7 +91,11 @@ def seen_refusals(
     found += partial(fresh, task) + reclassified(plan.snapshot, fresh, task)
     if found:
         return found, {}
-    standings = adapter.look([*task.victims, *([] if task.beneficiary is None else [task.beneficiary])])
+    jobs = [*task.victims, *([] if task.beneficiary is None else [task.beneficiary])]
+    try:
+        standings = look(adapter, jobs, timing)
+    except AdapterError as error:  # it answered a moment ago: it is about these jobs
+        return [Refusal("not_seen", str(error), job) for job in task.victims], {}
     return standing_refusals(task, standings, fresh), standings
 
 

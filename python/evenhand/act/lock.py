@@ -14,12 +14,15 @@ from evenhand.errors import EvenhandError
 __all__ = ["Lock", "LockedError", "place_of"]
 
 
+_SHARED = Path("/run/lock")
+
+
 class LockedError(EvenhandError):
-    """Another driver acts on this cluster."""
+    """Another driver acts on this cluster, or it cannot be known whether one does."""
 
 
 def place_of(identity: str) -> Path:
-    """Return where the lock of a cluster is on this machine, whoever drives.
+    """Return where the lock of a cluster is on this machine.
 
     Parameters
     ----------
@@ -29,12 +32,31 @@ def place_of(identity: str) -> Path:
     Returns
     -------
     pathlib.Path
+        In /run/lock if it can be written, which all users of the machine share; else in the service manager's
+        ``$RUNTIME_DIRECTORY``, else in the folder for temporary files.
+
+    Raises
+    ------
+    LockedError
+        If there is no folder for it.
     """
-    folder = Path("/run/lock")
-    if not os.access(folder, os.W_OK):
-        folder = Path(tempfile.gettempdir())
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-    return folder / f"evenhand-{digest}.lock"
+    return _folder() / f"evenhand-{digest}.lock"
+
+
+def _folder() -> Path:
+    if os.access(_SHARED, os.W_OK | os.X_OK):
+        return _SHARED
+    for place in filter(None, os.environ.get("RUNTIME_DIRECTORY", "").split(":")):
+        if os.access(place, os.W_OK | os.X_OK):
+            return Path(place)
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError as error:
+        raise LockedError(
+            f"no folder for the lock: neither {_SHARED} nor one for temporary files can be written; name a "
+            "file that all drivers of this cluster share (--lock)"
+        ) from error
 
 
 class Lock:

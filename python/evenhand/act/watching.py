@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.act.report import Report
 from evenhand.adapters.protocol import AdapterError
+from evenhand.errors import InputError
 
 if TYPE_CHECKING:
     from evenhand.act.driver import Driver
@@ -92,52 +94,62 @@ def watch(
     ------
     JournalError
         If the journal cannot be written.
+    InputError
+        If the policy cannot be made: its settings are wrong, or do not fit the cluster.
     OSError
         If the state cannot be written: nobody is told to leave on a plan whose state would be lost.
 
     Notes
     -----
-    A cluster that does not answer ends a round, not the watch.
+    A cluster that does not answer ends a round, not the watch; so does one that cannot be planned on. How
+    long to sleep is told by a clock that nobody sets.
     """
     number = 0
     while True:
-        begin = driver.timing.now()
+        begin = time.monotonic()
         driver.begin_round()
         cycle = Cycle(number, state=state)
         try:
             driver.recover()
-            state = _round(driver, policy, cycle, save, on)
+            rules = policy() if callable(policy) else policy
+            state = _round(driver, rules, cycle, save, on)
+            cycle.notices = driver.adapter.notices
         except AdapterError as error:
             cycle.error = str(error)
             if each is None:
                 _LOG.warning("round %d: %s", number, error)
-        cycle.notices = driver.adapter.notices
         if each is not None:
             each(cycle)
         number += 1
-        left = interval - (driver.timing.now() - begin)
+        left = interval - (time.monotonic() - begin)
         if once or driver.stop.wait(max(left, 0.0)):
             return state
 
 
 def _round(
-    driver: Driver, policy: Any, cycle: Cycle, save: str | os.PathLike[str] | None, on: Any
+    driver: Driver, rules: Any, cycle: Cycle, save: str | os.PathLike[str] | None, on: Any
 ) -> State | None:
     from evenhand.plans.planning import plan
 
-    clock = driver.timing.now
-    begin = clock()
-    rules = policy() if callable(policy) else policy
-    snapshot = driver.snapshot()
-    cycle.seconds["snapshot"] = clock() - begin
-    begin = clock()
-    planned = plan(snapshot, rules, cycle.state, on=on)
-    cycle.decisions = len(planned.decisions)
-    cycle.state = planned.state
-    cycle.seconds["plan"] = clock() - begin
-    if save is not None and not driver.dry_run:
-        planned.state.save(save)
-    begin = clock()
-    cycle.report = driver.act(planned)
-    cycle.seconds["act"] = clock() - begin
+    clock = time.monotonic
+    try:
+        begin = clock()
+        snapshot = driver.snapshot()
+        cycle.seconds["snapshot"] = clock() - begin
+        begin = clock()
+        planned = plan(snapshot, rules, cycle.state, on=on)
+        cycle.decisions = len(planned.decisions)
+        cycle.state = planned.state
+        cycle.seconds["plan"] = clock() - begin
+        if save is not None and not driver.dry_run:
+            planned.state.save(save)
+        begin = clock()
+        cycle.report = driver.act(planned)
+        cycle.seconds["act"] = clock() - begin
+    except InputError as error:  # of what the cluster says by now: it may be right in the next round
+        more = len(error.problems) - 1 + error.omitted
+        also = f", and {more} more" if more else ""
+        raise AdapterError(
+            f"what the cluster says cannot be planned on: {error.problems[0]}{also}"
+        ) from error
     return cycle.state

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cli.journal import unsettled
 from evenhand.cli.reading import lines_of, read_state
-from evenhand.cli.streams import Failure, label, print_errors, print_text, reason
+from evenhand.cli.streams import Failure, Talker, label, print_errors, reason
 from evenhand.errors import EvenhandError, InputError
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ def watch(args: argparse.Namespace) -> int:
             if system == adapter.name
             else made_policy(args.policy, args.config)
         )
+        say, stop = Talker(), threading.Event()
         with (
+            _stopping(stop),
+            contextlib.closing(say),
             act.Driver(
                 adapter,
                 args.journal,
@@ -54,24 +58,28 @@ def watch(args: argparse.Namespace) -> int:
                 caps=caps,
                 stop_file=args.stop_file,
                 timing=timing,
-                progress=_print_row,
+                lock=args.lock,
+                progress=functools.partial(_print_row, say),
                 rotate_at=args.rotate_at * 1024**2 or None,
+                stop=stop,
             ) as driver,
-            _stopping(driver),
         ):
-            failures = _watch(args, driver, policy, state)
+            try:
+                failures = _watch(args, driver, policy, state, say)
+            finally:
+                left = unsettled(driver.book)
+                print_errors(left)
     except InputError as error:
         raise Failure(*lines_of(args.config or args.policy, error)) from error
     except EvenhandError as error:
         raise Failure(str(error)) from error
     except OSError as error:
-        raise Failure(
-            f"{label(str(error.filename or args.state))}: cannot be written: {reason(error)}"
-        ) from error
-    return 1 if failures and args.once else 0
+        where = f"{label(str(error.filename))}: " if error.filename else ""
+        raise Failure(f"{where}cannot be used: {reason(error)}") from error
+    return 1 if (failures and args.once) or (left and not args.dry_run) else 0
 
 
-def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) -> list[str]:
+def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any, say: Talker) -> list[str]:
     from evenhand import act
     from evenhand.act.metrics import metrics_text, write_metrics
 
@@ -88,7 +96,7 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
         counts = ", ".join(f"{count} {outcome}" for outcome, count in cycle.report.counts.items())
         done = "failed" if cycle.error else f"steps: {counts}" if counts else "nobody has to leave"
         if done != last[0] or counts:  # idle rounds once
-            print_text(f"round {cycle.number}: {done}")
+            say(f"round {cycle.number}: {done}")
         last[0] = done
         if args.metrics and not driver.dry_run:
             try:
@@ -101,12 +109,12 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any) ->
 
 
 @contextlib.contextmanager
-def _stopping(driver: Driver) -> Iterator[None]:
-    """Let signals end a watch after the step that was begun."""
+def _stopping(event: threading.Event) -> Iterator[None]:
+    """Let signals end a watch after the step that was begun, or that an earlier driver left open."""
 
     def stop(*_: object) -> None:
         # In a thread: the one that is interrupted may hold the event's own lock.
-        threading.Thread(target=driver.stop.set, daemon=True).start()
+        threading.Thread(target=event.set, daemon=True).start()
 
     kept = {}
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -118,19 +126,20 @@ def _stopping(driver: Driver) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _print_row(row: Row) -> None:
+def _print_row(say: Talker, row: Row) -> None:
     from evenhand.display.text import clean
 
     who = ", ".join(row.victims) or "nobody"
     whom = f" for {row.beneficiary}" if row.beneficiary else ""
+    owed = "".join(row.why.partition("; ")[1:])  # what it is still owed
     said = {
-        "started": f"started: {who} left{whom}: {row.why}",
+        "started": f"started: {row.beneficiary} runs, {who} left for it{owed}",
         "repaired": f"repaired: {who} left",
         "not_started": f"not started: {who} was told to leave{whom}: {row.why}",
         "unwatched": f"unwatched: {who} left{whom}: {row.why}",
         "dry_run": f"dry run: {who} {row.why}",
     }
     words = said.get(row.outcome, f"{row.outcome}: {who} was to leave{whom}: {row.why}")
-    print_text(clean(words))
+    say(clean(words))
     for command in row.commands:
-        print_text(f"  would run: {clean(shlex.join(command))}")
+        say(f"  would run: {clean(shlex.join(command))}")

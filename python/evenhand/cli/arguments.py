@@ -118,6 +118,11 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     watch.add_argument("--once", action="store_true", help="one round only")
     watch.add_argument("--interval", type=_seconds, default=30.0, metavar="S", help="seconds; default: 30")
     watch.add_argument("--stop-file", metavar="FILE", help="while it exists nobody is told to leave")
+    watch.add_argument(
+        "--lock",
+        metavar="FILE",
+        help="held by whoever drives the cluster; default: one in /run/lock, $RUNTIME_DIRECTORY or /tmp",
+    )
     watch.add_argument("--metrics", metavar="FILE", help="figures in Prometheus' text format, every round")
     watch.add_argument(
         "--evict",

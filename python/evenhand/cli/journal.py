@@ -10,9 +10,10 @@ from evenhand.errors import EvenhandError
 if TYPE_CHECKING:
     import argparse
 
+    from evenhand.act.book import Book
     from evenhand.table import Table
 
-__all__ = ["journal"]
+__all__ = ["journal", "unsettled"]
 
 
 def journal(args: argparse.Namespace) -> int:
@@ -45,13 +46,17 @@ def journal(args: argparse.Namespace) -> int:
     ends = ", ".join(f"{count} {outcome}" for outcome, count in book.ends.items()) or "none"
     print_text(f"\nsteps ended: {ends}; evictions asked for: {book.evicted}")
     print_text(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
-    for step in book.open.values():
-        print_text(f"open: step {step.number} for {step.beneficiary}: {', '.join(step.victims)}")
-    for owed in book.owed.values():
-        print_text(f"owed: {owed.what} of {owed.job} (step {owed.step})")
-    if not book.open and not book.owed:
-        print_text("nothing is open")
+    print_text("\n".join(unsettled(book)) or "nothing is open")
     return 0
+
+
+def unsettled(book: Book) -> list[str]:
+    """Return a line for every step that is open and every job that is owed something."""
+    found = [
+        f"open: step {step.number} for {step.beneficiary}: {', '.join(step.victims)}"
+        for step in book.open.values()
+    ]
+    return found + [f"owed: {owed.what} of {owed.job} (step {owed.step})" for owed in book.owed.values()]
 
 
 def _told(table: Table) -> list[str]:

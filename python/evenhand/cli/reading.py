@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli.streams import Failure, label, read_text, reason
@@ -24,12 +23,14 @@ def read_snapshot(path: str) -> Snapshot:
 
 def read_state(path: str | None) -> State | None:
     """Read a state if there is one."""
-    if path is None or not Path(path).exists():
+    if path is None:
         return None
     from evenhand.state import State
 
     try:
         return State.load(path)
+    except FileNotFoundError:
+        return None
     except InputError as error:
         raise Failure(*lines_of(path, error)) from error
     except (OSError, ValueError) as error:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Failure",
+    "Talker",
     "close_output",
     "glyphs",
     "label",
@@ -68,6 +69,29 @@ def reason(error: Exception) -> str:
 def print_text(text: str) -> None:
     """Print text; what the terminal's encoding lacks is escaped."""
     _write(text + "\n")
+
+
+class Talker:
+    """Prints text at once, and goes on where nobody reads it or no room is left: for what must not end."""
+
+    def __init__(self) -> None:
+        self._lost = False
+
+    def __call__(self, text: str) -> None:
+        """Print text."""
+        try:
+            print_text(text)
+            sys.stdout.flush()
+        except OSError as error:
+            if not self._lost:
+                print_errors([f"standard output: cannot be written: {reason(error)}; it goes on"])
+            self._lost = True
+
+    def close(self) -> None:
+        """Let go of what could not be printed."""
+        if self._lost:
+            with suppress(OSError, ValueError):
+                close_output()
 
 
 def print_lines(lines: Iterable[Line]) -> None:

@@ -120,6 +120,22 @@ def test_an_open_step_that_cannot_be_looked_at_holds_up_no_other(tmp_path: Path)
     world.check()
 
 
+def test_a_job_that_cannot_be_looked_at_ends_no_round(tmp_path: Path) -> None:
+    """The snapshot has it; the plan after leaves it alone."""
+    jobs = [job(n, 4, node=f"n{n}", priority=9 + n) for n in (1, 2)]
+    world = World(tmp_path, [*jobs, job(3, 4, node="n3", priority=200), job(9, 4, priority=90)])
+    squeue = world.cluster.squeue
+    sick = Result(1, "", "slurm_load_jobs error: Unexpected message received")
+    world.cluster.squeue = (  # type: ignore[method-assign]
+        lambda rest: sick if any(word.startswith("--jobs=1") for word in rest) else squeue(rest)
+    )
+    with world.driver() as driver:
+        (row,) = driver.act(eh.plan(driver.snapshot(), world.policy)).rows
+        assert row.codes == ("not_seen",)
+        (row,) = driver.act(eh.plan(driver.snapshot(), world.policy)).rows
+        assert (row.outcome, row.victims) == ("started", ("2",))
+
+
 def test_a_cluster_that_does_not_answer_is_not_asked_about_every_job(tmp_path: Path) -> None:
     world = one_step(tmp_path)
     with Journal(world.journal, "fake", world.clock) as journal:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
-import dataclasses
-import logging
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +14,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.act import Caps, Driver, LockedError, Report, Row, Timing, act, act_async
+from evenhand.act import Caps, Driver, LockedError, Row, Timing
 from evenhand.act.carry import Carrier
 from evenhand.act.journal import read
 from evenhand.act.lock import Lock
@@ -337,121 +333,6 @@ def test_lock_does_not_follow_links(tmp_path: Path) -> None:
     with pytest.raises(LockedError, match="cannot be opened"):
         Lock(tmp_path / "lock")
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_act_and_its_table(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    world = World(tmp_path)
-    adapter = world.adapter()
-    adapter.identity = f"fake {tmp_path}"
-    with caplog.at_level(logging.INFO, logger="evenhand.act"):
-        report = act(planned(world), adapter, journal=world.journal, timing=world.timing(), max_age=30.0)
-    assert report.counts == {"started": 2}
-    assert "9 started" in repr(report)
-    assert report.to_dict()["counts"] == {"started": 2}
-    assert {getattr(record, "evenhand", {}).get("status") for record in caplog.records} >= {"done"}
-    assert isinstance(report, Report)
-
-
-def test_act_async(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    adapter = world.adapter()
-    adapter.identity = f"fake {tmp_path}"
-    told: list[Row] = []
-
-    async def both() -> Report:
-        work = act_async(
-            planned(world), adapter, journal=world.journal, timing=world.timing(), progress=told.append
-        )
-        report = await work
-        await asyncio.sleep(0)
-        return report
-
-    assert asyncio.run(both()).counts == {"started": 2}
-    assert [row.outcome for row in told] == ["started", "started"]
-
-
-def test_cancelling_ends_the_step_that_was_begun(tmp_path: Path) -> None:
-    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
-    world.cluster.nodes = {"n2": 4}
-    adapter = world.adapter()
-    adapter.identity = f"fake {tmp_path}"
-    plan = planned(world)
-    world.cluster.schedule = lambda: None  # type: ignore[method-assign]
-    timing = dataclasses.replace(world.timing(), sleep=lambda _: time.sleep(0.01), start=1e6)
-
-    async def cancel() -> None:
-        work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=timing))
-        for _ in range(1000):
-            if evicted(world):
-                break
-            await asyncio.sleep(0.01)
-        work.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await work
-
-    asyncio.run(cancel())
-    assert [line["outcome"] for line in read(world.journal) if line["kind"] == "end"] == ["unwatched"]
-    assert world.cluster.jobs["3"]["priority"] > 0
-
-
-def test_cancelled_twice_it_keeps_the_lock_until_its_thread_ends(tmp_path: Path) -> None:
-    world = World(tmp_path, jobs=[JOBS[2], JOBS[6]])
-    world.cluster.nodes = {"n2": 4}
-    adapter = world.adapter()
-    adapter.identity = f"fake {tmp_path}"
-    plan = planned(world)
-    plain = world.cluster.scontrol
-
-    def slow(rest: list[str]) -> Any:
-        if rest[0] == "requeuehold":
-            time.sleep(0.5)
-        return plain(rest)
-
-    world.cluster.scontrol = slow  # type: ignore[method-assign]
-
-    async def cancel() -> None:
-        work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=world.timing()))
-        while not any(command[1] == "requeuehold" for command in world.cluster.asked):
-            await asyncio.sleep(0.01)
-        for _ in range(3):
-            work.cancel()
-            await asyncio.sleep(0)
-        with pytest.raises(LockedError):
-            Lock(f"{world.journal}.lock", patience=0.0)
-        with pytest.raises(asyncio.CancelledError):
-            await work
-
-    asyncio.run(cancel())
-    Lock(f"{world.journal}.lock", patience=0.0).release()
-    assert [line["kind"] for line in read(world.journal)][-1] == "end"
-
-
-def test_cancelled_while_the_driver_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(tmp_path)
-    adapter = world.adapter()
-    adapter.identity = f"fake {tmp_path}"
-    plan = planned(world)
-    recover = Driver.recover
-    begun = threading.Event()
-
-    def slow(driver: Driver) -> None:
-        begun.set()
-        time.sleep(0.3)
-        recover(driver)
-
-    monkeypatch.setattr(Driver, "recover", slow)
-
-    async def cancel() -> None:
-        work = asyncio.create_task(act_async(plan, adapter, journal=world.journal, timing=world.timing()))
-        while not begun.is_set():
-            await asyncio.sleep(0.01)
-        work.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await work
-
-    asyncio.run(cancel())
-    Lock(f"{world.journal}.lock", patience=0.0).release()
-    assert not evicted(world)
 
 
 def test_no_descriptor_is_inherited_that_is_closed(tmp_path: Path) -> None:

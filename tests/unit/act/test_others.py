@@ -1,0 +1,138 @@
+"""Other people use the cluster, too: whatever they do and whenever, and whatever goes wrong with commands."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.act.journal import read
+from evenhand.adapters.commands import Result
+from evenhand.adapters.recording import Fault
+from tests.unit.act.cluster import FakeSlurm
+from tests.unit.act.test_faults import FAULTS
+from tests.unit.act.world import JOBS, World
+
+DEEDS = st.tuples(
+    st.sampled_from(["cancel", "end", "suspend"]), st.sampled_from([str(j["id"]) for j in JOBS])
+)
+
+
+@pytest.fixture(autouse=True)
+def _quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine dies here
+    log = logging.getLogger("evenhand.act")
+    log.setLevel(logging.CRITICAL)
+    yield
+    log.setLevel(logging.NOTSET)
+
+
+class Others:
+    """Answers commands; after some of them somebody does something to a job."""
+
+    def __init__(self, cluster: FakeSlurm, deeds: dict[int, tuple[str, str]]) -> None:
+        self.cluster, self.deeds = cluster, deeds
+        self.suspended: set[str] = set()
+        self.count = 0
+
+    def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
+        result = self.cluster(arguments, timeout)
+        deed = self.deeds.get(self.count)
+        self.count += 1
+        if deed is not None:
+            self.do(*deed)
+        return result
+
+    def do(self, what: str, name: str) -> None:
+        state = self.cluster.jobs[name]["state"]
+        if what == "cancel" and state in ("PENDING", "RUNNING", "SUSPENDED"):
+            self.cluster.jobs[name]["state"] = "CANCELLED"
+            self.cluster.events.append(("cancelled", name, 0))
+        elif what == "end" and state == "RUNNING":
+            self.cluster.jobs[name]["state"] = "COMPLETED"
+        elif what == "suspend" and state == "RUNNING":
+            self.cluster.jobs[name]["state"] = "SUSPENDED"
+            self.suspended.add(name)
+
+
+def live_with(deeds: dict[int, tuple[str, str]], schedule: dict[int, Fault], rounds: int, mode: str) -> World:
+    with tempfile.TemporaryDirectory() as folder:
+        world = World(Path(folder), faults=schedule, mode=mode)
+        others = Others(world.cluster, deeds)
+        world.faults._runner = others
+        for _ in range(rounds):
+            world.round()
+            world.clock.now += 10.0
+        others.deeds = {}
+        for name in others.suspended:  # who suspended them lets them go on
+            if world.cluster.jobs[name]["state"] == "SUSPENDED":
+                world.cluster.jobs[name]["state"] = "RUNNING"
+        for name in ("8", "9"):  # all have had what they wanted
+            others.do("cancel", name)
+        world.calm()
+        lines = read(world.journal)
+        with world.driver() as driver:
+            assert not driver.book.open
+            assert not driver.book.owed
+        for name, j in world.cluster.jobs.items():
+            assert j["priority"] > 0 or j["state"] != "PENDING", f"{name} is held"
+            assert j["state"] != "SUSPENDED", f"{name} is suspended"
+        told_for_nobody(world, lines)
+        return world
+
+
+def told_for_nobody(world: World, lines: list[dict[str, Any]]) -> None:
+    """Nobody is evicted for a job that is gone, but for the one that was about to be told."""
+    step_of = {
+        (x["job"], x["step"]): next(y for y in lines if y["kind"] == "step" and y["step"] == x["step"])
+        for x in lines
+        if x["kind"] == "intent" and x["action"] in ("requeue_hold", "suspend")
+    }
+    whom: dict[str, list[str]] = {}
+    for (job, _), step in step_of.items():
+        whom.setdefault(job, []).append(step["beneficiary"])
+    gone: set[str] = set()
+    late: Counter[str] = Counter()
+    for what, name, _ in world.cluster.events:
+        if what == "cancelled":
+            gone.add(name)
+        elif what == "evict" and whom.get(name):
+            beneficiary = whom[name].pop(0)
+            late[beneficiary] += beneficiary in gone
+    assert all(count <= 1 for count in late.values()), late
+
+
+MODES = st.sampled_from(["requeue", "suspend"])
+
+
+@pytest.mark.parametrize("deed", [("cancel", "8"), ("suspend", "1"), ("end", "3")])
+@pytest.mark.parametrize("mode", ["requeue", "suspend"])
+def test_one_deed_after_each_command(deed: tuple[str, str], mode: str) -> None:
+    for number in range(45):  # of a round
+        live_with({number: deed}, {}, 1, mode)
+
+
+@settings(max_examples=40)
+@given(st.dictionaries(st.integers(0, 60), DEEDS, max_size=6), st.integers(1, 3), MODES)
+def test_whatever_others_do(deeds: dict[int, tuple[str, str]], rounds: int, mode: str) -> None:
+    live_with(deeds, {}, rounds, mode)
+
+
+@settings(max_examples=40)
+@given(
+    st.dictionaries(st.integers(0, 60), DEEDS, max_size=4),
+    st.dictionaries(st.integers(0, 60), FAULTS, max_size=4),
+    st.integers(1, 3),
+)
+def test_whatever_others_do_and_commands_do(
+    deeds: dict[int, tuple[str, str]], schedule: dict[int, Fault], rounds: int
+) -> None:
+    live_with(deeds, schedule, rounds, "requeue")
