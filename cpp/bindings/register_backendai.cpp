@@ -52,6 +52,7 @@ RowSettings rows_of(const py::dict& columns) {
   in.read("refused", r.refused);
   in.read("sequence", r.sequence);
   in.read("preemption_cost", r.preemption_cost);
+  in.read("in_parts", r.in_parts);
   in.finish();
   return r;
 }

@@ -49,6 +49,7 @@ CODES: Mapping[str, str] = {
         " that choose victims play no part in that, or none at all."
     ),
     "fields_not_read": "Rows have values that play no part in the plan.",
+    "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
 }
 """Code of a diagnostic to what it means. A code never changes its meaning."""
 

@@ -213,11 +213,14 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         _volumes(),
         _volumes(passes_on=False),
     ),
-    ("slurm", "reservations", "from"): (
-        Slurm(),
-        _reserved(),
-        _changed(_reserved(), "reservations", 0, **{"from": 2000}),
-    ),
+    **{
+        (system, "reservations", "from"): (
+            policy,
+            _reserved(),
+            _changed(_reserved(), "reservations", 0, **{"from": 2000}),
+        )
+        for system, policy in (("backendai", BackendAI()), ("slurm", Slurm()))
+    },
     ("slurm", "allocations", "planned_end"): (
         _GRACE,
         _cluster(),

@@ -23,7 +23,7 @@ DRAWN = 60
 MOST = 400
 NOT_SEEN = {
     "root": "the same code as for pools",
-    "nodes.physical": "only checked",
+    "nodes.physical": "seldom drawn",
     "requests.preemptible": "passed on to what starts",
 }
 """Why a field may be read and yet change no drawn plan; it has a test below, or is shared code."""

@@ -169,7 +169,7 @@ def test_fewest_for_several_copies_are_those_of_brute_force(data: dict[str, Any]
 @given(data=es.session_groups(), settings=es.backendai_settings())
 def test_fewest_are_never_more(data: dict[str, Any], settings: BackendAISettings) -> None:
     """In one run with one preemptor; later ones see other rooms."""
-    settings = settings.replace(preemptors="front", victim_area="group")
+    settings = settings.replace(preemptors="front", victim_area="group", victim_cost="victims")
     few, some = (
         plan_of(data, settings.replace(victim_selection=selection))
         for selection in ("minimum", "irreducible")

@@ -35,6 +35,9 @@ class CheckedSettings(BaseModel):
     #: Other names of fields, to the names that they have here.
     ALIASES: ClassVar[Mapping[str, str]] = {}
 
+    #: Fields that are taken as the system has them, and that no plan reads.
+    UNREAD: ClassVar[tuple[str, ...]] = ()
+
     #: What the preset "upstream" has in the place of the defaults, which are "documented".
     UPSTREAM: ClassVar[Mapping[str, Any]] = {}
 

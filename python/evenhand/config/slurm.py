@@ -147,6 +147,7 @@ class SlurmSettings(SlurmPriority):
     """
 
     UPSTREAM: ClassVar[Mapping[str, Any]] = {"gang_exempt_time": "ignored", "tied_accounts": "upstream"}
+    UNREAD: ClassVar[tuple[str, ...]] = ("send_user_signal", "suspend_grace_time")
 
     PreemptType: Annotated[str | None, BeforeValidator(_type)] = Field(
         None, description="preempt/none, preempt/partition_prio or preempt/qos: who may preempt whom."
@@ -160,8 +161,13 @@ class SlurmSettings(SlurmPriority):
     youngest_first: bool = Field(False, description="Victims are wanted latest start first.")
     reclaim_licenses: bool = Field(False, description="Jobs are preempted for their licences, too.")
     min_exempt_priority: float | None = Field(None, description="Jobs above this priority are no victims.")
-    send_user_signal: bool = Field(False, description="A victim gets the signal that it asked for.")
-    suspend_grace_time: Duration = Field(2.0, description="Between the two signals that suspend.")
+    send_user_signal: bool = Field(
+        False,
+        description="A victim gets the signal that it asked for. No plan reads it: it sends none.",
+    )
+    suspend_grace_time: Duration = Field(
+        2.0, description="Between the two signals that suspend. No plan reads it: a job suspends at once."
+    )
     JobRequeue: bool = Field(True, description="Whether jobs that do not say may be started anew.")
     KillWait: Duration = Field(30.0, description="Between the signals that end a job.")
     MessageTimeout: Duration = Field(10.0, description="With `KillWait`: before a job preempts again.")

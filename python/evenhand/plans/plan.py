@@ -150,11 +150,16 @@ class Plan(Tabular):
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What there is to say of the input, and of searches that ran out of their budget."""
-        from evenhand.plans.unread import unread_fields
+        from evenhand.plans.unread import unread_fields, unread_settings
 
         budget = getattr(self.policy.settings, "minimum_budget", 0)
         spent = spent_budgets(self.snapshot, self.decisions.columns, budget)
-        found = (*self._found, *spent, *unread_fields(self.snapshot, self.policy))
+        found = (
+            *self._found,
+            *spent,
+            *unread_fields(self.snapshot, self.policy),
+            *unread_settings(self.policy),
+        )
         return found if self._core.shares is None else (*found, *self.shares.diagnostics)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What a snapshot says that a policy does not look at."""
+"""What a snapshot or a policy says that plays no part in a plan."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evenhand.diagnostics import Diagnostic
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["unread_fields"]
+__all__ = ["unread_fields", "unread_settings"]
 
 _ALWAYS = frozenset({"name", "order", "settings"})
 #: What plans themselves leave in the snapshot after them (`Snapshot.after`): no news to whoever made them.
@@ -57,6 +57,32 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
         return ()
     message = f"The policy {policy.system} does not read {'; '.join(listed)}."
     return (Diagnostic("fields_not_read", (), message, found),)
+
+
+def unread_settings(policy: Any) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic if a policy has settings that no plan reads, other than the defaults.
+
+    Parameters
+    ----------
+    policy : policy
+        The model of its settings names them in ``UNREAD``.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        One for all, or none; ``numbers`` has the settings.
+    """
+    settings = getattr(policy, "settings", None)
+    fields = getattr(type(settings), "model_fields", {})
+    names = [
+        name
+        for name in getattr(type(settings), "UNREAD", ())
+        if getattr(settings, name) != fields[name].get_default()
+    ]
+    if not names:
+        return ()
+    message = f"No plan of the policy {policy.system} reads its settings {', '.join(names)}."
+    return (Diagnostic("settings_not_read", (), message, {"settings": names}),)
 
 
 def _given(snapshot: Snapshot) -> dict[str, set[str]]:

@@ -180,8 +180,7 @@ class BackendAI(Policy):
         ------
         InputError
             If a priority is not from 0 to 100, the settings of a row are wrong, logical nodes exceed their
-            machine or it is schedulable beside them, the ranges of a user and a project do not meet, or the
-            trigger is another one.
+            machine, the ranges of a user and a project do not meet, or the trigger is another one.
 
         Notes
         -----

@@ -92,14 +92,13 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[A
     Returns
     -------
     dict of str to array
-        One an operation.
+        One an operation; "in_parts" is flat, nodes by resources.
 
     Raises
     ------
     InputError
         If a priority is no whole number from 0 to 100, the settings of a row are unknown or wrong, logical
-        nodes exceed their machine or it is schedulable beside them, or the ranges of a session's user and
-        project do not meet.
+        nodes exceed their machine, or the ranges of a session's user and project do not meet.
 
     Notes
     -----
@@ -138,6 +137,7 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[A
         "started": of("started", 1, np.uint8),
         "refused": refused,
         "sequence": _sequence(snapshot, s),
+        "in_parts": _in_parts(snapshot),
         **cost_columns(sessions, count),
     }
 
@@ -173,15 +173,29 @@ def _broken_priorities(snapshot: Snapshot) -> list[Problem]:
 def _machines(snapshot: Snapshot) -> list[tuple[str, int | None, NDArray[Any]]]:
     """Return every machine that is cut into logical nodes: its name, its row if it has one, their rows."""
     words, codes = snapshot._core.text("nodes", "physical")
-    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes") if len(codes) else ())}
+    if not len(codes):
+        return []
+    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(np.asarray(codes)[order], np.arange(len(words) + 1))
     found = []
-    for code, machine in enumerate(words if len(codes) else ()):
+    for code, machine in enumerate(words):
         row = row_of.get(str(machine))
-        parts = np.flatnonzero(np.asarray(codes) == code)
+        parts = order[bounds[code] : bounds[code + 1]]
         parts = parts[parts != row] if row is not None else parts  # one that names itself is no part
         if len(parts):
             found.append((str(machine), row, parts))
     return found
+
+
+def _in_parts(snapshot: Snapshot) -> NDArray[np.int64]:
+    """Return what of every node its logical nodes have: nodes x resources, flat; empty without any."""
+    capacity = np.asarray(snapshot._core.column("nodes", "capacity"), np.int64)
+    machines = [(row, parts) for _, row, parts in _machines(snapshot) if row is not None]
+    cut = np.zeros_like(capacity) if machines else np.zeros((0, 0), np.int64)
+    for row, parts in machines:
+        cut[row] = capacity[parts].sum(axis=0)
+    return cut.ravel()
 
 
 def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
@@ -208,20 +222,13 @@ def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
 
 
 def _overfull_machines(snapshot: Snapshot) -> list[Problem]:
-    """Find machines of which logical nodes take more than they have, or that take work beside these."""
+    """Find machines of which logical nodes have more than they."""
     names = snapshot.names("nodes")
     capacity = np.asarray(snapshot._core.column("nodes", "capacity"))
-    schedulable = np.asarray(snapshot._core.column("nodes", "schedulable"))
     found = []
     for _, row, parts in _machines(snapshot):
         if row is None:
             continue
-        if schedulable[row]:
-            message = (
-                f'the machine "{shorten(names[row])}" is cut into logical nodes, and is schedulable itself:'
-                " both together would exceed it; make one of the two unschedulable"
-            )
-            found.append(Problem("nodes", row, names[row], "schedulable", "physical", "true", message))
         over = capacity[parts].sum(axis=0) > capacity[row]
         if over.any():
             which = ", ".join(r for r, is_over in zip(snapshot.resources, over, strict=True) if is_over)

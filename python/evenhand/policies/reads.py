@@ -66,7 +66,7 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
             "tags": _all("where requests may stand") | {YT: "where requests may stand; SSD nodes"},
             "schedulable": _all("whether anything starts there"),
             "overcommitted_since": {YT: "since when repair has been due"},
-            "physical": {BA: "checked: its parts must not exceed it"},
+            "physical": {BA: "its parts must not exceed it; it has what they leave"},
         },
         "operations": {
             "pool": {YT: "where it stands in the tree"},

@@ -58,6 +58,11 @@ class Scheduled(PlanOfJobs):
             for node in self.snapshot.get("nodes", ())
             for r in spaces
         }
+        for node in self.snapshot.get("nodes", ()):
+            machine = node.get("physical")
+            for r, amount in node.get("capacity", {}).items():
+                if (str(machine), r) in room and machine != node["name"]:
+                    room[str(machine), r] -= amount
         room |= {(None, r): float(space.get("capacity", 0)) for r, space in spaces.items()}
         gone = {str(d["allocation"]): d["kept"] for d in self.victims}
         resumed = {str(d["allocation"]): d for d in self.plan["decisions"] if d["action"] == "resume"}

@@ -232,16 +232,6 @@ def test_several_groups_are_planned_as_a_mapping() -> None:
             ("nodes", "box", "capacity"),
         ),
         (
-            {
-                "operations": [{"name": "b"}],
-                "nodes": [
-                    {"name": "box", "capacity": {"cpu": 2}},
-                    {"name": "n1", "capacity": {"cpu": 2}, "physical": "box"},
-                ],
-            },
-            ("nodes", "box", "schedulable"),
-        ),
-        (
             {"operations": [{"name": "b", "settings": {"job_priority": 2**53 + 1}}]},
             ("operations", "b", "settings.job_priority"),
         ),
@@ -252,6 +242,16 @@ def test_wrong_rows_are_named(change: dict[str, Any], where: tuple[str, str, str
     with pytest.raises(eh.InputError) as error:
         plan(data)
     assert [(p.table, p.name, p.field) for p in error.value.problems] == [where]
+
+
+def test_a_machine_takes_what_its_logical_nodes_leave() -> None:
+    asks = [{"name": "p-r", "operation": "p", "resources": {"cpu": 2}, "count": 4}]
+    box: dict[str, Any] = {"name": "box", "capacity": {"cpu": 8}}
+    parts = [{"name": name, "capacity": {"cpu": 3}, "physical": "box"} for name in ("a", "c")]
+    data = group(allocations=[], nodes=[box, *parts], requests=asks)
+    assert len(plan(data).decisions) == 0, "of 8 cpus two of each part are of use, and two of the rest"
+    asks[0]["count"] = 3
+    assert [d.node for d in plan(data).decisions] == ["a", "box", "c"]
 
 
 def test_a_machine_that_is_no_node_is_told() -> None:

@@ -53,3 +53,14 @@ def test_what_is_not_read_is_told_once() -> None:
     assert told.code == "fields_not_read"
     assert told.numbers == {"operations": ["gang", "weight"]}
     assert told.message == "The policy slurm does not read operations: gang, weight."
+
+
+def test_settings_that_no_plan_reads_are_told() -> None:
+    snapshot = cluster({"partition": "low"}, {"partition": "high"})
+    assert not eh.plan(snapshot, SLURM.replace(suspend_grace_time=2)).diagnostics, "the default"
+    (told,) = eh.plan(snapshot, SLURM.replace(suspend_grace_time=9, send_user_signal=True)).diagnostics
+    assert told.code == "settings_not_read"
+    assert told.numbers == {"settings": ["send_user_signal", "suspend_grace_time"]}
+    assert (
+        told.message == "No plan of the policy slurm reads its settings send_user_signal, suspend_grace_time."
+    )

@@ -4,6 +4,23 @@
 #include <utility>
 
 namespace evenhand::backendai {
+namespace {
+
+// Machines have what their logical nodes leave.
+ClusterState without_parts(const Snapshot& snapshot, const std::vector<Amount>& in_parts) {
+  ClusterState state(snapshot);
+  if (in_parts.empty()) return state;
+  const std::size_t width = state.width();
+  std::vector<Amount> rest(width);
+  for (Id n = 0; n < static_cast<Id>(snapshot.tables().nodes.size()); ++n) {
+    for (std::size_t r = 0; r < width; ++r)
+      rest[r] = state.node_capacity(n)[r] - in_parts[static_cast<std::size_t>(n) * width + r];
+    state.set_capacity(n, rest);
+  }
+  return state;
+}
+
+}  // namespace
 
 Run::Run(const PlanInputs& inputs, bool record)
     : decisions(static_cast<std::size_t>(inputs.snapshot.tables().resource_count())),
@@ -11,7 +28,7 @@ Run::Run(const PlanInputs& inputs, bool record)
       set_(inputs.settings),
       rows_(inputs.rows),
       record_(record),
-      state_(inputs.snapshot),
+      state_(without_parts(inputs.snapshot, inputs.rows.in_parts)),
       width_(state_.width()),
       rooms_(state_),
       where_(state_.tables()),

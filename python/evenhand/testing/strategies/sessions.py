@@ -164,6 +164,10 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
         }
         for node in nodes
     }
+    part = []
+    if _rare(draw, plain):
+        cut = {r: draw(st.integers(0, a)) for r, a in capacity[nodes[0]].items()}
+        part = [{"name": f"{nodes[0]}-part", "capacity": cut, "physical": nodes[0]}]
     spaces: dict[str, Any] = {r: {"kind": "other"} for r in resources}
     if licences:
         capacity_of_all = taken + draw(st.integers(0, 1))
@@ -196,7 +200,8 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
                 **({"schedulable": False} if _rare(draw, plain) else {}),
             }
             for node in nodes
-        ],
+        ]
+        + part,
         "operations": operations,
         "allocations": allocations,
         "requests": requests,

@@ -34,7 +34,8 @@ struct Settings {
   Index max_containers = 0;       // 0: no cap
 };
 
-// What rows set, and what follows from policies of users and projects; one an operation.
+// What rows set, and what follows from policies of users and projects; one an operation
+// unless it says something else.
 struct RowSettings {
   std::vector<double> priority;           // of the queue
   std::vector<double> rank;               // who may preempt whom
@@ -44,6 +45,7 @@ struct RowSettings {
   std::vector<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
   std::vector<double> sequence;           // of equal priority the smaller one first
   std::vector<Index> preemption_cost;     // empty: 1 each
+  std::vector<Amount> in_parts;           // N x R: what logical nodes have of it; empty: nothing
 };
 
 }  // namespace evenhand::backendai

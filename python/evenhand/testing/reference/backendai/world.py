@@ -113,6 +113,11 @@ def read_world(snapshot: Snapshot, settings: BackendAISettings) -> World:
         }
         for row in data.get("nodes", [])
     }
+    for row in data.get("nodes", []):  # a machine has what its logical nodes leave
+        machine = None if row.get("physical") is None else str(row["physical"])
+        if machine in nodes and machine != str(row["name"]):
+            for r, amount in amounts(row.get("capacity")).items():
+                nodes[machine]["capacity"][r] -= amount
     sessions = [_session(place, row, settings) for place, row in enumerate(data.get("operations", []))]
     by_name = {str(session.name): session for session in sessions}
     for row in data.get("allocations", []):
