@@ -143,7 +143,7 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
         },
         "reservations": {
             "request": {BA: "who starts there", SL: "whose job may use it"},
-            "allocation": {BA: "who goes on there"},
+            "allocation": {BA: "who goes on there", SL: "no job that waits may use it"},
             "node": {BA: "where room is kept", SL: "where room is kept"},
             "resources": {BA: "how much", SL: "how much"},
             "from": {BA: "since when; first reserved, first started", SL: "since when"},
