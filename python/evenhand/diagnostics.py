@@ -34,6 +34,18 @@ CODES: Mapping[str, str] = {
         " larger than the irreducible one; `numbers.minimum` of its decisions says what is proved of it. Of"
         " the steps concerned, `size_proved` have as few as can be, if not the first such set in the order."
     ),
+    "victim_cost_limit": (
+        "Victims cost so much lost work that it is counted as 10^13 node-seconds each; that others would not"
+        " cost less is not proved."
+    ),
+    "no_costs_given": (
+        'Victims are to cost what their rows say (`victim_cost` "given"), but no operation has a'
+        " `preemption_cost`; each costs 1."
+    ),
+    "costs_not_read": (
+        'Operations have a `preemption_cost`, which counts only with `victim_selection` "minimum" and'
+        ' `victim_cost` "given".'
+    ),
     "main_resource_absent": (
         "The main resource is none of the snapshot's resources, so no missing guarantee is implied."
     ),

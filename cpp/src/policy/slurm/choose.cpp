@@ -20,7 +20,12 @@ class Chooser {
  public:
   Chooser(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
           bool suspends)
-      : desk_(desk), wish_(wish), base_(base), order_(candidates), room_(base) {
+      : desk_(desk),
+        wish_(wish),
+        base_(base),
+        order_(candidates),
+        room_(base),
+        suspends_(suspends) {
     takes_.resize(desk.running.size(), 0);
     for (const Index i : candidates) {
       const RunningJob& job = desk.running[static_cast<Size>(i)];
@@ -101,6 +106,20 @@ class Chooser {
     return !wish_.licences_fit(base_) &&
            holds_licence(desk_, wish_, desk_.running[static_cast<Size>(i)]);
   }
+  // Victims of the selections that are not tried set by set.
+  std::vector<Index> others(bool all) const {
+    Choice choice;
+    Wish wish = wish_;
+    Chooser other(desk_, wish, base_, order_, suspends_);
+    all ? other.all_at_once(choice) : other.reordered(choice);
+    return choice.victims;
+  }
+  static std::vector<Id> positions(const std::vector<Index>& all, const std::vector<Index>& some) {
+    std::vector<Id> out;
+    for (Size i = 0; i < all.size(); ++i)
+      if (std::ranges::find(some, all[i]) != some.end()) out.push_back(static_cast<Id>(i));
+    return out;
+  }
   void finish(Choice& to, Size tried) {
     mark(to);
     for (Size k = 0; k < tried; ++k) {
@@ -117,6 +136,7 @@ class Chooser {
   std::vector<Index> order_;
   Room room_;
   std::vector<std::uint8_t> takes_, chosen_;
+  bool suspends_;
 };
 
 // A set of jobs suffices if the pending one can be placed once they are gone.
@@ -228,14 +248,19 @@ class Trial final : public VictimTrial {
     return out;
   }
 
-  // What is short at least, R: of each part on the nodes that lack least.
+  // What is short at least, R: of each part on the nodes that lack least; of licences for all.
   std::vector<Amount> shortage() const {
     const Wish& wish = chooser_.wish_;
     const Size width = chooser_.desk_.state.width();
+    const std::vector<ResourceScope>& scope = chooser_.desk_.state.tables().resources.scope;
     std::vector<Amount> out(width, 0), lacks;
+    for (Size r = 0; r < width; ++r)
+      if (wish.licences()[r] > 0)
+        out[r] = std::max<Amount>(wish.licences()[r] - chooser_.base_.rooms.at(0, r), 0);
     for (const Wish::Part& part : wish.parts()) {
       if (!part.takes_node) continue;
       for (Size r = 0; r < width; ++r) {
+        if (scope[r] != ResourceScope::kNode || part.amounts[r] <= 0) continue;
         lacks.clear();
         for (Size n = 0; n < part.allowed.size(); ++n)
           if (part.allowed[n])
@@ -283,7 +308,10 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
       question.shortage = shortage = trial.shortage();
     }
   }
-  const VictimSet set = choose_victims(trial, question);
+  VictimSet set = choose_victims(trial, question);
+  if (selection == VictimSelection::kMinimum && !set.taken.empty() && !set.proof.proved)
+    for (const bool all : {false, true})  // what the other selections would choose
+      take_cheaper(trial, question, positions(jobs, others(all)), set);
   to.fits = !set.taken.empty() && trial.place(to.spots);
   if (!to.fits) return;
   to.proof = set.proof;
