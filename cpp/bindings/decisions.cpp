@@ -10,7 +10,7 @@ void put_step_proofs(py::dict& out, const Decisions& decisions) {
   if (decisions.proofs().empty()) return;
   const std::vector<Decision>& rows = decisions.rows();
   std::vector<Index> cost(rows.size(), -1), least(rows.size(), -1);
-  std::vector<std::uint8_t> proved(rows.size(), 0), first(rows.size(), 0);
+  std::vector<std::uint8_t> proved(rows.size(), 0), first(rows.size(), 0), spent(rows.size(), 0);
   std::map<Id, const SelectionProof*> of_step;
   for (const StepProof& p : decisions.proofs()) of_step[p.step] = &p.proof;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -21,11 +21,13 @@ void put_step_proofs(py::dict& out, const Decisions& decisions) {
     least[i] = p.lower_bound;
     proved[i] = p.proved;
     first[i] = p.first;
+    spent[i] = p.spent;
   }
   out["minimum_cost"] = to_array(std::move(cost));
   out["minimum_lower_bound"] = to_array(std::move(least));
   out["minimum_proved"] = to_array(std::move(proved));
   out["minimum_first"] = to_array(std::move(first));
+  out["minimum_spent"] = to_array(std::move(spent));
 }
 
 }  // namespace

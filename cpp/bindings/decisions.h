@@ -31,7 +31,8 @@ inline py::object rows_by(std::vector<Amount> values, std::size_t width) {
 }
 
 // One row a decision, in order. Where victims were to cost least, also minimum_cost (-1: no
-// such step), minimum_lower_bound, minimum_proved and minimum_first of each row's step.
+// such step), minimum_lower_bound, minimum_proved, minimum_first and minimum_spent (the budget) of
+// each row's step.
 py::dict decision_columns(const Decisions& decisions, std::size_t width);
 
 // Room of leaving allocations that their beneficiaries took, one row an allocation.

@@ -32,11 +32,20 @@ void check_amounts(const py::array_t<Amount>& amounts, const py::array_t<Amount>
   }
 }
 
+bool able_costs(const std::vector<Index>& costs) {
+  Index sum = 0;
+  for (const Index c : costs) {
+    if (c < 1 || c > kMostCost || sum > (Index{1} << 60) - c) return false;
+    sum += c;
+  }
+  return true;
+}
+
 std::vector<Index> prices_of(const std::optional<py::array_t<Index>>& costs, std::size_t count) {
   std::vector<Index> prices(count, 1);
   if (costs) prices = to_vector(*costs);
-  if (prices.size() != count || std::ranges::any_of(prices, [](Index c) { return c < 1; }))
-    throw py::value_error("costs must be one a candidate, at least 1");
+  if (prices.size() != count || !able_costs(prices))
+    throw py::value_error("costs must be one a candidate, from 1 to 10^13, at most 2^60 in sum");
   return prices;
 }
 
@@ -48,6 +57,7 @@ py::dict proof_dict(std::vector<Id> taken, const SelectionProof& proof) {
   out["root_bound"] = proof.root_bound;
   out["proved"] = proof.proved;
   out["first"] = proof.first;
+  out["spent"] = proof.spent;
   out["branches"] = proof.branches;
   return out;
 }
@@ -69,8 +79,7 @@ py::object select_jobs(const py::array_t<Id>& jobs, const py::array_t<Id>& nodes
   if (width == 0 || freed.size() != job.size() * width || node.size() != job.size() ||
       lack.size() != at.size() * width || !ascend(job) || !ascend(at) ||
       (!job.empty() && job.back() >= count) ||
-      std::ranges::any_of(node, [](Id n) { return n < 0; }) ||
-      std::ranges::any_of(prices, [](Index c) { return c < 1; }))
+      std::ranges::any_of(node, [](Id n) { return n < 0; }) || !able_costs(prices))
     throw py::value_error("rows must be sorted, of known jobs, and as wide as each other");
   Id sites = at.empty() ? 0 : at.back() + 1;
   for (const Id n : node) sites = std::max(sites, n + 1);

@@ -34,6 +34,18 @@ CODES: Mapping[str, str] = {
         " larger than the irreducible one; `numbers.minimum` of its decisions says what is proved of it. Of"
         " the steps concerned, `size_proved` have as few as can be, if not the first such set in the order."
     ),
+    "victim_cost_limit": (
+        "Victims cost so much lost work that it is counted as 10^13 node-seconds each; that others would not"
+        " cost less is not proved."
+    ),
+    "no_costs_given": (
+        'Victims are to cost what their rows say (`victim_cost` "given"), but no operation has a'
+        " `preemption_cost`; each costs 1."
+    ),
+    "costs_not_read": (
+        'Operations have a `preemption_cost`, which counts only with `victim_selection` "minimum" and'
+        ' `victim_cost` "given".'
+    ),
     "main_resource_absent": (
         "The main resource is none of the snapshot's resources, so no missing guarantee is implied."
     ),
@@ -43,6 +55,10 @@ CODES: Mapping[str, str] = {
     ),
     "machine_unknown": (
         "Logical nodes name a machine that is no node, so nothing tells whether they exceed it together."
+    ),
+    "slurm_choice_not_used": (
+        "Where partitions are gang scheduled, who shares cpus is suspended in Slurm's own order, and settings"
+        " that choose victims play no part in that, or none at all."
     ),
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",

@@ -40,6 +40,7 @@ class Cluster:
         parameters: str = "",
         expiry: int = 4,
         port: int = 0,
+        extra: str = "",
     ) -> None:
         self.folder, self.script = folder, script
         self.conf = str(folder / "slurm.conf")
@@ -54,7 +55,7 @@ class Cluster:
             EMU_PREEMPT=preemption,
             EMU_SCHED=parameters,
             EMU_EXTRA=f"AuthInfo=cred_expire={expiry}\nJobCompType=jobcomp/filetxt\n"
-            f"JobCompLoc={self.completions}\nMaxJobCount=20000",
+            f"JobCompLoc={self.completions}\nMaxJobCount=20000\n{extra}",
             SLURM_CONF=self.conf,
         )
 

@@ -11,6 +11,7 @@ import evenhand as eh
 from evenhand.config.slurm import SlurmSettings, split_mode
 from evenhand.testing import strategies as es
 from evenhand.testing.job_laws import JobPlan, check_jobs
+from evenhand.testing.reference.costs import read_costs
 from evenhand.testing.reference.slurm import reference_plan
 
 SAME = ("action", "request", "operation", "node")
@@ -31,6 +32,7 @@ def essence(plan: dict[str, Any]) -> Any:
         if decision["action"] == "preempt":
             decision["for"] = decision["operation"]
     barred = {"wrong_tags", "wrong_node", "node_not_schedulable", "node_outside_partition", "nowhere"}
+    barred.add("partition_without_nodes")
     rules = sorted((r["request"], "nowhere" if r["rule"] in barred else r["rule"]) for r in plan["refusals"])
     return decisions, rules
 
@@ -44,6 +46,17 @@ def test_the_engine_plans_what_the_reference_plans(data: dict[str, Any], setting
     for refusal in found["refusals"]:
         event(refusal["rule"])
     assert essence(found) == essence(expected)
+
+
+@settings(max_examples=400)
+@given(
+    data=es.job_clusters(max_waiting=1, mixed=True),
+    settings=es.slurm_settings(reclaim_licenses=True, most_changes=2),
+)
+def test_licences_that_victims_give_back(data: dict[str, Any], settings: SlurmSettings) -> None:
+    """They are there whatever the node on which their holder ran."""
+    snapshot = eh.Snapshot.from_dict(data)
+    assert essence(plan_of(snapshot, settings).to_dict()) == essence(reference_plan(snapshot, settings))
 
 
 @given(data=es.job_clusters(), settings=es.slurm_settings())
@@ -92,6 +105,28 @@ def test_irreducible_sets_cannot_be_reduced(data: dict[str, Any], settings: Slur
         ]
         less = plan_of({**data, "allocations": rows}, base.replace(victim_selection="irreducible"))
         assert len(less.decisions.victims) == 0
+
+
+@given(
+    data=es.job_clusters(max_waiting=1),
+    settings=es.slurm_settings(victim_cost="given"),
+    budget=st.sampled_from((1, 3)),
+)
+def test_a_spent_budget_costs_no_more_than_any_other_selection(
+    data: dict[str, Any], settings: SlurmSettings, budget: int
+) -> None:
+    if "GANG" in settings.PreemptMode:
+        return
+    snapshot = eh.Snapshot.from_dict(data)
+    costs = read_costs(data, "given")
+
+    def paid(selection: str) -> int:
+        plan = plan_of(snapshot, settings.replace(victim_selection=selection, minimum_budget=budget))
+        return sum(costs.of(name, ()) for name in {d.operation for d in plan.decisions.victims})
+
+    others = {name: paid(name) for name in ("reorder", "prefix", "irreducible", "test_only")}
+    if min(others.values()) > 0:  # the other ways may find no room for several parts
+        assert paid("minimum") <= min(others.values())
 
 
 @given(data=es.job_clusters(), settings=es.slurm_settings(), seed=st.randoms())

@@ -115,6 +115,7 @@ void FewestCover::solve(std::span<const Amount> amounts, std::span<const Index> 
         taken.push_back(static_cast<Id>(i));
   }
   proof.first = proof.proved && ties && !spent_;
+  proof.spent = spent_;
   proof.branches = branches_;
   proof.lower_bound *= unit_;
   proof.root_bound *= unit_;

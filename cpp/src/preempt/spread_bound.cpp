@@ -7,7 +7,9 @@
 namespace evenhand {
 namespace {
 
-constexpr Index kScale = 10'000;  // parts of a job's cost, if jobs have several sites
+constexpr Index kScale = 10'000;             // parts of a job's cost, if jobs have several sites
+constexpr Index kWork = 65'536;              // sums compared that are as much as a bound
+constexpr std::size_t kMostKept = 1U << 23;  // sums kept at once
 constexpr std::size_t kMostListed = 2'000, kMostTried = 40'000;  // covers of a level, trials
 
 }  // namespace
@@ -32,10 +34,21 @@ void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
   }
   Size most = 1;
   for (Size j = 0; j < n; ++j) most = std::max(most, pieces_of(j).size());
-  scale_ = most == 1 ? 1 : std::max(kScale, static_cast<Index>(most));
   part_.resize(pieces);
   together_ = static_cast<Size>(std::max<Index>(need.copies, 0));
   for (const SpreadNeed::Site& site : need.sites) together_ += site.must;
+  // No part less than 1, no sum of parts so great that it is taken for never.
+  Index total = 1, finest = 1;
+  for (Size j = 0; j < n; ++j) {
+    total = costs[j] < kNever - total ? total + costs[j] : kNever;
+    const auto count = static_cast<Index>(std::min(pieces_of(j).size(), together_));
+    finest = std::max(finest, (count + costs[j] - 1) / costs[j]);
+  }
+  const Index coarsest = (kNever - 1) / total;
+  exact_ = finest <= coarsest;
+  one_site_ = most == 1;
+  const Index wanted = one_site_ ? 1 : std::max(kScale, static_cast<Index>(most));
+  scale_ = std::max(finest, std::min(wanted, coarsest));
   for (Size j = 0; j < n; ++j) {
     const auto count = std::min(pieces_of(j).size(), together_);
     for (const Id p : pieces_of(j))
@@ -49,12 +62,15 @@ void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
   stale_.assign(sites, 1);
   chosen_.assign(sites, 0);
   gone_.assign(sites * need.width, 0);
+  own_.assign(sites, 0);
+  others_.clear();
+  work_ = 0;
   got_.resize(sites * need.width);
   used_.assign(pieces, 0);
   lack_.resize(need.width);
   selector_ = VictimSelector(need.width);
   selector_.break_ties(false);
-  for (Size s = 0; scale_ > 1 && s < sites; ++s)
+  for (Size s = 0; !one_site_ && s < sites; ++s)
     for (Size l = 0; l < levels_[s].size(); ++l) list_covers(s, l);
 }
 
@@ -108,9 +124,9 @@ void SpreadCover::solve_listed(Level& level) const {
   level.bound = kNever;
   Size begin = 0, best = 0, best_end = 0;
   for (const Size end : level.ends) {
-    Index sum = 0;
-    for (Size k = begin; k < end; ++k) sum += price_[at(level.cover[k])];
-    if (sum < level.bound && sum < kBarred) {
+    Index sum = 0;  // who stays is never part of a cheaper one
+    for (Size k = begin; k < end && sum < level.bound; ++k) sum += price_[at(level.cover[k])];
+    if (sum < level.bound) {
       level.bound = sum;
       best = begin;
       best_end = end;
@@ -127,7 +143,7 @@ void SpreadCover::set_prices(Size job) {
   for (const Id p : pieces_of(job))
     price_[at(p)] = fixed_[job] == Fixed::kOpen   ? part_[at(p)]
                     : fixed_[job] == Fixed::kGoes ? 0
-                                                  : kBarred;
+                                                  : kNever;
 }
 
 void SpreadCover::fix(Size job, Fixed to) {
@@ -138,6 +154,7 @@ void SpreadCover::fix(Size job, Fixed to) {
   for (const Id p : pieces_of(job)) {
     const Size s = at(site_[at(p)]);
     stale_[s] = 1;
+    own_[s] += (after - before) * costs_[job];
     for (Size r = 0; r < need_->width; ++r)
       gone_[s * need_->width + r] += (after - before) * need_->amount[at(p) * need_->width + r];
   }
@@ -194,34 +211,123 @@ void SpreadCover::pick_sites() {
   }
 }
 
+// Work besides that of bounds, in bounds.
+void SpreadCover::charge(Size work) {
+  work_ += static_cast<Index>(work);
+  branches_ += work_ / kWork;
+  work_ %= kWork;
+}
+
 // The cheapest choice of levels, site after site.
 void SpreadCover::pick_levels() {
   const auto copies = static_cast<Size>(std::max<Index>(need_->copies, 0));
+  Size rest = 0;  // what the sites behind can add
+  for (Size s = 0; s < levels_.size(); ++s) rest += able(s);
+  if (rest < copies) {
+    parts_ = kNever;
+    return;
+  }
   sum_.assign(copies + 1, kNever);
   sum_[0] = 0;
-  from_.assign(levels_.size() * (copies + 1), 0);
+  from_.resize(levels_.size() * (copies + 1));
+  last_.assign(levels_.size(), 0);
+  Size most = 0, work = 0;  // what can be had so far
   for (Size s = 0; s < levels_.size(); ++s) {
-    if (need_->sites[s].must) continue;
+    const Size levels = able(s);
+    if (levels == 0) continue;
+    rest -= levels;
+    const auto from = from_.begin() + static_cast<std::ptrdiff_t>(s * (copies + 1));
+    std::fill_n(from, copies + 1, 0);
     next_ = sum_;
-    for (Size l = 1; l <= levels_[s].size() && levels_[s][l - 1].bound < kNever; ++l)
-      for (Size k = 0; k < copies; ++k) {
+    last_[s] = copies;
+    for (Size l = 1; l <= levels; ++l) {
+      const Index bound = levels_[s][l - 1].bound;
+      const Size first = copies > rest + l ? copies - rest - l : 0,
+                 end = std::min(most + 1, copies);
+      for (Size k = first; k < end; ++k) {
         const Size to = std::min(copies, k + l);
-        const Index cost = sum_[k] + levels_[s][l - 1].bound;
+        const Index cost = sum_[k] + bound;
         if (sum_[k] >= kNever || cost >= next_[to]) continue;
         next_[to] = cost;
-        from_[s * (copies + 1) + to] = static_cast<std::int32_t>(l * (copies + 1) + k);
+        from[static_cast<std::ptrdiff_t>(to)] = static_cast<std::int32_t>(l);
+        if (to == copies) last_[s] = k;
       }
+      work += end > first ? end - first : 0;
+    }
+    work += copies;
+    most = std::min(copies, most + levels);
     sum_.swap(next_);
   }
+  charge(work);
   parts_ = std::min(kNever, parts_ + sum_[copies]);
   if (parts_ >= kNever) return;
   Size k = copies;
   for (Size s = levels_.size(); s-- > 0;) {
-    const auto from = static_cast<Size>(from_[s * (copies + 1) + k]);
-    if (need_->sites[s].must || from == 0) continue;
-    chosen_[s] = static_cast<Index>(from / (copies + 1));
-    k = from % (copies + 1);
+    if (able(s) == 0) continue;
+    const std::int32_t from = from_[s * (copies + 1) + k];
+    chosen_[s] = from;
+    k = k == copies ? last_[s] : k - static_cast<Size>(from);
   }
+}
+
+// What all other sites cost at least, by the levels that a site has itself; where that is
+// little to keep, and saves more than it takes.
+void SpreadCover::bound_others() {
+  const auto copies = static_cast<Size>(std::max<Index>(need_->copies, 0));
+  const Size sites = levels_.size(), width = copies + 1;
+  others_.clear();
+  if (one_level_ || !one_site_ || sites * width > kMostKept || !evaluate()) return;
+  Index must = fixed_cost_;
+  for (Size s = 0; s < sites; ++s)
+    if (need_->sites[s].must) must += levels_[s][0].bound;
+  rows_.assign(sites * width, kNever);
+  next_.assign(width, kNever);
+  next_[0] = 0;
+  Size work = 0;
+  for (Size s = 0; s < sites; ++s) {
+    const auto row = rows_.begin() + static_cast<std::ptrdiff_t>(s * width);
+    std::ranges::copy(next_, row);
+    for (Size l = 1; l <= able(s); ++l)
+      for (Size k = 0; k < copies; ++k) {
+        const Size to = std::min(copies, k + l);
+        const Index before = row[static_cast<std::ptrdiff_t>(k)];
+        if (before < kNever) next_[to] = std::min(next_[to], before + levels_[s][l - 1].bound);
+      }
+    work += (able(s) + 1) * width;
+  }
+  rest_.assign(width, kNever);  // by what is still wanted
+  rest_[0] = 0;
+  others_.resize(sites);
+  for (Size s = sites; s-- > 0;) {
+    const Index* row = rows_.data() + s * width;
+    const Size levels = able(s);
+    others_[s].assign(levels + 1, kNever);
+    for (Size l = 0; l <= levels; ++l)
+      for (Size k = 0; k <= copies; ++k) {
+        const Index behind = rest_[k + l < copies ? copies - k - l : 0];
+        others_[s][l] = std::min(others_[s][l], std::min(kNever, row[k] + behind));
+      }
+    for (Index& sum : others_[s]) sum = std::min(kNever, sum + must - own_[s]);
+    for (Size m = copies; m > 0; --m)
+      for (Size l = 1; l <= levels; ++l)
+        rest_[m] = std::min(rest_[m],
+                            std::min(kNever, rest_[m > l ? m - l : 0] + levels_[s][l - 1].bound));
+    work += 2 * (levels + 1) * width;
+  }
+  charge(work);
+}
+
+// Do the bounds of the other sites, though of fewer jobs decided, show that no set of at most
+// this cost goes through all that go? The job is the one decided last.
+bool SpreadCover::refuted(Size job, Index cost) {
+  const Size s = at(site_[at(pieces_of(job).front())]);
+  if (others_.empty() || need_->sites[s].must) return false;
+  if (stale_[s]) solve_site(s);
+  for (Size l = 0; l < others_[s].size() && l <= able(s); ++l) {
+    const Index bound = l == 0 ? 0 : levels_[s][l - 1].bound;
+    if (others_[s][l] < kNever && own_[s] + bound + others_[s][l] <= cost) return false;
+  }
+  return true;
 }
 
 bool SpreadCover::evaluate() {

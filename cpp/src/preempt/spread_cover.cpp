@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 namespace evenhand {
 namespace {
 
 constexpr int kRootSteps = 200, kInnerSteps = 4;
+constexpr double kUlp = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -119,9 +121,10 @@ void SpreadCover::normalise(Size job) {
   for (const Id p : of) largest_.push_back(part_[at(p)]);
   std::ranges::partial_sort(largest_, largest_.begin() + static_cast<std::ptrdiff_t>(count),
                             std::greater<>());
-  const auto sum = static_cast<double>(std::accumulate(
-      largest_.begin(), largest_.begin() + static_cast<std::ptrdiff_t>(count), Index{0}));
-  const auto room = static_cast<double>(scale_ * costs_[job] - static_cast<Index>(count));
+  double sum = 0;
+  for (Size k = 0; k < count; ++k) sum += static_cast<double>(largest_[k]);
+  const double room = static_cast<double>(scale_ * costs_[job] - static_cast<Index>(count)) *
+                      (1 - static_cast<double>(count + 8) * kUlp);  // whatever rounding did
   for (const Id p : of)
     part_[at(p)] =
         std::max<Index>(1, static_cast<Index>(static_cast<double>(part_[at(p)]) / sum * room));
@@ -209,6 +212,7 @@ void SpreadCover::first_in_order(std::vector<Id>& taken, bool& first) {
   const Index cost = best_cost_;
   std::vector<Id> witness = best_;
   asking_ = true;
+  bound_others();
   Index sum = 0;
   first = true;
   taken.clear();
@@ -217,6 +221,10 @@ void SpreadCover::first_in_order(std::vector<Id>& taken, bool& first) {
     const bool known = std::ranges::binary_search(witness, static_cast<Id>(j));
     if (!known && (spent_ || sum + costs_[j] > cost)) continue;
     fix(j, Fixed::kGoes);
+    if (!known && refuted(j, cost)) {
+      fix(j, Fixed::kStays);
+      continue;
+    }
     if (!known) {
       best_cost_ = cost + 1;
       enough_ = cost;
@@ -225,6 +233,7 @@ void SpreadCover::first_in_order(std::vector<Id>& taken, bool& first) {
       if (best_cost_ > cost) {
         first &= floor_ == kNever && !spent_;
         fix(j, Fixed::kStays);
+        bound_others();
         continue;
       }
       witness = best_;
@@ -255,6 +264,9 @@ bool SpreadCover::solve(const SpreadNeed& need, std::span<const Index> costs, In
   }
   best_cost_ = 0;
   for (const Id j : best_) best_cost_ += costs[at(j)];
+  taken = best_;
+  proof.cost = best_cost_;
+  if (!exact_) return true;
   refuse_ = kNever;
   deepen_ = std::ranges::all_of(costs, [](Index cost) { return cost == 1; });
   search(0, true);
@@ -275,7 +287,8 @@ bool SpreadCover::solve(const SpreadNeed& need, std::span<const Index> costs, In
   taken = best_;
   if (proof.proved && ties) first_in_order(taken, proof.first);
   proof.cost = best_cost_;
-  proof.branches = branches_;
+  proof.spent = spent_;
+  proof.branches = std::min(branches_, budget);
   return true;
 }
 
@@ -287,6 +300,12 @@ SpreadProof SpreadCover::prove(Index budget) {
   budget_ = branches_ = 0;
   SpreadProof out;
   out.scale = scale_;
+  if (!exact_) {
+    out.part.assign(part_.size(), 0);
+    out.bound.assign(need_->lack.size() / need_->width, 0);
+    out.multiplier.assign(need_->lack.size(), 0);
+    return out;
+  }
   out.part = part_;
   for (Size s = 0; s < levels_.size(); ++s) {
     budget_ = branches_ + budget;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evenhand/preempt/cover.h"
+
 namespace evenhand {
 namespace {
 
-constexpr Index kMost = 1'000'000'000;  // so that sums stay exact
 constexpr double kSecond = 1e6;
 
 Index lost_work(const ClusterState& state, Id slot) {
@@ -21,7 +22,7 @@ Index lost_work(const ClusterState& state, Id slot) {
       share =
           std::max(share, static_cast<double>(state.amounts(slot)[r]) / static_cast<double>(all));
   const double work = std::ceil(seconds * std::min(share, 1.0) - 1e-9);
-  return static_cast<Index>(std::clamp(work, 1.0, static_cast<double>(kMost)));
+  return static_cast<Index>(std::clamp(work, 1.0, static_cast<double>(kMostCost)));
 }
 
 }  // namespace
@@ -36,8 +37,8 @@ Index VictimCosts::of(const ClusterState& state, Id operation, std::span<const I
   if (kind == VictimCost::kVictims) return 1;
   if (kind == VictimCost::kGiven) return at_or(given, operation, Index{1});
   Index sum = 0;
-  for (const Id slot : slots) sum += lost_work(state, slot);
-  return std::clamp<Index>(sum, 1, kMost);
+  for (const Id slot : slots) sum = std::min(kMostCost, sum + lost_work(state, slot));
+  return std::max<Index>(sum, 1);
 }
 
 }  // namespace evenhand

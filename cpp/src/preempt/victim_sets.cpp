@@ -46,7 +46,7 @@ class CheapestSearch {
       }
       most = std::max(most, cost);
     }
-    return static_cast<Index>(std::ceil(most * (1 - 1e-12)));
+    return static_cast<Index>(std::ceil(most * (1 - static_cast<double>(n_ + 8) * 0x1p-51)));
   }
 
   // The first set of at most this cost that suffices, taken in the trial; false: none, or
@@ -91,10 +91,30 @@ class CheapestSearch {
   SelectionProof& proof_;
 };
 
+Size at(Id i) { return static_cast<Size>(i); }
+
 Index cost_of(const VictimQuestion& q, std::span<const Id> taken) {
   Index sum = 0;
-  for (const Id i : taken) sum += q.costs[static_cast<Size>(i)];
+  for (const Id i : taken) sum += q.costs[at(i)];
   return sum;
+}
+
+void say_cost(const VictimQuestion& q, VictimSet& set) {
+  set.proof.cost = cost_of(q, set.taken);
+  set.proof.proved |= set.proof.lower_bound == set.proof.cost;
+  if (std::ranges::any_of(set.taken, [&](Id i) { return q.costs[at(i)] >= kMostCost; }))
+    set.proof.doubt();
+}
+
+// From the last to the first, whoever is not needed.
+void give_back_spare(VictimTrial& trial, std::vector<Id>& taken) {
+  for (Size k = taken.size(); k-- > 0;) {
+    trial.give_back(taken[k]);
+    if (trial.suffices())
+      taken.erase(taken.begin() + static_cast<std::ptrdiff_t>(k));
+    else
+      trial.take(taken[k]);
+  }
 }
 
 // Where all cost the same, growing costs; else always less than the best.
@@ -133,6 +153,7 @@ void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
     set.taken = best;
     for (const Id i : best) trial.take(i);
   }
+  proof.spent = proof.branches > q.budget;
   proof.branches = std::min(proof.branches, q.budget);
 }
 
@@ -147,10 +168,11 @@ void find_cheapest(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) 
   for (const Id i : known) trial.give_back(i);
   for (const Id i : set.taken) trial.take(i);
   if (trial.suffices()) return;
-  for (const Id i : set.taken) trial.give_back(i);  // it does not say exactly what suffices
+  for (const Id i : set.taken) trial.give_back(i);  // it does not say exactly what suffices:
+  for (const Id i : known) trial.take(i);           // nothing that it proved counts
   set.taken = known;
-  set.proof = {.lower_bound = 1, .root_bound = 1, .branches = set.proof.branches};
-  for (const Id i : set.taken) trial.take(i);
+  set.proof = {};
+  try_sets(trial, q, set);
 }
 
 }  // namespace
@@ -172,17 +194,26 @@ VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question) {
     set.taken.clear();
     return set;
   }
-  if (q.selection != VictimSelection::kPrefix)
-    for (Size k = set.taken.size(); k-- > 0;) {
-      trial.give_back(set.taken[k]);
-      if (trial.suffices())
-        set.taken.erase(set.taken.begin() + static_cast<std::ptrdiff_t>(k));
-      else
-        trial.take(set.taken[k]);
-    }
+  if (q.selection != VictimSelection::kPrefix) give_back_spare(trial, set.taken);
   if (q.selection == VictimSelection::kMinimum) find_cheapest(trial, q, set);
-  set.proof.cost = cost_of(q, set.taken);
+  say_cost(q, set);
   return set;
+}
+
+void take_cheaper(VictimTrial& trial, const VictimQuestion& question, std::vector<Id> other,
+                  VictimSet& set) {
+  for (const Id i : set.taken) trial.give_back(i);
+  for (const Id i : other) trial.take(i);
+  const bool suffices = trial.suffices();
+  if (suffices) give_back_spare(trial, other);
+  if (suffices && cost_of(question, other) < set.proof.cost) {
+    set.taken = std::move(other);
+    set.proof.first = false;
+    say_cost(question, set);
+    return;
+  }
+  for (const Id i : other) trial.give_back(i);
+  for (const Id i : set.taken) trial.take(i);
 }
 
 }  // namespace evenhand

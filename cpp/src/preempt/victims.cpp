@@ -55,7 +55,12 @@ bool VictimSelector::select(VictimSelection selection, std::span<const Amount> s
   if (selection == VictimSelection::kMinimum)
     cover_.solve(amounts_, costs_, shortage, budget, ties_, taken_, proof_);
   proof_.cost = 0;
-  for (const Id i : taken_) proof_.cost += costs_[static_cast<std::size_t>(i)];
+  bool most = false;
+  for (const Id i : taken_) {
+    proof_.cost += costs_[static_cast<std::size_t>(i)];
+    most |= costs_[static_cast<std::size_t>(i)] >= kMostCost;
+  }
+  if (most) proof_.doubt();
   return true;
 }
 

@@ -86,6 +86,38 @@ TEST(VictimSets, ASpentBudgetIsTold) {
   EXPECT_EQ(few.taken, chosen(same, VictimSelection::kIrreducible).taken);
 }
 
+// Where a description of the need says too little, sets are tried: no budget was spent.
+TEST(VictimSets, ANeedThatSaysTooLittleIsNotBelieved) {
+  TwoNodes trial({1, 0, 0, 1, 1, 1}, 1, 1);
+  SpreadNeed need(1);
+  need.copies = 1;
+  need.add(std::vector<Id>{0, 1, 2}, std::vector<Amount>{1, 1, 1}, std::vector<Amount>{1});
+  const VictimSet set = choose_victims(
+      trial, {.n = 3, .selection = VictimSelection::kMinimum, .budget = 100, .spread = &need});
+  EXPECT_EQ(set.taken, std::vector<Id>{2});
+  EXPECT_TRUE(set.proof.proved);
+  EXPECT_TRUE(set.proof.first);
+  EXPECT_FALSE(set.proof.spent);
+}
+
+TEST(VictimSets, AnotherSetIsTakenIfItIsCheaper) {
+  TwoNodes trial({1, 0, 0, 1, 1, 1}, 1, 1);
+  const std::vector<Index> costs = {2, 2, 3};
+  const VictimQuestion question{
+      .n = 3, .selection = VictimSelection::kMinimum, .budget = 0, .costs = costs};
+  VictimSet set = choose_victims(trial, question);
+  EXPECT_EQ(set.taken, (std::vector<Id>{0, 1}));
+  EXPECT_TRUE(set.proof.spent);
+  take_cheaper(trial, question, {0}, set);  // would not do
+  EXPECT_EQ(set.taken, (std::vector<Id>{0, 1}));
+  take_cheaper(trial, question, {0, 2}, set);
+  EXPECT_EQ(set.taken, std::vector<Id>{2});
+  EXPECT_EQ(set.proof.cost, 3);
+  EXPECT_TRUE(trial.suffices());
+  take_cheaper(trial, question, {0, 1}, set);
+  EXPECT_EQ(set.taken, std::vector<Id>{2});
+}
+
 // The first of the smallest sets, by trying all of them.
 std::vector<Id> brute_force(const TwoNodes& trial) {
   const Id n = trial.size();

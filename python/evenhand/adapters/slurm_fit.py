@@ -91,7 +91,8 @@ def unfit_of_text(row: Mapping[str, str], each: int) -> str:
             return what
     if row["oversubscribe"] in ("NO", "USER", "MCS"):
         return "exclusive"
-    if int(row["maxnodes"] or 0) > int(row["numnodes"].split("-")[0] or 0):
+    least = _node_count(row["tres-alloc"])  # of one that waits, what it asks for
+    if least and int(row["maxnodes"] or 0) > least:
         return "a range of nodes"
     return _unfit(
         array=bool(row["arraytaskid"]) and not row["arraytaskid"].isdecimal(),

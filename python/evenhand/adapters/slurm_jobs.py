@@ -58,7 +58,7 @@ class Job:
         Whether it waits for somebody to release it or, if it runs, is to wait for that once it is back in the
         queue.
     unfit : str
-        Why a driver cannot serve it as a beneficiary; empty if it can.
+        Why a driver cannot serve one that waits as a beneficiary; empty if it can.
     number : int
         Numbers of jobs, and of tasks of arrays, rise in the order in which Slurm looks at them.
     """
@@ -155,7 +155,7 @@ def _job(row: dict[str, Any]) -> Job:
         parts=_parts(row, nodes, cpus, held) if base in HOLDING else {},
         required=tuple(split_hosts(row.get("required_nodes") or "")),
         tags=((features,) if features else ()) + kinds_of(row),
-        unfit=unfit_of_json(row, needs["cpu"]),
+        unfit=unfit_of_json(row, needs["cpu"]) if base == "PENDING" else "",
         comment=comment if isinstance(comment, str) else None,
         held=is_held(state, priority),
         single=not number(row.get("het_job_id")),
@@ -246,7 +246,7 @@ def _text_job(row: dict[str, str]) -> Job:
         parts={node: _each(held.get("cpu", cpus), len(nodes), held) for node in nodes},
         required=tuple(split_hosts(row["reqnodes"])),
         tags=(row["feature"],) if row["feature"] else (),
-        unfit=unfit_of_text(row, needs["cpu"]),
+        unfit=unfit_of_text(row, needs["cpu"]) if base == "PENDING" else "",
         held=is_held(state, priority),
         single=row["hetjobid"] in ("", "0"),
         number=int(row["jobid"]),

@@ -12,13 +12,16 @@ from pydantic import Field
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["COSTS", "MOST", "PreemptionCost", "VictimCost", "cost_columns", "victim_cost"]
+__all__ = ["COSTS", "MOST", "MOST_LOST_WORK", "PreemptionCost", "VictimCost", "cost_columns", "victim_cost"]
 
 #: In the order of the core.
 COSTS = ("victims", "lost_work", "given")
 
-#: The highest cost of one victim: sums of them stay exact.
+#: The highest cost that a row can give.
 MOST = 1_000_000_000
+
+#: The highest cost of one victim by lost work, in node-seconds: sums of them stay exact.
+MOST_LOST_WORK = 10**13
 
 VictimCost = Literal["victims", "lost_work", "given"]
 

@@ -66,9 +66,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
             f"The request needs {amounts(facts.object(column('needed')[row]))};"
             f" {amounts(facts.object(column('free_before')[row], zeros=True))} was free before."
         )
-    sentences += _fewest(decision, getattr(facts.plan.policy.settings, "victim_cost", "victims")) + _victim(
-        facts, row, decision, operation
-    )
+    sentences += _fewest(facts, row, decision) + _victim(facts, row, decision, operation)
     return Explanation(
         decision.allocation if decision.allocation is not None else "",
         "allocations",
@@ -78,23 +76,29 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     )
 
 
-def _fewest(decision: Decision, kind: str) -> list[str]:
+def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
     proof = decision.numbers.get("minimum")
     if not proof:
         return []
+    settings = facts.plan.policy.settings
+    kind = getattr(settings, "victim_cost", "victims")
+    # With one agent for each copy nothing is said of others.
+    where = " there" if getattr(settings, "victim_area", "group") == "agent" else ""
+    spent = facts.plan.decisions.column("minimum_spent")[row] != 0
+    open_ = "the search for {} ran out of its budget" if spent else "that {} would not do is not proved"
     if kind != "victims":
         unit = {"lost_work": "node-seconds of lost work", "given": "by what their rows say"}[kind]
         paid = f"The victims of this step cost {proof['cost']:,} {unit}"
         if proof["proved"]:
-            return [f"{paid}; none that cost less make room for it."]
-        least = f"at least {proof['lower_bound']:,} must be paid"
-        return [f"{paid}; {least}: the search for less ran out of its budget."]
+            return [f"{paid}; none that cost less make room for it{where}."]
+        least = f"at least {proof['lower_bound']:,} must be paid{where}"
+        return [f"{paid}; {least}: {open_.format('less')}."]
     if proof["proved"]:
         if proof["cost"] == 1:
-            return ["One victim is the fewest that make room for it."]
-        return [f"No fewer than the {proof['cost']} victims of this step make room for it."]
+            return [f"One victim is the fewest that make room for it{where}."]
+        return [f"No fewer than the {proof['cost']} victims of this step make room for it{where}."]
     must, do = proof["lower_bound"], proof["cost"]
-    return [f"At least {must} must go and {do} do: the search for fewer ran out of its budget."]
+    return [f"At least {must} must go{where} and {do} do: {open_.format('fewer')}."]
 
 
 def _beneficiary(facts: Facts, operation: int) -> list[str]:

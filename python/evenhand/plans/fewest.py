@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.config.costs import MOST_LOST_WORK
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.plans.columns import picked
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["fewest_numbers", "spent_budgets"]
+__all__ = ["costs_in_vain", "fewest_numbers", "spent_budgets"]
 
 
 def fewest_numbers(columns: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def fewest_numbers(columns: Mapping[str, NDArray[Any]], row: int) -> dict[str, A
 def spent_budgets(
     snapshot: Snapshot, columns: Mapping[str, NDArray[Any]], budget: int
 ) -> tuple[Diagnostic, ...]:
-    """Say where the search for the fewest victims ran out of its budget.
+    """Say where the search for the fewest victims ran out of its budget, or costs were too high for a proof.
 
     Parameters
     ----------
@@ -62,20 +63,52 @@ def spent_budgets(
     Returns
     -------
     tuple of Diagnostic
-        At most one.
+        At most one of a code.
     """
     if "minimum_cost" not in columns:
         return ()
-    searched = columns["minimum_cost"] >= 0
-    ended = searched & (columns["minimum_first"] == 0)
-    _, rows = np.unique(np.where(ended, columns["step"], -1), return_index=True)
-    rows = rows[ended[rows]]
-    if len(rows) == 0:
+    spent = columns["minimum_spent"] != 0
+    high = ~spent & (columns["minimum_proved"] == 0) & (columns["minimum_cost"] >= MOST_LOST_WORK)
+    found = []
+    for code, where in (("minimum_budget_spent", spent), ("victim_cost_limit", high)):
+        _, rows = np.unique(np.where(where, columns["step"], -1), return_index=True)
+        rows = rows[where[rows]]
+        if len(rows) == 0:
+            continue
+        numbers: dict[str, Any] = {"steps": len(rows)}
+        if code == "minimum_budget_spent":
+            numbers["size_proved"] = int((columns["minimum_proved"][rows] != 0).sum())
+            numbers["budget"] = budget
+        else:
+            numbers["most"] = MOST_LOST_WORK
+        whom = sorted(set(columns["beneficiary_operation"][rows].tolist()))
+        names = picked(snapshot.names("operations"), np.array(whom))
+        message = f"{CODES[code]} Operations: {', '.join(map(str, names))}."
+        known = tuple(name for name in names if name is not None)
+        found.append(Diagnostic(code, known, message, numbers))
+    return tuple(found)
+
+
+def costs_in_vain(snapshot: Snapshot, settings: Any) -> tuple[Diagnostic, ...]:
+    """Say if rows' costs are not looked at, or are to be looked at and there are none.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    settings : object
+        Of the policy; without ``victim_cost`` there is nothing to say.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        At most one.
+    """
+    kind = getattr(settings, "victim_cost", None)
+    if kind is None:
         return ()
-    proved = int((columns["minimum_proved"][rows] != 0).sum())
-    whom = sorted(set(columns["beneficiary_operation"][rows].tolist()))
-    names = picked(snapshot.names("operations"), np.array(whom))
-    numbers = {"steps": len(rows), "size_proved": proved, "budget": budget}
-    code = "minimum_budget_spent"
-    message = f"{CODES[code]} Operations: {', '.join(map(str, names))}."
-    return (Diagnostic(code, tuple(name for name in names if name is not None), message, numbers),)
+    rows = [row for row, own in snapshot.settings("operations").items() if "preemption_cost" in own]
+    asked = kind == "given" and settings.victim_selection == "minimum"
+    if asked == bool(rows):
+        return ()
+    code = "no_costs_given" if asked else "costs_not_read"
+    return (Diagnostic(code, (), CODES[code], {} if asked else {"operations": len(rows)}),)

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.building.readback import seconds
 from evenhand.plans.decisions import Decisions
-from evenhand.plans.fewest import spent_budgets
+from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import next_state, next_state_of_jobs
 from evenhand.plans.refusals import Refusals
@@ -157,6 +157,7 @@ class Plan(Tabular):
         found = (
             *self._found,
             *spent,
+            *costs_in_vain(self.snapshot, self.policy.settings),
             *unread_fields(self.snapshot, self.policy),
             *unread_settings(self.policy),
         )

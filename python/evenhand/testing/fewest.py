@@ -6,16 +6,43 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from operator import index
+from typing import Any, NamedTuple
 
 from evenhand.testing._laws import must
 
-__all__ = ["cheapest", "check_minimum", "covers", "multiplier_bound", "round_up"]
+__all__ = [
+    "Verdict",
+    "cheapest",
+    "check_minimum",
+    "covers",
+    "helps",
+    "multiplier_bound",
+    "positions",
+    "round_up",
+    "whole_numbers",
+]
 
 ENUMERATED = 16
 """So many candidates are also tried in all their subsets."""
 
 Rows = Sequence[Sequence[int]]
+
+
+class Verdict(NamedTuple):
+    """What it rests on that no set costs less, and that none of the same cost is before it in the order.
+
+    Attributes
+    ----------
+    cost : {"certified", "enumerated", "claimed", "open"}
+        The multipliers alone; a trial of all subsets, if there are few; the search's word that it was
+        exhausted; nothing, its budget was spent.
+    order : {"enumerated", "claimed", "open"}
+        The same of the order, of which multipliers say nothing.
+    """
+
+    cost: str
+    order: str
 
 
 def check_minimum(
@@ -24,7 +51,7 @@ def check_minimum(
     taken: Sequence[int],
     proof: Mapping[str, Any],
     costs: Sequence[int] | None = None,
-) -> str:
+) -> Verdict:
     """Check what a search for the fewest or cheapest victims says of its result.
 
     Parameters
@@ -42,34 +69,42 @@ def check_minimum(
 
     Returns
     -------
-    {"certified", "enumerated", "claimed", "open"}
-        What it rests on that no set costs less: the multipliers alone; a trial of all subsets of at most 16
-        candidates; the search's word that it was exhausted; nothing, the search ran out of its budget.
+    Verdict
+        All subsets are tried of at most 16 candidates.
 
     Raises
     ------
     AssertionError
-        If the victims do not cover the shortage, one of them is not needed, the multipliers prove less than
-        ``root_bound``, the numbers contradict each other, or a trial of all subsets finds otherwise.
+        If a position is none, a cost, a bound or an amount is no whole number, a multiplier is no number of
+        at least 0, or there are not as many as there should be; if the victims do not cover the shortage,
+        one of them is not needed, the multipliers prove less than ``root_bound``, the numbers contradict
+        each other, or a trial of all subsets finds otherwise.
 
     Notes
     -----
     O(n R) fractions; 2^n sums where n is at most 16. The bound is that of linear programming duality: for
     any multipliers y of at least 0 and any cover x, the cost is at least
     y·shortage − sum of max(0, y·min(amount, shortage) − cost) over all candidates; it is a multiple of the
-    greatest common divisor of the costs.
+    greatest common divisor of the costs of those that free any of what is short: a cheapest cover has no
+    others.
     """
-    cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
-    must(list(taken) == sorted(set(taken)), f"positions {list(taken)} are not ascending")
-    prices = [1] * len(amounts) if costs is None else [int(c) for c in costs]
+    cost, least, root = whole_numbers([proof[n] for n in ("cost", "lower_bound", "root_bound")], "bounds")
+    must(all(len(row) == len(shortage) for row in amounts), "amounts must be n x R")
+    whole_numbers(shortage, "amounts")
+    must(all(min(whole_numbers(row, "amounts"), default=0) >= 0 for row in amounts), "an amount is negative")
+    prices = [1] * len(amounts) if costs is None else whole_numbers(costs, "costs")
+    must(len(prices) == len(amounts), f"{len(prices)} costs of {len(amounts)} candidates")
+    must(min(prices, default=1) >= 1, "a cost is less than 1")
+    taken = positions(taken, len(amounts))
     paid = sum(prices[i] for i in taken)
     must(cost == paid, f"cost {cost} of {len(taken)} victims that cost {paid}")
     must(covers(amounts, shortage, taken), f"victims {list(taken)} do not cover {list(shortage)}")
     for spare in taken:
         others = [i for i in taken if i != spare]
         must(not covers(amounts, shortage, others), f"victim {spare} is not needed")
-    proven = round_up(multiplier_bound(amounts, shortage, proof["multipliers"], prices), prices)
-    must(root <= max(proven, min(cost, math.gcd(*prices))), f"multipliers prove {proven}, not {root}")
+    useful = [price for price, row in zip(prices, amounts, strict=True) if helps(row, shortage)]
+    proven = round_up(multiplier_bound(amounts, shortage, proof["multipliers"], prices), useful)
+    must(root <= max(proven, min(cost, math.gcd(*useful))), f"multipliers prove {proven}, not {root}")
     must(root <= least <= cost, f"bounds {root}, {least} and cost {cost} are out of order")
     must(bool(proof["proved"]) == (least == cost), f"proved is {proof['proved']} with {least} of {cost}")
     must(proof["proved"] or not proof["first"], "first of the smallest, which is not proved")
@@ -80,11 +115,73 @@ def check_minimum(
         lowest = sum(prices[i] for i in best)
         must(least <= lowest, f"{len(best)} victims suffice, below the bound {least}: they cost {lowest}")
         must(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
+    tried = "enumerated" if len(amounts) <= ENUMERATED else "claimed"
+    order = tried if proof["first"] else "open"
     if not proof["proved"]:
-        return "open"
-    if root == cost:
-        return "certified"
-    return "enumerated" if len(amounts) <= ENUMERATED else "claimed"
+        return Verdict("open", order)
+    return Verdict("certified" if root == cost else tried, order)
+
+
+def whole_numbers(values: Sequence[Any], what: str) -> list[int]:
+    """Return values as Python's integers, which no sum overflows.
+
+    Parameters
+    ----------
+    values : sequence
+    what : str
+        They are, for the error.
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    AssertionError
+        If one is not of an integer type.
+    """
+    try:
+        return [index(value) for value in values]
+    except TypeError:
+        raise AssertionError(f"{what} {list(values)} must be whole numbers") from None
+
+
+def positions(taken: Sequence[Any], count: int) -> list[int]:
+    """Return positions of so many, once each, ascending.
+
+    Parameters
+    ----------
+    taken : sequence of int
+    count : int
+
+    Returns
+    -------
+    list of int
+
+    Raises
+    ------
+    AssertionError
+        If they are not.
+    """
+    found = whole_numbers(taken, "positions")
+    must(found == sorted(set(found)), f"positions {found} are not ascending")
+    must(all(0 <= i < count for i in found), f"positions {found} are not from 0 to {count - 1}")
+    return found
+
+
+def helps(row: Sequence[int], shortage: Sequence[int]) -> bool:
+    """Tell whether a candidate frees any of what is short.
+
+    Parameters
+    ----------
+    row : sequence of int, (R,)
+    shortage : sequence of int, (R,)
+
+    Returns
+    -------
+    bool
+    """
+    return any(freed > 0 and lacking > 0 for freed, lacking in zip(row, shortage, strict=True))
 
 
 def covers(amounts: Rows, shortage: Sequence[int], taken: Sequence[int]) -> bool:
@@ -147,8 +244,10 @@ def multiplier_bound(
     Raises
     ------
     AssertionError
-        If a multiplier is negative or not finite.
+        If a multiplier is negative or not finite, or there are not R.
     """
+    must(len(multipliers) == len(shortage), f"{len(multipliers)} multipliers of {len(shortage)} resources")
+    must(all(math.isfinite(y) for y in multipliers), f"multipliers {list(multipliers)} are not finite")
     short = [r for r, lacking in enumerate(shortage) if lacking > 0]
     y = {r: Fraction(float(multipliers[r])) for r in short}
     must(all(value >= 0 for value in y.values()), f"negative multipliers {list(multipliers)}")

@@ -8,7 +8,16 @@ from itertools import combinations
 from typing import Any
 
 from evenhand.testing._laws import must
-from evenhand.testing.fewest import cheapest, covers, multiplier_bound, round_up
+from evenhand.testing.fewest import (
+    Verdict,
+    cheapest,
+    covers,
+    helps,
+    multiplier_bound,
+    positions,
+    round_up,
+    whole_numbers,
+)
 
 __all__ = ["Site", "Spread", "cheapest_jobs", "check_minimum_jobs", "part_bound"]
 
@@ -93,7 +102,7 @@ def cheapest_jobs(spread: Spread) -> tuple[int, ...] | None:
     return None if best is None else best[1]
 
 
-def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str, Any]) -> str:
+def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str, Any]) -> Verdict:
     """Check what a search for the cheapest jobs says of its result.
 
     Parameters
@@ -108,15 +117,14 @@ def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str,
 
     Returns
     -------
-    {"certified", "enumerated", "claimed", "open"}
-        What it rests on that no set costs less: the multipliers alone; a trial of all subsets, of each node
-        or of all jobs, with at most 12 of them; the search's word that it was exhausted; nothing, its budget
-        was spent.
+    Verdict
+        All subsets are tried, of each node or of all jobs, of at most 12 of them.
 
     Raises
     ------
     AssertionError
-        If the jobs do not suffice, one is not needed, the parts of a job are more than it costs, the
+        If a job is none, a cost or a bound is no whole number or there are not as many as there should be; if
+        the jobs do not suffice, one is not needed, the parts of a job are more than it costs, the
         bounds prove less than ``root_bound``, the numbers contradict each other, or a trial finds otherwise.
 
     Notes
@@ -125,8 +133,9 @@ def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str,
     more than it costs. To free a site for so many copies costs at least a bound in parts; the least sum of
     bounds over all ways to choose as many copies as are wanted bounds the cost.
     """
-    cost, least, root = (int(proof[name]) for name in ("cost", "lower_bound", "root_bound"))
-    must(list(taken) == sorted(set(taken)), f"jobs {list(taken)} are not ascending")
+    cost, least, root = whole_numbers([proof[n] for n in ("cost", "lower_bound", "root_bound")], "bounds")
+    _check_instance(spread)
+    taken = positions(taken, len(spread.costs))
     must(cost == spread.cost(taken), f"cost {cost} of jobs that cost {spread.cost(taken)}")
     must(spread.suffices(taken), f"jobs {list(taken)} do not suffice")
     for spare in taken:
@@ -144,11 +153,24 @@ def check_minimum_jobs(spread: Spread, taken: Sequence[int], proof: Mapping[str,
         must(not proof["first"] or list(best) == list(taken), f"{list(best)} is before {list(taken)}")
     proven, how = part_bound(spread, proof)
     must(root <= max(proven, 0), f"the parts prove {proven}, not {root}")
+    tried = "enumerated" if small else "claimed"
+    order = tried if proof["first"] else "open"
     if not proof["proved"]:
-        return "open"
-    if root == cost:
-        return how
-    return "enumerated" if small else "claimed"
+        return Verdict("open", order)
+    return Verdict(how if root == cost else tried, order)
+
+
+def _check_instance(spread: Spread) -> None:
+    """Raise AssertionError if rows are not of known jobs, as wide as each other, or of whole numbers."""
+    must(min(whole_numbers(spread.costs, "costs"), default=1) >= 1, "a cost is less than 1")
+    for site in spread.sites:
+        positions(site.jobs, len(spread.costs))
+        must(len(site.amounts) == len(site.jobs), "amounts must be one row a job")
+        rows = [*site.amounts, *site.lacks]
+        must(len({len(row) for row in rows}) <= 1, "rows are not as wide as each other")
+        for row in rows:
+            whole_numbers(row, "amounts")
+        must(all(min(row, default=0) >= 0 for row in site.amounts), "an amount is negative")
 
 
 def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
@@ -168,11 +190,15 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
     Raises
     ------
     AssertionError
-        If the parts of a job are more than its cost, or a bound is more than a trial finds.
+        If there are not as many parts, bounds and multipliers as there should be, the parts of a job are more
+        than its cost, or a bound is more than a trial finds.
     """
-    scale = int(proof["scale"])
-    parts = [int(part) for part in proof["parts"]]
+    (scale,) = whole_numbers([proof["scale"]], "scale")
+    must(scale >= 1, f"scale {scale}")
+    parts, claims = whole_numbers(proof["parts"], "parts"), whole_numbers(proof["bounds"], "bounds")
     must(all(part >= 0 for part in parts), "a part is negative")
+    must(len(parts) == sum(len(site.jobs) for site in spread.sites), f"{len(parts)} parts")
+    must(len(claims) == sum(len(site.lacks) for site in spread.sites), f"{len(claims)} bounds")
     spent: list[list[int]] = [[] for _ in spread.costs]
     options: list[list[int]] = []
     how = "certified"
@@ -184,12 +210,13 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
             spent[job].append(part)
         bounds = [0]
         for level, lack in enumerate(site.lacks, first):
-            claim = int(proof["bounds"][level])
+            claim = claims[level]
             y = proof["multipliers"][level * len(lack) : (level + 1) * len(lack)]
             if claim < 0:
                 must(not covers(site.amounts, lack, range(len(own))), "a level can be had after all")
                 break
-            if claim > round_up(multiplier_bound(site.amounts, lack, y, own), own):
+            useful = [part for part, row in zip(own, site.amounts, strict=True) if helps(row, lack)]
+            if claim > round_up(multiplier_bound(site.amounts, lack, y, own), useful):
                 if len(own) > ENUMERATED:
                     how = "claimed"
                 else:

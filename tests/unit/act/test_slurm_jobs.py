@@ -253,7 +253,13 @@ def test_what_cannot_be_true_is_an_error_of_the_adapter() -> None:
 def test_later_versions_ask_for_nothing_unless_they_do() -> None:
     unset = {"set": False, "infinite": False, "number": 0}
     numbers = dict.fromkeys(("core_spec", "thread_spec", "sockets_per_node", "threads_per_core"), unset)
-    assert not read(**LATER | numbers | {"exclusive": [], "shared": [], "flags": ["EXACT_TASK_COUNT"]}).unfit
+    assert not read(
+        **LATER
+        | WAITING
+        | {"job_state": ["PENDING"]}
+        | numbers
+        | {"exclusive": [], "shared": [], "flags": ["EXACT_TASK_COUNT"]}
+    ).unfit
 
 
 def as_text(jobs: list[dict[str, Any]], **cells: str) -> list[slurm_jobs.Job]:

@@ -60,6 +60,75 @@ def planned(system: str, cost: str) -> Any:
     return eh.plan(snapshot(), policy, given=given)
 
 
+@pytest.mark.parametrize("days", [1, 200])
+def test_much_lost_work_is_told_apart(days: int) -> None:
+    """A hundred nodes for as long, against half of that: more than a thousand million node-seconds."""
+    count, now = 100, days * 86_400
+    starts = {"old": 0, "new": now / 2}
+    nodes = {job: [f"{job}{i:03}" for i in range(count)] for job in starts}
+    data = {
+        "now": now,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": node, "capacity": {"cpu": 1}} for of_job in nodes.values() for node in of_job],
+        "operations": [{"name": name, "priority": i} for name, i in (("old", 0), ("new", 1), ("urgent", 50))],
+        "allocations": [
+            {"name": node, "operation": job, "node": node, "resources": {"cpu": 1}, "start_time": starts[job]}
+            for job, of_job in nodes.items()
+            for node in of_job
+        ],
+        "requests": [{"name": "r", "operation": "urgent", "resources": {"cpu": 1}, "count": count}],
+    }
+    policy = SYSTEMS["backendai"].replace(victim_cost="lost_work")
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    assert {d.operation for d in plan.decisions.victims} == {"new"}
+    proof = plan.decisions.victims[0].numbers["minimum"]
+    assert proof == {"cost": count * now // 2, "lower_bound": count * now // 2, "proved": True, "first": True}
+
+
+def test_costs_at_the_limit_prove_nothing() -> None:
+    """As long ago as instants go, one allocation alone costs more than is counted."""
+    data = snapshot().to_dict()
+    data["allocations"][0]["start_time"] = -1e12
+    data["allocations"] = data["allocations"][:1]
+    data["nodes"].append({"name": "m", "capacity": {"cpu": 0}})
+    for i in range(2, 12):
+        data["nodes"].append({"name": f"m{i}", "capacity": {"cpu": 1}})
+        data["allocations"].append(
+            {"name": f"x{i}", "operation": "large", "node": f"m{i}", "resources": {"cpu": 1}}
+            | {"start_time": -1e12}
+        )
+    data["nodes"][0]["capacity"]["cpu"] = 4
+    policy = SYSTEMS["backendai"].replace(victim_cost="lost_work")
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    proof = plan.decisions.victims[0].numbers["minimum"]
+    assert proof == {"cost": 10**13, "lower_bound": 10**13 - 1, "proved": False, "first": False}
+    assert [d.code for d in plan.diagnostics if "cost" in d.code] == ["victim_cost_limit", "costs_not_read"]
+    (told,) = [s for s in plan.why(plan.decisions.victims[0].allocation).sentences if "lost work" in s]
+    assert told.endswith("that less would not do is not proved.")
+
+
+@pytest.mark.parametrize(
+    ("selection", "cost", "given", "codes"),
+    [
+        ("minimum", "given", True, []),
+        ("minimum", "given", False, ["no_costs_given"]),
+        ("minimum", "victims", True, ["costs_not_read"]),
+        ("irreducible", "given", True, ["costs_not_read"]),
+        ("irreducible", "given", False, []),
+    ],
+)
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_costs_in_vain_are_told(
+    system: str, selection: str, cost: str, given: bool, codes: list[str]
+) -> None:
+    data = snapshot().to_dict()
+    if not given:
+        data["operations"] = [{k: v for k, v in row.items() if k != "settings"} for row in data["operations"]]
+    policy = SYSTEMS[system].replace(victim_selection=selection, victim_cost=cost)
+    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    assert [d.code for d in plan.diagnostics if d.code in ("no_costs_given", "costs_not_read")] == codes
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize(
     ("cost", "victims", "sum_"),

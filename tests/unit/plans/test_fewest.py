@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand import _core
 from evenhand.testing.fewest import cheapest, check_minimum, covers
 
 HARD = [(1, 3), (5, 0), (1, 5), (1, 4)]  # all of them go for (4, 10), the bound alone says 3
@@ -99,12 +101,48 @@ def proof(**changes: Any) -> dict[str, Any]:
 
 def test_what_a_proof_rests_on() -> None:
     amounts = [[2], [2], [4], [4]]
-    assert check_minimum(amounts, [6], [0, 2], proof()) == "certified"
-    assert check_minimum(amounts, [6], [0, 2], proof(root_bound=1)) == "enumerated"
+    assert check_minimum(amounts, [6], [0, 2], proof()) == ("certified", "enumerated")
+    assert check_minimum(amounts, [6], [0, 2], proof(root_bound=1)) == ("enumerated", "enumerated")
     unproved = proof(root_bound=1, lower_bound=1, proved=False, first=False)
-    assert check_minimum(amounts, [6], [1, 3], unproved) == "open"
+    assert check_minimum(amounts, [6], [1, 3], unproved) == ("open", "open")
     many = [*amounts, *([[1]] * 13)]
-    assert check_minimum(many, [6], [0, 2], proof(root_bound=1)) == "claimed"
+    assert check_minimum(many, [6], [0, 2], proof(root_bound=1)) == ("claimed", "claimed")
+    # Multipliers say nothing of the order: this set is not the first.
+    later = check_minimum(
+        [[1]] * 17, [3], [14, 15, 16], proof(cost=3, lower_bound=3, root_bound=3, multipliers=[1])
+    )
+    assert later == ("certified", "claimed")
+
+
+@pytest.mark.parametrize(
+    ("taken", "costs", "changes", "message"),
+    [
+        ([-4, 0, 1], None, {"cost": 3}, "from 0 to 3"),
+        ([-3, 1], None, {}, "from 0 to 3"),  # one candidate twice
+        ([0, 4], None, {}, "from 0 to 3"),
+        ([0, 2], None, {"multipliers": [float("nan")]}, "not finite"),
+        ([0, 2], None, {"multipliers": [float("inf")]}, "not finite"),
+        ([0, 2], None, {"multipliers": []}, "0 multipliers"),
+        ([0, 2], None, {"multipliers": [0.25, 1.0]}, "2 multipliers"),
+        ([0, 2], None, {"lower_bound": 2.9}, "whole numbers"),
+        ([0, 2], [1, 1, 1], {}, "3 costs"),
+        ([0, 2], [1, 1, 1, 1, 5], {}, "5 costs"),
+        ([0, 2], [0, 1, 0, 1], {"cost": 0}, "less than 1"),
+        ([0, 2], [1.5, 1, 1.5, 1], {}, "whole numbers"),
+    ],
+)
+def test_forged_proofs_are_refused(
+    taken: list[int], costs: list[Any] | None, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_minimum([[2], [2], [4], [4]], [6], taken, proof(**changes), costs)
+
+
+def test_costs_of_candidates_of_no_use_do_not_round() -> None:
+    """The bound is a multiple of the costs of those that help, not of all."""
+    rows, lacks, costs = [[6], [0]], [5], [10**9, 1]
+    found = _core.select_victims(np.array(rows), np.array(lacks), "minimum", 100, np.array(costs))
+    assert check_minimum(rows, lacks, found["taken"].tolist(), found, costs) == ("certified", "enumerated")
 
 
 def test_a_bound_that_is_too_high_is_seen() -> None:

@@ -248,6 +248,19 @@ def test_licences() -> None:
     assert {d.allocation for d in plan.decisions.victims} == {"j@n1", "j@"}
 
 
+def test_a_licence_that_a_job_on_another_node_holds() -> None:
+    """Node n2 is free: of the job on n1 only the licence is wanted, whichever selection."""
+    snapshot = cluster({"stays": ("high", [1], 2)}, wants={"cpu": 4, "lic": 1})
+    data = snapshot.to_dict()
+    data["operations"].append({"name": "j", "partition": "low"})
+    held = {"cpu": 2, "memory": 2, "lic": 2}
+    data["allocations"].append({"name": "j@n1", "operation": "j", "node": "n1", "resources": held})
+    for selection in ("reorder", "prefix", "irreducible", "minimum", "test_only"):
+        plan = eh.plan(eh.Snapshot.from_dict(data), policy(reclaim_licenses=True, victim_selection=selection))
+        assert [d.allocation for d in plan.decisions.victims] == ["j@n1"], selection
+        assert {d.node for d in plan.decisions if d.action == "reserve"} == {"n2"}
+
+
 def test_qos() -> None:
     quality = {
         "gold": {"Preempt": ["bronze"], "Priority": 9},
@@ -326,7 +339,7 @@ def test_backfill() -> None:
     short = plan(60)
     assert said(short) == [("start", "q-r", "n1", None)]
     assert short.decisions[0].stage == "backfill"
-    assert [r.rule for r in short.refusals] == ["no_free_room"]
+    assert [r.rule for r in short.refusals] == ["nobody_may_go"]
     for duration in (61, None):
         assert said(plan(duration)) == []
     assert said(plan(60, partitions={**TIERS, "low": {"PriorityTier": 1}})) == said(short)

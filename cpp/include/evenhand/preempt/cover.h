@@ -7,6 +7,7 @@
 // by candidate whether a set of that cost goes through it.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,10 @@
 #include "evenhand/preempt/cover_bound.h"
 
 namespace evenhand {
+
+// The highest cost of one candidate, so that sums of hundreds of thousands are exact. It may
+// stand for more: with one that costs as much, nothing is proved of a set.
+inline constexpr Index kMostCost = 10'000'000'000'000;
 
 // How far a chosen set was proved to be the cheapest. Costs are numbers of victims unless
 // victims have costs of their own.
@@ -23,15 +28,22 @@ struct SelectionProof {
   Index root_bound = 0;   // the part of it that the multipliers alone prove
   bool proved = false;    // cost is the least
   bool first = false;     // and no set of that cost is before it in the order
-  Index branches = 0;     // branch nodes spent
+  bool spent = false;     // the search ran out of its budget
+  Index branches = 0;     // branch nodes looked at
+
+  void doubt() noexcept {
+    proved = first = false;
+    lower_bound = std::min(lower_bound, cost - 1);
+    root_bound = std::min(root_bound, lower_bound);
+  }
 };
 
 class FewestCover {
  public:
-  // amounts: n x R; costs: n, at least 1, or empty: 1 each; taken: positions of a set that covers
-  // the shortage, ascending; it is replaced by the best that is found, if `ties` by the first of
-  // these in order. At most `budget` branch nodes, each a few passes over (shapes x R). Nothing is
-  // allocated once the largest node has been seen.
+  // amounts: n x R; costs: n, at least 1, or empty: 1 each, at most 2^61 in sum; taken: positions
+  // of a set that covers the shortage, ascending; it is replaced by the best that is found, if
+  // `ties` by the first of these in order. At most `budget` branch nodes, each a few passes over
+  // (shapes x R). Nothing is allocated once the largest node has been seen.
   void solve(std::span<const Amount> amounts, std::span<const Index> costs,
              std::span<const Amount> shortage, Index budget, bool ties, std::vector<Id>& taken,
              SelectionProof& proof);

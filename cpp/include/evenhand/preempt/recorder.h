@@ -73,7 +73,15 @@ enum class Outcome : std::uint8_t {
   kAboveMinExemptPriority,
   kSuspendNotAllowed,
   kOutsidePartition,
-  kOffChosenNodes
+  kOffChosenNodes,
+  kNobodyMayGo,
+  kPartitionWithoutNodes,
+  kLargerThanNodes,
+  kDryRunNamesNobody,
+  kWholeNodeInUse,
+  kReservedForOthers,
+  kNoRoomToGoOn,
+  kRoomHeld
 };
 
 // Requests that still wait, and what stands in their way where they came furthest.

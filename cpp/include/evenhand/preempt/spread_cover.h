@@ -35,8 +35,10 @@ class SpreadCover {
  public:
   // costs: one a job, at least 1; taken: jobs that suffice, ascending, or none: all; it is
   // replaced by the best that is found. False: all together do not suffice. At most `budget` bounds
-  // in sum, those of the covers included; when they are spent, the best so far stands. Without
-  // `ties`, any of the cheapest.
+  // in sum, those of the covers included, a choice of levels as many as it takes the time of;
+  // when they are spent, the best so far stands. Without `ties`, any of the cheapest. Nothing
+  // is proved of costs whose sum is so great (about 2^61 / 10'000) that parts do not add up
+  // exactly.
   bool solve(const SpreadNeed& need, std::span<const Index> costs, Index budget,
              std::vector<Id>& taken, SelectionProof& proof, bool ties = true);
   // Of the last call; solves each level once more.
@@ -44,8 +46,8 @@ class SpreadCover {
 
  private:
   using Size = std::size_t;
-  static constexpr Index kNever = std::int64_t{1} << 61;  // the bound of what cannot be had
-  static constexpr Index kBarred = kNever / 1'000;        // the price of who stays
+  static constexpr Index kNever = std::int64_t{1}
+                                  << 61;  // the bound of what cannot be had: above all sums
   enum class Fixed : std::uint8_t { kOpen, kGoes, kStays };
   struct Level {
     Index bound = 0;
@@ -67,6 +69,9 @@ class SpreadCover {
   bool evaluate();  // false: it cannot be had
   void pick_levels();
   void pick_sites();
+  void charge(Size work);
+  void bound_others();
+  bool refuted(Size job, Index cost);
   bool try_union();
   bool shrink(std::vector<Id>& jobs);
   Index reach(Size s) const;
@@ -78,18 +83,27 @@ class SpreadCover {
     return {piece_.data() + first_piece_[job], first_piece_[job + 1] - first_piece_[job]};
   }
   static constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
+  // Levels of a site that can be had, of those that count.
+  Size able(Size s) const noexcept {
+    Size levels = 0;
+    if (!need_->sites[s].must)
+      while (levels < levels_[s].size() && levels_[s][levels].bound < kNever) ++levels;
+    return levels;
+  }
   Index least_refused() const noexcept { return refuse_ < best_cost_ ? refuse_ : best_cost_; }
   Index scaled(Index parts) const noexcept { return (parts + scale_ - 1) / scale_; }
 
   const SpreadNeed* need_ = nullptr;
   std::span<const Index> costs_;
   Index scale_ = 1;
+  bool exact_ = true;      // sums of parts are
   bool one_level_ = true;  // at every site
+  bool one_site_ = true;   // every job
   Size together_ = 0;      // sites that can be chosen
   std::vector<Size> first_piece_;
   std::vector<Id> piece_, site_;  // by job; of a piece
   std::vector<Index> part_, best_part_;
-  std::vector<Index> price_;  // of a piece: its part, 0 if it goes, too much if it stays
+  std::vector<Index> price_;  // of a piece: its part, 0 if it goes, kNever if it stays
   std::vector<Fixed> fixed_;  // of a job
   Index fixed_cost_ = 0;      // of those that go
   std::vector<std::vector<Level>> levels_;
@@ -99,7 +113,12 @@ class SpreadCover {
   std::vector<char> used_;     // of a piece, where it is chosen
   Index parts_ = 0;            // of the choice
   std::vector<Index> sum_, next_;
-  std::vector<std::int32_t> from_;
+  std::vector<std::int32_t> from_;          // levels of a site, by what is had with it
+  std::vector<Size> last_;                  // of a site: what is had without it, of all
+  std::vector<Index> rows_, rest_;          // sites x had: the least cost; of the sites behind
+  std::vector<std::vector<Index>> others_;  // of a site, by its levels: a bound of all the others
+  std::vector<Index> own_;                  // of a site: cost of those that go
+  Index work_ = 0;
   std::vector<Amount> got_;  // sites x width, of a set at hand
   std::vector<Id> order_;
   std::vector<Amount> lack_;

@@ -3,7 +3,7 @@
 // Each victim costs 1 (an allocation, or a whole job); or the work that is lost: for each
 // allocation the seconds since its last saved progress, or since its last start, times its
 // dominant share of its node, rounded up, so that a whole node for a second is 1; or what
-// the operation's row says.
+// the operation's row says. Never above kMostCost (cover.h).
 #pragma once
 
 #include <cstdint>

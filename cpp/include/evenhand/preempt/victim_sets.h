@@ -49,4 +49,9 @@ struct VictimQuestion {
 // none is cheaper.
 VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question);
 
+// Another set (ascending), without whom it does not need, if it suffices and costs less than
+// one that choose_victims left in the trial.
+void take_cheaper(VictimTrial& trial, const VictimQuestion& question, std::vector<Id> other,
+                  VictimSet& set);
+
 }  // namespace evenhand

@@ -47,8 +47,9 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   std::vector<Candidate*> victims;
   std::vector<Size> taken_for;  // of each victim
   std::vector<Placement> placed;
-  SelectionProof proof;
-  proof.proved = proof.first = true;
+  SelectionProof proof;  // for each copy on the agent that is chosen for it
+  proof.first = true;
+  Index collected = 0;
   bool fits = true;
   const auto credit = [&](Amount sign) {
     for (const Candidate* c : left) give(*c, sign);
@@ -95,11 +96,14 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
           taken_for.push_back(u);
           std::erase(left, c);
         }
-        proof.cost += selector_.proof().cost;
-        proof.lower_bound += selector_.proof().lower_bound;
-        proof.branches += selector_.proof().branches;
-        proof.proved &= selector_.proof().proved;
-        proof.first &= selector_.proof().first;
+        // For another copy less might go, were those that went before others.
+        const SelectionProof& part = selector_.proof();
+        proof.lower_bound = collected == 0 ? part.lower_bound : proof.lower_bound;
+        proof.first = collected == 0 && part.first;
+        proof.cost += part.cost;
+        proof.branches += part.branches;
+        proof.spent |= part.spent;
+        ++collected;
       }
       rooms_.take(unit.need, node);
       ++containers_[at(node)];
@@ -119,6 +123,8 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
     for (const Placement& p : placed) --containers_[at(p.node)];
     return Outcome::kNoRoomEvenWithVictims;
   }
+  proof.proved = proof.lower_bound == proof.cost;
+  proof.first &= proof.proved;
   placed_ = std::move(placed);
   counts.proof.cost += proof.cost;
   counts.proof.lower_bound += proof.lower_bound;

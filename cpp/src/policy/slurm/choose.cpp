@@ -7,18 +7,32 @@ namespace {
 
 using Size = std::size_t;
 
+// A licence that a pending job wants, and that comes free if its holder goes.
+bool holds_licence(const Desk& desk, const Wish& wish, const RunningJob& job) {
+  if (!desk.inputs.settings.reclaim_licenses) return false;
+  for (const Id slot : desk.slots(job))
+    for (Size r = 0; r < wish.licences().size(); ++r)
+      if (wish.licences()[r] > 0 && desk.state.amounts(slot)[r] > 0) return true;
+  return false;
+}
+
 class Chooser {
  public:
   Chooser(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
           bool suspends)
-      : desk_(desk), wish_(wish), base_(base), order_(candidates), room_(base) {
+      : desk_(desk),
+        wish_(wish),
+        base_(base),
+        order_(candidates),
+        room_(base),
+        suspends_(suspends) {
     takes_.resize(desk.running.size(), 0);
     for (const Index i : candidates) {
       const RunningJob& job = desk.running[static_cast<Size>(i)];
       const PreemptMode mode = desk.mode(job);
       const bool right = suspends ? mode == PreemptMode::kSuspend
                                   : mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue;
-      takes_[static_cast<Size>(i)] = right && matters(job);
+      takes_[static_cast<Size>(i)] = right && matters(desk, wish, job);
     }
   }
 
@@ -73,11 +87,6 @@ class Chooser {
   friend class Trial;
 
   const RunningJob& job(Size k) const { return desk_.running[static_cast<Size>(order_[k])]; }
-  // Does its leaving change anything for the job?
-  bool matters(const RunningJob& job) const {
-    return desk_.inputs.settings.reclaim_licenses ||
-           std::ranges::any_of(desk_.nodes(job), [&](Id node) { return wish_.touches(node); });
-  }
   void move(const RunningJob& job, Amount sign) {
     desk_.give(room_, job, sign);
     for (const Id node : desk_.nodes(job)) wish_.changed(room_, node);
@@ -94,11 +103,22 @@ class Chooser {
     return count;
   }
   bool lends(Index i) const {  // a licence that was short
-    if (!desk_.inputs.settings.reclaim_licenses || wish_.licences_fit(base_)) return false;
-    for (const Id slot : desk_.slots(desk_.running[static_cast<Size>(i)]))
-      for (Size r = 0; r < wish_.licences().size(); ++r)
-        if (wish_.licences()[r] > 0 && desk_.state.amounts(slot)[r] > 0) return true;
-    return false;
+    return !wish_.licences_fit(base_) &&
+           holds_licence(desk_, wish_, desk_.running[static_cast<Size>(i)]);
+  }
+  // Victims of the selections that are not tried set by set.
+  std::vector<Index> others(bool all) const {
+    Choice choice;
+    Wish wish = wish_;
+    Chooser other(desk_, wish, base_, order_, suspends_);
+    all ? other.all_at_once(choice) : other.reordered(choice);
+    return choice.victims;
+  }
+  static std::vector<Id> positions(const std::vector<Index>& all, const std::vector<Index>& some) {
+    std::vector<Id> out;
+    for (Size i = 0; i < all.size(); ++i)
+      if (std::ranges::find(some, all[i]) != some.end()) out.push_back(static_cast<Id>(i));
+    return out;
   }
   void finish(Choice& to, Size tried) {
     mark(to);
@@ -116,6 +136,7 @@ class Chooser {
   std::vector<Index> order_;
   Room room_;
   std::vector<std::uint8_t> takes_, chosen_;
+  bool suspends_;
 };
 
 // A set of jobs suffices if the pending one can be placed once they are gone.
@@ -227,14 +248,19 @@ class Trial final : public VictimTrial {
     return out;
   }
 
-  // What is short at least, R: of each part on the nodes that lack least.
+  // What is short at least, R: of each part on the nodes that lack least; of licences for all.
   std::vector<Amount> shortage() const {
     const Wish& wish = chooser_.wish_;
     const Size width = chooser_.desk_.state.width();
+    const std::vector<ResourceScope>& scope = chooser_.desk_.state.tables().resources.scope;
     std::vector<Amount> out(width, 0), lacks;
+    for (Size r = 0; r < width; ++r)
+      if (wish.licences()[r] > 0)
+        out[r] = std::max<Amount>(wish.licences()[r] - chooser_.base_.rooms.at(0, r), 0);
     for (const Wish::Part& part : wish.parts()) {
       if (!part.takes_node) continue;
       for (Size r = 0; r < width; ++r) {
+        if (scope[r] != ResourceScope::kNode || part.amounts[r] <= 0) continue;
         lacks.clear();
         for (Size n = 0; n < part.allowed.size(); ++n)
           if (part.allowed[n])
@@ -282,7 +308,10 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
       question.shortage = shortage = trial.shortage();
     }
   }
-  const VictimSet set = choose_victims(trial, question);
+  VictimSet set = choose_victims(trial, question);
+  if (selection == VictimSelection::kMinimum && !set.taken.empty() && !set.proof.proved)
+    for (const bool all : {false, true})  // what the other selections would choose
+      take_cheaper(trial, question, positions(jobs, others(all)), set);
   to.fits = !set.taken.empty() && trial.place(to.spots);
   if (!to.fits) return;
   to.proof = set.proof;
@@ -298,6 +327,11 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
 }
 
 }  // namespace
+
+bool matters(const Desk& desk, const Wish& wish, const RunningJob& job) {
+  return holds_licence(desk, wish, job) ||
+         std::ranges::any_of(desk.nodes(job), [&](Id node) { return wish.touches(node); });
+}
 
 Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
               bool suspends) {

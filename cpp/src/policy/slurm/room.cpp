@@ -12,15 +12,15 @@ Wish::Wish(const Tables& tables, bool whole_nodes, std::vector<Part> parts)
       whole_nodes_(whole_nodes),
       parts_(std::move(parts)),
       touched_(nodes_, 0),
-      licences_(static_cast<Size>(tables.resource_count()), 0) {
-  for (Size r = licences_.size(); r-- > 0;)
-    if (tables.resources.kind[r] == ResourceKind::kCpu &&
-        tables.resources.scope[r] == ResourceScope::kNode)
-      cpu_ = static_cast<Id>(r);
+      licences_(static_cast<Size>(tables.resource_count()), 0),
+      of_node_(licences_.size()) {
+  for (Size r = licences_.size(); r-- > 0;) {
+    of_node_[r] = tables.resources.scope[r] == ResourceScope::kNode;
+    if (of_node_[r] && tables.resources.kind[r] == ResourceKind::kCpu) cpu_ = static_cast<Id>(r);
+  }
   for (const Part& part : parts_) {
     for (Size r = 0; r < licences_.size(); ++r)
-      if (tables.resources.scope[r] == ResourceScope::kCluster)
-        licences_[r] += part.amounts[r] * part.count;
+      if (!of_node_[r]) licences_[r] += part.amounts[r] * part.count;
     if (!part.takes_node) continue;
     for (Size n = 0; n < nodes_; ++n) touched_[n] |= part.allowed[n];
   }
@@ -36,7 +36,10 @@ bool Wish::fits(const Part& part, const Room& room, Id node) const noexcept {
   const auto n = static_cast<Size>(node);
   if (!part.allowed[n] || room.exclusives[n] > 0 || (whole_nodes_ && room.occupants[n] > 0))
     return false;
-  return room.rooms.fits(part.amounts, node);
+  for (Size r = 0; r < licences_.size(); ++r)
+    if (of_node_[r] && part.amounts[r] > 0 && part.amounts[r] > room.rooms.at(node, r))
+      return false;
+  return true;
 }
 
 void Wish::begin(const Room& room) {

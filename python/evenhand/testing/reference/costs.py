@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, TypeVar
 
+from evenhand.config.costs import MOST_LOST_WORK
+
 __all__ = ["Costs", "cheapest_set", "read_costs"]
 
 T = TypeVar("T")
@@ -36,7 +38,7 @@ class Costs:
             return 1
         if self.kind == "given":
             return self.given[str(operation)]
-        return sum(self.lost.get(str(allocation), 1) for allocation in allocations)
+        return min(MOST_LOST_WORK, sum(self.lost.get(str(allocation), 1) for allocation in allocations))
 
 
 def read_costs(data: Mapping[str, Any], kind: str) -> Costs:

@@ -110,8 +110,21 @@ def _job(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]
     return row | ({"settings": settings} if settings else {})
 
 
+def _licences(draw: st.DrawFn, mixed: bool) -> dict[str, int]:
+    """Of a row that wants, or has, something on a node too."""
+    amount = draw(st.integers(0, 2)) if mixed else 0
+    return {"lic": amount} if amount else {}
+
+
 @st.composite
-def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, max_waiting: int = 3) -> Any:
+def job_clusters(
+    draw: st.DrawFn,
+    *,
+    max_nodes: int = 5,
+    max_running: int = 6,
+    max_waiting: int = 3,
+    mixed: bool = False,
+) -> Any:
     """Draw a cluster in the file format: most nodes full, jobs over several nodes, and some that wait.
 
     Parameters
@@ -120,6 +133,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         Provided by hypothesis.
     max_nodes, max_running, max_waiting : int
         Largest numbers of nodes, of jobs that run, and of jobs that wait.
+    mixed : bool
+        There are licences, and rows have them beside what they have of a node; else that is drawn.
 
     Returns
     -------
@@ -128,7 +143,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
     """
     plain = draw(st.booleans())
     resources = ["cpu", "memory"][: draw(st.integers(1, 2))]
-    licences = not plain and draw(st.booleans())
+    licences = mixed or (not plain and draw(st.booleans()))
+    mixed = mixed or (licences and draw(st.booleans()))
     nodes = [f"n{i}" for i in range(draw(st.integers(2, max_nodes)))]
     used = {node: dict.fromkeys(resources, 0) for node in nodes}
     waiting = [f"p{i}" for i in range(draw(st.integers(1, max_waiting)))]
@@ -138,7 +154,7 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         operations.append(_job(draw, name, True, plain))
         for k in range(1 if plain else draw(st.sampled_from((1, 1, 2)))):
             row: dict[str, Any] = {"name": f"{name}-r{k}", "operation": name}
-            row["resources"] = {r: draw(st.integers(1, 4)) for r in resources}
+            row["resources"] = {r: draw(st.integers(1, 4)) for r in resources} | _licences(draw, mixed)
             row["count"] = draw(st.integers(1, len(nodes)))
             if draw(st.booleans()):
                 row["duration"] = draw(st.sampled_from((10, 60, 100)))
@@ -153,14 +169,16 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         name = f"j{i}"
         operations.append(_job(draw, name, False, plain))
         state = "running"
-        if _rare(draw, plain):
-            state = draw(st.sampled_from(("preempting", "suspended", "preempted")))
+        if not plain and draw(st.integers(0, 3)) == 3:
+            state = draw(st.sampled_from(("preempting", "suspended", "preempted", "preempted")))
         start = draw(st.sampled_from((10, 20, 20, 40)))
         end = draw(st.sampled_from((None, None, 1030, 1060)))
         share = {r: draw(st.integers(1, 4)) for r in resources}
         for node in draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3, unique=True)):
             row = {"name": f"{name}@{node}", "operation": name, "node": node, "start_time": start}
-            row |= {"resources": share, "state": state}
+            more = _licences(draw, mixed and state != "preempted")
+            taken += more.get("lic", 0)
+            row |= {"resources": share | more, "state": state}
             holds = share
             if state == "preempting":
                 row["beneficiary"] = {"operation": draw(st.sampled_from(waiting))}
@@ -168,6 +186,8 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
                 row["deadline" if state == "preempting" else "planned_end"] = end
             if state == "preempted":
                 row["held"] = holds = {r: a for r, a in share.items() if r == "memory"}
+                if draw(st.booleans()):  # it finds its room again
+                    holds = share
             if _rare(draw, plain):
                 row["preemptible"] = False
             for r, amount in holds.items():
@@ -179,6 +199,22 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
             if state == "preempting":
                 row |= {"state": state, "beneficiary": allocations[-1]["beneficiary"]}
             allocations.append(row)
+    reservations = []
+    if _rare(draw, plain) or _rare(draw, plain):
+        for k in range(draw(st.integers(1, 2))):
+            row = {
+                "name": f"v{k}",
+                "node": draw(st.sampled_from(nodes)),
+                "resources": {"cpu": draw(st.integers(1, 4))},
+            }
+            row["soft"] = draw(st.sampled_from((False, False, True)))
+            row["from"] = draw(st.sampled_from((900, 900, 1100)))
+            kind, rows = draw(st.sampled_from((("request", requests), ("allocation", allocations))))
+            row[kind] = draw(st.sampled_from(rows))["name"]
+            if draw(st.booleans()):
+                used[row["node"]]["cpu"] += row["resources"]["cpu"]
+            reservations.append(row)
+    spare = (0, 4, 8) if mixed else (0, 0, 0, 1, 4)  # where licences lack, nodes need not
     spaces: dict[str, Any] = {r: {} for r in resources}
     if licences:
         spaces["lic"] = {"kind": "license", "scope": "cluster", "capacity": taken + draw(st.integers(0, 1))}
@@ -188,7 +224,7 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         "nodes": [
             {
                 "name": node,
-                "capacity": {r: a + draw(st.sampled_from((0, 0, 0, 1, 4))) for r, a in used[node].items()},
+                "capacity": {r: a + draw(st.sampled_from(spare)) for r, a in used[node].items()},
                 **({"tags": ["fast"]} if draw(st.booleans()) else {}),
                 **({"schedulable": False} if _rare(draw, plain) else {}),
             }
@@ -197,4 +233,5 @@ def job_clusters(draw: st.DrawFn, *, max_nodes: int = 5, max_running: int = 6, m
         "operations": operations,
         "allocations": allocations,
         "requests": requests,
+        "reservations": reservations,
     }

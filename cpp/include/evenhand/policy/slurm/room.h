@@ -42,6 +42,7 @@ class Wish {
   bool touches(Id node) const noexcept { return touched_[static_cast<std::size_t>(node)] != 0; }
   const std::vector<Amount>& licences() const noexcept { return licences_; }  // R
   bool licences_fit(const Room& room) const noexcept;
+  // Of what the node has itself: the rest is asked of all parts at once.
   bool fits(const Part& part, const Room& room, Id node) const noexcept;
 
   // A trial: starts from a room, is told of nodes where something changed, and knows
@@ -63,6 +64,7 @@ class Wish {
   std::vector<Part> parts_;
   std::vector<std::uint8_t> touched_;
   std::vector<Amount> licences_;
+  std::vector<std::uint8_t> of_node_;  // R
   std::vector<std::vector<std::uint8_t>> usable_;  // parts x N
   std::vector<Index> usable_count_;
 };
