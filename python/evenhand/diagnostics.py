@@ -56,6 +56,10 @@ CODES: Mapping[str, str] = {
     "machine_unknown": (
         "Logical nodes name a machine that is no node, so nothing tells whether they exceed it together."
     ),
+    "slurm_choice_not_used": (
+        "Where partitions are gang scheduled, who shares cpus is suspended in Slurm's own order, and settings"
+        " that choose victims play no part in that, or none at all."
+    ),
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
 }

@@ -324,7 +324,7 @@ def test_watch_ends_cleanly_on_a_signal(cluster: Cluster, tmp_path: Path) -> Non
     running.send_signal(signal.SIGTERM)
     out, _ = running.communicate(timeout=30)
     assert running.returncode == 0
-    assert f" left for {high}: {high} started\n" in out
+    assert f"started: {high} runs, " in out
     assert "evenhand_evictions_total 1\n" in Path(files["metrics"]).read_text()
     assert json.loads(Path(files["state"]).read_text())["schema"] == "evenhand/state/1"
     assert [line["outcome"] for line in read(files["journal"]) if line["kind"] == "end"] == ["started"]

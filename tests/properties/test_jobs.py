@@ -32,6 +32,7 @@ def essence(plan: dict[str, Any]) -> Any:
         if decision["action"] == "preempt":
             decision["for"] = decision["operation"]
     barred = {"wrong_tags", "wrong_node", "node_not_schedulable", "node_outside_partition", "nowhere"}
+    barred.add("partition_without_nodes")
     rules = sorted((r["request"], "nowhere" if r["rule"] in barred else r["rule"]) for r in plan["refusals"])
     return decisions, rules
 

@@ -11,6 +11,11 @@ bool in_force(const ReservationColumns& v, Id row, Time now) noexcept {
   return (from == kNoTime || from <= now) && (until == kNoTime || now < until);
 }
 
+bool keeps_room(const ReservationColumns& v, Id row, Time now) noexcept {
+  return v.node[static_cast<Size>(row)] != kNoId && !at_or(v.soft, row, std::uint8_t{0}) &&
+         in_force(v, row, now);
+}
+
 Rooms::Rooms(const ClusterState& s, bool with_reservations)
     : width_(s.width()), nodes_(static_cast<Id>(s.tables().nodes.size())) {
   const Tables& t = s.tables();
@@ -25,12 +30,7 @@ Rooms::Rooms(const ClusterState& s, bool with_reservations)
   for (Size r = 0; r < width_; ++r)
     room_[static_cast<Size>(nodes_) * width_ + r] =
         t.resources.capacity[r] - s.pool_usage(0)[r] - s.all_left()[r];
-  if (!with_reservations) return;
-  const ReservationColumns& v = t.reservations;
-  for (Id i = 0; i < static_cast<Id>(v.size()); ++i)
-    if (v.node[static_cast<Size>(i)] != kNoId && !at_or(v.soft, i, std::uint8_t{0}) &&
-        in_force(v, i, s.now()))
-      take(v.resources.data() + static_cast<Size>(i) * width_, v.node[static_cast<Size>(i)]);
+  if (with_reservations) add_reserved(*this, s, -1, [](Id) { return true; });
 }
 
 bool Rooms::lacks(const Amount* need, Id node, Amount* missing) const noexcept {

@@ -259,7 +259,8 @@ class Carrier:
             if standing.state == "suspended":
                 return "resume"
         elif standing.state == "held" and standing.turn > owed.turn and owed.what != "look:requeue":
-            return "release"
+            # Where nobody saw the driver's own command arrive, the hold may be somebody else's.
+            return None if standing.held and owed.what.startswith("look:") else "release"
         # Also suspended by somebody: the command may yet arrive.
         as_it_was = standing.state in ("running", "suspended") and standing.turn == owed.turn
         lost = owed.what.startswith("look:") and as_it_was

@@ -46,7 +46,8 @@ class Standing:
     requeueable : bool
         Whether it may go back to the queue without being lost.
     held : bool
-        Whether it runs and somebody held it: once back in the queue it is to stay there.
+        Whether somebody held it by name, while it runs (once back in the queue it is to stay there) or waits:
+        not by sending it back to the queue held.
     detail : str
         The cluster's own words; untrusted.
     """

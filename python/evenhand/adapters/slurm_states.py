@@ -16,6 +16,7 @@ ENDED = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "PREEMPTED", "NODE_FAIL"
 ENDED |= {"BOOT_FAIL", "DEADLINE", "REVOKED"}
 
 _HELD = {"RESV_DEL_HOLD", "REQUEUE_HOLD", "SPECIAL_EXIT", "REQUEUE_FED"}
+_BY_NAME = {"JobHeldUser", "JobHeldAdmin"}  # a requeuehold says "job requeued in held state"
 _BASES = ("PENDING", "RUNNING", "SUSPENDED")
 # Until 23.02 one word stands for all: a flag hides the state that it belongs to.
 _FLAGS = dict.fromkeys(("CONFIGURING", "SIGNALING", "RESIZING", "POWER_UP_NODE"), "RUNNING")
@@ -86,6 +87,7 @@ def standing(name: str, row: Mapping[str, str]) -> Standing:
         priority, turn = int(row["prioritylong"] or 0), int(row["restartcnt"] or 0)
     except ValueError as error:
         raise AdapterError(f"how job {name} stands cannot be read: {error}") from error
+    reason = row["reasonlist"].strip("()")
     state = _STANDINGS.get(base) or ("ended" if base in ENDED else "unknown")
     if state == "pending" and is_held(found, priority):
         state = "held"
@@ -97,6 +99,6 @@ def standing(name: str, row: Mapping[str, str]) -> Standing:
         owner=row["userid"],
         requeueable=row["requeue"] == "1",
         # Slurm takes the priority of those that it suspends; one that runs has none only if somebody held it.
-        held=state == "running" and priority == 0,
+        held=(state == "running" and priority == 0) or (state == "held" and reason in _BY_NAME),
         detail=f"{row['state'].upper()} {row['reasonlist']}".strip(),
     )

@@ -142,8 +142,8 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
             "preemptible": _all("passed on to what starts"),
         },
         "reservations": {
-            "request": {BA: "who starts there"},
-            "allocation": {BA: "who goes on there"},
+            "request": {BA: "who starts there", SL: "whose job may use it"},
+            "allocation": {BA: "who goes on there", SL: "no job that waits may use it"},
             "node": {BA: "where room is kept", SL: "where room is kept"},
             "resources": {BA: "how much", SL: "how much"},
             "from": {BA: "since when; first reserved, first started", SL: "since when"},

@@ -184,7 +184,7 @@ class Slurm(Policy):
         core = _core.plan_slurm(
             snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
         )
-        found = (*found, *words.unknown_shares(jobs))
+        found = (*found, *words.unknown_shares(jobs), *words.unused_choices(self.settings))
         return Plan(snapshot, self, core, state, on, given, found)
 
     def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:

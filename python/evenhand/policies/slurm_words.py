@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.config.slurm import BASES
+from evenhand.config.slurm import BASES, split_mode
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.policies.slurm_columns import Jobs, exempt_of, mode_of
 from evenhand.policies.slurm_sizes import Sizes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.policies.slurm_priority import Priorities
 
-__all__ = ["compared", "priority_numbers", "tier_and_qos", "unknown_shares"]
+__all__ = ["compared", "priority_numbers", "tier_and_qos", "unknown_shares", "unused_choices"]
 
 
 def unknown_shares(jobs: Jobs) -> tuple[Diagnostic, ...]:
@@ -29,6 +29,21 @@ def unknown_shares(jobs: Jobs) -> tuple[Diagnostic, ...]:
     lacking = tuple(names[row] for row in jobs.priorities.lacking)
     message = f"{CODES['slurm_share_unknown']} Jobs: {len(lacking)}, the first is {lacking[0]!r}."
     return (Diagnostic("slurm_share_unknown", lacking, message, {"count": len(lacking)}),)
+
+
+def unused_choices(s: SlurmSettings) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic if settings choose victims in a way that gang scheduling by tier does not use."""
+    if "GANG" not in split_mode(s.PreemptMode)[1] or s.PreemptType != "preempt/partition_prio":
+        return ()
+    plain = type(s)()
+    names = ("victim_selection", "youngest_first", "strict_order", "reorder_count")
+    unused = [name for name in names if getattr(s, name) != getattr(plain, name)]
+    if s.victim_selection == "test_only":
+        unused.remove("victim_selection")
+    if not unused:
+        return ()
+    message = f"{CODES['slurm_choice_not_used']} Settings: {', '.join(unused)}."
+    return (Diagnostic("slurm_choice_not_used", (), message, {"settings": unused}),)
 
 
 def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:

@@ -34,6 +34,13 @@ class JobPlan(PlanOfJobs):
         """Resources that are counted for the whole cluster."""
         return {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
 
+    def takes_whole_nodes(self, job: str) -> bool:
+        """Whether nobody else may be on a job's nodes."""
+        row, s = self.jobs[job], self.settings
+        partition = s.partitions.get(row.get("partition", ""))
+        apart = partition is not None and partition.OverSubscribe == "EXCLUSIVE"
+        return apart or s.SelectType == "select/linear" or bool(row.get("settings", {}).get("exclusive"))
+
     def room(self) -> dict[tuple[str | None, str], float]:
         """Return free room by node and resource once the victims have gone; cluster-wide: node None."""
         wide = self.wide
@@ -113,19 +120,55 @@ def whole_jobs_go(run: JobPlan) -> None:
 
 
 def it_fits_afterwards(run: JobPlan) -> None:
-    """Whatever starts, or others go for, finds room once they have gone; nobody goes for nothing."""
+    """Whatever starts, or others go for, finds room once they have gone; nobody goes for nothing.
+
+    What is reserved for others is no room.
+    """
     room = run.room()
     touched = set()
+    placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
     for d in run.decided("start", "reserve"):
         for r, amount in run.requests[str(d["request"])].get("resources", {}).items():
             place = (None if r in run.wide else d["node"], r)
             room[place] -= amount
             touched.add(place)
+    for row in run.snapshot.get("reservations", ()):
+        owner = run.requests.get(str(row.get("request")), {}).get("operation")
+        begun = row.get("from", 0) <= run.snapshot["now"]
+        ended = row.get("until") is not None and row["until"] <= run.snapshot["now"]
+        if owner in placed or row.get("soft", False) or not begun or ended:
+            continue
+        for r, amount in row.get("resources", {}).items():
+            if r not in run.wide:
+                room[row["node"], r] -= amount
     for place in touched:
         must(room[place] >= -1e-9, place)
-    placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
     for d in run.decided("preempt"):
         must(str(d["beneficiary"]["operation"]) in placed, d)
+
+
+def whole_nodes_are_shared_with_nobody(run: JobPlan) -> None:
+    """Who comes to a node that it takes whole, or that somebody has whole, finds it empty then."""
+    gone = {str(d["allocation"]) for d in run.decided("preempt")}
+    there: dict[str, set[str]] = {}
+    for name, row in run.allocations.items():
+        if row.get("state", "running") in ("running", "suspended") and name not in gone:
+            there.setdefault(str(row.get("node")), set()).add(str(row["operation"]))
+    comes = [
+        (str(d["node"]), str(d["operation"])) for d in run.decided("start", "reserve", "resume") if d["node"]
+    ]
+    for node, job in comes:
+        there.setdefault(node, set()).add(job)
+    for node, job in comes:
+        whole = any(run.takes_whole_nodes(one) for one in there[node])
+        must(not whole or there[node] == {job}, (node, there[node]))
+
+
+def nobody_ends_for_who_starts(run: JobPlan) -> None:
+    """Whoever starts at once needs nobody to end; others may be suspended for it."""
+    started = {str(d["operation"]) for d in run.decided("start")}
+    for d in run.decided("preempt"):
+        must(d["mode"] == "suspend" or str(d["beneficiary"]["operation"]) not in started, d)
 
 
 def whole_jobs_start(run: JobPlan) -> None:
@@ -167,6 +210,8 @@ LAWS: Mapping[str, Callable[[JobPlan], None]] = {
         shielded_jobs_stay,
         whole_jobs_go,
         it_fits_afterwards,
+        whole_nodes_are_shared_with_nobody,
+        nobody_ends_for_who_starts,
         whole_jobs_start,
         jobs_stay_in_a_partition,
         every_request_is_answered,

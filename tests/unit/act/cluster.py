@@ -155,7 +155,7 @@ class FakeSlurm:
             return self._requeue(j, held=action == "requeuehold")
         if action == "release":
             if j["state"] == "PENDING" and j["priority"] == 0:
-                j["priority"] = j["rank"]
+                j.update(priority=j["rank"], requeued_held=False)
                 self.events.append(("release", name, j["turn"]))
             return Result(0)
         if action == "suspend" and j["state"] == "RUNNING":
@@ -189,7 +189,7 @@ class FakeSlurm:
         self.events.append(("evict", str(j["id"]), j["turn"]))
         j.update(state="PENDING", node=None, turn=j["turn"] + 1, eligible=self.clock.now + DELAY)
         if held:
-            j["priority"] = 0
+            j.update(priority=0, requeued_held=True)
         return Result(0)
 
     def _reason(self, j: dict[str, Any]) -> str:
@@ -198,6 +198,11 @@ class FakeSlurm:
         if j["priority"] == 0:
             return "JobHeldUser"
         return "BeginTime" if j["eligible"] > self.clock.now else "Resources"
+
+    def _said(self, j: dict[str, Any]) -> str:
+        """What squeue prints: a requeuehold says so, a hold by name does not."""
+        held = j["state"] == "PENDING" and j["priority"] == 0 and j.get("requeued_held")
+        return "job requeued in held state" if held else self._reason(j)
 
     def _json(self, j: dict[str, Any]) -> dict[str, Any]:
         placed = j["state"] in ("RUNNING", "SUSPENDED")
@@ -237,7 +242,7 @@ class FakeSlurm:
             "arraytaskid": "N/A",
             "hetjobid": "N/A",
             "state": j["state"],
-            "reasonlist": j["node"] if placed else f"({self._reason(j)})",
+            "reasonlist": j["node"] if placed else f"({self._said(j)})",
             "prioritylong": j["priority"],
             "numnodes": 1,
             "numcpus": j["cpus"],

@@ -136,6 +136,36 @@ def test_a_job_that_cannot_be_looked_at_ends_no_round(tmp_path: Path) -> None:
         assert (row.outcome, row.victims) == ("started", ("2",))
 
 
+def test_jobs_in_a_state_without_a_word_are_waited_for(tmp_path: Path) -> None:
+    """The victim that is owed its release, and the beneficiary that is to start."""
+    world = one_step(tmp_path)
+    plain = answering(world, lambda rest: DENIED if rest[0] == "release" else None)
+    _, owed = acted(world)
+    assert owed["1"].what == "release"
+    world.cluster.scontrol = plain
+    world.cluster.jobs["1"]["state"] = "NEW_IN_30_05"
+    with world.driver() as driver:
+        assert driver.book.owed["1"].what == "release"
+    world.cluster.jobs["1"]["state"] = "PENDING"
+    world.check()
+
+    world.cluster.jobs["1"].update(state="RUNNING", node="n1")
+    world.cluster.jobs["9"].update(state="PENDING", node=None)
+    begin = world.clock.now
+    schedule = world.cluster.schedule
+
+    def between() -> None:
+        schedule()
+        if world.cluster.jobs["1"]["state"] == "PENDING":
+            later = world.clock.now >= begin + 10.0
+            world.cluster.jobs["9"].update(state="RUNNING" if later else "NEW_IN_30_05", node="n1")
+
+    world.cluster.schedule = between  # type: ignore[method-assign]
+    (row,), _ = acted(world)
+    assert row.outcome == "started"
+    assert world.clock.now >= begin + 10.0
+
+
 def test_a_cluster_that_does_not_answer_is_not_asked_about_every_job(tmp_path: Path) -> None:
     world = one_step(tmp_path)
     with Journal(world.journal, "fake", world.clock) as journal:
@@ -196,6 +226,19 @@ def test_a_late_command_finds_nobody_else_to_look_after_the_job(tmp_path: Path) 
     assert world.cluster.jobs["1"]["priority"] == 0
     world.calm()
     assert world.cluster.jobs["1"]["priority"] > 0
+
+
+def test_a_hold_by_somebody_else_stays(tmp_path: Path) -> None:
+    """The command never arrived; the job went back to the queue by itself, and its user held it."""
+    world = one_step(tmp_path)
+    unanswered = Result(None, "", "no answer within 30 s")
+    answering(world, lambda rest: unanswered if rest[0] == "requeuehold" else None)
+    _, owed = acted(world)
+    assert owed["1"].what == "look:requeue_hold"
+    world.cluster.jobs["1"].update(state="PENDING", node=None, turn=1, priority=0)
+    with world.driver() as driver:
+        assert not driver.book.owed
+    assert world.cluster.jobs["1"]["priority"] == 0
 
 
 @pytest.mark.parametrize("state", ["CANCELLED", "RUNNING", "PENDING"])

@@ -15,7 +15,7 @@ FIELDS = {
     "start": {"allocation", "request", "operation", "node", "victims", "needed", "free"},
     "stage": set(),
     "request": {"node", "operation", "request", "missing"},
-    "allocation": {"node", "operation", "request", "stage"},
+    "allocation": {"node", "operation", "request", "stage", "missing"},
     "unseen": set(),
     "check": {"allocation", "operation", "node", "request", "missing", "element", "was", "now"},
 }

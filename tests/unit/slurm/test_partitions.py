@@ -56,7 +56,7 @@ def test_the_next_is_tried_where_nobody_may_go() -> None:
     assert said(waits("low,half", high)) == [("start", "p-r", "n1", None)]
     full = {f"j{i}": ("high", [i], 4) for i in (1, 2, 3, 4)}
     plan = waits("low,half", full)
-    assert [(r.request, r.rule) for r in plan.refusals] == [("p-r", "no_free_room")]
+    assert [(r.request, r.rule) for r in plan.refusals] == [("p-r", "nobody_may_go")]
     assert "it is tried next in low (tier 1)" in plan.why_not("p-r").text
 
 

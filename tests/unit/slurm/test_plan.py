@@ -339,7 +339,7 @@ def test_backfill() -> None:
     short = plan(60)
     assert said(short) == [("start", "q-r", "n1", None)]
     assert short.decisions[0].stage == "backfill"
-    assert [r.rule for r in short.refusals] == ["no_free_room"]
+    assert [r.rule for r in short.refusals] == ["nobody_may_go"]
     for duration in (61, None):
         assert said(plan(duration)) == []
     assert said(plan(60, partitions={**TIERS, "low": {"PriorityTier": 1}})) == said(short)

@@ -74,6 +74,14 @@ enum class Outcome : std::uint8_t {
   kSuspendNotAllowed,
   kOutsidePartition,
   kOffChosenNodes,
+  kNobodyMayGo,
+  kPartitionWithoutNodes,
+  kLargerThanNodes,
+  kDryRunNamesNobody,
+  kWholeNodeInUse,
+  kReservedForOthers,
+  kNoRoomToGoOn,
+  kRoomHeld,
   kPartitionDown
 };
 

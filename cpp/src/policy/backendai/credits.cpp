@@ -24,18 +24,11 @@ void Run::credit_leaving(Id operation, Amount sign) {
 }
 
 bool Run::holds_now(Id i) const {
-  const ReservationColumns& v = state_.tables().reservations;
-  return v.node[at(i)] != kNoId && !at_or(v.soft, i, std::uint8_t{0}) &&
-         in_force(v, i, state_.now());
+  return keeps_room(state_.tables().reservations, i, state_.now());
 }
 
 void Run::credit_reserved(Id operation, Amount sign) {
-  const Tables& t = state_.tables();
-  const ReservationColumns& v = t.reservations;
-  for (Id i = 0; i < static_cast<Id>(v.size()); ++i)
-    if (const Id q = v.request[at(i)];
-        q != kNoId && t.requests.operation[at(q)] == operation && holds_now(i))
-      rooms_.add(v.resources.data() + at(i) * width_, v.node[at(i)], sign);
+  add_reserved(rooms_, state_, sign, [operation](Id owner) { return owner == operation; });
 }
 
 // Does it hold all of a unit, where that may run?

@@ -6,17 +6,21 @@ namespace evenhand::slurm {
 
 // Would more room help?
 bool may_wait_for_room(Outcome rule) {
-  return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForVictims ||
-         rule == Outcome::kNoFreeRoom || rule == Outcome::kNoRoomEvenWithVictims ||
-         rule == Outcome::kPreemptionBackoff;
+  return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kPreemptionDisabled ||
+         rule == Outcome::kNobodyMayGo || rule == Outcome::kNoRoomEvenWithVictims ||
+         rule == Outcome::kDryRunNamesNobody || rule == Outcome::kPreemptionBackoff;
 }
 
-// Jobs behind one that waits start if they end before it could start, or elsewhere.
+// Jobs behind one that waits start if they end before it could start, or elsewhere. One that
+// others leave for keeps its nodes at once, and starts when they have gone.
 // Source: Slurm, backfill scheduling: nodes are kept whole from the time at which a job
 // that waits could start there; nobody is preempted.
 void Run::backfill(const std::vector<Turn>& queue) {
   constexpr Time kNever = std::numeric_limits<Time>::max();
   std::vector<Time> kept(blocked_.size(), kNever);  // from when on, of each node
+  for (const Held& held : held_)
+    for (const Spot& spot : held.spots)
+      if (spot.node != kNoId) kept[at(spot.node)] = desk.state.now();
   const Timeline ends = timeline();
   std::vector<Waiting> still;
   stage_ = Stage::kBackfill;
@@ -26,9 +30,12 @@ void Run::backfill(const std::vector<Turn>& queue) {
     });
     if (found == waiting_.end()) continue;
     stand_in(turn);
-    const bool elsewhere = served_[at(turn.job)] && found->rule != Outcome::kWaitsForVictims;
-    if (elsewhere || !may_wait_for_room(found->rule) || !backfill_one(turn.job, kept, ends))
-      still.push_back(*found);
+    if (!served_[at(turn.job)] && may_wait_for_room(found->rule)) {
+      add_reserved(desk.room, turn.job, 1);
+      if (backfill_one(turn.job, kept, ends)) continue;
+      add_reserved(desk.room, turn.job, -1);
+    }
+    still.push_back(*found);
   }
   waiting_ = std::move(still);
   stage_ = Stage::kSchedulingRun;
@@ -37,10 +44,10 @@ void Run::backfill(const std::vector<Turn>& queue) {
 // Starts a job, or keeps nodes for it; false: it waits.
 bool Run::backfill_one(Id job, std::vector<Time>& kept, const Timeline& ends) {
   constexpr Time kNever = std::numeric_limits<Time>::max();
-  const Time now = desk.state.now();
+  const Time now = desk.state.now(), lasts = longest(job);
   std::vector<std::uint8_t> barred(blocked_.size(), 0);
   for (Size n = 0; n < barred.size(); ++n)
-    barred[n] = kept[n] != kNever && (longest(job) == kNever || now + longest(job) > kept[n]);
+    barred[n] = kept[n] <= now || (kept[n] != kNever && (lasts == kNever || now + lasts > kept[n]));
   const Wish wish = desk.wish(job, barred);
   std::vector<Spot> spots;
   if (wish.place(desk.room, spots)) {
@@ -53,8 +60,6 @@ bool Run::backfill_one(Id job, std::vector<Time>& kept, const Timeline& ends) {
   const Wish later = desk.wish(job, barred);
   Room room = desk.room;
   desk.add_leaving(room, job);
-  for (const RunningJob& other : desk.running)
-    if (other.gone && gone_for_[at(other.operation)] == job) desk.give(room, other, 1);
   Time from = now;
   bool fits = later.place(room, spots);
   for (Size first = 0; !fits && first < ends.events().size();) {
@@ -103,7 +108,7 @@ void Run::end_of(Room& room, Id slot, Id job) const {
     return;
   const Id operation = desk.state.operation_of(slot);
   if (gone_for_[at(operation)] != kNoId) return;  // its room is for another, or counted
-  room.rooms.give(desk.state.amounts(slot), std::max(desk.state.node_of(slot), Id{0}));
+  room.rooms.give(desk.state.amounts(slot), desk.state.node_of(slot));
   if (desk.state.node_of(slot) == kNoId) return;
   --room.occupants[at(desk.state.node_of(slot))];
   room.exclusives[at(desk.state.node_of(slot))] -= jobs().exclusive[at(operation)];

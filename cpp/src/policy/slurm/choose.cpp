@@ -7,6 +7,15 @@ namespace {
 
 using Size = std::size_t;
 
+// A licence that a pending job wants, and that comes free if its holder goes.
+bool holds_licence(const Desk& desk, const Wish& wish, const RunningJob& job) {
+  if (!desk.inputs.settings.reclaim_licenses) return false;
+  for (const Id slot : desk.slots(job))
+    for (Size r = 0; r < wish.licences().size(); ++r)
+      if (wish.licences()[r] > 0 && desk.state.amounts(slot)[r] > 0) return true;
+  return false;
+}
+
 class Chooser {
  public:
   Chooser(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
@@ -23,7 +32,7 @@ class Chooser {
       const PreemptMode mode = desk.mode(job);
       const bool right = suspends ? mode == PreemptMode::kSuspend
                                   : mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue;
-      takes_[static_cast<Size>(i)] = right && matters(job);
+      takes_[static_cast<Size>(i)] = right && matters(desk, wish, job);
     }
   }
 
@@ -78,11 +87,6 @@ class Chooser {
   friend class Trial;
 
   const RunningJob& job(Size k) const { return desk_.running[static_cast<Size>(order_[k])]; }
-  // Does its leaving change anything for the job?
-  bool matters(const RunningJob& job) const {
-    return desk_.inputs.settings.reclaim_licenses ||
-           std::ranges::any_of(desk_.nodes(job), [&](Id node) { return wish_.touches(node); });
-  }
   void move(const RunningJob& job, Amount sign) {
     desk_.give(room_, job, sign);
     for (const Id node : desk_.nodes(job)) wish_.changed(room_, node);
@@ -99,11 +103,8 @@ class Chooser {
     return count;
   }
   bool lends(Index i) const {  // a licence that was short
-    if (!desk_.inputs.settings.reclaim_licenses || wish_.licences_fit(base_)) return false;
-    for (const Id slot : desk_.slots(desk_.running[static_cast<Size>(i)]))
-      for (Size r = 0; r < wish_.licences().size(); ++r)
-        if (wish_.licences()[r] > 0 && desk_.state.amounts(slot)[r] > 0) return true;
-    return false;
+    return !wish_.licences_fit(base_) &&
+           holds_licence(desk_, wish_, desk_.running[static_cast<Size>(i)]);
   }
   // Victims of the selections that are not tried set by set.
   std::vector<Index> others(bool all) const {
@@ -326,6 +327,11 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
 }
 
 }  // namespace
+
+bool matters(const Desk& desk, const Wish& wish, const RunningJob& job) {
+  return holds_licence(desk, wish, job) ||
+         std::ranges::any_of(desk.nodes(job), [&](Id node) { return wish.touches(node); });
+}
 
 Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
               bool suspends) {

@@ -20,6 +20,12 @@ struct Waiting {
   Outcome rule;
 };
 
+// Where a job is to start once those who leave for it have gone.
+struct Held {
+  Id job;
+  std::vector<Spot> spots;
+};
+
 bool may_wait_for_room(Outcome rule);
 
 class Run {
@@ -40,7 +46,8 @@ class Run {
       if (served_[at(turn.job)]) continue;  // in another of its partitions
       stand_in(turn);
       resume(turn.job);
-      one(turn.job);
+      add_reserved(desk.room, turn.job, 1);
+      if (!one(turn.job)) add_reserved(desk.room, turn.job, -1);
     }
     resume(kNoId);
     if (desk.inputs.settings.backfill) backfill(queue);
@@ -72,7 +79,8 @@ class Run {
 
   // --- what is decided
 
-  void one(Id job) {
+  // Whether it starts.
+  bool one(Id job) {
     const Time now = desk.state.now();
     if (const Time eligible = jobs().eligible[at(job)]; eligible != kNoTime && eligible > now) {
       due(eligible);
@@ -84,17 +92,31 @@ class Run {
     for (const Wish::Part& part : wish.parts())
       if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
         return refuse(job, barred_everywhere(job, part.request));
-    const bool reclaims = desk.inputs.settings.reclaim_licenses;
-    if (!wish.licences_fit(desk.room) && !reclaims) return refuse(job, Outcome::kLicensesMissing);
+    if (!wish.licences_fit(desk.room) && !licences_come_free(job, wish))
+      return refuse(job, Outcome::kLicensesMissing);
     std::vector<Spot> spots;
     if (wish.place(desk.room, spots)) {
       start(job, spots, Reason::kFitsFreeRoom, step_++);
-      return;
+      return true;
     }
-    if (const Outcome waits = preempt(job, wish); waits != Outcome::kStarted) {
-      refuse(job, waits);
-      block(job);
-    }
+    if (const Outcome never = beyond_nodes(wish); never != Outcome::kStarted)
+      return refuse(job, never);
+    const Outcome waits = preempt(job, wish);
+    if (waits == Outcome::kStarted) return true;
+    block(job);
+    return refuse(job, waits);
+  }
+
+  // Whether the licences that a job lacks would be there once all have gone that may go for it.
+  bool licences_come_free(Id job, const Wish& wish) {
+    if (!desk.inputs.settings.reclaim_licenses) return false;
+    Room all = desk.room;
+    desk.add_leaving(all, job);
+    const std::vector<Index> candidates = desk.candidates(job);
+    for (const Index i : candidates) desk.give(all, of(i), 1);
+    if (wish.licences_fit(all)) return true;
+    note(wish, candidates_of(job, wish), nullptr);
+    return false;
   }
 
   // kStarted: it did; else why it waits.
@@ -103,14 +125,18 @@ class Run {
     Room base = desk.room;
     std::vector<Spot> spots;
     const bool leaving = desk.add_leaving(base, job);
-    if (leaving && wish.place(base, spots)) return Outcome::kWaitsForVictims;
+    if (leaving && wish.place(base, spots)) {
+      held_.push_back({job, spots});
+      return Outcome::kWaitsForVictims;
+    }
     const Time last = desk.memory.last_preempt[at(job)];
     if (last != kNoTime && last > desk.state.now() - set.backoff) {
       due(last + set.backoff);
       return Outcome::kPreemptionBackoff;
     }
     const std::vector<Index> candidates = candidates_of(job, wish);
-    if (candidates.empty()) return Outcome::kNoFreeRoom;
+    if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
+    if (candidates.empty()) return Outcome::kNobodyMayGo;
     const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
     std::vector<Index> sharing;
     if (gang) {
@@ -119,18 +145,19 @@ class Run {
       });
       if (over(wish, base, sharing, spots)) {
         if (set.selection == Selection::kTestOnly) {  // it fits; who has to wait is not said
-          note(wish, candidates, {}, {});
-          return Outcome::kNoRoomEvenWithVictims;
+          note(wish, candidates, nullptr);
+          return Outcome::kDryRunNamesNobody;
         }
         const std::vector<Index> victims = under(job, base, sharing, spots);
         // Only what a suspended job gives back is there at once.
         if (!leaving && std::ranges::all_of(victims, [this](Index i) {
               return desk.mode(of(i)) == PreemptMode::kSuspend;
             })) {
-          suspend(job, wish, candidates, victims, spots);
+          note_sharing(wish, candidates, victims, spots);
+          suspend(job, wish, victims, spots);
           return Outcome::kStarted;
         }
-        note(wish, candidates, victims, victims);
+        note_sharing(wish, candidates, victims, spots);
         end(job, wish, victims, spots);
         return Outcome::kWaitsForVictims;
       }
@@ -142,7 +169,7 @@ class Run {
     Choice choice = choose(desk, wish, base, candidates, false);
     if (choice.fits) {
       if (covers) under_too(job, before, sharing, choice);
-      note(wish, candidates, choice.considered, choice.victims);
+      note(wish, candidates, &choice);
       count(choice.proof, step_);
       end(job, wish, choice.victims, choice.spots);
       return Outcome::kWaitsForVictims;
@@ -150,12 +177,13 @@ class Run {
     if (set.gang && set.type == PreemptType::kQos && set.selection != Selection::kTestOnly) {
       choice = choose(desk, wish, base, candidates, true);
       if (choice.fits) {
+        note(wish, candidates, &choice);
         count(choice.proof, step_);
-        suspend(job, wish, candidates, choice.victims, choice.spots);
+        suspend(job, wish, choice.victims, choice.spots);
         return Outcome::kStarted;
       }
     }
-    note(wish, candidates, {}, {});
+    note(wish, candidates, nullptr);
     return Outcome::kNoRoomEvenWithVictims;
   }
 
@@ -169,14 +197,13 @@ class Run {
       const Outcome standing = desk.standing(job, other);
       if (standing == Outcome::kRanTooShort) due(spared);
       if (standing != Outcome::kTaken && follows(other))
-        event(first_node(other), standing, wish.parts().front().request, {});
+        event(first_node(other), standing, job, wish.parts().front().request, {});
     }
     return desk.candidates(job);
   }
 
-  void suspend(Id job, const Wish& wish, const std::vector<Index>& candidates,
-               const std::vector<Index>& victims, const std::vector<Spot>& spots) {
-    note(wish, candidates, victims, victims);
+  void suspend(Id job, const Wish& wish, const std::vector<Index>& victims,
+               const std::vector<Spot>& spots) {
     const Id step = step_++;
     for (const Index i : victims) take(job, wish, i, spots, step);
     start(job, spots, Reason::kFitsOverSuspended, step);
@@ -186,6 +213,7 @@ class Run {
   void end(Id job, const Wish& wish, const std::vector<Index>& victims,
            const std::vector<Spot>& spots) {
     const Id step = step_++;
+    held_.push_back({job, spots});
     Time gone = desk.state.now();
     for (const Index i : victims) gone = std::max(gone, take(job, wish, i, spots, step));
     for (const Spot& spot : spots) {
@@ -280,65 +308,22 @@ class Run {
                      .beneficiary = {job, spot.request},
                      .at = desk.state.now()},
                     {nullptr, free.data(), needed, nullptr, nullptr});
-      occupy(job, spot.node, needed);
+      occupy(desk.room, job, spot.node, needed);
       desk.state.set_pending(spot.request, desk.state.pending(spot.request) - 1);
       ++counts.starts;
-      if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, spot.request, {});
+      if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, job, spot.request, {});
     }
   }
 
-  void occupy(Id job, Id node, const Amount* amounts) {
-    desk.room.rooms.take(amounts, std::max(node, Id{0}));
+  bool takes_whole_nodes(Id job) const {
+    return desk.inputs.settings.whole_nodes || jobs().exclusive[at(job)] != 0;
+  }
+
+  void occupy(Room& room, Id job, Id node, const Amount* amounts) const {
+    room.rooms.take(amounts, node);
     if (node == kNoId) return;
-    ++desk.room.occupants[at(node)];
-    desk.room.exclusives[at(node)] +=
-        desk.inputs.settings.whole_nodes || jobs().exclusive[at(job)] ? 1 : 0;
-  }
-
-  // Suspended jobs go on where they are, before a pending one that may not preempt them.
-  void resume(Id before) {
-    for (Size i = 0; i < desk.stopped.size(); ++i) {
-      const RunningJob& job = desk.stopped[i];
-      if (resumed_[i]) continue;
-      if (before != kNoId && desk.standing(before, job) == Outcome::kTaken) continue;
-      const std::span<const Id> slots = desk.slots(job);
-      const Room was = desk.room;
-      bool fits = true;
-      for (const Id slot : slots) {
-        const Id node = std::max(desk.state.node_of(slot), Id{0});
-        const Row more = back(slot);
-        fits &= desk.room.rooms.fits(more.data(), node);
-        desk.room.rooms.take(more.data(), node);
-      }
-      desk.room = was;
-      if (!fits) continue;
-      resumed_[i] = 1;
-      const Id step = step_++;
-      for (const Id slot : slots) {
-        const Row more = back(slot), free = free_on(desk.state.node_of(slot));
-        decisions.add({.action = Action::kResume,
-                       .stage = stage_,
-                       .reason = Reason::kGoesOn,
-                       .slot = slot,
-                       .operation = job.operation,
-                       .node = desk.state.node_of(slot),
-                       .step = step,
-                       .at = desk.state.now()},
-                      {nullptr, free.data(), more.data(), nullptr, nullptr});
-        occupy(job.operation, desk.state.node_of(slot), more.data());
-        ++counts.resumes;
-      }
-    }
-  }
-
-  // What a suspended allocation takes when it goes on.
-  Row back(Id slot) const {
-    Row more{};
-    const Size width = desk.state.width();
-    const std::vector<Amount>& held = tables().allocations.held;
-    for (Size r = 0; r < width; ++r)
-      more[r] = desk.state.amounts(slot)[r] - (held.empty() ? 0 : held[at(slot) * width + r]);
-    return more;
+    ++room.occupants[at(node)];
+    room.exclusives[at(node)] += takes_whole_nodes(job) ? 1 : 0;
   }
 
   // --- what is said
@@ -350,7 +335,8 @@ class Run {
   Row free_on(Id node) const {
     Row free{};
     for (Size r = 0; r < desk.state.width(); ++r)
-      free[r] = desk.room.rooms.at(std::max(node, Id{0}), r);
+      if (node != kNoId || tables().resources.scope[r] == ResourceScope::kCluster)
+        free[r] = desk.room.rooms.at(node, r);
     return free;
   }
 
@@ -359,9 +345,15 @@ class Run {
     for (Size n = 0; n < count; ++n) blocked_[n] |= jobs().node_of_partition[row + n];
   }
 
-  void refuse(Id job, Outcome rule) {
+  bool refuse(Id job, Outcome rule) {
     waiting_.push_back({turn_, rule});
     served_[at(job)] |= rule == Outcome::kWaitsForVictims;
+    return false;
+  }
+
+  // What hard reservations keep for a job is its own.
+  void add_reserved(Room& to, Id job, Amount sign) const {
+    evenhand::add_reserved(to.rooms, desk.state, sign, [job](Id owner) { return owner == job; });
   }
 
   // --- gang.cpp
@@ -371,6 +363,13 @@ class Run {
   std::vector<Index> under(Id job, Room room, const std::vector<Index>& candidates,
                            const std::vector<Spot>& spots) const;
   void under_too(Id job, Room room, std::vector<Index> sharing, Choice& choice) const;
+
+  // --- resume.cpp
+
+  void resume(Id before);
+  Outcome goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) const;
+  Room afterwards() const;
+  Row back(Id slot) const;
 
   // --- backfill.cpp
 
@@ -383,10 +382,17 @@ class Run {
   // --- told.cpp
 
   Outcome barred_everywhere(Id job, Id request) const;
+  Outcome beyond_nodes(const Wish& wish) const;
+  Outcome on_node(const Wish::Part& part, Id node, bool licences_lack, bool lack,
+                  Outcome rule) const;
+  bool lacks(const Room& room, const Amount* need, Id node, bool whole, Row& missing) const;
+  Room without_reservations(Id job) const;
+  bool may_help(const Wish& wish, const RunningJob& other) const;
   void tell_refusals();
   void tell_refusal(Id job, Outcome rule, const Wish* wish);
-  void note(const Wish& wish, const std::vector<Index>& candidates,
-            const std::vector<Index>& considered, const std::vector<Index>& victims);
+  void note(const Wish& wish, const std::vector<Index>& candidates, const Choice* choice);
+  void note_sharing(const Wish& wish, const std::vector<Index>& candidates,
+                    const std::vector<Index>& victims, const std::vector<Spot>& spots);
 
   bool follows(const RunningJob& job) const {
     return recorder_ != nullptr && recorder_->slot != kNoId &&
@@ -398,12 +404,12 @@ class Run {
   Id first_node(const RunningJob& job) const {
     return recorder_->slot == kNoId ? desk.nodes(job).front() : desk.state.node_of(recorder_->slot);
   }
-  void event(Id node, Outcome outcome, Id request, const Row& missing) {
+  void event(Id node, Outcome outcome, Id operation, Id request, const Row& missing) {
     recorder_->events.push_back(
         {node,
          stage_,
          outcome,
-         tables().requests.operation[at(request)],
+         operation,
          request,
          recorder_->slot,
          {missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(desk.state.width())}});
@@ -419,6 +425,7 @@ class Run {
   std::vector<std::uint8_t> resumed_;
   std::vector<Waiting> waiting_;
   Turn turn_;
+  std::vector<Held> held_;
   Stage stage_ = Stage::kSchedulingRun;
   Id step_ = 0;
 };

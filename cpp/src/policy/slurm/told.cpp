@@ -30,73 +30,177 @@ void Run::tell_refusals() {
   }
 }
 
-// Of all its requests; with what lacks on the best of the nodes.
+// What a node lacks for amounts, R; true if anything. Of a node that is not shared: all that the
+// job wants there, or all that others have there.
+bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& missing) const {
+  const bool lack = room.rooms.lacks(need, node, missing.data());
+  if (node == kNoId) return lack;
+  const bool taken = room.exclusives[at(node)] > 0, shared = whole && room.occupants[at(node)] > 0;
+  if (!taken && !shared) return lack;
+  const Amount* has = desk.state.node_capacity(node);
+  for (Size r = 0; r < desk.state.width(); ++r)
+    if (tables().resources.scope[r] == ResourceScope::kNode)
+      missing[r] = std::max(missing[r], taken ? need[r] : has[r] - room.rooms.at(node, r));
+  return true;
+}
+
+// As if nothing were reserved for others than a job.
+Room Run::without_reservations(Id job) const {
+  Room room = desk.room;
+  std::vector<std::uint8_t> waits(tables().operations.size(), 0);
+  for (const Waiting& one : waiting_) waits[at(one.turn.job)] = one.turn.job != job;
+  evenhand::add_reserved(room.rooms, desk.state, 1,
+                         [&](Id owner) { return owner == kNoId || waits[at(owner)] != 0; });
+  return room;
+}
+
+// Of all its requests; with what lacks on the best of the nodes, and of licences.
 void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
   const Grouping& by = tables().requests_by_operation;
   const Size width = desk.state.width();
+  const std::vector<ResourceScope>& scope = tables().resources.scope;
+  add_reserved(desk.room, job, 1);
   for (Index i = by.offsets[at(job)]; i < by.offsets[at(job) + 1]; ++i) {
     const Id request = by.items[static_cast<Size>(i)];
     if (desk.state.pending(request) <= 0) continue;
     refusals.request.push_back(request);
     refusals.rule.push_back(rule);
-    Index nodes = 0;
-    Row best{};
-    double least = 0;
     const Wish::Part* part = nullptr;
     if (wish != nullptr)
       for (const Wish::Part& p : wish->parts())
         if (p.request == request) part = &p;
+    Row licences{};  // of the whole job, told where they are wanted or what it waits for
+    bool licences_lack = false;
+    for (Size r = 0; part != nullptr && r < width; ++r) {
+      if (scope[r] != ResourceScope::kCluster) continue;
+      if (wish->licences()[r] <= 0 || (part->amounts[r] <= 0 && rule != Outcome::kLicensesMissing))
+        continue;
+      licences[r] = std::max<Amount>(wish->licences()[r] - desk.room.rooms.at(kNoId, r), 0);
+      licences_lack |= licences[r] > 0;
+    }
+    Index nodes = 0;
+    Row best = licences;
+    double least = 0;
     if (part != nullptr && part->takes_node)
       for (Id node = 0; node < static_cast<Id>(blocked_.size()); ++node) {
         if (!part->allowed[at(node)]) continue;
-        Row lacks{};
-        desk.room.rooms.lacks(part->amounts, node, lacks.data());
+        Row missing{};
+        lacks(desk.room, part->amounts, node, wish->whole_nodes(), missing);
+        const Amount* has = desk.state.node_capacity(node);
         double worst = 0;
-        for (Size r = 0; r < width; ++r)
-          if (lacks[r] > 0)
-            worst = std::max(worst,
-                             static_cast<double>(lacks[r]) / static_cast<double>(part->amounts[r]));
+        for (Size r = 0; r < width; ++r) {
+          if (scope[r] == ResourceScope::kCluster) {
+            missing[r] = licences[r];
+          } else if (missing[r] > 0) {
+            const Amount of = part->amounts[r] > 0 ? part->amounts[r] : has[r];
+            worst = std::max(worst, static_cast<double>(missing[r]) / static_cast<double>(of));
+          }
+        }
         if (nodes++ == 0 || worst < least) {
           least = worst;
-          best = lacks;
+          best = missing;
         }
         if (follows_request(request))
-          event(node, worst > 0 ? Outcome::kNoFreeRoom : rule, request, lacks);
+          event(node, on_node(*part, node, licences_lack, worst > 0, rule), job, request, missing);
       }
     refusals.nodes.push_back(nodes);
     refusals.missing.insert(refusals.missing.end(), best.begin(),
                             best.begin() + static_cast<std::ptrdiff_t>(width));
-    if (follows_request(request)) event(kNoId, rule, request, best);
+    if (follows_request(request)) event(kNoId, rule, job, request, best);
   }
+  add_reserved(desk.room, job, -1);
 }
 
-// What became of the followed allocation among the candidates of a job.
-void Run::note(const Wish& wish, const std::vector<Index>& candidates,
-               const std::vector<Index>& considered, const std::vector<Index>& victims) {
+// What a request met on a node: what lacks there, else why its job waits.
+Outcome Run::on_node(const Wish::Part& part, Id node, bool licences_lack, bool lack,
+                     Outcome rule) const {
+  if (!lack) return licences_lack ? Outcome::kLicensesMissing : rule;
+  const bool room = desk.room.rooms.fits(part.amounts, node);
+  if (room) return Outcome::kWholeNodeInUse;
+  return without_reservations(tables().requests.operation[at(part.request)])
+                 .rooms.fits(part.amounts, node)
+             ? Outcome::kReservedForOthers
+             : Outcome::kNoFreeRoom;
+}
+
+// Whether a candidate's leaving gives a job anything: it ends, or is suspended by gang scheduling.
+bool Run::may_help(const Wish& wish, const RunningJob& other) const {
+  const Settings& set = desk.inputs.settings;
+  const bool suspends = set.gang && set.selection != Selection::kTestOnly;
+  return matters(desk, wish, other) && (suspends || desk.mode(other) != PreemptMode::kSuspend);
+}
+
+// What became of the followed allocation among the candidates of a job; nobody goes without a
+// choice.
+void Run::note(const Wish& wish, const std::vector<Index>& candidates, const Choice* choice) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   const auto has = [](const std::vector<Index>& in, Index i) {
     return std::ranges::find(in, i) != in.end();
   };
+  const Id request = wish.parts().front().request;
   for (const Index i : candidates) {
     if (!follows(of(i))) continue;
-    const Outcome outcome = has(victims, i)      ? Outcome::kTaken
-                            : has(considered, i) ? Outcome::kOffChosenNodes
-                            : victims.empty()    ? Outcome::kNoStartInStage
-                                                 : Outcome::kSparedFitsWithout;
-    event(first_node(of(i)), outcome, wish.parts().front().request, {});
+    const Outcome outcome = choice != nullptr && has(choice->victims, i) ? Outcome::kTaken
+                            : choice != nullptr && has(choice->considered, i)
+                                ? Outcome::kOffChosenNodes
+                            : !may_help(wish, of(i)) ? Outcome::kFreesNothingUseful
+                            : choice == nullptr      ? Outcome::kNoStartInStage
+                                                     : Outcome::kSparedFitsWithout;
+    event(first_node(of(i)), outcome, tables().requests.operation[at(request)], request, {});
   }
 }
 
+// Likewise, where a job is placed over those that share their cpus with it.
+void Run::note_sharing(const Wish& wish, const std::vector<Index>& candidates,
+                       const std::vector<Index>& victims, const std::vector<Spot>& spots) {
+  if (recorder_ == nullptr || recorder_->slot == kNoId) return;
+  Choice choice;
+  choice.victims = victims;
+  choice.considered = candidates;
+  std::erase_if(choice.considered, [&](Index i) {
+    return std::ranges::any_of(desk.nodes(of(i)), [&](Id node) {
+      return std::ranges::find(spots, node, &Spot::node) != spots.end();
+    });
+  });
+  note(wish, candidates, &choice);
+}
+
+// Why a request may run nowhere: of one node that it names, else what it meets last.
 Outcome Run::barred_everywhere(Id job, Id request) const {
-  Outcome found = Outcome::kNodeOutsidePartition;
+  constexpr std::array kOrder{Outcome::kPartitionWithoutNodes, Outcome::kWrongNode,
+                              Outcome::kWrongTags, Outcome::kNodeNotSchedulable, Outcome::kStarted};
+  if (blocked_.empty()) return Outcome::kNoNodes;
+  const auto place = [&](Outcome o) { return std::ranges::find(kOrder, o); };
   const Size row = at(jobs().partition[at(job)]) * blocked_.size();
+  Outcome found = Outcome::kPartitionWithoutNodes;
   for (Size n = 0; n < blocked_.size(); ++n) {
     if (!jobs().node_of_partition[row + n]) continue;
     const Outcome here = desk.barred(request, static_cast<Id>(n));
-    if (here == Outcome::kStarted) return Outcome::kBehindFirstWaiting;
-    found = here;
+    if (place(here) > place(found)) found = here;
   }
-  return found;
+  if (found == Outcome::kWrongNode) return Outcome::kNodeOutsidePartition;
+  return found == Outcome::kStarted ? Outcome::kBehindFirstWaiting : found;
+}
+
+// Whether a job would not fit if nothing else ran: on nodes that take work, or on any.
+Outcome Run::beyond_nodes(const Wish& wish) const {
+  for (const Wish::Part& part : wish.parts()) {
+    if (!part.takes_node) continue;
+    Index open = 0, all = 0;
+    for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n) {
+      const Outcome here = desk.barred(part.request, n);
+      if (here != Outcome::kStarted && here != Outcome::kNodeNotSchedulable) continue;
+      const Amount* has = desk.state.node_capacity(n);
+      bool fits = true;
+      for (Size r = 0; r < desk.state.width(); ++r)
+        fits &= tables().resources.scope[r] != ResourceScope::kNode || part.amounts[r] <= has[r];
+      all += fits;
+      open += fits && here == Outcome::kStarted;
+    }
+    if (all < part.count) return Outcome::kLargerThanNodes;
+    if (open < part.count) return Outcome::kNodeNotSchedulable;
+  }
+  return Outcome::kStarted;
 }
 
 }  // namespace evenhand::slurm

@@ -171,8 +171,8 @@ def job_clusters(
         name = f"j{i}"
         operations.append(_job(draw, name, False, plain))
         state = "running"
-        if _rare(draw, plain):
-            state = draw(st.sampled_from(("preempting", "suspended", "preempted")))
+        if not plain and draw(st.integers(0, 3)) == 3:
+            state = draw(st.sampled_from(("preempting", "suspended", "preempted", "preempted")))
         start = draw(st.sampled_from((10, 20, 20, 40)))
         end = draw(st.sampled_from((None, None, 1030, 1060)))
         share = {r: draw(st.integers(1, 4)) for r in resources}
@@ -188,6 +188,8 @@ def job_clusters(
                 row["deadline" if state == "preempting" else "planned_end"] = end
             if state == "preempted":
                 row["held"] = holds = {r: a for r, a in share.items() if r == "memory"}
+                if draw(st.booleans()):  # it finds its room again
+                    holds = share
             if _rare(draw, plain):
                 row["preemptible"] = False
             for r, amount in holds.items():
@@ -199,6 +201,21 @@ def job_clusters(
             if state == "preempting":
                 row |= {"state": state, "beneficiary": allocations[-1]["beneficiary"]}
             allocations.append(row)
+    reservations = []
+    if _rare(draw, plain) or _rare(draw, plain):
+        for k in range(draw(st.integers(1, 2))):
+            row = {
+                "name": f"v{k}",
+                "node": draw(st.sampled_from(nodes)),
+                "resources": {"cpu": draw(st.integers(1, 4))},
+            }
+            row["soft"] = draw(st.sampled_from((False, False, True)))
+            row["from"] = draw(st.sampled_from((900, 900, 1100)))
+            kind, rows = draw(st.sampled_from((("request", requests), ("allocation", allocations))))
+            row[kind] = draw(st.sampled_from(rows))["name"]
+            if draw(st.booleans()):
+                used[row["node"]]["cpu"] += row["resources"]["cpu"]
+            reservations.append(row)
     spare = (0, 4, 8) if mixed else (0, 0, 0, 1, 4)  # where licences lack, nodes need not
     spaces: dict[str, Any] = {r: {} for r in resources}
     if licences:
@@ -218,4 +235,5 @@ def job_clusters(
         "operations": operations,
         "allocations": allocations,
         "requests": requests,
+        "reservations": reservations,
     }

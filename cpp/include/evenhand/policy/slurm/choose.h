@@ -28,4 +28,7 @@ struct Choice {
 Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
               bool suspends);
 
+// Whether a job's leaving changes anything for a pending one: where it may be placed, or a licence.
+bool matters(const Desk& desk, const Wish& wish, const RunningJob& job);
+
 }  // namespace evenhand::slurm

@@ -60,9 +60,10 @@ def reference_plan(
 
 _WAITS = (
     "behind_first_waiting",
-    "waits_for_victims",
-    "no_free_room",
+    "preemption_disabled",
+    "nobody_may_go",
     "no_room_even_with_victims",
+    "dry_run_names_nobody",
     "preemption_backoff",
 )
 
@@ -75,6 +76,7 @@ class _Run:
         self.blocked: frozenset[str] = frozenset()
         self.gone: list[Job] = []
         self.whom: list[tuple[Job, Job]] = []
+        self.held: list[tuple[Job, Spots]] = []
         self.resumed: list[Job] = []
         self.served: list[Job] = []
         self.waits: list[tuple[Job, str | None, str]] = []
@@ -85,10 +87,14 @@ class _Run:
         """Look at every pending job in the order of the queue."""
         queue = self._queue()
         for job, turn in queue:
-            if job not in self.served:
-                job.stand_in(turn)
-                self._resume(job)
-                self._one(job)
+            if job in self.served:
+                continue
+            job.stand_in(turn)
+            self._resume(job)
+            self.world.reserve(self.room, job, 1)
+            self._one(job)
+            if job.requests:
+                self.world.reserve(self.room, job, -1)
         self._resume(None)
         if self.world.settings.SchedulerType == "sched/backfill":
             self._backfill(queue)
@@ -158,16 +164,18 @@ class _Run:
     def _backfill(self, queue: list[tuple[Job, Turn]]) -> None:
         """Start jobs that do not delay those before them; nobody is preempted."""
         world, now = self.world, self.world.now
-        kept: dict[str, float] = {}
+        kept = {node: now for _, spots in self.held for _, node in spots if node is not None}
         refused = {(job.row, where): rule for job, where, rule in self.waits}
         for job, turn in queue:
-            rule = refused.get((job.row, turn[0]))
-            if rule not in _WAITS or (job in self.served and rule != "waits_for_victims"):
+            if job in self.served or refused.get((job.row, turn[0])) not in _WAITS:
                 continue
             job.stand_in(turn)
             lasts = [q.duration for q in job.requests if q.count > 0]
             ends = None if None in lasts else now + max(last for last in lasts if last is not None)
-            taken = frozenset(node for node, since in kept.items() if ends is None or ends > since)
+            taken = frozenset(
+                node for node, since in kept.items() if ends is None or ends > since or since <= now
+            )
+            world.reserve(self.room, job, 1)
             spots = place(world, self.room, job, taken)
             if spots is not None:
                 self._start(job, spots)
@@ -179,6 +187,7 @@ class _Run:
                         if node is not None:
                             kept[node] = min(since, kept.get(node, since))
                     break
+            world.reserve(self.room, job, -1)
 
     def _later(self, job: Job) -> Iterator[tuple[float, Room]]:
         """Yield instants and the room that is free then for a job."""
@@ -195,9 +204,6 @@ class _Run:
                 until = a.deadline if a.state == "preempting" else a.planned_end
                 if until is not None and not mine and a.state != "preempted" and other not in self.gone:
                     ends.append((max(until, now), other, a))
-        for victim, whom in self.whom:
-            if whom is job and victim.mode(world.settings) != "SUSPEND":
-                leave(world, room, victim)
         yield now, room
         for instant in sorted({end for end, _, _ in ends}):
             for end, other, a in ends:
@@ -233,44 +239,89 @@ class _Run:
                 return self._refuse(job, "nowhere")
             if all(node in self.blocked for node in fit):
                 return self._refuse(job, "behind_first_waiting")
-        if not world.settings.reclaim_licenses and self._licences_lack(job):
+        if self._licences_lack(job, self.room) and not self._licences_come(job):
             return self._refuse(job, "licenses_missing")
         spots = place(world, self.room, job, self.blocked)
         if spots is not None:
             return self._start(job, spots)
+        never = self._beyond_nodes(job)
+        if never is not None:
+            return self._refuse(job, never)
         rule = self._preempt(job)
         if rule is not None:
             self._refuse(job, rule)
             self.blocked |= inside
         return None
 
-    def _licences_lack(self, job: Job) -> bool:
-        free = self.room.free[None]
+    def _licences_lack(self, job: Job, room: Room) -> bool:
+        free = room.free[None]
         return any(
             sum(q.count * q.amounts.get(r, 0) for q in job.requests) > free.get(r, 0)
             for r in self.world.licences
             if any(q.amounts.get(r, 0) > 0 for q in job.requests)
         )
 
+    def _licences_come(self, job: Job) -> bool:
+        """Whether there would be enough once all have gone that may go for a job."""
+        world, room = self.world, self.room.copy()
+        if not world.settings.reclaim_licenses:
+            return False
+        self._add_leaving(room, job)
+        for other in candidates(world, job, self.gone, world.now):
+            leave(world, room, other)
+        return not self._licences_lack(job, room)
+
+    def _beyond_nodes(self, job: Job) -> str | None:
+        """Return a rule if a job would not fit if nothing else ran."""
+        world = self.world
+        inside = world.partition_nodes(job)
+        for request in job.requests:
+            wants = {r: v for r, v in request.amounts.items() if v > 0}
+            if wants and set(wants) <= world.licences:
+                continue
+            enough = [
+                node
+                for node in inside
+                if request.tags <= world.tags[node]
+                and request.node in (None, node)
+                and all(
+                    v <= world.capacity[node].get(r, 0) for r, v in wants.items() if r not in world.licences
+                )
+            ]
+            if len(enough) < request.count:
+                return "larger_than_nodes"
+            if sum(world.schedulable[node] for node in enough) < request.count:
+                return "nowhere"
+        return None
+
+    def _add_leaving(self, room: Room, job: Job) -> bool:
+        """Add what leaves for a job to a room; whether anything does."""
+        found = False
+        for other in self.world.jobs:
+            for a in other.allocations:
+                if a.state == "preempting" and a.beneficiary == str(job.name):
+                    found = True
+                    room.add(a.node, a.amounts, 1, self.world.licences)
+                    if a.node is not None:
+                        room.there[a.node].remove(other)
+        return found
+
     def _preempt(self, job: Job) -> str | None:
         world, s, now = self.world, self.world.settings, self.world.now
         base = self.room.copy()
-        leaving = False
-        for other in world.jobs:
-            for a in other.allocations:
-                if a.state == "preempting" and a.beneficiary == str(job.name):
-                    leaving = True
-                    base.add(a.node, a.amounts, 1, world.licences)
-                    if a.node is not None:
-                        base.there[a.node].remove(other)
-        if leaving and place(world, base, job, self.blocked) is not None:
+        leaving = self._add_leaving(base, job)
+        spots = place(world, base, job, self.blocked) if leaving else None
+        if spots is not None:
+            self.held.append((job, spots))
             return "waits_for_victims"
         last = self.last.get(job.name)
         if last is not None and last > now - (s.KillWait + s.MessageTimeout):
             return "preemption_backoff"
+        if s.PreemptType is None:
+            return "preemption_disabled"
         wanted = candidates(world, job, self.gone, now)
         if not wanted:
-            return "no_free_room"
+            return "nobody_may_go"
         flags = split_mode(s.PreemptMode)[1]
         by_tier = s.PreemptType == "preempt/partition_prio"
         gang = "GANG" in flags and by_tier
@@ -279,7 +330,7 @@ class _Run:
             spots = over(world, base, job, sharing, self.blocked)
             if spots is not None:
                 if s.victim_selection == "test_only":
-                    return "no_room_even_with_victims"
+                    return "dry_run_names_nobody"
                 victims = under(world, base, job, sharing, spots)
                 if leaving or any(other.mode(s) != "SUSPEND" for other in victims):
                     return self._end(job, spots, victims)
@@ -345,11 +396,14 @@ class _Run:
                         "kept": {r: float(v) for r, v in a.amounts.items() if v and r not in gives},
                     }
                 )
+            if word == "suspend":
+                leave(self.world, self.room, victim)
             self.gone.append(victim)
             self.whom.append((victim, job))
 
     def _end(self, job: Job, spots: Spots, victims: list[Job]) -> str:
         self._leave(job, victims)
+        self.held.append((job, spots))
         for request, node in spots:
             if node is None:
                 continue
@@ -360,8 +414,6 @@ class _Run:
 
     def _suspend(self, job: Job, spots: Spots, victims: list[Job]) -> None:
         self._leave(job, victims)
-        for victim in victims:
-            leave(self.world, self.room, victim)
         self._start(job, spots)
 
     def _resume(self, before: Job | None) -> None:
@@ -375,24 +427,52 @@ class _Run:
         for job in stopped:
             if before is not None and self._may_go_for(before, job):
                 continue
-            trial: Room = self.room.copy()
-            fits = True
             mine = [a for a in job.allocations if a.state == "preempted"]
-            for a in mine:
-                more = {r: v - a.held.get(r, Fraction(0)) for r, v in a.amounts.items()}
-                where = {r: (None if r in world.licences else a.node) for r in more}
-                fits &= all(v <= trial.free[where[r]].get(r, 0) for r, v in more.items() if v > 0)
-                trial.add(a.node, more, -1, world.licences)
-            if not fits:
+            if not self._goes_on(self.room, job) or not self._goes_on(self._afterwards(), job):
                 continue
             self.resumed.append(job)
             for a in mine:
-                if a.node is not None:
-                    trial.there[a.node].append(job)
+                self._return(self.room, job, a)
                 self.decisions.append(
                     {"action": "resume", "allocation": a.name, "operation": job.name, "node": a.node}
                 )
-            self.room = trial
+
+    def _return(self, room: Room, job: Job, a: Allocation) -> bool:
+        """Put a suspended allocation back; whether all it needs was there."""
+        licences = self.world.licences
+        more = {r: v - a.held.get(r, Fraction(0)) for r, v in a.amounts.items()}
+        more = {r: v for r, v in more.items() if r in licences or a.node is not None}
+        free = {r: room.free[None if r in licences else a.node].get(r, Fraction(0)) for r in more}
+        room.add(a.node, more, -1, licences)
+        if a.node is not None:
+            room.there[a.node].append(job)
+        return all(v <= free[r] for r, v in more.items() if v > 0)
+
+    def _goes_on(self, room: Room, job: Job) -> bool:
+        """Whether a suspended job fits where it is, beside those who are there."""
+        mine = [a for a in job.allocations if a.state == "preempted"]
+        linear = self.world.settings.SelectType == "select/linear"
+        for a in mine:
+            others = room.there[a.node] if a.node is not None else []
+            if others and (linear or any(one.whole_nodes for one in [job, *others])):
+                return False
+        trial = room.copy()
+        return all(self._return(trial, job, a) for a in mine)
+
+    def _afterwards(self) -> Room:
+        """Return the room once all who leave for a job have gone and it has started."""
+        world, room = self.world, self.room.copy()
+        for job, spots in self.held:
+            self._add_leaving(room, job)
+            world.reserve(room, job, 1)
+            for victim, whom in self.whom:
+                if whom is job and victim.mode(world.settings) != "SUSPEND":
+                    leave(world, room, victim)
+            for request, node in spots:
+                if node is not None:
+                    room.add(node, request.amounts, -1, world.licences)
+                    room.there[node].append(job)
+        return room
 
     def _may_go_for(self, asks: Job, job: Job) -> bool:
         """Whether a suspended job would be preempted again."""

@@ -142,9 +142,17 @@ class World:
     schedulable: dict[str, bool]
     licences: frozenset[str]
     kinds: dict[str, str]
+    capacity: dict[str, Amounts]
     jobs: list[Job]
     room: Room
     costs: Costs
+    reserved: list[tuple[str | None, str, Amounts]]
+
+    def reserve(self, room: Room, job: Job, sign: int) -> None:
+        """Add what is reserved for a job to a room (1), or take it off again (-1)."""
+        for owner, node, amounts in self.reserved:
+            if owner == str(job.name):
+                room.add(node, amounts, sign, self.licences)
 
     def partition_nodes(self, job: Job) -> frozenset[str]:
         """Nodes of a job's partition."""
@@ -246,6 +254,15 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
             room.add(allocation.node, allocation.held if gone else allocation.amounts, -1, licences)
             if not gone and allocation.node is not None:
                 room.there[allocation.node].append(job)
+    owners = {str(q["name"]): str(q["operation"]) for q in data.get("requests", ())}
+    reserved = []
+    for row in data.get("reservations", ()):
+        until = row.get("until")
+        lasts = row.get("from", 0.0) <= data.get("now", 0.0) and (until is None or data["now"] < until)
+        if lasts and row.get("node") is not None and not row.get("soft", False):
+            owner = owners.get(str(row.get("request")))
+            reserved.append((owner, str(row["node"]), _exact(row.get("resources"))))
+            room.add(str(row["node"]), reserved[-1][2], -1, licences)
     return World(
         settings,
         data.get("now", 0.0),
@@ -254,9 +271,11 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
         {str(node["name"]): node.get("schedulable", True) for node in nodes},
         licences,
         kinds,
+        {str(node["name"]): _exact(node.get("capacity")) for node in nodes},
         jobs,
         room,
         read_costs(data, settings.victim_cost),
+        reserved,
     )
 
 

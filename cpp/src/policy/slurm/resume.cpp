@@ -1,0 +1,91 @@
+#include "run_work.h"
+
+namespace evenhand::slurm {
+
+// Suspended jobs go on where they are, before a pending one that may not preempt them; not in room
+// that a job counts on whom others leave for.
+void Run::resume(Id before) {
+  for (Size i = 0; i < desk.stopped.size(); ++i) {
+    const RunningJob& job = desk.stopped[i];
+    if (resumed_[i]) continue;
+    if (before != kNoId && desk.standing(before, job) == Outcome::kTaken) continue;
+    Id where = kNoId;
+    Row missing{};
+    Outcome found = goes_on(job, desk.room, where, missing);
+    if (found == Outcome::kStarted && !held_.empty()) {
+      Room later = afterwards();
+      if (goes_on(job, later, where, missing) != Outcome::kStarted) found = Outcome::kRoomHeld;
+    }
+    if (found != Outcome::kStarted) {
+      // What stood in its way in the end.
+      if (before == kNoId && follows(job)) event(where, found, job.operation, kNoId, missing);
+      continue;
+    }
+    resumed_[i] = 1;
+    const Id step = step_++;
+    for (const Id slot : desk.slots(job)) {
+      const Id node = desk.state.node_of(slot);
+      const Row more = back(slot), free = free_on(node);
+      decisions.add({.action = Action::kResume,
+                     .stage = stage_,
+                     .reason = Reason::kGoesOn,
+                     .slot = slot,
+                     .operation = job.operation,
+                     .node = node,
+                     .step = step,
+                     .at = desk.state.now()},
+                    {nullptr, free.data(), more.data(), nullptr, nullptr});
+      occupy(desk.room, job.operation, node, more.data());
+      ++counts.resumes;
+    }
+  }
+}
+
+// Whether a suspended job fits where it is: kStarted, or what stands in the way, where and how
+// much.
+Outcome Run::goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) const {
+  const bool whole = takes_whole_nodes(job.operation);
+  Outcome found = Outcome::kStarted;
+  for (const Id slot : desk.slots(job)) {
+    const Id node = desk.state.node_of(slot);
+    const Row more = back(slot);
+    if (Row lack{}; found == Outcome::kStarted && lacks(in, more.data(), node, whole, lack)) {
+      const bool room = in.rooms.fits(more.data(), node);
+      found = room ? Outcome::kWholeNodeInUse : Outcome::kNoRoomToGoOn;
+      where = node;
+      missing = lack;
+    }
+    in.rooms.take(more.data(), node);
+  }
+  for (const Id slot : desk.slots(job)) in.rooms.give(back(slot).data(), desk.state.node_of(slot));
+  return found;
+}
+
+// Room once all who leave for a job have gone and it has started.
+Room Run::afterwards() const {
+  Room room = desk.room;
+  for (const auto& [job, spots] : held_) {
+    desk.add_leaving(room, job);
+    add_reserved(room, job, 1);
+    for (const RunningJob& other : desk.running)
+      if (other.gone && gone_for_[at(other.operation)] == job &&
+          desk.mode(other) != PreemptMode::kSuspend)
+        desk.give(room, other, 1);
+    for (const Spot& spot : spots)
+      if (spot.node != kNoId) occupy(room, job, spot.node, request_amounts(spot.request));
+  }
+  return room;
+}
+
+// What a suspended allocation takes when it goes on; without a node, of what the cluster shares.
+Row Run::back(Id slot) const {
+  Row more{};
+  const Size width = desk.state.width();
+  const std::vector<Amount>& held = tables().allocations.held;
+  for (Size r = 0; r < width; ++r)
+    if (desk.state.node_of(slot) != kNoId || tables().resources.scope[r] == ResourceScope::kCluster)
+      more[r] = desk.state.amounts(slot)[r] - (held.empty() ? 0 : held[at(slot) * width + r]);
+  return more;
+}
+
+}  // namespace evenhand::slurm
