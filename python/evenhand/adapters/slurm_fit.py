@@ -68,7 +68,6 @@ def unfit_of_json(row: Mapping[str, Any], each: int) -> str:
         array=bool(number(row.get("array_job_id")))
         and bool(row.get("array_task_string"))
         and number(row.get("array_task_id")) is None,
-        partition=str(row.get("partition") or ""),
         required=str(row.get("required_nodes") or ""),
         features=str(row.get("features") or ""),
         least=number(row.get("minimum_cpus_per_node")) or 0,
@@ -96,7 +95,6 @@ def unfit_of_text(row: Mapping[str, str], each: int) -> str:
         return "a range of nodes"
     return _unfit(
         array=bool(row["arraytaskid"]) and not row["arraytaskid"].isdecimal(),
-        partition=row["partition"],
         required=row["reqnodes"],
         features=row["feature"],
         least=int(row["mincpus"] or 0),
@@ -124,11 +122,9 @@ def _kind_counted(device: str, counted: Mapping[str, int]) -> bool:
     return any(name.startswith(f"{device}:") for name in counted)
 
 
-def _unfit(*, array: bool, partition: str, required: str, features: str, least: int, each: int) -> str:
+def _unfit(*, array: bool, required: str, features: str, least: int, each: int) -> str:
     if array:
         return "a job array"
-    if "," in partition:
-        return "several partitions"
     if len(split_hosts(required)) > 1:
         return "several required nodes"
     if not re.fullmatch(r"[\w.+-]*", features):

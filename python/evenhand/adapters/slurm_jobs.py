@@ -50,6 +50,8 @@ class Job:
         What it holds, by node and resource.
     needs : mapping
         What it needs on each of ``count`` nodes.
+    partition : str
+        Of one that waits, several with commas between them if it may start in any of them.
     tags : tuple of str
         What its nodes must be called for: features, kinds of devices.
     comment : str or None

@@ -47,8 +47,10 @@ def build(
     Returns
     -------
     Snapshot
-        Memory is in MiB. Suspended jobs keep all but their cpus, stopped ones all. Jobs that were held while
-        they run are no victims: whoever held them does not want them to start again.
+        Memory is in MiB. Nodes are called for by features, partitions and, for jobs that name several, by
+        those together; a job's pool is its first partition's. Suspended jobs keep all but their cpus, stopped
+        ones all. Jobs that were held while they run are no victims: whoever held them does not want them to
+        start again.
 
     Notes
     -----
@@ -62,10 +64,12 @@ def build(
         for job in jobs
         if job.parts or (_waits(job, released) and not _why_not(job, places, largest, len(nodes)))
     ]
+    choices = {job.partition for job in live if "," in job.partition}
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
-        pool = {"partition": job.partition, "account": job.account, "user": job.user}[pools] or "none"
+        first = job.partition.split(",")[0]
+        pool = {"partition": first, "account": job.account, "user": job.user}[pools] or "none"
         names.add(pool)
         operations.append(_operation(job, pool, now))
         if job.state == "PENDING":
@@ -86,7 +90,7 @@ def build(
                 {
                     "name": node.name,
                     "capacity": dict(node.capacity),
-                    "tags": sorted(node.tags),
+                    "tags": sorted({*node.tags, *_several(node, choices)}),
                     "schedulable": node.schedulable,
                     "order": place,
                 }
@@ -156,6 +160,15 @@ def _largest(nodes: list[Node]) -> dict[str, int]:
         for name, amount in node.capacity.items():
             found[name] = max(found.get(name, 0), amount)
     return found
+
+
+def _several(node: Node, choices: Collection[str]) -> list[str]:
+    """Return tags for jobs that may start in any of several partitions, of which the node is in one."""
+    return [
+        f"partition:{choice}"
+        for choice in choices
+        if any(f"partition:{partition}" in node.tags for partition in choice.split(","))
+    ]
 
 
 def _operation(job: Job, pool: str, now: float) -> dict[str, Any]:

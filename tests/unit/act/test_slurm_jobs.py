@@ -156,7 +156,7 @@ def test_no_room_beside_who_has_the_cpus(state: str) -> None:
         ({"features": "ib*2"}, "a combination of features"),
         ({"required_nodes": "n1,n2"}, "several required nodes"),
         ({"required_nodes": "gone7"}, "a node that is not there"),
-        ({"partition": "low,high"}, "several partitions"),
+        ({"partition": "low,main"}, ""),
         ({"resv_name": "r1"}, "a reservation"),
         ({"contiguous": True}, "contiguous nodes"),
         ({"contiguous": False, "resv_name": None}, ""),
@@ -226,6 +226,20 @@ def test_kinds_of_devices(asked: str, tag: str | None) -> None:
     assert request["node_tags"] == ["partition:main", *found.tags]
 
 
+def test_a_job_that_names_several_partitions() -> None:
+    """It may start on the nodes of each; the policy knows in which turn."""
+    tags = {"n1": ("low",), "n2": ("high", "low"), "n3": ("other",), "n4": ("high",)}
+    nodes = [
+        Node(n, {"cpu": 8, "memory": 999}, tuple(f"partition:{p}" for p in found), True)
+        for n, found in tags.items()
+    ]
+    data = build([read(**WAITING | {"partition": "high,low"})], nodes, T0, "partition", None, {}).to_dict()
+    (request,), (operation,) = data["requests"], data["operations"]
+    (tag,) = request["node_tags"]
+    assert [n["name"] for n in data["nodes"] if tag in n["tags"]] == ["n1", "n2", "n4"]
+    assert (operation["partition"], operation["pool"]) == ("high,low", "high")
+
+
 def test_one_users_job_hides_nobody_elses() -> None:
     """Whatever is wrong with one job, the others are in the snapshot; and it is said once."""
     clock = Clock()
@@ -233,12 +247,12 @@ def test_one_users_job_hides_nobody_elses() -> None:
         clock, {"n1": 4}, [job(1, 2, node="n1"), job(8, 4, priority=9), job(9, 4, priority=8)]
     )
     plain = cluster._json
-    cluster._json = lambda j: plain(j) | ({"partition": "low,high"} if j["id"] == 9 else {})  # type: ignore[method-assign]
+    cluster._json = lambda j: plain(j) | ({"resv_name": "r"} if j["id"] == 9 else {})  # type: ignore[method-assign]
     adapter = Slurm(runner=cluster, clock=clock)
     assert [r["name"] for r in adapter.snapshot().to_dict()["requests"]] == ["8"]
-    assert adapter.left_out == {"several partitions": ["9"]}
+    assert adapter.left_out == {"a reservation": ["9"]}
     assert len(adapter.notices) == 1
-    assert "several partitions" in adapter.notices[0]
+    assert "a reservation" in adapter.notices[0]
 
 
 def test_what_cannot_be_true_is_an_error_of_the_adapter() -> None:
@@ -281,7 +295,7 @@ def as_text(jobs: list[dict[str, Any]], **cells: str) -> list[slurm_jobs.Job]:
         ({"maxnodes": "3"}, "a range of nodes"),
         ({"dependency": "singleton(unfulfilled)"}, "a dependency"),
         ({"mincpus": "3"}, "cpus on each node"),
-        ({"partition": "low,high"}, "several partitions"),
+        ({"partition": "low,high"}, ""),
         ({"hetjobid": "4"}, "heterogeneous"),
         ({"oversubscribe": "USER"}, "exclusive"),
         ({"arraytaskid": "3-50%2"}, "a job array"),
