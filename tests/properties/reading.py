@@ -203,6 +203,11 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         _DONOR,
         _changed(_DONOR, "pools", 0, priority_donor=False),
     ),
+    ("ytsaurus", "pools", "priority_strong_guarantee"): (
+        YTsaurus(),
+        _DONOR,
+        _changed(_DONOR, "pools", 1, priority_strong_guarantee=False),
+    ),
     ("ytsaurus", "pools", "integral.can_accept_free_volume"): (
         YTsaurus(),
         _volumes(),

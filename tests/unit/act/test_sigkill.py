@@ -56,8 +56,8 @@ def test_two_hundred_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         process.start()
         return process
 
-    kills, begin = 0, time.monotonic()
-    while kills < KILLS and time.monotonic() - begin < 100:
+    kills, patience, begin = 0, 0.3, time.monotonic()
+    while kills < KILLS and time.monotonic() - begin < 200:
         with server.lock:
             for _ in range(chance.randrange(2, 6) - waiting(fake)):
                 urgent += 1
@@ -66,9 +66,11 @@ def test_two_hundred_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         driver = start(0)
         if kills % 8:  # after some of its lines; else at any time, its start too
             size += chance.randrange(1, 2500)
-            until = time.monotonic() + 0.3
+            until = time.monotonic() + patience
             while (not journal.exists() or journal.stat().st_size < size) and time.monotonic() < until:
                 time.sleep(0.0005)
+            # On a busy machine drivers need longer to write so much.
+            patience = 0.3 if time.monotonic() < until else min(1.5 * patience, 1.0)
         time.sleep(chance.uniform(0.0, 0.005))
         if driver.is_alive():
             driver.kill()
