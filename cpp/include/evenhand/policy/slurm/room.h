@@ -64,7 +64,7 @@ class Wish {
   std::vector<Part> parts_;
   std::vector<std::uint8_t> touched_;
   std::vector<Amount> licences_;
-  std::vector<std::uint8_t> of_node_;  // R
+  std::vector<std::uint8_t> of_node_;              // R
   std::vector<std::vector<std::uint8_t>> usable_;  // parts x N
   std::vector<Index> usable_count_;
 };
