@@ -182,7 +182,16 @@ def test_what_is_suspended_goes_on(mode: str, data: dict[str, Any]) -> None:
     partitions = {name: {**tier, "PriorityTier": i} for i, name in enumerate(("low", "mid", "high"), 1)}
     settings = SlurmSettings(PreemptType="preempt/partition_prio", PreemptMode=mode, partitions=partitions)
     assert split_mode(settings.PreemptMode) == ("SUSPEND", {"GANG"})
-    data = {**data, "allocations": [a for a in data["allocations"] if a.get("state", "running") == "running"]}
+    data = {
+        **data,
+        "allocations": [a for a in data["allocations"] if a.get("state", "running") == "running"],
+        # Those that share a node would not be alone there when they go on.
+        "operations": [
+            {**o, "settings": {k: v for k, v in o.get("settings", {}).items() if k != "exclusive"}}
+            for o in data["operations"]
+        ],
+        "reservations": [],
+    }
     snapshot = eh.Snapshot.from_dict(data)
     plan = plan_of(snapshot, settings)
     victims = {d.allocation for d in plan.decisions.victims if d.mode == "suspend"}

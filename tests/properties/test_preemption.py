@@ -60,7 +60,7 @@ INSTANTS = {
 def _later(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
         moved = {k: _later(v, k) for k, v in value.items()}
-        if "operations" in moved:  # a default, which has to move too
+        if isinstance(moved.get("operations"), list):  # a default, which has to move too
             moved["operations"] = [{"start_time": 1000.0, **row} for row in moved["operations"]]
         return moved
     if isinstance(value, list):

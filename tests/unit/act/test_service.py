@@ -311,6 +311,10 @@ def test_files_that_may_not_be_read(option: str, tmp_path: Path) -> None:
         *(x for pair in files.items() for x in pair),
     ]
     user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    if subprocess.run(
+        [*user, sys.executable, "-c", "import evenhand"], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("the package is in a folder that is root's alone")
     done = subprocess.run(
         [*user, *command, "--dry-run"], capture_output=True, text=True, check=False, timeout=60
     )

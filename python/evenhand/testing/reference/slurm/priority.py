@@ -159,7 +159,8 @@ class _Cluster:
         """Part of nodes and cpus of the cluster."""
         every = self.capacity.values()
         nodes, cpus = max(self.nodes(op), 1) / len(every), self.amount(op, "cpu")
-        part = cpus / sum(capacity.get("cpu", 0) for capacity in every) if cpus else 0.0
+        there = sum(capacity.get("cpu", 0) for capacity in every)
+        part = cpus / there if there else 0.0
         small = self.s.PriorityFavorSmall
         if "SMALL_RELATIVE_TO_TIME" in self.flags:
             size = max(nodes, part) / self.minutes(op)
