@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import act, adapters, history, plans, plot, policies, synthetic
+    from evenhand import act, adapters, history, plot, policies, synthetic
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
@@ -55,7 +55,6 @@ _HOMES = {
     "fair_share": "evenhand.shares",
     "history": "evenhand.history",
     "plan": "evenhand.plans.planning",
-    "plans": "evenhand.plans",
     "plot": "evenhand.plot",
     "policies": "evenhand.policies",
     "show_versions": "evenhand.versions",
@@ -85,7 +84,6 @@ __all__ = [
     "fair_share",
     "history",
     "plan",
-    "plans",
     "plot",
     "policies",
     "show_versions",
