@@ -50,6 +50,19 @@ def test_every_public_name_resolves() -> None:
         _ = eh.no_such_name
 
 
+def test_every_module_is_imported_in_the_order_of_names() -> None:
+    """As a tool that walks the package does it; hypothesis then calls its entry point amid an import of ours."""
+    code = (
+        "import importlib, pkgutil, evenhand\n"
+        "for module in pkgutil.walk_packages(evenhand.__path__, 'evenhand.'):\n"
+        "    if not module.name.endswith('__main__'):\n"
+        "        importlib.import_module(module.name)"
+    )
+    done = run(sys.executable, "-W", "error", "-c", code)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
 def test_import_says_what_to_do_without_the_extension() -> None:
     code = "import sys; sys.modules['evenhand._core'] = None; import evenhand"
     done = run(sys.executable, "-c", code)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
-
 
 def register() -> None:
     """Register the strategies of the library's types; they are built when first asked for."""
+    # Not above: hypothesis calls this while it is imported, so who imported this module first
+    # would have it called before it exists.
+    from hypothesis import strategies as st
+
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
 
