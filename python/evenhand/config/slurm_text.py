@@ -109,9 +109,7 @@ _PARTITION: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-def _parameters(
-    name: str, text: str, number: int, found: Found, before: Mapping[str, Any]
-) -> dict[str, Any]:
+def _parameters(name: str, text: str, number: int, found: Found, before: Mapping[str, Any]) -> dict[str, Any]:
     """Read what PreemptParameters, or the older SchedulerParameters, say of preemption."""
     settings: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):

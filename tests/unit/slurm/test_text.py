@@ -267,7 +267,9 @@ def test_what_the_file_must_not_have(text: str, row: int, field: str, rule: str)
 
 
 def test_what_older_and_newer_parameters_both_say_is_read_once() -> None:
-    text = "SchedulerParameters=preempt_reorder_count=3,preempt_strict_order\nPreemptParameters=reorder_count=3"
+    text = (
+        "SchedulerParameters=preempt_reorder_count=3,preempt_strict_order\nPreemptParameters=reorder_count=3"
+    )
     assert {"reorder_count": 3, "strict_order": True}.items() <= read_conf(text).items()
 
 
