@@ -138,6 +138,7 @@ void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
   while (proof.lower_bound < most && proof.branches <= q.budget) {
     const Index target = same ? proof.lower_bound : most - 1;
     if (search.find(target, found)) {
+      give_back_spare(trial, found);  // a later one may do without an earlier one
       for (const Id i : found) trial.give_back(i);
       best = found;
       most = cost_of(q, best);
