@@ -30,7 +30,7 @@ CODES: Mapping[str, str] = {
         " is computed anew."
     ),
     "minimum_budget_spent": (
-        "The search for the fewest victims ran out of its budget. The best set that it had found stands, which"
+        "The search for the fewest victims ran out of its budget. The best set that it had found stands, and"
         " costs no more than the irreducible one; `numbers.minimum` of its decisions says what is proved of"
         " it. Of the steps concerned, `size_proved` have as few as can be, if not the first such set in the"
         " order."
