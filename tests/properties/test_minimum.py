@@ -88,6 +88,18 @@ def test_small_budget_is_never_worse_than_irreducible(node: Node, budget: int) -
     assert select(amounts, shortage, "minimum", budget)["taken"].tolist() == found["taken"].tolist()
 
 
+def test_first_is_not_said_where_the_budget_did_not_reach() -> None:
+    """Nodes whose smallest sets are found and proved at once, and the first of them is not."""
+    verdicts = []
+    for seed in range(40):
+        draws = np.random.default_rng(seed)
+        amounts = draws.integers(1, 30, (12, 3))
+        shortage = (amounts.sum(axis=0) * draws.uniform(0.3, 0.7, 3)).astype(np.int64)
+        found = select(amounts.tolist(), shortage.tolist(), "minimum", 1)
+        verdicts.append(check_minimum(amounts.tolist(), shortage.tolist(), found["taken"].tolist(), found))
+    assert any(verdict.cost != "open" and verdict.order == "open" for verdict in verdicts)
+
+
 @many
 @given(node=nodes(most=12), data=st.data())
 def test_is_the_first_of_the_cheapest(node: Node, data: st.DataObject) -> None:
