@@ -25,7 +25,8 @@ def nodes(draw: st.DrawFn, most: int = 16) -> Node:
     """Candidates, drawn one by one or as copies of few shapes, and a part of their sum, or more, or less."""
     resources = draw(st.integers(1, 4))
     count = draw(st.integers(0, most))
-    tops = draw(st.lists(st.sampled_from(SIZES), min_size=resources, max_size=resources))
+    sizes = st.sampled_from(SIZES).map(lambda size: min(size, 2**60 // most))  # the core's largest sum
+    tops = draw(st.lists(sizes, min_size=resources, max_size=resources))
     row = st.tuples(*(st.integers(0, top) for top in tops)).map(list)
     if draw(st.booleans()):
         row = st.sampled_from(draw(st.lists(row, min_size=1, max_size=5)))
