@@ -81,12 +81,13 @@ class Carrier:
 
     def _do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
         commands = self.adapter.commands(action, victim.name, reason)
-        if commands:
+        told = bool(commands) or action != "note"
+        if told:
             self.journal.append(
                 "intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands]
             )
         answer = self.adapter.do(action, victim.name, reason)
-        if commands:
+        if told:
             self.journal.append(
                 "outcome",
                 step=step,

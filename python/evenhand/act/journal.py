@@ -323,6 +323,9 @@ class Journal:
             except OSError:
                 self._broken += "; its last line may be torn"
             raise JournalError(self._broken) from error
+        except BaseException:
+            self._broken = f"journal {self.path}: writing was interrupted"
+            raise
         self._size += len(data)
         self._count += 1
         self.book.add(line)

@@ -57,7 +57,7 @@ def test_torn_last_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_kill_tears_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may end a write in its midst, at the border of a page: the line never was, and nothing needs repair."""
+    """It may end a write in its midst, at the end of a page: the line never was, nothing needs repair."""
     world = World(tmp_path)
     whole = written(world)
     plain, left = os.pwrite, [0]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evenhand.adapters import AdapterError, slurm_jobs
 from evenhand.adapters.commands import Result
@@ -261,6 +265,65 @@ def test_what_cannot_be_true_is_an_error_of_the_adapter() -> None:
     plain = cluster._json
     cluster._json = lambda j: plain(j) | {"cpus": 2**63, "tres_alloc_str": f"cpu={2**64}"}  # type: ignore[method-assign]
     with pytest.raises(AdapterError, match="absurd"):
+        Slurm(runner=cluster, clock=clock).snapshot()
+
+
+_ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    2**63,
+    1e300,
+    float("inf"),
+    float("nan"),
+    "",
+    "n[1-3]",
+    "n[",
+    "cpu=1e9",
+    "\0",
+]
+_ODD += [
+    [],
+    [None],
+    ["RUNNING"],
+    [[]],
+    {},
+    {"a": 1},
+    {"set": True, "number": float("inf")},
+    {"set": 1, "number": "x"},
+]
+_FIELDS = (
+    "job_resources",
+    "array_job_id",
+    "array_task_id",
+    "tres_per_node",
+    "end_time",
+    "max_nodes",
+    "shared",
+    "flags",
+)
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_whatever_stands_in_the_json(data: st.DataObject) -> None:
+    """A snapshot, or one error of the adapter."""
+    clock = Clock()
+    cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 2, node="n1"), job(9, 4, priority=8)])
+    squeue, sinfo = cluster.squeue, cluster.sinfo
+
+    def odd(result: Result, table: str, *more: str) -> Result:
+        document = json.loads(result.out)
+        row = data.draw(st.sampled_from(document[table]))
+        for field in data.draw(st.sets(st.sampled_from([*row, *more]), max_size=2)):
+            row[field] = data.draw(st.sampled_from(_ODD))
+        return Result(0, json.dumps(document))
+
+    cluster.squeue = lambda rest: odd(squeue(rest), "jobs", *_FIELDS)  # type: ignore[method-assign]
+    cluster.sinfo = lambda rest: (  # type: ignore[method-assign]
+        odd(sinfo(rest), "nodes") if "--json" in rest else sinfo(rest)
+    )
+    with contextlib.suppress(AdapterError):
         Slurm(runner=cluster, clock=clock).snapshot()
 
 
