@@ -51,7 +51,7 @@ def test_every_public_name_resolves() -> None:
 
 
 def test_every_module_is_imported_in_the_order_of_names() -> None:
-    """As a tool that walks the package does it; hypothesis then calls its entry point amid an import of ours."""
+    """As tools that walk a package do; hypothesis then calls its entry point amid an import of ours."""
     code = (
         "import importlib, pkgutil, evenhand\n"
         "for module in pkgutil.walk_packages(evenhand.__path__, 'evenhand.'):\n"
