@@ -68,7 +68,8 @@ class Guarded:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a person should know of how the cluster was last read."""
-        return tuple(self._ask("notices", lambda: self.adapter.notices))
+        found: tuple[str, ...] = self._ask("notices", lambda: tuple(map(str, self.adapter.notices)))
+        return found
 
     def policy(self, preset: str = "documented", **changes: Any) -> Any:
         """Return the cluster's own rules with some changes."""

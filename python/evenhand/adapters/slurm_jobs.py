@@ -225,6 +225,12 @@ def jobs_of_text(text: str) -> list[Job]:
     return found
 
 
+# Text shows the description where there is one, JSON both; of jobs for which higher tiers leave no room:
+_DESCRIBED = {
+    "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "Resources"
+}
+
+
 def _text_job(row: dict[str, str]) -> Job:
     state = words(row["state"])
     base, priority = base_of(state), int(row["prioritylong"] or 0)
@@ -236,7 +242,7 @@ def _text_job(row: dict[str, str]) -> Job:
     return Job(
         name=_name(row["jobid"], row["arrayjobid"], tasks if tasks.isdecimal() else None),
         state=base,
-        reason=row["reasonlist"].strip("()"),
+        reason=_DESCRIBED.get(row["reasonlist"].strip("()"), row["reasonlist"].strip("()")),
         priority=priority,
         turn=int(row["restartcnt"] or 0),
         user=row["userid"],

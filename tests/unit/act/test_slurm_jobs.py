@@ -371,6 +371,17 @@ def test_the_same_in_text(cells: dict[str, str], unfit: str) -> None:
     assert found.tags == ((cells["feature"],) if "feature" in cells else ())
 
 
+def test_one_that_higher_tiers_leave_no_room_waits_for_room() -> None:
+    clock = Clock()
+    cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 2, node="n1"), job(9, 4, priority=8)])
+    cluster._said = lambda j: (  # type: ignore[method-assign]
+        "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+    )
+    adapter = Slurm(runner=cluster, clock=clock)
+    adapter._json = False
+    assert [r["name"] for r in adapter.snapshot().to_dict()["requests"]] == ["9"]
+
+
 def test_comments_that_cannot_be_read_stay() -> None:
     clock = Clock()
     cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 2, node="n1", comment="mine")])
