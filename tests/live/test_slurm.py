@@ -275,11 +275,15 @@ def test_thirty_nasty_names(cluster: Cluster, tmp_path: Path, capsys: pytest.Cap
 
 def test_text_where_there_is_no_json(cluster: Cluster) -> None:
     low, high = full(cluster), urgent(cluster)
+    behind, until = cluster.submit(4), time.monotonic() + 20  # no room for it once `high` was looked at
+    while not cluster.jobs()[behind]["state_description"] and time.monotonic() < until:
+        time.sleep(0.2)
     plain, text = Slurm(), Slurm()
     text._json = False
     one, other = plain.snapshot(), text.snapshot()
     for table in ("nodes", "requests"):
         assert one.table(table).to_dict() == other.table(table).to_dict()
+    assert {high, behind} <= set(map(str, other.names("requests")))
     columns = ("name", "node", "resources.cpu", "resources.memory", "start_time")
     for column in columns:
         assert list(one.table("allocations")[column]) == list(other.table("allocations")[column])

@@ -70,11 +70,7 @@ def act(
     AdapterError
         If the cluster does not answer.
     """
-    import dataclasses
-
-    timing = timing or Timing()
-    if max_age is not None:
-        timing = dataclasses.replace(timing, max_age=max_age)
+    timing = _timing(timing, max_age)
     with Driver(
         adapter,
         journal,
@@ -96,6 +92,7 @@ async def act_async(
     dry_run: bool = False,
     caps: Caps | None = None,
     stop_file: str | os.PathLike[str] | None = None,
+    max_age: float | None = None,
     timing: Timing | None = None,
     progress: Callable[[Row], object] | None = None,
 ) -> Report:
@@ -103,7 +100,7 @@ async def act_async(
 
     Parameters
     ----------
-    plan, adapter, journal, dry_run, caps, stop_file, timing
+    plan, adapter, journal, dry_run, caps, stop_file, max_age, timing
         As in `act`.
     progress : callable, optional
         Called in the event loop's thread.
@@ -120,6 +117,7 @@ async def act_async(
     import asyncio
 
     loop = asyncio.get_running_loop()
+    timing = _timing(timing, max_age)
 
     def tell(row: Row) -> None:
         if progress is not None:
@@ -139,6 +137,13 @@ async def act_async(
         for driver in made:
             driver.close()
     return driver.report
+
+
+def _timing(timing: Timing | None, max_age: float | None) -> Timing:
+    import dataclasses
+
+    timing = timing or Timing()
+    return timing if max_age is None else dataclasses.replace(timing, max_age=max_age)
 
 
 async def _to_its_end(work: Callable[[], object], stop: Callable[[], object]) -> None:

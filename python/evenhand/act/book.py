@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.adapters.protocol import EVICTIONS
+
 __all__ = ["Book", "OpenStep", "Victim"]
 
 _REMEMBERED = 24 * 3600.0  # seconds
-#: Actions after which a job has to give way.
-EVICTIONS = ("requeue", "requeue_hold", "cancel", "suspend")
 
 
 @dataclass(slots=True)

@@ -81,12 +81,13 @@ class Carrier:
 
     def _do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
         commands = self.adapter.commands(action, victim.name, reason)
-        if commands:
+        told = bool(commands) or action != "note"
+        if told:
             self.journal.append(
                 "intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands]
             )
         answer = self.adapter.do(action, victim.name, reason)
-        if commands:
+        if told:
             self.journal.append(
                 "outcome",
                 step=step,
@@ -258,7 +259,9 @@ class Carrier:
         if owed.what in ("resume", "look:suspend"):
             if standing.state == "suspended":
                 return "resume"
-        elif standing.state == "held" and standing.turn > owed.turn and owed.what != "look:requeue":
+        elif standing.state == "held" and (
+            owed.what == "release" or (standing.turn > owed.turn and owed.what != "look:requeue")
+        ):
             # Where nobody saw the driver's own command arrive, the hold may be somebody else's.
             return None if standing.held and owed.what.startswith("look:") else "release"
         # Also suspended by somebody: the command may yet arrive.

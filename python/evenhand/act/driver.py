@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 from evenhand.act.book import Book
 from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
+from evenhand.act.interrupts import Interrupts
 from evenhand.act.journal import Journal, lock_of, read
 from evenhand.act.judging import known_refusals, seen_refusals, spare
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
 from evenhand.act.tasks import Refusal, Task, tasks_of
 from evenhand.act.timing import Timing
+from evenhand.adapters.guarded import guarded
 from evenhand.adapters.protocol import AdapterError
 from evenhand.plans.memory import fingerprint
 
@@ -85,13 +87,14 @@ class Driver:
         rotate_at: int | None = 16 * 1024**2,
         stop: threading.Event | None = None,
     ) -> None:
-        self.adapter, self.dry_run = adapter, dry_run
+        self.adapter, self.dry_run = guarded(adapter), dry_run
         self.caps, self.timing = caps or Caps(), timing or Timing()
         self.stop = stop or threading.Event()
         self.report = Report()
         self._stop_file = None if stop_file is None else Path(stop_file)
         self._progress = progress
         self._rotate_at = rotate_at
+        self._interrupts = Interrupts()
         self._victims = 0
         self._owners: dict[str, str] = {}
         self._refused: dict[str, float] = {}  # as victims, and until when
@@ -104,11 +107,11 @@ class Driver:
             return
         try:
             # The journal's own lock: journals of one cluster on another machine, or with another lock.
-            self._locks.append(Lock(lock or place_of(adapter.identity)))
+            self._locks.append(Lock(lock or place_of(self.adapter.identity)))
             self._locks.append(lock_of(journal))
-            self._journal = Journal(journal, adapter.identity, self.timing.clock)
-            adapter.keep(self._locks[0].descriptor)
-            self._carrier = Carrier(adapter, self._journal, self.timing, self.stop.is_set)
+            self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
+            self.adapter.keep(self._locks[0].descriptor)
+            self._carrier = Carrier(self.adapter, self._journal, self.timing, self._stopping)
             self._journal.append("run", process=os.getpid(), caps=_plain(self.caps))
             self.recover()
         except BaseException:
@@ -138,7 +141,7 @@ class Driver:
 
     def stopped(self) -> str | None:
         """Return why no step may begin, or None."""
-        if self.stop.is_set():
+        if self._stopping():
             return "the driver was told to stop"
         try:
             if self._stop_file is not None and self._stop_file.exists():
@@ -146,6 +149,9 @@ class Driver:
         except OSError as error:
             return f"whether there is a stop file cannot be seen: {self._stop_file}: {error.strerror}"
         return None
+
+    def _stopping(self) -> bool:
+        return self.stop.is_set() or self._interrupts.came
 
     def begin_round(self) -> None:
         """Let ``per_run`` count anew, and forget the rows of earlier rounds: `watch` does, in every round."""
@@ -179,8 +185,11 @@ class Driver:
         the last 24 hours and all that is open. A step whose jobs cannot be looked at stays open, which is
         logged; only its jobs are busy.
         """
-        if self._journal is None:
-            return
+        if self._journal is not None:
+            with self._interrupts:
+                self._recover(self._journal)
+
+    def _recover(self, journal: Journal) -> None:
         for step in list(self.book.open.values()):
             begin = self.timing.now()
             try:
@@ -193,7 +202,7 @@ class Driver:
             self._tell(row, begin)
         self._carrier.pay()
         if self._rotate_at is not None:
-            self._journal.rotate(self._rotate_at)
+            journal.rotate(self._rotate_at)
 
     def act(self, plan: Plan) -> Report:
         """Carry out the steps of a plan, one after the other, each after a look at the cluster.
@@ -219,7 +228,14 @@ class Driver:
         -----
         A step begins only if the plan still holds for it on a fresh snapshot (`Plan.check`), every job stands
         as planned and the caps allow all of its victims. If one stays, the others get their place back.
+
+        A keyboard interrupt ends waiting and is raised once victims have their place back; a second one at
+        once: then the next driver sees to them.
         """
+        with self._interrupts:
+            return self._act_on(plan)
+
+    def _act_on(self, plan: Plan) -> Report:
         first, run, known = len(self.report.rows), self._victims, len(self.book.evictions)
         before: set[int] = set()
         try:

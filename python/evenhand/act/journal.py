@@ -49,11 +49,17 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     -----
     O(lines).
     """
+    return list(_lines(path, _data(path)))
+
+
+def _data(path: str | os.PathLike[str]) -> bytes:
+    """Return what was written, without a last line that begins with NUL: it never was (`Journal.append`)."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise JournalError(f"journal {path}: cannot be read: {error.strerror or error}") from error
-    return list(_lines(path, data))
+    last = data.rfind(b"\n", 0, -1) + 1
+    return data[:last] if data[last : last + 1] == b"\0" else data
 
 
 def _lines(path: str | os.PathLike[str], data: bytes) -> Iterator[dict[str, Any]]:
@@ -107,16 +113,17 @@ def repair(path: str | os.PathLike[str]) -> int:
     """
     try:
         with lock_beside(path):
-            data = Path(path).read_bytes()
+            data = _data(path)
             keep = data.rfind(b"\n") + 1
             list(_lines(path, data[:keep]))
-            if keep < len(data):
+            cut = Path(path).stat().st_size - keep
+            if cut:
                 with Path(path).open("r+b") as file:
                     file.truncate(keep)
                     os.fsync(file.fileno())
     except OSError as error:
         raise JournalError(f"journal {path}: cannot be repaired: {error.strerror or error}") from error
-    return len(data) - keep
+    return cut
 
 
 @contextlib.contextmanager
@@ -219,11 +226,14 @@ class Journal:
             raise JournalError(f"journal {path}: is of cluster {self.book.cluster!r}, not {identity!r}")
 
     def _open(self) -> list[dict[str, Any]]:
-        lines = read(self.path) if self.path.exists() and self.path.stat().st_size else []
+        data = _data(self.path) if self.path.exists() and self.path.stat().st_size else b""
+        lines = list(_lines(self.path, data))
         self.close()
         try:
-            self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-            self._size = os.fstat(self._file).st_size
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o640)
+            self._size = len(data)
+            if os.fstat(self._file).st_size > self._size:
+                os.ftruncate(self._file, self._size)
         except OSError as error:
             raise JournalError(
                 f"journal {self.path}: cannot be written: {error.strerror or error}"
@@ -286,16 +296,25 @@ class Journal:
         Raises
         ------
         JournalError
-            If it could not be written whole; then it is taken back, and nothing more can be written.
+            If it could not be written whole, then it is taken back, and nothing more can be written; or if
+            it says what no line may say.
+
+        Notes
+        -----
+        A kill may cut a write in two. So the first byte of a line is written last: one that begins with NUL
+        never was, and nobody acted on it.
         """
         if self._broken:
             raise JournalError(self._broken)
         line = {"n": self._count, "t": round(self._clock(), 6), "kind": kind, **fields}
+        field = wrong(line)
+        if field is not None:
+            said = f"the {field} of a line of kind {kind!r} is missing or cannot be"
+            raise JournalError(f"journal {self.path}: cannot be written: {said}")
         data = json.dumps(line, allow_nan=False).encode() + b"\n"
         try:
-            rest = data
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            self._put(data[1:], self._size + 1)
+            self._put(data[:1], self._size)
             os.fsync(self._file)
         except OSError as error:
             self._broken = f"journal {self.path}: cannot be written: {error.strerror or error}"
@@ -304,10 +323,18 @@ class Journal:
             except OSError:
                 self._broken += "; its last line may be torn"
             raise JournalError(self._broken) from error
+        except BaseException:
+            self._broken = f"journal {self.path}: writing was interrupted"
+            raise
         self._size += len(data)
         self._count += 1
         self.book.add(line)
         return line
+
+    def _put(self, data: bytes, place: int) -> None:
+        while data:
+            written = os.pwrite(self._file, data, place)
+            data, place = data[written:], place + written
 
     def check_room(self) -> None:
         """Refuse to begin where the disk could not take what must be written afterwards.

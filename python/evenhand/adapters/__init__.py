@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from evenhand.adapters.guarded import Guarded, follows
+from evenhand.adapters.guarded import follows, guarded
 from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ def load(name: str, **options: Any) -> Adapter:
                 raise AdapterError(f"adapter {name!r} cannot be loaded: {error}") from error
             if not follows(made):
                 raise AdapterError(f"adapter {name!r} ({entry.value}) does not follow the protocol")
-            guarded: Adapter = Guarded(made)
-            return guarded
+            return guarded(made)
     known = ", ".join(sorted(available()))
     raise AdapterError(f"there is no adapter {name!r}; there are {known}")

@@ -1,19 +1,20 @@
-"""Adapters of other packages: whatever goes wrong inside is an `AdapterError`, never another exception."""
+"""Whatever goes wrong inside an adapter is an `AdapterError`, never another exception."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
+from evenhand.adapters.protocol import EVICTIONS, Adapter, AdapterError, Answer, Standing, State
 from evenhand.errors import EvenhandError
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["Guarded", "follows"]
+__all__ = ["Guarded", "follows", "guarded"]
 
+_STATUSES = get_args(get_type_hints(Answer)["status"])
 _MEMBERS = [name for name in vars(Adapter) if not name.startswith("_")]
 
 
@@ -67,7 +68,8 @@ class Guarded:
     @property
     def notices(self) -> tuple[str, ...]:
         """What a person should know of how the cluster was last read."""
-        return tuple(self._ask("notices", lambda: self.adapter.notices))
+        found: tuple[str, ...] = self._ask("notices", lambda: tuple(map(str, self.adapter.notices)))
+        return found
 
     def policy(self, preset: str = "documented", **changes: Any) -> Any:
         """Return the cluster's own rules with some changes."""
@@ -75,32 +77,53 @@ class Guarded:
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
         """Return what is."""
-        found: Snapshot = self._ask("snapshot", lambda: self.adapter.snapshot(leaving))
+        from evenhand.model import Snapshot
+
+        found = self._ask("snapshot", lambda: self.adapter.snapshot(leaving))
+        if not isinstance(found, Snapshot):
+            raise AdapterError(f"the adapter's snapshot is {_shown(found)}, no Snapshot")
         return found
 
     def look(self, names: Iterable[str]) -> dict[str, Standing]:
         """Return how jobs stand now."""
         wanted = list(names)
-        found: dict[str, Standing] = self._ask("look", lambda: self.adapter.look(wanted))
-        missing = [name for name in wanted if name not in found]
-        if missing:
-            raise AdapterError(f"the adapter's look says nothing of {missing[0]}")
+        found: dict[str, Standing] = self._ask("look", lambda: dict(self.adapter.look(wanted)))
+        for name in wanted:
+            if name not in found:
+                raise AdapterError(f"the adapter's look says nothing of {name}")
+            _check(name, found[name])
         return found
 
     def action(self, mode: str | None) -> str:
         """Return the action for a decision's mode."""
-        return str(self._ask("action", lambda: self.adapter.action(mode)))
+        found = self._ask("action", lambda: self.adapter.action(mode))
+        if found not in EVICTIONS:
+            raise AdapterError(
+                f"the adapter's action is {_shown(found)}; it must be of {', '.join(EVICTIONS)}"
+            )
+        return str(found)
 
     def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
         """Return what `do` would run."""
-        return list(self._ask("commands", lambda: self.adapter.commands(action, name, reason)))
+        found = self._ask("commands", lambda: list(self.adapter.commands(action, name, reason)))
+        for command in found:
+            if not isinstance(command, tuple | list) or not all(isinstance(word, str) for word in command):
+                raise AdapterError(f"a command of the adapter is {_shown(command)}, no tuple of str")
+        return [tuple(command) for command in found]
 
     def do(self, action: str, name: str, reason: str) -> Answer:
         """Carry out an action on a job."""
         try:
-            return self.adapter.do(action, name, reason)
+            found = self.adapter.do(action, name, reason)
         except Exception as error:
             return Answer("unknown", f"the adapter's do failed: {_said(error)}")
+        if (
+            not isinstance(found, Answer)
+            or found.status not in _STATUSES
+            or not isinstance(found.message, str)
+        ):
+            return Answer("unknown", f"the adapter's do returned {_shown(found)}, no Answer")
+        return found
 
     def room(self, name: str) -> bool:
         """Whether what a suspended job needs is free where it stands."""
@@ -111,8 +134,38 @@ class Guarded:
         self._ask("keep", lambda: self.adapter.keep(descriptor))
 
 
+def guarded(adapter: Adapter) -> Adapter:
+    """Return an adapter that raises nothing but errors of this library and says nothing that cannot be."""
+    return adapter if isinstance(adapter, Guarded) else Guarded(adapter)
+
+
+def _check(name: str, standing: object) -> None:
+    """Raise `AdapterError` unless a standing is one: what is wrong in it would make a journal unreadable."""
+    if not isinstance(standing, Standing):
+        raise AdapterError(f"the adapter's look says of {name} {_shown(standing)}, no Standing")
+    turn = standing.turn
+    fits = {
+        "state": standing.state in get_args(State),
+        "turn": isinstance(turn, int) and not isinstance(turn, bool) and 0 <= turn < 2**63,
+        **{field: isinstance(getattr(standing, field), str) for field in ("owner", "detail")},
+        **{field: isinstance(getattr(standing, field), bool) for field in ("started", "requeueable", "held")},
+    }
+    for field, fit in fits.items():
+        if not fit:
+            value = _shown(getattr(standing, field))
+            raise AdapterError(f"the adapter's look says of {name} what cannot be: its {field} is {value}")
+
+
 def _said(error: Exception) -> str:
     """Return an error on one line that is safe to show."""
+    return _line(f"{type(error).__name__}: {error}")
+
+
+def _shown(value: object) -> str:
+    return _line(repr(value))
+
+
+def _line(text: str) -> str:
     from evenhand.display.text import clean
 
-    return clean(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}")
+    return clean(" ".join(text.split())[:200])

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["ACTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
+__all__ = ["ACTIONS", "EVICTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
 
 #: What an adapter can be told to do to a job.
 ACTIONS = ("note", "requeue", "requeue_hold", "cancel", "suspend", "release", "resume")
+#: Those of them after which a job has to give way.
+EVICTIONS = ("requeue", "requeue_hold", "cancel", "suspend")
 
 State = Literal["pending", "held", "running", "suspended", "leaving", "ended", "gone", "unknown"]
 
@@ -127,11 +129,14 @@ class Adapter(Protocol):
         ...
 
     def action(self, mode: str | None) -> str:
-        """Return the action, of `ACTIONS`, for a decision's mode (`evenhand.reasons.MODES`)."""
+        """Return the action, of `EVICTIONS`, for a decision's mode (`evenhand.reasons.MODES`)."""
         ...
 
     def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
-        """Return what `do` would run, for a dry run and for the journal."""
+        """Return what `do` would run, for a dry run and for the journal.
+
+        Of a note none: then it is not made. Of the others none may be told: they are made all the same.
+        """
         ...
 
     def do(self, action: str, name: str, reason: str) -> Answer:

@@ -33,6 +33,10 @@ COLUMNS = (
 )
 
 
+# What JSON of another shape than Slurm's raises where it is read; an infinite number the last.
+_GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One job.
@@ -124,7 +128,7 @@ def jobs_of_json(text: str) -> list[Job]:
     """
     try:
         return [_job(row) for row in _document(text, "jobs")]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except _GARBLED as error:
         raise AdapterError(f"a job of squeue --json cannot be read: {error!r}") from error
 
 
@@ -221,6 +225,12 @@ def jobs_of_text(text: str) -> list[Job]:
     return found
 
 
+# Text shows the description where there is one, JSON both; of jobs for which higher tiers leave no room:
+_DESCRIBED = {
+    "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions": "Resources"
+}
+
+
 def _text_job(row: dict[str, str]) -> Job:
     state = words(row["state"])
     base, priority = base_of(state), int(row["prioritylong"] or 0)
@@ -232,7 +242,7 @@ def _text_job(row: dict[str, str]) -> Job:
     return Job(
         name=_name(row["jobid"], row["arrayjobid"], tasks if tasks.isdecimal() else None),
         state=base,
-        reason=row["reasonlist"].strip("()"),
+        reason=_DESCRIBED.get(row["reasonlist"].strip("()"), row["reasonlist"].strip("()")),
         priority=priority,
         turn=int(row["restartcnt"] or 0),
         user=row["userid"],
@@ -275,9 +285,10 @@ def nodes_of_json(text: str) -> list[Node]:
             capacity.setdefault("memory", int(row["real_memory"]))
             state = words(row["state"]) | words(row.get("state_flags"))
             features = [f for f in str(row.get("active_features") or "").split(",") if f]
-        except (KeyError, TypeError, ValueError) as error:
+            parts = [f"partition:{p}" for p in row.get("partitions") or ()]
+        except _GARBLED as error:
             raise AdapterError(f"a node of sinfo --json cannot be read: {error!r}") from error
-        tags = (*(f"partition:{p}" for p in row.get("partitions") or ()), *features, *_kinds(row.get("gres")))
+        tags = (*parts, *features, *_kinds(row.get("gres")))
         found[name] = Node(name, capacity, tags, _takes_work(state))
     return list(found.values())
 

@@ -81,7 +81,7 @@ def _history(lines: list[dict[str, Any]]) -> Table:
     """Return one row a victim, and one a refused step."""
     from datetime import UTC, datetime
 
-    from evenhand.act.book import EVICTIONS
+    from evenhand.adapters.protocol import EVICTIONS
     from evenhand.table import Table
 
     ends = {line["step"]: line for line in lines if line["kind"] == "end"}

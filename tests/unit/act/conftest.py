@@ -3,6 +3,32 @@
 from __future__ import annotations
 
 import importlib.util
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evenhand import adapters
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.unit.act.world import World
 
 if importlib.util.find_spec("fcntl") is None:
     collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A fake cluster to which the command line comes, too."""
+    from tests.unit.act.world import World  # where there are no locks it cannot be imported
+
+    world = World(tmp_path)
+
+    def load(name: str, **options: Any) -> Any:
+        adapter = world.adapter()
+        adapter.identity = f"fake {tmp_path}"
+        return adapter
+
+    monkeypatch.setattr(adapters, "load", load)
+    return world

@@ -67,6 +67,25 @@ def test_a_release_is_asked_for_again(answer: Result, tmp_path: Path) -> None:
     assert world.cluster.jobs["1"]["priority"] > 0
 
 
+def test_a_release_that_fails_where_turns_do_not_show(tmp_path: Path) -> None:
+    """Another system may not count them; the job was seen to be held."""
+    world = one_step(tmp_path)
+    plain = answering(world, lambda rest: DENIED if rest[0] == "release" else None)
+
+    def uncounted(rest: list[str]) -> Result:
+        for j in world.cluster.jobs.values():
+            j["turn"] = 0
+        return squeue(rest)
+
+    squeue = world.cluster.squeue
+    world.cluster.squeue = uncounted  # type: ignore[method-assign]
+    _, owed = acted(world)
+    assert owed["1"].what == "release"
+    world.cluster.scontrol = plain
+    world.check()
+    assert world.cluster.jobs["1"]["priority"] > 0
+
+
 def test_a_release_that_fails_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     world = one_step(tmp_path)
     plain = answering(world, lambda rest: DENIED if rest[0] == "release" else None)

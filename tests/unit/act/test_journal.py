@@ -22,7 +22,7 @@ from evenhand.act.journal import Journal, read, repair
 from evenhand.adapters.commands import Result
 from evenhand.cli import main
 from tests.unit.act.cluster import job
-from tests.unit.act.world import World
+from tests.unit.act.world import Killed, World
 
 
 def evictions(world: World) -> list[object]:
@@ -54,6 +54,50 @@ def test_torn_last_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert repair(world.journal) == 0
     assert world.round()
     world.check()
+
+
+def test_a_kill_tears_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may end a write in its midst, at the end of a page: the line never was, nothing needs repair."""
+    world = World(tmp_path)
+    whole = written(world)
+    plain, left = os.pwrite, [0]
+
+    def dies(descriptor: int, data: bytes, place: int) -> int:
+        done = plain(descriptor, data[: left[0]], place)
+        left[0] -= done
+        if done < len(data):
+            raise Killed
+        return done
+
+    with Journal(world.journal, "fake", world.clock) as journal:
+        size = len(json.dumps(journal.append("run"))) + 1
+    for cut in range(size):
+        world.journal.write_bytes(whole)
+        with Journal(world.journal, "fake", world.clock) as journal, monkeypatch.context() as patch:
+            patch.setattr(os, "pwrite", dies)
+            left[0] = cut
+            with pytest.raises(Killed):
+                journal.append("run")
+        assert len(world.journal.read_bytes()) > len(whole) or not cut
+        lines = read(world.journal)
+        assert len(lines) == len(whole.splitlines())
+        with Journal(world.journal, "fake", world.clock) as journal:
+            assert world.journal.read_bytes() == whole
+            journal.append("run")
+        assert read(world.journal)[:-1] == lines
+    world.journal.write_bytes(whole + bytes(20))  # as a disk may leave it that lost its power
+    assert repair(world.journal) == 20
+    assert world.journal.read_bytes() == whole
+
+
+def test_what_cannot_be_read_is_not_written(tmp_path: Path) -> None:
+    """Else the next driver could not go on."""
+    with Journal(tmp_path / "journal", "fake", lambda: 0.0) as journal:
+        victim = {"job": "1", "owner": 1000, "action": "cancel", "turn": 0}
+        with pytest.raises(JournalError, match="the victims of a line of kind 'step'"):
+            journal.append("step", step=0, beneficiary=None, victims=[victim])
+        journal.append("run")
+    assert [line["kind"] for line in read(tmp_path / "journal")] == ["journal", "run"]
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,14 @@ def test_spared_jobs_differ_in_nothing_else(tmp_path: Path) -> None:
     assert spare(snapshot, set()) is snapshot
 
 
+def test_caps_count_whatever_the_clock_said_in_between() -> None:
+    """A machine began without its time: what it wrote then hides nothing that was before."""
+    book = Book()
+    book.evictions = [(T0 - 60, "a", "1"), (1000.0, "b", "2"), (T0 - 10, "a", "3")]
+    assert Caps(None, None, 2, 1).spent(book, T0) == ({"1", "3"}, {"a"})
+    assert Caps(None, 2, None, None).exceeded(book, T0, 0, [("4", "c")]) is not None
+
+
 def test_spent_caps() -> None:
     book = Book()
     book.evictions = [(T0 - 7200, "a", "1"), (T0 - 60, "b", "1"), (T0, "b", "2")]

@@ -18,7 +18,7 @@ from evenhand.act.journal import read
 from evenhand.adapters.commands import Result
 from evenhand.adapters.recording import Fault
 from tests.unit.act.cluster import FakeSlurm
-from tests.unit.act.test_faults import FAULTS
+from tests.unit.act.test_faults import FAULTS, MODES
 from tests.unit.act.world import JOBS, World
 
 DEEDS = st.tuples(
@@ -108,9 +108,6 @@ def told_for_nobody(world: World, lines: list[dict[str, Any]]) -> None:
             beneficiary = whom[name].pop(0)
             late[beneficiary] += beneficiary in gone
     assert all(count <= 1 for count in late.values()), late
-
-
-MODES = st.sampled_from(["requeue", "suspend"])
 
 
 @pytest.mark.parametrize("deed", [("cancel", "8"), ("suspend", "1"), ("end", "3")])

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand import act, adapters
+from evenhand import act
 from evenhand.act import Driver, LockedError, lock, watch
 from evenhand.act.journal import JournalError, lock_of, read
 from evenhand.act.watching import Cycle
@@ -130,19 +130,6 @@ def test_output_without_room_is_said_once(monkeypatch: Any, capsys: pytest.Captu
         "evenhand: standard output: cannot be written: No space left on device; it goes on\n"
     )
     assert full.getvalue() == "a\nb\nc\n"
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    world = World(tmp_path)
-
-    def load(name: str, **options: Any) -> Any:
-        adapter = world.adapter()
-        adapter.identity = f"fake {tmp_path}"
-        return adapter
-
-    monkeypatch.setattr(adapters, "load", load)
-    return world
 
 
 @pytest.fixture

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evenhand.adapters import AdapterError, slurm_jobs
 from evenhand.adapters.commands import Result
@@ -264,6 +268,65 @@ def test_what_cannot_be_true_is_an_error_of_the_adapter() -> None:
         Slurm(runner=cluster, clock=clock).snapshot()
 
 
+_ODD: list[Any] = [
+    None,
+    True,
+    -1,
+    2**63,
+    1e300,
+    float("inf"),
+    float("nan"),
+    "",
+    "n[1-3]",
+    "n[",
+    "cpu=1e9",
+    "\0",
+]
+_ODD += [
+    [],
+    [None],
+    ["RUNNING"],
+    [[]],
+    {},
+    {"a": 1},
+    {"set": True, "number": float("inf")},
+    {"set": 1, "number": "x"},
+]
+_FIELDS = (
+    "job_resources",
+    "array_job_id",
+    "array_task_id",
+    "tres_per_node",
+    "end_time",
+    "max_nodes",
+    "shared",
+    "flags",
+)
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_whatever_stands_in_the_json(data: st.DataObject) -> None:
+    """A snapshot, or one error of the adapter."""
+    clock = Clock()
+    cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 2, node="n1"), job(9, 4, priority=8)])
+    squeue, sinfo = cluster.squeue, cluster.sinfo
+
+    def odd(result: Result, table: str, *more: str) -> Result:
+        document = json.loads(result.out)
+        row = data.draw(st.sampled_from(document[table]))
+        for field in data.draw(st.sets(st.sampled_from([*row, *more]), max_size=2)):
+            row[field] = data.draw(st.sampled_from(_ODD))
+        return Result(0, json.dumps(document))
+
+    cluster.squeue = lambda rest: odd(squeue(rest), "jobs", *_FIELDS)  # type: ignore[method-assign]
+    cluster.sinfo = lambda rest: (  # type: ignore[method-assign]
+        odd(sinfo(rest), "nodes") if "--json" in rest else sinfo(rest)
+    )
+    with contextlib.suppress(AdapterError):
+        Slurm(runner=cluster, clock=clock).snapshot()
+
+
 def test_later_versions_ask_for_nothing_unless_they_do() -> None:
     unset = {"set": False, "infinite": False, "number": 0}
     numbers = dict.fromkeys(("core_spec", "thread_spec", "sockets_per_node", "threads_per_core"), unset)
@@ -306,6 +369,17 @@ def test_the_same_in_text(cells: dict[str, str], unfit: str) -> None:
     assert found.unfit == unfit
     assert found.comment is None
     assert found.tags == ((cells["feature"],) if "feature" in cells else ())
+
+
+def test_one_that_higher_tiers_leave_no_room_waits_for_room() -> None:
+    clock = Clock()
+    cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 2, node="n1"), job(9, 4, priority=8)])
+    cluster._said = lambda j: (  # type: ignore[method-assign]
+        "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+    )
+    adapter = Slurm(runner=cluster, clock=clock)
+    adapter._json = False
+    assert [r["name"] for r in adapter.snapshot().to_dict()["requests"]] == ["9"]
 
 
 def test_comments_that_cannot_be_read_stay() -> None:

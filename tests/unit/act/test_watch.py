@@ -11,11 +11,9 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from evenhand import adapters
 from evenhand.act import watch
 from evenhand.act.metrics import metrics_text, write_metrics
 from evenhand.act.watching import Cycle
@@ -93,19 +91,6 @@ def test_a_cluster_that_does_not_answer_ends_a_round_only(tmp_path: Path) -> Non
     write_metrics(tmp_path / "metrics", text)
     assert (tmp_path / "metrics").read_text() == text
     world.check()
-
-
-@pytest.fixture
-def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    world = World(tmp_path)
-
-    def load(name: str, **options: Any) -> Any:
-        adapter = world.adapter()
-        adapter.identity = f"fake {tmp_path}"
-        return adapter
-
-    monkeypatch.setattr(adapters, "load", load)
-    return world
 
 
 def test_unreadable_state_stops_before_anything(
