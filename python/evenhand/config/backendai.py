@@ -25,7 +25,6 @@ __all__ = [
     "PriorityPolicy",
     "choice_of",
     "read_options",
-    "read_scheduler_opts",
 ]
 
 #: Priority of a session for which nobody says anything.
@@ -185,33 +184,6 @@ _WITHOUT_EFFECT = (
 )
 
 
-def read_scheduler_opts(text: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that a resource group's ``scheduler_opts`` has.
-
-    Parameters
-    ----------
-    text : str or mapping
-        The JSON object, or what it says.
-
-    Returns
-    -------
-    dict
-        By field of `BackendAISettings`; keys that play no part here are left out.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON object, or a key is unknown or given twice: all such keys are named.
-
-    Examples
-    --------
-    >>> from evenhand.config.backendai import read_scheduler_opts
-    >>> read_scheduler_opts('{"preemption": {"enabled": true, "order": "newest"}, "pending_timeout": 0}')
-    {'enabled': True, 'preemption_order': 'newest'}
-    """
-    return read_options(text)[0]
-
-
 def read_options(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings of ``scheduler_opts``, and where each stands there.
 
@@ -223,14 +195,20 @@ def read_options(text: str | Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
     Returns
     -------
     values : dict
-        As `read_scheduler_opts` returns them.
+        By field of `BackendAISettings`; keys that play no part here are left out.
     places : dict
         By the same fields, the dotted key: ``preemption.order``.
 
     Raises
     ------
     InputError
-        As `read_scheduler_opts`.
+        If it is no JSON object, or a key is unknown or given twice: all such keys are named.
+
+    Examples
+    --------
+    >>> from evenhand.config.backendai import read_options
+    >>> read_options('{"preemption": {"enabled": true, "order": "newest"}, "pending_timeout": 0}')[0]
+    {'enabled': True, 'preemption_order': 'newest'}
     """
     options: Any = text
     found: list[Problem] = []

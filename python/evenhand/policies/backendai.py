@@ -68,6 +68,7 @@ class BackendAI(Policy):
     model = BackendAISettings
     READS = reads_of("backendai")
     TRIGGERS = (SchedulingRun,)
+    _COMPARED = compared
     __slots__ = ()
 
     settings: BackendAISettings
@@ -217,25 +218,6 @@ class BackendAI(Policy):
         if self.settings.victim_threshold == "none":
             return text
         return f"{text}; up to {self.settings.preemptible_priority} is preemptible"
-
-    def compared(self, snapshot: Snapshot, code: str, operation: int, request: int) -> dict[str, Any]:
-        """Return what was compared where a code was said of a session.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-        code : str
-            An outcome; see `evenhand.reasons`.
-        operation, request : int
-            Rows: of whom it was said, and of the request that asked (-1: none).
-
-        Returns
-        -------
-        dict
-            Names and values, each with whose it is; nothing of most codes.
-        """
-        asks = -1 if request < 0 else int(snapshot._core.column("requests", "operation")[request])
-        return compared(snapshot, self.settings, code, operation, asks)
 
 
 def _policy(given: PriorityPolicy | Mapping[str, Any] | None, whose: str) -> PriorityPolicy:

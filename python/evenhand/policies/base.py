@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -49,6 +49,10 @@ class Policy:
 
     #: What it can act on; the first, which takes no argument, if nothing is said.
     TRIGGERS: ClassVar[tuple[type, ...]] = ()
+
+    #: Tells what was compared, of a snapshot, settings, a code and two operations: of whom it was said, and
+    #: which asked (-1: none).
+    _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
 
     __slots__ = ("preset", "settings")
 
@@ -99,6 +103,26 @@ class Policy:
     ) -> Plan:
         """Plan what a trigger asks for; see `evenhand.plan`."""
         raise NotImplementedError
+
+    def compared(self, snapshot: Snapshot, code: str, operation: int, request: int) -> dict[str, Any]:
+        """Return what was compared where a code was said of an operation.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        code : str
+            An outcome; see `evenhand.reasons`.
+        operation, request : int
+            Rows: of whom it was said, and of the request that asked (-1: none).
+
+        Returns
+        -------
+        dict
+            Names and values, each with whose it is; nothing of most codes.
+        """
+        asks = -1 if request < 0 else int(snapshot._core.column("requests", "operation")[request])
+        tell = type(self)._COMPARED
+        return {} if tell is None else tell(snapshot, self.settings, code, operation, asks)
 
     def _trigger(self, on: Any) -> Any:
         """Return what is acted on: `on`, or by default the first of `TRIGGERS`."""

@@ -67,6 +67,7 @@ class Slurm(Policy):
     model = SlurmSettings
     READS = reads_of("slurm")
     TRIGGERS = (SchedulingRun,)
+    _COMPARED = words.compared
     __slots__ = ()
 
     settings: SlurmSettings
@@ -246,25 +247,6 @@ class Slurm(Policy):
         str
         """
         return words.tier_and_qos(snapshot, self.settings, row)
-
-    def compared(self, snapshot: Snapshot, code: str, operation: int, request: int) -> dict[str, Any]:
-        """Return what was compared where a code was said of a job.
-
-        Parameters
-        ----------
-        snapshot : Snapshot
-        code : str
-            An outcome; see `evenhand.reasons`.
-        operation, request : int
-            Rows: of whom it was said, and of the request that asked (-1: none).
-
-        Returns
-        -------
-        dict
-            Names and values, each with whose it is; nothing of most codes.
-        """
-        asks = -1 if request < 0 else int(snapshot._core.column("requests", "operation")[request])
-        return words.compared(snapshot, self.settings, code, operation, asks)
 
     def order_numbers(self, snapshot: Snapshot, row: int) -> dict[str, Any]:
         """Return a job's priority and its parts, and those of the job that it is next behind.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.backendai import BackendAISettings, PriorityPolicy, read_scheduler_opts
+from evenhand.config.backendai import BackendAISettings, PriorityPolicy, read_options
 
 OPTIONS = {
     "allowed_session_types": ["interactive", "batch"],
@@ -84,13 +84,13 @@ def test_scheduler_opts_are_read() -> None:
     assert policy == eh.policies.BackendAI(
         preemptible_priority=7, preemption_order="newest", preemption_mode="suspend", suspend_approach="keep"
     )
-    assert read_scheduler_opts("{}") == {}
+    assert read_options("{}") == ({}, {})
 
 
 def test_every_unknown_key_of_scheduler_opts_is_named() -> None:
     text = {"pending_timeut": 3, "preemption": {"orders": "oldest", "mode": "terminate", "enable": True}}
     with pytest.raises(eh.InputError) as error:
-        read_scheduler_opts(text)
+        read_options(text)
     assert problems(error) == [
         ("settings", "pending_timeut", "unknown_field"),
         ("settings", "preemption.orders", "unknown_field"),
@@ -112,13 +112,13 @@ def test_every_unknown_key_of_scheduler_opts_is_named() -> None:
 )
 def test_other_texts_are_refused(text: Any, rule: str) -> None:
     with pytest.raises(eh.InputError) as error:
-        read_scheduler_opts(text)
+        read_options(text)
     assert [p.rule for p in error.value.problems] == [rule]
 
 
 def test_a_key_and_its_other_name_exclude_each_other() -> None:
     with pytest.raises(eh.InputError, match="given twice"):
-        read_scheduler_opts({"preemption": {"order": "oldest", "preemption_order": "newest"}})
+        read_options({"preemption": {"order": "oldest", "preemption_order": "newest"}})
     with pytest.raises(eh.InputError) as error:
         eh.policies.BackendAI.from_scheduler_opts({"preemption": {"order": "bogus"}})
     assert problems(error) == [("settings", "preemption.order", "choice")]
