@@ -30,9 +30,10 @@ CODES: Mapping[str, str] = {
         " is computed anew."
     ),
     "minimum_budget_spent": (
-        "The search for the fewest victims ran out of its budget. The best set that it had found stands, no"
-        " larger than the irreducible one; `numbers.minimum` of its decisions says what is proved of it. Of"
-        " the steps concerned, `size_proved` have as few as can be, if not the first such set in the order."
+        "The search for the fewest victims ran out of its budget. The best set that it had found stands, and"
+        " costs no more than the irreducible one; `numbers.minimum` of its decisions says what is proved of"
+        " it. Of the steps concerned, `size_proved` have as few as can be, if not the first such set in the"
+        " order."
     ),
     "victim_cost_limit": (
         "Victims cost so much lost work that it is counted as 10^13 node-seconds each; that others would not"

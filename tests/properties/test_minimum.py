@@ -25,7 +25,8 @@ def nodes(draw: st.DrawFn, most: int = 16) -> Node:
     """Candidates, drawn one by one or as copies of few shapes, and a part of their sum, or more, or less."""
     resources = draw(st.integers(1, 4))
     count = draw(st.integers(0, most))
-    tops = draw(st.lists(st.sampled_from(SIZES), min_size=resources, max_size=resources))
+    sizes = st.sampled_from(SIZES).map(lambda size: min(size, 2**60 // most))  # the core's largest sum
+    tops = draw(st.lists(sizes, min_size=resources, max_size=resources))
     row = st.tuples(*(st.integers(0, top) for top in tops)).map(list)
     if draw(st.booleans()):
         row = st.sampled_from(draw(st.lists(row, min_size=1, max_size=5)))
@@ -86,6 +87,18 @@ def test_small_budget_is_never_worse_than_irreducible(node: Node, budget: int) -
     assert found["cost"] <= plain["cost"]
     assert found["branches"] <= budget
     assert select(amounts, shortage, "minimum", budget)["taken"].tolist() == found["taken"].tolist()
+
+
+def test_first_is_not_said_where_the_budget_did_not_reach() -> None:
+    """Nodes whose smallest sets are found and proved at once, and the first of them is not."""
+    verdicts = []
+    for seed in range(40):
+        draws = np.random.default_rng(seed)
+        amounts = draws.integers(1, 30, (12, 3))
+        shortage = (amounts.sum(axis=0) * draws.uniform(0.3, 0.7, 3)).astype(np.int64)
+        found = select(amounts.tolist(), shortage.tolist(), "minimum", 1)
+        verdicts.append(check_minimum(amounts.tolist(), shortage.tolist(), found["taken"].tolist(), found))
+    assert any(verdict.cost != "open" and verdict.order == "open" for verdict in verdicts)
 
 
 @many

@@ -130,6 +130,7 @@ TWO = Spread((1, 1, 1), (Site((0, 1), ((1,), (1,)), ((2,),)), Site((0, 2), ((1,)
         ({"bounds": [10**9, 10**9]}, "bound is too high"),
         ({"bounds": [0, 0]}, "the parts prove 0"),
         ({"bounds": [-1, -1]}, "can be had after all"),
+        ({"multipliers": [0.0] * 3}, "3 multipliers of 2"),
     ],
 )
 def test_check_sees_what_is_spoilt(spoil: dict[str, Any], message: str) -> None:

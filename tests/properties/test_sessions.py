@@ -180,3 +180,34 @@ def test_fewest_are_never_more(data: dict[str, Any], settings: BackendAISettings
     if counts[0]:
         assert few.counts["minimum.proved"] == 1
         assert few.counts["minimum.lower_bound"] == few.counts["minimum.cost"] == counts[0]
+
+
+@given(
+    data=es.session_groups(max_nodes=1, max_running=9, max_waiting=1),
+    more=st.lists(st.integers(1, 4), min_size=1, max_size=2),
+    costs=st.lists(st.integers(1, 9), min_size=9, max_size=9),
+    budget=st.integers(1, 8),
+)
+def test_a_spent_budget_takes_nobody_who_is_not_needed(
+    data: dict[str, Any], more: list[int], costs: list[int], budget: int
+) -> None:
+    """Several requests on one node, where more room never fits less: sets are tried one by one."""
+    first = {**data["requests"][0], "count": 1}
+    others = [{**first, "name": f"more{i}", "resources": {"cpu": cpu}} for i, cpu in enumerate(more)]
+    given = [
+        {**row, "settings": {**row["settings"], "preemption_cost": cost}}
+        for row, cost in zip(data["operations"], [1, *costs], strict=False)
+    ]
+    data = {**data, "requests": [first, *others], "operations": given, "reservations": []}
+    settings = BackendAISettings(
+        victim_selection="minimum", victim_cost="given", preemptible_priority=10, minimum_budget=budget
+    )
+    victims = {d.operation for d in plan_of(data, settings).decisions.victims}
+    event(f"{len(victims)} go")
+    for spare in victims:
+        rows = [
+            row if row["operation"] in victims - {spare} else {**row, "preemptible": False}
+            for row in data["allocations"]
+        ]
+        less = plan_of({**data, "allocations": rows}, settings.replace(victim_selection="irreducible"))
+        assert len(less.decisions.victims) == 0

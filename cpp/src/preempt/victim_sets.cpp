@@ -117,6 +117,39 @@ void give_back_spare(VictimTrial& trial, std::vector<Id>& taken) {
   }
 }
 
+// A set to begin with: some that would do for parts of what is wanted, then whoever frees
+// most of what is short for its cost until it suffices, without whom it does not need, the
+// dearest first. None: what was tried does not suffice. Leaves nobody taken.
+std::vector<Id> quick_set(VictimTrial& trial, const VictimQuestion& q,
+                          const std::vector<std::uint8_t>& some) {
+  const Size n = static_cast<Size>(q.n), width = q.shortage.size();
+  std::vector<double> worth(n, 0);
+  for (Size i = 0; i < n; ++i)
+    for (Size r = 0; r < width; ++r)
+      if (q.shortage[r] > 0)
+        worth[i] = std::max(worth[i], static_cast<double>(q.amounts[i * width + r]) /
+                                          static_cast<double>(q.shortage[r]) /
+                                          static_cast<double>(q.costs[i]));
+  std::vector<Id> order(n), taken;
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](Id a, Id b) {
+    return some[at(a)] != some[at(b)] ? some[at(a)] > some[at(b)] : worth[at(a)] > worth[at(b)];
+  });
+  bool fits = false;
+  for (Size k = 0; !fits && k < n; ++k) {
+    trial.take(order[k]);
+    taken.push_back(order[k]);
+    const bool more = k + 1 < n && some[at(order[k + 1])];
+    fits = !more && trial.suffices();
+  }
+  std::ranges::stable_sort(taken, [&](Id a, Id b) { return q.costs[at(a)] < q.costs[at(b)]; });
+  if (fits) give_back_spare(trial, taken);
+  for (const Id i : taken) trial.give_back(i);
+  std::ranges::sort(taken);
+  if (!fits) taken.clear();
+  return taken;
+}
+
 // Where all cost the same, growing costs; else always less than the best.
 void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
   SelectionProof& proof = set.proof;
@@ -126,18 +159,25 @@ void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
   CheapestSearch search(trial, q, proof);
   Index most = cost_of(q, best);
   proof.root_bound = proof.lower_bound = std::clamp<Index>(search.least(0), 1, most);
+  std::vector<std::uint8_t> some(at(q.n), 0);
   for (const SpreadNeed& need : q.necessary) {
     SelectionProof part;
     std::vector<Id> taken;
     const Index budget = (q.budget - proof.branches) / 4;  // most of it is for the sets
     if (!SpreadCover().solve(need, q.costs, budget, taken, part, false)) continue;
     proof.branches += part.branches;
+    for (const Id i : taken) some[at(i)] = 1;
     proof.root_bound = std::max(proof.root_bound, std::min(part.root_bound, most));
     proof.lower_bound = std::max(proof.lower_bound, std::min(part.lower_bound, most));
+  }
+  if (found = quick_set(trial, q, some); !found.empty() && cost_of(q, found) < most) {
+    best = found;
+    most = cost_of(q, best);
   }
   while (proof.lower_bound < most && proof.branches <= q.budget) {
     const Index target = same ? proof.lower_bound : most - 1;
     if (search.find(target, found)) {
+      give_back_spare(trial, found);  // a later one may do without an earlier one
       for (const Id i : found) trial.give_back(i);
       best = found;
       most = cost_of(q, best);

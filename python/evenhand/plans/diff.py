@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["PlanDiff", "diff"]
 
 _NAMED = 8
-"""So many victims are named in a summary."""
+"""So many are named in a summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class PlanDiff(Tabular):
         Starts that only the first plan, or only the other one has.
     same : int
         How many decisions are alike.
+    whole : bool
+        Operations go as a whole, so they are what the summary counts and names.
     """
 
     spared: tuple[Decision, ...]
@@ -46,29 +48,37 @@ class PlanDiff(Tabular):
     lost: tuple[Decision, ...]
     gained: tuple[Decision, ...]
     same: int
+    whole: bool = False
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) for field in fields(self) if field.name != "same")
+        return any(getattr(self, field.name) for field in fields(self) if field.name not in ("same", "whole"))
 
     @property
     def summary(self) -> str:
-        """Who is spared and who goes instead, in one line."""
+        """Who is spared and who goes instead, in one line: allocations, or operations that go as a whole."""
         from evenhand.display.terminal import counted
 
-        fewer = len(self.spared) - len(self.taken)
-        if not self.spared and not self.taken:
+        spared, taken = self._named(self.spared), self._named(self.taken)
+        both = set(spared) & set(taken)  # other parts of the same operation
+        spared, taken = ([name for name in names if name not in both] for names in (spared, taken))
+        if not spared and not taken:
             return "The victims are the same."
-        number = counted(abs(fewer), "victim")
-        head = "As many victims" if fewer == 0 else f"{number} {'fewer' if fewer > 0 else 'more'}"
+        fewer, what = len(spared) - len(taken), "operation" if self.whole else "victim"
+        number = counted(abs(fewer), what)
+        head = f"As many {what}s" if fewer == 0 else f"{number} {'fewer' if fewer > 0 else 'more'}"
+        instead = " instead" * bool(spared)
         said = [
-            f"{_listed(decisions)} {one if len(decisions) == 1 else many}"
-            for decisions, one, many in (
-                (self.spared, "is spared", "are spared"),
-                (self.taken, "goes" + " instead" * bool(self.spared), "go" + " instead" * bool(self.spared)),
+            f"{_listed(names)} {one if len(names) == 1 else many}"
+            for names, one, many in (
+                (spared, "is spared", "are spared"),
+                (taken, f"goes{instead}", f"go{instead}"),
             )
-            if decisions
+            if names
         ]
         return f"{head}: {'; '.join(said)}."
+
+    def _named(self, decisions: tuple[Decision, ...]) -> list[Name | None]:
+        return list(dict.fromkeys(d.operation if self.whole else d.allocation for d in decisions))
 
     def table(self) -> Table:
         """Return one row a difference: what differs, whom it concerns, before and after."""
@@ -130,6 +140,7 @@ def diff(before: Plan, after: Plan) -> PlanDiff:
         lost=tuple(left),
         gained=tuple(d for ds in waiting.values() for d in ds),
         same=len(both) - len(changed) + alike,
+        whole=before._core.shares is None and after._core.shares is None,
     )
 
 
@@ -159,12 +170,11 @@ def _facts(d: Decision) -> tuple[Any, ...]:
     return d.node, d.reason, d.stage, d.beneficiary, d.mode, d.grace, d.until, d.freed, d.kept
 
 
-def _listed(decisions: tuple[Decision, ...]) -> str:
+def _listed(names: list[Name | None]) -> str:
     from evenhand.display.text import clean
 
-    names = [clean(d.allocation) for d in decisions[:_NAMED]]
-    more = len(decisions) - len(names)
-    return ", ".join(names) + (f" and {more} more" if more else "")
+    more = len(names) - _NAMED
+    return ", ".join(map(clean, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
 def _victim(d: Decision) -> str:

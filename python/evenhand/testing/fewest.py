@@ -123,13 +123,13 @@ def check_minimum(
 
 
 def whole_numbers(values: Sequence[Any], what: str) -> list[int]:
-    """Return values as Python's integers, which no sum overflows.
+    """Return values as integers of Python, whose sums do not overflow.
 
     Parameters
     ----------
     values : sequence
     what : str
-        They are, for the error.
+        What the values are, for the error.
 
     Returns
     -------
@@ -147,12 +147,13 @@ def whole_numbers(values: Sequence[Any], what: str) -> list[int]:
 
 
 def positions(taken: Sequence[Any], count: int) -> list[int]:
-    """Return positions of so many, once each, ascending.
+    """Return positions as integers of Python, after a look at whether they are some.
 
     Parameters
     ----------
     taken : sequence of int
     count : int
+        Of the rows in which they are positions.
 
     Returns
     -------
@@ -161,7 +162,7 @@ def positions(taken: Sequence[Any], count: int) -> list[int]:
     Raises
     ------
     AssertionError
-        If they are not.
+        If they do not ascend, one stands twice, or one is not from 0 to count - 1.
     """
     found = whole_numbers(taken, "positions")
     must(found == sorted(set(found)), f"positions {found} are not ascending")

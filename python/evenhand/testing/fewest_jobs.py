@@ -199,6 +199,8 @@ def part_bound(spread: Spread, proof: Mapping[str, Any]) -> tuple[int, str]:
     must(all(part >= 0 for part in parts), "a part is negative")
     must(len(parts) == sum(len(site.jobs) for site in spread.sites), f"{len(parts)} parts")
     must(len(claims) == sum(len(site.lacks) for site in spread.sites), f"{len(claims)} bounds")
+    count = sum(len(lack) for site in spread.sites for lack in site.lacks)
+    must(len(proof["multipliers"]) == count, f"{len(proof['multipliers'])} multipliers of {count}")
     spent: list[list[int]] = [[] for _ in spread.costs]
     options: list[list[int]] = []
     how = "certified"

@@ -197,6 +197,33 @@ def test_minimum_takes_fewer_with_a_proof() -> None:
     assert [d.operation for d in some.diff(few).spared] == ["s0", "s1", "s2"]
 
 
+def test_several_requests_begin_with_cheap_sessions() -> None:
+    """Sets are tried in the order of the sessions, in which the cheap ones come last here."""
+    cheap = range(10, 20)
+    data = {
+        "now": 100,
+        "resources": {"gpu": {}},
+        "nodes": [{"name": f"n{i:02}", "capacity": {"gpu": 4}} for i in range(20)],
+        "operations": [
+            {"name": f"s{i}", "priority": 2, "settings": {"preemption_cost": 1 if i in cheap else 1000}}
+            for i in range(20)
+        ]
+        + [{"name": "p", "priority": 10}],
+        "allocations": [
+            {"name": f"s{i}-k", "operation": f"s{i}", "node": f"n{i:02}", "resources": {"gpu": 4}}
+            | {"start_time": i}
+            for i in range(20)
+        ],
+        "requests": [
+            {"name": "wide", "operation": "p", "resources": {"gpu": 4}, "count": 2},
+            {"name": "last", "operation": "p", "resources": {"gpu": 3}},
+        ],
+    }
+    few = plan(data, victim_selection="minimum", victim_cost="given", minimum_budget=1)
+    assert few.counts["minimum.cost"] == 3
+    assert [d.code for d in few.diagnostics if d.code.startswith("minimum")] in ([], ["minimum_budget_spent"])
+
+
 def test_several_groups_are_planned_as_a_mapping() -> None:
     one = eh.Snapshot.from_dict(group())
     policies = {"g1": eh.policies.BackendAI(), "g2": eh.policies.BackendAI(enabled=False)}

@@ -302,6 +302,17 @@ def test_the_fewest_with_a_proof() -> None:
     assert "spared" in repr(diff)
 
 
+def test_a_difference_counts_jobs_not_their_nodes() -> None:
+    running = {"a": ("low", [1], 4), "b": ("low", [2], 4), "wide": ("low", [3, 4, 5], 4)}
+    snapshot = cluster(running, nodes=5, count=2)
+    some, few = (
+        eh.plan(snapshot, policy(victim_selection=selection)) for selection in ("reorder", "minimum")
+    )
+    assert len(few.decisions.victims) == 3
+    assert some.diff(few).summary == "1 operation fewer: a, b are spared; wide goes instead."
+    assert few.diff(some).summary == "1 operation more: wide is spared; a, b go instead."
+
+
 def test_whole_nodes() -> None:
     snapshot = cluster({"j": ("low", [1], 1)}, {"cpu": 1}, nodes=1)
     assert said(eh.plan(snapshot, policy())) == [("start", "p-r", "n1", None)]
