@@ -108,6 +108,8 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
     l.slot = slot;
     l.beneficiary = {decoded(operation_rows, a.beneficiary_operation, slot),
                      decoded(request_rows, a.beneficiary_request, slot)};
+    if (l.beneficiary.operation == kNoId && l.beneficiary.request >= 0)
+      l.beneficiary.operation = t.requests.operation[at(l.beneficiary.request)];
     std::copy_n(amounts(slot), width_, l.left.begin());
     for (const TakenRoom& room : taken)
       if (room.allocation == slot)

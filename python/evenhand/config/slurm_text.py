@@ -109,7 +109,7 @@ _PARTITION: Mapping[str, Callable[[str], Any]] = {
 }
 
 
-def _parameters(name: str, text: str, number: int, found: Found) -> dict[str, Any]:
+def _parameters(name: str, text: str, number: int, found: Found, before: Mapping[str, Any]) -> dict[str, Any]:
     """Read what PreemptParameters, or the older SchedulerParameters, say of preemption."""
     settings: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
@@ -122,7 +122,12 @@ def _parameters(name: str, text: str, number: int, found: Found) -> dict[str, An
             message = f"{key} is unknown{nearest(key, list(_PARAMETERS))}"
             found.add(number, f"{name}.{key}", "unknown_field", None, message)
             continue
-        settings |= read_value(_PARAMETERS, key, value if equals else "yes", number, found)
+        said = read_value(_PARAMETERS, key, value if equals else "yes", number, found)
+        earlier = settings.get(key, before.get(key))
+        if earlier is not None and said.get(key, earlier) != earlier:
+            message = f"{key} is {earlier} and {said[key]}; releases differ in which they take: leave one"
+            found.add(number, f"{name}.{key}", "unique", None, message)
+        settings |= said
     return settings
 
 
@@ -210,7 +215,7 @@ def read_conf(text: str) -> dict[str, Any]:
             name = by_case.get(key.lower())
             _once(name, seen, number, found)
             if name in ("PreemptParameters", "SchedulerParameters"):
-                settings |= _parameters(name, said, number, found)
+                settings |= _parameters(name, said, number, found, settings)
             elif name is not None and name in _CLUSTER:
                 settings |= read_value(_CLUSTER, name, said, number, found)
             elif name is None:

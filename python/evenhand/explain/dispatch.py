@@ -83,7 +83,7 @@ def why_not(plan: Plan, name: str | int, table: str | None) -> Explanation:
         return _allocation(facts, row)
     started = rows_of(facts, "request", row, "start")
     count = int(plan.snapshot._core.column("requests", "count")[row])
-    return explain_start(facts, started) if len(started) >= count else explain_waiting(facts, row)
+    return explain_start(facts, started) if len(started) >= max(count, 1) else explain_waiting(facts, row)
 
 
 def _only_request(plan: Plan, name: str | int) -> tuple[str, int]:

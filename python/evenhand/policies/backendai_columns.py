@@ -309,9 +309,11 @@ def _sequence(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:
     if s.sequencer == "lifo":
         first = np.array(core.column("operations", "start_time"), np.float64)
         if snapshot.request_count:
-            owner = np.asarray(core.column("requests", "operation"))
+            waits = np.asarray(core.column("requests", "count")) > 0
+            owner = np.asarray(core.column("requests", "operation"))[waits]
             first[np.unique(owner)] = np.inf
-            np.minimum.at(first, owner, np.asarray(core.column("requests", "submit_time"), np.float64))
+            times = np.asarray(core.column("requests", "submit_time"), np.float64)[waits]
+            np.minimum.at(first, owner, times)
         return -first
     usage = np.asarray(core.column("operations", "usage"), np.float64)
     total = np.asarray(core.total, np.float64)

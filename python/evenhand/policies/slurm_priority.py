@@ -275,18 +275,23 @@ class _Jobs:
         return np.clip(size, 0.0, 1.0)
 
     def _minutes(self) -> NDArray[np.float64]:
-        """Return time limits in minutes, at least 1: the longest of a job's parts; infinite without any."""
+        """Return time limits in minutes, at least 1; infinite without any.
+
+        The longest of what a job waits for or, if it waits for nothing, of what it has.
+        """
         core = self.snapshot._core
         limit = np.zeros(self.snapshot.operation_count)
         for table in ("requests", "allocations"):
             owners = np.asarray(core.column(table, "operation"), np.int64)
             if table == "requests":
                 spans = np.asarray(core.column(table, "duration"), np.int64)
+                counts = np.asarray(core.column(table, "count")) > 0
             else:
+                counts = ~self.sizes.pending[owners]
                 ends = np.asarray(core.column(table, "planned_end"), np.int64)
                 starts = np.asarray(core.column(table, "start_time"), np.int64)
                 spans = np.where(ends == NO_TIME, 0, ends - np.where(ends == NO_TIME, 0, starts))
-            np.maximum.at(limit, owners, np.maximum(spans, 0) / 6e7)
+            np.maximum.at(limit, owners[counts], np.maximum(spans, 0)[counts] / 6e7)
         return np.where(limit > 0, np.maximum(limit, 1.0), np.inf)
 
     def tres(self, name: str) -> NDArray[np.float64]:

@@ -40,8 +40,8 @@ class Sizes:
         asks = self._rows("requests", "operation")
         holds = self._rows("allocations", "operation")
         places = self._rows("allocations", "node")
-        self.pending = np.bincount(asks, minlength=self.jobs) > 0
         count = self._rows("requests", "count")
+        self.pending = np.bincount(asks[count > 0], minlength=self.jobs) > 0
         width = len(snapshot.resources)
         needs = np.asarray(core.column("requests", "resources")).reshape(len(asks), width)
         held = np.asarray(core.column("allocations", "resources")).reshape(len(holds), width)

@@ -41,8 +41,11 @@ class JobPlan(PlanOfJobs):
         apart = partition is not None and partition.OverSubscribe == "EXCLUSIVE"
         return apart or s.SelectType == "select/linear" or bool(row.get("settings", {}).get("exclusive"))
 
-    def room(self) -> dict[tuple[str | None, str], float]:
-        """Return free room by node and resource once the victims have gone; cluster-wide: node None."""
+    def room(self, *, at_once: bool = False) -> dict[tuple[str | None, str], float]:
+        """Return free room by node and resource; cluster-wide: node None.
+
+        Once all who leave have gone or, ``at_once``, while only those have that are suspended for others.
+        """
         wide = self.wide
         room: dict[tuple[str | None, str], float] = {
             (str(node["name"]), r): float(node.get("capacity", {}).get(r, 0))
@@ -50,11 +53,15 @@ class JobPlan(PlanOfJobs):
             for r in self.snapshot["resources"]
         }
         room |= {(None, r): float(self.snapshot["resources"][r].get("capacity", 0)) for r in wide}
-        gone = {str(d["allocation"]): d["kept"] for d in self.decided("preempt")}
+        gone = {
+            str(d["allocation"]): d["kept"]
+            for d in self.decided("preempt")
+            if d["mode"] == "suspend" or not at_once
+        }
         resumed = {str(d["allocation"]) for d in self.decided("resume")}
         for name, row in self.allocations.items():
             holds = gone.get(name, row.get("resources", {}))
-            if row.get("state", "running") == "preempting":
+            if row.get("state", "running") == "preempting" and not at_once:
                 holds = {}
             if row.get("state", "running") == "preempted" and name not in resumed:
                 holds = row.get("held", {})
@@ -147,6 +154,21 @@ def it_fits_afterwards(run: JobPlan) -> None:
         must(str(d["beneficiary"]["operation"]) in placed, d)
 
 
+def who_starts_fits_at_once(run: JobPlan) -> None:
+    """Whatever starts or goes on finds room while those who end are still there."""
+    room = run.room(at_once=True)
+    touched = set()
+    for d in run.decided("start", "resume"):
+        starts = d["action"] == "start"
+        row = run.requests[str(d["request"])] if starts else run.allocations[str(d["allocation"])]
+        for r, amount in row.get("resources", {}).items():
+            place = (None if r in run.wide else d["node"], r)
+            room[place] -= amount if starts else 0
+            touched.add(place)
+    for place in touched:
+        must(room[place] >= -1e-9, place)
+
+
 def whole_nodes_are_shared_with_nobody(run: JobPlan) -> None:
     """Who comes to a node that it takes whole, or that somebody has whole, finds it empty then."""
     gone = {str(d["allocation"]) for d in run.decided("preempt")}
@@ -176,7 +198,7 @@ def whole_jobs_start(run: JobPlan) -> None:
     for action in ("start", "reserve"):
         for job in {str(d["operation"]) for d in run.decided(action)}:
             mine = [d for d in run.decided(action) if d["operation"] == job]
-            for request in (q for q in run.requests.values() if q["operation"] == job):
+            for request in (q for q in run.requests.values() if q["operation"] == job and q.get("count", 1)):
                 spots = [d["node"] for d in mine if d["request"] == request["name"]]
                 if action == "reserve" and not spots:  # licences are not held
                     must(set(request["resources"]) <= run.wide, request)
@@ -198,7 +220,7 @@ def every_request_is_answered(run: JobPlan) -> None:
     """Every request starts or is refused with a rule."""
     refused = {str(r["request"]) for r in run.plan["refusals"]}
     started = {str(d["request"]) for d in run.decided("start")}
-    must(refused | started == set(run.requests), "")
+    must(refused | started == {name for name, row in run.requests.items() if row.get("count", 1)}, "")
     must(not refused & started, "")
 
 
@@ -210,6 +232,7 @@ LAWS: Mapping[str, Callable[[JobPlan], None]] = {
         shielded_jobs_stay,
         whole_jobs_go,
         it_fits_afterwards,
+        who_starts_fits_at_once,
         whole_nodes_are_shared_with_nobody,
         nobody_ends_for_who_starts,
         whole_jobs_start,

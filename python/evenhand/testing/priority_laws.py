@@ -140,7 +140,7 @@ def one_preempts(run: Scheduled) -> None:
     if run.settings.preemptors == "every" or not run.victims:
         return
     (served,) = {str(d["beneficiary"]["operation"]) for d in run.victims}
-    waiting = {str(r["operation"]) for r in run.snapshot["requests"]}
+    waiting = {str(r["operation"]) for r in run.snapshot["requests"] if r.get("count", 1)}
     asleep = {str(a["operation"]) for a in run.allocations.values() if a.get("state") == "preempted"}
     must(run.priority(served) == max(map(run.priority, waiting | asleep)), "")
 
@@ -157,7 +157,8 @@ def every_request_is_answered(run: Scheduled) -> None:
     """Every request starts or is refused with a rule."""
     refused = {r["request"] for r in run.plan["refusals"]}
     started = {d["request"] for d in run.plan["decisions"] if d["action"] == "start"}
-    must(refused | started == {r["name"] for r in run.snapshot["requests"]}, "")
+    waiting = {r["name"] for r in run.snapshot["requests"] if r.get("count", 1)}
+    must(refused | started == waiting, "")
     must(not refused & started, "")
 
 

@@ -134,6 +134,15 @@ def test_what_is_reserved_for_a_job_is_its_own() -> None:
     assert plan.why_not("p-r").looked_at[0]["outcome"] == "reserved_for_others"
 
 
+@pytest.mark.parametrize(("soft", "starts"), [(False, "q-r"), (True, "p-r")])
+def test_of_equal_tiers_those_for_whom_room_is_reserved_come_first(soft: bool, starts: str) -> None:
+    """Or who is before them in the queue would wait for that very room, and keep it from them."""
+    kept = [{"name": "v", "request": "q-r", "node": "n1", "resources": {"cpu": 4}, "soft": soft}]
+    jobs = {"p": HIGH | {"priority": 20}, "q": HIGH | {"priority": 10}}
+    snapshot = cluster({"n1": 4}, jobs, [], {"p": 4, "q": 4}, reservations=kept)
+    assert said(snapshot, CANCEL)[1] == [("start", starts, "n1")]
+
+
 def test_why_a_suspended_job_stays_suspended() -> None:
     jobs = {"j": LOW, "p": HIGH}
     runs = [("j", "n1", 3, {"state": "preempted"}), ("p", "n1", 2, {})]

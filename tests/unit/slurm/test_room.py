@@ -96,6 +96,31 @@ def test_nobody_goes_on_in_room_that_others_leave_for() -> None:
     assert decided[2:] == [("resume", "w@n1", "n1")]
 
 
+@pytest.mark.parametrize("whom", [{"operation": "p"}, {"request": "p-r"}])
+def test_what_leaves_for_a_job_is_not_free_yet(whom: dict[str, Any]) -> None:
+    """Another is suspended for it; it starts when both have let go. Nobody goes if one is enough."""
+    leaves = {"state": "preempting", "beneficiary": whom}
+    qos = {"a": "waits", "b": "waits", "p": "above"}
+    jobs = {name: {"qos": its, "partition": "all"} for name, its in qos.items()}
+    policy = QOS.replace(partitions={"all": SHARED})
+    snapshot = cluster({"n1": 4, "n2": 4}, jobs, [("a", "n1", 4, leaves), ("b", "n2", 4, {})], {"p": 4})
+    assert said(snapshot, policy)[1] == []
+    two = snapshot.to_dict()
+    two["requests"][0]["count"] = 2
+    plan, decided = said(eh.Snapshot.from_dict(two), policy)
+    assert decided == [("preempt", "b@n2", "n2"), ("reserve", "p-r", "n1"), ("reserve", "p-r", "n2")]
+    assert [r.rule for r in plan.refusals] == ["waits_for_victims"]
+
+
+def test_a_request_for_nothing_is_explained() -> None:
+    snapshot = cluster({"n1": 4}, {"p": {}}, [], {"p": 1}).to_dict()
+    snapshot["requests"][0]["count"] = 0
+    for policy in (eh.policies.Slurm(), eh.policies.BackendAI()):
+        plan = eh.plan(eh.Snapshot.from_dict(snapshot), policy)
+        assert plan.why("p-r").sentences
+        assert plan.why_not("p-r").code == "nobody_asked"
+
+
 def test_whom_others_end_for_does_not_start_by_backfill() -> None:
     """What a third one gives back, when it is suspended, would have been enough for it."""
     jobs = {

@@ -245,6 +245,14 @@ def test_a_partition_without_nodes_has_none() -> None:
         ("KillWait=3\nkillwait=4", 2, "KillWait", "unique"),
         ("PartitionName=a Nodes=ALL\nPartitionName=a Nodes=ALL", 2, "PartitionName=a", "unique"),
         ("PartitionName=a Nodes=n1 Nodes=n2", 1, "Nodes", "unique"),
+        (
+            "PreemptParameters=reorder_count=2\nSchedulerParameters=preempt_reorder_count=3",
+            *(2, "SchedulerParameters.reorder_count", "unique"),
+        ),
+        (
+            "PreemptParameters=reorder_count=2,reorder_count=3",
+            *(1, "PreemptParameters.reorder_count", "unique"),
+        ),
         ("NodeSet=a Nodes=n1\nNodeSet=a Nodes=n2", 2, "NodeSet", "unique"),
         ("NodeSet=a Node=n1", 1, "node", "unknown_field"),
         ("NodeName=n[1- Feature=a", 1, "NodeName", "host_list"),
@@ -256,6 +264,13 @@ def test_what_the_file_must_not_have(text: str, row: int, field: str, rule: str)
         read_conf(text)
     [found] = caught.value.problems
     assert (found.row, found.field, found.rule) == (row, field, rule)
+
+
+def test_what_older_and_newer_parameters_both_say_is_read_once() -> None:
+    text = (
+        "SchedulerParameters=preempt_reorder_count=3,preempt_strict_order\nPreemptParameters=reorder_count=3"
+    )
+    assert {"reorder_count": 3, "strict_order": True}.items() <= read_conf(text).items()
 
 
 def test_a_file_that_is_included_must_be_given() -> None:

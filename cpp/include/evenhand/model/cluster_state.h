@@ -22,7 +22,7 @@
 
 namespace evenhand {
 
-// For whom an allocation leaves: a request, or any of an operation (request kNoId).
+// For whom an allocation leaves: a request of an operation, or any of it (request kNoId).
 struct Beneficiary {
   Id operation = kNoId, request = kNoId;
   friend bool operator==(const Beneficiary&, const Beneficiary&) = default;

@@ -6,11 +6,6 @@
 
 namespace evenhand::backendai {
 
-bool Run::is_own(const Beneficiary& b, Id operation) const {
-  if (b.operation != kNoId) return b.operation == operation;
-  return b.request != kNoId && state_.tables().requests.operation[at(b.request)] == operation;
-}
-
 // What it leaves, without what it will keep.
 void Run::add_leaving(Rooms& to, const Leaving& l, Amount sign) const {
   const AllocationColumns& a = state_.tables().allocations;
@@ -20,7 +15,7 @@ void Run::add_leaving(Rooms& to, const Leaving& l, Amount sign) const {
 
 void Run::credit_leaving(Id operation, Amount sign) {
   for (const Leaving& l : state_.leaving())
-    if (is_own(l.beneficiary, operation)) add_leaving(rooms_, l, sign);
+    if (l.beneficiary.operation == operation) add_leaving(rooms_, l, sign);
 }
 
 bool Run::holds_now(Id i) const {

@@ -95,7 +95,6 @@ class Run {
   void credit_reserved(Id operation, Amount sign);
   void add_leaving(Rooms& to, const Leaving& leaving, Amount sign) const;
   void credit_leaving(Id operation, Amount sign);
-  bool is_own(const Beneficiary& beneficiary, Id operation) const;
   bool holds_now(Id reservation) const;  // it is hard, on a node and in force
   bool serves(Id reservation, const Unit& unit) const;
   // One more Placement for all that the session wants; false: not all has reservations.

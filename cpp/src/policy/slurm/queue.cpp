@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "evenhand/place/rooms.h"
 #include "evenhand/policy/slurm/run.h"
 
 namespace evenhand::slurm {
@@ -76,10 +77,18 @@ std::vector<Turn> queue_order(const Desk& desk) {
   }
   for (const Turn& turn : jobs.turns)
     if (seen[static_cast<Size>(turn.job)]) order.push_back(turn);
+  std::vector<std::uint8_t> reserved(seen.size(), 0);  // room that is kept for it
+  for (Id i = 0; i < static_cast<Id>(t.reservations.size()); ++i)
+    if (const Id request = t.reservations.request[static_cast<Size>(i)];
+        request != kNoId && keeps_room(t.reservations, i, desk.state.now()))
+      reserved[static_cast<Size>(t.requests.operation[static_cast<Size>(request)])] = 1;
+  const bool by_tier = desk.inputs.settings.type == PreemptType::kPartitionPrio;
   // Turns of one job that are equal in all of this keep the order in which it names them.
   std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {
     const auto x = static_cast<Size>(a.job), y = static_cast<Size>(b.job);
     if (jobs.expedited[x] != jobs.expedited[y]) return jobs.expedited[x] > jobs.expedited[y];
+    if (by_tier && a.tier != b.tier) return a.tier > b.tier;  // it could preempt the other
+    if (reserved[x] != reserved[y]) return reserved[x] > reserved[y];
     if (a.tier != b.tier) return a.tier > b.tier;
     if (a.priority != b.priority) return a.priority > b.priority;
     const Time s = t.operations.start_time[x], u = t.operations.start_time[y];

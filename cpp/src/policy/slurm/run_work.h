@@ -149,17 +149,8 @@ class Run {
           return Outcome::kDryRunNamesNobody;
         }
         const std::vector<Index> victims = under(job, base, sharing, spots);
-        // Only what a suspended job gives back is there at once.
-        if (!leaving && std::ranges::all_of(victims, [this](Index i) {
-              return desk.mode(of(i)) == PreemptMode::kSuspend;
-            })) {
-          note_sharing(wish, candidates, victims, spots);
-          suspend(job, wish, victims, spots);
-          return Outcome::kStarted;
-        }
         note_sharing(wish, candidates, victims, spots);
-        end(job, wish, victims, spots);
-        return Outcome::kWaitsForVictims;
+        return go_under(job, wish, victims, spots, leaving);
       }
     }
     const bool covers = gang && set.selection != Selection::kTestOnly;
@@ -179,8 +170,7 @@ class Run {
       if (choice.fits) {
         note(wish, candidates, &choice);
         count(choice.proof, step_);
-        suspend(job, wish, choice.victims, choice.spots);
-        return Outcome::kStarted;
+        return go_under(job, wish, choice.victims, choice.spots, leaving);
       }
     }
     note(wish, candidates, nullptr);
@@ -202,12 +192,20 @@ class Run {
     return desk.candidates(job);
   }
 
-  void suspend(Id job, const Wish& wish, const std::vector<Index>& victims,
-               const std::vector<Spot>& spots) {
+  // Only what suspended jobs give back is there at once: kStarted, or it waits for the rest.
+  Outcome go_under(Id job, const Wish& wish, const std::vector<Index>& victims,
+                   const std::vector<Spot>& spots, bool leaving) {
+    if (leaving || !std::ranges::all_of(victims, [this](Index i) {
+          return desk.mode(of(i)) == PreemptMode::kSuspend;
+        })) {
+      end(job, wish, victims, spots);
+      return Outcome::kWaitsForVictims;
+    }
     const Id step = step_++;
     for (const Index i : victims) take(job, wish, i, spots, step);
     start(job, spots, Reason::kFitsOverSuspended, step);
     desk.memory.last_preempt[at(job)] = desk.state.now();
+    return Outcome::kStarted;
   }
 
   void end(Id job, const Wish& wish, const std::vector<Index>& victims,

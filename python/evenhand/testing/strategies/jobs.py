@@ -157,7 +157,7 @@ def job_clusters(
         for k in range(1 if plain else draw(st.sampled_from((1, 1, 2)))):
             row: dict[str, Any] = {"name": f"{name}-r{k}", "operation": name}
             row["resources"] = {r: draw(st.integers(1, 4)) for r in resources} | _licences(draw, mixed)
-            row["count"] = draw(st.integers(1, len(nodes)))
+            row["count"] = 0 if _rare(draw, plain) else draw(st.integers(1, len(nodes)))
             if draw(st.booleans()):
                 row["duration"] = draw(st.sampled_from((10, 60, 100)))
             if _rare(draw, plain):
@@ -171,9 +171,9 @@ def job_clusters(
         name = f"j{i}"
         operations.append(_job(draw, name, False, plain))
         state = "running"
-        if not plain and draw(st.integers(0, 3)) == 3:
-            state = draw(st.sampled_from(("preempting", "suspended", "preempted", "preempted")))
-        start = draw(st.sampled_from((10, 20, 20, 40)))
+        if not plain and draw(st.integers(0, 2)) == 2:
+            state = draw(st.sampled_from(("preempting", "preempting", "suspended", "preempted", "preempted")))
+        start = draw(st.sampled_from((10, 20, 20, 40))) if not _rare(draw, plain) else NOW + 10
         end = draw(st.sampled_from((None, None, 1030, 1060)))
         share = {r: draw(st.integers(1, 4)) for r in resources}
         for node in draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3, unique=True)):
@@ -183,7 +183,10 @@ def job_clusters(
             row |= {"resources": share | more, "state": state}
             holds = share
             if state == "preempting":
-                row["beneficiary"] = {"operation": draw(st.sampled_from(waiting))}
+                whom = draw(st.sampled_from(requests))
+                row["beneficiary"] = draw(
+                    st.sampled_from(({"operation": whom["operation"]}, {"request": whom["name"]}))
+                )
             if end is not None:
                 row["deadline" if state == "preempting" else "planned_end"] = end
             if state == "preempted":
@@ -201,6 +204,9 @@ def job_clusters(
             if state == "preempting":
                 row |= {"state": state, "beneficiary": allocations[-1]["beneficiary"]}
             allocations.append(row)
+    if _rare(draw, plain):  # something that runs wants more
+        row = {"name": "more", "operation": allocations[0]["operation"]}
+        requests.append(row | {"resources": {resources[0]: draw(st.integers(0, 4))}})
     reservations = []
     if _rare(draw, plain) or _rare(draw, plain):
         for k in range(draw(st.integers(1, 2))):

@@ -122,7 +122,7 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
             row["resources"] = _amounts(draw, resources, 4)
             if licences and draw(st.booleans()):
                 row["resources"]["lic"] = draw(st.integers(1, 2))
-            row["count"] = draw(st.sampled_from((1, 1, 1, 2)))
+            row["count"] = 0 if _rare(draw, plain) else draw(st.sampled_from((1, 1, 1, 2)))
             row["submit_time"] = draw(st.integers(0, 3))
             if _rare(draw, plain):
                 row["node_tags"] = ["fast"]
@@ -141,10 +141,15 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
             row["resources"] = _amounts(draw, resources, 3)
             row["start_time"] = draw(st.sampled_from((10, 20, 20, 40)))
             if _rare(draw, plain):
+                row["start_time"] = NOW + 10
+            if _rare(draw, plain):
                 row["preemptible"] = False
             holds = row["resources"]
             if state == "preempting":
-                row["beneficiary"] = {"operation": draw(st.sampled_from(waiting))}
+                whom = draw(st.sampled_from(requests))
+                row["beneficiary"] = draw(
+                    st.sampled_from(({"operation": whom["operation"]}, {"request": whom["name"]}))
+                )
             if state == "preempted":
                 holds = {r: a for r, a in row["resources"].items() if r == "scratch" and draw(st.booleans())}
                 row["held"] = holds
@@ -157,6 +162,9 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
                 row.pop("node")
             taken += row["resources"]["lic"]
             allocations.append(row)
+    if _rare(draw, plain):  # something that runs wants more
+        row = {"name": "more", "operation": allocations[0]["operation"], "count": 1}
+        requests.append(row | {"resources": {resources[0]: draw(st.integers(0, 4))}})
     spare = draw(st.sampled_from((0, 0, 4)))
     capacity = {
         node: {

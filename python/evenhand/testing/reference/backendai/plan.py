@@ -47,7 +47,7 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
     """
     run = _Run(snapshot, settings or BackendAISettings())
     run.go()
-    waiting = [r for s in run.world.sessions for r in s.requests if r.name not in run.started]
+    waiting = [r for s in run.world.sessions for r in s.waiting() if r.name not in run.started]
     return {
         "decisions": run.decisions,
         "refusals": [{"request": r.name, "rule": r.session.refused or run.rule_of(r)} for r in waiting],
@@ -99,14 +99,14 @@ class _Run:
 
         def key(entry: tuple[Session, bool, Needs]) -> tuple[Any, ...]:
             s, suspended, _ = entry
-            submitted = s.submitted if suspended else min(r.submitted for r in s.requests)
+            submitted = s.submitted if suspended else min(r.submitted for r in s.waiting())
             return -s.priority, not suspended, self.sequence(s), submitted, s.place
 
         return sorted(found, key=key)
 
     def sequence(self, s: Session) -> float:
         if self.settings.sequencer == "lifo":
-            return -min([r.submitted for r in s.requests], default=s.submitted)
+            return -min([r.submitted for r in s.waiting()], default=s.submitted)
         if self.settings.sequencer == "fifo":
             return 0
         mine = [o for o in self.world.sessions if o.user == s.user]
@@ -224,12 +224,14 @@ class _Run:
         due = []
         for session, suspended, _ in queue:
             held = self.world.reservations
-            rows = {r.name: [row for row in held if self.serves(row, r)] for r in session.requests}
-            if suspended or any(len(rows[r.name]) < r.count for r in session.requests):
+            rows = {r.name: [row for row in held if self.serves(row, r)] for r in session.waiting()}
+            if suspended or any(len(rows[r.name]) < r.count for r in session.waiting()):
                 continue
             times = [row["from"] for found in rows.values() for row in found if row.get("from") is not None]
             placed = [
-                Placed(r, row["node"], r.amounts) for r in session.requests for row in rows[r.name][: r.count]
+                Placed(r, row["node"], r.amounts)
+                for r in session.waiting()
+                for row in rows[r.name][: r.count]
             ]
             due.append((bool(times), min(times, default=0), session.place, session, placed))
         names = {r.name for *_, session, _ in due for r in session.requests}
@@ -432,7 +434,7 @@ class _Run:
 
     def take(self, session: Session, victim: Session, request: Any, placed: list[Placed]) -> None:
         for c in victim.running():
-            stands = next((p.what.name for p in placed if p.node == c.node), session.requests[0].name)
+            stands = next((p.what.name for p in placed if p.node == c.node), session.waiting()[0].name)
             kept: Mapping[str, int] = will_keep(c, self.world, self.settings)
             self.decisions.append(
                 {

@@ -67,6 +67,10 @@ class Session:
         """Return what of it runs."""
         return [c for c in self.containers if c.state == "running"]
 
+    def waiting(self) -> list[Request]:
+        """Return what of it waits."""
+        return [r for r in self.requests if r.count > 0]
+
     def start(self) -> float:
         """Return when the earliest of its running containers began."""
         return min(c.start for c in self.running())

@@ -106,20 +106,19 @@ class _Run:
             rules = [rule for other, _, rule in self.waits if other is job]
             if job.requests and rules:
                 best = max(rules, key=lambda rule: (rule == "waits_for_victims", rule in _WAITS))
-                self.refusals += [{"request": q.name, "rule": best} for q in job.requests if q.count > 0]
+                self.refusals += [{"request": q.name, "rule": best} for q in job.requests]
 
     # --- the queue
 
     def _queue(self) -> list[tuple[Job, Turn]]:
-        waiting = [
-            (job, turn)
-            for job in self.world.jobs
-            if any(q.count > 0 for q in job.requests)
-            for turn in job.turns
-        ]
+        waiting = [(job, turn) for job in self.world.jobs if job.requests for turn in job.turns]
+        owners = {owner for owner, _, _ in self.world.reserved}
+        by_tier = self.world.settings.PreemptType == "preempt/partition_prio"
         waiting.sort(
             key=lambda entry: (
                 not entry[0].own.get("expedited", False),
+                -entry[1][1].PriorityTier if by_tier else 0,
+                str(entry[0].name) not in owners,
                 -entry[1][1].PriorityTier,
                 -entry[1][2],
                 entry[0].submitted,
@@ -170,7 +169,7 @@ class _Run:
             if job in self.served or refused.get((job.row, turn[0])) not in _WAITS:
                 continue
             job.stand_in(turn)
-            lasts = [q.duration for q in job.requests if q.count > 0]
+            lasts = [q.duration for q in job.requests]
             ends = None if None in lasts else now + max(last for last in lasts if last is not None)
             taken = frozenset(
                 node for node, since in kept.items() if ends is None or ends > since or since <= now
@@ -351,6 +350,8 @@ class _Run:
             return self._end(job, spots, victims)
         if "GANG" in flags and not by_tier and s.victim_selection != "test_only":
             chosen = choose(world, base, job, wanted, self.blocked, ("SUSPEND",))
+            if chosen is not None and leaving:
+                return self._end(job, *chosen)
             if chosen is not None:
                 self._suspend(job, *chosen)
                 return None

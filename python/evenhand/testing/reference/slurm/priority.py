@@ -118,7 +118,9 @@ class _Cluster:
 
     def parts(self, op: Mapping[str, Any]) -> tuple[list[Any], bool]:
         """Return a job's requests or, if it has none, its allocations; and whether it waits."""
-        asks = [q for q in self.data.get("requests", ()) if q["operation"] == op["name"]]
+        asks = [
+            q for q in self.data.get("requests", ()) if q["operation"] == op["name"] and q.get("count", 1) > 0
+        ]
         holds = [a for a in self.data.get("allocations", ()) if a["operation"] == op["name"]]
         return (asks, True) if asks else (holds, False)
 

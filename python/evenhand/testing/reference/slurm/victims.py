@@ -47,7 +47,11 @@ def standing(world: World, asks: Job, job: Job, now: float) -> str:
     if s.min_exempt_priority is not None and job.priority > s.min_exempt_priority:
         return "above_min_exempt_priority"
     shadow = mode == "SUSPEND" and s.PreemptType == "preempt/partition_prio"
-    if now < job.start + job.exempt(s) and not (shadow and s.gang_exempt_time == "ignored"):
+    if (
+        job.exempt(s) > 0
+        and now < job.start + job.exempt(s)
+        and not (shadow and s.gang_exempt_time == "ignored")
+    ):
         return "ran_too_short"
     if not all(a.preemptible for a in job.running):
         return "not_preemptible_flag"

@@ -215,8 +215,12 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
             )
         )
     by_name = {str(job.name): job for job in jobs}
+    owners = {str(q["name"]): str(q["operation"]) for q in data.get("requests", ())}
     for a in data.get("allocations", ()):
         whom = a.get("beneficiary") or {}
+        whose = (
+            whom["operation"] if whom.get("operation") is not None else owners.get(str(whom.get("request")))
+        )
         by_name[str(a["operation"])].allocations.append(
             Allocation(
                 a["name"],
@@ -228,10 +232,12 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
                 a.get("preemptible", True),
                 a.get("planned_end"),
                 a.get("deadline"),
-                None if whom.get("operation") is None else str(whom["operation"]),
+                None if whose is None else str(whose),
             )
         )
     for q in data.get("requests", ()):
+        if q.get("count", 1) == 0:
+            continue
         node = q.get("required_node")
         by_name[str(q["operation"])].requests.append(
             Request(
@@ -254,7 +260,6 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
             room.add(allocation.node, allocation.held if gone else allocation.amounts, -1, licences)
             if not gone and allocation.node is not None:
                 room.there[allocation.node].append(job)
-    owners = {str(q["name"]): str(q["operation"]) for q in data.get("requests", ())}
     reserved = []
     for row in data.get("reservations", ()):
         until = row.get("until")
