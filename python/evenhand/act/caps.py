@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,12 +30,24 @@ class Caps:
         Of one owner within the last hour.
     per_job : int or None
         How often one job may leave within the last 24 hours.
+
+    Raises
+    ------
+    ValueError
+        If one is neither None nor a whole number from 0 up.
     """
 
     per_run: int | None = 100
     per_hour: int | None = 50
     per_owner: int | None = 10
     per_job: int | None = 3
+
+    def __post_init__(self) -> None:
+        """Refuse what no count would ever exceed, or could not be compared with one."""
+        for cap in fields(self):
+            value = getattr(self, cap.name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+                raise ValueError(f"{cap.name} is {value!r}; it must be None or a whole number from 0 up")
 
     def exceeded(
         self, book: Book, now: float, run: int, victims: Iterable[tuple[str, str | None]]

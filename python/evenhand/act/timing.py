@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,6 +31,11 @@ class Timing:
         The oldest snapshot that is acted on, and the oldest plan.
     clock, sleep : callable
         Seconds since 1970; waiting.
+
+    Raises
+    ------
+    ValueError
+        If a time is not a number of seconds from 0 up, or is infinite.
     """
 
     start: float = 120.0
@@ -40,6 +46,13 @@ class Timing:
     max_age: float = 60.0
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        """Refuse what would let a driver wait for ever."""
+        for name in ("start", "settle", "forget", "retry", "poll", "max_age"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value < math.inf:
+                raise ValueError(f"{name} is {value!r}; it must be a number of seconds from 0 up")
 
     def now(self) -> float:
         """Return the time."""

@@ -135,8 +135,20 @@ class Guarded:
 
 
 def guarded(adapter: Adapter) -> Adapter:
-    """Return an adapter that raises nothing but errors of this library and says nothing that cannot be."""
-    return adapter if isinstance(adapter, Guarded) else Guarded(adapter)
+    """Return an adapter that raises nothing but errors of this library and says nothing that cannot be.
+
+    Raises
+    ------
+    AdapterError
+        If it is none.
+    """
+    if isinstance(adapter, Guarded):
+        return adapter
+    if not follows(adapter):
+        raise AdapterError(
+            f"{_shown(adapter)} is no adapter; `evenhand.adapters.load` returns one by its name"
+        )
+    return Guarded(adapter)
 
 
 def _check(name: str, standing: object) -> None:

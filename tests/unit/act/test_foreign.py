@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.act.journal import read
-from evenhand.adapters.protocol import Adapter, Answer, Standing
+from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
 from evenhand.errors import EvenhandError
 from tests.unit.act.test_debts import one_step
 from tests.unit.act.world import World
@@ -118,6 +118,14 @@ def test_whatever_an_adapter_returns(member: str, call: int, value: Any, mode: s
         world.cluster.jobs["9"]["state"] = "COMPLETED"  # it has had what it wanted
         world.calm()
         world.check()
+
+
+def test_what_is_no_adapter(tmp_path: Path) -> None:
+    world = one_step(tmp_path)
+    plan = eh.plan(world.adapter().snapshot(), world.policy)
+    for wrong in ("slurm", None):
+        with pytest.raises(AdapterError, match=r"is no adapter.*load"):
+            eh.act.act(plan, wrong, journal=world.journal)  # type: ignore[arg-type]
 
 
 def test_an_adapter_without_commands(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.act import Caps, watch
+from evenhand.act import Caps, Timing, act, watch
 from evenhand.act.book import Book
 from evenhand.act.journal import Journal, read
 from evenhand.act.judging import spare
@@ -177,6 +178,26 @@ def test_caps_count_whatever_the_clock_said_in_between() -> None:
     book.evictions = [(T0 - 60, "a", "1"), (1000.0, "b", "2"), (T0 - 10, "a", "3")]
     assert Caps(None, None, 2, 1).spent(book, T0) == ({"1", "3"}, {"a"})
     assert Caps(None, 2, None, None).exceeded(book, T0, 0, [("4", "c")]) is not None
+
+
+@pytest.mark.parametrize("value", [-1, "5", 2.5, math.nan, True])
+def test_caps_are_whole_numbers(value: Any) -> None:
+    """No count exceeds one that is no number."""
+    with pytest.raises(ValueError, match=r"per_hour is .* whole number"):
+        Caps(per_hour=value)
+
+
+@pytest.mark.parametrize("value", [-1.0, "5", math.nan, math.inf, None])
+def test_times_are_seconds(value: Any, tmp_path: Path) -> None:
+    """A driver that waits until then would wait for ever."""
+    with pytest.raises(ValueError, match=r"start is .* seconds"):
+        Timing(start=value)
+    world = one_step(tmp_path)
+    plan = eh.plan(world.adapter().snapshot(), world.policy)
+    if value is not None:
+        with pytest.raises(ValueError, match="max_age is"):
+            act(plan, world.adapter(), journal=world.journal, max_age=value)
+    assert not world.journal.exists()
 
 
 def test_spent_caps() -> None:
