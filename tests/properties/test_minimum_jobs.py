@@ -71,6 +71,19 @@ def test_jobs_on_runs_of_nodes_are_proved(seed: int) -> None:
     check_minimum_jobs(spread, found["taken"].tolist(), found)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_equal_costs_are_a_matter_of_units(seed: int) -> None:
+    """Where all cost 1 sizes are refuted one after the other, where all cost 2 they are not."""
+    ones = cluster(Setting(60, 12, 4, 4, runs=False), np.random.default_rng(seed))
+    twos = Spread((2,) * len(ones.costs), ones.sites, ones.copies)
+    found, doubled = solve(ones, 20_000), solve(twos, 20_000)
+    assert found["proved"]
+    assert doubled["proved"]
+    assert doubled["cost"] == 2 * found["cost"]
+    if found["first"] and doubled["first"]:
+        assert doubled["taken"].tolist() == found["taken"].tolist()
+
+
 @pytest.mark.parametrize(("few", "wide"), [(220, True), (240, True), (240, False)])
 def test_many_dear_jobs_are_not_taken_for_barred(few: int, wide: bool) -> None:
     """Sums of parts beyond a price that was once taken for "must stay"."""

@@ -170,7 +170,11 @@ void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
     proof.root_bound = std::max(proof.root_bound, std::min(part.root_bound, most));
     proof.lower_bound = std::max(proof.lower_bound, std::min(part.lower_bound, most));
   }
-  if (found = quick_set(trial, q, some); !found.empty() && cost_of(q, found) < most) {
+  for (const bool by_parts : {true, false}) {
+    if (!by_parts) some.assign(at(q.n), 0);
+    if (proof.lower_bound >= most) break;
+    found = quick_set(trial, q, some);
+    if (found.empty() || cost_of(q, found) >= most) continue;
     best = found;
     most = cost_of(q, best);
   }

@@ -90,7 +90,8 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
     spent = facts.plan.decisions.column("minimum_spent")[row] != 0
     open_ = "the search for {} ran out of its budget" if spent else "that {} would not do is not proved"
     if kind != "victims":
-        unit = {"lost_work": "node-seconds of lost work", "given": "by what their rows say"}[kind]
+        seconds_ = "node-second" if proof["cost"] == 1 else "node-seconds"
+        unit = {"lost_work": f"{seconds_} of lost work", "given": "by what their rows say"}[kind]
         paid = f"The victims of this step cost {proof['cost']:,} {unit}"
         if proof["proved"]:
             return [f"{paid}; none that cost less make room for it{where}."]
@@ -102,7 +103,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
             return [f"One {what} is the fewest that make room for it{where}."]
         return [f"No fewer than the {proof['cost']} {what}s of this step make room for it{where}."]
     must, do = proof["lower_bound"], proof["cost"]
-    least = f"At least {must}" if facts.shared else f"At least {must} {what}s"
+    least = f"At least {must}" if facts.shared else f"At least {must} {what}{'s' * (must != 1)}"
     return [f"{least} must go{where} and {do} do: {open_.format('fewer')}."]
 
 

@@ -224,6 +224,37 @@ def test_several_requests_begin_with_cheap_sessions() -> None:
     assert [d.code for d in few.diagnostics if d.code.startswith("minimum")] in ([], ["minimum_budget_spent"])
 
 
+def one_node(sizes: list[dict[str, int]], wanted: list[dict[str, int]]) -> dict[str, Any]:
+    """A full node, and a session that wants several things."""
+    return {
+        "now": 100,
+        "resources": {"cpu": {}, "gpu": {}},
+        "nodes": [{"name": "n", "capacity": {r: sum(s[r] for s in sizes) for r in ("cpu", "gpu")}}],
+        "operations": [{"name": f"s{i}", "priority": 2} for i in range(len(sizes))]
+        + [{"name": "p", "priority": 10}],
+        "allocations": [
+            {"name": f"s{i}-k", "operation": f"s{i}", "node": "n", "resources": size, "start_time": i}
+            for i, size in enumerate(sizes)
+        ],
+        "requests": [
+            {"name": f"r{i}", "operation": "p", "resources": amounts} for i, amounts in enumerate(wanted)
+        ],
+    }
+
+
+def test_several_requests_begin_with_large_sessions() -> None:
+    sizes = [{"cpu": 1, "gpu": gpu} for gpu in (1, 3, 4, 1)]
+    data = one_node(sizes, [{"gpu": 3}, {"gpu": 1}])
+    few = plan(data, victim_selection="minimum", minimum_budget=1)
+    assert [d.operation for d in few.decisions.victims] == ["s2"]
+
+
+def test_at_least_one_operation() -> None:
+    sizes = [{"gpu": gpu, "cpu": cpu} for gpu, cpu in ((1, 2), (2, 1), (0, 3), (3, 0))]
+    made = plan(one_node(sizes, [{"cpu": 2}, {"gpu": 3}]), victim_selection="minimum", minimum_budget=1)
+    assert "At least 1 operation must go and 2 do: " in made.why("s0-k").text
+
+
 def test_several_groups_are_planned_as_a_mapping() -> None:
     one = eh.Snapshot.from_dict(group())
     policies = {"g1": eh.policies.BackendAI(), "g2": eh.policies.BackendAI(enabled=False)}
