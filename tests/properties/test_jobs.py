@@ -66,6 +66,12 @@ def test_laws(data: dict[str, Any], settings: SlurmSettings) -> None:
 
 
 @given(data=es.job_clusters(), settings=es.slurm_settings())
+def test_all_of_a_plan_holds_on_its_own_snapshot(data: dict[str, Any], settings: SlurmSettings) -> None:
+    plan = plan_of(data, settings)
+    assert plan.check(plan.snapshot).findings == ()
+
+
+@given(data=es.job_clusters(), settings=es.slurm_settings())
 def test_planning_again_takes_nobody(data: dict[str, Any], settings: SlurmSettings) -> None:
     """What leaves counts for whom it leaves; what was started is there."""
     snapshot = eh.Snapshot.from_dict(data)

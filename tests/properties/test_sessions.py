@@ -48,6 +48,12 @@ def test_laws(data: dict[str, Any], settings: BackendAISettings) -> None:
 
 
 @given(data=es.session_groups(), settings=es.backendai_settings())
+def test_all_of_a_plan_holds_on_its_own_snapshot(data: dict[str, Any], settings: BackendAISettings) -> None:
+    plan = plan_of(data, settings)
+    assert plan.check(plan.snapshot).findings == ()
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings())
 def test_planning_again_takes_nobody_for_a_need_that_is_served(
     data: dict[str, Any], settings: BackendAISettings
 ) -> None:

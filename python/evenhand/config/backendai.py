@@ -23,6 +23,7 @@ __all__ = [
     "BackendAIOperationSettings",
     "BackendAISettings",
     "PriorityPolicy",
+    "choice_for",
     "choice_of",
     "read_options",
 ]
@@ -299,6 +300,37 @@ def choice_of(
         raise _wrong("range", "range", message)
     given = next((p.default for p in (user, project) if p.default is not None), DEFAULT_PRIORITY)
     return min(max(given, lowest), highest), (lowest, highest), user.may_change and project.may_change
+
+
+def choice_for(
+    settings: BackendAISettings, user: str | None, project: str | None
+) -> tuple[int, tuple[int, int], bool]:
+    """Return `choice_of` the policies of a session's user and project; who has none may do anything.
+
+    Parameters
+    ----------
+    settings : BackendAISettings
+    user, project : str or None
+
+    Returns
+    -------
+    tuple
+        As `choice_of`.
+
+    Raises
+    ------
+    InputError
+        As `choice_of`.
+    """
+
+    def policy(name: str | None, policies: dict[str, PriorityPolicy]) -> PriorityPolicy:
+        return (None if name is None else policies.get(name)) or PriorityPolicy()
+
+    return choice_of(
+        policy(user, settings.user_policies),
+        policy(project, settings.project_policies),
+        f" of user {user} and project {project}",
+    )
 
 
 class BackendAIOperationSettings(RowSettings):

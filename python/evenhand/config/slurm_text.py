@@ -25,6 +25,7 @@ from evenhand.config.slurm_values import (
 
 __all__ = ["read_conf", "read_partitions"]
 
+_NONE = "No partitions in the system"  # what scontrol prints then
 _PAIR = re.compile(r'\s*([A-Za-z][\w/:-]*)\s*=\s*("[^"]*"|\S*)')
 
 
@@ -249,6 +250,8 @@ def read_partitions(text: str) -> dict[str, dict[str, Any]]:
     partitions: dict[str, dict[str, Any]] = {}
     current: dict[str, Any] | None = None
     for number, line in _lines(text):
+        if line.strip() == _NONE:
+            continue
         pairs = _pairs(line, number, found)
         if pairs and pairs[0][0] == "PartitionName":
             current = partitions.setdefault(pairs[0][1], {})

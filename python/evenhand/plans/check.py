@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.fields import TABLES
 from evenhand.plans.columns import Name, element_keys, objects
-from evenhand.plans.live import Live, change, limits
+from evenhand.plans.live import CLUSTER, Live, change, limits
 from evenhand.plans.steps import rows_by_step
 from evenhand.reasons import ACTIONS, REASONS, reason
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Check", "Finding", "check"]
 
 _STATES = TABLES["allocations"]["state"].words
-_PREEMPT = ACTIONS.index("preempt")
+_RUNNING = _STATES.index("running")
+_PREEMPT, _RESUME = ACTIONS.index("preempt"), ACTIONS.index("resume")
 _REPAIRS = {REASONS.index(code) for code in ("resource_limits_violated", "resource_overcommit")}
 
 
@@ -146,6 +147,7 @@ class _Checker:
         self.row_of = {
             table: {str(name): row for row, name in enumerate(fresh.names(table))} for table in self.tables
         }
+        self.nodes = fresh.names("nodes")
         self.keys = element_keys(self.old)
         self.key_row = {key: row for row, key in enumerate(element_keys(fresh))}
 
@@ -170,8 +172,8 @@ class _Checker:
         return self.names[table][row]
 
     def _now(self, table: str, row: int) -> int | None:
-        """Return the fresh row of one of the plan's rows, or None if it is gone."""
-        return self.row_of[table].get(str(self._name(table, row)))
+        """Return the fresh row of one of the plan's rows, or None if it is gone or -1."""
+        return None if row < 0 else self.row_of[table].get(str(self._name(table, row)))
 
     def _facts(self, row: int, step: int) -> list[Finding]:
         """Return what can be said of one decision alone."""
@@ -207,18 +209,15 @@ class _Checker:
             return [self._finding(row, step, "victim_ended", allocation=name)]
         column = _Both(self.old, self.new, "allocations", old, new)
         found = []
-        state = column("state")[1]
-        if _STATES[state] != "running":
+        planned, state = column("state")
+        if state not in (planned, _RUNNING):
             found.append(self._finding(row, step, "victim_leaving", allocation=name, now=_STATES[state]))
-        was, now = column("node")
-        nodes = self.new.names("nodes")
-        if now < 0 or str(nodes[now]) != str(self._name("nodes", was)):
-            moved = "no node" if now < 0 else nodes[now]
-            found.append(
-                self._finding(
-                    row, step, "victim_moved", allocation=name, was=self._name("nodes", was), now=moved
-                )
-            )
+        was, now = (
+            "no node" if node < 0 else str(names[node])
+            for names, node in zip((self.names["nodes"], self.nodes), column("node"), strict=True)
+        )
+        if was != now:
+            found.append(self._finding(row, step, "victim_moved", allocation=name, was=was, now=now))
         before, after = column("resources")
         if (before != after).any():
             amounts = objects(self.new, np.stack([before, after]))
@@ -259,7 +258,7 @@ class _Checker:
             found.append(self._finding(row, step, "request_shrunk", request=name, was=started, now=count))
         node = self._now("nodes", int(self.decisions.column("node")[row]))
         if node is not None and not self.new._core.column("nodes", "schedulable")[node]:
-            found.append(self._finding(row, step, "node_not_schedulable", node=self.new.names("nodes")[node]))
+            found.append(self._finding(row, step, "node_not_schedulable", node=self.nodes[node]))
         if step in self.taking and operation is not None:
             both = column, _Both(self.old, self.new, "operations", old_operation, operation)
             fell = [(was, now) for was, now in (of("priority") for of in both) if now < was]
@@ -292,36 +291,40 @@ class _Checker:
         for row in rows:
             c = self.decisions.column
             operation = self._now("operations", int(c("operation")[row]))
-            node = self._now("nodes", int(c("node")[row]))
             assert operation is not None  # noqa: S101 - looked at in _facts
-            assert node is not None  # noqa: S101
+            node = self._now("nodes", int(c("node")[row]))
             amounts = change(self.decisions, row)
-            action = ACTIONS[c("action")[row]]
-            left = room.setdefault(node, self.live.free[node].copy())
             takes = amounts
-            if action != "preempt":
+            preempts = c("action")[row] == _PREEMPT
+            if not preempts:
                 found += self._limits(row, step, operation, amounts)
                 takes = np.asarray(c("needed")[row], np.int64)
-                if (left < takes).any():
-                    missing = objects(self.new, np.maximum(takes - left, 0)[None, :])[0]
-                    table, what = ("allocations" if action == "resume" else "requests"), c("request")[row]
-                    request = self._name(table, int(c("allocation")[row] if action == "resume" else what))
-                    name = self.new.names("nodes")[node]
-                    found.append(
-                        self._finding(row, step, "node_full", node=name, request=request, missing=missing)
-                    )
-            elif c("reason")[row] in _REPAIRS:
+            elif c("reason")[row] in _REPAIRS and node is not None:
                 found += self._violation(row, step, node)
-            left -= takes
+            for place in (CLUSTER,) if node is None else (node, CLUSTER):
+                left = room.setdefault(place, self.live.free[place].copy())
+                lacks = np.where(takes > 0, np.maximum(takes - left, 0), 0)
+                if not preempts and lacks.any():
+                    found.append(self._full(row, step, place, lacks))
+                left -= takes
             changes.append((operation, amounts))
         if not found:
-            for node, left in room.items():
-                self.live.free[node] = left
+            for place, left in room.items():
+                self.live.free[place] = left
             for operation, amounts in changes:
                 self.live.add(operation, amounts)
             for request in filter(lambda r: r >= 0, self.decisions.column("request")[rows].tolist()):
                 self.started[request] = self.started.get(request, 0) + 1
         return found
+
+    def _full(self, row: int, step: int, place: int, lacks: Any) -> Finding:
+        resumes = self.decisions.column("action")[row] == _RESUME
+        table, column = ("allocations", "allocation") if resumes else ("requests", "request")
+        named = {"request": self._name(table, int(self.decisions.column(column)[row]))}
+        if place != CLUSTER:
+            named["node"] = self.nodes[place]
+        code = "cluster_full" if place == CLUSTER else "node_full"
+        return self._finding(row, step, code, missing=objects(self.new, lacks[None, :])[0], **named)
 
     def _limits(self, row: int, step: int, operation: int, needed: Any) -> list[Finding]:
         for element in self.live.path(self.live.pools + operation):

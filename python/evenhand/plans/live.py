@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.decisions import Decisions
 
-__all__ = ["Live", "repairs"]
+__all__ = ["CLUSTER", "Live", "repairs"]
+
+#: The row of `Live.free` that is the whole cluster's.
+CLUSTER = -1
 
 _RUNNING = tuple(
     TABLES["allocations"]["state"].words.index(word) for word in ("running", "suspended", "preempted")
 )
-_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
+_OF_CLUSTER = TABLES["resources"]["scope"].words.index("cluster")
+_ENDLESS = 2**60  # what is counted elsewhere
 
 
 class Live:
@@ -34,9 +38,9 @@ class Live:
     ----------
     usage : array of int64, (E, R)
         Of every element: pools, the root first, then operations.
-    free : array of int64, (N, R)
-        Of every node; negative where more is used than it has. Resources that are counted for the whole
-        cluster are always free here.
+    free : array of int64, (N + 1, R)
+        Of every node, the last row (`CLUSTER`) of the whole cluster; negative where more is used than there
+        is. What is counted elsewhere, on nodes or for the whole cluster, is always free in a row.
 
     Notes
     -----
@@ -52,12 +56,15 @@ class Live:
         np.add.at(self.usage, self.parent[pools:], self.usage[pools:])
         for row in self._bottom_up():
             self.usage[self.parent[row]] += self.usage[row]
-        self.free = np.array(core.column("nodes", "capacity"), np.int64).reshape(-1, core.resource_count)
+        nodes = np.asarray(core.column("nodes", "capacity"), np.int64).reshape(-1, core.resource_count)
+        self.free = np.vstack([nodes, np.asarray(core.capacity, np.int64)])
         node = np.asarray(core.column("allocations", "node"))
         holds = holding(snapshot)
         placed = node >= 0
         np.subtract.at(self.free, node[placed], holds[placed])
-        self.free[:, np.asarray(snapshot._head["scope"]) == _CLUSTER] = 2**60
+        wide = np.asarray(snapshot._head["scope"]) == _OF_CLUSTER
+        self.free[:CLUSTER, wide] = _ENDLESS
+        self.free[CLUSTER] = np.where(wide, self.free[CLUSTER] - self.usage[0], _ENDLESS)
 
     def _bottom_up(self) -> list[int]:
         """Return the pools without the root, children before parents."""

@@ -12,8 +12,7 @@ from evenhand.config.backendai import (
     DEFAULT_PRIORITY,
     HIGHEST_PRIORITY,
     BackendAIOperationSettings,
-    PriorityPolicy,
-    choice_of,
+    choice_for,
 )
 from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import RowSettings, raise_found, read_rows
@@ -37,7 +36,6 @@ _MODES = ("terminate", "suspend", "reschedule")
 _SELECTIONS = ("prefix", "irreducible", "minimum")
 _AGENTS = ("first", "concentrated", "dispersed")
 _KINDS = TABLES["operations"]["kind"].words
-_ANYTHING = PriorityPolicy()
 _SHOWN = 5  # machines named in a message
 
 
@@ -274,9 +272,7 @@ def effective_priorities(
     choices: dict[tuple[str | None, str | None], tuple[int, tuple[int, int], bool]] = {}
     for row, pair in enumerate(zip(_texts(snapshot, "user"), _texts(snapshot, "project"), strict=True)):
         if pair not in choices:
-            user = s.user_policies.get(pair[0] or "", _ANYTHING)
-            project = s.project_policies.get(pair[1] or "", _ANYTHING)
-            choices[pair] = choice_of(user, project, f" of user {pair[0]} and project {pair[1]}")
+            choices[pair] = choice_for(s, *pair)
         default, (lowest, highest), editable = choices[pair]
         if not given[row]:
             priority[row] = default

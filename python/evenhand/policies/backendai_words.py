@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.config.backendai import PriorityPolicy, choice_of
+from evenhand.config.backendai import choice_for
 from evenhand.policies import backendai_columns as columns
 
 if TYPE_CHECKING:
@@ -65,10 +65,7 @@ def _ran(snapshot: Snapshot, row: int) -> float:
 
 
 def _range(snapshot: Snapshot, s: BackendAISettings, row: int) -> tuple[int, int]:
-    user, project = (_text(snapshot, field, row) for field in ("user", "project"))
-    free = PriorityPolicy()
-    of = s.user_policies.get(user or "", free), s.project_policies.get(project or "", free)
-    return choice_of(*of)[1]
+    return choice_for(s, _text(snapshot, "user", row), _text(snapshot, "project", row))[1]
 
 
 def _scope(snapshot: Snapshot, s: BackendAISettings, row: int) -> Any:

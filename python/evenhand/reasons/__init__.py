@@ -345,6 +345,11 @@ _CHECKS = tuple(
         ("node_gone", "node {node} is gone", "The node is no longer there."),
         ("node_not_schedulable", "nothing new may start on node {node}", "The node takes nothing new now."),
         ("node_full", "on node {node} {missing} is missing for {request}", "The request would not fit."),
+        (
+            "cluster_full",
+            "{missing} is missing in the whole cluster for {request}",
+            "The request would not fit, for what no node has.",
+        ),
         ("request_gone", "request {request} is gone", "The request is no longer there."),
         ("request_changed", "request {request} asks for {now}, not {was}", "It asks for other amounts."),
         ("request_shrunk", "request {request} asks for {now}, not {was} more", "It asks for fewer."),

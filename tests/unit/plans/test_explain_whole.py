@@ -187,6 +187,14 @@ def test_a_priority_out_of_range_is_told_with_the_range() -> None:
     assert {"priority_of_p": 50, "lowest": 0, "highest": 30}.items() <= told.numbers.items()
 
 
+def test_a_session_without_a_user_has_no_users_policy() -> None:
+    policy = eh.policies.BackendAI(user_policies={"": {"range": [0, 30]}})
+    operations = [{"name": "wide", "priority": 1}, {"name": "p", "priority": 50}]
+    assert eh.plan(two_nodes(operations=operations), policy).decisions.victims
+    operations[1]["user"] = ""
+    assert eh.plan(two_nodes(operations=operations), policy).why_not("p-r").code == "priority_out_of_range"
+
+
 def test_names_that_are_compared_are_safe_to_print() -> None:
     operations = [{"name": "a\x1b[31m", "priority": 3}, {"name": "p", "priority": 2}]
     rows = [{**row, "operation": "a\x1b[31m"} for row in two_nodes().to_dict()["allocations"]]

@@ -65,3 +65,18 @@ def test_by_ytsaurus_they_are_free_as_the_switch_says(room: Any) -> None:
     plan = eh.plan(snapshot, eh.policies.YTsaurus(**settings)).to_dict()
     assert actions(plan) == actions(ytsaurus_plan(snapshot, YTsaurusSettings(**settings)))
     assert [d["action"] for d in plan["decisions"]].count("start") == (0 if room == "held_until_gone" else 2)
+
+
+def test_the_check_counts_them_once_for_the_whole_cluster() -> None:
+    """A victim's licences have no node; they are what the request lacks where somebody took them since."""
+    plan = eh.plan(cluster(), eh.policies.Slurm(**SLURM))
+    assert plan.check(plan.snapshot)
+    after = plan.snapshot.after(plan).to_dict()
+    after["allocations"] = []
+    start = eh.plan(eh.Snapshot.from_dict(after), eh.policies.Slurm(**SLURM))
+    assert [d.action for d in start.decisions] == ["start", "start"]
+    taken = {"name": "k@", "operation": "j", "resources": {"lic": 1}, "start_time": 1}
+    check = start.check(eh.Snapshot.from_dict(after | {"allocations": [taken]}))
+    assert [(f.code, f.message) for f in check.findings] == [
+        ("cluster_full", "lic 1 is missing in the whole cluster for q-r")
+    ]

@@ -163,6 +163,10 @@ def test_partitions_begin_with_their_names() -> None:
         read_partitions("   Nodes=n1")
 
 
+def test_a_cluster_without_partitions() -> None:
+    assert read_partitions("No partitions in the system\n") == {}
+
+
 #: Lines of a 22.05.8, as they came.
 CONFIG = """\
 Configuration data as of 2026-11-21T19:47:56

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.backendai import BackendAIOperationSettings, BackendAISettings, PriorityPolicy, choice_of
+from evenhand.config.backendai import BackendAIOperationSettings, BackendAISettings, choice_for
 from evenhand.testing.reference.costs import Costs, read_costs
 
 if TYPE_CHECKING:
@@ -178,11 +178,7 @@ def read_world(snapshot: Snapshot, settings: BackendAISettings) -> World:
 
 def _session(place: int, row: dict[str, Any], settings: BackendAISettings) -> Session:
     own = BackendAIOperationSettings.model_validate(row.get("settings", {}))
-    nothing = PriorityPolicy()
-    default, (lowest, highest), editable = choice_of(
-        settings.user_policies.get(row.get("user") or "", nothing),
-        settings.project_policies.get(row.get("project") or "", nothing),
-    )
+    default, (lowest, highest), editable = choice_for(settings, row.get("user"), row.get("project"))
     given = row.get("priority")
     priority = default if given is None else int(given)
     refused = None
