@@ -201,7 +201,7 @@ def whole_jobs_start(run: JobPlan) -> None:
             for request in (q for q in run.requests.values() if q["operation"] == job and q.get("count", 1)):
                 spots = [d["node"] for d in mine if d["request"] == request["name"]]
                 if action == "reserve" and not spots:  # licences are not held
-                    must(set(request["resources"]) <= run.wide, request)
+                    must(set(request.get("resources", ())) <= run.wide, request)
                     continue
                 must(len(spots) == request.get("count", 1), request)
                 must(None in spots or len(set(spots)) == len(spots), request)

@@ -73,7 +73,7 @@ class Scheduled(PlanOfJobs):
                 holds = row.get("held", {})
             node = row.get("node")
             if name in resumed:
-                holds, node = row["resources"], resumed[name]["node"]
+                holds, node = row.get("resources", {}), resumed[name]["node"]
             for r, amount in holds.items():
                 room[self.place(node, r)] -= amount
         return room
@@ -119,7 +119,9 @@ def no_room_is_used_twice(run: Scheduled) -> None:
                 room[run.place(d["node"], r)] -= amount
                 touched.add(run.place(d["node"], r))
         elif d["action"] == "resume":
-            touched |= {run.place(d["node"], r) for r in run.allocations[str(d["allocation"])]["resources"]}
+            touched |= {
+                run.place(d["node"], r) for r in run.allocations[str(d["allocation"])].get("resources", ())
+            }
     for place in touched:
         must(room[place] >= -1e-9, place)
 

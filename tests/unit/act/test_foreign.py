@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.act.journal import read
-from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
+from evenhand.adapters.protocol import EVICTIONS, Adapter, AdapterError, Answer, Standing
 from evenhand.errors import EvenhandError
 from tests.unit.act.test_debts import one_step
 from tests.unit.act.world import World
@@ -109,9 +109,7 @@ def test_whatever_an_adapter_returns(member: str, call: int, value: Any, mode: s
         with contextlib.suppress(EvenhandError), world.driver() as driver:
             driver.act(eh.plan(driver.snapshot(), world.policy))
         lines = read(world.journal)
-        asked = [
-            x["job"] for x in lines if x["kind"] == "intent" and x["action"] in ("requeue_hold", "suspend")
-        ]
+        asked = [x["job"] for x in lines if x["kind"] == "intent" and x["action"] in EVICTIONS]
         evicted = [name for what, name, _ in world.cluster.events if what == "evict"]
         assert set(evicted) <= set(asked)
         world.spoilt = None

@@ -126,7 +126,7 @@ class _Cluster:
 
     def amount(self, op: Mapping[str, Any], resource: str) -> float:
         """Return how much of a resource a job wants or has."""
-        return sum(p["resources"].get(resource, 0) * p.get("count", 1) for p in self.parts(op)[0])
+        return sum(p.get("resources", {}).get(resource, 0) * p.get("count", 1) for p in self.parts(op)[0])
 
     def nodes(self, op: Mapping[str, Any]) -> int:
         """Return on how many nodes it runs or wants to."""
@@ -134,7 +134,7 @@ class _Cluster:
         if not waits:
             return len({p["node"] for p in parts if p.get("node") is not None})
         of_nodes = {r for r, spec in self.data["resources"].items() if spec.get("scope") != "cluster"}
-        return sum(p.get("count", 1) for p in parts if of_nodes & set(p["resources"]))
+        return sum(p.get("count", 1) for p in parts if of_nodes & set(p.get("resources", ())))
 
     def age(self, op: Mapping[str, Any]) -> float:
         """Time since it was eligible, to now or to its start."""
