@@ -106,7 +106,7 @@ def shielded_jobs_stay(run: JobPlan) -> None:
         must(split_mode(part.PreemptMode or s.PreemptMode)[0] != "OFF", d)
         must(s.min_exempt_priority is None or job.get("priority", 1) <= s.min_exempt_priority, d)
         must(all(a.get("preemptible", True) for a in own), d)
-        ran = run.snapshot["now"] - min(a.get("start_time", 0) for a in own)
+        ran = max(run.snapshot["now"] - min(a.get("start_time", 0) for a in own), 0)
         ignored = d["mode"] == "suspend" and s.gang_exempt_time == "ignored"
         must(ran >= (s.PreemptExemptTime or 0) or ignored, d)
 
