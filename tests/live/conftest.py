@@ -28,7 +28,10 @@ OWN_PREEMPTION_OFF = "# preemption is off"
 
 
 class Cluster:
-    """Eight nodes with four cpus each; Slurm's own preemption is off unless it is asked for."""
+    """Eight nodes with four cpus each; Slurm's own preemption is off unless it is asked for.
+
+    It takes nine ports from ``port`` on, of twenty: beside another one give it 10.
+    """
 
     def __init__(
         self,

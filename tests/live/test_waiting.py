@@ -39,7 +39,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     prolog.write_text(PROLOG)
     prolog.chmod(0o755)
     partitions = f"{PARTITIONS}\n{HIDDEN}"
-    with started(emulator(), partitions=partitions, extra=f"PrologSlurmctld={prolog}", port=7) as cluster:
+    with started(emulator(), partitions=partitions, extra=f"PrologSlurmctld={prolog}", port=10) as cluster:
         os.environ["SLURM_CONF"], before = cluster.conf, os.environ.get("SLURM_CONF")
         yield cluster
         if before is None:

@@ -47,7 +47,7 @@ bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& 
 // As if nothing were reserved for others than a job.
 Room Run::without_reservations(Id job) const {
   Room room = desk.room;
-  std::vector<std::uint8_t> waits(tables().operations.size(), 0);
+  std::vector<std::uint8_t> waits(static_cast<Size>(tables().operations.size()), 0);
   for (const Waiting& one : waiting_) waits[at(one.turn.job)] = one.turn.job != job;
   evenhand::add_reserved(room.rooms, desk.state, 1,
                          [&](Id owner) { return owner == kNoId || waits[at(owner)] != 0; });
