@@ -195,7 +195,7 @@ def test_what_is_suspended_goes_on(mode: str, data: dict[str, Any]) -> None:
     data = {
         **data,
         "allocations": running,
-        # Who starts more of itself would be told apart from those that others leave for no longer.
+        # A victim that starts more of itself would count as one of those that start.
         "requests": [r for r in data["requests"] if r["operation"] not in {a["operation"] for a in running}],
         # Those that share a node would not be alone there when they go on.
         "operations": [

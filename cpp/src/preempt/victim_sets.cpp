@@ -170,13 +170,17 @@ void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
     proof.root_bound = std::max(proof.root_bound, std::min(part.root_bound, most));
     proof.lower_bound = std::max(proof.lower_bound, std::min(part.lower_bound, most));
   }
-  for (const bool by_parts : {true, false}) {
-    if (!by_parts) some.assign(at(q.n), 0);
-    if (proof.lower_bound >= most) break;
+  const auto begin_with = [&] {
+    if (proof.lower_bound >= most) return;
     found = quick_set(trial, q, some);
-    if (found.empty() || cost_of(q, found) >= most) continue;
+    if (found.empty() || cost_of(q, found) >= most) return;
     best = found;
     most = cost_of(q, best);
+  };
+  begin_with();
+  if (std::ranges::any_of(some, [](std::uint8_t of_part) { return of_part != 0; })) {
+    some.assign(some.size(), 0);
+    begin_with();
   }
   while (proof.lower_bound < most && proof.branches <= q.budget) {
     const Index target = same ? proof.lower_bound : most - 1;

@@ -303,9 +303,10 @@ class _Checker:
                 found += self._violation(row, step, node)
             for place in (CLUSTER,) if node is None else (node, CLUSTER):
                 left = room.setdefault(place, self.live.free[place].copy())
-                lacks = np.where(takes > 0, np.maximum(takes - left, 0), 0)
-                if not preempts and lacks.any():
-                    found.append(self._full(row, step, place, lacks))
+                if not preempts:
+                    lacks = np.where(takes > 0, np.maximum(takes - left, 0), 0)
+                    if lacks.any():
+                        found.append(self._full(row, step, place, lacks))
                 left -= takes
             changes.append((operation, amounts))
         if not found:

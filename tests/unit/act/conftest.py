@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,12 +12,24 @@ import pytest
 from evenhand import adapters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.unit.act.world import World
 
 if importlib.util.find_spec("fcntl") is None:
     collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="module")
+def quick_and_quiet() -> Iterator[None]:
+    """Nothing waits for the disk, and no warning is logged: for the many runs of a property."""
+    log = logging.getLogger("evenhand.act")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)  # no machine dies here
+        log.setLevel(logging.CRITICAL)
+        yield
+        log.setLevel(logging.NOTSET)
 
 
 @pytest.fixture

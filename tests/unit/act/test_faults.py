@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -24,13 +21,7 @@ FAULTS = st.builds(
 MODES = st.sampled_from(["requeue", "suspend"])
 
 
-@pytest.fixture(autouse=True)
-def _quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine dies here
-    log = logging.getLogger("evenhand.act")
-    log.setLevel(logging.CRITICAL)
-    yield
-    log.setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("quick_and_quiet")
 
 
 def commands_of_a_run(folder: Path) -> int:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import dataclasses
-import logging
-import os
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +50,7 @@ VALUES += [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine dies here
-    log = logging.getLogger("evenhand.act")
-    log.setLevel(logging.CRITICAL)
-    yield
-    log.setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("quick_and_quiet")
 
 
 class Foreign:

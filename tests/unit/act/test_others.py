@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +24,7 @@ DEEDS = st.tuples(
 )
 
 
-@pytest.fixture(autouse=True)
-def _quick_and_quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine dies here
-    log = logging.getLogger("evenhand.act")
-    log.setLevel(logging.CRITICAL)
-    yield
-    log.setLevel(logging.NOTSET)
+pytestmark = pytest.mark.usefixtures("quick_and_quiet")
 
 
 class Others:
