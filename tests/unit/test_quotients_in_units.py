@@ -26,7 +26,9 @@ def cluster(total: Mapping[str, float], pools: list[dict[str, Any]], **more: Any
     return {"resources": resources, "total": dict(total), "pools": pools, **more}
 
 
-def implied(compute: Callable[..., Any], data: dict[str, Any], pool: str, **settings: Any) -> dict[str, float]:
+def implied(
+    compute: Callable[..., Any], data: dict[str, Any], pool: str, **settings: Any
+) -> dict[str, float]:
     """Return a pool's guarantee, what is implied included, in units."""
     shares = compute(data, **settings)
     row = shares.names.index(pool)
@@ -57,9 +59,7 @@ def test_a_guarantee_is_divided_in_units_and_then_cut(
 @pytest.mark.parametrize(("slots", "gpu"), [(27, 6), (28, 7), (29, 7)])
 def test_whole_numbers_are_their_own_unit(compute: Callable[..., Any], slots: int, gpu: int) -> None:
     """28 / 100 × 25 is 7 and a little more."""
-    data = cluster(
-        {"user_slots": 100, "gpu": 25}, [{"name": "p", "strong_guarantee": {"user_slots": slots}}]
-    )
+    data = cluster({"user_slots": 100, "gpu": 25}, [{"name": "p", "strong_guarantee": {"user_slots": slots}}])
     assert implied(compute, data, "p", main_resource="user_slots")["gpu"] == gpu
 
 

@@ -230,9 +230,41 @@ class YTsaurusSettings(CheckedSettings):
 
     @classmethod
     def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values under the names, and in the places, that the fields have here.
+
+        Parameters
+        ----------
+        values : mapping
+            Values by field or alias; settings of fair shares may stand beside `fair_share`.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        InputError
+            If a field is given twice.
+        """
         return super().renamed(_with_fair_share(values, None))
 
     def replace(self, **changes: Any) -> Self:
+        """Return a copy with these fields changed; the result is validated.
+
+        Parameters
+        ----------
+        **changes
+            New values by field or alias; settings of fair shares may stand beside `fair_share`.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            If the result would break a rule.
+        """
         return super().replace(**_with_fair_share(changes, self.fair_share))
 
     @model_validator(mode="after")

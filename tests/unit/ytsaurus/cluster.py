@@ -64,7 +64,9 @@ def starving(*operations: str, preemptible: tuple[str, ...] = (), **more: Any) -
     }
 
 
-def clocks(name: str, since: float, starvation: str = "non_starving", kind: str = "operation") -> dict[str, Any]:
+def clocks(
+    name: str, since: float, starvation: str = "non_starving", kind: str = "operation"
+) -> dict[str, Any]:
     """A state in which one element has been below its fair share since an instant."""
     element = {"name": name, "kind": kind, "since": since, "starvation": starvation}
     return {"schema": "evenhand/state/1", "time": since, "settings": "", "pools": [], "elements": [element]}

@@ -10,7 +10,10 @@ from tests.unit.ytsaurus.cluster import Planner, cluster, done, reasons, row, st
 
 LIMITED: list[dict[str, Any]] = [
     {"operations": [{"name": "a", "limits": {"memory": 4}}, {"name": "v"}]},
-    {"operations": [{"name": "a", "pool": "p"}, {"name": "v"}], "pools": [{"name": "p", "limits": {"memory": 4}}]},
+    {
+        "operations": [{"name": "a", "pool": "p"}, {"name": "v"}],
+        "pools": [{"name": "p", "limits": {"memory": 4}}],
+    },
     {"operations": [{"name": "a"}, {"name": "v"}], "root": {"limits": {"memory": 4}}},
 ]
 

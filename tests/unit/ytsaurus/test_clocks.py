@@ -104,7 +104,11 @@ def test_backoff(plan: Planner, backoff: Any, passed: float, runs: bool) -> None
 
 @pytest.mark.parametrize(
     ("settings", "delay"),
-    [({"preset": "upstream"}, 15.0), ({"node_overcommit_delay": "1ms"}, 0.001), ({"node_overcommit_delay": 2}, 2)],
+    [
+        ({"preset": "upstream"}, 15.0),
+        ({"node_overcommit_delay": "1ms"}, 0.001),
+        ({"node_overcommit_delay": 2}, 2),
+    ],
 )
 @pytest.mark.parametrize(("more", "goes"), [(-STEP, False), (0, False), (STEP, True)])
 def test_node_overcommit_delay(
@@ -125,7 +129,9 @@ def test_without_a_delay_an_overfull_node_is_repaired_at_once(plan: Planner) -> 
     ("capacity", "over"),
     [(5, None), (4, None), (3, NOW)],
 )
-def test_a_node_that_is_exactly_full_is_not_overfull(plan: Planner, capacity: int, over: float | None) -> None:
+def test_a_node_that_is_exactly_full_is_not_overfull(
+    plan: Planner, capacity: int, over: float | None
+) -> None:
     data = cluster({"cpu": capacity}, [row("v1", "v", cpu=4)], [])
     nodes = plan(data, node_overcommit_delay=15)["state"].get("nodes", [])
     found = [node["overcommitted_since"] for node in nodes]
@@ -145,7 +151,10 @@ def test_a_node_that_is_exactly_full_is_not_overfull(plan: Planner, capacity: in
 def test_grace_is_the_setting_of_its_kind(plan: Planner, setting: str, text: Any, seconds: float) -> None:
     operations = [{"name": "g", "settings": {"preemption_mode": "graceful"}}, {"name": "v"}, {"name": "w"}]
     data = cluster(
-        {"cpu": 4}, [row("v1", "v", cpu=2), row("g1", "g", cpu=2)], [row("q", "w", cpu=2)], operations=operations
+        {"cpu": 4},
+        [row("v1", "v", cpu=2), row("g1", "g", cpu=2)],
+        [row("q", "w", cpu=2)],
+        operations=operations,
     )
     made = plan(data, given=starving("w", preemptible=("g1", "v1")), **{setting: text})
     usual = {"g1": 60.0, "v1": 30.0}
@@ -181,7 +190,11 @@ def full_host(
     }
     enabled = {"enable": True, "max_preemption_penalty": 40.0, **stage}
     made = plan(data, state=clocks("w", NOW - waited), given=given, default_gpu_full_host_preemption=enabled)
-    assert set(reasons(made)) <= {"default_gpu_full_host_preemption", "fits_after_preemption", "fits_free_room"}
+    assert set(reasons(made)) <= {
+        "default_gpu_full_host_preemption",
+        "fits_after_preemption",
+        "fits_free_room",
+    }
     return done(made)
 
 
@@ -240,7 +253,7 @@ def due(state: Any, now: float, **settings: Any) -> Any:
 
 
 def test_a_plan_is_due_a_microsecond_after_each_clock() -> None:
-    """The timeout, then the back-off of the attempt at that instant, and the aggressive timeout in between."""
+    """The timeout, the back-off of the attempt at that instant, and the aggressive timeout in between."""
     settings = {"enable_aggressive_starvation": True, "fair_share_aggressive_starvation_timeout": 37}
     plan, steps = due(None, NOW, **settings), []
     for _ in range(4):
@@ -279,4 +292,3 @@ def test_volumes_move_on_every_minute(now: float, expected: float) -> None:
     pools = [{"name": "p", "integral": {"type": "relaxed", "resource_flow": {"cpu": 1}}}]
     data = cluster({"cpu": 4}, [], [], pools=pools, now=now)
     assert eh.plan(eh.Snapshot.from_dict(data), eh.policies.YTsaurus()).next_due == expected
-

@@ -1,4 +1,4 @@
-"""Who is served next: satisfaction to nine decimal digits, pools by who remains in them, then canonical order."""
+"""Who is served next: satisfaction to nine digits, pools by who remains in them, then canonical order."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_preemptive_stage_orders_alike(plan: Planner, preset: str) -> None:
 
 @pytest.mark.parametrize("more", [-2e-10, 0.0, 2e-10])
 def test_usage_at_the_fair_share_is_not_above_it(plan: Planner, more: float) -> None:
-    """a has all that it may have of cpu and half of memory: its satisfaction is that of what it lacks, 1/2."""
+    """a has all that it may have of cpu and half of memory: it is as satisfied as with what it lacks."""
     running = [row("a1", "a", cpu=4, memory=2), row("b1", "b", cpu=2, memory=3)]
     requests = [row("qa", "a", memory=3), row("qb", "b", memory=3)]
     data = cluster({"cpu": 8, "memory": 8}, running, requests)
@@ -76,8 +76,18 @@ def test_usage_at_the_fair_share_is_not_above_it(plan: Planner, more: float) -> 
 
 def in_pool(capacity: int, first: int, starves: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Pool p has `low`, nearly without anything, and `high`; `single` stands beside it, between the two."""
-    operations = [{"name": "low", "pool": "p"}, {"name": "high", "pool": "p"}, {"name": "single"}, {"name": "v"}]
-    running = [row("l1", "low", cpu=1), row("h1", "high", cpu=8), row("s1", "single", cpu=5), row("v1", "v", cpu=6)]
+    operations = [
+        {"name": "low", "pool": "p"},
+        {"name": "high", "pool": "p"},
+        {"name": "single"},
+        {"name": "v"},
+    ]
+    running = [
+        row("l1", "low", cpu=1),
+        row("h1", "high", cpu=8),
+        row("s1", "single", cpu=5),
+        row("v1", "v", cpu=6),
+    ]
     requests = [row("ql", "low", cpu=first), row("qh", "high", cpu=2), row("qs", "single", cpu=2)]
     data = cluster({"cpu": capacity}, running, requests, operations=operations, pools=[{"name": "p"}])
     given = starving(*starves, preemptible=("v1",), **shares(low=0.5, high=0.5, single=0.5, v=0.0))
