@@ -204,7 +204,8 @@ class Tree:
     @property
     def per_unit(self) -> Array:
         """Quanta in the unit of each resource, shape (R,): fixed point has fractions, others are whole."""
-        return np.where(self.fixed_point, np.round(1 / self.quantum), 1.0)
+        whole = np.maximum(np.round(1 / self.quantum), 1.0)
+        return np.where(self.fixed_point, np.where(self.quantum == 1 / whole, whole, 1 / self.quantum), 1.0)
 
     def units(self, quanta: Any) -> Array:
         """Return amounts (quanta) in units, as the doubles that quotients are taken of."""
