@@ -42,9 +42,7 @@ double satisfaction_of(Shares fair, Shares usage, Shares demand) {
   return all_blocked ? least : most;
 }
 
-double in_billionths(double satisfaction) noexcept {
-  return std::floor(satisfaction * 1e9 + 0.5);
-}
+double in_billionths(double satisfaction) noexcept { return std::floor(satisfaction * 1e9 + 0.5); }
 
 std::vector<double> satisfaction(const Tables& t, const FairShareResult& result) {
   const auto width = static_cast<Size>(result.resource_count);

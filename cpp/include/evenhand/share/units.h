@@ -1,7 +1,7 @@
 // Quotients of amounts as YTsaurus takes them: of doubles in units.
 //
-// Cpu is kept in fractions of a unit there, so 2.8 of 10 cpu is the quotient of these two doubles, a
-// little less than 280 / 1000; what is then cut to whole numbers can differ by one. All other
+// Cpu is kept in fractions of a unit there, so 2.8 of 10 cpu is the quotient of these two doubles,
+// a little less than 280 / 1000; what is then cut to whole numbers can differ by one. All other
 // resources are whole numbers there, and their quantum is their unit here.
 #pragma once
 

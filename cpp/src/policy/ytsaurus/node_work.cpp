@@ -144,8 +144,7 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
   std::ranges::make_heap(heap, less_wanted);
   const Amounts promise = promised(request);
   Amounts shortage{};
-  for (Size r = 0; r < width_; ++r)
-    shortage[r] = least_room(request)[r] - room_[r] - promise[r];
+  for (Size r = 0; r < width_; ++r) shortage[r] = least_room(request)[r] - room_[r] - promise[r];
   // Greedy selections look at no more than what covers the shortage.
   VictimSelector& selector = desk_.selector;
   selector.clear();

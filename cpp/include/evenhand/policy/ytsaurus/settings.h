@@ -54,7 +54,7 @@ struct Settings {
   bool full_host_stage = false;
   double full_host_max_penalty = 0;  // seconds x quanta of `gpu` of protected work
   Time full_host_timeout = 120 * kMicrosecondsPerSecond;
-  Id gpu = kNoId;  // resource of the full-host stage
+  Id gpu = kNoId;             // resource of the full-host stage
   Amount full_host_gpus = 8;  // in quanta
 };
 
