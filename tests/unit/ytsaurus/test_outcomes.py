@@ -153,6 +153,37 @@ def test_who_came_second_in_a_stage_still_waits() -> None:
     assert refused(made(data, given=starving("w", preemptible=("v1", "v2")))) == {"q": "stage_taken"}
 
 
+@pytest.mark.parametrize("preset", ["documented", "upstream"])
+@pytest.mark.parametrize("state", ["non_starving", "starving"])
+@pytest.mark.parametrize("where", ["operation", "pool"])
+def test_a_limit_that_was_repaired_held_the_request_back(preset: str, state: str, where: str) -> None:
+    """Memory of 6 and 1 more of 4; after the repair the request would fit."""
+    limited = {"limits": {"memory": 4}}
+    operations = [{"name": "w", "pool": "p", **(limited if where == "operation" else {})}]
+    pools = [{"name": "p", **(limited if where == "pool" else {})}]
+    data = cluster(
+        {"cpu": 9, "memory": 9},
+        [row("w1", "w", cpu=1, memory=6)],
+        [row("q", "w", cpu=1, memory=1)],
+        operations=operations,
+        pools=pools,
+    )
+    given = {"starvation": {"w": state}, "groups": {"w1": "preemptible"}, "fair_share": {"w": {"cpu": 1.0}}}
+    plan = made(data, given=given, preset=preset, allow_preemption_from_starving_operations=True)
+    assert [str(d.allocation) for d in plan.decisions.victims] == ["w1"]
+    (refusal,) = plan.refusals.to_list()
+    assert refusal["rule"] == "limits_of_operation_or_pool"
+    assert refusal["numbers"]["missing"] == {"memory": 3}
+
+
+def test_room_that_came_free_after_the_regular_stage_was_not_there() -> None:
+    """Upstream hands out what leaves at once; the node's repair comes last."""
+    data = cluster({"cpu": 4}, [row("v1", "v", cpu=5)], [row("q", "w", cpu=1)])
+    plan = made(data, preset="upstream", node_overcommit_delay=0)
+    assert [str(d.allocation) for d in plan.decisions.victims] == ["v1"]
+    assert refused(plan) == {"q": "no_free_room"}
+
+
 def test_without_a_node_there_is_no_heartbeat() -> None:
     data = {**cluster({"cpu": 4}, [], [row("q", "w", cpu=1)]), "nodes": []}
     plan = eh.plan(eh.Snapshot.from_dict(data), eh.policies.YTsaurus())

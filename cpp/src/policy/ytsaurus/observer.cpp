@@ -101,7 +101,7 @@ void RecordingObserver::request_after(Desk& desk, const NodeWork& work, Stage st
     if (!work.fits_with_promise(q) && lacks(work.least_room(q), work.room(), width, missing))
       return add(work, desk, stage, Outcome::kNoFreeRoom, &missing);
   } else if (!desk.queue(stage).contains(o)) {
-    // Stages for special nodes are nobody's loss who does not need them.
+    // A stage for special nodes has nothing to say of a request that does not need them.
     if (stage == Stage::kAggressive)
       add(work, desk, stage, Outcome::kNotAggressivelyStarving);
     else if (stage == Stage::kPreemptive && !may_preempt(desk, o))
