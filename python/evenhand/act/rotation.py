@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,14 +73,15 @@ def _less(all_of_it: dict[str, int], some: dict[str, int]) -> dict[str, int]:
     return {word: count for word, count in left.items() if count}
 
 
-def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], None]) -> Path:
-    """Put lines into the place of a journal, and the journal beside it.
+def replace(path: Path, data: bytes, sync: Callable[[Path], None]) -> Path:
+    """Put a new text into the place of a journal, and the journal beside it.
 
     Parameters
     ----------
     path : pathlib.Path
         Of the journal; nobody else may write it.
-    lines : iterable of dict
+    data : bytes
+        What the new one says.
     sync : callable
         Puts a folder on the disk.
 
@@ -94,29 +93,40 @@ def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], 
     Raises
     ------
     OSError
-        If it cannot be done; then the journal is as it was.
+        If it cannot be done; then the journal is as it was. So if ``<path>.new`` is no regular file, as one
+        that a driver left that was killed: no link is followed there.
 
     Notes
     -----
     At every moment the journal is the whole old one or the whole new one.
     """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link, and only the file itself can be replaced", str(path))
     fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("wb") as file:
+    if fresh.is_file() and not fresh.is_symlink():
+        fresh.unlink()
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
         own, theirs = os.fstat(file.fileno()), path.stat()
         if (own.st_uid, own.st_gid) != (theirs.st_uid, theirs.st_gid):
             os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
         os.fchmod(file.fileno(), theirs.st_mode & 0o777)
-        file.writelines(json.dumps(line, allow_nan=False).encode() + b"\n" for line in lines)
+        file.write(data)
         file.flush()
         os.fsync(file.fileno())
     number = 1
-    while (old := path.with_name(f"{path.name}.{number}")).exists() and not old.samefile(path):
+    while os.path.lexists(old := path.with_name(f"{path.name}.{number}")) and not _same(old, path):
         number += 1
-    if not old.exists():  # else a driver was killed between the two calls below
+    if not os.path.lexists(old):  # else a driver was killed between the two calls below
         _link(path, old)
     fresh.replace(path)
     sync(path.parent)
     return old
+
+
+def _same(old: Path, path: Path) -> bool:
+    one, other = old.lstat(), path.lstat()
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 def _link(path: Path, old: Path) -> None:
@@ -125,6 +135,8 @@ def _link(path: Path, old: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        shutil.copy2(path, old)  # whole before the journal changes
-        with old.open("rb") as file:
+        with old.open("xb") as file:  # whole before the journal changes
+            file.write(path.read_bytes())
+            file.flush()
+            shutil.copystat(path, old)
             os.fsync(file.fileno())

@@ -17,7 +17,6 @@ from evenhand.adapters.protocol import EVICTIONS
 from tests.unit.act.cluster import job
 from tests.unit.act.world import Killed, World
 
-
 pytestmark = pytest.mark.usefixtures("quick_and_quiet")
 
 
@@ -37,7 +36,7 @@ class Disk:
 
     def _wrapped(self, call: Any) -> Any:
         def wrapped(descriptor: int, *rest: Any) -> Any:
-            if descriptor >= 0 and os.readlink(f"/proc/self/fd/{descriptor}").endswith("/journal"):
+            if descriptor >= 0 and Path(f"/proc/self/fd/{descriptor}").readlink().name == "journal":
                 self.count += 1
                 if self.first <= self.count <= self.last:
                     self.refused.append(self.count)
@@ -97,7 +96,7 @@ def writes(tmp_path: Path) -> int:
 def test_full_from_any_write_on(
     code: int, tmp_path: Path, writes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever write is the first to fail: with the disk still full no job is held, by this driver already."""
+    """Whichever write is the first to fail: with the disk still full, this driver leaves no job held."""
     disk = Disk(monkeypatch, code)
     cut = 0
     for number in range(1, writes + 1):
@@ -183,7 +182,9 @@ def test_killed_with_lines_that_are_late(
                 pass
             asked, runner = [0], world.faults
 
-            def run(arguments: Any, timeout: float, asked: Any = asked, runner: Any = runner, at: int = later) -> Result:
+            def run(
+                arguments: Any, timeout: float, asked: Any = asked, runner: Any = runner, at: int = later
+            ) -> Result:
                 asked[0] += 1
                 if asked[0] > at:
                     raise Killed
@@ -277,7 +278,9 @@ def test_room_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         assert [line["kind"] for line in read(world.journal)].count("end") == sum(driver.book.ends.values())
 
 
-def test_a_journal_is_not_rotated_while_lines_are_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_journal_is_not_rotated_while_lines_are_late(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They would be forgotten: what begins anew is what the file says."""
     with Journal(tmp_path / "journal", "fake", lambda: 0.0) as journal:
         for _ in range(50):
