@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -90,6 +90,37 @@ class State:
         if self.time > now:
             message = f"the snapshot is of {now}, before the state ({self.time}): did its clock run back?"
             raise InputError([Problem("snapshot", None, None, "now", "clock", repr(now), message)])
+
+    def set_back(self, now: float) -> Self:
+        """Return the state as of an earlier instant: all its clocks are as long ago as they were.
+
+        Parameters
+        ----------
+        now : float
+            In seconds. For a clock that was set back.
+
+        Returns
+        -------
+        State
+        """
+        late = self.time - now
+
+        def moved(tables: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
+            return {
+                name: {
+                    key: value - late if isinstance(value, int | float) else value
+                    for key, value in row.items()
+                }
+                for name, row in tables.items()
+            }
+
+        return replace(
+            self,
+            time=now,
+            elements=moved(self.elements),
+            nodes=moved(self.nodes),
+            operations=moved(self.operations),
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:

@@ -91,10 +91,7 @@ def lock_of(path: str | os.PathLike[str], patience: float = 35.0) -> Lock:
     if os.path.lexists(path) and not (Path(path).is_symlink() or Path(path).is_file()):
         raise JournalError(f"journal {path}: cannot be read: it is no file")
     lock = Lock(f"{os.fspath(path)}.lock", patience)
-    with contextlib.suppress(OSError):
-        owner = Path(path).stat()
-        if os.geteuid() == 0 and os.fstat(lock.descriptor).st_uid != owner.st_uid:
-            os.fchown(lock.descriptor, owner.st_uid, owner.st_gid)
+    lock.leave_to(path)
     return lock
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import shutil
 from pathlib import Path
@@ -34,13 +35,14 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
     -------
     list of dict
         The first line, all of steps that are open, of which something is owed, or with a line of the last
-        24 hours, and what was settled of their jobs; numbered anew. The first one holds the totals of
-        all that is left out.
+        24 hours, and what was settled of their jobs; numbered anew, and none of later than the next, as a
+        clock may have been set back. The first one holds the totals of all that is left out.
 
     Notes
     -----
     O(lines). Steps keep their numbers, and new ones go on from the highest.
     """
+    lines = _in_order(lines)
     book = Book()
     recent: set[int] = set()
     for line in lines:
@@ -66,6 +68,15 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
         "refusals": _less(book.refusals, still.refusals),
     }
     return [{**line, "n": number} for number, line in enumerate(kept)]
+
+
+def _in_order(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines with the times that `Book.set_clock` gives them, as lines that tell it may go."""
+    found, latest = [], math.inf
+    for line in reversed(lines):
+        latest = min(latest, line["t"])
+        found.append({**line, "t": latest})
+    return found[::-1]
 
 
 def _less(all_of_it: dict[str, int], some: dict[str, int]) -> dict[str, int]:
