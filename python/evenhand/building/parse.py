@@ -193,6 +193,8 @@ class Parser:
         rows: list[dict[str, Any]] = [{} for _ in range(table.rows)]
         for of in spec.fields:
             report = self.report.column("commands", of.name)
+            if of.name not in table.cells and not of.required:
+                continue
             cells = columns.convert(
                 as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
             )
