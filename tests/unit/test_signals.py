@@ -34,7 +34,7 @@ class Alarm:
 
     def ring(self, _: int, frame: FrameType | None) -> None:
         assert frame
-        if "_core" not in linecache.getline(frame.f_code.co_filename, frame.f_lineno):
+        if "_core" not in linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0):
             self.set()  # it was in Python; the core is yet to come
             return
         self.late = time.process_time() - self._due
@@ -116,7 +116,7 @@ def ytsaurus() -> Callable[[], Any]:
 def slurm() -> Callable[[], Any]:
     tiers = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
     policy = eh.policies.Slurm(PreemptType="preempt/partition_prio", PreemptMode="CANCEL", partitions=tiers)
-    snapshot = full(1500, 15_000)
+    snapshot = full(4000, 40_000)
     return lambda: eh.plan(snapshot, policy)
 
 
