@@ -129,7 +129,7 @@ class Again:
         return takes
 
     def serving(self, step: Essence) -> list[Essence]:
-        """Return the fresh plan's steps that do something for the same one.
+        """Return the fresh plan's steps that do something for the same one, and that the earlier plan lacks.
 
         For a beneficiary, those that serve it; of a repair, repairs that take some of its victims; of
         something that resumes, those of the same name.
@@ -147,8 +147,10 @@ class Again:
     @cached_property
     def _of(self) -> Mapping[str | None, list[Essence]]:
         found: dict[str | None, list[Essence]] = defaultdict(list)
+        known = set(self.before.values())
         for step in self.now.values():
-            found[step.operation].append(step)
+            if step not in known:
+                found[step.operation].append(step)
         return found
 
     @cached_property

@@ -229,24 +229,24 @@ class Causes:
         self, row: int, old: int, new: int, old_operation: int, operation: int, *, takes: bool
     ) -> list[Found]:
         """Return what changed of a request and of its operation; ``takes``: others leave for it."""
-        found = []
+        found: list[Found] = []
         name = self._name("requests", old)
         column = self._both("requests", old, new)
         before, after = column("resources")
         if (before != after).any():
             amounts = objects(self.new, np.stack([before, after]))
-            numbers = {"request": name, "was": amounts[0], "now": amounts[1]}
-            found.append(Found(row, "request_changed", numbers))
+            changed = {"request": name, "was": amounts[0], "now": amounts[1]}
+            found.append(Found(row, "request_changed", changed))
         of_operation = self._both("operations", old_operation, operation)
         if takes:
             fell = [(was, now) for was, now in (of("priority") for of in (column, of_operation)) if now < was]
             for was, now in fell[:1]:
-                numbers = {"request": name, "was": float(was), "now": float(now)}
-                found.append(Found(row, "priority_fell", numbers))
+                priorities = {"request": name, "was": float(was), "now": float(now)}
+                found.append(Found(row, "priority_fell", priorities))
         was, now = (names[pool] for names, pool in zip(self.pools, of_operation("pool"), strict=True))
         if str(was) != str(now):
-            numbers = {"operation": self._name("operations", old_operation), "was": was, "now": now}
-            found.append(Found(row, "operation_moved", numbers))
+            pools = {"operation": self._name("operations", old_operation), "was": was, "now": now}
+            found.append(Found(row, "operation_moved", pools))
         return found
 
     def _full(self, row: int, place: int, lacks: Any) -> Found:

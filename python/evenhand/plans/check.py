@@ -205,5 +205,5 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{resource} {amount:g}" for resource, amount in value.items()) or "nothing"
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "nothing"
+        return ", ".join(map(str, value)) or "none"
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)
