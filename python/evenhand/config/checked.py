@@ -10,6 +10,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from evenhand.building.problems import nearest, printable, shorten
 from evenhand.errors import InputError, Problem
+from evenhand.frozen import freeze
 
 __all__ = ["CheckedSettings", "broken", "problems_of", "under_own_names"]
 
@@ -47,6 +48,11 @@ class CheckedSettings(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             raise InputError(problems_of(type(self), error)) from None
+
+    def model_post_init(self, _: Any, /) -> None:
+        """Freeze what fields hold; models within them are frozen themselves."""
+        for name, value in self.__dict__.items():
+            self.__dict__[name] = freeze(value)
 
     @classmethod
     def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "evenhand/core/poll.h"
 #include "evenhand/policy/ytsaurus/plan.h"
 #include "node_work.h"
 
@@ -127,6 +128,7 @@ Refusals Plan::refusals() const {
   Refusals out;
   for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
     if (desk.state.pending(q) == 0) continue;
+    poll();
     const Id o = t.requests.operation[static_cast<Size>(q)];
     const Priority priority = desk.last.priority[static_cast<Size>(o)];
     const Stage widest = priority == Priority::kAggressive ? Stage::kAggressive
