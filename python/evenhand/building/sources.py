@@ -112,9 +112,9 @@ def check_options(order: Any, rounding: Any) -> None:
     ------
     ValueError
     """
-    if order not in (None, "rows"):
+    if not (order is None or (isinstance(order, str) and order == "rows")):
         raise ValueError(f'order is {order!r}; it must be None or "rows"')
-    if rounding not in (None, "nearest"):
+    if not (rounding is None or (isinstance(rounding, str) and rounding == "nearest")):
         raise ValueError(f'rounding is {rounding!r}; it must be None or "nearest"')
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.errors import printable
 from evenhand.fields import TABLES
+from evenhand.frozen import freeze
 from evenhand.plans.columns import Name, element_keys, objects
 from evenhand.plans.live import CLUSTER, Live, change, limits
 from evenhand.plans.steps import rows_by_step
@@ -53,6 +55,10 @@ class Finding:
     code: str
     message: str
     numbers: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", printable(self.message))
+        object.__setattr__(self, "numbers", freeze(self.numbers))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values."""
