@@ -1,4 +1,4 @@
-"""Arguments of every kind: what a public function cannot use is refused by name, never by what breaks inside."""
+"""Arguments of every kind: what a function cannot use is refused by name, not by what breaks inside."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ VALUES: list[Any] = [
     *([], [1], [None], {}, {"x": 1}, {"x": None}, {1: 2}, {None: 1}, {"a": {"b": {"c": object()}}}),
     *((), set(), object(), int, decimal.Decimal("1e400"), decimal.Decimal("NaN"), complex(1, 2)),
     *(np.float64("nan"), np.int64(3), np.array([1, 2]), np.array([[1]]), np.array("x"), np.datetime64("NaT")),
-    *(datetime.datetime(1, 1, 1), datetime.datetime.max, datetime.timedelta.max, datetime.date(2020, 1, 1)),
+    *(datetime.datetime(1, 1, 1, tzinfo=datetime.UTC), datetime.datetime.max.replace(tzinfo=datetime.UTC)),
+    *(datetime.timedelta.max, datetime.date(2020, 1, 1), np.datetime64("2020-01-01")),
     *(lambda: 0, range(3), Exception("x"), eh.fair_share, eh),
 ]
 YT, BA, SL = eh.policies.YTsaurus(), eh.policies.BackendAI(), eh.policies.Slurm()

@@ -74,7 +74,7 @@ def _zone(timezone: str | tzinfo | None, report: Report) -> tzinfo | None:
 def _parse(parser: Parser, data: dict[str, Any], read: Read) -> None:
     report = parser.report
     schema = data.get("schema")
-    if schema is not None and schema != SCHEMA:
+    if schema is not None and not (isinstance(schema, str) and schema == SCHEMA):
         hint = nearest(schema, [SCHEMA]) or f'; it must be "{SCHEMA}"'
         report.add(
             "snapshot", None, "schema", "schema", f"is not a format that this version reads{hint}", schema

@@ -291,7 +291,8 @@ class Plan(Frozen, Tabular):
         from evenhand.plans.check import check
 
         expect(isinstance(fresh_snapshot, Snapshot), "check", "fresh_snapshot", fresh_snapshot, "a Snapshot")
-        listed = isinstance(skip, Collection) and not isinstance(skip, str | bytes | Mapping)
+        listed = isinstance(skip, Collection) and getattr(skip, "ndim", 1) == 1
+        listed = listed and not isinstance(skip, str | bytes | Mapping)
         numbers = listed and all(isinstance(step, int | np.integer) for step in skip)
         expect(numbers, "check", "skip", skip, "a collection of numbers of steps")
         return check(self, fresh_snapshot, skip)

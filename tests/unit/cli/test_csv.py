@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+import pytest  # noqa: TC002 - fixtures
 
 from evenhand.cli.streams import print_csv
 from evenhand.table import Table
