@@ -83,7 +83,8 @@ class InputError(EvenhandError, ValueError):
     problems : iterable of Problem
         At most the first 100, sorted by table and row.
     omitted : int
-        How many more there are.
+        How many more were found; there may be others still: a column is left when a thousand of its cells
+        are wrong, and so is a table when a thousand of its rows are no objects.
 
     Examples
     --------
@@ -100,7 +101,7 @@ class InputError(EvenhandError, ValueError):
     def __str__(self) -> str:
         lines = [str(problem) for problem in self.problems]
         if self.omitted:
-            lines.append(f"... and {self.omitted} more")
+            lines.append(f"... and at least {self.omitted} more")
         return "\n".join(lines)
 
     def to_frame(self) -> Table:
