@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
+from evenhand.frozen import freeze, thaw
 
 __all__ = ["SCHEMA", "State"]
 
@@ -54,13 +55,17 @@ class State:
     nodes: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for table in ("pools", "elements", "nodes", "operations"):
+            object.__setattr__(self, table, freeze(getattr(self, table)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain values; tables are lists because names may be integers."""
         data = {
             "schema": SCHEMA,
             "time": self.time,
             "settings": self.settings,
-            "pools": [{"name": name, **values} for name, values in self.pools.items()],
+            "pools": [{"name": name, **thaw(values)} for name, values in self.pools.items()],
         }
         if self.policy:
             data["policy"] = self.policy
