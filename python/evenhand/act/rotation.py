@@ -156,8 +156,18 @@ def _link(path: Path, old: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        with old.open("xb") as file:  # whole before the journal changes
+        _copy(path, old)
+
+
+def _copy(path: Path, old: Path) -> None:
+    """Copy a journal, whole before it changes, and readable for no one else at any moment."""
+    descriptor = os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(path.read_bytes())
             file.flush()
             shutil.copystat(path, old)
             os.fsync(file.fileno())
+    except OSError:
+        old.unlink(missing_ok=True)
+        raise

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -199,13 +201,15 @@ def test_a_new_journal_that_cannot_be_written_takes_no_room(
 ) -> None:
     world = grown(tmp_path)
     with Journal(world.journal, "fake", world.clock) as journal:
-        for name in ("fsync", "link"):
+        for name, code in (("fsync", errno.ENOSPC), ("link", errno.ENOSPC), ("link", errno.EPERM)):
             with monkeypatch.context() as patch:
 
-                def full(*_: object) -> None:
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                def full(*_: object, code: int = code) -> None:
+                    raise OSError(code, os.strerror(code))
 
                 patch.setattr(os, name, full)
+                if code == errno.EPERM:  # no links: the copy finds no room
+                    patch.setattr(shutil, "copystat", functools.partial(full, code=errno.ENOSPC))
                 assert journal.rotate(0) is None
             assert left(world.journal) == []
         assert journal.rotate(0) is not None
