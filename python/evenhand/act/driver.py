@@ -112,6 +112,7 @@ class Driver:
         try:
             # The journal's own lock: journals of one cluster on another machine, or with another lock.
             self._locks.append(Lock(lock or place_of(self.adapter.identity)))
+            self._locks[0].leave_to(journal)
             self._locks.append(lock_of(journal))
             self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
             self.adapter.keep(self._locks[0].descriptor)
@@ -175,9 +176,10 @@ class Driver:
             If the cluster does not answer.
         """
         snapshot, now = self.adapter.snapshot(self.book.leaving()), self.timing.now()
+        last = now + self.timing.forget  # what is later is of before the clock was set back
         there = set(map(str, snapshot.names("operations"))) | set(map(str, snapshot.names("allocations")))
         self._owners = {job: owner for job, owner in self._owners.items() if job in there}
-        self._refused = {job: t for job, t in self._refused.items() if job in there and t > now}
+        self._refused = {job: t for job, t in self._refused.items() if job in there and now < t <= last}
         jobs, owners = self.caps.spent(self.book, now)
         jobs |= {job for job, owner in self._owners.items() if owner in owners}
         self._spared = self.book.busy() | jobs | set(self._refused)
@@ -195,6 +197,7 @@ class Driver:
                 self._recover(self._journal)
 
     def _recover(self, journal: Journal) -> None:
+        self.book.set_clock(self.timing.now())
         for step in list(self.book.open.values()):
             begin = self.timing.now()
             try:
