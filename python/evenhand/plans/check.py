@@ -28,7 +28,8 @@ __all__ = ["Check", "Finding", "check"]
 #: there is no room for it without other steps of the fresh plan.
 _BINDING = frozenset(
     (
-        *("victim_moved", "victim_changed", "victim_leaving", "request_changed"),
+        *("victim_moved", "victim_changed", "victim_leaving", "victim_of_another", "request_changed"),
+        *("operation_gone", "node_gone"),
         *("node_full", "cluster_full", "limits_exceeded"),
     )
 )
