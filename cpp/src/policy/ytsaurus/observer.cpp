@@ -22,11 +22,10 @@ void RecordingObserver::add(const NodeWork& work, const Desk& desk, Stage stage,
   recorder_->events.push_back(std::move(event));
 }
 
-void RecordingObserver::before(Desk& desk, const NodeWork& work, Stage) {
+void RecordingObserver::before(Desk& desk, const NodeWork&, Stage) {
   decisions_before_ = desk.decisions.rows().size();
   if (recorder_->request != kNoId) pending_before_ = desk.state.pending(recorder_->request);
   if (recorder_->slot != kNoId) running_before_ = desk.state.running(recorder_->slot);
-  std::copy_n(work.room(), desk.state.width(), room_before_.begin());
 }
 
 void RecordingObserver::after(Desk& desk, const NodeWork& work, Stage stage, Level lowest) {

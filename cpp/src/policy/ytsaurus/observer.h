@@ -17,7 +17,7 @@ class RecordingObserver {
  public:
   explicit RecordingObserver(Recorder& recorder) : recorder_(&recorder) {}
 
-  void before(Desk& desk, const NodeWork& work, Stage stage);
+  void before(Desk& desk, const NodeWork&, Stage);
   void after(Desk& desk, const NodeWork& work, Stage stage, Level lowest);
   void backed_off(Desk& desk, const NodeWork& work);
 
@@ -38,7 +38,6 @@ class RecordingObserver {
   Index pending_before_ = 0;
   bool running_before_ = false;
   std::size_t decisions_before_ = 0;
-  Amounts room_before_{};
 };
 
 }  // namespace evenhand::ytsaurus

@@ -125,7 +125,6 @@ class Desk {
   // The operation or the nearest pool above it that is over its limits; kNoId: none.
   Id over_limit(Id operation) const;
   Index elements_over_limit() const noexcept { return over_count_; }
-  std::span<const Id> limited() const noexcept { return limited_; }
   Id limited_from(Id element) const noexcept {
     return limited_from_[static_cast<std::size_t>(element)];
   }
