@@ -7,8 +7,8 @@ import operator
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.building.problems import kind_of, printable, shorten
-from evenhand.errors import InputError, Problem
+from evenhand.building.problems import kind_of, shorten
+from evenhand.errors import InputError, Problem, printable
 
 __all__ = ["as_json", "expect", "looked_up", "row_number"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -38,25 +39,21 @@ _CHANGEABLE = tuple(name for name in (*HEAD.names, *TABLES) if name != "schema")
 class Snapshot(Frozen):
     """Resources, nodes, pools, operations, allocations and requests of one scheduling domain.
 
-    Immutable; made by `from_dict`, `from_json` or `from_frames`, which check
-    everything and copy what they are given. Rows stand in canonical order:
-    by `order`, then by name as UTF-8 bytes; the order of the input's rows
-    never matters. Two snapshots are equal if they describe the same domain.
+    Immutable; made by `from_dict`, `from_json` or `from_frames`, which check everything and copy what they
+    are given. Rows stand in canonical order: by `order`, then by name as UTF-8 bytes; the order of the
+    input's rows never matters. Two snapshots are equal if they describe the same domain.
 
     Notes
     -----
-    Copying is O(1). Times are seconds of any epoch, amounts are in the units
-    of their resources. Every table and field is in the table reference
-    (`evenhand.fields.TABLES`).
+    Copying is O(1). Times are seconds of any epoch, amounts are in the units of their resources. Every
+    table and field is in the table reference (`evenhand.fields.TABLES`).
 
     Examples
     --------
     >>> import evenhand as eh
     >>> snapshot = eh.Snapshot.from_dict({
-    ...     "resources": {"cpu": {}},
-    ...     "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
-    ...     "operations": [{"name": "etl", "demand": {"cpu": 2.5}}],
-    ... })
+    ...     "resources": {"cpu": {}}, "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
+    ...     "operations": [{"name": "etl", "demand": {"cpu": 2.5}}]})
     >>> snapshot.element_names
     ['<Root>', 'etl']
     """
@@ -363,18 +360,20 @@ class Snapshot(Frozen):
         """
         if "settings" not in looked_up(TABLES, table, "table").names:
             raise KeyError(f"rows of {table} have no settings")
-        key = f"settings of {table}"
-        if key not in self._cache:
-            self._cache[key] = freeze(self._settings.get(table, {}))
-        rows: Mapping[int, Mapping[str, Any]] = self._cache[key]
+        rows: Mapping[int, Mapping[str, Any]]
+        rows = self._once(f"settings of {table}", lambda: freeze(self._settings.get(table, {})))
         return rows
+
+    def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
     @property
     def commands(self) -> tuple[Mapping[str, Any], ...]:
         """Commands in the order in which they were given."""
-        if "commands" not in self._cache:
-            self._cache["commands"] = tuple(map(freeze, self._commands))
-        commands: tuple[Mapping[str, Any], ...] = self._cache["commands"]
+        commands: tuple[Mapping[str, Any], ...]
+        commands = self._once("commands", lambda: tuple(map(freeze, self._commands)))
         return commands
 
     @property
@@ -421,10 +420,8 @@ class Snapshot(Frozen):
         KeyError
             If there is no such table, or its rows have no names.
         """
-        if not isinstance(table, str) or table not in self._cache:
-            looked_up(_NAMED, table, "table with names")
-            self._cache[table] = self._core.names(table)
-        return list(self._cache[table])
+        looked_up(_NAMED, table, "table with names")
+        return list(self._once(table, lambda: self._core.names(table)))
 
     @property
     def element_names(self) -> list[str | int]:
@@ -467,8 +464,6 @@ class Snapshot(Frozen):
         if "fingerprint" not in self._cache:
             digest = self._core.fingerprint()
             if self._settings or self._commands:
-                import hashlib
-
                 beside = json.dumps([self._settings, self._commands], sort_keys=True)
                 digest = hashlib.blake2b((digest + beside).encode(), digest_size=16).hexdigest()
             self._cache["fingerprint"] = digest

@@ -176,7 +176,7 @@ class Shares(Frozen, Tabular):
     snapshot: Snapshot
     settings: FairShareSettings
     diagnostics: tuple[Diagnostic, ...]
-    _core: _core.FairShares | KeptShares
+    _core: Any
     _cache: dict[str, NDArray[Any]]
 
     def __init__(

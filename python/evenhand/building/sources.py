@@ -36,7 +36,7 @@ def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
     for key in sorted(islice((key for key in data if key not in _TOP), COUNTED), key=str):
         report.add("snapshot", None, str(key)[:100], "unknown_field", partial(unknown_field, key, list(TOP)))
     tables = dict(data)
-    if own:
+    if own and isinstance(data, dict):
         data.clear()  # each table is to go as soon as its cells are taken
     _parse(parser, tables, partial(read_rows, own=own))
     return parser

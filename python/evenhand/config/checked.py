@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from evenhand.building.problems import nearest, printable, shorten
-from evenhand.errors import InputError, Problem
+from evenhand.building.problems import nearest, shorten
+from evenhand.errors import InputError, Problem, printable
 from evenhand.frozen import freeze
 
 __all__ = ["CheckedSettings", "broken", "problems_of", "under_own_names"]

@@ -66,7 +66,7 @@ class SideBySide(Frozen, Tabular):
         }
         for (name, of_plan), at in zip(touched.items(), place[:, rows].tolist(), strict=True):
             preempts = (of_plan["action"] == _PREEMPT).tolist()
-            cells = {
+            cells: dict[str, list[Any]] = {
                 "for": picked(operations, of_plan["beneficiary_operation"]),
                 "action": [ACTIONS[i] for i in of_plan["action"].tolist()],
                 "reason": [REASONS[i] for i in of_plan["reason"].tolist()],
@@ -96,7 +96,7 @@ class SideBySide(Frozen, Tabular):
             "operation": picked(snapshot.names("operations"), operation),
         }
         for (name, of_plan), at in zip(served.items(), place[:, rows].tolist(), strict=True):
-            cells = {
+            cells: dict[str, list[Any]] = {
                 "action": [ACTIONS[i] for i in of_plan["action"].tolist()],
                 "node": picked(snapshot.names("nodes"), of_plan["node"]),
                 "at": seconds_of(of_plan["at"]),

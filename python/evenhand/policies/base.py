@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand.arguments import expect
-from evenhand.building.problems import printable, shorten
-from evenhand.errors import InputError, Problem
+from evenhand.building.problems import shorten
+from evenhand.errors import InputError, Problem, printable
 from evenhand.policies.reads import reads_with
 
 if TYPE_CHECKING:
