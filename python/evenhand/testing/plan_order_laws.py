@@ -1,4 +1,4 @@
-"""Laws of the YTsaurus policy about who comes first: who preempts, who goes, who starts, and who may not wait.
+"""Laws of the YTsaurus policy about order: what may preempt, what goes first, and what must not wait.
 
 Where fair shares would decide they say nothing: they hold for plans as JSON, without the shares.
 """
@@ -74,7 +74,7 @@ def nobody_is_passed_over(planned: Planned) -> None:
 
 
 def those_who_have_nothing_start_first(planned: Planned) -> None:
-    """Among operations side by side one that has nothing is served in free room before one that has something.
+    """Side by side, an operation that has nothing is served in free room before one that has something.
 
     Its satisfaction is 0, the least there is.
     """
@@ -101,14 +101,18 @@ def those_who_have_nothing_start_first(planned: Planned) -> None:
 
 
 def who_starves_preempts(planned: Planned) -> None:
-    """On a node where nothing is decided no starving operation would fit in the preemptible allocations' room.
+    """On a node where nothing is decided no starving operation fits in the room of what is preemptible.
 
     Where neither limits nor back-offs nor special stages are.
     """
     s = planned.settings
     if s.default_gpu_full_host_preemption.enable or s.ssd_priority_preemption.enable:
         return
-    tops = (*planned.snapshot.get("pools", ()), planned.snapshot.get("root", {}), *planned.operations.values())
+    tops = (
+        *planned.snapshot.get("pools", ()),
+        planned.snapshot.get("root", {}),
+        *planned.operations.values(),
+    )
     if any(row.get("limits") for row in tops):
         return
     last = {row["name"] for row in planned.state.get("nodes", ()) if row.get("last_preemptive") is not None}

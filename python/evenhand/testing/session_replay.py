@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evenhand.testing.reference.backendai.plan import Run
+from evenhand.testing.reference.backendai.plan import _Run
 from evenhand.testing.reference.backendai.room import Placed
 from evenhand.testing.reference.backendai.victims import candidates
 
@@ -81,7 +81,7 @@ def turns(snapshot: Snapshot, plan: Mapping[str, Any], settings: BackendAISettin
     for number, (session, suspended, needs) in enumerate(queue):
         if session in admitted and not suspended:
             continue
-        turn = replay.turn(session, suspended, needs, behind)
+        turn = replay.turn(session, suspended, behind)
         if not behind:
             replay.look(turn, suspended, needs, first=number == 0)
             barred = any(replay.run.barred(what) for what, _ in needs)
@@ -93,7 +93,7 @@ def turns(snapshot: Snapshot, plan: Mapping[str, Any], settings: BackendAISettin
 
 class _Replay:
     def __init__(self, snapshot: Snapshot, plan: Mapping[str, Any], settings: BackendAISettings) -> None:
-        self.run, self.settings = Run(snapshot, settings), settings
+        self.run, self.settings = _Run(snapshot, settings), settings
         self.decisions = plan["decisions"]
         self.sessions = {str(s.name): s for s in self.run.world.sessions}
         self.node = {str(row["name"]): node for node, row in self.run.world.nodes.items()}
@@ -101,7 +101,7 @@ class _Replay:
     def of(self, session: Session, *actions: str) -> list[Mapping[str, Any]]:
         return [d for d in self.decisions if d["action"] in actions and d["operation"] == session.name]
 
-    def turn(self, session: Session, suspended: bool, needs: Any, behind: bool) -> Turn:
+    def turn(self, session: Session, suspended: bool, behind: bool) -> Turn:
         starts = bool(self.of(session, "resume" if suspended else "start"))
         victims = [
             self.sessions[str(d["operation"])]
