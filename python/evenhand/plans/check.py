@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.errors import printable
+from evenhand.frozen import freeze
 from evenhand.plans.causes import Causes, Found
 from evenhand.plans.instead import instead
 from evenhand.plans.steps import rows_by_step
@@ -58,6 +60,10 @@ class Finding:
     code: str
     message: str
     numbers: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", printable(self.message))
+        object.__setattr__(self, "numbers", freeze(self.numbers))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values."""
