@@ -56,7 +56,7 @@ class Causes:
         self.decisions = plan.decisions
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
-        self.bounded = self.limited.any(axis=1).tolist()
+        self.bounded = np.asarray(self.limited.any(axis=1))
         self.started: dict[int, int] = {}
         self._columns: dict[tuple[int, str, str], Any] = {}
         tables = ("allocations", "requests", "operations", "nodes")
