@@ -87,7 +87,7 @@ def outcome(
     for d in plan.decisions:
         if d.action == "start":
             starts.setdefault(str(d.operation), []).append(str(d.node))
-        if d.action == "preempt":
+        if d.action == "preempt" and d.beneficiary is not None:
             victims.setdefault(str(d.beneficiary.operation), []).append(str(d.operation))
     return starts, victims, rules
 
@@ -338,15 +338,31 @@ def test_no_victim_is_told_twice(grace: float, rules: str) -> None:
 
 
 def test_a_plan_names_which_room_may_be_lost() -> None:
-    """H0 is tried before H1; what H1's victim leaves is the first thing that it finds."""
+    """H0 is tried first and must not preempt yet; what H1's victim leaves is the first thing that it finds."""
+    runs, low = [running("L", "low", "n1")], {"priority": 5}
+    policy = eh.policies.Slurm(**BACKFILL, bf_min_prio_reserve=10)
+    alone = {**cluster(1, runs, [waiting("H0", "high", **low)]), "now": NOW - 10}
+    before = eh.plan(eh.Snapshot.from_dict(alone), policy)
+    both = cluster(1, runs, [waiting("H0", "high", **low), waiting("H1", "high", priority=4)])
+    plan = eh.plan(eh.Snapshot.from_dict(both), policy, before.state)
+    assert {str(d.beneficiary.operation) for d in plan.decisions.victims if d.beneficiary} == {"H1"}
+    (found,) = (d for d in plan.diagnostics if d.code == "slurm_room_contested")
+    assert found.numbers == {"beneficiary": "H1", "other": "H0"}
+
+
+def test_room_that_already_leaves_may_be_lost_too() -> None:
+    """H1's victim is leaving, and H0, which is tried first, keeps H1 from its node in this run."""
     data = cluster(
         1,
         [running("L", "low", "n1")],
         [waiting("H0", "high", priority=5), waiting("H1", "high", priority=4)],
     )
-    policy = eh.policies.Slurm(**BACKFILL)
-    data["allocations"][0] |= {"state": "preempting", "beneficiary": {"operation": "H1"}, "deadline": NOW + 9}
-    plan = eh.plan(eh.Snapshot.from_dict(data), policy)
+    data["allocations"][0] |= {
+        "state": "preempting",
+        "beneficiary": {"operation": "H1"},
+        "deadline": NOW + 9,
+    }
+    plan = eh.plan(eh.Snapshot.from_dict(data), eh.policies.Slurm(**BACKFILL))
     (found,) = (d for d in plan.diagnostics if d.code == "slurm_room_contested")
     assert found.numbers == {"beneficiary": "H1", "other": "H0"}
 

@@ -198,6 +198,7 @@ class Run {
   Room without_reservations(Id job) const;
   bool may_help(const Wish& wish, const RunningJob& other) const;
   void tell_refusals();
+  void add_unheld();
   void tell_contested();
   void tell_refusal(Id job, Outcome rule, const Wish* wish);
   void note(const Wish& wish, const std::vector<Index>& candidates, const Choice* choice);

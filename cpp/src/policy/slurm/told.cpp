@@ -32,10 +32,26 @@ void Run::tell_refusals() {
   }
 }
 
+// Jobs that something leaves for since an earlier run, and that no pass came to place.
+void Run::add_unheld() {
+  for (Size i = 0; i < queue_.size(); ++i) {
+    const Id job = queue_[i].job;
+    if (started_[at(job)] || holds(job)) continue;
+    const auto leaves = [job](const Leaving& l) { return l.beneficiary.operation == job; };
+    if (std::ranges::none_of(desk.state.leaving(), leaves)) continue;
+    stand_in(queue_[i]);
+    Room room = desk.room;
+    desk.add_leaving(room, job);
+    std::vector<Spot> spots;
+    if (desk.wish(job).place(room, spots)) held_.push_back({job, spots});
+  }
+}
+
 // Which jobs that others leave for may find their room taken: by one that waits before them, or by
 // another one of this run that counts on the same room.
 void Run::tell_contested() {
   constexpr Index kMostTried = 20;
+  add_unheld();
   Room all = desk.room;
   for (const Held& held : held_) desk.add_leaving(all, held.job);
   for (const Index i : gone_) desk.give(all, of(i), 1);
