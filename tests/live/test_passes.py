@@ -28,7 +28,7 @@ from tests.live.rounds import (
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
-ROUNDS = 15
+ROUNDS = int(os.environ.get("EVENHAND_LIVE_ROUNDS") or 15)
 INTERVAL = 2.0  # bf_interval of the emulated cluster
 
 

@@ -338,7 +338,7 @@ def test_no_victim_is_told_twice(grace: float, rules: str) -> None:
 
 
 def test_a_plan_names_which_room_may_be_lost() -> None:
-    """H0 is tried first and must not preempt yet; what H1's victim leaves is the first thing that it finds."""
+    """H0 is tried first and must not preempt yet; it finds what H1's victim leaves."""
     runs, low = [running("L", "low", "n1")], {"priority": 5}
     policy = eh.policies.Slurm(**BACKFILL, bf_min_prio_reserve=10)
     alone = {**cluster(1, runs, [waiting("H0", "high", **low)]), "now": NOW - 10}

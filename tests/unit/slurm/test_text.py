@@ -63,9 +63,9 @@ def test_slurm_conf() -> None:
         "SchedulerType": "sched/backfill",
         "partitions": {
             "low": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True}
-            | {"State": "UP"},
+            | {"State": "UP", "MaxTime": None},
             "lower": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True}
-            | {"State": "UP"},
+            | {"State": "UP", "MaxTime": None},
             "high": {
                 "Nodes": "ALL",
                 "GraceTime": 30.0,
