@@ -17,9 +17,9 @@ from evenhand.act.carry import Carrier
 from evenhand.act.execution import Execution
 from evenhand.act.interrupts import Interrupts
 from evenhand.act.journal import Journal, lock_of, read
-from evenhand.act.judging import spare, without
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
+from evenhand.act.sparing import spare, without
 from evenhand.act.tasks import Refusal, Task
 from evenhand.act.timing import Timing
 from evenhand.act.together import Together

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.act.apart import Footprints
-from evenhand.act.judging import known_refusals, seen_refusals
+from evenhand.act.judging import judge, known_refusals, standings_now
 from evenhand.act.report import Row
 from evenhand.act.tasks import Refusal, Task, tasks_of
 from evenhand.act.together import Together
@@ -41,7 +41,8 @@ class Execution:
         self._footprints = Footprints(plan.snapshot, self._waiting)
         self._together = Together(driver.adapter, driver.timing)
         self._running: dict[Course, tuple[Task, float]] = {}
-        self._handled: set[int] = set()
+        self._done: set[int] = set()  # carried out, or begun
+        self._skipped: set[int] = set()  # refused, or only rehearsed
         self._error: EvenhandError | None = None
 
     def run(self) -> None:
@@ -57,7 +58,8 @@ class Execution:
                 except (AdapterError, JournalError) as error:
                     # What was begun is brought to its end as far as can be, and nothing else begins.
                     self._error, self._waiting = error, []
-                self._waiting = [task for task in self._waiting if task.step.number not in self._handled]
+                handled = self._done | self._skipped
+                self._waiting = [task for task in self._waiting if task.step.number not in handled]
             if self._together.open:
                 for course in self._together.poll():
                     self._ended(course)
@@ -89,22 +91,24 @@ class Execution:
         if not left:
             return
         fresh = driver.prepared(driver.adapter.snapshot(driver.book.leaving()))
-        found, standings = seen_refusals(
-            plan, left, fresh, driver.adapter, driver.timing, frozenset(self._handled)
-        )
+        judged = judge(plan, fresh, driver.timing, done=self._done, skip=self._skipped)
+        seen, standings = standings_now(left, fresh, driver.adapter, driver.timing)
         for task in left:
-            refusals = found[task.step.number] or driver._capped(task, standings)
+            number = task.step.number
+            refusals = judged.refusals(task) or seen[number] or driver._capped(task, standings)
             if refusals:
                 self._refuse(task, refusals, begin)
-            elif self._journal is None:
-                self._handled.add(task.step.number)
+                judged.leave_out(number)
+                continue
+            if self._journal is None:
+                self._skipped.add(number)  # it will not show
                 driver._tell(driver._rehearsed(task, standings), begin)
             else:
-                self._handled.add(task.step.number)
+                self._done.add(number)
                 self._carry(task, standings, self._journal, begin)
 
     def _refuse(self, task: Task, refusals: list[Refusal], begin: float) -> None:
-        self._handled.add(task.step.number)
+        self._skipped.add(task.step.number)
         row = self._driver._refuse(self._plan, task, refusals)
         self._driver._tell(row, begin)
         if "plan_old" in row.codes:

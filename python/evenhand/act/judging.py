@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from evenhand.act.looking import look
 from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals
 from evenhand.adapters.protocol import AdapterError
+from evenhand.errors import InputError
+from evenhand.plans.again import Again
+from evenhand.plans.check import Check, check
 
 if TYPE_CHECKING:
     from evenhand.act.book import Book
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
 
-__all__ = ["known_refusals", "seen_refusals", "spare", "unserved", "without"]
+__all__ = ["Judged", "judge", "known_refusals", "standings_now", "unserved"]
 
 
 def known_refusals(plan: Plan, task: Task, book: Book, timing: Timing) -> list[Refusal]:
@@ -72,142 +73,155 @@ def unserved(job: str, book: Book, timing: Timing) -> list[Refusal]:
     return [Refusal("did_not_start", f"{message}{times}; tried again in {left:.0f} s")]
 
 
-def seen_refusals(
+class Judged:
+    """What one fresh snapshot says of the steps of a plan; made by `judge`.
+
+    Attributes
+    ----------
+    plan : Plan
+    fresh : Snapshot
+    """
+
+    def __init__(
+        self, plan: Plan, fresh: Snapshot, timing: Timing, done: Collection[int], skip: Collection[int]
+    ) -> None:
+        self.plan, self.fresh = plan, fresh
+        self._done, self._skip = frozenset(done), set(skip)
+        self._all = _old("snapshot", fresh, timing)
+        self._again: Again | None = None
+        self._check: Check | None = None
+        if self._all:
+            return
+        try:
+            self._again = Again(plan, fresh, self._done)
+            self._look()
+        except InputError as error:
+            self._all = [Refusal("cannot_plan", f"no plan can be made now: {error.problems[0]}")]
+        except ValueError as error:
+            self._all = [Refusal("resources_changed", str(error))]
+
+    def _look(self) -> None:
+        self._check = check(self.plan, self.fresh, self._done, self._skip, self._again)
+        self._findings: dict[int, list[Refusal]] = {}
+        for f in self._check.findings:
+            self._findings.setdefault(f.step, []).append(Refusal(f.code, f.message))
+
+    def refusals(self, task: Task) -> list[Refusal]:
+        """Return why a step is not begun as the cluster is now; empty if it may begin.
+
+        Parameters
+        ----------
+        task : Task
+            One of the plan's steps.
+
+        Returns
+        -------
+        list of Refusal
+            ``snapshot_old``, ``resources_changed``, ``cannot_plan``, the codes of `Plan.check`,
+            ``partial_victim``, ``partial_start``, ``victim_reclassified``, ``beneficiary_reclassified``.
+
+        Notes
+        -----
+        O(allocations + requests + operations).
+        """
+        if self._all:
+            return list(self._all)
+        found = self._findings.get(task.step.number, [])
+        return [*found, *partial(self.fresh, task), *reclassified(self.plan.snapshot, self.fresh, task)]
+
+    def leave_out(self, step: int) -> None:
+        """Judge the other steps without one that will not be carried out: its room is not there for them.
+
+        Parameters
+        ----------
+        step : int
+            Its number.
+
+        Notes
+        -----
+        O(rows + decisions): the fresh plan is not made again.
+        """
+        if step not in self._skip:
+            self._skip.add(step)
+            if self._check is not None:
+                self._look()
+
+
+def judge(
     plan: Plan,
-    tasks: Sequence[Task],
     fresh: Snapshot,
-    adapter: Adapter,
     timing: Timing,
-    skip: Collection[int],
-) -> tuple[dict[int, list[Refusal]], dict[str, Standing]]:
-    """Return why steps are not begun as the cluster is now, and how the jobs of the others stand.
+    *,
+    done: Collection[int] = (),
+    skip: Collection[int] = (),
+) -> Judged:
+    """Judge all steps of a plan by one fresh snapshot, with one fresh plan.
 
     Parameters
     ----------
     plan : Plan
+    fresh : Snapshot
+        What is now, with the same jobs spared as in the snapshot that the plan was made of (`spare`).
+    timing : Timing
+        How old the snapshot may be.
+    done : collection of int
+        Steps that were carried out, or begun, and show in the fresh snapshot.
+    skip : collection of int
+        Steps that were refused.
+
+    Returns
+    -------
+    Judged
+        Asked for each step with `Judged.refusals`. It stays good for several steps that begin side by side;
+        after a step has ended, judge again by a new snapshot.
+
+    Notes
+    -----
+    One plan, and O(rows + decisions).
+    """
+    return Judged(plan, fresh, timing, done, skip)
+
+
+def standings_now(
+    tasks: Sequence[Task], fresh: Snapshot, adapter: Adapter, timing: Timing
+) -> tuple[dict[int, list[Refusal]], dict[str, Standing]]:
+    """Return why steps are not begun by how their jobs stand at this moment, and how they stand.
+
+    Parameters
+    ----------
     tasks : sequence of Task
-        Steps of it.
+        Steps of which `Judged.refusals` says nothing.
     fresh : Snapshot
     adapter : Adapter
     timing : Timing
-    skip : collection of int
-        Steps of the plan that were carried out or refused before.
 
     Returns
     -------
     refusals : dict of int to list of Refusal
         By number of the step; empty lists of those that may begin.
     standings : dict of str to Standing
+        Of all jobs that could be looked at.
 
     Notes
     -----
-    One check and one look for all of them; a look that fails is made again step by step.
+    One look for all of them; if it fails, one a step.
     """
-    found = {task.step.number: _old("snapshot", fresh, timing) for task in tasks}
-    try:
-        check = plan.check(fresh, skip=skip)
-    except ValueError as error:
-        return {n: [*said, Refusal("resources_changed", str(error))] for n, said in found.items()}, {}
-    for finding in check.findings:
-        if finding.step in found:
-            found[finding.step].append(Refusal(finding.code, finding.message))
-    for task in tasks:
-        found[task.step.number] += partial(fresh, task) + reclassified(plan.snapshot, fresh, task)
-    left = [task for task in tasks if not found[task.step.number]]
-    standings, unseen = _look(left, adapter, timing)
-    for task in left:
-        said = unseen.get(task.step.number)
-        found[task.step.number] = standing_refusals(task, standings, fresh) if said is None else said
-    return found, standings
-
-
-def _look(
-    tasks: Sequence[Task], adapter: Adapter, timing: Timing
-) -> tuple[dict[str, Standing], dict[int, list[Refusal]]]:
     if not tasks:
         return {}, {}
-    try:
-        return look(adapter, dict.fromkeys(job for task in tasks for job in task.jobs), timing), {}
-    except AdapterError:
-        pass  # it answered a moment ago: it is about some of these jobs
     standings: dict[str, Standing] = {}
     unseen: dict[int, list[Refusal]] = {}
-    for task in tasks:
-        try:
-            standings |= adapter.look(task.jobs)
-        except AdapterError as error:
-            unseen[task.step.number] = [Refusal("not_seen", str(error), job) for job in task.victims]
-    return standings, unseen
-
-
-def spare(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
-    """Return a snapshot in which nobody preempts some jobs.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    jobs : collection of str
-        Names of operations or allocations; of others nothing is said.
-
-    Returns
-    -------
-    Snapshot
-        The same one if none of them holds anything.
-
-    Notes
-    -----
-    O(cells), by columns.
-    """
-    from evenhand.building.problems import Report
-    from evenhand.building.readback import read_back
-
-    core = snapshot._core
-    names = np.array([str(name) in jobs for name in snapshot.names("operations")], np.bool_)
-    own = np.array([str(name) in jobs for name in snapshot.names("allocations")], np.bool_)
-    if not len(own) or not jobs:
-        return snapshot
-    spared = own | names[np.asarray(core.column("allocations", "operation"))]
-    if not spared.any():
-        return snapshot
-    raw = read_back(snapshot)
-    may = np.asarray(core.column("allocations", "preemptible")).astype(np.bool_)
-    raw.tables["allocations"]["preemptible"] = may & ~spared
-    return snapshot._build(raw, Report())
-
-
-def without(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
-    """Return a snapshot in which some jobs wait without asking for anything.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    jobs : collection of str
-        Names of operations or requests; of others nothing is said.
-
-    Returns
-    -------
-    Snapshot
-        The same one if none of them asks.
-
-    Notes
-    -----
-    O(cells), by columns.
-    """
-    from evenhand.building.changed import drop_rows
-    from evenhand.building.problems import Report
-    from evenhand.building.readback import read_back
-
-    core = snapshot._core
-    names = np.array([str(name) in jobs for name in snapshot.names("operations")], np.bool_)
-    own = np.array([str(name) in jobs for name in snapshot.names("requests")], np.bool_)
-    if not len(own) or not jobs:
-        return snapshot
-    asks = ~(own | names[np.asarray(core.column("requests", "operation"))])
-    if asks.all():
-        return snapshot
-    raw = read_back(snapshot)
-    drop_rows(raw, "requests", asks)
-    return snapshot._build(raw, Report())
+    try:
+        standings = look(adapter, dict.fromkeys(job for task in tasks for job in task.jobs), timing)
+    except AdapterError:  # it answered a moment ago: it is about some of these jobs
+        for task in tasks:
+            try:
+                standings |= adapter.look(task.jobs)
+            except AdapterError as error:
+                unseen[task.step.number] = [Refusal("not_seen", str(error), job) for job in task.victims]
+    return {
+        task.step.number: unseen.get(task.step.number) or standing_refusals(task, standings, fresh)
+        for task in tasks
+    }, standings
 
 
 def _old(what: str, snapshot: Snapshot, timing: Timing) -> list[Refusal]:

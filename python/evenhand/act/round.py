@@ -117,7 +117,7 @@ class Round:
     # Who leaves the plan
 
     def _changed(self, plan: Plan) -> bool:
-        """Leave out beneficiaries that may not be served, spare victims beyond a cap; whether there are any."""
+        """Leave beneficiaries out and spare victims beyond a cap; whether there was anything of it to do."""
         driver = self._driver
         tasks = [task for task in tasks_of(plan, driver.adapter) if task.victims]
         changed = self._give_up(plan, tasks)

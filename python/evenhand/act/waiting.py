@@ -57,7 +57,7 @@ def waiting(
     starts = starting(last)
     done: dict[str, str] = {job: refusal.code for job, refusal in left.items()}
     for row in rows:
-        if row.beneficiary is not None and row.outcome not in ("nothing_to_do",):
+        if row.beneficiary is not None and row.outcome != "nothing_to_do":
             served = row.outcome in _SERVED
             done[row.beneficiary] = "" if served else (row.codes[0] if row.codes else "did_not_start")
     for job in _asking(first):

@@ -226,37 +226,52 @@ class Plan(Tabular):
 
         return diff(self, other)
 
-    def check(self, fresh_snapshot: Snapshot, *, skip: Collection[int] = ()) -> Check:
-        """Tell which decisions no longer hold, and why.
+    def check(
+        self,
+        fresh_snapshot: Snapshot,
+        *,
+        done: Collection[int] = (),
+        skip: Collection[int] = (),
+    ) -> Check:
+        """Return which steps still hold: those that a plan made now would have too.
 
-        The steps are carried out in order on the fresh snapshot's numbers. What is leaving there counts as
-        gone. A step of which one decision does not hold is left out as a whole.
+        The plan is made again on the fresh snapshot, with the same policy, trigger and given values, from the
+        state that this one started from. A step holds if that plan has it too: the same victims in the same
+        modes for the same beneficiary, which starts on the same nodes if it starts at once. Nothing may have
+        changed of what its victims are and hold, nor of what its beneficiary asks for, and it must fit
+        without steps that this plan does not have. A step holds as a whole or not at all.
 
         Parameters
         ----------
         fresh_snapshot : Snapshot
-            What is now.
+            What is now; time has usually passed.
+        done : collection of int
+            Numbers of steps that were carried out and show in the fresh snapshot: their victims are leaving
+            or gone. They are not looked at again, and the fresh plan remembers them (back-offs).
         skip : collection of int
-            Numbers of steps that are not looked at: they were carried out, and show in the snapshot, or
-            they never will be.
+            Numbers of other steps that are not looked at: they never will be carried out.
 
         Returns
         -------
         Check
+            With a finding for each decision of a step that does not hold: what changed, or what would be
+            done instead.
 
         Raises
         ------
+        InputError
+            If it is no snapshot (of several, each plan is checked with its own), or the policy cannot plan on
+            it.
         ValueError
             If it has other resources.
 
         Notes
         -----
-        O(rows of the snapshot + decisions × depth). It looks for what spoils a decision, not for better ones:
-        a new plan may decide otherwise.
+        One plan, and O(rows of the snapshot + decisions × depth).
         """
         from evenhand.plans.check import check
 
-        return check(self, fresh_snapshot, skip)
+        return check(self, fresh_snapshot, done, skip)
 
     def why(self, name: str | int, *, table: str | None = None) -> Explanation:
         """Explain what the plan says of a name.

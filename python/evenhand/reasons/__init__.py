@@ -359,6 +359,51 @@ _CHECKS = tuple(
         ("violation_gone", "{element} is within its limits now", "There is nothing to repair any more."),
         ("not_suspended", "{allocation} is {now}, not suspended", "It goes on already, or has ended."),
         ("step_broken", "the rest of its step does not hold", "A step is done as a whole or not at all."),
+        (
+            "beneficiary_gone",
+            "{beneficiary} no longer waits",
+            "The beneficiary has gone, or runs already: others would leave for nothing.",
+        ),
+        (
+            "beneficiary_fits_without_victims",
+            "{beneficiary} would start in free room now, on {nodes}",
+            "The beneficiary needs no victims any more.",
+        ),
+        (
+            "beneficiary_not_served",
+            "{request} would not be served now: {why}",
+            "A fresh plan does not serve the request; `rule` is the code of its refusal.",
+        ),
+        (
+            "other_victims",
+            "others would leave for {beneficiary} now: {now}, not {was}",
+            "A fresh plan takes other victims, or more or fewer of them.",
+        ),
+        (
+            "other_request",
+            "{now} of {beneficiary} would be served now, not {was}",
+            "A fresh plan takes the same victims for another request of the operation.",
+        ),
+        (
+            "victim_protected",
+            "{allocation} would be left alone now: its {field} is {now}; it was {was}",
+            "A fresh plan leaves the victim alone, of which a field has changed that may protect it.",
+        ),
+        (
+            "mode_changed",
+            "{allocation} would leave by {now} now, not by {was}",
+            "The victim would leave in another way.",
+        ),
+        (
+            "starts_elsewhere",
+            "{request} would start on {now} now, not on {was}",
+            "A fresh plan starts it on other nodes.",
+        ),
+        (
+            "needs_victims",
+            "{request} would start only once others have left now: {victims}",
+            "What was to start in free room needs victims now.",
+        ),
     )
 )
 

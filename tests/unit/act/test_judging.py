@@ -15,7 +15,7 @@ import evenhand as eh
 from evenhand.act import Caps, Timing, act, watch
 from evenhand.act.book import Book
 from evenhand.act.journal import Journal, read
-from evenhand.act.judging import spare
+from evenhand.act.sparing import spare
 from evenhand.act.watching import Cycle
 from evenhand.adapters.commands import Result
 from tests.unit.act.cluster import T0, job
@@ -213,7 +213,7 @@ def test_a_beneficiary_must_be_what_it_was(tmp_path: Path) -> None:
     for number, (change, code) in enumerate(
         [
             (lambda j: j.update(account="dear"), "beneficiary_reclassified"),
-            (lambda j: j.update(priority=50), "priority_fell"),
+            (lambda j: j.update(priority=1), "priority_fell"),
         ]
     ):
         (tmp_path / str(number)).mkdir()

@@ -13,6 +13,12 @@ from tests.unit.plans.fake import CLUSTER, DECISIONS, make, start
 
 Data = dict[str, Any]
 
+STEPS = {0: 0, 1: 0, 2: 1, 3: 1, 4: 2}
+BINDING = {
+    *("victim_moved", "victim_changed", "victim_leaving", "request_changed"),
+    *("node_full", "limits_exceeded"),
+}
+
 
 def fresh(change: Callable[[Data], object]) -> eh.Snapshot:
     data = copy.deepcopy(CLUSTER)
@@ -106,10 +112,10 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize(("change", "codes"), cases())
 def test_what_no_longer_holds(change: Callable[[Data], object], codes: dict[int, str]) -> None:
-    plan = make()
+    broken = {STEPS[row] for row in codes}
+    plan = make(again=[d for d in DECISIONS if d["step"] not in broken])
     check = plan.check(fresh(change))
     assert {f.decision: f.code for f in check.findings if f.code != "step_broken"} == codes
-    broken = {{0: 0, 1: 0, 2: 1, 3: 1, 4: 2}[row] for row in codes}
     assert check.steps == [step for step in (0, 1, 2) if step not in broken], (
         "a step as a whole or not at all"
     )
@@ -119,6 +125,19 @@ def test_what_no_longer_holds(change: Callable[[Data], object], codes: dict[int,
     for finding in check.findings:
         assert "{" not in finding.message
         assert finding.to_dict()["code"] == finding.code
+
+
+@pytest.mark.parametrize(("change", "codes"), cases())
+def test_a_fresh_plan_decides(change: Callable[[Data], object], codes: dict[int, str]) -> None:
+    """What it has too holds, unless a victim is not what it was or there is no room for what starts."""
+    gone = {"victim_ended", "node_gone", "request_gone", "operation_gone"}
+    if gone.intersection(codes.values()):
+        return  # no plan can have it
+    full = {"operation_moved": "limits_exceeded"}  # of the pool that it is in now
+    binding = {row: full.get(code, code) for row, code in codes.items() if full.get(code, code) in BINDING}
+    check = make(again=DECISIONS).check(fresh(change))
+    assert {f.decision: f.code for f in check.findings if f.code != "step_broken"} == binding
+    assert {f.step for f in check.findings} == {STEPS[row] for row in binding}
 
 
 def test_numbers_say_what_was_and_what_is() -> None:
@@ -134,7 +153,8 @@ def test_numbers_say_what_was_and_what_is() -> None:
 
 def test_steps_before_count() -> None:
     """The room and the limits that later steps need are those that earlier steps leave."""
-    plan = make([start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)])
+    two = [start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)]
+    plan = make(two, again=two)
     one = fresh(lambda d: without(d, "allocations", "c1"))
     assert [f.code for f in plan.check(one).findings] == ["node_full"]
     both = fresh(lambda d: [without(d, "allocations", "c1"), without(d, "allocations", "c2")])
@@ -151,7 +171,8 @@ def test_steps_before_count() -> None:
 
 def test_steps_that_are_skipped_take_nothing() -> None:
     """They were carried out already, or never will be."""
-    plan = make([start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)])
+    two = [start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)]
+    plan = make(two, again=two)
     one = fresh(lambda d: without(d, "allocations", "c1"))
     check = plan.check(one, skip={0})
     assert not check.findings
@@ -160,14 +181,14 @@ def test_steps_that_are_skipped_take_nothing() -> None:
 
 
 def test_who_starts_in_free_room_may_be_less_urgent() -> None:
-    plan = make([start("b", "B", "n3", 0)])
+    plan = make([start("b", "B", "n3", 0)], again=[start("b", "B", "n3", 0)])
     free = fresh(lambda d: [without(d, "allocations", "c1"), named(d, "operations", "B").update(priority=-1)])
     assert plan.check(free)
 
 
 def test_a_broken_step_takes_no_room_and_no_request() -> None:
     data = fresh(lambda d: [without(d, "allocations", "a09"), named(d, "requests", "b").update(count=1)])
-    check = make().check(data)
+    check = make(again=DECISIONS[2:]).check(data)
     assert check.steps == [1, 2]
     assert {f.code for f in check.findings} == {"victim_ended", "step_broken"}
 
@@ -175,9 +196,9 @@ def test_a_broken_step_takes_no_room_and_no_request() -> None:
 def test_an_overcommitted_node() -> None:
     repair = DECISIONS[4] | {"reason": "resource_overcommit", "stage": "overcommit", "violated": None}
     over = fresh(lambda d: named(d, "nodes", "n3").update(capacity={"cpu": 3, "memory": 10}))
-    plan = make([repair], over)
-    assert plan.check(over)
-    assert [f.code for f in plan.check(fresh(lambda d: None)).findings] == ["violation_gone"]
+    assert make([repair], over, again=[repair]).check(over)
+    findings = make([repair], over).check(fresh(lambda d: None)).findings
+    assert [f.code for f in findings] == ["violation_gone"]
 
 
 def test_after_the_plan_nothing_of_it_is_left_to_do() -> None:
