@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evenhand.act.book import OpenStep, Owed, Victim
 from evenhand.act.course import Course
 from evenhand.act.looking import look
-from evenhand.adapters.protocol import AdapterError, Standing
+from evenhand.adapters.protocol import EVICTIONS, AdapterError, Standing
 
 if TYPE_CHECKING:
     from evenhand.act.journal import Journal
@@ -22,7 +22,9 @@ _LOG = logging.getLogger("evenhand.act")
 
 
 class Carrier:
-    """Carries out steps and pays what is owed; every word to the cluster stands in the journal first.
+    """Carries out steps and pays what is owed; no job is told to leave that the journal does not know of.
+
+    What gives jobs their place back needs no journal: its lines may be late (`Journal.note`).
 
     Parameters
     ----------
@@ -54,16 +56,21 @@ class Carrier:
         return Course(self, step, min(max(left, 0.0), self.timing.start), recovered=True)
 
     def do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
-        """Ask the cluster for an action on a job; the journal has it before."""
+        """Ask the cluster for an action on a job.
+
+        Raises
+        ------
+        JournalError
+            If a job is to leave and the journal cannot be written; then it was not told.
+        """
         commands = self.adapter.commands(action, victim.name, reason)
         told = bool(commands) or action != "note"
         if told:
-            self.journal.append(
-                "intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands]
-            )
+            write = self.journal.append if action in (*EVICTIONS, "note") else self.journal.note
+            write("intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands])
         answer = self.adapter.do(action, victim.name, reason)
         if told:
-            self.journal.append(
+            self.journal.note(
                 "outcome",
                 step=step,
                 action=action,
@@ -79,18 +86,18 @@ class Carrier:
 
     def become(self, step: int, victim: Victim, answer: str) -> None:
         """Write down what became of a victim."""
-        self.journal.append("victim", step=step, job=victim.name, answer=answer)
+        self.journal.note("victim", step=step, job=victim.name, answer=answer)
 
     def freed(self, step: int, victim: Victim) -> None:
         """Write down that a victim is held no more."""
-        self.journal.append("victim", step=step, job=victim.name, freed=True)
+        self.journal.note("victim", step=step, job=victim.name, freed=True)
 
     def unanswered(self, step: OpenStep, error: AdapterError) -> None:
         """Write down that the cluster did not answer while a step was under way."""
         if step.answered:
             job = step.beneficiary or next(iter(step.victims))
             more = {"status": "unknown", "message": str(error)}
-            self.journal.append("outcome", step=step.number, action="look", job=job, **more)
+            self.journal.note("outcome", step=step.number, action="look", job=job, **more)
 
     def end(self, step: OpenStep, outcome: str, why: str, owed: Mapping[str, str], *, blame: bool) -> None:
         """Write down the end of a step with what is still owed.
@@ -101,7 +108,7 @@ class Carrier:
             self.journal.book.failed(step, self.timing.now()) if outcome == "not_started" and blame else 0
         )
         more = {"failures": failures} if failures else {}
-        self.journal.append("end", step=step.number, outcome=outcome, why=why, owed=dict(owed), **more)
+        self.journal.note("end", step=step.number, outcome=outcome, why=why, owed=dict(owed), **more)
         _LOG.log(
             logging.WARNING if "release" in owed.values() else logging.INFO,
             "step %d: %s: %s",
@@ -153,7 +160,7 @@ class Carrier:
                 self._settled(owed, standing)
 
     def _settled(self, owed: Owed, standing: Standing) -> None:
-        self.journal.append("settled", job=owed.job, was=owed.what, state=standing.state, turn=standing.turn)
+        self.journal.note("settled", job=owed.job, was=owed.what, state=standing.state, turn=standing.turn)
 
     def _due(self, owed: Owed, standing: Standing) -> str | None:
         """Return what a job is owed at this moment: an action, ``"wait"``, or None."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evenhand.act.journal import JournalError
 from evenhand.adapters.protocol import AdapterError, Standing
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Course:
         self._told: dict[str, _Told] = {}
         self._untold: list[Victim] = []
         self._said: dict[str, str] = {}
+        self._unwritten = ""
         now = carrier.timing.steady()
         for victim in step.victims.values():
             if victim.asked and victim.answer not in _GONE:
@@ -92,6 +94,12 @@ class Course:
 
         After an answer other than "done" no further one is asked before it is seen what became of that one.
         """
+        try:
+            self._tell()
+        except JournalError as error:  # the job was not told; those before it get their place back
+            self._unwritten, self._untold = str(error), []
+
+    def _tell(self) -> None:
         carrier, clock = self.carrier, self.carrier.timing
         for victim in self._unnoted:
             carrier.do(self.step.number, "note", victim, self.step.reason)
@@ -189,6 +197,8 @@ class Course:
         stays = next((v for v in victims if v.asked and v.answer not in _GONE), None)
         if stays is not None:
             return "not_started", f"victim {stays.name} did not leave: {self._said[stays.name]}", False
+        if self._unwritten:
+            return "not_started", self._unwritten, False
         clock, whom = self.carrier.timing, self.step.beneficiary
         if whom is None:
             return "repaired", "the victims have left", True
