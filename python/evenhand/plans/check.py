@@ -206,4 +206,4 @@ def _text(value: Any) -> str:
         return ", ".join(f"{resource} {amount:g}" for resource, amount in value.items()) or "nothing"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "nothing"
-    return str(value)
+    return str(value).lower() if value is None or isinstance(value, bool) else str(value)

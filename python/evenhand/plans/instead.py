@@ -82,12 +82,13 @@ def _not_served(again: Again, was: Essence, row: int, name: str | None = None) -
 
 
 def _others(was: Essence, now: list[Essence], row: int) -> Found:
-    numbers = {
-        "beneficiary": was.operation or "the repair",
+    numbers: dict[str, Any] = {
         "was": sorted(name for name, _ in was.victims),
         "now": sorted(name for other in now for name, _ in other.victims),
     }
-    return Found(row, "other_victims", numbers)
+    if was.operation is None:
+        return Found(row, "other_repair", numbers)
+    return Found(row, "other_victims", {"beneficiary": was.operation, **numbers})
 
 
 def _same_victims(plan: Plan, was: Essence, now: Essence, rows: list[int]) -> list[Found]:
@@ -136,7 +137,8 @@ def _changes(old: Snapshot, new: Snapshot, before: int, after: int) -> list[tupl
     sides = ((old, before), (new, after))
     operations = [(s, int(s._core.column("allocations", "operation")[row])) for s, row in sides]
     cells: list[tuple[str, list[Any]]] = [
-        ("preemptible", [bool(s._core.column("allocations", "preemptible")[row]) for s, row in sides])
+        ("preemptible", [bool(s._core.column("allocations", "preemptible")[row]) for s, row in sides]),
+        ("start_time", [_seconds(s._core.column("allocations", "start_time")[row]) for s, row in sides]),
     ]
     kinds = TABLES["operations"]["kind"].words
     cells += [("kind", [kinds[s._core.column("operations", "kind")[row]] for s, row in operations])]
@@ -145,6 +147,10 @@ def _changes(old: Snapshot, new: Snapshot, before: int, after: int) -> list[tupl
         own = [s.settings(table).get(row, {}) for s, row in rows]
         cells += [(name, [of.get(name) for of in own]) for name in sorted({*own[0], *own[1]})]
     return [(name, was, now) for name, (was, now) in cells if was != now]
+
+
+def _seconds(micros: Any) -> float:
+    return float(micros) / 1e6
 
 
 def _word(snapshot: Snapshot, name: str, row: int) -> str | None:
