@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evenhand.act.book import OpenStep, Owed, Victim
@@ -117,6 +117,14 @@ class Carrier:
             why,
             extra={"evenhand": {"step": step.number, "outcome": outcome, "why": why, "owed": dict(owed)}},
         )
+
+    def started(self, jobs: Sequence[str]) -> list[str]:
+        """Return those of some jobs that run by now; none if they cannot be looked at."""
+        try:
+            found = self.adapter.look(jobs) if jobs else {}
+        except AdapterError:
+            return []
+        return [name for name, standing in found.items() if standing.started]
 
     def _look(self, names: list[str]) -> dict[str, Standing]:
         return look(self.adapter, names, self.timing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,10 +60,13 @@ class Course:
     ----------
     outcome, why : str
         As the journal's ``end`` has them; empty while the step is open.
+    rivals : sequence of str
+        Jobs that waited when it began and were left out of the plan: the cluster may give them the room.
     """
 
     def __init__(self, carrier: Carrier, step: OpenStep, seconds: float, *, recovered: bool = False) -> None:
         self.carrier, self.step, self.outcome, self.why = carrier, step, "", ""
+        self.rivals: Sequence[str] = ()
         self._seconds, self._recovered = seconds, recovered
         self._answered = step.answered
         self._until: float | None = None
@@ -212,10 +215,13 @@ class Course:
             return "not_started", why, chance
         if self.carrier.stopping():
             return "unwatched", f"the driver was stopped before {whom} was seen to start", True
-        if clock.steady() >= self._until:
-            why = f"{whom} did not start within {clock.start:g} s: {standing.detail}"
-            return "not_started", why, chance
-        return None
+        if clock.steady() < self._until:
+            return None
+        why = f"{whom} did not start within {clock.start:g} s: {standing.detail}"
+        rivals = self.carrier.started(self.rivals)
+        if rivals:  # the room went to one that stands before it in the queue
+            why, chance = f"{why}; {', '.join(rivals)} started instead", False
+        return "not_started", why, chance
 
     # What is owed
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Execution"]
 
+_RIVALS = 100  # jobs that are looked at to learn where room went
+
 
 class Execution:
     """One plan on its way.
@@ -142,6 +144,7 @@ class Execution:
             },
         )
         course = driver._carrier.begin(driver.book.open[number])
+        course.rivals = tuple(driver._aside.left)[:_RIVALS]
         self._running[course] = task, begin
         self._together.open.append(course)
 

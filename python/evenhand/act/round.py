@@ -75,7 +75,7 @@ class Round:
             with _Clock(self.seconds, "act"):
                 rows = driver.act(plan).rows
             refused = {row.beneficiary: row for row in rows if row.outcome == "refused"}
-            if self._serves_in_order() or driver.stopped() or not set(refused) - {None}:
+            if self._in_order or driver.stopped() or not set(refused) - {None}:
                 return
             for job, row in refused.items():
                 if job is not None:
@@ -90,12 +90,13 @@ class Round:
             made = self.plan = plan(driver.prepared(snapshot), self._policy, self._before, on=self._on)
             self._first = self._first or made
             late = number and time.monotonic() - begin > _PLANNING
-            if late or number + 1 == _PLANS or self._serves_in_order() or not self._changed(made):
+            if late or number + 1 == _PLANS or not self._changed(made):
                 break
         return made
 
-    def _serves_in_order(self) -> bool:
-        """Whether the system starts no job behind the first that waits: then nothing is planned for those."""
+    @property
+    def _in_order(self) -> bool:
+        """Whether the system starts no job behind the first that waits: then that one stays in the plan."""
         return bool(getattr(self._policy, "serves_in_order", False))
 
     def _kept(self, plan: Plan) -> State:
@@ -123,7 +124,7 @@ class Round:
         changed = self._give_up(plan, tasks)
         for task in tasks:
             refusals = known_refusals(plan, task, driver.book, driver.timing)
-            if refusals and task.beneficiary is not None:
+            if refusals and task.beneficiary is not None and not self._in_order:
                 self._refuse(plan, task, refusals)
                 changed = True
         if changed:
@@ -136,8 +137,7 @@ class Round:
             if excess is None:
                 ahead += task.victims
             elif task.beneficiary is not None:
-                self._within(plan, task, excess, ahead)
-                return True
+                return self._within(plan, task, excess, ahead)
         return False
 
     def _refuse(self, plan: Plan, task: Task, refusals: list[Refusal]) -> None:
@@ -146,12 +146,23 @@ class Round:
         if task.beneficiary is not None:
             driver._aside.leave(task.beneficiary, refusals[0])
 
+    def _no_other_set(self, plan: Plan, task: Task, refusals: list[Refusal]) -> bool:
+        """Give up looking for another set; whether the plan is to be made again."""
+        whom = task.beneficiary
+        assert whom is not None  # noqa: S101 - see `_changed`
+        spared = self._driver._aside.sets.pop(whom, None)
+        if self._in_order:  # acting says why it is not served
+            self._tried[whom] = _SETS
+            return spared is not None
+        self._refuse(plan, task, refusals)
+        return True
+
     def _give_up(self, plan: Plan, tasks: list[Task]) -> bool:
         """Leave out those for whom no other set was found within the caps."""
         served, starts = {task.beneficiary for task in tasks}, starting(plan)
         lost = [job for job in self._driver._aside.sets if job not in served and job not in starts]
         for job in lost:
-            self._refuse(*self._capped[job])
+            self._no_other_set(*self._capped[job])
         return bool(lost)
 
     def _leave_unserved(self, snapshot: Snapshot) -> None:
@@ -180,8 +191,8 @@ class Round:
         owners = [(job, driver._owners.get(job)) for job in victims]
         return driver.caps.exceeded(driver.book, driver.timing.now(), driver._victims, owners)
 
-    def _within(self, plan: Plan, task: Task, excess: Excess, ahead: list[str]) -> None:
-        """Let the next plan look for another set within the caps, or leave the beneficiary out."""
+    def _within(self, plan: Plan, task: Task, excess: Excess, ahead: list[str]) -> bool:
+        """Let the next plan look for another set within the caps; whether there is to be one."""
         whom, sets = task.beneficiary, self._driver._aside.sets
         assert whom is not None  # noqa: S101 - see `_changed`
         refusals = [Refusal("cap", excess.message)]
@@ -190,8 +201,8 @@ class Round:
         if self._tried[whom] < _SETS and more:
             sets[whom] = sets.get(whom, set()) | more
             self._capped.setdefault(whom, (plan, task, refusals))
-        else:
-            self._refuse(plan, task, refusals)
+            return True
+        return self._no_other_set(plan, task, refusals)
 
     def _beyond(self, plan: Plan, task: Task, excess: Excess, ahead: list[str]) -> set[str]:
         """Return the jobs that the next plan spares: victims beyond the cap, and others of the same owner."""

@@ -96,11 +96,36 @@ def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refus
     """
     behind = found.get(_BEHIND, [])
     reason_of = {job: reason for reason, jobs in found.items() for job in jobs if reason != _BEHIND}
-    front = next((job for job in _asking(last) if job in reason_of), None)
-    if not behind or front is None:
-        return ""
-    more = left[front].message if front in left else reason_of[front]
-    return f"{len(behind)} wait behind {front}, which the system serves first: {more}"
+    partition, priority = _queues(last)
+    fronts: dict[str, str] = {}
+    for job in reason_of:
+        first = fronts.setdefault(partition.get(job, ""), job)
+        if priority.get(job, 0.0) > priority.get(first, 0.0):
+            fronts[partition.get(job, "")] = job
+    held: dict[str, int] = {}
+    for job in behind:
+        front = fronts.get(partition.get(job, ""))
+        if front is not None:
+            held[front] = held.get(front, 0) + 1
+    return "; ".join(
+        f"{count} wait behind {front}, which the system serves first: "
+        f"{left[front].message if front in left else reason_of[front]}"
+        for front, count in held.items()
+    )
+
+
+def _queues(plan: Plan) -> tuple[dict[str, str], dict[str, float]]:
+    """Return partition and priority of jobs, as far as they have them."""
+    core = plan.snapshot._core
+    names = list(map(str, plan.snapshot.names("operations")))
+    words, codes = core.text("operations", "partition")
+    priority = dict(
+        zip(names, np.asarray(core.column("operations", "priority"), np.float64).tolist(), strict=True)
+    )
+    if not len(codes):
+        return {}, priority
+    found = {name: str(words[c]) for name, c in zip(names, codes.tolist(), strict=True) if c >= 0}
+    return found, priority
 
 
 def _operations(plan: Plan, requests: Iterable[int]) -> list[str]:
