@@ -260,6 +260,8 @@ class FakeSlurm:
             "oversubscribe": "OK",
             "reqnodes": "",
             "licenses": "(null)",
+            "timelimit": j.get("limit", "UNLIMITED"),
+            "reqswitch": 0,
             "reservation": "(null)",
             "contiguous": 0,
             "mincpus": 1,
