@@ -68,6 +68,7 @@ class BackendAI(Policy):
     model = BackendAISettings
     READS = reads_of("backendai")
     TRIGGERS = (SchedulingRun,)
+    serves_in_order = True
     _COMPARED = compared
     __slots__ = ()
 

@@ -52,6 +52,9 @@ class Policy:
     #: What it can act on; the first, which takes no argument, if nothing is said.
     TRIGGERS: ClassVar[tuple[type, ...]] = ()
 
+    #: Whether the system starts nothing behind the first that waits: then nothing is preempted for those.
+    serves_in_order: ClassVar[bool] = False
+
     #: Tells what was compared, of a snapshot, settings, a code and two operations: of whom it was said, and
     #: which asked (-1: none).
     _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
