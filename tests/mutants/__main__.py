@@ -1,0 +1,167 @@
+"""Run the tests of every room without a defect, then with each: python -m tests.mutants BUILD [ROOM[/NAME]...].
+
+BUILD is the build folder of the CMake preset `mutants`. Without a defect all must pass. Each defect is caught if a
+C++ or Python test of its room fails (the first failure ends it), crashes, or does not end within LIMIT seconds.
+Exit code 0: all are caught; 1: one survived; 2: the tests fail without any. Options: --logs FOLDER, --no-baseline.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import venv
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from os import environ
+from pathlib import Path
+
+from tests.mutants.plant import main as plant
+from tests.mutants.table import ROOT, Defect, Runs, defects
+
+LIMIT = 300.0  # seconds for the runs of one defect
+WORKERS = 2
+NO_TESTS_RAN = {4, 5}  # pytest: wrong usage, nothing collected
+PYTEST = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not live", "--no-header"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    caught: str | None  # by what; None: it survived
+    seconds: float
+    log: str
+
+
+class Runner:
+    """Runs tests with one defect picked."""
+
+    def __init__(self, build: Path) -> None:
+        self.build = build.resolve()
+        self.python = self._python()
+
+    def _python(self) -> Path:
+        """An interpreter with the packages of this one, which imports the planted package."""
+        package, place = self.build / "package", self.build / "venv"
+        plant("python", package)
+        for extension in (self.build / "cpp" / "bindings").glob("_core*.so"):
+            shutil.copy2(extension, package / "evenhand")
+        venv.create(place, symlinks=True)
+        # Paths in a .pth file are searched, but their own .pth files are not: no editable install comes first.
+        others = [p for p in sys.path if Path(p).name in {"site-packages", "dist-packages"}]
+        site = next(place.glob("lib/python*/site-packages"))
+        (site / "planted.pth").write_text("\n".join([str(package), *others]) + "\n")
+        return place / "bin" / "python"
+
+    def commands(self, runs: Runs) -> list[list[str]]:
+        binaries = [
+            [str(self.build / "cpp" / "tests" / f"{layer}_test"), "--gtest_fail_fast", "--gtest_brief=1"]
+            for layer in runs.binaries
+        ]
+        return [*binaries, [str(self.python), *PYTEST, *runs.tests]] if runs.tests else binaries
+
+    def run(self, runs: Runs, number: int) -> Outcome:
+        begin = time.monotonic()
+        variables = {**environ, "EVENHAND_MUTANT": str(number), "EVENHAND_HYPOTHESIS_PROFILE": "mutants"}
+        log = ""
+        caught = None
+        for command in self.commands(runs):
+            left = LIMIT - (time.monotonic() - begin)
+            code, text = finished(command, variables, left)
+            log += f"$ {' '.join(command)}\n{text}\nexit code {code}\n"
+            if "pytest" in command and code in NO_TESTS_RAN:
+                raise SystemExit(f"these tests do not run: {' '.join(command)}\n{text}")
+            if code != 0:
+                caught = "no end" if code is None else by_which(text) or f"exit code {code}"
+                break
+        return Outcome(caught, time.monotonic() - begin, log)
+
+
+def finished(command: Sequence[str], variables: dict[str, str], limit: float) -> tuple[int | None, str]:
+    """Exit code (None: stopped at the limit) and output of a command."""
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=variables,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as child:
+        try:
+            out, _ = child.communicate(timeout=max(limit, 1))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return None, child.communicate()[0]
+        return child.returncode, out
+
+
+def by_which(text: str) -> str | None:
+    """The test that failed, as pytest or GoogleTest names it."""
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)|^\[  FAILED  \] (\S+)", text, re.MULTILINE)
+    return (found[1] or found[2]).rstrip(",") if found else None
+
+
+def chosen(names: Sequence[str]) -> list[Defect]:
+    every = defects()
+    if unknown := [n for n in names if not any(n in (d.room, d.label) for d in every)]:
+        raise SystemExit(f"no such room or defect: {', '.join(unknown)}")
+    return [d for d in every if not names or d.room in names or d.label in names]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
+    parser.add_argument("build", type=Path)
+    parser.add_argument("names", nargs="*", help="rooms, or room/name; default: all")
+    parser.add_argument("--logs", type=Path, help="default: BUILD/logs")
+    parser.add_argument("--no-baseline", action="store_true", help="do not run without a defect first")
+    given = parser.parse_args(arguments)
+    logs = given.logs or given.build / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    planted = chosen(given.names)
+    runner = Runner(given.build)
+    printing = threading.Lock()
+    begin = time.monotonic()
+
+    def say(text: str) -> None:
+        with printing:
+            print(text, flush=True)
+
+    def one(task: tuple[str, Runs, int]) -> Outcome:
+        label, runs, number = task
+        done = runner.run(runs, number)
+        (logs / f"{label.replace('/', '.')}.txt").write_text(done.log)
+        if number == 0:
+            say(f"without a defect  {done.seconds:6.1f} s  {label}: {done.caught or 'passes'}")
+        else:
+            say(f"{'caught' if done.caught else 'SURVIVED':8}  {done.seconds:6.1f} s  {label}: {done.caught}")
+        return done
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        if not given.no_baseline:
+            rooms: dict[Runs, str] = {}
+            for d in planted:
+                rooms.setdefault(d.runs, f"{d.room}-{len(rooms)}")
+            clean = list(pool.map(one, [(label, runs, 0) for runs, label in rooms.items()]))
+            if any(done.caught for done in clean):
+                say(f"Tests fail without a defect; see {logs}")
+                return 2
+        outcomes = list(pool.map(one, [(d.label, d.runs, d.number) for d in planted]))
+    survived = [d.label for d, done in zip(planted, outcomes, strict=True) if not done.caught]
+    seconds = sorted(done.seconds for done in outcomes)
+    say(
+        f"\n{len(planted) - len(survived)} of {len(planted)} caught; seconds until caught: median "
+        f"{seconds[len(seconds) // 2]:.1f}, most {seconds[-1]:.1f}; {time.monotonic() - begin:.0f} s in all"
+    )
+    for label in survived:
+        say(f"survived: {label}")
+    return 1 if survived else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
