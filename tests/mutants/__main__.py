@@ -1,15 +1,17 @@
-"""Run the tests of every room without a defect, then with each: python -m tests.mutants BUILD [ROOM[/NAME]...].
+"""Run each room's tests without a defect, then with each: python -m tests.mutants BUILD [ROOM[/NAME]...].
 
-BUILD is the build folder of the CMake preset `mutants`. Without a defect all must pass. Each defect is caught if a
-C++ or Python test of its room fails (the first failure ends it), crashes, or does not end within LIMIT seconds.
-Exit code 0: all are caught; 1: one survived; 2: the tests fail without any. Options: --logs FOLDER, --no-baseline.
+BUILD is the build folder of the CMake preset `mutants`. Without a defect all must pass. A defect is caught if
+a C++ or Python test of its room fails (the first failure ends it) or crashes, or if they do not end within
+LIMIT seconds. Exit code 0: all are caught; 1: one survived; 2: the tests fail without any.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +20,6 @@ import venv
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from os import environ
 from pathlib import Path
 
 from tests.mutants.plant import main as plant
@@ -51,7 +52,7 @@ class Runner:
         for extension in (self.build / "cpp" / "bindings").glob("_core*.so"):
             shutil.copy2(extension, package / "evenhand")
         venv.create(place, symlinks=True)
-        # Paths in a .pth file are searched, but their own .pth files are not: no editable install comes first.
+        # Paths in a .pth file are searched, but not for .pth files: no editable install comes first.
         others = [p for p in sys.path if Path(p).name in {"site-packages", "dist-packages"}]
         site = next(place.glob("lib/python*/site-packages"))
         (site / "planted.pth").write_text("\n".join([str(package), *others]) + "\n")
@@ -66,7 +67,7 @@ class Runner:
 
     def run(self, runs: Runs, number: int) -> Outcome:
         begin = time.monotonic()
-        variables = {**environ, "EVENHAND_MUTANT": str(number), "EVENHAND_HYPOTHESIS_PROFILE": "mutants"}
+        variables = {**os.environ, "EVENHAND_MUTANT": str(number), "EVENHAND_HYPOTHESIS_PROFILE": "mutants"}
         log = ""
         caught = None
         for command in self.commands(runs):
@@ -92,11 +93,12 @@ def finished(command: Sequence[str], variables: dict[str, str], limit: float) ->
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        start_new_session=True,
     ) as child:
         try:
             out, _ = child.communicate(timeout=max(limit, 1))
         except subprocess.TimeoutExpired:
-            child.kill()
+            os.killpg(child.pid, signal.SIGKILL)  # and what it started
             return None, child.communicate()[0]
         return child.returncode, out
 

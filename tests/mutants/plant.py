@@ -9,6 +9,7 @@ written only if it changes, so that a build compiles only what it must.
 
 from __future__ import annotations
 
+import itertools
 import sys
 import textwrap
 from collections import defaultdict
@@ -51,7 +52,7 @@ def places(source: str, planted: list[Defect]) -> list[tuple[int, Defect]]:
             raise Misplaced(f"{d.label}: its text stands {count} times in {d.file}, and must once")
         found.append((source.index(d.old), d))
     found.sort(key=lambda place: place[0])
-    for (begin, first), (next_begin, second) in zip(found, found[1:], strict=False):
+    for (begin, first), (next_begin, second) in itertools.pairwise(found):
         if begin + len(first.old) > next_begin:
             raise Misplaced(f"{first.label} and {second.label} overlap")
     return found
@@ -62,7 +63,10 @@ def both(d: Defect, indent: str) -> str:
     if d.file.endswith(".py"):
         if not d.whole:
             return f"(({d.new}) if planted({d.number}) else ({d.old}))"
-        block = [textwrap.indent(textwrap.dedent(indent + code.rstrip("\n")), indent + "    ") for code in (d.new, d.old)]
+        block = [
+            textwrap.indent(textwrap.dedent(indent + code.rstrip("\n")), indent + "    ")
+            for code in (d.new, d.old)
+        ]
         return f"if planted({d.number}):\n{block[0]}\n{indent}else:\n{block[1]}" + "\n" * d.old.endswith("\n")
     if not d.whole:
         return f"(evenhand::planted({d.number}) ? ({d.new}) : ({d.old}))"
@@ -97,7 +101,9 @@ def write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def copy(base: Path, destination: Path, folders: list[str], suffixes: set[str], extra: tuple[str, str]) -> None:
+def copy(
+    base: Path, destination: Path, folders: list[str], suffixes: set[str], extra: tuple[str, str]
+) -> None:
     """Source files below `base`, planted, and one more; other such files there are removed."""
     planted, kept = by_file(), {destination / extra[0]}
     write(destination / extra[0], extra[1])

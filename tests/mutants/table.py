@@ -1,9 +1,9 @@
 """The planted defects: one file a room in `tables`, each with what runs to catch them.
 
 A room names its tests, C++ ones (`binaries`, the layers whose GoogleTest binaries run) and Python ones
-(`tests`, arguments of pytest). A defect names the file, the text that stands there exactly once (`old`) and what
-replaces it (`new`): an expression, or with `whole = true` whole statements. `tests` or `binaries` of its own
-take the place of the room's.
+(`tests`, arguments of pytest). A defect names the file, the text that stands there exactly once (`old`) and
+what replaces it (`new`): an expression, or with `whole = true` whole statements. `tests` or `binaries` of its
+own take the place of the room's.
 """
 
 from __future__ import annotations
@@ -51,9 +51,8 @@ def defects(tables: Path = TABLES) -> list[Defect]:
         room = tomllib.loads(path.read_text())
         if unknown := room.keys() - {"binaries", "tests", "defect"}:
             raise ValueError(f"{path.name}: unknown keys {sorted(unknown)}")
-        found.extend(
-            defect(len(found) + n, path.stem, row, room) for n, row in enumerate(room["defect"], start=1)
-        )
+        for row in room["defect"]:
+            found.append(defect(len(found) + 1, path.stem, row, room))
     return found
 
 
