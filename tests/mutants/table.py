@@ -9,6 +9,7 @@ own take the place of the room's.
 from __future__ import annotations
 
 import tomllib
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,9 +29,8 @@ class Runs:
 
 @dataclass(frozen=True)
 class Defect:
-    """A planted defect; `number` picks it in the environment variable."""
+    """A planted defect."""
 
-    number: int
     room: str
     name: str
     file: str
@@ -43,24 +43,26 @@ class Defect:
     def label(self) -> str:
         return f"{self.room}/{self.name}"
 
+    @property
+    def number(self) -> int:
+        """What picks it in the environment variable: of its name, so that others may come and go."""
+        return zlib.crc32(self.label.encode()) >> 1 or 1
+
 
 def defects(tables: Path = TABLES) -> list[Defect]:
-    """All of them, numbered from 1 in the order of the rooms' names."""
+    """All of them, in the order of the rooms' names."""
     found: list[Defect] = []
     for path in sorted(tables.glob("*.toml")):
         room = tomllib.loads(path.read_text())
         if unknown := room.keys() - {"binaries", "tests", "defect"}:
             raise ValueError(f"{path.name}: unknown keys {sorted(unknown)}")
-        for row in room["defect"]:
-            found.append(defect(len(found) + 1, path.stem, row, room))
+        found += [defect(path.stem, row, room) for row in room["defect"]]
     return found
 
 
-def defect(number: int, room: str, row: dict[str, Any], common: dict[str, Any]) -> Defect:
+def defect(room: str, row: dict[str, Any], common: dict[str, Any]) -> Defect:
     if unknown := row.keys() - KEYS:
         raise ValueError(f"{room}/{row.get('name')}: unknown keys {sorted(unknown)}")
     own = row if row.keys() & {"tests", "binaries"} else common
     runs = Runs(tuple(own.get("binaries", ())), tuple(own.get("tests", ())))
-    return Defect(
-        number, room, row["name"], row["file"], row["old"], row["new"], row.get("whole", False), runs
-    )
+    return Defect(room, row["name"], row["file"], row["old"], row["new"], row.get("whole", False), runs)

@@ -28,7 +28,7 @@ def test_there_are_enough_in_every_room() -> None:
     assert {path.stem for path in TABLES.glob("*.toml")} == ROOMS == {d.room for d in every}
     assert len(every) >= LEAST
     assert len({d.label for d in every}) == len(every)
-    assert [d.number for d in every] == list(range(1, len(every) + 1))
+    assert len({d.number for d in every}) == len(every)
 
 
 @pytest.mark.parametrize("file", sorted(by_file()))
