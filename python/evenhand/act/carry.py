@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from evenhand.act.book import OpenStep, Owed, Victim
-from evenhand.adapters.protocol import AdapterError, Standing
+from evenhand.act.journal import JournalError
+from evenhand.adapters.protocol import EVICTIONS, AdapterError, Standing
 
 if TYPE_CHECKING:
     from evenhand.act.journal import Journal
@@ -21,7 +22,9 @@ _TRIES = 3  # of looking
 
 
 class Carrier:
-    """Carries out steps and pays what is owed; every word to the cluster stands in the journal first.
+    """Carries out steps and pays what is owed; no job is told to leave that the journal does not know of.
+
+    What gives jobs their place back needs no journal: its lines may be late (`Journal.note`).
 
     Parameters
     ----------
@@ -51,8 +54,11 @@ class Carrier:
         for place, victim in enumerate(step.victims.values()):
             if place and not self._still_waits(step):
                 break  # nobody more leaves for it
-            self._do(step.number, "note", victim, step.reason)
-            answer = self._do(step.number, victim.action, victim, step.reason)
+            try:
+                self._do(step.number, "note", victim, step.reason)
+                answer = self._do(step.number, victim.action, victim, step.reason)
+            except JournalError as error:  # before it was told
+                return self._finish(step, "not_started", str(error), blame=False)
             self._become(step.number, victim, self._settle(victim, answer))
             if victim.answer not in ("left", "ended"):
                 why = f"victim {victim.name} did not leave: {answer.message or answer.status}"
@@ -83,12 +89,11 @@ class Carrier:
         commands = self.adapter.commands(action, victim.name, reason)
         told = bool(commands) or action != "note"
         if told:
-            self.journal.append(
-                "intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands]
-            )
+            write = self.journal.append if action in (*EVICTIONS, "note") else self.journal.note
+            write("intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands])
         answer = self.adapter.do(action, victim.name, reason)
         if told:
-            self.journal.append(
+            self.journal.note(
                 "outcome",
                 step=step,
                 action=action,
@@ -103,7 +108,7 @@ class Carrier:
         return answer
 
     def _become(self, step: int, victim: Victim, answer: str) -> None:
-        self.journal.append("victim", step=step, job=victim.name, answer=answer)
+        self.journal.note("victim", step=step, job=victim.name, answer=answer)
 
     def _settle(self, victim: Victim, answer: Answer | None) -> str:
         """Look until it is seen what became of a victim: the cluster's word is not enough."""
@@ -173,7 +178,7 @@ class Carrier:
             self.journal.book.failed(step, self.timing.now()) if outcome == "not_started" and blame else 0
         )
         more = {"failures": failures} if failures else {}
-        self.journal.append("end", step=step.number, outcome=outcome, why=why, owed=owed, **more)
+        self.journal.note("end", step=step.number, outcome=outcome, why=why, owed=owed, **more)
         _LOG.log(
             logging.WARNING if "release" in owed.values() else logging.INFO,
             "step %d: %s: %s",
@@ -198,7 +203,7 @@ class Carrier:
             except AdapterError as error:
                 return str(error)
             if standing.state not in ("held", "leaving", "unknown"):
-                self.journal.append("victim", step=step, job=victim.name, freed=True)
+                self.journal.note("victim", step=step, job=victim.name, freed=True)
                 return None
             said = said or standing.detail
             if standing.state == "held" and asked < _TRIES and (not asked or clock.steady() >= again):
@@ -250,7 +255,7 @@ class Carrier:
                 self._settled(owed, standing)
 
     def _settled(self, owed: Owed, standing: Standing) -> None:
-        self.journal.append("settled", job=owed.job, was=owed.what, state=standing.state, turn=standing.turn)
+        self.journal.note("settled", job=owed.job, was=owed.what, state=standing.state, turn=standing.turn)
 
     def _due(self, owed: Owed, standing: Standing) -> str | None:
         """Return what a job is owed at this moment: an action, ``"wait"``, or None."""

@@ -13,7 +13,7 @@ from evenhand.act.book import Book
 from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
 from evenhand.act.interrupts import Interrupts
-from evenhand.act.journal import Journal, lock_of, read
+from evenhand.act.journal import Journal, check_cluster, lock_of, read
 from evenhand.act.judging import known_refusals, seen_refusals, spare
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
@@ -102,8 +102,11 @@ class Driver:
         self._locks: list[Lock] = []
         self._journal: Journal | None = None
         if dry_run:
-            for line in read(journal) if Path(journal).exists() else ():
+            lines = read(journal) if Path(journal).exists() else []
+            for line in lines:
                 self._book.add(line)
+            if lines:
+                check_cluster(journal, self._book, self.adapter.identity)
             return
         try:
             # The journal's own lock: journals of one cluster on another machine, or with another lock.
@@ -112,7 +115,7 @@ class Driver:
             self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
             self.adapter.keep(self._locks[0].descriptor)
             self._carrier = Carrier(self.adapter, self._journal, self.timing, self._stopping)
-            self._journal.append("run", process=os.getpid(), caps=_plain(self.caps))
+            self._journal.note("run", process=os.getpid(), caps=_plain(self.caps))
             self.recover()
         except BaseException:
             self.close()
@@ -201,6 +204,7 @@ class Driver:
             row = Row(-1, step.beneficiary, step.told, outcome, (), why)
             self._tell(row, begin)
         self._carrier.pay()
+        journal.write_late()
         if self._rotate_at is not None:
             journal.rotate(self._rotate_at)
 
@@ -222,7 +226,8 @@ class Driver:
         AdapterError
             If the cluster does not answer; what was begun stays open in the journal.
         JournalError
-            If the journal cannot be written; nobody is told to leave that it does not know of.
+            If the journal cannot be written; nobody is told to leave that it does not know of, and jobs that
+            are held have been released.
 
         Notes
         -----
@@ -247,6 +252,8 @@ class Driver:
                     self._tell(row, begin)
                     if row.outcome == "stopped" or "plan_old" in row.codes:
                         break  # so are the steps behind it
+            if self._journal is not None:
+                self._journal.write_late()
         finally:
             if self._journal is None:  # nobody left
                 self._victims = run
@@ -320,7 +327,7 @@ class Driver:
         codes = tuple(dict.fromkeys(r.code for r in refusals))
         why = "; ".join(dict.fromkeys(r.message for r in refusals if r.code != "step_broken"))
         if self._journal is not None:
-            self._journal.append(
+            self._journal.note(
                 "refused",
                 beneficiary=task.beneficiary,
                 victims=list(task.victims),

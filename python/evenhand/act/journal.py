@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -189,6 +190,26 @@ def rotate(path: str | os.PathLike[str]) -> Path | None:
             return journal.rotate(0)
 
 
+def check_cluster(path: str | os.PathLike[str], book: Book, identity: str) -> None:
+    """Refuse the journal of another cluster.
+
+    Parameters
+    ----------
+    path : str or path-like
+    book : Book
+        What its lines add up to.
+    identity : str
+        Of the cluster.
+
+    Raises
+    ------
+    JournalError
+        If it is of another cluster.
+    """
+    if book.cluster != identity:
+        raise JournalError(f"journal {path}: is of cluster {book.cluster!r}, not {identity!r}")
+
+
 class Journal:
     """An open journal; only one driver may have it open (`evenhand.act.lock`).
 
@@ -215,15 +236,19 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], identity: str, clock: Any) -> None:
         self.path = Path(path)
         self._clock = clock
-        self._broken = ""
+        self._late: deque[dict[str, Any]] = deque()
+        self._dirty = False
         self._file = -1
         lines = self._open()
         if not lines:
             self.append("journal", schema=SCHEMA, cluster=identity)
             _sync_folder(self.path.parent)
-        elif self.book.cluster != identity:
+            return
+        try:
+            check_cluster(path, self.book, identity)
+        except JournalError:
             self.close()
-            raise JournalError(f"journal {path}: is of cluster {self.book.cluster!r}, not {identity!r}")
+            raise
 
     def _open(self) -> list[dict[str, Any]]:
         data = _data(self.path) if self.path.exists() and self.path.stat().st_size else b""
@@ -232,12 +257,13 @@ class Journal:
         try:
             self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o640)
             self._size = len(data)
-            if os.fstat(self._file).st_size > self._size:
-                os.ftruncate(self._file, self._size)
+            self._dirty = os.fstat(self._file).st_size > self._size
         except OSError as error:
             raise JournalError(
                 f"journal {self.path}: cannot be written: {error.strerror or error}"
             ) from error
+        with contextlib.suppress(OSError):  # else before the next line
+            self._take_back()
         self._count = len(lines)
         self._least = 0
         self.book = Book()
@@ -264,7 +290,7 @@ class Journal:
             If the journal cannot be read or opened again. That the new one cannot be written is only logged:
             then the old one goes on.
         """
-        if self._size <= max(size, 2 * self._least):
+        if self._late or self._size <= max(size, 2 * self._least):
             return None
         lines = needed(read(self.path), self._clock())
         self._least = sum(len(json.dumps(line)) + 1 for line in lines)
@@ -296,40 +322,90 @@ class Journal:
         Raises
         ------
         JournalError
-            If it could not be written whole, then it is taken back, and nothing more can be written; or if
-            it says what no line may say.
+            If it, or one that is late, could not be written whole: then it is taken back; or if it says what
+            no line may say.
 
         Notes
         -----
         A kill may cut a write in two. So the first byte of a line is written last: one that begins with NUL
         never was, and nobody acted on it.
         """
-        if self._broken:
-            raise JournalError(self._broken)
-        line = {"n": self._count, "t": round(self._clock(), 6), "kind": kind, **fields}
+        line = self._line(kind, fields)
+        self.write_late()
+        self._write(line)
+        self.book.add(line)
+        return line
+
+    def note(self, kind: str, **fields: Any) -> None:
+        """Write a line that nothing has to wait for: without room it is written before the next one.
+
+        For what came of an action, and for what gives jobs their place back: that needs no journal. A driver
+        that dies before such a line is written leaves its step open, and the next one looks at its jobs.
+
+        Parameters
+        ----------
+        kind : str
+            See `evenhand.act.book.Book`, which has it at once.
+        **fields
+            What it says.
+
+        Raises
+        ------
+        JournalError
+            If it says what no line may say.
+        """
+        line = self._line(kind, fields)
+        self.book.add(line)
+        self._late.append(line)
+        try:
+            self.write_late()
+        except JournalError as error:
+            if len(self._late) == 1:
+                _LOG.warning("%s; no job is told to leave until it can, and held jobs are released", error)
+
+    def write_late(self) -> None:
+        """Write the lines that could not be written when they came up.
+
+        Raises
+        ------
+        JournalError
+            If they still cannot.
+        """
+        while self._late:
+            self._write(self._late[0])
+            self._late.popleft()
+
+    def _line(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+        line = {"n": self._count + len(self._late), "t": round(self._clock(), 6), "kind": kind, **fields}
         field = wrong(line)
         if field is not None:
             said = f"the {field} of a line of kind {kind!r} is missing or cannot be"
             raise JournalError(f"journal {self.path}: cannot be written: {said}")
+        return line
+
+    def _write(self, line: dict[str, Any]) -> None:
         data = json.dumps(line, allow_nan=False).encode() + b"\n"
         try:
+            self._take_back()
+            self._dirty = True
             self._put(data[1:], self._size + 1)
             self._put(data[:1], self._size)
             os.fsync(self._file)
         except OSError as error:
-            self._broken = f"journal {self.path}: cannot be written: {error.strerror or error}"
-            try:
-                os.ftruncate(self._file, self._size)
-            except OSError:
-                self._broken += "; its last line may be torn"
-            raise JournalError(self._broken) from error
-        except BaseException:
-            self._broken = f"journal {self.path}: writing was interrupted"
-            raise
+            with contextlib.suppress(OSError):
+                self._take_back()
+            raise JournalError(
+                f"journal {self.path}: cannot be written: {error.strerror or error}"
+            ) from error
+        self._dirty = False
         self._size += len(data)
         self._count += 1
-        self.book.add(line)
-        return line
+
+    def _take_back(self) -> None:
+        """Cut off what was begun and is no line."""
+        if self._dirty:
+            os.ftruncate(self._file, self._size)
+            self._dirty = False
 
     def _put(self, data: bytes, place: int) -> None:
         while data:
@@ -342,8 +418,9 @@ class Journal:
         Raises
         ------
         JournalError
-            If fewer than 64 KiB are free.
+            If fewer than 64 KiB are free, or lines that are late cannot be written.
         """
+        self.write_late()
         disk = os.fstatvfs(self._file)
         if disk.f_bavail * disk.f_frsize < _ROOM:
             raise JournalError(f"journal {self.path}: fewer than {_ROOM // 1024} KiB are free on its disk")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.plans.columns import amounts_of, picked
-from evenhand.reasons import ACTIONS, REASONS
+from evenhand.plans.columns import amounts_of, picked, seconds_of
+from evenhand.reasons import ACTIONS, MODES, REASONS
 from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from evenhand.plans.plan import Plan
 
 __all__ = ["SideBySide", "side_by_side"]
+
+_PREEMPT = ACTIONS.index("preempt")
 
 
 class SideBySide(Tabular):
@@ -37,36 +39,66 @@ class SideBySide(Tabular):
         self.plans = dict(plans)
 
     def table(self) -> Table:
-        """Return one row an allocation that anybody preempts.
+        """Return one row an allocation that any plan preempts, resumes or releases.
 
-        Those that most plans preempt come first, then each plan's first victims.
+        Those that most plans touch come first, then each plan's first.
 
         Returns
         -------
         Table
             ``allocation, operation, node``, then for each plan ``<name>.for`` (the operation that it leaves
-            for) and ``<name>.reason``; both None where it stays.
+            for), ``<name>.action``, ``<name>.reason``, ``<name>.mode`` and ``<name>.grace`` (seconds, of
+            preemptions); all None where the plan leaves it alone.
         """
         snapshot = next(iter(self.plans.values())).snapshot
-        taken = {name: _victims(plan) for name, plan in self.plans.items()}
-        # Where each plan has each allocation among its victims; -1: it stays.
-        place = np.full((len(taken), snapshot.allocation_count), -1, np.int64)
-        for at, victims in zip(place, taken.values(), strict=True):
-            at[victims["allocation"]] = np.arange(len(victims["allocation"]))
-        times = (place >= 0).sum(axis=0)
-        first = np.where(place >= 0, place, snapshot.allocation_count).min(axis=0)
-        rows = np.lexsort((first, -times))[: np.count_nonzero(times)]
+        touched = {name: _rows_of(plan, "allocation", but=("start",)) for name, plan in self.plans.items()}
+        place, rows = _places(touched, "allocation", snapshot.allocation_count)
         core, operations = snapshot._core, snapshot.names("operations")
         columns: dict[str, Any] = {
             "allocation": picked(snapshot.names("allocations"), rows),
             "operation": picked(operations, np.asarray(core.column("allocations", "operation"))[rows]),
             "node": picked(snapshot.names("nodes"), np.asarray(core.column("allocations", "node"))[rows]),
         }
-        for (name, victims), of_plan in zip(taken.items(), place[:, rows].tolist(), strict=True):
-            whom, why = victims["beneficiary_operation"].tolist(), victims["reason"].tolist()
-            columns[f"{name}.for"] = [None if i < 0 or whom[i] < 0 else operations[whom[i]] for i in of_plan]
-            columns[f"{name}.reason"] = [None if i < 0 else REASONS[why[i]] for i in of_plan]
-        return Table(columns, title="who is preempted, side by side")
+        for (name, of_plan), at in zip(touched.items(), place[:, rows].tolist(), strict=True):
+            preempts = (of_plan["action"] == _PREEMPT).tolist()
+            cells = {
+                "for": picked(operations, of_plan["beneficiary_operation"]),
+                "action": [ACTIONS[i] for i in of_plan["action"].tolist()],
+                "reason": [REASONS[i] for i in of_plan["reason"].tolist()],
+                "mode": _where(preempts, [MODES[i] for i in of_plan["mode"].tolist()]),
+                "grace": _where(preempts, seconds_of(of_plan["grace"])),
+            }
+            for cell, values in cells.items():
+                columns[f"{name}.{cell}"] = [None if i < 0 else values[i] for i in at]
+        return Table(columns, title="allocations, side by side")
+
+    def requests(self) -> Table:
+        """Return one row a request that any plan starts or reserves room for.
+
+        Returns
+        -------
+        Table
+            ``request, operation``, then for each plan ``<name>.action``, ``<name>.node`` (of several the
+            first) and ``<name>.at`` (seconds: when it starts, or from when room is kept); None where the plan
+            does nothing for it.
+        """
+        snapshot = next(iter(self.plans.values())).snapshot
+        served = {name: _rows_of(plan, "request") for name, plan in self.plans.items()}
+        place, rows = _places(served, "request", snapshot.request_count)
+        operation = np.asarray(snapshot._core.column("requests", "operation"))[rows]
+        columns: dict[str, Any] = {
+            "request": picked(snapshot.names("requests"), rows),
+            "operation": picked(snapshot.names("operations"), operation),
+        }
+        for (name, of_plan), at in zip(served.items(), place[:, rows].tolist(), strict=True):
+            cells = {
+                "action": [ACTIONS[i] for i in of_plan["action"].tolist()],
+                "node": picked(snapshot.names("nodes"), of_plan["node"]),
+                "at": seconds_of(of_plan["at"]),
+            }
+            for cell, values in cells.items():
+                columns[f"{name}.{cell}"] = [None if i < 0 else values[i] for i in at]
+        return Table(columns, title="requests, side by side")
 
     def summary(self) -> Table:
         """Return one row a plan.
@@ -76,12 +108,15 @@ class SideBySide(Tabular):
         Table
             ``plan``, then how many ``allocations`` of how many ``operations`` are preempted, ``for`` how many
             operations, how many of the allocations ``only_here``, for which ``reasons``, how many requests
-            are started (``starts``), and what is freed, one column a resource (``freed.cpu``).
+            are started (``starts``), what is freed, one column a resource (``freed.cpu``), by which ``modes``
+            and with which longest ``grace`` (seconds) they leave, and how many decisions resume, reserve and
+            release (``resumes``, ``reserves``, ``releases``).
         """
         taken = {name: _victims(plan) for name, plan in self.plans.items()}
         rows, times = np.unique(np.concatenate([v["allocation"] for v in taken.values()]), return_counts=True)
         once = rows[times == 1]
         whom = {n: v["beneficiary_operation"][v["beneficiary_operation"] >= 0] for n, v in taken.items()}
+        action = [np.asarray(plan.decisions.column("action")) for plan in self.plans.values()]
         columns: dict[str, Any] = {
             "plan": list(self.plans),
             "allocations": [len(v["allocation"]) for v in taken.values()],
@@ -94,6 +129,11 @@ class SideBySide(Tabular):
         snapshot = next(iter(self.plans.values())).snapshot
         freed = amounts_of(snapshot, np.stack([v["freed"].sum(axis=0) for v in taken.values()]))
         columns |= {f"freed.{r}": freed[:, i] for i, r in enumerate(snapshot.resources)}
+        columns["modes"] = [", ".join(MODES[i] for i in np.unique(v["mode"])) for v in taken.values()]
+        graces = [[t for t in seconds_of(v["grace"]) if t is not None] for v in taken.values()]
+        columns["grace"] = [max(times, default=None) for times in graces]
+        for word in ("resume", "reserve", "release"):
+            columns[f"{word}s"] = [int((of == ACTIONS.index(word)).sum()) for of in action]
         return Table(columns, title="plans, side by side")
 
     def why(self, name: str | int, *, table: str | None = None) -> dict[str, Explanation]:
@@ -117,21 +157,28 @@ class SideBySide(Tabular):
         return {plan: each.why(name, table=table) for plan, each in self.plans.items()}
 
     def _served(self) -> Table:
-        """Return `table` in short: whom an allocation leaves for, a column a plan."""
+        """Return `table` in short: what becomes of an allocation, a column a plan."""
         table = self.table()
         columns: dict[str, Any] = {name: table[name] for name in ("allocation", "operation", "node")}
-        columns |= {f"for, {name}": table[f"{name}.for"] for name in self.plans}
+        for name in self.plans:
+            facts = ("action", "for", "mode", "grace")
+            cells = zip(*(table[f"{name}.{fact}"] for fact in facts), strict=True)
+            columns[f"for, {name}"] = [_in_short(*cell) for cell in cells]
         return Table(columns, title=table.title)
 
+    def _tables(self) -> list[Table]:
+        requests = self.requests()
+        return [self.summary(), self._served(), *([requests] if len(requests) else [])]
+
     def __repr__(self) -> str:
-        return f"{self.summary()!r}\n\n{self._served()!r}"
+        return "\n\n".join(map(repr, self._tables()))
 
     def _repr_html_(self) -> str:
-        return self.summary()._repr_html_() + self._served()._repr_html_()
+        return "".join(table._repr_html_() for table in self._tables())
 
 
 def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
-    """Put plans of one snapshot side by side: who is preempted by whom, for whom, and why.
+    """Put plans of one snapshot side by side: what each does to which allocation and request, and why.
 
     Parameters
     ----------
@@ -167,14 +214,13 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
     ...                      "start_time": i} for i in range(2)],
     ...     "requests": [{"name": "r", "operation": "new", "resources": {"cpu": 1}}]})
     >>> backendai = eh.policies.BackendAI()
-    >>> eh.plans.side_by_side({
+    >>> both = eh.plans.side_by_side({
     ...     "on": eh.plan(snapshot, backendai),
     ...     "off": eh.plan(snapshot, backendai.replace(enabled=False)),
-    ... }).summary()
-    plans, side by side
-    plan  allocations  operations  for  only_here  reasons         starts  freed.cpu
-    on              2           1    1          2  lower_priority       0     2.0000
-    off             0           0    0          0                       0     0.0000
+    ... })
+    >>> summary = both.summary()
+    >>> [summary[column] for column in ("plan", "reasons", "modes")]
+    [['on', 'off'], ['lower_priority', ''], ['terminate', '']]
     """
     if not plans:
         raise ValueError("there is no plan")
@@ -187,6 +233,42 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
 def _victims(plan: Plan) -> dict[str, NDArray[Any]]:
     """Return the core's columns of a plan's preemptions."""
     columns = plan.decisions.columns
-    preempts = columns["action"] == ACTIONS.index("preempt")
-    wanted = ("allocation", "operation", "beneficiary_operation", "reason", "freed")
+    preempts = columns["action"] == _PREEMPT
+    wanted = ("allocation", "operation", "beneficiary_operation", "reason", "mode", "grace", "freed")
     return {name: np.asarray(columns[name])[preempts] for name in wanted}
+
+
+def _rows_of(plan: Plan, of: str, but: tuple[str, ...] = ()) -> dict[str, NDArray[Any]]:
+    """Return the core's columns of decisions about allocations, or about requests."""
+    columns = plan.decisions.columns
+    concerned = np.asarray(columns[of]) >= 0
+    for action in but:
+        concerned &= columns["action"] != ACTIONS.index(action)
+    wanted = (of, "action", "beneficiary_operation", "node", "reason", "mode", "grace", "at")
+    return {name: np.asarray(columns[name])[concerned] for name in wanted}
+
+
+def _places(
+    of_plans: Mapping[str, Mapping[str, NDArray[Any]]], of: str, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each plan has each row (-1: nowhere), and the rows: those of most plans first."""
+    place = np.full((len(of_plans), count), -1, np.int64)
+    for at, columns in zip(place, of_plans.values(), strict=True):
+        rows = columns[of]
+        at[rows[::-1]] = np.arange(len(rows))[::-1]  # the first of several
+    times = (place >= 0).sum(axis=0)
+    first = np.where(place >= 0, place, max((len(c[of]) for c in of_plans.values()), default=0)).min(axis=0)
+    return place, np.lexsort((first, -times))[: np.count_nonzero(times)]
+
+
+def _where(wanted: list[bool], values: Sequence[Any]) -> list[Any]:
+    return [value if is_so else None for value, is_so in zip(values, wanted, strict=True)]
+
+
+def _in_short(action: Any, whom: Any, mode: Any, grace: Any) -> str | None:
+    if action is None:
+        return None
+    if action != "preempt":
+        return str(action)
+    after = "" if not grace else f" in {grace:g} s"
+    return f"{'' if whom is None else whom} ({mode}{after})".strip()

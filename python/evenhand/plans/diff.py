@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from evenhand.plans.clusters import RowDiff, rows_between, summary_of, text_of
 from evenhand.plans.columns import Name
 from evenhand.table import Table, Tabular
 
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanDiff", "diff"]
 
+_ORDER = ("spared", "taken", "changed", "moved", "lost", "gained")
+
 _NAMED = 8
 """So many are named in a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanDiff(Tabular):
-    """From one plan to another: who is spared, who is new, which starts moved.
+    """From one plan to another: which victims are spared, which are new, what starts elsewhere.
 
     Attributes
     ----------
@@ -30,15 +32,19 @@ class PlanDiff(Tabular):
     taken : tuple of Decision
         Preemptions of the other plan whose allocation the first leaves alone.
     changed : tuple of (Decision, Decision)
-        The same victim for another reason, beneficiary, stage, mode, grace, deadline or amount.
+        The same victim for another reason, beneficiary, stage, mode, grace, deadline or amount; the same
+        reservation or release at another time, for another amount or reason.
     moved : tuple of (Decision, Decision)
-        The same request started on another node.
+        The same request started, or the same allocation resumed, and so on, on another node.
     lost, gained : tuple of Decision
-        Starts that only the first plan, or only the other one has.
+        Starts, resumptions, reservations and releases that only the first plan, or only the other one has.
     same : int
         How many decisions are alike.
     whole : bool
         Operations go as a whole, so they are what the summary counts and names.
+    clusters : tuple of RowDiff
+        How the other plan's cluster differs: rows more, rows less, fields with other values. The instants
+        may differ without being named here.
     """
 
     spared: tuple[Decision, ...]
@@ -49,13 +55,22 @@ class PlanDiff(Tabular):
     gained: tuple[Decision, ...]
     same: int
     whole: bool = False
+    clusters: tuple[RowDiff, ...] = ()
 
     def __bool__(self) -> bool:
         return any(getattr(self, field.name) for field in fields(self) if field.name not in ("same", "whole"))
 
     @property
     def summary(self) -> str:
-        """Who is spared and who goes instead, in one line: allocations, or operations that go as a whole."""
+        """Which victims are spared and which go instead, and how the clusters differ, in one line.
+
+        Victims are allocations, or operations that go as a whole.
+        """
+        differ = summary_of(self.clusters)
+        return f"{self._victims}{differ and ' '}{differ}"
+
+    @property
+    def _victims(self) -> str:
         from evenhand.display.terminal import counted
 
         spared, taken = self._named(self.spared), self._named(self.taken)
@@ -81,31 +96,34 @@ class PlanDiff(Tabular):
         return list(dict.fromkeys(d.operation if self.whole else d.allocation for d in decisions))
 
     def table(self) -> Table:
-        """Return one row a difference: what differs, whom it concerns, before and after."""
+        """Return one row a difference: what differs, what it concerns, before and after.
+
+        Of decisions ``name`` is the allocation or request; of rows of the clusters (``difference`` "more",
+        "less" or "other" with the table) it is the row's.
+        """
         rows: list[tuple[str, Name | None, Name | None, str, str]] = []
-        for what, decisions in (("spared", self.spared), ("taken", self.taken)):
+        for what, decisions in (
+            ("spared", self.spared),
+            ("taken", self.taken),
+            ("lost", self.lost),
+            ("gained", self.gained),
+        ):
             for d in decisions:
-                text = _victim(d)
-                before, after = (text, "") if what == "spared" else ("", text)
-                rows.append((what, d.allocation, d.operation, before, after))
-        for a, b in self.changed:
-            rows.append(("changed", a.allocation, a.operation, _victim(a), _victim(b)))
-        for a, b in self.moved:
-            rows.append(("moved", a.request, a.operation, _start(a), _start(b)))
-        for what, decisions in (("lost", self.lost), ("gained", self.gained)):
-            for d in decisions:
-                before, after = (_start(d), "") if what == "lost" else ("", _start(d))
-                rows.append((what, d.request, d.operation, before, after))
+                before, after = (_said(d), "") if what in ("spared", "lost") else ("", _said(d))
+                rows.append((what, _subject(d), d.operation, before, after))
+        for what, pairs in (("changed", self.changed), ("moved", self.moved)):
+            rows += [(what, _subject(a), a.operation, _said(a), _said(b)) for a, b in pairs]
+        rows.sort(key=lambda row: _ORDER.index(row[0]))
+        for of in self.clusters:
+            rows.append((f"{of.what} {of.table}", of.name, None, text_of(of.before), text_of(of.after)))
         heads = ("difference", "name", "operation", "before", "after")
         return Table({h: [row[i] for row in rows] for i, h in enumerate(heads)}, title="differences")
 
     def __repr__(self) -> str:
-        counts = ", ".join(
-            f"{len(getattr(self, name))} {name}"
-            for name in ("spared", "taken", "changed", "moved", "lost", "gained")
-            if getattr(self, name)
-        )
-        head = f"{counts or 'no difference'}; {self.same} alike"
+        counts = [f"{len(getattr(self, name))} {name}" for name in _ORDER if getattr(self, name)]
+        if self.clusters:
+            counts.append(f"{len(self.clusters)} in the cluster")
+        head = f"{', '.join(counts) or 'no difference'}; {self.same} alike"
         return f"{self.summary}\n{head}\n{self.table()!r}" if self else head
 
     def _repr_html_(self) -> str:
@@ -115,19 +133,20 @@ class PlanDiff(Tabular):
 
 
 def diff(before: Plan, after: Plan) -> PlanDiff:
-    """Compare two plans; O(decisions)."""
+    """Compare two plans; O(decisions), and O(cells) if their snapshots are not the same."""
     old = {str(d.allocation): d for d in before.decisions.victims}
     new = {str(d.allocation): d for d in after.decisions.victims}
     both = [(old[name], new[name]) for name in old if name in new]
-    changed = tuple((a, b) for a, b in both if _facts(a) != _facts(b))
-    lost, gained, alike = _unmatched(list(before.decisions.starts), list(after.decisions.starts))
+    changed = [(a, b) for a, b in both if _facts(a) != _facts(b)]
+    lost, gained, pairs = _unmatched(_others(before), _others(after))
+    other = [(a, b) for a, b in pairs if _facts_of_others(a) != _facts_of_others(b)]
     moved = []
-    waiting: dict[str, list[Decision]] = {}
+    waiting: dict[tuple[str, str], list[Decision]] = {}
     for decision in gained:
-        waiting.setdefault(str(decision.request), []).append(decision)
+        waiting.setdefault(_key(decision)[:2], []).append(decision)
     left = []
     for decision in lost:
-        others = waiting.get(str(decision.request))
+        others = waiting.get(_key(decision)[:2])
         if others:
             moved.append((decision, others.pop(0)))
         else:
@@ -135,39 +154,55 @@ def diff(before: Plan, after: Plan) -> PlanDiff:
     return PlanDiff(
         spared=tuple(d for name, d in old.items() if name not in new),
         taken=tuple(d for name, d in new.items() if name not in old),
-        changed=changed,
+        changed=(*changed, *other),
         moved=tuple(moved),
         lost=tuple(left),
         gained=tuple(d for ds in waiting.values() for d in ds),
-        same=len(both) - len(changed) + alike,
+        same=len(both) - len(changed) + len(pairs) - len(other),
         whole=before._core.shares is None and after._core.shares is None,
+        clusters=tuple(rows_between(before.snapshot, after.snapshot)),
     )
 
 
-def _unmatched(old: list[Decision], new: list[Decision]) -> tuple[list[Decision], list[Decision], int]:
-    """Return starts that have no partner of the same request and node in the other list."""
+def _others(plan: Plan) -> list[Decision]:
+    """Return all decisions but preemptions."""
+    return [d for d in plan.decisions if d.action != "preempt"]
 
-    def key(decision: Decision) -> tuple[str, str]:
-        return str(decision.request), str(decision.node)
 
-    in_new = Counter(map(key, new))
-    in_old = Counter(map(key, old))
-    common = in_new & in_old
+def _key(decision: Decision) -> tuple[str, str, str]:
+    return decision.action, str(_subject(decision)), str(decision.node)
 
-    def beyond(decisions: list[Decision]) -> list[Decision]:
-        left, result = Counter(common), []
-        for decision in decisions:
-            if left[key(decision)] > 0:
-                left[key(decision)] -= 1
-            else:
-                result.append(decision)
-        return result
 
-    return beyond(old), beyond(new), common.total()
+def _unmatched(
+    old: list[Decision], new: list[Decision]
+) -> tuple[list[Decision], list[Decision], list[tuple[Decision, Decision]]]:
+    """Return what has no partner of the same action, name and node in the other list, and the pairs."""
+    partners: dict[tuple[str, str, str], list[Decision]] = {}
+    for decision in new:
+        partners.setdefault(_key(decision), []).append(decision)
+    left, pairs = [], []
+    for decision in old:
+        if found := partners.get(_key(decision)):
+            pairs.append((decision, found.pop(0)))
+        else:
+            left.append(decision)
+    return left, [d for found in partners.values() for d in found], pairs
+
+
+def _subject(d: Decision) -> Name | None:
+    """Return what a decision is about: its allocation, or the request where there is none."""
+    return d.request if d.allocation is None else d.allocation
 
 
 def _facts(d: Decision) -> tuple[Any, ...]:
     return d.node, d.reason, d.stage, d.beneficiary, d.mode, d.grace, d.until, d.freed, d.kept
+
+
+def _facts_of_others(d: Decision) -> tuple[Any, ...]:
+    """Return what else a decision says; starts and resumptions happen at the plan's instant."""
+    if d.action in ("start", "resume"):
+        return ()
+    return d.at, d.until, d.reason, d.beneficiary, d.numbers.get("needed"), d.freed, d.kept
 
 
 def _listed(names: list[Name | None]) -> str:
@@ -177,11 +212,16 @@ def _listed(names: list[Name | None]) -> str:
     return ", ".join(map(clean, names[:_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
-def _victim(d: Decision) -> str:
-    whom = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
-    grace = "" if d.grace is None else f", grace {d.grace:g} s"
-    return f"{d.reason} on {d.node}{whom}, {d.mode}{grace}"
-
-
-def _start(d: Decision) -> str:
-    return f"{d.node} ({d.reason}, {d.stage})"
+def _said(d: Decision) -> str:
+    """Return a decision in short."""
+    if d.action == "start":
+        return f"{d.node} ({d.reason}, {d.stage})"
+    if d.action == "preempt":
+        whom = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
+        grace = "" if d.grace is None else f", grace {d.grace:g} s"
+        return f"{d.reason} on {d.node}{whom}, {d.mode}{grace}"
+    times = "".join(
+        f" {word} {time:.15g}" for word, time in (("at", d.at), ("until", d.until)) if time is not None
+    )
+    needed = ", ".join(f"{r} {value:.15g}" for r, value in d.numbers.get("needed", {}).items())
+    return f"{d.action} on {d.node}{times}{needed and ': '}{needed} ({d.reason})"

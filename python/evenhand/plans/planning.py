@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
+from evenhand.plans.domains import check_domains
 from evenhand.state import State
 
 if TYPE_CHECKING:
@@ -72,7 +74,8 @@ def plan(
     InputError
         If the settings of a row are unknown or wrong, the snapshot is older than the state, a name in
         ``on`` or ``given`` is not in the snapshot, or an argument is of another kind; of several
-        snapshots the message names the one that is meant.
+        snapshots the message names the one that is meant, and a node may be in one of them only,
+        nor may logical nodes of one ``physical`` machine together have more than it.
 
     Notes
     -----
@@ -94,38 +97,63 @@ def plan(
     [('preempt', 'a1', 'preemption'), ('start', 'r', 'fits_after_preemption')]
     """
     if isinstance(snapshot, Mapping):
-        several = {"policy": policy, "state": state, "on": on, "given": given}
-        known = [*snapshot]
-        for name, value in several.items():
-            if name != "given" and isinstance(value, Mapping):
-                _same_names(name, value, known)
-        each = given is not None and set(given) <= set(known)
-
-        def of(name: str, argument: str) -> Any:
-            value = several[argument]
-            by_name = each if argument == "given" else isinstance(value, Mapping)
-            return value.get(name) if by_name else value
-
-        plans = {}
-        for name, one in snapshot.items():
-            try:
-                plans[name] = _one(one, *(of(name, argument) for argument in several))
-            except InputError as error:
-                found = [replace(p, message=f"snapshot {name!r}: {p.message}") for p in error.problems]
-                raise InputError(found, error.omitted) from None
-        return plans
+        return _several(snapshot, policy, state, on, given)
     return _one(snapshot, policy, state, on, given)
 
 
-def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any) -> Plan:
-    from evenhand.model import Snapshot
+def _several(
+    snapshots: Mapping[str, Snapshot], policy: Any, state: Any, on: Any, given: Any
+) -> dict[str, Plan]:
+    known = [*snapshots]
+    for name, one in snapshots.items():
+        with _naming(name):
+            _must_be_snapshot(one)
+    for argument, value in (("policy", policy), ("state", state), ("on", on)):
+        if isinstance(value, Mapping):
+            _same_names(argument, value, known)
+    check_domains(snapshots)
+    _must_be_given(given)
+    each = given is not None and set(given) <= set(known)
 
-    _must(isinstance(snapshot, Snapshot), "snapshot", snapshot, "a Snapshot, or a mapping of names to them")
+    def of(name: str, value: Any) -> Any:
+        return value.get(name) if isinstance(value, Mapping) else value
+
+    plans = {}
+    for name, one in snapshots.items():
+        with _naming(name):
+            values = given.get(name) if each else given
+            plans[name] = _one(one, of(name, policy), of(name, state), of(name, on), values)
+    return plans
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Let problems say of which snapshot they are."""
+    try:
+        yield
+    except InputError as error:
+        found = [replace(p, message=f"snapshot {name!r}: {p.message}") for p in error.problems]
+        raise InputError(found, error.omitted) from None
+
+
+def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any) -> Plan:
+    _must_be_snapshot(snapshot)
     planner = None if isinstance(policy, type) else getattr(policy, "plan", None)
     _must(callable(planner), "policy", policy, "one of evenhand.policies")
     _must(state is None or isinstance(state, State), "state", state, "a State")
+    _must_be_given(given)
     result: Plan = policy.plan(snapshot, state, on, given)
     return result
+
+
+def _must_be_snapshot(value: Any) -> None:
+    from evenhand.model import Snapshot
+
+    _must(isinstance(value, Snapshot), "snapshot", value, "a Snapshot, or a mapping of names to them")
+
+
+def _must_be_given(value: Any) -> None:
+    _must(value is None or isinstance(value, Mapping), "given", value, "an object (what: values by name)")
 
 
 def _must(right: bool, argument: str, value: Any, expected: str) -> None:

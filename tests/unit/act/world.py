@@ -127,16 +127,15 @@ def holds(cluster: FakeSlurm, lines: list[dict[str, Any]]) -> None:
 def appends(monkeypatch: Any, die_at: int, *, after: bool) -> list[int]:
     """Let the n-th line of a journal be the last thing that a driver does (or the first that it does not)."""
     count = [0]
-    plain = Journal.append
+    plain = Journal._write
 
-    def append(self: Journal, kind: str, **fields: Any) -> dict[str, Any]:
+    def write(self: Journal, line: dict[str, Any]) -> None:
         count[0] += 1
         if count[0] == die_at and not after:
             raise Killed
-        line = plain(self, kind, **fields)
+        plain(self, line)
         if count[0] == die_at:
             raise Killed
-        return line
 
-    monkeypatch.setattr(Journal, "append", append)
+    monkeypatch.setattr(Journal, "_write", write)
     return count

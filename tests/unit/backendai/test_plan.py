@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -257,14 +258,16 @@ def test_at_least_one_operation() -> None:
 
 def test_several_groups_are_planned_as_a_mapping() -> None:
     one = eh.Snapshot.from_dict(group())
+    data = json.loads(json.dumps(group()).replace('"n1"', '"m1"').replace('"n2"', '"m2"'))
+    groups = {"g1": one, "g2": eh.Snapshot.from_dict(data)}
     policies = {"g1": eh.policies.BackendAI(), "g2": eh.policies.BackendAI(enabled=False)}
-    made = eh.plan({"g1": one, "g2": one}, policies, on=eh.SchedulingRun())
+    made = eh.plan(groups, policies, on=eh.SchedulingRun())
     assert {name: len(p.decisions) for name, p in made.items()} == {"g1": 1, "g2": 0}
     again = eh.plan({"g1": one}, policies["g1"], {"g1": made["g1"].state})
     assert len(again["g1"].decisions) == 1
     for wrong in ({"g1": policies["g1"]}, {**policies, "g3": policies["g1"]}):
         with pytest.raises(eh.InputError, match=r"g2|g3"):
-            eh.plan({"g1": one, "g2": one}, wrong)
+            eh.plan(groups, wrong)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +351,8 @@ def test_what_plays_no_part_is_told() -> None:
 
 def test_what_is_wrong_in_one_of_several_groups_names_the_group() -> None:
     right = eh.Snapshot.from_dict(group())
-    wrong = eh.Snapshot.from_dict(group(operations=[{"name": n, "priority": 101} for n in ("b", "c", "p")]))
+    operations = [{"name": n, "priority": 101} for n in ("b", "c", "p")]
+    wrong = eh.Snapshot.from_dict(group(operations=operations, nodes=[], allocations=[]))
     with pytest.raises(eh.InputError) as error:
         eh.plan({"g1": right, "g2": wrong}, eh.policies.BackendAI())
     assert len(error.value.problems) == 3

@@ -127,7 +127,7 @@ def test_what_it_looks_like(three: dict[str, eh.Plan]) -> None:
     both = plans.side_by_side(three)
     assert "for, slurm" in repr(both)
     assert "low-0" in repr(both)
-    assert both._repr_html_().count("<table") == 2
+    assert both._repr_html_().count("<table") == 3, "the summary, the allocations, the requests"
 
 
 def test_plans_of_different_snapshots(three: dict[str, eh.Plan]) -> None:
@@ -198,3 +198,57 @@ def test_tiers_that_are_none(arguments: dict[str, Any], field: str, rule: str) -
     with pytest.raises(eh.InputError) as error:
         eh.policies.tiered(eh.Snapshot.from_dict(CLUSTER), **arguments)
     assert [(p.field, p.rule) for p in error.value.problems] == [(field, rule)]
+
+
+class TestOtherActions:
+    """Modes, grace, resumptions and reservations stand beside the victims."""
+
+    def made(self) -> plans.SideBySide:
+        from tests.unit.plans.fake import make, victim
+
+        return plans.side_by_side(
+            {
+                "one": make(
+                    [
+                        victim("a09", "n1", 0, grace=60),
+                        {"action": "reserve", "request": "b", "operation": "B", "node": "n1", "step": 0}
+                        | {"reason": "room_reserved", "stage": "preemptive", "needed": {"cpu": 2}},
+                    ]
+                ),
+                "two": make(
+                    [
+                        victim("a09", "n1", 0, mode="checkpoint"),
+                        {"action": "resume", "allocation": "c1", "operation": "C", "node": "n3", "step": 1}
+                        | {"reason": "room_reserved", "stage": "preemptive"},
+                        {"action": "release", "allocation": "c2", "operation": "C", "node": "n3", "step": 2}
+                        | {"reason": "room_reserved", "stage": "preemptive"},
+                    ]
+                ),
+            }
+        )
+
+    def test_allocations(self) -> None:
+        rows = self.made().to_pandas().set_index("allocation")
+        assert rows.index.tolist() == ["a09", "c1", "c2"]
+        facts = ["one.action", "one.mode", "one.grace", "two.action", "two.mode", "two.grace"]
+        assert rows.loc["a09", facts].tolist() == ["preempt", "requeue", 60, "preempt", "checkpoint", 30]
+        assert rows.loc["c1", "two.action"] == "resume"
+        assert rows.loc["c1", ["one.action", "two.mode", "two.grace"]].isna().all()
+        assert rows.loc["c2", "two.action"] == "release"
+
+    def test_requests(self) -> None:
+        (row,) = self.made().requests().rows()
+        assert row == ("b", "B", "reserve", "n1", 100.0, None, None, None)
+
+    def test_summary(self) -> None:
+        summary = self.made().summary().to_pandas().set_index("plan")
+        counts = summary[["starts", "resumes", "reserves", "releases"]]
+        assert counts.values.tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
+        assert summary["modes"].tolist() == ["requeue", "checkpoint"]
+        assert summary["grace"].tolist() == [60, 30]
+
+    def test_text(self) -> None:
+        text = repr(self.made())
+        for words in ("B (requeue in 60 s)", "B (checkpoint in 30 s)", "resume", "release", "reserve"):
+            assert words in text
+        assert self.made()._repr_html_().count("<table") == 3
