@@ -176,7 +176,7 @@ def full_host(
         "operations": [{"name": "v"}, {"name": "w"}],
         "allocations": [
             {"name": f"a{i}", "operation": "v", "node": "n", "resources": {"gpu": gpus}}
-            | {"start_time": 100.0, "last_job_start_time": started}
+            | {"start_time": started, "last_job_start_time": 999.0}
             for i, gpus in enumerate(resources)
         ],
         "requests": [{"name": "r", "operation": "w", "resources": {"gpu": wanted}}],
@@ -199,7 +199,7 @@ def full_host(
 
 @pytest.mark.parametrize(("most", "taken"), [(79.999, False), (80.0, True), (80.001, True)])
 def test_penalty_of_a_full_host_in_gpu_seconds(most: float, taken: bool) -> None:
-    """Two protected allocations of four gpus lose ten seconds each, counted from their last job's start."""
+    """Two protected allocations of four gpus lose ten seconds each, counted from the allocation's start."""
     assert full_host(max_preemption_penalty=most) == taken
 
 

@@ -206,5 +206,72 @@ TEST(FairShareEngine, IncrementalUpdateHasTheBitsOfAFullOne) {
   }
 }
 
+TEST(FairShare, LimitsBeyondTheClusterAreTheCluster) {
+  Cluster cluster(1);
+  const Id pool = cluster.pool(0);
+  cluster.operation(pool, {3000});
+  Tables& t = cluster.tables();
+  t.pools.limits_given[1] = 1;
+  for (const Amount limit : {999, 1000, 1001}) {
+    t.pools.limits[1] = limit;
+    EXPECT_EQ(fair_share(t, {}).limits_share[1],
+              std::min(static_cast<double>(limit), 1000.0) / 1000);
+  }
+}
+
+TEST(FairShare, ANegligibleWeightIsNotTheSmallest) {
+  for (const double weight : {1e-9, 1.1e-9}) {
+    Cluster cluster(1);
+    const Id light = cluster.pool(0, weight), heavy = cluster.pool(0, 1);
+    cluster.operation(light, {100});
+    cluster.operation(heavy, {100});
+    const auto result = fair_share(cluster.tables(), {});
+    EXPECT_NEAR(total(result, heavy), 0.1, 1e-12);
+    EXPECT_NEAR(total(result, light), weight > 1e-9 ? 0.1 : 0.0, 1e-6);
+  }
+}
+
+TEST(FairShare, OfEqualWeightsTheFirstToStartIsFirstInAFifoPool) {
+  Cluster cluster(1);
+  const Id pool = cluster.pool(0, 1, 0, PoolMode::kFifo);
+  for (int i = 0; i < 3; ++i) cluster.operation(pool, {700});
+  Tables& t = cluster.tables();
+  t.operations.fifo_start_time = {6, 5, 5};
+  EXPECT_EQ(fair_share(t, {}).fifo_index, (std::vector<Id>{2, 0, 1}));
+}
+
+TEST(FairShare, ATruncatedGangLacksMoreThanTheTolerance) {
+  for (const Amount lacks : {0, 90, 110}) {  // of a million; 100 are tolerated
+    Cluster cluster(1);
+    const Id pool = cluster.pool(0, 1, 0, PoolMode::kFifo);
+    cluster.operation(pool, {999'000}, 2);
+    cluster.operation(pool, {1'000 + lacks}, 1, true);
+    Tables& t = cluster.tables();
+    t.total = {1'000'000};
+    FairShareOptions options;
+    options.fifo_truncation = true;
+    EXPECT_NEAR(total(fair_share(t, options), 3), lacks > 100 ? 0.0 : 0.001, 1e-12) << lacks;
+  }
+}
+
+TEST(FairShare, GuaranteesMayFillTheCluster) {
+  for (const Amount last : {399, 400, 401}) {
+    Cluster cluster(1);
+    cluster.operation(cluster.pool(0, 1, 600), {1000});
+    cluster.operation(cluster.pool(0, 1, last), {1000});
+    EXPECT_EQ(fair_share(cluster.tables(), {}).diagnostics.empty(), last <= 400) << last;
+  }
+}
+
+TEST(Satisfaction, OfResourcesThatMayGrowTheBestAndElseTheWorst) {
+  const auto of = [](std::vector<double> fair, std::vector<double> used,
+                     std::vector<double> wants) { return satisfaction_of(fair, used, wants); };
+  EXPECT_EQ(of({0.4, 0.2}, {0.2, 0.2}, {0.4, 0.2}), 0.5);  // none may grow
+  EXPECT_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.3}), 0.75);
+  EXPECT_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.2}), 0.5);
+  EXPECT_EQ(of({0.4, 0.2}, {0.4, 0.1}, {0.4, 0.2}), 0.5);  // nothing is above
+  EXPECT_EQ(of({0.4, 0.2}, {0.6, 0.1}, {0.6, 0.2}), 1.5);
+}
+
 }  // namespace
 }  // namespace evenhand
