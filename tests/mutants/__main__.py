@@ -1,8 +1,8 @@
 """Run each room's tests without a defect, then with each: python -m tests.mutants BUILD [ROOM[/NAME]...].
 
 BUILD is the build folder of the CMake preset `mutants`. Without a defect all must pass. A defect is caught if
-a C++ or Python test of its room fails (the first failure ends it) or crashes, or if they do not end within
-LIMIT seconds. Exit code 0: all are caught; 1: one survived; 2: the tests fail without any.
+a C++ or Python test of its room fails (the first failure ends it) or crashes, or if they take SLOWER times as
+long as without. Exit code 0: all are caught; 1: one survived; 2: the tests fail without any.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pathlib import Path
 from tests.mutants.plant import main as plant
 from tests.mutants.table import ROOT, Defect, Runs, defects
 
-LIMIT = 300.0  # seconds for the runs of one defect
-WORKERS = 2
+LIMIT = 300.0  # seconds for the tests of a room
+LEAST, SLOWER = 60.0, 5.0  # with a defect: seconds that they have at least, and times as long
 NO_TESTS_RAN = {4, 5}  # pytest: wrong usage, nothing collected
 PYTEST = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not live", "--no-header"]
 
@@ -65,13 +65,13 @@ class Runner:
         ]
         return [*binaries, [str(self.python), *PYTEST, *runs.tests]] if runs.tests else binaries
 
-    def run(self, runs: Runs, number: int) -> Outcome:
+    def run(self, runs: Runs, number: int, limit: float) -> Outcome:
         begin = time.monotonic()
         variables = {**os.environ, "EVENHAND_MUTANT": str(number), "EVENHAND_HYPOTHESIS_PROFILE": "mutants"}
         log = ""
         caught = None
         for command in self.commands(runs):
-            left = LIMIT - (time.monotonic() - begin)
+            left = limit - (time.monotonic() - begin)
             code, text = finished(command, variables, left)
             log += f"$ {' '.join(command)}\n{text}\nexit code {code}\n"
             if "pytest" in command and code in NO_TESTS_RAN:
@@ -122,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="rooms, or room/name; default: all")
     parser.add_argument("--logs", type=Path, help="default: BUILD/logs")
     parser.add_argument("--no-baseline", action="store_true", help="do not run without a defect first")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
     given = parser.parse_args(arguments)
     logs = given.logs or given.build / "logs"
     logs.mkdir(parents=True, exist_ok=True)
@@ -134,9 +135,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with printing:
             print(text, flush=True)
 
+    limits: dict[Runs, float] = {}
+
     def one(task: tuple[str, Runs, int]) -> Outcome:
         label, runs, number = task
-        done = runner.run(runs, number)
+        done = runner.run(runs, number, limits.get(runs, LIMIT))
         (logs / f"{label.replace('/', '.')}.txt").write_text(done.log)
         if number == 0:
             say(f"without a defect  {done.seconds:6.1f} s  {label}: {done.caught or 'passes'}")
@@ -144,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             say(f"{'caught' if done.caught else 'SURVIVED':8}  {done.seconds:6.1f} s  {label}: {done.caught}")
         return done
 
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with ThreadPoolExecutor(given.jobs) as pool:
         if not given.no_baseline:
             rooms: dict[Runs, str] = {}
             for d in planted:
@@ -153,6 +156,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if any(done.caught for done in clean):
                 say(f"Tests fail without a defect; see {logs}")
                 return 2
+            for runs, done in zip(rooms, clean, strict=True):
+                limits[runs] = max(LEAST, SLOWER * done.seconds)
         outcomes = list(pool.map(one, [(d.label, d.runs, d.number) for d in planted]))
     survived = [d.label for d, done in zip(planted, outcomes, strict=True) if not done.caught]
     seconds = sorted(done.seconds for done in outcomes)

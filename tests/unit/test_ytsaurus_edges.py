@@ -1,4 +1,4 @@
-"""YTsaurus' thresholds, clocks and units: exactly there, and one step to each side; engine and reference alike.
+"""YTsaurus' thresholds, clocks and units: exactly there and a step to each side; engine and reference alike.
 
 Sources: the description's words ("more than", "at most"), and the rules pinned for what it leaves open.
 """

@@ -1,7 +1,7 @@
 """Slurm's thresholds, clocks and units: exactly there, and one step to each side.
 
-Sources: slurm.conf (PreemptExemptTime, PreemptParameters, KillWait, MessageTimeout), the page on preemption and
-the table of QOS.
+Sources: slurm.conf (PreemptExemptTime, PreemptParameters, KillWait, MessageTimeout), the page on preemption
+and the table of QOS.
 """
 
 from __future__ import annotations
