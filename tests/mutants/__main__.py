@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--logs", type=Path, help="default: BUILD/logs")
     parser.add_argument("--no-baseline", action="store_true", help="do not run without a defect first")
     parser.add_argument("--jobs", type=int, default=2, help="runs at a time")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     logs = given.logs or given.build / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     planted = chosen(given.names)

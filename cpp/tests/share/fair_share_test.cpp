@@ -266,11 +266,11 @@ TEST(FairShare, GuaranteesMayFillTheCluster) {
 TEST(Satisfaction, OfResourcesThatMayGrowTheBestAndElseTheWorst) {
   const auto of = [](std::vector<double> fair, std::vector<double> used,
                      std::vector<double> wants) { return satisfaction_of(fair, used, wants); };
-  EXPECT_EQ(of({0.4, 0.2}, {0.2, 0.2}, {0.4, 0.2}), 0.5);  // none may grow
-  EXPECT_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.3}), 0.75);
-  EXPECT_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.2}), 0.5);
-  EXPECT_EQ(of({0.4, 0.2}, {0.4, 0.1}, {0.4, 0.2}), 0.5);  // nothing is above
-  EXPECT_EQ(of({0.4, 0.2}, {0.6, 0.1}, {0.6, 0.2}), 1.5);
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.2, 0.2}, {0.4, 0.2}), 0.5);  // none may grow
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.3}), 0.75);
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.2}), 0.5);
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.4, 0.1}, {0.4, 0.2}), 0.5);  // nothing is above
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.6, 0.1}, {0.6, 0.2}), 1.5);
 }
 
 }  // namespace
