@@ -271,15 +271,12 @@ def test_order_of_stages(order: str, stage: str) -> None:
     assert [d.stage for d in made.decisions.starts] == [stage]
 
 
-@pytest.mark.parametrize(("preset", "starts"), [("documented", 2), ("upstream", 1)])
-def test_starts_of_a_heartbeat(preset: str, starts: int) -> None:
-    """One each preemptive stage, or one over all of them."""
+@pytest.mark.parametrize(("switch", "starts"), [("one_per_stage", 2), ("one_per_heartbeat", 1)])
+def test_starts_of_a_heartbeat(switch: str, starts: int) -> None:
+    """Of one that starves aggressively, and is served in the preemptive stage, too."""
     running = [allocation(f"a{i}", 2) for i in range(2)]
     made = one(
-        running,
-        [request("r", 2, count=2)],
-        starving="aggressively_starving",
-        preset=preset,
+        running, [request("r", 2, count=2)], starving="aggressively_starving", preemptive_starts=switch
     )
     assert len(made.decisions.starts) == starts
 
@@ -308,3 +305,59 @@ def test_a_victim_within_its_fair_share(fair_share: float, within: bool) -> None
     }
     made = planned(data, given, None)
     assert [d.victim_within_fair_share for d in made.decisions.victims] == [within]
+
+
+@pytest.mark.parametrize(("limit", "first"), [(1, "b"), (2, "b"), (3, "a")])
+def test_of_protected_work_that_which_leaves_cpu_idle_goes_first(limit: int, first: str) -> None:
+    """Both use two cpus; a, which started first, may use so many."""
+    running = [
+        allocation("a", 2, start_time=10.0, settings={"resource_limits": {"cpu": limit}}),
+        allocation("b", 2, start_time=20.0),
+    ]
+    protected = dict.fromkeys("ab", "aggressively_preemptible")
+    made = one(running, [request("r", 2)], starving="aggressively_starving", groups=protected)
+    assert [(d.allocation, d.stage) for d in made.decisions.victims] == [(first, "aggressive")]
+
+
+@pytest.mark.parametrize(
+    ("used", "stage"),
+    [(1, None), (2, "aggressive"), (3, "aggressive"), (4, "aggressive"), (5, "preemptive")],
+)
+def test_who_is_served_badly_shields_its_work(used: int, stage: str | None) -> None:
+    """Older revisions, which the reference leaves out: below the stage's own threshold, 1.0 or 0.4.
+
+    v has a fair share of four cpus of eight.
+    """
+    data = {
+        "now": NOW,
+        "resources": {"cpu": {}},
+        "nodes": [{**FULL, "capacity": {"cpu": 8}}],
+        "operations": [{"name": "v"}, {"name": "w"}, {"name": "x"}],
+        "allocations": [allocation("a", used), allocation("rest", 8 - used, "x", preemptible=False)],
+        "requests": [request("r", 1), request("more", 8, "v")],
+    }
+    given = {
+        "groups": {"a": "preemptible", "rest": "non_preemptible"},
+        "starvation": {"v": "non_starving", "w": "aggressively_starving", "x": "non_starving"},
+        "fair_share": {"v": {"cpu": 0.5}, "w": {"cpu": 1.0}},
+    }
+    policy = eh.policies.YTsaurus(
+        preemption_check_satisfaction=True, aggressive_preemption_satisfaction_threshold=0.4
+    )
+    made = eh.plan(eh.Snapshot.from_dict(data), policy, on=eh.Heartbeat("n"), given=given)
+    assert [d.stage for d in made.decisions.victims] == ([stage] if stage else [])
+
+
+@pytest.mark.parametrize(("used", "below"), [(1, True), (2, False), (3, False)])
+@pytest.mark.parametrize("sizes", [(2, 4), (4, 2), (2, 2)])
+def test_a_gap_that_holds_no_allocation_is_no_deficit(used: int, below: bool, sizes: tuple[int, int]) -> None:
+    """Of a fair share of four cpus so many are used; the smallest request wants two: more must be missing."""
+    data = {
+        "nodes": [{**FULL, "capacity": {"cpu": 8}}],
+        "operations": [{"name": "v"}, {"name": "w"}],
+        "allocations": [allocation("a", used, "w"), allocation("rest", 8 - used)],
+        "requests": [request(f"r{i}", size) for i, size in enumerate(sizes)],
+    }
+    given = {"fair_share": {"w": {"cpu": 0.5}}}
+    made = planned(data, given, None, enable_absolute_fair_share_starvation_tolerance=True)
+    assert made.statuses["w"].status == ("below_fair_share" if below else "normal")
