@@ -14,7 +14,7 @@ from evenhand.act.book import Book, OpenStep, Victim
 from evenhand.act.journal import Journal, JournalError
 from evenhand.act.judging import known_refusals
 from evenhand.act.rotation import needed
-from evenhand.act.tasks import Task, standing_refusals
+from evenhand.act.tasks import Refusal, Task, standing_refusals
 from evenhand.act.timing import Timing
 from evenhand.adapters.protocol import Standing
 
@@ -83,7 +83,7 @@ def test_a_cap_may_be_reached_and_not_exceeded(name: str, count: int, fits: bool
     caps = Caps(**{**dict.fromkeys(("per_run", "per_hour", "per_owner", "per_job")), name: 2})
     found = caps.exceeded(book, NOW, count - 1, [("1", "ann")])
     assert (found is None) == fits
-    assert found is None or found.startswith(f"{name}=2: there would be 3 ")
+    assert found is None or f"{name}=2: there would be 3 " in str(found)
 
 
 @pytest.mark.parametrize(("count", "spent"), [(1, False), (2, True), (3, True)])
@@ -119,11 +119,12 @@ def test_failures_in_a_row_are_remembered_for_a_day(ago: float, times: int) -> N
     assert book.failed(OpenStep(0, NOW, "9", {"1": victim}), NOW) == times
 
 
-def refused(now: float, planned: float, book: Book | None = None, max_age: float = 60.0) -> list[str]:
+def refused(planned: float, book: Book | None = None) -> list[Refusal]:
+    """Why a step is not begun now, as far as plan and journal tell."""
     plan: Any = SimpleNamespace(snapshot=SimpleNamespace(now=planned))
     task: Any = SimpleNamespace(victims={"1": "requeue"}, beneficiary="9")
-    timing = Timing(clock=lambda: now, retry=1800.0, max_age=max_age)
-    return [r.code for r in known_refusals(plan, task, book or Book(), NO_CAPS, timing, 0)]
+    timing = Timing(clock=lambda: NOW, retry=1800.0, max_age=60.0)
+    return known_refusals(plan, task, book or Book(), NO_CAPS, timing, 0)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def refused(now: float, planned: float, book: Book | None = None, max_age: float
 )
 def test_a_plan_may_be_as_old_as_its_most(age: float, old: bool) -> None:
     """Or as far ahead: the controller's clock is another one."""
-    assert refused(NOW, NOW - age) == (["plan_old"] if old else [])
+    assert [r.code for r in refused(NOW - age)] == (["plan_old"] if old else [])
 
 
 @pytest.mark.parametrize(
@@ -141,16 +142,13 @@ def test_one_that_did_not_start_is_left_alone_for_its_pause(ago: float, waits: b
     """Not longer than that if the clock was set back in between."""
     book = Book()
     book.failures = {"9": (1, NOW - ago)}
-    assert refused(NOW, NOW, book) == (["did_not_start"] if waits else [])
+    assert [r.code for r in refused(NOW, book)] == (["did_not_start"] if waits else [])
 
 
 def test_a_clock_that_was_set_back_lengthens_no_pause() -> None:
     book = Book()
     book.failures = {"9": (1, NOW + 50_000.0)}
-    plan: Any = SimpleNamespace(snapshot=SimpleNamespace(now=NOW))
-    task: Any = SimpleNamespace(victims={}, beneficiary="9")
-    timing = Timing(clock=lambda: NOW, retry=1800.0)
-    (found,) = known_refusals(plan, task, book, NO_CAPS, timing, 0)
+    (found,) = refused(NOW, book)
     assert found.message.endswith("tried again in 1800 s")
 
 
