@@ -263,6 +263,71 @@ TEST(FairShare, GuaranteesMayFillTheCluster) {
   }
 }
 
+TEST(FairShare, AGangFitsIntoAGuaranteeWithinTheTolerance) {
+  constexpr Amount kTotal = 1'000'000'000'000, kGuarantee = kTotal / 2;
+  for (const Amount over : {0, 500, 2000}) {  // 1e-9 of the cluster is 1,000
+    Cluster cluster(1);
+    const Id pool = cluster.pool(0, 1, kGuarantee, PoolMode::kFifo);
+    cluster.operation(pool, {kGuarantee + over}, 2, true);
+    cluster.operation(pool, {10});
+    Tables& t = cluster.tables();
+    t.total = {kTotal};
+    t.pools.fifo_reordering[1] = 1;
+    FairShareOptions options;
+    options.step_function_for_gang = options.fifo_reordering = true;
+    const std::vector<Id> stays{kNoId, kNoId}, goes_behind{1, 0};
+    EXPECT_EQ(fair_share(t, options).effective_fifo_index, over > 1000 ? goes_behind : stays)
+        << over;
+  }
+}
+
+// A pool with a flow of 100 of 1,000 a second, that wants everything.
+struct Flowing {
+  explicit Flowing(IntegralType type) : cluster(1) {
+    cluster.operation(cluster.pool(0), {1000});
+    tables().pools.integral.type[1] = type;
+    tables().pools.integral.resource_flow[1] = 100;
+  }
+  Tables& tables() { return cluster.tables(); }
+  FairShareResult after(Time passed, double volume) {
+    const VolumeMemory memory{0, {0, volume}, {0, 0}};
+    tables().now = passed;
+    return fair_share(tables(), options, &memory);
+  }
+  Cluster cluster;
+  FairShareOptions options;
+};
+
+TEST(Volumes, GrowByTheFlowOfEverySecond) {
+  Flowing pool(IntegralType::kBurst);
+  EXPECT_DOUBLE_EQ(pool.after(0, 50).volume.accumulated[1], 50);
+  EXPECT_DOUBLE_EQ(pool.after(10 * kMicrosecondsPerSecond, 50).volume.accumulated[1], 1050);
+}
+
+TEST(Volumes, AreSavedUpToTheCapacityAndNothingOfThemIsCut) {
+  Flowing pool(IntegralType::kBurst);
+  pool.options.integral_pool_capacity_saturation_period_s = 5;
+  for (const auto& [before, kept] : {std::pair{400.0, 500.0}, {500.0, 500.0}, {800.0, 800.0}})
+    EXPECT_DOUBLE_EQ(pool.after(10 * kMicrosecondsPerSecond, before).volume.accumulated[1], kept);
+}
+
+TEST(Volumes, AreSpentOverTheSmoothPeriodUpToTheBurst) {
+  Flowing pool(IntegralType::kBurst);
+  pool.tables().pools.integral.burst[1] = 15;
+  for (const auto& [period, share] : {std::pair{120.0, 0.005}, {60.0, 0.01}, {30.0, 0.015}}) {
+    pool.options.integral_smooth_period_s = period;
+    EXPECT_NEAR(pool.after(0, 600).integral_share[1], share, 1e-12) << period;
+  }
+}
+
+TEST(Volumes, ARelaxedPoolHasAMultipleOfItsFlow) {
+  Flowing pool(IntegralType::kRelaxed);
+  for (const double most : {1.0, 2.0, 3.0}) {
+    pool.tables().pools.integral.relaxed_share_multiplier_limit[1] = most;
+    EXPECT_NEAR(pool.after(0, 60'000).integral_share[1], 0.1 * most, 1e-12);
+  }
+}
+
 TEST(Satisfaction, OfResourcesThatMayGrowTheBestAndElseTheWorst) {
   const auto of = [](std::vector<double> fair, std::vector<double> used,
                      std::vector<double> wants) { return satisfaction_of(fair, used, wants); };
