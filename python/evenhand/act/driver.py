@@ -14,7 +14,7 @@ from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
 from evenhand.act.interrupts import Interrupts
 from evenhand.act.journal import Journal, check_cluster, lock_of, read
-from evenhand.act.judging import known_refusals, seen_refusals, spare
+from evenhand.act.judging import judge, known_refusals, spare, standing_now
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
 from evenhand.act.tasks import Refusal, Task, tasks_of
@@ -98,6 +98,7 @@ class Driver:
         self._victims = 0
         self._owners: dict[str, str] = {}
         self._refused: dict[str, float] = {}  # as victims, and until when
+        self._spared: set[str] = set()  # in the snapshot that was planned with
         self._book = Book()  # of a dry run
         self._locks: list[Lock] = []
         self._journal: Journal | None = None
@@ -111,6 +112,7 @@ class Driver:
         try:
             # The journal's own lock: journals of one cluster on another machine, or with another lock.
             self._locks.append(Lock(lock or place_of(self.adapter.identity)))
+            self._locks[0].leave_to(journal)
             self._locks.append(lock_of(journal))
             self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
             self.adapter.keep(self._locks[0].descriptor)
@@ -174,12 +176,14 @@ class Driver:
             If the cluster does not answer.
         """
         snapshot, now = self.adapter.snapshot(self.book.leaving()), self.timing.now()
+        last = now + self.timing.forget  # what is later is of before the clock was set back
         there = set(map(str, snapshot.names("operations"))) | set(map(str, snapshot.names("allocations")))
         self._owners = {job: owner for job, owner in self._owners.items() if job in there}
-        self._refused = {job: t for job, t in self._refused.items() if job in there and t > now}
+        self._refused = {job: t for job, t in self._refused.items() if job in there and now < t <= last}
         jobs, owners = self.caps.spent(self.book, now)
         jobs |= {job for job, owner in self._owners.items() if owner in owners}
-        return spare(snapshot, self.book.busy() | jobs | set(self._refused))
+        self._spared = self.book.busy() | jobs | set(self._refused)
+        return spare(snapshot, self._spared)
 
     def recover(self) -> None:
         """Bring open steps to their end, pay what is owed, and keep the journal short.
@@ -193,6 +197,7 @@ class Driver:
                 self._recover(self._journal)
 
     def _recover(self, journal: Journal) -> None:
+        self.book.set_clock(self.timing.now())
         for step in list(self.book.open.values()):
             begin = self.timing.now()
             try:
@@ -243,12 +248,15 @@ class Driver:
     def _act_on(self, plan: Plan) -> Report:
         first, run, known = len(self.report.rows), self._victims, len(self.book.evictions)
         before: set[int] = set()
+        done: set[int] = set()
         try:
             for task in tasks_of(plan, self.adapter):
                 begin = self.timing.now()
-                row = self._act(plan, task, before)
+                row = self._act(plan, task, done, before)
                 if row is not None:
-                    before.add(task.step.number)  # what was done shows by now, what was refused never will
+                    # What was done shows by now; what was refused never will, nor does a dry run.
+                    shows = row.outcome not in ("refused", "stopped", "dry_run")
+                    (done if shows else before).add(task.step.number)
                     self._tell(row, begin)
                     if row.outcome == "stopped" or "plan_old" in row.codes:
                         break  # so are the steps behind it
@@ -260,7 +268,7 @@ class Driver:
                 del self._book.evictions[known:]
         return Report(self.report.rows[first:])
 
-    def _act(self, plan: Plan, task: Task, before: set[int]) -> Row | None:
+    def _act(self, plan: Plan, task: Task, done: set[int], before: set[int]) -> Row | None:
         number, victims = task.step.number, tuple(task.victims)
         if not victims:
             return None  # the cluster starts it by itself
@@ -272,8 +280,10 @@ class Driver:
         standings: dict[str, Standing] = {}
         refusals = known_refusals(plan, task, self.book, self.caps, self.timing, self._victims)
         if not refusals:
-            fresh = self.adapter.snapshot(self.book.leaving())
-            refusals, standings = seen_refusals(plan, task, fresh, self.adapter, self.timing, before)
+            fresh = spare(self.adapter.snapshot(self.book.leaving()), self._spared)
+            refusals = judge(plan, fresh, self.timing, done=done, skip=before).refusals(task)
+            if not refusals:
+                refusals, standings = standing_now(task, fresh, self.adapter, self.timing)
             refusals += self._capped(task, standings)
         if refusals:
             return self._refuse(plan, task, refusals)

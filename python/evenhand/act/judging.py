@@ -10,6 +10,9 @@ import numpy as np
 from evenhand.act.carry import look
 from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals
 from evenhand.adapters.protocol import AdapterError
+from evenhand.errors import InputError
+from evenhand.plans.again import Again
+from evenhand.plans.check import Check, check
 
 if TYPE_CHECKING:
     from evenhand.act.book import Book
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
 
-__all__ = ["known_refusals", "seen_refusals", "spare"]
+__all__ = ["Judged", "judge", "known_refusals", "spare", "standing_now"]
 
 
 def known_refusals(plan: Plan, task: Task, book: Book, caps: Caps, timing: Timing, run: int) -> list[Refusal]:
@@ -56,41 +59,134 @@ def known_refusals(plan: Plan, task: Task, book: Book, caps: Caps, timing: Timin
     return found + ([Refusal("cap", cap)] if cap else [])
 
 
-def seen_refusals(
+class Judged:
+    """What one fresh snapshot says of the steps of a plan; made by `judge`.
+
+    Attributes
+    ----------
+    plan : Plan
+    fresh : Snapshot
+    """
+
+    def __init__(
+        self, plan: Plan, fresh: Snapshot, timing: Timing, done: Collection[int], skip: Collection[int]
+    ) -> None:
+        self.plan, self.fresh = plan, fresh
+        self._done, self._skip = frozenset(done), set(skip)
+        self._all = _old("snapshot", fresh, timing)
+        self._again: Again | None = None
+        self._check: Check | None = None
+        if self._all:
+            return
+        try:
+            self._again = Again(plan, fresh, self._done)
+            self._look()
+        except InputError as error:
+            self._all = [Refusal("cannot_plan", f"no plan can be made now: {error.problems[0]}")]
+        except ValueError as error:
+            self._all = [Refusal("resources_changed", str(error))]
+
+    def _look(self) -> None:
+        self._check = check(self.plan, self.fresh, self._done, self._skip, self._again)
+        self._findings: dict[int, list[Refusal]] = {}
+        for f in self._check.findings:
+            self._findings.setdefault(f.step, []).append(Refusal(f.code, f.message))
+
+    def refusals(self, task: Task) -> list[Refusal]:
+        """Return why a step is not begun as the cluster is now; empty if it may begin.
+
+        Parameters
+        ----------
+        task : Task
+            One of the plan's steps.
+
+        Returns
+        -------
+        list of Refusal
+            ``snapshot_old``, ``resources_changed``, ``cannot_plan``, the codes of `Plan.check`,
+            ``partial_victim``, ``partial_start``, ``victim_reclassified``, ``beneficiary_reclassified``.
+
+        Notes
+        -----
+        O(allocations + requests + operations).
+        """
+        if self._all:
+            return list(self._all)
+        found = self._findings.get(task.step.number, [])
+        return [*found, *partial(self.fresh, task), *reclassified(self.plan.snapshot, self.fresh, task)]
+
+    def leave_out(self, step: int) -> None:
+        """Judge the other steps without one that will not be carried out: its room is not there for them.
+
+        Parameters
+        ----------
+        step : int
+            Its number.
+
+        Notes
+        -----
+        O(rows + decisions): the fresh plan is not made again.
+        """
+        if step not in self._skip:
+            self._skip.add(step)
+            if self._check is not None:
+                self._look()
+
+
+def judge(
     plan: Plan,
-    task: Task,
     fresh: Snapshot,
-    adapter: Adapter,
     timing: Timing,
-    skip: Collection[int],
-) -> tuple[list[Refusal], dict[str, Standing]]:
-    """Return why a step is not begun as the cluster is now, and how its jobs stand if nothing else speaks.
+    *,
+    done: Collection[int] = (),
+    skip: Collection[int] = (),
+) -> Judged:
+    """Judge all steps of a plan by one fresh snapshot, with one fresh plan.
 
     Parameters
     ----------
     plan : Plan
+    fresh : Snapshot
+        What is now, with the same jobs spared as in the snapshot that the plan was made of (`spare`).
+    timing : Timing
+        How old the snapshot may be.
+    done : collection of int
+        Steps that were carried out, or begun, and show in the fresh snapshot.
+    skip : collection of int
+        Steps that were refused.
+
+    Returns
+    -------
+    Judged
+        Asked for each step with `Judged.refusals`. It stays good for several steps that begin side by side;
+        after a step has ended, judge again by a new snapshot.
+
+    Notes
+    -----
+    One plan, and O(rows + decisions).
+    """
+    return Judged(plan, fresh, timing, done, skip)
+
+
+def standing_now(
+    task: Task, fresh: Snapshot, adapter: Adapter, timing: Timing
+) -> tuple[list[Refusal], dict[str, Standing]]:
+    """Return why a step is not begun by how its jobs stand at this moment, and how they stand.
+
+    Parameters
+    ----------
     task : Task
-        One of its steps.
+        One of the plan's steps, of which `Judged.refusals` says nothing.
     fresh : Snapshot
     adapter : Adapter
     timing : Timing
-    skip : collection of int
-        Steps of the plan that were carried out or refused before.
 
     Returns
     -------
     refusals : list of Refusal
     standings : dict of str to Standing
+        Empty if the jobs cannot be looked at.
     """
-    found = _old("snapshot", fresh, timing)
-    try:
-        check = plan.check(fresh, skip=skip)
-    except ValueError as error:
-        return [*found, Refusal("resources_changed", str(error))], {}
-    found += [Refusal(f.code, f.message) for f in check.findings if f.step == task.step.number]
-    found += partial(fresh, task) + reclassified(plan.snapshot, fresh, task)
-    if found:
-        return found, {}
     jobs = [*task.victims, *([] if task.beneficiary is None else [task.beneficiary])]
     try:
         standings = look(adapter, jobs, timing)

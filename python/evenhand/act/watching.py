@@ -137,6 +137,10 @@ def _round(
         snapshot = driver.snapshot()
         cycle.seconds["snapshot"] = clock() - begin
         begin = clock()
+        if cycle.state is not None and cycle.state.time > snapshot.now:
+            late = cycle.state.time - snapshot.now
+            _LOG.warning("the clock was set back by %.0f s; the clocks of the state go with it", late)
+            cycle.state = cycle.state.set_back(snapshot.now)
         planned = plan(snapshot, rules, cycle.state, on=on)
         cycle.decisions = len(planned.decisions)
         cycle.state = planned.state

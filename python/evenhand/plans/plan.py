@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import seconds
+from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.live import repairs
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 
-class Plan(Tabular):
+class Plan(Frozen, Tabular):
     """Decisions with their reasons, refusals, statuses, groups and the next state.
 
     Made by a policy. Nothing in it changes; what is costly is made when it is first asked for.
@@ -65,6 +66,14 @@ class Plan(Tabular):
         The state that went in.
     """
 
+    snapshot: Snapshot
+    policy: Any
+    on: Any
+    given: Mapping[str, Any] | None
+    state_before: State | None
+    _core: CorePlan
+    _found: tuple[Diagnostic, ...]
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -75,13 +84,34 @@ class Plan(Tabular):
         given: Mapping[str, Any] | None = None,
         diagnostics: Iterable[Diagnostic] = (),
     ) -> None:
-        self.snapshot = snapshot
-        self.policy = policy
-        self.on = on
-        self.given = given
-        self.state_before = state
-        self._core = core
-        self._found = tuple(diagnostics)
+        self._keep(
+            snapshot=snapshot,
+            policy=policy,
+            on=on,
+            given=None if given is None else freeze(given),
+            state_before=state,
+            _core=core,
+            _found=tuple(diagnostics),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they were made of equal inputs and decide the same."""
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return self._inputs == other._inputs and self.decisions == other.decisions
+
+    def __hash__(self) -> int:
+        return hash((self.snapshot, len(self.decisions)))
+
+    @property
+    def _inputs(self) -> tuple[Any, ...]:
+        return self.snapshot, self.policy, self.state_before, self.on, self.given
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from evenhand.plans.kept import KeptPlan
+
+        before = (self.state_before, self.on, self.given, self._found)
+        return type(self), (self.snapshot, self.policy, KeptPlan(self), *before)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -166,7 +196,8 @@ class Plan(Tabular):
     @cached_property
     def counts(self) -> dict[str, int]:
         """How often what came of a try, by ``"<stage>.<outcome>"``."""
-        return dict(self._core.counts())
+        counts: dict[str, int] = freeze(self._core.counts())
+        return counts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values: decisions, refusals, statuses, groups, state, diagnostics."""
@@ -226,37 +257,52 @@ class Plan(Tabular):
 
         return diff(self, other)
 
-    def check(self, fresh_snapshot: Snapshot, *, skip: Collection[int] = ()) -> Check:
-        """Tell which decisions no longer hold, and why.
+    def check(
+        self,
+        fresh_snapshot: Snapshot,
+        *,
+        done: Collection[int] = (),
+        skip: Collection[int] = (),
+    ) -> Check:
+        """Return which steps still hold: those that a plan made now would have too.
 
-        The steps are carried out in order on the fresh snapshot's numbers. What is leaving there counts as
-        gone. A step of which one decision does not hold is left out as a whole.
+        The plan is made again on the fresh snapshot, with the same policy, trigger and given values, from the
+        state that this one started from. A step holds if that plan has it too: the same victims in the same
+        modes for the same beneficiary, which starts on the same nodes if it starts at once. Nothing may have
+        changed of what its victims are and hold, nor of what its beneficiary asks for, and it must fit
+        without steps that this plan does not have. A step holds as a whole or not at all.
 
         Parameters
         ----------
         fresh_snapshot : Snapshot
-            What is now.
+            What is now; time has usually passed.
+        done : collection of int
+            Numbers of steps that were carried out and show in the fresh snapshot: their victims are leaving
+            or gone. They are not looked at again, and the fresh plan remembers them (back-offs).
         skip : collection of int
-            Numbers of steps that are not looked at: they were carried out, and show in the snapshot, or
-            they never will be.
+            Numbers of other steps that are not looked at: they never will be carried out.
 
         Returns
         -------
         Check
+            With a finding for each decision of a step that does not hold: what changed, or what would be
+            done instead.
 
         Raises
         ------
+        InputError
+            If it is no snapshot (of several, each plan is checked with its own), or the policy cannot plan on
+            it.
         ValueError
             If it has other resources.
 
         Notes
         -----
-        O(rows of the snapshot + decisions × depth). It looks for what spoils a decision, not for better ones:
-        a new plan may decide otherwise.
+        One plan, and O(rows of the snapshot + decisions × depth).
         """
         from evenhand.plans.check import check
 
-        return check(self, fresh_snapshot, skip)
+        return check(self, fresh_snapshot, done, skip)
 
     def why(self, name: str | int, *, table: str | None = None) -> Explanation:
         """Explain what the plan says of a name.

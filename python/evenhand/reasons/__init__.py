@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from evenhand.reasons.checks import CHECKED
 from evenhand.reasons.row import OWN, Kind, Reason
 from evenhand.reasons.slurm import SLURM
 from evenhand.reasons.whole import WHOLE
@@ -320,48 +321,6 @@ _UNSEEN = (
     ),
 )
 
-_CHECKS = tuple(
-    Reason(code, "check", sentence, doc, OWN)
-    for code, sentence, doc in (
-        ("victim_ended", "{allocation} has ended", "The victim is no longer there."),
-        ("victim_moved", "{allocation} runs on {now}, not on {was}", "The victim is on another node."),
-        ("victim_changed", "{allocation} holds {now}, not {was}", "The victim grew or shrank."),
-        ("victim_leaving", "{allocation} is {now}", "The victim is leaving already, or was stopped."),
-        (
-            "priority_raised",
-            "priority of {allocation} is {now}, no longer {was}",
-            "The victim is more urgent than it was.",
-        ),
-        (
-            "priority_fell",
-            "priority of {request} is {now}, no longer {was}",
-            "Who takes a place is less urgent than it was.",
-        ),
-        (
-            "order_changed",
-            "{allocation} started its job or saved progress since",
-            "Its place in the order moved.",
-        ),
-        ("node_gone", "node {node} is gone", "The node is no longer there."),
-        ("node_not_schedulable", "nothing new may start on node {node}", "The node takes nothing new now."),
-        ("node_full", "on node {node} {missing} is missing for {request}", "The request would not fit."),
-        (
-            "cluster_full",
-            "{missing} is missing in the whole cluster for {request}",
-            "The request would not fit, for what no node has.",
-        ),
-        ("request_gone", "request {request} is gone", "The request is no longer there."),
-        ("request_changed", "request {request} asks for {now}, not {was}", "It asks for other amounts."),
-        ("request_shrunk", "request {request} asks for {now}, not {was} more", "It asks for fewer."),
-        ("operation_gone", "operation {operation} is gone", "The operation is no longer there."),
-        ("operation_moved", "operation {operation} is in another pool", "Its pool is another one."),
-        ("limits_exceeded", "{element} would be over its limits by {missing}", "A limit would not hold."),
-        ("violation_gone", "{element} is within its limits now", "There is nothing to repair any more."),
-        ("not_suspended", "{allocation} is {now}, not suspended", "It goes on already, or has ended."),
-        ("step_broken", "the rest of its step does not hold", "A step is done as a whole or not at all."),
-    )
-)
-
 #: All codes: those of one kind stand in the order of the core's enumeration.
 TABLE: Final[tuple[Reason, ...]] = (
     *_victims(),
@@ -372,7 +331,7 @@ TABLE: Final[tuple[Reason, ...]] = (
     *WHOLE,
     *SLURM,
     *_UNSEEN,
-    *_CHECKS,
+    *CHECKED,
 )
 
 

@@ -44,14 +44,15 @@ def evicted(world: World) -> list[str]:
 
 CHANGED: list[tuple[str, Change, str]] = [
     ("ended", lambda jobs: jobs["3"].update(state="COMPLETED"), "operation_gone"),
-    ("restarted", lambda jobs: jobs["3"].update(start=T0 - 1, turn=1), "order_changed"),
     ("grew", lambda jobs: jobs["3"].update(cpus=5), "victim_changed"),
     ("reclassified", lambda jobs: jobs["3"].update(account="dear"), "victim_reclassified"),
-    ("raised", lambda jobs: jobs["3"].update(priority=50), "priority_raised"),
+    ("raised", lambda jobs: jobs["3"].update(priority=150), "priority_raised"),
     ("suspended", lambda jobs: jobs["3"].update(state="SUSPENDED"), "victim_leaving"),
     ("moved", lambda jobs: jobs["3"].update(node="n1"), "victim_ended"),
     ("held", lambda jobs: jobs["9"].update(priority=0), "operation_gone"),
     ("started", lambda jobs: jobs["9"].update(state="RUNNING", node="n3"), "request_gone"),
+    ("fell", lambda jobs: jobs["9"].update(priority=5), "priority_fell"),
+    ("no requeue", lambda jobs: jobs["3"].update(requeue=False), "victim_protected"),
     ("bigger", lambda jobs: jobs["9"].update(cpus=3), "request_changed"),
 ]
 
@@ -111,15 +112,19 @@ def test_a_job_that_took_another_node_is_refused(tmp_path: Path) -> None:
     assert refusal.message.startswith(f"1 of 2 allocations of {victim} are to leave")
 
 
-def test_no_requeue_is_no_victim(tmp_path: Path) -> None:
-    jobs = copy.deepcopy([JOBS[2], JOBS[6]])
+@pytest.mark.parametrize("change", [{"start": T0 - 1, "turn": 1}, {"priority": 50}])
+def test_a_changed_victim_that_would_be_taken_all_the_same_leaves(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    """It began anew, or is more urgent: a plan made now takes it too."""
+    jobs = copy.deepcopy([JOBS[2], JOBS[6], job(7, 4, node="n1", priority=200)])
     world = World(tmp_path, jobs=jobs)
-    world.cluster.nodes = {"n2": 4}
+    world.cluster.nodes = {"n1": 4, "n2": 4}
     plan = planned(world)
-    world.cluster.jobs["3"]["requeue"] = False
+    world.cluster.jobs["3"].update(change)
     (row,) = rows(world, plan)
-    assert row.codes == ("not_requeueable",)
-    assert not evicted(world)
+    assert row.outcome == "started"
+    assert evicted(world) == ["3"]
 
 
 def test_dry_run_changes_nothing(tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def test_a_beneficiary_must_be_what_it_was(tmp_path: Path) -> None:
     for number, (change, code) in enumerate(
         [
             (lambda j: j.update(account="dear"), "beneficiary_reclassified"),
-            (lambda j: j.update(priority=50), "priority_fell"),
+            (lambda j: j.update(priority=1), "priority_fell"),
         ]
     ):
         (tmp_path / str(number)).mkdir()

@@ -196,10 +196,21 @@ class FakeCore:
         }
 
 
-POLICY = SimpleNamespace(
-    settings=SimpleNamespace(fair_share=eh.FairShareSettings()),
-    to_dict=lambda: {"policy": "fake", "fair_share_starvation_timeout": 30},
-)
+def policy(again: list[dict[str, Any]] | None = None) -> SimpleNamespace:
+    """A policy that would decide some things again now."""
+
+    def plan(snapshot: eh.Snapshot, state: Any, on: Any, given: Any) -> Plan:
+        return Plan(snapshot, made, FakeCore(snapshot, again), state, on, given)
+
+    made = SimpleNamespace(
+        settings=SimpleNamespace(fair_share=eh.FairShareSettings()),
+        to_dict=lambda: {"policy": "fake", "fair_share_starvation_timeout": 30},
+        plan=plan,
+    )
+    return made
+
+
+POLICY = policy()
 
 
 def victim(allocation: str, node: str, step: int, **more: Any) -> dict[str, Any]:
@@ -299,9 +310,12 @@ TRACES: dict[tuple[str, str], list[dict[str, Any]]] = {
 
 
 def make(
-    decisions: list[dict[str, Any]] | None = None, snapshot: eh.Snapshot | None = None, **more: Any
+    decisions: list[dict[str, Any]] | None = None,
+    snapshot: eh.Snapshot | None = None,
+    again: list[dict[str, Any]] | None = None,
+    **more: Any,
 ) -> Plan:
-    """The plan of `CLUSTER`, or another."""
+    """The plan of `CLUSTER`, or another; its policy would decide `again` now."""
     snapshot = snapshot or eh.Snapshot.from_dict(CLUSTER)
     said: dict[str, Any] = {
         "starving": {"B": ("starving", 0.0)},
@@ -311,4 +325,9 @@ def make(
         "attempts": {"n1": 100, "n2": 100},
     }
     core = FakeCore(snapshot, DECISIONS if decisions is None else decisions, **(said | more))
-    return Plan(snapshot, POLICY, core, None, "a round")
+    return Plan(snapshot, policy(again), core, None, "a round")
+
+
+def remade(plan: Plan, *, policy: Any = None, on: Any = None) -> Plan:
+    """The same plan of another policy, or on another trigger."""
+    return Plan(plan.snapshot, policy or plan.policy, plan._core, plan.state_before, on or plan.on)

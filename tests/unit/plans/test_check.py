@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from tests.unit.plans.fake import CLUSTER, DECISIONS, make, start
+from tests.unit.plans.fake import CLUSTER, DECISIONS, make, start, victim
 
 Data = dict[str, Any]
+
+STEPS = {0: 0, 1: 0, 2: 1, 3: 1, 4: 2}
+BINDING = {
+    *("victim_moved", "victim_changed", "victim_leaving", "request_changed"),
+    *("node_full", "limits_exceeded"),
+}
 
 
 def fresh(change: Callable[[Data], object]) -> eh.Snapshot:
@@ -106,10 +112,10 @@ def cases() -> list[Any]:
 
 @pytest.mark.parametrize(("change", "codes"), cases())
 def test_what_no_longer_holds(change: Callable[[Data], object], codes: dict[int, str]) -> None:
-    plan = make()
+    broken = {STEPS[row] for row in codes}
+    plan = make(again=[d for d in DECISIONS if d["step"] not in broken])
     check = plan.check(fresh(change))
     assert {f.decision: f.code for f in check.findings if f.code != "step_broken"} == codes
-    broken = {{0: 0, 1: 0, 2: 1, 3: 1, 4: 2}[row] for row in codes}
     assert check.steps == [step for step in (0, 1, 2) if step not in broken], (
         "a step as a whole or not at all"
     )
@@ -119,6 +125,19 @@ def test_what_no_longer_holds(change: Callable[[Data], object], codes: dict[int,
     for finding in check.findings:
         assert "{" not in finding.message
         assert finding.to_dict()["code"] == finding.code
+
+
+@pytest.mark.parametrize(("change", "codes"), cases())
+def test_a_fresh_plan_decides(change: Callable[[Data], object], codes: dict[int, str]) -> None:
+    """What it has too holds, unless a victim is not what it was or there is no room for what starts."""
+    gone = {"victim_ended", "node_gone", "request_gone", "operation_gone"}
+    if gone.intersection(codes.values()):
+        return  # no plan can have it
+    full = {"operation_moved": "limits_exceeded"}  # of the pool that it is in now
+    binding = {row: full.get(code, code) for row, code in codes.items() if full.get(code, code) in BINDING}
+    check = make(again=DECISIONS).check(fresh(change))
+    assert {f.decision: f.code for f in check.findings if f.code != "step_broken"} == binding
+    assert {f.step for f in check.findings} == {STEPS[row] for row in binding}
 
 
 def test_numbers_say_what_was_and_what_is() -> None:
@@ -134,7 +153,8 @@ def test_numbers_say_what_was_and_what_is() -> None:
 
 def test_steps_before_count() -> None:
     """The room and the limits that later steps need are those that earlier steps leave."""
-    plan = make([start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)])
+    two = [start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)]
+    plan = make(two, again=two)
     one = fresh(lambda d: without(d, "allocations", "c1"))
     assert [f.code for f in plan.check(one).findings] == ["node_full"]
     both = fresh(lambda d: [without(d, "allocations", "c1"), without(d, "allocations", "c2")])
@@ -151,7 +171,8 @@ def test_steps_before_count() -> None:
 
 def test_steps_that_are_skipped_take_nothing() -> None:
     """They were carried out already, or never will be."""
-    plan = make([start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)])
+    two = [start("b", "B", "n3", i, needed={"cpu": 2, "memory": 4}) for i in range(2)]
+    plan = make(two, again=two)
     one = fresh(lambda d: without(d, "allocations", "c1"))
     check = plan.check(one, skip={0})
     assert not check.findings
@@ -160,14 +181,14 @@ def test_steps_that_are_skipped_take_nothing() -> None:
 
 
 def test_who_starts_in_free_room_may_be_less_urgent() -> None:
-    plan = make([start("b", "B", "n3", 0)])
+    plan = make([start("b", "B", "n3", 0)], again=[start("b", "B", "n3", 0)])
     free = fresh(lambda d: [without(d, "allocations", "c1"), named(d, "operations", "B").update(priority=-1)])
     assert plan.check(free)
 
 
 def test_a_broken_step_takes_no_room_and_no_request() -> None:
     data = fresh(lambda d: [without(d, "allocations", "a09"), named(d, "requests", "b").update(count=1)])
-    check = make().check(data)
+    check = make(again=DECISIONS[2:]).check(data)
     assert check.steps == [1, 2]
     assert {f.code for f in check.findings} == {"victim_ended", "step_broken"}
 
@@ -175,9 +196,9 @@ def test_a_broken_step_takes_no_room_and_no_request() -> None:
 def test_an_overcommitted_node() -> None:
     repair = DECISIONS[4] | {"reason": "resource_overcommit", "stage": "overcommit", "violated": None}
     over = fresh(lambda d: named(d, "nodes", "n3").update(capacity={"cpu": 3, "memory": 10}))
-    plan = make([repair], over)
-    assert plan.check(over)
-    assert [f.code for f in plan.check(fresh(lambda d: None)).findings] == ["violation_gone"]
+    assert make([repair], over, again=[repair]).check(over)
+    findings = make([repair], over).check(fresh(lambda d: None)).findings
+    assert [f.code for f in findings] == ["violation_gone"]
 
 
 def test_after_the_plan_nothing_of_it_is_left_to_do() -> None:
@@ -192,3 +213,119 @@ def test_other_resources_are_refused() -> None:
     other = eh.Snapshot.from_dict({"resources": {"gpu": {}}})
     with pytest.raises(ValueError, match="other resources"):
         make().check(other)
+
+
+def two_requests(data: Data) -> None:
+    data["requests"].append({"name": "b2", "operation": "B", "resources": {"cpu": 2, "memory": 4}})
+
+
+FREE = start("b", "B", "n3", 0, reason="fits_free_room")
+INSTEAD: list[tuple[str, list[Data], list[Data], str, str]] = [
+    (
+        "other victims",
+        DECISIONS[:2],
+        [victim("a07", "n1", 0), start("b", "B", "n1", 0)],
+        "other_victims",
+        "others would leave for B now: a07, not a09",
+    ),
+    (
+        "more victims",
+        DECISIONS[:2],
+        [victim("a07", "n1", 0), *DECISIONS[:2]],
+        "other_victims",
+        "others would leave for B now: a07, a09, not a09",
+    ),
+    (
+        "another mode",
+        DECISIONS[:2],
+        [victim("a09", "n1", 0, mode="terminate"), DECISIONS[1]],
+        "mode_changed",
+        "a09 would leave by terminate now, not by requeue",
+    ),
+    (
+        "another request",
+        DECISIONS[:2],
+        [victim("a09", "n1", 0, for_request="b2"), start("b2", "B", "n1", 0)],
+        "other_request",
+        "b2 of B would be served now, not b",
+    ),
+    (
+        "another node",
+        DECISIONS[:2],
+        [DECISIONS[0], start("b", "B", "n2", 0)],
+        "starts_elsewhere",
+        "b would start on n2 now, not on n1",
+    ),
+    (
+        "room",
+        DECISIONS[:2],
+        [FREE],
+        "beneficiary_fits_without_victims",
+        "B would start in free room now, on n3",
+    ),
+    (
+        "another beneficiary",
+        DECISIONS[:2],
+        [victim("a09", "n1", 0, for_operation="C", for_request="c"), start("c", "C", "n1", 0)],
+        "beneficiary_not_served",
+        "b would not be served now: no step is planned for it",
+    ),
+    ("nothing", DECISIONS[:2], [], "beneficiary_not_served", "b would not be served now"),
+    (
+        "start elsewhere",
+        [FREE],
+        [FREE | {"node": "n1"}],
+        "starts_elsewhere",
+        "b would start on n1 now, not on n3",
+    ),
+    ("needs victims", [FREE], DECISIONS[:2], "needs_victims", "once others have left now: a09"),
+    ("no start", [FREE], [], "beneficiary_not_served", "b would not be served now"),
+    (
+        "once only",
+        [FREE, FREE | {"step": 1}],
+        [FREE],
+        "beneficiary_not_served",
+        "b would not be served now: no step is planned for it",
+    ),
+    (
+        "another repair",
+        DECISIONS[4:],
+        [DECISIONS[4] | {"allocation": "c1"}, DECISIONS[4] | {"allocation": "c2"}],
+        "other_repair",
+        "the repair would take c1, c2 now, not c2",
+    ),
+    ("no repair", DECISIONS[4:], [], "other_repair", "the repair would take none now, not c2"),
+]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "again", "code", "said"), [pytest.param(*rest, id=name) for name, *rest in INSTEAD]
+)
+def test_what_a_fresh_plan_does_instead(
+    decisions: list[Data], again: list[Data], code: str, said: str
+) -> None:
+    """Nothing changed that spoils the step by itself."""
+
+    def room(data: Data) -> None:
+        two_requests(data)
+        named(data, "nodes", "n3").update(capacity={"cpu": 20, "memory": 20})
+
+    snapshot = fresh(room)
+    check = make(decisions, snapshot, again=again).check(snapshot)
+    (found,) = (f for f in check.findings if f.code != "step_broken")
+    assert found.code == code
+    assert said in found.message
+    assert len(check.steps) == len({d["step"] for d in decisions}) - 1
+
+
+def test_the_rule_of_a_refusal_is_a_number_of_the_finding() -> None:
+    plan = make(DECISIONS[:2], again=[])
+    refused = {"b": ("no_room_even_with_victims", 2, {"cpu": 1})}
+    plan.policy.plan = lambda snapshot, *_: make([], snapshot, refused=refused)
+    (found, _) = plan.check(plan.snapshot).findings
+    assert found.numbers == {
+        "request": "b",
+        "rule": "no_room_even_with_victims",
+        "why": "the node's free room and all eligible victims together are less than it needs;"
+        " nobody is touched",
+    }

@@ -17,7 +17,10 @@ FIELDS = {
     "request": {"node", "operation", "request", "missing"},
     "allocation": {"node", "operation", "request", "stage", "missing"},
     "unseen": set(),
-    "check": {"allocation", "operation", "node", "request", "missing", "element", "was", "now"},
+    "check": {
+        *("allocation", "operation", "node", "request", "missing", "element", "was", "now"),
+        *("beneficiary", "nodes", "why", "field", "victims"),
+    },
 }
 
 
