@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.errors import printable
 from evenhand.frozen import freeze, thaw
 
 __all__ = ["CODES", "Diagnostic"]
@@ -92,6 +93,7 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", freeze(self.numbers))
+        object.__setattr__(self, "message", printable(self.message))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnostic as plain values."""

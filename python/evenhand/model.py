@@ -9,12 +9,14 @@ from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from evenhand import _core
+from evenhand.arguments import as_json, expect, looked_up
 from evenhand.building import readback, sources
 from evenhand.building.after import after
 from evenhand.building.assemble import Built, assemble
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
 from evenhand.building.problems import Report, nearest
+from evenhand.errors import printable
 from evenhand.fields import HEAD, TABLES
 from evenhand.frozen import Frozen, freeze
 
@@ -29,6 +31,7 @@ ROOT = "<Root>"
 Order = Literal["rows"] | None
 Rounding = Literal["nearest"] | None
 
+_NAMED = {name: name for name in TABLES if name not in ("root", "resources", "commands")}
 _CHANGEABLE = tuple(name for name in (*HEAD.names, *TABLES) if name != "schema")
 
 
@@ -259,7 +262,7 @@ class Snapshot(Frozen):
         sources.check_options(order, rounding)
         for name in changes:
             if name not in _CHANGEABLE:
-                raise TypeError(f"a snapshot has no {name}{nearest(name, _CHANGEABLE)}")
+                raise TypeError(printable(f"a snapshot has no {name}{nearest(name, _CHANGEABLE)}"))
         report = Report()
         if set(changes) <= {"now", "previous_update"}:
             return self._of(sources.at_instant(self, changes, timezone, report), self._head)
@@ -286,6 +289,7 @@ class Snapshot(Frozen):
         ValueError
             If the plan is of another snapshot.
         """
+        expect(hasattr(plan, "decisions"), "after", "plan", plan, "a Plan")
         if plan.snapshot != self:
             raise ValueError("the plan was made of another snapshot")
         return self._build(after(self, plan.decisions.columns, plan.handed), Report())
@@ -314,7 +318,7 @@ class Snapshot(Frozen):
         -------
         str
         """
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+        return as_json(self.to_dict(), indent)
 
     def table(self, name: str) -> Table:
         """Return a table in canonical order, with the columns that frames have.
@@ -357,7 +361,7 @@ class Snapshot(Frozen):
         KeyError
             If the table has no settings.
         """
-        if "settings" not in TABLES[table].names:
+        if "settings" not in looked_up(TABLES, table, "table").names:
             raise KeyError(f"rows of {table} have no settings")
         key = f"settings of {table}"
         if key not in self._cache:
@@ -411,8 +415,14 @@ class Snapshot(Frozen):
         Returns
         -------
         list of str or int
+
+        Raises
+        ------
+        KeyError
+            If there is no such table, or its rows have no names.
         """
-        if table not in self._cache:
+        if not isinstance(table, str) or table not in self._cache:
+            looked_up(_NAMED, table, "table with names")
             self._cache[table] = self._core.names(table)
         return list(self._cache[table])
 
@@ -482,7 +492,8 @@ class Snapshot(Frozen):
             for name in ("nodes", "pools", "operations", "allocations", "requests", "reservations")
             if (count := getattr(self, f"{name[:-1]}_count") - (name == "pools"))
         ]
-        return f"<Snapshot at {self.now:.10g} s: {', '.join(counts) or 'empty'}; {', '.join(self.resources)}>"
+        resources = printable(", ".join(self.resources))
+        return f"<Snapshot at {self.now:.10g} s: {', '.join(counts) or 'empty'}; {resources}>"
 
     def _repr_html_(self) -> str:
         from evenhand.display import snapshot_html

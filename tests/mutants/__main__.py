@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import venv
@@ -58,19 +59,25 @@ class Runner:
         (site / "planted.pth").write_text("\n".join([str(package), *others]) + "\n")
         return place / "bin" / "python"
 
-    def commands(self, runs: Runs) -> list[list[str]]:
+    def commands(self, runs: Runs, folder: str) -> list[list[str]]:
         binaries = [
             [str(self.build / "cpp" / "tests" / f"{layer}_test"), "--gtest_fail_fast", "--gtest_brief=1"]
             for layer in runs.binaries
         ]
-        return [*binaries, [str(self.python), *PYTEST, *runs.tests]] if runs.tests else binaries
+        python = [str(self.python), *PYTEST, f"--basetemp={folder}/tests", *runs.tests]
+        return [*binaries, python] if runs.tests else binaries
 
     def run(self, runs: Runs, number: int, limit: float) -> Outcome:
+        """Run them until one fails; each run has its own folder for temporary files."""
+        with tempfile.TemporaryDirectory(prefix="evenhand-", ignore_cleanup_errors=True) as folder:
+            return self._run(runs, number, limit, folder)
+
+    def _run(self, runs: Runs, number: int, limit: float, folder: str) -> Outcome:
         begin = time.monotonic()
         variables = {**os.environ, "EVENHAND_MUTANT": str(number), "EVENHAND_HYPOTHESIS_PROFILE": "mutants"}
         log = ""
         caught = None
-        for command in self.commands(runs):
+        for command in self.commands(runs, folder):
             left = limit - (time.monotonic() - begin)
             code, text = finished(command, variables, left)
             log += f"$ {' '.join(command)}\n{text}\nexit code {code}\n"

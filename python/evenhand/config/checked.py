@@ -101,12 +101,12 @@ class CheckedSettings(BaseModel):
         InputError
             If there is no such preset, or a value breaks a rule.
         """
-        if name == "documented":
+        if isinstance(name, str) and name == "documented":
             return cls(**changes)
-        if name == "upstream":
+        if isinstance(name, str) and name == "upstream":
             return cls(**{**cls.UPSTREAM, **cls.renamed(changes)})
-        message = f'preset is {name!r}; it must be "documented" or "upstream"'
-        raise InputError([Problem("settings", None, None, "preset", "choice", repr(name), message)])
+        message = f'preset is {shorten(name)}; it must be "documented" or "upstream"'
+        raise InputError([Problem("settings", None, None, "preset", "choice", shorten(name), message)])
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed; the result is validated.

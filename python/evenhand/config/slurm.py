@@ -171,7 +171,9 @@ class SlurmSettings(SlurmPriority):
         "OFF", description="OFF, CANCEL, REQUEUE or SUSPEND, and flags GANG, WITHIN, PRIORITY."
     )
     PreemptExemptTime: Duration | None = Field(None, description="Run time before which a job is no victim.")
-    reorder_count: int = Field(1, description="Attempts to reorder victims; below 0 it is 1.")
+    reorder_count: Annotated[int, Le(2**31 - 1)] = Field(
+        1, description="Attempts to reorder victims; below 0 it is 1."
+    )
     strict_order: bool = Field(False, description="Reordering moves the last candidate only.")
     youngest_first: bool = Field(False, description="Victims are wanted latest start first.")
     reclaim_licenses: bool = Field(False, description="Jobs are preempted for their licences, too.")

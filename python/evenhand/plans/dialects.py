@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.arguments import expect
 from evenhand.frozen import Frozen, FrozenDict
 from evenhand.plans.columns import amounts_of, picked, seconds_of
 from evenhand.reasons import ACTIONS, MODES, REASONS
@@ -226,8 +227,11 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
     >>> [summary[column] for column in ("plan", "reasons", "modes")]
     [['on', 'off'], ['lower_priority', ''], ['terminate', '']]
     """
+    expect(isinstance(plans, Mapping), "side_by_side", "plans", plans, "an object (name: Plan)")
     if not plans:
         raise ValueError("there is no plan")
+    for name, plan in plans.items():
+        expect(hasattr(plan, "decisions"), "side_by_side", f"plans[{name!r}]", plan, "a Plan")
     first, *others = plans.values()
     if any(other.snapshot != first.snapshot for other in others):
         raise ValueError("the plans are of different snapshots")

@@ -31,6 +31,7 @@ class RecordingObserver {
   void request_after(Desk& desk, const NodeWork& work, Stage stage);
   void allocation_after(Desk& desk, const NodeWork& work, Stage stage, Level lowest);
   Outcome left_alone(Desk& desk, const NodeWork& work, Stage stage, Level lowest) const;
+  bool may_preempt(const Desk& desk, Id operation) const;  // in any stage, on any node
   bool lacks(const Amount* least, const Amount* room, std::size_t width, Amounts& missing) const;
 
   Recorder* recorder_;

@@ -20,7 +20,7 @@ from evenhand.testing.reference.backendai.world import (
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["reference_plan"]
+__all__ = ["Run", "reference_plan"]
 
 Needs = list[tuple[Request | Container, Amounts]]
 
@@ -45,7 +45,7 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
     InputError
         If the settings of a row are wrong, or ranges of policies do not meet.
     """
-    run = _Run(snapshot, settings or BackendAISettings())
+    run = Run(snapshot, settings or BackendAISettings())
     run.go()
     waiting = [r for s in run.world.sessions for r in s.waiting() if r.name not in run.started]
     return {
@@ -58,7 +58,9 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
     }
 
 
-class _Run:
+class Run:
+    """A scheduling run: the room and the sessions as they are between two decisions."""
+
     def __init__(self, snapshot: Snapshot, settings: BackendAISettings) -> None:
         self.world: World = read_world(snapshot, settings)
         self.settings = settings
