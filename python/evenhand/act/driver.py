@@ -191,6 +191,11 @@ class Driver:
         Nothing of it in a dry run. A journal that is too large is kept beside its successor, which has all of
         the last 24 hours and all that is open. A step whose jobs cannot be looked at stays open, which is
         logged; only its jobs are busy.
+
+        Raises
+        ------
+        JournalError
+            If the journal cannot be written: after all that, so that no job waits for it.
         """
         if self._journal is not None:
             with self._interrupts:

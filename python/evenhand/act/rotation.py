@@ -117,21 +117,31 @@ def replace(path: Path, data: bytes, sync: Callable[[Path], None]) -> Path:
     if fresh.is_file() and not fresh.is_symlink():
         fresh.unlink()
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        own, theirs = os.fstat(file.fileno()), path.stat()
-        if (own.st_uid, own.st_gid) != (theirs.st_uid, theirs.st_gid):
-            os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
-        os.fchmod(file.fileno(), theirs.st_mode & 0o777)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            own, theirs = os.fstat(file.fileno()), path.stat()
+            if (own.st_uid, own.st_gid) != (theirs.st_uid, theirs.st_gid):
+                os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
+            os.fchmod(file.fileno(), theirs.st_mode & 0o777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        old = _beside(path)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)  # it takes room
+        raise
+    sync(path.parent)
+    return old
+
+
+def _beside(path: Path) -> Path:
+    """Return the first free name beside a journal, by which it is known from now on."""
     number = 1
     while os.path.lexists(old := path.with_name(f"{path.name}.{number}")) and not _same(old, path):
         number += 1
-    if not os.path.lexists(old):  # else a driver was killed between the two calls below
+    if not os.path.lexists(old):  # else a driver was killed before the new one was in its place
         _link(path, old)
-    fresh.replace(path)
-    sync(path.parent)
     return old
 
 
@@ -146,8 +156,18 @@ def _link(path: Path, old: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        with old.open("xb") as file:  # whole before the journal changes
+        _copy(path, old)
+
+
+def _copy(path: Path, old: Path) -> None:
+    """Copy a journal, whole before it changes, and readable for no one else at any moment."""
+    descriptor = os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
             file.write(path.read_bytes())
             file.flush()
             shutil.copystat(path, old)
             os.fsync(file.fileno())
+    except OSError:
+        old.unlink(missing_ok=True)
+        raise

@@ -12,6 +12,7 @@ from evenhand.adapters.protocol import AdapterError
 from evenhand.adapters.slurm_fit import TEXT_COLUMNS, kinds_of, unfit_of_json, unfit_of_text
 from evenhand.adapters.slurm_states import HOLDING, base_of, is_held
 from evenhand.adapters.slurm_text import amounts, instant, number, rows, split_hosts, words
+from evenhand.config.slurm_values import seconds
 
 __all__ = [
     "COLUMNS",
@@ -28,10 +29,13 @@ __all__ = [
 COLUMNS = (
     *("jobid", "arrayjobid", "arraytaskid", "hetjobid", "state", "reasonlist", "prioritylong", "numnodes"),
     *("numcpus", "minmemory", "starttime", "endtime", "submittime", "restartcnt", "userid", "partition"),
-    *("qos", "requeue", "tres-alloc", "nodelist", "oversubscribe", "reqnodes", "licenses"),
+    *("qos", "requeue", "tres-alloc", "nodelist", "oversubscribe", "reqnodes", "licenses", "timelimit"),
     *TEXT_COLUMNS,
 )
 
+
+# Slurm's words for "unset" and "unlimited" are the largest numbers of 32 bits.
+_ENDLESS = 0xFFFFFFFE
 
 # What JSON of another shape than Slurm's raises where it is read; an infinite number the last.
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
@@ -65,6 +69,8 @@ class Job:
         queue.
     unfit : str
         Why a driver cannot serve one that waits as a beneficiary; empty if it can.
+    limit : float or None
+        Time limit in seconds; None: it has none.
     number : int
         Numbers of jobs, and of tasks of arrays, rise in the order in which Slurm looks at them.
     """
@@ -91,6 +97,7 @@ class Job:
     comment: str | None = None
     held: bool = False
     single: bool = True
+    limit: float | None = None
     number: int = 0
 
 
@@ -165,8 +172,15 @@ def _job(row: dict[str, Any]) -> Job:
         comment=comment if isinstance(comment, str) else None,
         held=is_held(state, priority),
         single=not number(row.get("het_job_id")),
+        limit=_minutes(row.get("time_limit")),
         number=number(row["job_id"]) or 0,
     )
+
+
+def _minutes(value: object) -> float | None:
+    """Return a number of minutes in seconds; 0 and the word for none are no limit."""
+    found = number(value)
+    return 60.0 * found if found and found < _ENDLESS else None
 
 
 def _name(job: object, array: object, task: object) -> str:
@@ -261,6 +275,7 @@ def _text_job(row: dict[str, str]) -> Job:
         unfit=unfit_of_text(row, needs["cpu"]) if base == "PENDING" else "",
         held=is_held(state, priority),
         single=row["hetjobid"] in ("", "0"),
+        limit=seconds(row["timelimit"]) if row["timelimit"] not in ("", "NOT_SET", "INVALID") else None,
         number=int(row["jobid"]),
     )
 

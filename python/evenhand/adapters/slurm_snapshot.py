@@ -197,6 +197,8 @@ def _request(job: Job, resources: list[str], now: float) -> dict[str, Any]:
         "submit_time": min(job.submitted, now),
         "node_tags": tags,
     }
+    if job.limit is not None:
+        row["duration"] = job.limit
     if job.required:
         row["required_node"] = job.required[0]
     return row

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
-from evenhand.plans.columns import element_keys
+from evenhand.plans.columns import Name, element_keys
 from evenhand.plans.steps import rows_by_step
 from evenhand.reasons import ACTIONS, MODES, OUTCOMES
 from evenhand.state import State
@@ -112,7 +112,7 @@ class Again:
         from evenhand.plans.planning import plan as make
 
         _must_fit(plan.snapshot, fresh)
-        self.fresh = fresh
+        self.fresh, self._old = fresh, plan.snapshot
         self.before = essences(plan.snapshot, plan.decisions)
         self.plan: Plan | None = None
         node = getattr(plan.on, "node", None)
@@ -159,6 +159,11 @@ class Again:
         return found
 
     @cached_property
+    def names(self) -> list[Name]:
+        """Names of the earlier snapshot's allocations."""
+        return self._old.names("allocations")
+
+    @cached_property
     def victims(self) -> frozenset[str]:
         """Names of all allocations that would leave by the fresh plan."""
         return frozenset(name for step in self.now.values() for name, _ in step.victims)
@@ -182,7 +187,9 @@ class Again:
 
 
 def _must_fit(old: Snapshot, fresh: Any) -> None:
-    if not isinstance(fresh, type(old)):
+    from evenhand.model import Snapshot
+
+    if not isinstance(fresh, Snapshot):
         message = f"fresh_snapshot is {kind_of(fresh)}; it must be a Snapshot of what the plan was made of"
         raise InputError([Problem("check", None, None, "fresh_snapshot", "type", shorten(fresh), message)])
     if fresh.resources != old.resources or fresh.quantum != old.quantum:

@@ -13,6 +13,8 @@ from evenhand.plans.live import CLUSTER, Live, change, limits
 from evenhand.reasons import ACTIONS, REASONS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
 
@@ -21,6 +23,7 @@ __all__ = ["Causes", "Found"]
 _STATES = TABLES["allocations"]["state"].words
 _RUNNING = _STATES.index("running")
 _PREEMPT, _RESUME = ACTIONS.index("preempt"), ACTIONS.index("resume")
+_SERVING = [ACTIONS.index("start"), ACTIONS.index("reserve")]
 _REPAIRS = {REASONS.index(code) for code in ("resource_limits_violated", "resource_overcommit")}
 
 
@@ -53,17 +56,48 @@ class Causes:
         self.decisions = plan.decisions
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
+        self.bounded = np.asarray(self.limited.any(axis=1))
         self.started: dict[int, int] = {}
         self._columns: dict[tuple[int, str, str], Any] = {}
         tables = ("allocations", "requests", "operations", "nodes")
         self.names = {table: self.old.names(table) for table in tables}
-        self.row_of = {
-            table: {str(name): row for row, name in enumerate(fresh.names(table))} for table in tables
-        }
-        self.nodes = fresh.names("nodes")
+        self.row_of = {table: _rows(self.names[table], fresh.names(table)) for table in tables}
+        self.nodes, self.operations = fresh.names("nodes"), fresh.names("operations")
         self.pools = self.old.names("pools"), fresh.names("pools")
         self.keys = element_keys(self.old)
         self.key_row = {key: row for row, key in enumerate(element_keys(fresh))}
+
+    def unchanged(self) -> NDArray[np.bool_]:
+        """Return of which decisions the victim, and whatever is served, are what they were; by columns."""
+        c = self.decisions.column
+        action, victims = c("action"), c("action") == _PREEMPT
+        same = victims | np.isin(action, _SERVING)
+        for table, column in (("operations", "operation"), ("nodes", "node")):
+            same &= (c(column) < 0) | (self.row_of[table][c(column)] >= 0)
+        old = c("allocation")[victims]
+        still, rows = self._same("allocations", old, ("operation", "node"))
+        if still.any():
+            was, now = (self._column(side, "allocations", "state") for side in (0, 1))
+            still &= (was[old] == now[rows]) | (now[rows] == _RUNNING)
+        same[victims] &= still
+        asked = np.where(victims, c("beneficiary_request"), c("request"))
+        named = asked >= 0
+        same[named] &= self._same("requests", asked[named], ("operation",))[0]
+        return same
+
+    def _same(
+        self, table: str, old: NDArray[Any], references: tuple[str, ...]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which rows refer to and hold the same, and the fresh rows (any, of one that is gone)."""
+        new = self.row_of[table][old]
+        same, rows = new >= 0, np.maximum(new, 0)
+        if not same.any():
+            return same, rows
+        for column in references:
+            was, now = (self._column(side, table, column) for side in (0, 1))
+            same &= self.row_of[f"{column}s"][was[old]] == now[rows]
+        was, now = (self._column(side, table, "resources") for side in (0, 1))
+        return same & (was[old] == now[rows]).all(axis=1), rows
 
     def facts(self, rows: list[int]) -> list[Found]:
         """Return what can be said of each decision of a step alone, and of its beneficiary."""
@@ -134,7 +168,8 @@ class Causes:
 
     def _now(self, table: str, row: int) -> int | None:
         """Return the fresh row of one of the plan's rows, or None if it is gone or -1."""
-        return None if row < 0 else self.row_of[table].get(str(self._name(table, row)))
+        now = int(self.row_of[table][row])
+        return None if now < 0 else now
 
     def _facts(self, row: int, takes: bool) -> list[Found]:
         c = {name: int(self.decisions.column(name)[row]) for name in ("action", "operation", "node")}
@@ -172,6 +207,10 @@ class Causes:
         planned, state = column("state")
         if state not in (planned, _RUNNING):
             found.append(Found(row, "victim_leaving", {"allocation": name, "now": _STATES[state]}))
+        was, now = column("operation")
+        if self._now("operations", int(was)) != now:
+            of = {"was": self._name("operations", int(was)), "now": self.operations[now]}
+            found.append(Found(row, "victim_of_another", {"allocation": name, **of}))
         was, now = (
             "no node" if node < 0 else str(names[node])
             for names, node in zip((self.names["nodes"], self.nodes), column("node"), strict=True)
@@ -260,6 +299,8 @@ class Causes:
 
     def _limits(self, row: int, operation: int, needed: Any) -> list[Found]:
         for element in self.live.path(self.live.pools + operation):
+            if not self.bounded[element]:
+                continue
             over = self.live.usage[element] + needed - self.limits[element]
             over = np.where(self.limited[element] & (needed > 0), np.maximum(over, 0), 0)
             if over.any():
@@ -280,3 +321,9 @@ class Causes:
             if over.any():
                 return []
         return [Found(row, "violation_gone", {"element": self.keys[old]})]
+
+
+def _rows(old: list[Name], new: list[Name]) -> NDArray[np.int64]:
+    """Return the new row of each old one by name; -1: it is gone. The last is that of row -1."""
+    row_of = {str(name): row for row, name in enumerate(new)}
+    return np.array([*(row_of.get(str(name), -1) for name in old), -1], np.int64)

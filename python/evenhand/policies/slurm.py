@@ -194,9 +194,14 @@ class Slurm(Policy):
         jobs = columns.Jobs(snapshot, self.settings)
         memory, found = read_job_memory(snapshot, self, state)
         core = _core.plan_slurm(
-            snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
+            snapshot._core, columns.switches(self.settings, on.passes), columns.job_columns(jobs), memory
         )
-        found = (*found, *words.unknown_shares(jobs), *words.unused_choices(self.settings))
+        found = (
+            *found,
+            *words.unknown_shares(jobs),
+            *words.unused_choices(self.settings),
+            *words.contested(snapshot, core.contested()),
+        )
         return Plan(snapshot, self, core, state, on, given, found)
 
     def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:

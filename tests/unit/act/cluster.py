@@ -260,6 +260,7 @@ class FakeSlurm:
             "oversubscribe": "OK",
             "reqnodes": "",
             "licenses": "(null)",
+            "timelimit": j.get("limit", "UNLIMITED"),
             "reservation": "(null)",
             "contiguous": 0,
             "mincpus": 1,

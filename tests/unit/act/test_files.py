@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import functools
 import logging
 import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -86,14 +88,24 @@ def test_only_regular_files_are_replaced(name: str, planted: Callable[[Path], No
     assert left(place) == ["other"]
 
 
+@pytest.fixture
+def device(tmp_path: Path) -> Path:
+    """A device; for root one that may be lost if a test fails."""
+    if os.geteuid() != 0:
+        return Path("/dev/null")
+    try:
+        os.mknod(tmp_path / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+    except OSError:
+        pytest.skip("no devices can be made here")
+    return tmp_path / "null"
+
+
 @pytest.mark.parametrize("name", WRITERS)
-def test_devices_and_sockets_stay(name: str, tmp_path: Path) -> None:
-    device = Path("/dev/null").stat()
-    assert stat.S_ISCHR(device.st_mode)
+def test_devices_and_sockets_stay(name: str, device: Path, tmp_path: Path) -> None:
     with pytest.raises(OSError, match="no regular file") as caught:
-        WRITERS[name](Path("/dev/null"))
-    assert caught.value.filename == "/dev/null"
-    assert Path("/dev/null").stat().st_ino == device.st_ino
+        WRITERS[name](device)
+    assert caught.value.filename == str(device)
+    assert stat.S_ISCHR(device.lstat().st_mode)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
         with pytest.raises(OSError, match="no regular file"):
@@ -182,6 +194,25 @@ def test_what_a_killed_driver_left_is_no_hindrance(tmp_path: Path) -> None:
         assert journal.rotate(0) == tmp_path / "journal.1"
     assert not (tmp_path / "journal.new").exists()
     assert len(read(world.journal)) == 1
+
+
+def test_a_new_journal_that_cannot_be_written_takes_no_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = grown(tmp_path)
+    with Journal(world.journal, "fake", world.clock) as journal:
+        for name, code in (("fsync", errno.ENOSPC), ("link", errno.ENOSPC), ("link", errno.EPERM)):
+            with monkeypatch.context() as patch:
+
+                def full(*_: object, code: int = code) -> None:
+                    raise OSError(code, os.strerror(code))
+
+                patch.setattr(os, name, full)
+                if code == errno.EPERM:  # no links: the copy finds no room
+                    patch.setattr(shutil, "copystat", functools.partial(full, code=errno.ENOSPC))
+                assert journal.rotate(0) is None
+            assert left(world.journal) == []
+        assert journal.rotate(0) is not None
 
 
 @pytest.mark.parametrize("links", [True, False])

@@ -200,6 +200,9 @@ def test_small_disk_fills_in_the_midst(small_disk: Path, monkeypatch: pytest.Mon
                 break
         else:
             pytest.fail("the disk never filled")
+        assert not [name for name, j in world.cluster.jobs.items() if j["priority"] == 0], "none is held"
+        with pytest.raises(JournalError, match="No space left"):
+            world.round()
         read(world.journal)
         (small_disk / "filler").unlink()
     world.calm()
