@@ -32,7 +32,7 @@ def read_rows(
 ) -> TableCells:
     """Turn a list of objects into cells; O(rows x fields present).
 
-    With `own` the rows are nobody else's: settings leave them as they are copied. A row that is no object
+    With `own` no other code holds the rows: settings are taken out of them. A row that is no object
     ends the table once there are `COUNTED` of them.
     """
     if not isinstance(rows, list | tuple):
