@@ -12,6 +12,7 @@
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/recorder.h"
 #include "evenhand/preempt/victims.h"
+#include "long_call.h"
 #include "pybind.h"
 
 namespace evenhand::bindings {
@@ -52,7 +53,7 @@ template <class Plan>
 py::dict trace_columns(const Plan& plan, const std::string& kind, Id row, std::size_t width) {
   std::vector<Event> events;
   {
-    py::gil_scoped_release release;
+    const LongCall call;
     events = kind == "request" ? plan.trace(row, kNoId) : plan.trace(kNoId, row);
   }
   return event_columns(events, width);

@@ -100,7 +100,7 @@ void register_backendai(py::module_& m) {
       "plan_backendai",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {
         PlanInputs in{snapshot, settings_of(settings), rows_of(rows)};
-        py::gil_scoped_release release;
+        const LongCall call;
         return std::make_unique<BackendAIPlan>(std::move(in));
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"),

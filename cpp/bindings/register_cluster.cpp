@@ -29,6 +29,20 @@ class Cluster {
     check_holding(state_, slot);
     state_.preempt(slot, {});
   }
+  void suspend(Id slot, const py::array_t<Amount>& held) {
+    check_present(state_, slot);
+    if (state_.away(slot)) throw py::value_error("the allocation is suspended already");
+    const std::vector<Amount> kept = checked_amounts(state_, held);
+    for (std::size_t r = 0; r < kept.size(); ++r)
+      if (kept[r] > state_.amounts(slot)[r]) throw py::value_error("it keeps more than it has");
+    state_.suspend(slot, kept);
+  }
+  void resume(Id slot, Id node, Time time) {
+    check_row(slot, state_.slots());
+    if (!state_.away(slot)) throw py::value_error("the allocation is not suspended");
+    if (node != kNoId) check_row(node, tables().nodes.size());
+    state_.resume(slot, node, time);
+  }
   void touch(Id slot, Time last_start, Time last_progress) {
     check_present(state_, slot);
     state_.touch(slot, last_start, last_progress);
@@ -141,6 +155,14 @@ class Cluster {
     check_row(slot, state_.slots());
     return state_.leaving(slot);
   }
+  bool away(Id slot) const {
+    check_row(slot, state_.slots());
+    return state_.away(slot);
+  }
+  Id node_of(Id slot) const {
+    check_row(slot, state_.slots());
+    return state_.node_of(slot);
+  }
   Time now() const { return state_.now(); }
   Index slots() const { return state_.slots(); }
   std::size_t memory_bytes() const { return state_.memory_bytes(); }
@@ -176,6 +198,10 @@ void register_cluster(py::module_& m) {
            py::arg("time"), "The slot.")
       .def("end", &Cluster::end, py::arg("slot"))
       .def("preempt", &Cluster::preempt, py::arg("slot"), "It is told to leave.")
+      .def("suspend", &Cluster::suspend, py::arg("slot"), py::arg("held"),
+           "It keeps so much (R); all else that it had is free.")
+      .def("resume", &Cluster::resume, py::arg("slot"), py::arg("node"), py::arg("time"),
+           "It runs again; node -1: none.")
       .def("touch", &Cluster::touch, py::arg("slot"), py::arg("last_start"),
            py::arg("last_progress"))
       .def("resize", &Cluster::resize, py::arg("slot"), py::arg("amounts"))
@@ -198,6 +224,8 @@ void register_cluster(py::module_& m) {
       .def("pending_of", &Cluster::pending_of, py::arg("request"))
       .def("times_of", &Cluster::times_of, py::arg("slot"), "Last start and last progress.")
       .def("leaving", &Cluster::leaving, py::arg("slot"))
+      .def("away", &Cluster::away, py::arg("slot"), "Suspended; it keeps what `suspend` said.")
+      .def("node_of", &Cluster::node_of, py::arg("slot"), "Its node; -1: none.")
       .def("holds", &Cluster::holds, py::arg("slot"))
       .def_property_readonly("now", &Cluster::now, "Microseconds.")
       .def_property_readonly("slots", &Cluster::slots)

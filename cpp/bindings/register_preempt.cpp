@@ -9,6 +9,7 @@
 #include "evenhand/preempt/blocking.h"
 #include "evenhand/preempt/spread_cover.h"
 #include "evenhand/preempt/victims.h"
+#include "long_call.h"
 #include "pybind.h"
 #include "register.h"
 
@@ -101,7 +102,7 @@ py::object select_jobs(const py::array_t<Id>& jobs, const py::array_t<Id>& nodes
   SpreadProof certificate;
   bool able = false;
   {
-    py::gil_scoped_release release;
+    const LongCall call;
     able = cover.solve(need, prices, budget, taken, proof);
     if (able) certificate = cover.prove(budget);
   }
@@ -130,7 +131,7 @@ py::object select_victims(const py::array_t<Amount>& amounts, const py::array_t<
   VictimSelector selector(width);
   bool covered = false;
   {
-    py::gil_scoped_release release;
+    const LongCall call;
     for (std::size_t i = 0; i < count; ++i)
       selector.add(static_cast<Id>(i), sizes.data() + i * width, prices[i]);
     covered = selector.select(static_cast<VictimSelection>(name - kNames.begin()), lacking, budget);

@@ -4,6 +4,7 @@
 #include "arrays.h"
 #include "evenhand/model/snapshot.h"
 #include "evenhand/share/fair_share.h"
+#include "long_call.h"
 #include "pybind.h"
 #include "register.h"
 #include "shares.h"
@@ -44,10 +45,15 @@ void register_share(py::module_& m) {
           "update",
           [](FairShareEngine& engine, const Snapshot& snapshot, const FairShareOptions& options,
              const std::optional<VolumeMemory>& memory) {
-            py::gil_scoped_release release;
-            return FairShares(
-                snapshot, options,
-                engine.update(snapshot.tables(), options, memory ? &*memory : nullptr));
+            const LongCall call;
+            try {
+              return FairShares(
+                  snapshot, options,
+                  engine.update(snapshot.tables(), options, memory ? &*memory : nullptr));
+            } catch (...) {
+              engine = FairShareEngine();  // what is half done is not gone on from
+              throw;
+            }
           },
           py::arg("snapshot"), py::arg("options"), py::arg("memory") = py::none(),
           "Fair shares, from those of the last update where nothing changed.");
@@ -68,7 +74,7 @@ void register_share(py::module_& m) {
       "fair_share",
       [](const Snapshot& snapshot, const FairShareOptions& options,
          const std::optional<VolumeMemory>& memory) {
-        py::gil_scoped_release release;
+        const LongCall call;
         return FairShares(snapshot, options,
                           fair_share(snapshot.tables(), options, memory ? &*memory : nullptr));
       },

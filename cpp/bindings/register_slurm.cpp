@@ -197,7 +197,7 @@ void register_slurm(py::module_& m) {
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& jobs,
          const py::dict& memory) {
         RunInputs in{snapshot, settings_of(settings), jobs_of(jobs), memory_of(memory)};
-        py::gil_scoped_release release;
+        const LongCall call;
         return std::make_unique<SlurmPlan>(std::move(in));
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("jobs"), py::arg("memory"),

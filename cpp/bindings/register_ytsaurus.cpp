@@ -64,7 +64,7 @@ class YTsaurusPlan {
   py::dict refusals() const {
     Refusals r;
     {
-      py::gil_scoped_release release;
+      const LongCall call;
       r = plan_.refusals();
     }
     return refusal_columns(std::move(r), width());
@@ -130,7 +130,7 @@ void register_ytsaurus(py::module_& m) {
          const py::dict& given, const py::array_t<Id>& nodes) {
         PlanInputs in =
             plan_inputs(snapshot, settings, fair_share, rows, memory, volumes, given, nodes);
-        py::gil_scoped_release release;
+        const LongCall call;
         return std::make_unique<YTsaurusPlan>(std::move(in));
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.frozen import freeze, thaw
+
 __all__ = ["CODES", "Diagnostic"]
 
 CODES: Mapping[str, str] = {
@@ -88,11 +90,14 @@ class Diagnostic:
     message: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", freeze(self.numbers))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnostic as plain values."""
         return {
             "code": self.code,
             "elements": list(self.elements),
             "message": self.message,
-            "numbers": dict(self.numbers),
+            "numbers": thaw(self.numbers),
         }

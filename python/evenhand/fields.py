@@ -289,7 +289,13 @@ _OPERATIONS = TableSpec(
         ),
         Field("usage", "amounts", "What it has.", default_says="sum of its allocations"),
         Field("limits", "amounts", "What it may use at most; an absent resource is unlimited.", {}),
-        Field("gang", "flag", "Whether it needs all of its demand at once.", False),
+        Field(
+            "gang",
+            "flag",
+            "Whether it needs all of its demand at once; by YTsaurus' rules that shapes its fair share, and"
+            " what there is room for starts one by one.",
+            False,
+        ),
         Field(
             "best_allocation_share",
             "shares",

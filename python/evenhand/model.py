@@ -6,8 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from datetime import datetime, tzinfo
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from evenhand import _core
 from evenhand.building import readback, sources
@@ -17,6 +16,7 @@ from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
 from evenhand.building.problems import Report, nearest
 from evenhand.fields import HEAD, TABLES
+from evenhand.frozen import Frozen, freeze
 
 if TYPE_CHECKING:
     from evenhand.table import Table
@@ -32,7 +32,7 @@ Rounding = Literal["nearest"] | None
 _CHANGEABLE = tuple(name for name in (*HEAD.names, *TABLES) if name != "schema")
 
 
-class Snapshot:
+class Snapshot(Frozen):
     """Resources, nodes, pools, operations, allocations and requests of one scheduling domain.
 
     Immutable; made by `from_dict`, `from_json` or `from_frames`, which check
@@ -59,6 +59,7 @@ class Snapshot:
     """
 
     __slots__ = ("_cache", "_commands", "_core", "_head", "_settings")
+    _INSTEAD = "; replace() returns a changed one"
 
     _core: _core.Snapshot
     _head: dict[str, Any]
@@ -72,9 +73,9 @@ class Snapshot:
     @classmethod
     def _of(cls, built: Built, head: dict[str, Any]) -> Self:
         self = object.__new__(cls)
-        values: tuple[Any, ...] = (built.core, head, built.settings, built.commands, {})
-        for name, value in zip(("_core", "_head", "_settings", "_commands", "_cache"), values, strict=True):
-            object.__setattr__(self, name, value)
+        self._keep(
+            _core=built.core, _head=head, _settings=built.settings, _commands=built.commands, _cache={}
+        )
         return self
 
     @classmethod
@@ -144,7 +145,7 @@ class Snapshot:
         data = load(source, report)
         if report.unusable:
             raise report.error()
-        return cls._finish(sources.parse_dict(data, report), order, rounding)
+        return cls._finish(sources.parse_dict(data, report, own=True), order, rounding)
 
     @classmethod
     def from_frames(
@@ -358,13 +359,19 @@ class Snapshot:
         """
         if "settings" not in TABLES[table].names:
             raise KeyError(f"rows of {table} have no settings")
-        rows = self._settings.get(table, {})
-        return MappingProxyType({row: MappingProxyType(of_row) for row, of_row in rows.items()})
+        key = f"settings of {table}"
+        if key not in self._cache:
+            self._cache[key] = freeze(self._settings.get(table, {}))
+        rows: Mapping[int, Mapping[str, Any]] = self._cache[key]
+        return rows
 
     @property
     def commands(self) -> tuple[Mapping[str, Any], ...]:
         """Commands in the order in which they were given."""
-        return tuple(MappingProxyType(command) for command in self._commands)
+        if "commands" not in self._cache:
+            self._cache["commands"] = tuple(map(freeze, self._commands))
+        commands: tuple[Mapping[str, Any], ...] = self._cache["commands"]
+        return commands
 
     @property
     def resources(self) -> tuple[str, ...]:
@@ -464,18 +471,6 @@ class Snapshot:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("a Snapshot is immutable; replace() returns a changed one")
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         raw = readback.read_back(self)

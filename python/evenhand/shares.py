@@ -11,6 +11,8 @@ import numpy as np
 from evenhand import _core
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import InputError, Problem
+from evenhand.frozen import Frozen, read_only, same_columns
+from evenhand.quantities import AMOUNTS, INDICES, PARTS, POOLS_ONLY, SCALARS, SHARES, SPLIT, KeptShares
 from evenhand.state import State
 from evenhand.table import Table, Tabular
 
@@ -24,42 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FairShareEngine", "Shares", "fair_share"]
 
-_PARTS = ("strong_guarantee", "integral_guarantee", "weight_proportional")
-_SHARES = (
-    "fair_share",
-    *(f"fair_share.{part}" for part in _PARTS),
-    "promised_guarantee_fair_share",
-    *(f"promised_guarantee_fair_share.{part}" for part in _PARTS),
-    "usage_share",
-    "demand_share",
-    "limits_share",
-    "strong_guarantee_share",
-    "strong_guarantee_share.priority",
-    "strong_guarantee_share.regular",
-    "estimated_guarantee_share",
-    "proposed_integral_share",
-)
-_AMOUNTS = (
-    "inferred_strong_guarantee",
-    "volume.overflow",
-    "volume.acceptable",
-    "volume.accepted_free",
-    "volume.children_overflow",
-    "volume.accumulated_after",
-)
-_SCALARS = (
-    "satisfaction",
-    "dominant_resource",
-    "fifo_index",
-    "effective_fifo_index",
-    "ratios.flow",
-    "ratios.burst",
-    "ratios.total_flow",
-    "ratios.total_burst",
-    "volume.last_share_ratio_after",
-)
-_POOLS_ONLY = frozenset(q for q in (*_AMOUNTS, *_SCALARS) if q.startswith(("ratios.", "volume.", "inferred")))
-_INDICES = frozenset({"dominant_resource", "fifo_index", "effective_fifo_index"})
 _ISSUES = (
     ("pool_tree_guarantees_overcommit", "strong_plus_flow"),
     ("pool_tree_guarantees_overcommit", "strong_plus_burst"),
@@ -183,7 +149,7 @@ def _run(
     return Shares(snapshot, settings, core, (*found, *_diagnostics(snapshot, core)))
 
 
-class Shares(Tabular):
+class Shares(Frozen, Tabular):
     """Fair shares and what they were computed from, one row an element.
 
     Elements are the pools in canonical order, the root (``"<Root>"``) first, then the
@@ -199,18 +165,39 @@ class Shares(Tabular):
 
     __slots__ = ("_cache", "_core", "diagnostics", "settings", "snapshot")
 
+    snapshot: Snapshot
+    settings: FairShareSettings
+    diagnostics: tuple[Diagnostic, ...]
+    _core: _core.FairShares | KeptShares
+    _cache: dict[str, NDArray[Any]]
+
     def __init__(
         self,
         snapshot: Snapshot,
         settings: FairShareSettings,
-        core: _core.FairShares,
+        core: _core.FairShares | KeptShares,
         diagnostics: tuple[Diagnostic, ...],
     ) -> None:
-        self.snapshot = snapshot
-        self.settings = settings
-        self.diagnostics = diagnostics
-        self._core = core
-        self._cache: dict[str, NDArray[Any]] = {}
+        self._keep(snapshot=snapshot, settings=settings, diagnostics=diagnostics, _core=core, _cache={})
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they are of equal snapshots, by equal settings, with the same numbers."""
+        if not isinstance(other, Shares):
+            return NotImplemented
+        same = (self.snapshot, self.settings, self.diagnostics) == (
+            other.snapshot,
+            other.settings,
+            other.diagnostics,
+        )
+        return same and same_columns(
+            {q: self[q] for q in self.quantities}, {q: other[q] for q in other.quantities}
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.snapshot, _fingerprint(self.settings)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.snapshot, self.settings, KeptShares.of(self._core), self.diagnostics)
 
     @property
     def names(self) -> list[str | int]:
@@ -238,7 +225,7 @@ class Shares(Tabular):
     def quantities(self) -> tuple[str, ...]:
         """Everything that ``shares[quantity]`` gives."""
         older = ("promised_fair_share",) if self.settings.promised_fair_share else ()
-        return (*_SHARES, *older, *_AMOUNTS, *_SCALARS)
+        return (*SHARES, *older, *AMOUNTS, *SCALARS)
 
     def __getitem__(self, quantity: str) -> NDArray[Any]:
         """Return one quantity as a read-only array: (E, R), or (E,) for a number an element.
@@ -253,10 +240,10 @@ class Shares(Tabular):
         if quantity not in self._cache:
             if quantity not in self.quantities:
                 raise KeyError(f"no quantity {quantity!r}; there are {', '.join(self.quantities)}")
-            if quantity.startswith(("fair_share.", "promised_guarantee_fair_share.")):
+            if quantity.startswith(SPLIT):
                 self._cache_parts(quantity.partition(".")[0])
             else:
-                self._cache[quantity] = _frozen(self._compute(quantity))
+                self._cache[quantity] = read_only(self._compute(quantity))
         return self._cache[quantity]
 
     @property
@@ -341,7 +328,7 @@ class Shares(Tabular):
             return self._core.column("estimated_guarantee_share_with_flow")
         values = self._core.column(quantity)
         count = len(self.names)
-        if quantity in _AMOUNTS:
+        if quantity in AMOUNTS:
             values = values * np.array(list(self.snapshot.quantum.values()))
         if quantity in ("fifo_index", "effective_fifo_index"):
             return np.concatenate([np.full(self.snapshot.pool_count, -1, values.dtype), values])
@@ -354,13 +341,13 @@ class Shares(Tabular):
     def _cache_parts(self, quantity: str) -> None:
         parts = self._core.parts(quantity != "fair_share")
         shape = self["fair_share"].shape
-        for name, values in zip(_PARTS, parts, strict=True):
-            self._cache[f"{quantity}.{name}"] = _frozen(values if len(values) else np.zeros(shape))
+        for name, values in zip(PARTS, parts, strict=True):
+            self._cache[f"{quantity}.{name}"] = read_only(values if len(values) else np.zeros(shape))
 
     def _detail(self, quantity: str, row: int) -> dict[str, dict[str, float]]:
         return {
             "total": self._object(self[quantity][row].tolist()),
-            **{part: self._object(self[f"{quantity}.{part}"][row].tolist()) for part in _PARTS},
+            **{part: self._object(self[f"{quantity}.{part}"][row].tolist()) for part in PARTS},
         }
 
     def _object(self, values: Sequence[float]) -> dict[str, float]:
@@ -373,9 +360,9 @@ class Shares(Tabular):
         outer, _, inner = quantity.partition(".")
         values = self[quantity]
         rows = values.tolist()
-        concerned = elements[: self.snapshot.pool_count] if quantity in _POOLS_ONLY else elements
+        concerned = elements[: self.snapshot.pool_count] if quantity in POOLS_ONLY else elements
         for element, value in zip(concerned, rows, strict=False):
-            if quantity in _INDICES:
+            if quantity in INDICES:
                 if value >= 0:
                     element[quantity] = value
                 continue
@@ -386,11 +373,6 @@ class Shares(Tabular):
                 element.setdefault("strong_guarantee_share_by_tier", {})[inner] = plain
             else:
                 element.setdefault(outer, {})[inner] = plain
-
-
-def _frozen(values: NDArray[Any]) -> NDArray[Any]:
-    values.flags.writeable = False
-    return values
 
 
 def _fingerprint(settings: FairShareSettings) -> str:
@@ -452,7 +434,7 @@ def _memory(
     return _core.VolumeMemory(round(state.time * 1e6), volumes.ravel(), ratios), tuple(found)
 
 
-def _diagnostics(snapshot: Snapshot, core: _core.FairShares) -> list[Diagnostic]:
+def _diagnostics(snapshot: Snapshot, core: _core.FairShares | KeptShares) -> list[Diagnostic]:
     names = snapshot.element_names
     found = []
     for issue, rows, wanted in core.diagnostics:

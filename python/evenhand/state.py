@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
 from evenhand.errors import InputError, Problem
+from evenhand.files import replace_file
+from evenhand.frozen import freeze, thaw
 
 __all__ = ["SCHEMA", "State"]
 
@@ -53,13 +55,17 @@ class State:
     nodes: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        for table in ("pools", "elements", "nodes", "operations"):
+            object.__setattr__(self, table, freeze(getattr(self, table)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain values; tables are lists because names may be integers."""
         data = {
             "schema": SCHEMA,
             "time": self.time,
             "settings": self.settings,
-            "pools": [{"name": name, **values} for name, values in self.pools.items()],
+            "pools": [{"name": name, **thaw(values)} for name, values in self.pools.items()],
         }
         if self.policy:
             data["policy"] = self.policy
@@ -89,6 +95,37 @@ class State:
         if self.time > now:
             message = f"the snapshot is of {now}, before the state ({self.time}): did its clock run back?"
             raise InputError([Problem("snapshot", None, None, "now", "clock", repr(now), message)])
+
+    def set_back(self, now: float) -> Self:
+        """Return the state as of an earlier instant: all its clocks are as long ago as they were.
+
+        Parameters
+        ----------
+        now : float
+            In seconds. For a clock that was set back.
+
+        Returns
+        -------
+        State
+        """
+        late = self.time - now
+
+        def moved(tables: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
+            return {
+                name: {
+                    key: value - late if isinstance(value, int | float) else value
+                    for key, value in row.items()
+                }
+                for name, row in tables.items()
+            }
+
+        return replace(
+            self,
+            time=now,
+            elements=moved(self.elements),
+            nodes=moved(self.nodes),
+            operations=moved(self.operations),
+        )
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -164,10 +201,17 @@ class State:
             If it cannot be read.
         """
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+            data = json.loads(
+                Path(path).read_text(encoding="utf-8"),
+                parse_constant=_refuse_number,
+                parse_float=_finite,
+                object_pairs_hook=_fields,
+            )
         except UnicodeDecodeError as error:
             raise _wrong(None, "utf8", f"is not UTF-8 text: {error.reason}") from error
-        except (json.JSONDecodeError, RecursionError) as error:
+        except InputError:
+            raise
+        except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
             raise _wrong(None, "json", f"is not a whole JSON text: {error}") from error
         return cls.from_dict(data)
 
@@ -182,28 +226,9 @@ class State:
         Raises
         ------
         OSError
-            If it cannot be written; the old file is then as it was.
+            If it is a link or no regular file, or cannot be written; the old file is then as it was.
         """
-        target = Path(path).resolve()  # a link stays a link
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(self.to_dict(), file, allow_nan=False, indent=1)
-                file.write("\n")
-                file.flush()
-                os.fsync(file.fileno())
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-            Path(temporary).chmod(mode)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink()
-            raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        replace_file(path, json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n")
 
 
 def _rows(data: Mapping[str, Any], key: str) -> list[Any]:
@@ -278,13 +303,30 @@ def _number(value: Any, row: int | None, where: str, *, signed: bool = False) ->
         number = float(value)
     except OverflowError:
         raise _wrong(where, "range", f"{where} is too large", row) from None
+    if not math.isfinite(number):
+        raise _wrong(where, "finite", f"{where} is {value}; it must be finite", row)
     if row is not None and number < 0 and not signed:
         raise _wrong(where, "non_negative", f"{where} is {value}, below 0", row)
     return number
 
 
-def _refuse_constant(text: str) -> float:
-    raise _wrong(None, "finite", f"{text} is not a number of JSON")
+def _refuse_number(text: str) -> float:
+    raise _wrong(None, "finite", f"{text} is not a number of JSON, or too large for one")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_number(text)
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object whose fields have one value each."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise _wrong(name, "unique", f"field {name!r} stands twice in an object")
+    return found
 
 
 def _wrong(where: str | None, rule: str, message: str, row: int | None = None) -> InputError:

@@ -152,6 +152,9 @@ class Table:
 
         return stream({name: typed(column) for name, column in self._columns.items()}, len(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (dict(self._columns), self.title)
+
     def __repr__(self) -> str:
         from evenhand.display import table_text
 
@@ -161,6 +164,10 @@ class Table:
         from evenhand.display import table_html
 
         return table_html(self)
+
+
+def _restore(columns: dict[str, Any], title: str) -> Table:
+    return Table(columns, title=title)
 
 
 class Tabular:

@@ -20,6 +20,7 @@ PREEMPTION = {
     "seeds-ytsaurus.json.gz": 77,
     "seeds-backendai.json.gz": 55,
     "seeds-slurm.json.gz": 2,
+    "seeds-pinned.json": 4,
 }
 HISTORY_KINDS = (
     "classic_fair_share",
@@ -66,6 +67,8 @@ def test_whole_preemption(capsys: pytest.CaptureFixture[str], engine: str) -> No
     assert (status, out.splitlines()[-1]) == (0, "77 passed, 0 failed, 0 not covered"), out
     status, out = run(capsys, seeds, "--engine", engine, "--kind", "backendai")
     assert (status, out.splitlines()[-1]) == (0, "55 passed, 0 failed, 0 not covered"), out
+    status, out = run(capsys, shared("cases", "seeds-pinned.json"), "--engine", engine)
+    assert (status, out.splitlines()[-1]) == (0, "4 passed, 0 failed, 0 not covered"), out
 
 
 def test_sample_of_victims(capsys: pytest.CaptureFixture[str]) -> None:

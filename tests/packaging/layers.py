@@ -17,9 +17,9 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: decide where it belongs. The front is what people and tests touch; nothing below imports it,
 #: except inside functions (a ``_repr_html_`` that asks for its display).
 PYTHON = {
-    "core": {"_core", "errors", "diagnostics", "table", "arrow_export"},
+    "core": {"_core", "errors", "diagnostics", "files", "frozen", "table", "arrow_export"},
     "model": {"fields", "building", "model", "cluster"},
-    "share": {"config", "shares", "state", "history"},
+    "share": {"config", "shares", "state", "history", "quantities"},
     "starve": {"starvation"},
     "place": set(),
     "preempt": {"groups", "reasons"},

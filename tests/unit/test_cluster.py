@@ -8,7 +8,21 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.cluster.events import Count, End, Job, Leave, Node, Put, Remove, Resize, Start, Take, Time
+from evenhand.cluster.events import (
+    Count,
+    End,
+    Job,
+    Leave,
+    Node,
+    Put,
+    Remove,
+    Resize,
+    Resume,
+    Start,
+    Suspend,
+    Take,
+    Time,
+)
 
 ROWS: dict[str, Any] = {
     "now": 100,
@@ -143,6 +157,77 @@ def test_leaving_and_the_room_that_is_taken(cluster: eh.Cluster) -> None:
         cluster.apply([Leave("a1")])
 
 
+def test_a_victim_is_suspended_and_runs_again(cluster: eh.Cluster) -> None:
+    cluster.apply(
+        [Leave("a1", 130, {"operation": "etl"}), Take("a1", {"cpu": 1}), Suspend("a1", {"cpu": 0.5})]
+    )
+    assert cluster.usage("etl") == {"cpu": 1.5, "memory": 0}
+    assert cluster.usage("n1") == {"cpu": 0.5, "memory": 0}
+    row = {**ROWS["allocations"][0], "state": "preempted", "held": {"cpu": 0.5}, "deadline": 130}
+    row |= {"beneficiary": {"operation": "etl"}, "settings": {"x": 1, "room_taken": {"cpu": 1}}}
+    assert cluster.snapshot() == edited(allocations=[row, ROWS["allocations"][1]])
+    cluster.apply([Time(140), Resume("a1", 2)])
+    assert cluster.usage("n1") == {"cpu": 0, "memory": 0}
+    assert cluster.usage(2) == {"cpu": 3, "memory": 0}
+    row = {**ROWS["allocations"][0], "node": 2, "start_time": 140}
+    assert cluster.snapshot() == edited(now=140, allocations=[row, ROWS["allocations"][1]])
+
+
+def test_a_suspended_victim_keeps_what_its_plan_said(cluster: eh.Cluster) -> None:
+    """By default what its row says; one that ends then keeps nothing."""
+    told = {**ROWS["allocations"][0], "state": "preempting", "held": {"cpu": 1.5}}
+    cluster = eh.Cluster(edited(allocations=[told, ROWS["allocations"][1]]))
+    mark = cluster.mark()
+    cluster.apply([Suspend("a1"), Resume(7)])
+    assert cluster.usage("n1") == {"cpu": 1.5, "memory": 0}
+    assert cluster.usage(2) == {"cpu": 1, "memory": 0}
+    cluster.apply([End("a1")])
+    assert cluster.usage("n1") == {"cpu": 0, "memory": 0}
+    cluster.undo(mark)
+    assert cluster.snapshot() == edited(allocations=[told, ROWS["allocations"][1]])
+
+
+def test_one_that_started_since_is_suspended_and_ends(cluster: eh.Cluster) -> None:
+    new = {"name": "new", "operation": "etl", "node": "n1", "resources": {"cpu": 1}}
+    cluster.apply([Start(new), Suspend("new", {"cpu": 1})])
+    row = {**new, "start_time": 100, "state": "preempted", "held": {"cpu": 1}}
+    assert cluster.snapshot() == edited(allocations=[*ROWS["allocations"], row])
+    with pytest.raises(eh.InputError, match="suspended as a victim; resume it"):
+        cluster.apply([Start(new)])
+    cluster.apply([End("new")])
+    assert cluster.snapshot() == edited()
+
+
+def test_rows_of_allocations_are_put_and_removed(cluster: eh.Cluster) -> None:
+    """A reservation for one that is removed goes with it."""
+    row = {"name": "a1", "operation": "etl", "node": 2, "resources": {"cpu": 1}, "state": "suspended"}
+    cluster.apply([Put("allocations", row), Remove("allocations", 7)])
+    assert cluster.snapshot() == edited(allocations=[row], reservations=ROWS["reservations"][:2])
+
+
+def test_a_request_for_none_stays_and_goes_like_any_other(cluster: eh.Cluster) -> None:
+    none = {"name": "r4", "operation": "etl", "resources": {"cpu": 1}, "count": 0}
+    cluster.apply([Put("requests", none)])
+    assert cluster.snapshot() == edited(requests=[*ROWS["requests"], none])
+    cluster.apply([Count("r3", 0), Remove("requests", "r4")])
+    assert cluster.snapshot() == edited(requests=ROWS["requests"][:2])
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_request_that_is_removed_takes_its_reservations_along(cluster: eh.Cluster, alone: bool) -> None:
+    """However the events are put together."""
+    more = {"name": "more"}
+    cluster.apply([Remove("requests", "r1"), *([] if alone else [Put("pools", more)])])
+    if not alone:
+        cluster.apply([Put("pools", more), Remove("requests", "r2")])
+    expected = edited(
+        requests=ROWS["requests"][1 if alone else 2 :],
+        reservations=ROWS["reservations"][1 if alone else 2 :],
+        pools=[*ROWS["pools"], *([] if alone else [more])],
+    )
+    assert cluster.snapshot() == expected
+
+
 def test_the_total_follows_the_nodes_unless_it_is_stated(cluster: eh.Cluster) -> None:
     cluster.apply([Node("n1", {"cpu": 10}), Node(2, schedulable=False)])
     assert cluster.snapshot().total == {"cpu": 10, "memory": 0}
@@ -194,7 +279,17 @@ def test_tables_are_made_anew(cluster: eh.Cluster) -> None:
         (Count("r1", 1.5), "count", "integer"),
         (Node("n9", {}), "node", "exists"),
         (Node("n1", schedulable="no"), "schedulable", "type"),
-        (Put("allocations", {"name": "b"}), "table", "choice"),
+        (Suspend("a"), "allocation", "exists"),
+        (Suspend(7), "allocation", "state"),
+        (Suspend("a1", {"cpu": 2.001}), "held.cpu", "held_within_resources"),
+        (Suspend("a1", {"cpu": 0.0001}), "held.cpu", "quantum"),
+        (Suspend("a1", {"gpu": 1}), "held.gpu", "unknown_resource"),
+        (Resume("a1"), "allocation", "state"),
+        (Resume(7, "n9"), "node", "exists"),
+        (Resume(7, 2, "soon"), "start_time", "type"),
+        (Start({"name": 7, "operation": "etl"}), "name", "unique"),
+        (Put("commands", {"name": "b"}), "table", "choice"),
+        (Put("allocations", {"name": "b"}), "operation", "required"),
         (Put("nodes", 3), "row", "required"),
         (Remove("pools", "nowhere"), "name", "exists"),
         ({"event": "end"}, "allocation", "required"),
@@ -233,3 +328,52 @@ def test_states_are_kept_one_a_policy_and_undone() -> None:
     assert cluster.state(two) is None
     cluster.undo(mark)
     assert cluster.state(one) is None
+
+
+def told(plan: eh.Plan) -> list[str]:
+    return [d.code for d in plan.diagnostics if d.code.startswith("state")]
+
+
+def starving() -> eh.Cluster:
+    """B has nothing of its half, and has waited since 0."""
+    return eh.Cluster(
+        eh.Snapshot.from_dict(
+            {
+                "now": 0,
+                "resources": {"cpu": {}},
+                "nodes": [{"name": "n", "capacity": {"cpu": 2}}],
+                "operations": [{"name": "A"}, {"name": "B"}],
+                "allocations": [
+                    {"name": f"a{i}", "operation": "A", "node": "n", "resources": {"cpu": 1}}
+                    for i in range(2)
+                ],
+                "requests": [{"name": "b", "operation": "B", "resources": {"cpu": 1}}],
+            }
+        )
+    )
+
+
+def test_changed_settings_take_the_clocks_over_and_are_told() -> None:
+    """B would have to wait anew if its clock were lost."""
+    cluster, policy = starving(), eh.policies.YTsaurus(fair_share_starvation_timeout=30)
+    assert told(cluster.plan(policy)) == []
+    cluster.apply([Time(20)])
+    mark = cluster.mark()
+    changed = policy.replace(fair_share_starvation_timeout=15)
+    plan = cluster.plan(changed)
+    assert told(plan) == ["state_settings_changed"]
+    assert plan.statuses["B"].since == 0
+    assert [d.action for d in plan.decisions] == ["preempt", "start"], "evaluated anew: 20 s are enough now"
+    assert cluster.state(policy) is not None
+    assert told(cluster.plan(changed)) == [], "it has a state of its own now"
+    cluster.undo(mark)
+    assert cluster.state(changed) is None
+
+
+def test_another_system_begins_without_clocks() -> None:
+    cluster = starving()
+    cluster.plan(eh.policies.YTsaurus())
+    assert told(cluster.plan(eh.policies.BackendAI())) == []
+    cluster.plan(eh.policies.YTsaurus("upstream"))
+    newest = eh.policies.YTsaurus("upstream", preemptive_scheduling_backoff=1)
+    assert told(cluster.plan(newest)) == ["state_settings_changed"]

@@ -88,6 +88,52 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
             eh.State.load(path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"time": 100.0', '"time": 1e999', r"state: 1e999 is not a number of JSON, or too large.*\[finite\]"),
+        ('"time": 100.0', '"time": -1e999', r"state: -1e999 is not a number .*\[finite\]"),
+        ('"time": 100.0', '"time": NaN', r"state: NaN is not a number .*\[finite\]"),
+        ('"cpu": 1.5', '"cpu": Infinity', r"state: Infinity is not a number .*\[finite\]"),
+        ('"since": -3.5', '"since": -Infinity', r"state: -Infinity is not a number .*\[finite\]"),
+        ('"cpu": 1.5', '"cpu": 1.7976931348623159e308', r"too large for one \[finite\]"),
+        ('"cpu": 1.5', '"cpu": 1' + "0" * 400, r"accumulated_volume.cpu is too large \[range\]"),
+        ('"cpu": 1.5', '"cpu": 1' + "0" * 5000, r"state: is not a whole JSON text: .*\[json\]"),
+        ('"time": 100.0', '"time": 100.0, "time": 1.0', r"state: field 'time' stands twice .*\[unique\]"),
+        ('"cpu": 1.5', '"cpu": 1.5, "cpu": 1.5', r"state: field 'cpu' stands twice .*\[unique\]"),
+        ('"cpu": 1.5', '"a": 1, "b": 2, "b": 3', r"state: field 'b' stands twice .*\[unique\]"),
+        ('"name": "n1"', '"name": "n1", "name": "n2"', r"state: field 'name' stands twice .*\[unique\]"),
+    ],
+)
+def test_a_file_whose_numbers_or_fields_are_none(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    text = json.dumps(WHOLE)
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+    with pytest.raises(eh.InputError, match=message) as caught:
+        eh.State.load(path)
+    assert len(caught.value.problems) == 1
+    assert "\n" not in str(caught.value)
+
+
+def test_the_largest_number_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(json.dumps(WHOLE).replace('"cpu": 1.5', '"cpu": 1.7976931348623157e308'))
+    assert eh.State.load(path).pools["flow"]["accumulated_volume"] == {"cpu": 1.7976931348623157e308}
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), -float("inf")])
+def test_numbers_that_are_none_are_refused_wherever_they_come_from(value: float) -> None:
+    for path in (("time",), ("pools", 0, "last_share_ratio"), ("nodes", 0, "last_preemptive")):
+        with pytest.raises(eh.InputError, match=r"it must be finite \[finite\]"):
+            eh.State.from_dict(broken(*path, value=value))
+
+
+def test_states_written_before_are_read() -> None:
+    path = Path(__file__).parents[1] / "data" / "act" / "state.json"
+    assert eh.State.load(path).to_dict() == json.loads(path.read_text())
+
+
 def test_a_state_from_the_future_is_refused() -> None:
     state = make().state
     assert state.time == 100

@@ -102,6 +102,88 @@ def test_an_unknown_setting_is_told_with_the_nearest_one() -> None:
     assert 'did you mean "preemptive_scheduling_backoff"' in problem.message
 
 
+SYSTEMS_NAMES = {
+    "enable_step_function_for_gang_operations": "step_function_for_gang",
+    "enable_fair_share_truncation_in_fifo_pool": "fifo_truncation",
+}
+
+
+@pytest.mark.parametrize(("theirs", "ours"), SYSTEMS_NAMES.items())
+def test_the_systems_names_of_fair_share_settings(theirs: str, ours: str) -> None:
+    """They are read where ours are, and beside the tree's other settings, as the system has them."""
+    for made in (
+        eh.FairShareSettings(**{theirs: True}),
+        eh.FairShareSettings(improved=True).replace(**{theirs: True}),
+        eh.FairShareSettings(improved=True, **{ours: False}).replace(**{theirs: True}),
+        YTsaurusSettings(fair_share={theirs: True}).fair_share,
+        YTsaurusSettings(**{theirs: True}).fair_share,
+        YTsaurusSettings.preset("upstream", **{theirs: True}).fair_share,
+        YTsaurusSettings(fair_share={"improved": True}, **{theirs: True}).fair_share,
+        YTsaurusSettings(fair_share=eh.FairShareSettings(improved=True), **{theirs: True}).fair_share,
+        eh.policies.YTsaurus(**{theirs: True}).settings.fair_share,
+    ):
+        assert {name for name in SYSTEMS_NAMES.values() if getattr(made, name)} == {ours}
+    on = YTsaurusSettings(fair_share={"improved": True, ours: True})
+    off = on.replace(**{theirs: False}).fair_share
+    assert (off.improved, getattr(off, ours)) == (True, False)
+    assert on.replace(node_overcommit_delay=1).fair_share == on.fair_share
+
+
+@pytest.mark.parametrize(("theirs", "ours"), SYSTEMS_NAMES.items())
+def test_wrong_values_under_the_systems_names(theirs: str, ours: str) -> None:
+    assert problem_of(**{theirs: 3.5}).field == f"fair_share.{ours}"
+    for twice in ({ours: True}, {theirs: True}, eh.FairShareSettings(**{ours: True})):
+        problem = problem_of(fair_share=twice, **{theirs: True})
+        assert (problem.field, problem.rule) == (f"fair_share.{ours}", "unique")
+    assert problem_of(fair_share=3, **{theirs: True}).field == "fair_share"
+    with pytest.raises(ValidationError, match=theirs):
+        eh.FairShareSettings(**{theirs: True, ours: True})
+
+
+@pytest.mark.parametrize(
+    ("field", "within", "beyond"),
+    [
+        ("fair_share_starvation_tolerance", (0.0, 1.0), (-1e-9, 1 + 1e-9)),
+        ("allocation_count_preemption_timeout_coefficient", (1.0, 1e9), (1 - 1e-9,)),
+        ("preemption_satisfaction_threshold", (0.2, 1e9), (0.199999, 0.0)),
+        ("aggressive_preemption_satisfaction_threshold", (0.0, 1.0), (-1e-300, 1 + 1e-9)),
+        ("fair_share_starvation_timeout", (0, 120.0), (-1e-6, 120.000001)),
+        ("fair_share_aggressive_starvation_timeout", (30.0, 3_153_600_000.0), (29.999999, 3_153_600_001.0)),
+        ("preemptive_scheduling_backoff", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
+        ("allocation_preemption_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
+        ("allocation_graceful_preemption_timeout", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
+        ("node_overcommit_delay", (0, 3_153_600_000.0), (-1e-6, 3_153_600_000.1)),
+        ("minimum_budget", (1, 10**9), (0, 10**9 + 1)),
+    ],
+)
+def test_bounds_of_settings(field: str, within: tuple[Any, ...], beyond: tuple[Any, ...]) -> None:
+    for value in within:
+        assert getattr(YTsaurusSettings(**{field: value}), field) == value
+    for value in beyond:
+        assert problem_of(**{field: value}).rule == "range"
+
+
+def test_a_threshold_of_nothing_is_refused() -> None:
+    aggressive = {"aggressive_preemption_satisfaction_threshold": 0.0}
+    assert YTsaurusSettings(preemption_satisfaction_threshold=5e-324, **aggressive)
+    assert problem_of(preemption_satisfaction_threshold=0.0, **aggressive).rule == "range"
+
+
+@pytest.mark.parametrize(
+    ("field", "within", "beyond"),
+    [("max_preemption_penalty", (0.0, 1e9), (-1e-9,)), ("timeout", (0, 3_153_600_000.0), (-1e-6,))],
+)
+def test_bounds_of_the_full_host_stage(
+    field: str, within: tuple[float, ...], beyond: tuple[float, ...]
+) -> None:
+    for value in within:
+        made = YTsaurusSettings(default_gpu_full_host_preemption={field: value})
+        assert getattr(made.default_gpu_full_host_preemption, field) == value
+    for value in beyond:
+        problem = problem_of(default_gpu_full_host_preemption={field: value})
+        assert (problem.field, problem.rule) == (f"default_gpu_full_host_preemption.{field}", "range")
+
+
 def test_aliases() -> None:
     settings = YTsaurusSettings(fair_share_preemption_timeout=7, job_interrupt_timeout="1m")
     assert settings.fair_share_starvation_timeout == 7

@@ -159,6 +159,7 @@ void ClusterState::soil(Id operation, Id node) {
 }
 
 const Amount* ClusterState::kept(Id slot) const noexcept {
+  if (owns_held_) return held_.data() + at(slot) * width_;
   const std::vector<Amount>& held = tables().allocations.held;
   return held.empty() ? nullptr : held.data() + at(slot) * width_;
 }
@@ -234,11 +235,6 @@ Leaving ClusterState::drop_leaving(Id slot) {
   return dropped;
 }
 
-template <class Undo>
-void ClusterState::record(Undo undo) {
-  if (recording_) journal_.push_back(undo());
-}
-
 void ClusterState::advance(Time now) {
   record([&] { return Change{Change::Kind::kNow, kNoId, now_, 0, {}, {}}; });
   now_ = now;
@@ -252,6 +248,7 @@ Id ClusterState::start(Id operation, Id node, std::span<const Amount> amounts, T
   last_start_.push_back(time);
   if (!last_progress_.empty()) last_progress_.push_back(kNoTime);
   amounts_.insert(amounts_.end(), amounts.begin(), amounts.end());
+  if (owns_held_) held_.resize(held_.size() + width_, 0);
   if (node != kNoId) put_on_node(node, slot);
   add_usage(slot, 1);
   record([&] { return Change{Change::Kind::kStart, slot, 0, 0, {}, {}}; });
@@ -289,6 +286,45 @@ void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
   std::copy_n(amounts(slot), width_, leaving.left.begin());
   leave(leaving);
   record([&] { return Change{Change::Kind::kPreempt, slot, before, 0, {}, {}}; });
+}
+
+// What the snapshot's rows keep is read from the snapshot until one is suspended.
+void ClusterState::own_held() {
+  if (owns_held_) return;
+  held_ = tables().allocations.held;
+  held_.resize(operation_.size() * width_, 0);
+  owns_held_ = true;
+}
+
+void ClusterState::suspend(Id slot, std::span<const Amount> held) {
+  own_held();
+  Amount* kept = row(held_, slot);
+  Change change{Change::Kind::kSuspend, slot, static_cast<std::int64_t>(phase_[at(slot)]), 0,
+                {kept, kept + width_},  {}};
+  if (holds(slot))
+    add_usage(slot, -1);
+  else
+    change.leaving = drop_leaving(slot);
+  if (node_[at(slot)] != kNoId) take_off_node(node_[at(slot)], slot);
+  phase_[at(slot)] = Phase::kAway;
+  std::ranges::copy(held, kept);
+  add_usage(slot, kept, 1);
+  record([&] { return std::move(change); });
+}
+
+void ClusterState::resume(Id slot, Id node, Time time) {
+  own_held();
+  Amount* kept = row(held_, slot);
+  Change change{Change::Kind::kResume, slot, node_[at(slot)], last_start_[at(slot)],
+                {kept, kept + width_}, {}};
+  add_usage(slot, kept, -1);
+  std::fill_n(kept, width_, Amount{0});
+  node_[at(slot)] = node;
+  phase_[at(slot)] = Phase::kRuns;
+  last_start_[at(slot)] = time;
+  if (node != kNoId) put_on_node(node, slot);
+  add_usage(slot, 1);
+  record([&] { return std::move(change); });
 }
 
 void ClusterState::take_room(Id slot, std::span<const Amount> taken) {
@@ -356,76 +392,6 @@ void ClusterState::set_schedulable(Id node, bool schedulable) {
   soil(kNoId, node);
 }
 
-ClusterState::Mark ClusterState::mark() {
-  recording_ = true;
-  return {journal_.size()};
-}
-
-void ClusterState::undo(Mark mark) {
-  recording_ = false;
-  while (journal_.size() > mark.entries) {
-    const Change change = std::move(journal_.back());
-    journal_.pop_back();
-    revert(change);
-  }
-  recording_ = true;
-}
-
-void ClusterState::forget() {
-  journal_.clear();
-  recording_ = false;
-}
-
-void ClusterState::revert(const Change& c) {
-  switch (c.kind) {
-    case Change::Kind::kNow:
-      now_ = c.first;
-      break;
-    case Change::Kind::kStart:  // always the last slot by now
-      end(c.row);
-      operation_.pop_back();
-      node_.pop_back();
-      phase_.pop_back();
-      last_start_.pop_back();
-      if (!last_progress_.empty()) last_progress_.pop_back();
-      amounts_.resize(amounts_.size() - width_);
-      break;
-    case Change::Kind::kEnd:
-      phase_[at(c.row)] = static_cast<Phase>(c.first);
-      if (node_[at(c.row)] != kNoId && !away(c.row)) put_on_node(node_[at(c.row)], c.row);
-      if (holds(c.row)) add_usage(c.row, 1);
-      if (const Amount* held = away(c.row) ? kept(c.row) : nullptr) add_usage(c.row, held, 1);
-      if (c.leaving.slot != kNoId) leave(c.leaving);
-      break;
-    case Change::Kind::kPreempt:
-      drop_leaving(c.row);
-      phase_[at(c.row)] = static_cast<Phase>(c.first);
-      add_usage(c.row, 1);
-      break;
-    case Change::Kind::kTakeRoom: {
-      Leaving* l = leaving_of(c.row);
-      for (std::size_t r = 0; r < width_; ++r) l->left[r] += c.amounts[r];
-      add_left(c.row, c.amounts.data(), 1);
-      break;
-    }
-    case Change::Kind::kTouch:
-      touch(c.row, c.first, c.second);
-      break;
-    case Change::Kind::kResize:
-      resize(c.row, c.amounts);
-      break;
-    case Change::Kind::kPending:
-      set_pending(c.row, c.first);
-      break;
-    case Change::Kind::kCapacity:
-      set_capacity(c.row, c.amounts);
-      break;
-    case Change::Kind::kSchedulable:
-      set_schedulable(c.row, c.first != 0);
-      break;
-  }
-}
-
 ClusterState::Dirty ClusterState::take_dirty() {
   Dirty dirty{std::exchange(dirty_operations_, {}), std::exchange(dirty_nodes_, {})};
   for (const Id o : dirty.operations) operation_dirty_[at(o)] = 0;
@@ -438,9 +404,10 @@ ClusterState::Dirty ClusterState::take_dirty() {
 std::size_t ClusterState::memory_bytes() const noexcept {
   const auto bytes = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   return bytes(operation_) + bytes(node_) + bytes(phase_) + bytes(last_start_) +
-         bytes(last_progress_) + bytes(amounts_) + bytes(node_used_) + bytes(node_left_) +
-         bytes(capacity_) + bytes(usage_) + bytes(pool_usage_) + bytes(schedulable_) +
-         bytes(pending_) + bytes(wanted_besides_) + bytes(lists_) + bytes(list_items_);
+         bytes(last_progress_) + bytes(amounts_) + bytes(held_) + bytes(node_used_) +
+         bytes(node_left_) + bytes(capacity_) + bytes(usage_) + bytes(pool_usage_) +
+         bytes(schedulable_) + bytes(pending_) + bytes(wanted_besides_) + bytes(lists_) +
+         bytes(list_items_);
 }
 
 }  // namespace evenhand

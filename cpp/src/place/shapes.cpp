@@ -5,7 +5,9 @@
 
 namespace evenhand {
 
-Shapes::Shapes(const RequestColumns& requests, std::size_t width) : width_(width) {
+Shapes::Shapes(const RequestColumns& requests, std::span<const ResourceScope> scope)
+    : width_(scope.size()) {
+  const std::size_t width = width_;
   const auto n = static_cast<std::size_t>(requests.size());
   const auto row = [&](Id q) {
     return std::span(requests.resources).subspan(static_cast<std::size_t>(q) * width, width);
@@ -24,6 +26,10 @@ Shapes::Shapes(const RequestColumns& requests, std::size_t width) : width_(width
       amounts_.insert(amounts_.end(), own.begin(), own.end());
     of_[static_cast<std::size_t>(order[k])] = static_cast<Id>(amounts_.size() / width - 1);
   }
+  least_room_ = amounts_;
+  for (std::size_t i = 0; i < least_room_.size(); ++i)
+    if (least_room_[i] == 0 && scope[i % width] == ResourceScope::kCluster)
+      least_room_[i] = kAnyRoom;
 }
 
 }  // namespace evenhand

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numeric>
 
+#include "evenhand/core/poll.h"
+
 namespace evenhand {
 namespace {
 
@@ -181,6 +183,7 @@ bool FewestCover::search(Size depth, double target) {
     return false;
   }
   ++branches_;
+  poll();
   if (!bound_.within(low_, high_, target)) return false;
   if (round(target)) return true;
   const Size mark = trail_.size();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "evenhand/core/poll.h"
 #include "evenhand/preempt/spread_cover.h"
 
 namespace evenhand {
@@ -76,6 +77,7 @@ void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
 
 // All covers of a level none of whose jobs can be spared, if they are few.
 void SpreadCover::list_covers(Size s, Size l) {
+  poll();
   const SpreadNeed::Site& site = need_->sites[s];
   const Size width = need_->width;
   Level& level = levels_[s][l];
@@ -170,6 +172,7 @@ bool SpreadCover::solve_level(const SpreadNeed::Site& site, Size level) {
 }
 
 void SpreadCover::solve_site(Size s) {
+  poll();
   const SpreadNeed::Site& site = need_->sites[s];
   bool able = true, listed = true;
   for (Level& level : levels_[s]) {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "evenhand/core/poll.h"
+
 namespace evenhand {
 namespace {
 
@@ -71,6 +73,7 @@ class CheapestSearch {
       if (least(i) > room) return false;  // nor can any later start
       if (q_.costs[i] > room) continue;
       if (++proof_.branches > q_.budget) return false;
+      poll();
       for (Size r = 0; r < width_; ++r) shortage_[r] -= amount(i, r);
       trial_.take(static_cast<Id>(i));
       taken.push_back(static_cast<Id>(i));

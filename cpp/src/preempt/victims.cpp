@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "evenhand/core/poll.h"
+
 namespace evenhand {
 
 void VictimSelector::add(Id candidate, const Amount* amounts, Index cost) {
@@ -44,6 +46,7 @@ void VictimSelector::give_back() {
 
 bool VictimSelector::select(VictimSelection selection, std::span<const Amount> shortage,
                             Index budget) {
+  poll();
   taken_.clear();
   proof_ = {};
   if (!take_prefix(shortage)) {

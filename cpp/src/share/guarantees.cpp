@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "evenhand/core/search.h"
+#include "evenhand/share/units.h"
 
 namespace evenhand {
 namespace {
@@ -15,23 +16,27 @@ double share(Amount amount, Amount total) {
 }
 
 // Largest ratio of a row of amounts to the totals, at least 0.
-double max_ratio(const std::vector<Amount>& amounts, Size row, const std::vector<Amount>& total) {
+double max_ratio(const Units& units, const std::vector<Amount>& amounts, Size row,
+                 const std::vector<Amount>& total) {
   const Size width = total.size();
   double ratio = 0;
   for (Size r = 0; r < width; ++r)
-    ratio = std::max(ratio, share(amounts[row * width + r], total[r]));
+    ratio = std::max(ratio, units.ratio(amounts[row * width + r], total[r], r));
   return ratio;
 }
 
-// Implied guarantees of the child pools of one pool, for one resource.
-void imply(const Tables& t, Size pool, Size r, Size main, const std::vector<Id>& children,
-           std::vector<Amount>& guarantee) {
+// Implied guarantees of the child pools of one pool, for one resource, in units.
+void imply(const Tables& t, const Units& units, Size pool, Size r, Size main,
+           const std::vector<Id>& children, std::vector<Amount>& guarantee) {
   const Size width = t.total.size();
-  const auto own = [&](Size p, Size k) { return static_cast<double>(guarantee[p * width + k]); };
+  const auto quanta = [&](Size p) { return static_cast<double>(guarantee[p * width + r]); };
+  const auto own = [&](Size p, Size k) {
+    return units.of(static_cast<double>(guarantee[p * width + k]), k);
+  };
   const auto given = [&](Size p) { return (t.pools.strong_guarantee_given[p] >> r & 1u) != 0; };
   double explicit_sum = 0;
-  for (Id c : children) explicit_sum += own(static_cast<Size>(c), r);
-  const double residual = std::max(own(pool, r) - explicit_sum, 0.0);
+  for (Id c : children) explicit_sum += quanta(static_cast<Size>(c));
+  const double residual = units.of(std::max(quanta(pool) - explicit_sum, 0.0), r);
   const auto implied = [&](Size c) {
     return own(pool, main) > 0 ? own(c, main) / own(pool, main) * own(pool, r) : 0.0;
   };
@@ -42,7 +47,8 @@ void imply(const Tables& t, Size pool, Size r, Size main, const std::vector<Id>&
   for (Id c : children) {
     const auto child = static_cast<Size>(c);
     if (given(child)) continue;
-    const double amount = std::min(implied(child) * scale, static_cast<double>(kMaxAmount));
+    const double amount =
+        std::min(units.quanta(implied(child) * scale, r), static_cast<double>(kMaxAmount));
     // Fixed-point cpu is rounded, whole resources are cut.
     guarantee[child * width + r] = static_cast<Amount>(
         t.resources.kind[r] == ResourceKind::kCpu ? std::round(amount) : std::trunc(amount));
@@ -183,6 +189,7 @@ void infer_strong_guarantees(const Tables& t, const Topology& tree, const FairSh
   }
   if (options.main_resource < 0) return;
   const auto main = static_cast<Size>(options.main_resource);
+  const Units units(t.resources);
   std::vector<Id> children;
   for (Id pool : tree.preorder) {
     children.clear();
@@ -190,20 +197,22 @@ void infer_strong_guarantees(const Tables& t, const Topology& tree, const FairSh
       if (c < tree.pool_count) children.push_back(c);
     if (children.empty()) continue;
     for (Size r = 0; r < width; ++r)
-      if (r != main) imply(t, static_cast<Size>(pool), r, main, children, out.inferred_guarantee);
+      if (r != main)
+        imply(t, units, static_cast<Size>(pool), r, main, children, out.inferred_guarantee);
   }
 }
 
 void compute_ratios(const Tables& t, const Topology& tree, FairShareResult& out) {
   const auto pools = static_cast<Size>(tree.pool_count);
+  const Units units(t.resources);
   for (auto* column :
        {&out.flow_ratio, &out.burst_ratio, &out.total_flow_ratio, &out.total_burst_ratio})
     column->assign(pools, 0.0);
   for (Id pool : tree.postorder) {
     const auto p = static_cast<Size>(pool);
     if (t.pools.integral.type[p] != IntegralType::kNone) {
-      out.flow_ratio[p] = max_ratio(t.pools.integral.resource_flow, p, t.total);
-      out.burst_ratio[p] = max_ratio(t.pools.integral.burst, p, t.total);
+      out.flow_ratio[p] = max_ratio(units, t.pools.integral.resource_flow, p, t.total);
+      out.burst_ratio[p] = max_ratio(units, t.pools.integral.burst, p, t.total);
     }
     out.total_flow_ratio[p] = out.flow_ratio[p];
     out.total_burst_ratio[p] = out.burst_ratio[p];

@@ -1,6 +1,7 @@
 #include "evenhand/share/satisfaction.h"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 #include "evenhand/share/topology.h"
@@ -11,7 +12,7 @@ namespace {
 using Size = std::size_t;
 using Shares = std::span<const double>;
 
-constexpr double kNothing = 1e-9;
+constexpr double kTolerance = 1e-9;
 
 }  // namespace
 
@@ -19,25 +20,29 @@ double satisfaction_of(Shares fair, Shares usage, Shares demand) {
   const Size width = fair.size();
   bool nothing = true, above = false, all_blocked = true;
   for (Size r = 0; r < width; ++r) {
-    nothing &= fair[r] <= kNothing;
-    above |= usage[r] > fair[r];
-    all_blocked &= fair[r] >= demand[r];
+    nothing &= fair[r] <= kTolerance;
+    above |= usage[r] > fair[r] + kTolerance;
+    all_blocked &= fair[r] >= demand[r] - kTolerance;
   }
   if (nothing) return kInfiniteSatisfaction;
   if (above) {
     double most = 0;
     for (Size r = 0; r < width; ++r)
-      if (usage[r] > 0)
-        most = std::max(most, fair[r] > 0 ? usage[r] / fair[r] : kInfiniteSatisfaction);
+      if (fair[r] > 0)
+        most = std::max(most, usage[r] / fair[r]);
+      else if (usage[r] > kTolerance)
+        most = kInfiniteSatisfaction;
     return std::min(most, kInfiniteSatisfaction);
   }
   double least = kInfiniteSatisfaction, most = 0;
   for (Size r = 0; r < width; ++r) {
     least = std::min(least, fair[r] > 0 ? usage[r] / fair[r] : 1.0);
-    if (fair[r] < demand[r] && fair[r] > 0) most = std::max(most, usage[r] / fair[r]);
+    if (fair[r] < demand[r] - kTolerance && fair[r] > 0) most = std::max(most, usage[r] / fair[r]);
   }
   return all_blocked ? least : most;
 }
+
+double in_billionths(double satisfaction) noexcept { return std::floor(satisfaction * 1e9 + 0.5); }
 
 std::vector<double> satisfaction(const Tables& t, const FairShareResult& result) {
   const auto width = static_cast<Size>(result.resource_count);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "evenhand/share/units.h"
+
 namespace evenhand {
 namespace {
 
@@ -76,7 +78,8 @@ void bubble(const Tables& t, const Topology& tree, FairShareResult& out) {
 
 // Shares one resource's free volume of a pool among its children in proportion
 // to their flow, each up to what it accepts.
-void distribute(const Tables& t, const Topology& tree, Id pool, Size r, FairShareResult& out) {
+void distribute(const Tables& t, const Units& units, const Topology& tree, Id pool, Size r,
+                FairShareResult& out) {
   const Size width = t.total.size();
   const Volume volume(t);
   const Size i = static_cast<Size>(pool) * width + r;
@@ -95,24 +98,25 @@ void distribute(const Tables& t, const Topology& tree, Id pool, Size r, FairShar
   std::ranges::stable_sort(hungry, [&](Size a, Size b) {
     return acceptable(a) / out.total_flow_ratio[a] < acceptable(b) / out.total_flow_ratio[b];
   });
+  const auto part = [&](Size c) { return units.of(free, r) * (out.total_flow_ratio[c] / flow); };
   Size next = 0;
   for (; next < hungry.size(); ++next) {
     const Size c = hungry[next];
-    if (free * out.total_flow_ratio[c] / flow < acceptable(c)) break;
+    if (part(c) < units.of(acceptable(c), r)) break;
     out.volume.accepted_free[c * width + r] = acceptable(c);
     free -= acceptable(c);
     flow -= out.total_flow_ratio[c];
   }
   for (; next < hungry.size(); ++next) {
     const Size c = hungry[next];
-    out.volume.accepted_free[c * width + r] =
-        volume.rounded(r, free * out.total_flow_ratio[c] / flow);
+    out.volume.accepted_free[c * width + r] = volume.rounded(r, units.quanta(part(c), r));
   }
 }
 
 // Free volume on its way down.
 void hand_out(const Tables& t, const Topology& tree, FairShareResult& out) {
   const Size width = t.total.size();
+  const Units units(t.resources);
   for (Id pool : tree.preorder) {
     const auto p = static_cast<Size>(pool);
     if (is_integral(t, p)) {
@@ -121,7 +125,7 @@ void hand_out(const Tables& t, const Topology& tree, FairShareResult& out) {
       continue;
     }
     if (!t.pools.integral.should_distribute_free_volume_among_children[p]) continue;
-    for (Size r = 0; r < width; ++r) distribute(t, tree, pool, r, out);
+    for (Size r = 0; r < width; ++r) distribute(t, units, tree, pool, r, out);
   }
 }
 

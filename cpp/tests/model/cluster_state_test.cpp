@@ -37,7 +37,7 @@ void any_delta(ClusterState& s, std::mt19937& random) {
   const auto draw = [&](Index n) { return static_cast<Id>(random() % static_cast<unsigned>(n)); };
   const std::vector<Amount> size{draw(5), draw(5)};
   const Id slot = draw(s.slots());
-  switch (random() % 9) {
+  switch (random() % 11) {
     case 0:
       s.advance(s.now() + draw(100));
       break;
@@ -64,6 +64,13 @@ void any_delta(ClusterState& s, std::mt19937& random) {
       break;
     case 7:
       if (s.holds(slot)) s.resize(slot, size);
+      break;
+    case 8:
+      if (s.holds(slot) || s.leaving(slot))
+        s.suspend(slot, std::vector<Amount>{s.amounts(slot)[0] / 2, s.amounts(slot)[1]});
+      break;
+    case 9:
+      if (s.away(slot)) s.resume(slot, draw(4) - 1, s.now());
       break;
     default:
       s.set_pending(draw(3), draw(4));
@@ -94,13 +101,12 @@ TEST(ClusterState, SumsAreThoseOfItsSlots) {
     const Snapshot snapshot = crowded(random).snapshot();
     ClusterState state(snapshot);
     for (int step = 0; step < 100; ++step) any_delta(state, random);
-    const Tables& t = state.tables();
     for (Id n = 0; n < 3; ++n) {
       Amount used = 0, left = 0;
       for (Id slot = 0; slot < static_cast<Id>(state.slots()); ++slot) {
         if (state.node_of(slot) != n) continue;
         if (state.holds(slot)) used += state.amounts(slot)[0];
-        if (state.away(slot)) used += t.allocations.held[2 * static_cast<std::size_t>(slot)];
+        if (const Amount* held = state.away(slot) ? state.kept(slot) : nullptr) used += held[0];
         if (const Leaving* l = state.leaving_at(slot)) left += l->left[0];
       }
       EXPECT_EQ(state.node_used(n)[0], used) << seed;
@@ -128,6 +134,33 @@ TEST(ClusterState, WhatAPreemptedAllocationKeepsIsFreeOnceItEnds) {
   EXPECT_EQ(state.operation_usage(0)[0], 0);
   state.undo(mark);
   EXPECT_EQ(state.node_used(0)[0], 2);
+}
+
+TEST(ClusterState, ASuspendedVictimKeepsAPartAndRunsAgainElsewhere) {
+  Scene scene;
+  scene.node({8});
+  scene.node({8});
+  const Id o = scene.operation();
+  const Id a = scene.allocation(o, 0, {5}, 0);
+  ClusterState state(scene.snapshot());
+  const ClusterState::Mark mark = state.mark();
+  state.preempt(a, {o, kNoId});
+  EXPECT_EQ(state.node_left(0)[0], 5);
+  state.suspend(a, std::vector<Amount>{2});
+  EXPECT_TRUE(state.away(a));
+  EXPECT_FALSE(state.has_leaving(0));
+  EXPECT_EQ(state.node_left(0)[0], 0);
+  EXPECT_EQ(state.node_used(0)[0], 2);
+  EXPECT_EQ(state.operation_usage(o)[0], 2);
+  EXPECT_TRUE(state.on_node(0).empty());
+  state.resume(a, 1, 9);
+  EXPECT_EQ(state.node_used(0)[0], 0);
+  EXPECT_EQ(state.node_used(1)[0], 5);
+  EXPECT_EQ(state.last_start(a), 9);
+  state.undo(mark);
+  EXPECT_TRUE(state.running(a));
+  EXPECT_EQ(state.node_used(0)[0], 5);
+  EXPECT_EQ(state.node_used(1)[0], 0);
 }
 
 TEST(ClusterState, WhatLeavesWithoutANodeIsNobodysUntilItHasGone) {

@@ -110,12 +110,37 @@ class Book:
         self.ends: dict[str, int] = {}
         self.refusals: dict[str, int] = {}
         self.failures: dict[str, tuple[int, float]] = {}
+        self._now = 0.0
 
     def add(self, line: dict[str, Any]) -> None:
-        """Take a line into account; kinds that are not known change nothing."""
+        """Take a line into account; kinds that are not known change nothing but the time."""
+        self.set_clock(line["t"])
         handle = _HANDLES.get(line["kind"])
         if handle is not None:
             handle(self, line)
+
+    def set_clock(self, now: float) -> None:
+        """Take into account what time it is: if the clock was set back, nothing is of later than now.
+
+        Else caps and pauses would last as much longer as it was set back.
+
+        Parameters
+        ----------
+        now : float
+            Seconds since 1970.
+
+        Notes
+        -----
+        O(1), unless the clock was set back: O(evictions + failures).
+        """
+        if now < self._now:
+            self.evictions = [(min(t, now), owner, job) for t, owner, job in self.evictions]
+            self.failures = {name: (count, min(t, now)) for name, (count, t) in self.failures.items()}
+            for owed in self.owed.values():
+                owed.since = min(owed.since, now)
+            for step in self.open.values():
+                step.began = min(step.began, now)
+        self._now = now
 
     def _journal(self, line: dict[str, Any]) -> None:
         self.cluster = line["cluster"]

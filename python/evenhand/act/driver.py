@@ -115,6 +115,7 @@ class Driver:
         try:
             # The journal's own lock: journals of one cluster on another machine, or with another lock.
             self._locks.append(Lock(lock or place_of(self.adapter.identity)))
+            self._locks[0].leave_to(journal)
             self._locks.append(lock_of(journal))
             self._journal = Journal(journal, self.adapter.identity, self.timing.clock)
             self.adapter.keep(self._locks[0].descriptor)
@@ -179,9 +180,10 @@ class Driver:
             If the cluster does not answer.
         """
         snapshot, now = self.adapter.snapshot(self.book.leaving()), self.timing.now()
+        last = now + self.timing.forget  # what is later is of before the clock was set back
         there = set(map(str, snapshot.names("operations"))) | set(map(str, snapshot.names("allocations")))
         self._owners = {job: owner for job, owner in self._owners.items() if job in there}
-        self._refused = {job: t for job, t in self._refused.items() if job in there and t > now}
+        self._refused = {job: t for job, t in self._refused.items() if job in there and now < t <= last}
         jobs, owners = self.caps.spent(self.book, now)
         self._spared = self.book.busy() | jobs | self._jobs_of(owners, snapshot) | set(self._refused)
         return self.prepared(snapshot)
@@ -203,12 +205,18 @@ class Driver:
         Nothing of it in a dry run. A journal that is too large is kept beside its successor, which has all of
         the last 24 hours and all that is open. A step whose jobs cannot be looked at stays open, which is
         logged; only its jobs are busy.
+
+        Raises
+        ------
+        JournalError
+            If the journal cannot be written: after all that, so that no job waits for it.
         """
         if self._journal is not None:
             with self._interrupts:
                 self._recover(self._journal)
 
     def _recover(self, journal: Journal) -> None:
+        self.book.set_clock(self.timing.now())
         begin = self.timing.now()
         together = Together(self.adapter, self.timing)
         together.open = [self._carrier.recover(step) for step in self.book.open.values()]

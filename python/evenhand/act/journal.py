@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import time
@@ -13,88 +12,21 @@ from pathlib import Path
 from typing import Any, Self
 
 from evenhand.act.book import Book
+from evenhand.act.chain import encoded, seal
 from evenhand.act.lines import wrong
 from evenhand.act.lock import Lock
+from evenhand.act.reading import SCHEMA, JournalError, read, read_bytes, read_text
 from evenhand.act.rotation import needed, replace
-from evenhand.errors import EvenhandError
+from evenhand.files import open_regular
 
-__all__ = ["SCHEMA", "Journal", "JournalError", "read", "repair", "rotate"]
+__all__ = ["Journal", "JournalError", "check_cluster", "lock_of", "read", "repair", "rotate"]
 
-SCHEMA = "evenhand/journal/1"
 _LOG = logging.getLogger("evenhand.act")
 _ROOM = 64 * 1024  # bytes that must be free before anybody is touched
 
 
-class JournalError(EvenhandError):
-    """The journal cannot be read or written; whoever needs it acts on nobody."""
-
-
-def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Return the lines of a journal.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    list of dict
-        Each with ``n`` (its number, from 0), ``t`` (seconds since 1970) and ``kind``.
-
-    Raises
-    ------
-    JournalError
-        If it cannot be read, is of another version, or is not whole.
-
-    Notes
-    -----
-    O(lines).
-    """
-    return list(_lines(path, _data(path)))
-
-
-def _data(path: str | os.PathLike[str]) -> bytes:
-    """Return what was written, without a last line that begins with NUL: it never was (`Journal.append`)."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise JournalError(f"journal {path}: cannot be read: {error.strerror or error}") from error
-    last = data.rfind(b"\n", 0, -1) + 1
-    return data[:last] if data[last : last + 1] == b"\0" else data
-
-
-def _lines(path: str | os.PathLike[str], data: bytes) -> Iterator[dict[str, Any]]:
-    *whole, rest = data.split(b"\n")
-    for number, text in enumerate(whole):
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise JournalError(f"journal {path}: line {number + 1} is no line of a journal") from error
-        kind, n = (line.get("kind"), line.get("n")) if isinstance(line, dict) else (None, None)
-        if kind is None or n is None:
-            raise JournalError(f"journal {path}: line {number + 1} is no line of a journal")
-        if number == 0 and (kind != "journal" or line.get("schema") != SCHEMA):
-            found = line.get("schema") if kind == "journal" else kind
-            raise JournalError(f"journal {path}: is of {found!r}; this version reads {SCHEMA!r}")
-        if n != number:
-            raise JournalError(
-                f"journal {path}: line {number + 1} says that it is number {n}: lines are missing"
-            )
-        field = wrong(line)
-        if field is not None:
-            said = f"its {field} is missing or cannot be"
-            raise JournalError(f"journal {path}: line {number + 1} is no line of a journal: {said}")
-        yield line
-    if rest:
-        raise JournalError(
-            f"journal {path}: line {len(whole) + 1} is torn (the machine or its disk stopped while it was "
-            "written); nothing was done that is not in the lines before: cut it off with "
-            "`evenhand journal --repair FILE`"
-        )
-
-
 def repair(path: str | os.PathLike[str]) -> int:
-    """Cut a torn last line off.
+    """Cut a torn last line off; one of which only the line end is damaged gets it back.
 
     Parameters
     ----------
@@ -114,13 +46,20 @@ def repair(path: str | os.PathLike[str]) -> int:
     """
     try:
         with lock_beside(path):
-            data = _data(path)
-            keep = data.rfind(b"\n") + 1
-            list(_lines(path, data[:keep]))
-            cut = Path(path).stat().st_size - keep
-            if cut:
-                with Path(path).open("r+b") as file:
-                    file.truncate(keep)
+            data = read_bytes(path)
+            found = read_text(path, data, torn=True)
+            cut = len(data) - found.size
+            rest = data[found.size :]
+            for ended in (rest, rest[:-1]):  # only the line end is missing, or another byte
+                with contextlib.suppress(JournalError):
+                    found.take(ended, path)
+                    cut = 0
+                    break
+            if rest and not found.begun:
+                with os.fdopen(open_regular(path, os.O_WRONLY), "wb") as file:
+                    os.ftruncate(file.fileno(), found.size)
+                    if not cut:
+                        os.pwrite(file.fileno(), b"\n", found.size - 1)
                     os.fsync(file.fileno())
     except OSError as error:
         raise JournalError(f"journal {path}: cannot be repaired: {error.strerror or error}") from error
@@ -152,10 +91,7 @@ def lock_of(path: str | os.PathLike[str], patience: float = 35.0) -> Lock:
     if os.path.lexists(path) and not (Path(path).is_symlink() or Path(path).is_file()):
         raise JournalError(f"journal {path}: cannot be read: it is no file")
     lock = Lock(f"{os.fspath(path)}.lock", patience)
-    with contextlib.suppress(OSError):
-        owner = Path(path).stat()
-        if os.geteuid() == 0 and os.fstat(lock.descriptor).st_uid != owner.st_uid:
-            os.fchown(lock.descriptor, owner.st_uid, owner.st_gid)
+    lock.leave_to(path)
     return lock
 
 
@@ -251,25 +187,28 @@ class Journal:
             raise
 
     def _open(self) -> list[dict[str, Any]]:
-        data = _data(self.path) if self.path.exists() and self.path.stat().st_size else b""
-        lines = list(_lines(self.path, data))
+        found = read_text(self.path, read_bytes(self.path) if os.path.lexists(self.path) else b"")
         self.close()
         try:
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o640)
-            self._size = len(data)
-            self._dirty = os.fstat(self._file).st_size > self._size
+            self._file = open_regular(self.path, os.O_WRONLY | os.O_CREAT, 0o640)
+            end = os.fstat(self._file).st_size
         except OSError as error:
             raise JournalError(
                 f"journal {self.path}: cannot be written: {error.strerror or error}"
             ) from error
-        with contextlib.suppress(OSError):  # else before the next line
+        self._size, self._count, self._total = found.size, len(found.lines), found.total
+        if found.begun:  # written once more, whole
+            self._late.append(found.lines[-1])
+            self._size, self._count, self._total = found.start, self._count - 1, found.before
+        self._dirty = end > self._size
+        with contextlib.suppress(OSError, JournalError):  # else before the next line
+            self.write_late()
             self._take_back()
-        self._count = len(lines)
         self._least = 0
         self.book = Book()
-        for line in lines:
+        for line in found.lines:
             self.book.add(line)
-        return lines
+        return found.lines
 
     def rotate(self, size: int) -> Path | None:
         """Begin anew if the journal is large; the old one is kept beside it.
@@ -293,11 +232,12 @@ class Journal:
         if self._late or self._size <= max(size, 2 * self._least):
             return None
         lines = needed(read(self.path), self._clock())
-        self._least = sum(len(json.dumps(line)) + 1 for line in lines)
+        data = encoded([{**lines[0], "schema": SCHEMA}, *lines[1:]])
+        self._least = len(data)
         if self._size <= 2 * self._least:
             return None
         try:
-            old = replace(self.path, lines, _sync_folder)
+            old = replace(self.path, data, _sync_folder)
         except OSError as error:
             _LOG.warning("journal %s: cannot be rotated: %s", self.path, error.strerror or error)
             return None
@@ -377,14 +317,15 @@ class Journal:
 
     def _line(self, kind: str, fields: dict[str, Any]) -> dict[str, Any]:
         line = {"n": self._count + len(self._late), "t": round(self._clock(), 6), "kind": kind, **fields}
-        field = wrong(line)
-        if field is not None:
-            said = f"the {field} of a line of kind {kind!r} is missing or cannot be"
+        which = wrong(line)
+        if which is not None:
+            said = f"the {which} of a line of kind {kind!r} is missing or cannot be"
             raise JournalError(f"journal {self.path}: cannot be written: {said}")
         return line
 
     def _write(self, line: dict[str, Any]) -> None:
-        data = json.dumps(line, allow_nan=False).encode() + b"\n"
+        text, total = seal(line, self._total)
+        data = text + b"\n"
         try:
             self._take_back()
             self._dirty = True
@@ -397,7 +338,7 @@ class Journal:
             raise JournalError(
                 f"journal {self.path}: cannot be written: {error.strerror or error}"
             ) from error
-        self._dirty = False
+        self._dirty, self._total = False, total
         self._size += len(data)
         self._count += 1
 

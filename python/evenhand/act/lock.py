@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import os
+import stat
 import tempfile
 import time
 from pathlib import Path
@@ -15,6 +17,7 @@ __all__ = ["Lock", "LockedError", "place_of"]
 
 
 _SHARED = Path("/run/lock")
+_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class LockedError(EvenhandError):
@@ -80,12 +83,7 @@ class Lock:
 
     def __init__(self, path: str | os.PathLike[str], patience: float = 35.0) -> None:
         self.path = Path(path)
-        try:
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            self.descriptor = os.open(self.path, flags, 0o600)
-        except OSError as error:
-            why = "it is another user's" if isinstance(error, PermissionError) else error.strerror or error
-            raise LockedError(f"lock {path}: cannot be opened: {why}") from error
+        self.descriptor = _open(self.path)
         until = time.monotonic() + patience
         while True:
             try:
@@ -100,14 +98,72 @@ class Lock:
                         f"another driver ({who}) acts on this cluster: lock {self.path}"
                     ) from None
                 time.sleep(0.05)
-        os.ftruncate(self.descriptor, 0)
-        os.pwrite(self.descriptor, f"{os.getpid()}\n".encode(), 0)
+        number = f"{os.getpid()}\n".encode()
+        try:  # over the old one, which needs no room
+            os.pwrite(self.descriptor, number, 0)
+            os.ftruncate(self.descriptor, len(number))
+        except OSError:  # only for messages
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.descriptor, 0)
+
+    def leave_to(self, path: str | os.PathLike[str]) -> None:
+        """Let a lock that root took belong to the owner of a file, who could not open it else.
+
+        Parameters
+        ----------
+        path : str or path-like
+            If it is not there, nothing changes.
+        """
+        with contextlib.suppress(OSError):
+            owner = Path(path).stat()
+            if os.geteuid() == 0 and os.fstat(self.descriptor).st_uid != owner.st_uid:
+                os.fchown(self.descriptor, owner.st_uid, owner.st_gid)
 
     def release(self) -> None:
         """Let others have it."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
+
+
+def _open(path: Path) -> int:
+    while True:
+        try:
+            # A file that is there is opened as such: in folders for all, kernels refuse to make another's.
+            descriptor = os.open(path, os.O_RDWR | _FLAGS)
+        except FileNotFoundError:
+            try:
+                return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
+            except FileExistsError:
+                continue  # made in between
+            except OSError as error:
+                raise LockedError(f"lock {path}: cannot be made: {error.strerror or error}") from error
+        except OSError as error:
+            raise LockedError(f"lock {path}: cannot be opened: {_why(path, error)}") from error
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            os.close(descriptor)
+            raise LockedError(f"lock {path}: cannot be opened: it is no file of its own")
+        return descriptor
+
+
+def _why(path: Path, error: OSError) -> str:
+    import pwd
+
+    if not isinstance(error, PermissionError):
+        return error.strerror or str(error)
+    try:
+        owner = path.lstat().st_uid
+    except OSError:
+        return error.strerror or str(error)
+    try:
+        name = pwd.getpwuid(owner).pw_name
+    except KeyError:
+        name = str(owner)
+    return (
+        f"it belongs to user {name}; while no driver of that user runs it may be removed, or name a file "
+        "that both users can write (--lock)"
+    )
 
 
 def _lives(holder: str) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from evenhand.files import replace_file
 
 if TYPE_CHECKING:
     from evenhand.act.book import Book
@@ -72,15 +72,6 @@ def write_metrics(path: str | os.PathLike[str], text: str) -> None:
     Raises
     ------
     OSError
-        If it cannot be written.
+        If it is a link or no regular file, or cannot be written.
     """
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
+    replace_file(path, text, 0o644)

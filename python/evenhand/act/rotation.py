@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import errno
-import json
+import math
 import os
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,13 +35,14 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
     -------
     list of dict
         The first line, all of steps that are open, of which something is owed, or with a line of the last
-        24 hours, and what was settled of their jobs; numbered anew. The first one holds the totals of
-        all that is left out.
+        24 hours, and what was settled of their jobs; numbered anew, and none of later than the next, as a
+        clock may have been set back. The first one holds the totals of all that is left out.
 
     Notes
     -----
     O(lines). Steps keep their numbers, and new ones go on from the highest.
     """
+    lines = _in_order(lines)
     book = Book()
     recent: set[int] = set()
     for line in lines:
@@ -70,19 +70,29 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
     return [{**line, "n": number} for number, line in enumerate(kept)]
 
 
+def _in_order(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines with the times that `Book.set_clock` gives them, as lines that tell it may go."""
+    found, latest = [], math.inf
+    for line in reversed(lines):
+        latest = min(latest, line["t"])
+        found.append({**line, "t": latest})
+    return found[::-1]
+
+
 def _less(all_of_it: dict[str, int], some: dict[str, int]) -> dict[str, int]:
     left = {word: count - some.get(word, 0) for word, count in all_of_it.items()}
     return {word: count for word, count in left.items() if count}
 
 
-def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], None]) -> Path:
-    """Put lines into the place of a journal, and the journal beside it.
+def replace(path: Path, data: bytes, sync: Callable[[Path], None]) -> Path:
+    """Put a new text into the place of a journal, and the journal beside it.
 
     Parameters
     ----------
     path : pathlib.Path
         Of the journal; nobody else may write it.
-    lines : iterable of dict
+    data : bytes
+        What the new one says.
     sync : callable
         Puts a folder on the disk.
 
@@ -94,29 +104,50 @@ def replace(path: Path, lines: Iterable[dict[str, Any]], sync: Callable[[Path], 
     Raises
     ------
     OSError
-        If it cannot be done; then the journal is as it was.
+        If it cannot be done; then the journal is as it was. So if ``<path>.new`` is no regular file, as one
+        that a driver left that was killed: no link is followed there.
 
     Notes
     -----
     At every moment the journal is the whole old one or the whole new one.
     """
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link, and only the file itself can be replaced", str(path))
     fresh = path.with_name(f"{path.name}.new")
-    with fresh.open("wb") as file:
-        own, theirs = os.fstat(file.fileno()), path.stat()
-        if (own.st_uid, own.st_gid) != (theirs.st_uid, theirs.st_gid):
-            os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
-        os.fchmod(file.fileno(), theirs.st_mode & 0o777)
-        file.writelines(json.dumps(line, allow_nan=False).encode() + b"\n" for line in lines)
-        file.flush()
-        os.fsync(file.fileno())
-    number = 1
-    while (old := path.with_name(f"{path.name}.{number}")).exists() and not old.samefile(path):
-        number += 1
-    if not old.exists():  # else a driver was killed between the two calls below
-        _link(path, old)
-    fresh.replace(path)
+    if fresh.is_file() and not fresh.is_symlink():
+        fresh.unlink()
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            own, theirs = os.fstat(file.fileno()), path.stat()
+            if (own.st_uid, own.st_gid) != (theirs.st_uid, theirs.st_gid):
+                os.fchown(file.fileno(), theirs.st_uid, theirs.st_gid)
+            os.fchmod(file.fileno(), theirs.st_mode & 0o777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        old = _beside(path)
+        fresh.replace(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)  # it takes room
+        raise
     sync(path.parent)
     return old
+
+
+def _beside(path: Path) -> Path:
+    """Return the first free name beside a journal, by which it is known from now on."""
+    number = 1
+    while os.path.lexists(old := path.with_name(f"{path.name}.{number}")) and not _same(old, path):
+        number += 1
+    if not os.path.lexists(old):  # else a driver was killed before the new one was in its place
+        _link(path, old)
+    return old
+
+
+def _same(old: Path, path: Path) -> bool:
+    one, other = old.lstat(), path.lstat()
+    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 def _link(path: Path, old: Path) -> None:
@@ -125,6 +156,18 @@ def _link(path: Path, old: Path) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        shutil.copy2(path, old)  # whole before the journal changes
-        with old.open("rb") as file:
+        _copy(path, old)
+
+
+def _copy(path: Path, old: Path) -> None:
+    """Copy a journal, whole before it changes, and readable for no one else at any moment."""
+    descriptor = os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(path.read_bytes())
+            file.flush()
+            shutil.copystat(path, old)
             os.fsync(file.fileno())
+    except OSError:
+        old.unlink(missing_ok=True)
+        raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from evenhand.state import State
 
 __all__ = ["Round"]
+
+_LOG = logging.getLogger("evenhand.act")
 
 _PASSES = 4  # plans that are carried out
 _PLANS = 8  # that are made for one of them
@@ -69,6 +72,7 @@ class Round:
         for _ in range(_PASSES):
             with _Clock(self.seconds, "snapshot"):
                 snapshot = driver.snapshot()
+                self._set_clock(snapshot.now)
             with _Clock(self.seconds, "plan"):
                 plan = self._planned(snapshot)
             save(self._kept(plan))
@@ -80,6 +84,13 @@ class Round:
             for job, row in refused.items():
                 if job is not None:
                     driver._aside.leave(job, Refusal(row.codes[0], row.why))
+
+    def _set_clock(self, now: float) -> None:
+        """Let the clocks of the state go with the cluster's, where that was set back."""
+        if self._before is not None and self._before.time > now:
+            late = self._before.time - now
+            _LOG.warning("the clock was set back by %.0f s; the clocks of the state go with it", late)
+            self._before = self._before.set_back(now)
 
     def _planned(self, snapshot: Snapshot) -> Plan:
         """Return a plan whose steps may be begun as far as plan, journal and caps tell."""

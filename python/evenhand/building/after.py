@@ -67,7 +67,7 @@ def after(
     if handed is not None:
         _hand_over(snapshot, raw, handed)
     if len(resumes["action"]):
-        _resume(snapshot, raw.tables["allocations"], resumes)
+        _resume(snapshot, raw, resumes)
     if len(reserved["action"]):
         _reserve(snapshot, raw, reserved)
     if len(starts["action"]):
@@ -106,7 +106,9 @@ def _amounts(snapshot: Snapshot, table: dict[str, Any], field: str, rows: int) -
     return values.astype(np.float64), given
 
 
-def _resume(snapshot: Snapshot, table: dict[str, Any], resumes: Mapping[str, NDArray[Any]]) -> None:
+def _resume(snapshot: Snapshot, raw: Raw, resumes: Mapping[str, NDArray[Any]]) -> None:
+    """Let allocations run from now on; nothing is left of what they were told when they had to leave."""
+    table, settings = raw.tables["allocations"], dict(raw.settings.get("allocations", {}))
     rows, count = resumes["allocation"], snapshot.allocation_count
     state, _ = parts(table.get("state"), count, np.uint8)  # without it, all run
     state[rows] = _RUNNING
@@ -121,6 +123,21 @@ def _resume(snapshot: Snapshot, table: dict[str, Any], resumes: Mapping[str, NDA
         held, given = _amounts(snapshot, table, "held", count)
         given[rows] = False
         table["held"] = (held, given)
+    for field in ("deadline", "last_job_start_time"):
+        if field in table:
+            times, given = parts(table[field], count, np.int64)
+            given[rows] = False
+            table[field] = (times, given)
+    for field in ("beneficiary.operation", "beneficiary.request"):
+        if field in table:
+            set_labels(table, field, count, dict.fromkeys(rows.tolist()))
+    for row in rows.tolist():
+        if "room_taken" in settings.get(row, {}):
+            rest = {name: value for name, value in settings.pop(row).items() if name != "room_taken"}
+            settings |= {row: rest} if rest else {}
+    raw.settings["allocations"] = settings
+    if not settings:
+        raw.settings.pop("allocations")
 
 
 def _reserve(snapshot: Snapshot, raw: Raw, reserved: Mapping[str, NDArray[Any]]) -> None:
@@ -225,9 +242,10 @@ def _shrink(snapshot: Snapshot, raw: Raw, started: NDArray[Any]) -> None:
     """Let the counts of requests fall; those of which nothing is left go, and reservations for them."""
     old = snapshot.request_count
     left = np.array(snapshot._core.column("requests", "count"), np.int64)
-    left -= np.bincount(started, minlength=old)
+    served = np.bincount(started, minlength=old)
+    left -= served
     raw.tables["requests"]["count"] = left
-    drop_rows(raw, "requests", left > 0)
+    drop_rows(raw, "requests", (left > 0) | (served == 0))
 
 
 def _longer(name: str, column: Any, more: int) -> Any:

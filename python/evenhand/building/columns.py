@@ -11,14 +11,16 @@ array or (bytes, offsets); references likewise with validity; amounts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import tzinfo
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from evenhand.building.cells import Cells, Numbers, Strings, Times, as_list
-from evenhand.building.problems import STAND_IN, nearest
+from evenhand.building.keys import keys_of
+from evenhand.building.problems import COUNTED, STAND_IN, Predicate, nearest
 from evenhand.building.single import (
     INT64,
     CellError,
@@ -38,30 +40,40 @@ from evenhand.fields import Field
 
 _NONE = type(None)
 
-Reporter = Callable[[int | None, str, str, object], None]
+Reporter = Callable[[int | None, str, Predicate, object], None]
 Raw = Any
 
 
-def convert(cells: list[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
-    """Convert cell by cell; what is wrong is reported and becomes None."""
+def convert(cells: Iterable[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
+    """Convert cell by cell; what is wrong is reported and becomes None.
 
-    def convert_one(row: int, cell: Any) -> Any:
+    So does the rest of the column once `COUNTED` cells are wrong.
+    """
+    converted: list[Any] = []
+    wrong = 0
+    rest = iter(cells)
+    for row, cell in enumerate(rest):
         plain = cell.item() if isinstance(cell, np.generic) else cell
         try:
-            return None if plain is None else one(plain)
+            converted.append(None if plain is None else one(plain))
         except CellError as error:
             report(row, error.rule, str(error), plain)
-            return None
-
-    return [convert_one(row, cell) for row, cell in enumerate(cells)]
+            converted.append(None)
+            wrong += 1
+            if wrong == COUNTED:
+                return converted + [None] * sum(1 for _ in rest)
+    return converted
 
 
 def pack(cells: list[Any], dtype: Any, blank: Any = 0) -> Raw:
     """Return an array of cells of one type, with validity if any is None."""
     if _NONE not in set(map(type, cells)):
         return np.array(cells, dtype)
-    valid = np.fromiter((cell is not None for cell in cells), np.bool_, len(cells))
-    return np.array([blank if cell is None else cell for cell in cells], dtype), valid
+    objects = np.array([*cells, None], object)[:-1]  # objects whatever they are
+    valid = np.not_equal(objects, None).astype(np.bool_)
+    values = np.full(len(cells), blank, dtype)
+    values[valid] = np.array(objects[valid].tolist(), dtype)
+    return values, valid
 
 
 def _raw(values: Any, valid: Any) -> Raw:
@@ -202,12 +214,14 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
     items = as_list(cells)
     if _is_utf8(items, {str}) and "" not in items:
         return items, True
-    missing = [row for row, cell in enumerate(items) if cell is None]
+    missing = list(islice((row for row, cell in enumerate(items) if cell is None), COUNTED))
+    if len(missing) == COUNTED:
+        items = items[: missing[-1] + 1]
     result = convert(items, one_name, report)
     for row in missing:
         report(row, "required", "is missing; every row needs one", None)
     stand_ins = (f"{STAND_IN}{row}" for row in range(len(items)))
-    usable = None not in result
+    usable = None not in result  # a table that was left is not asked for either
     return [s if cell is None else cell for cell, s in zip(result, stand_ins, strict=True)], usable
 
 
@@ -291,17 +305,18 @@ def amounts(
     return values, given
 
 
+def _unknown_resource(key: object, resources: list[str], rows: int) -> Callable[[], str]:
+    more = f" (in {rows - 1} more rows)" if rows > 1 else ""
+    return lambda: f"names no resource of this snapshot{nearest(key, resources)}{more}"
+
+
 def _by_resource(
     items: list[Any], resources: list[str], one_cell: Callable[[str], Reporter]
 ) -> dict[str, Cells]:
     if not set(map(type, items)) <= {dict, _NONE}:
         items = convert(items, one_object, one_cell(""))
     objects = [cell or {} for cell in items]
-    keys: set[Any] = set().union(*objects) if objects else set()
-    strange = keys.difference(resources)
-    for key in sorted(strange, key=str):
-        rows = [row for row, cell in enumerate(objects) if key in cell]
-        more = f" (in {len(rows) - 1} more rows)" if len(rows) > 1 else ""
-        message = f"names no resource of this snapshot{nearest(key, resources)}{more}"
-        one_cell(str(key))(rows[0], "unknown_resource", message, None)
+    keys, strange = keys_of(objects, resources)
+    for key, (row, rows) in strange.items():
+        one_cell(str(key))(row, "unknown_resource", _unknown_resource(key, resources, rows), None)
     return {name: [cell.get(name) for cell in objects] for name in resources if name in keys}

@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.building.columns import convert
-from evenhand.building.problems import STAND_IN, Report, kind_of, nearest
-from evenhand.building.settings import one_settings
+from evenhand.building.keys import keys_of
+from evenhand.building.problems import COUNTED, STAND_IN, Report, kind_of, nearest
+from evenhand.building.settings import one_settings, settings_of_json
 from evenhand.building.single import CellError
 from evenhand.fields import TableSpec
+
+_CHUNK = 4096
+"""So many rows are looked at in one go."""
 
 
 @dataclass(slots=True)
@@ -23,27 +27,34 @@ class TableCells:
     settings: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-def read_rows(spec: TableSpec, rows: Any, report: Report, *, named: bool = True) -> TableCells:
-    """Turn a list of objects into cells; O(rows x fields present)."""
+def read_rows(
+    spec: TableSpec, rows: Any, report: Report, *, named: bool = True, own: bool = False
+) -> TableCells:
+    """Turn a list of objects into cells; O(rows x fields present).
+
+    With `own` the rows are nobody else's: settings leave them as they are copied. A row that is no object
+    ends the table once there are `COUNTED` of them.
+    """
     if not isinstance(rows, list | tuple):
         report.fail(spec.name, None, "type", f"are {kind_of(rows)}; they must be a list of objects", rows)
         return TableCells(0)
-    if not set(map(type, rows)) <= {dict}:
-        rows = [_row(spec, i, row, report) for i, row in enumerate(rows)]
+    rows = _objects(spec, rows, report)
     table = TableCells(len(rows))
-    keys: set[Any] = set().union(*rows) if rows else set()
     heads = list(dict.fromkeys(name.partition(".")[0] for name in spec.names))
-    _unknown(
-        keys, heads, rows, lambda i, key, message: report.add(spec.name, i, key, "unknown_field", message)
-    )
+    keys, strange = keys_of(rows, heads)
+    for key, (row, count) in strange.items():
+        report.add(spec.name, row, str(key)[:100], "unknown_field", _later(key, heads, count))
     for head in heads:
         if head not in keys and not (head == "name" and named):
             continue
-        cells = [row.get(head) for row in rows]
         if head == "settings":
-            cells = convert(cells, one_settings, report.column(spec.name, head))
-            table.settings = {i: cell for i, cell in enumerate(cells) if cell}
-        elif head in spec.names:
+            taken = ((row.pop(head, None) if own else row.get(head)) for row in rows)
+            one = settings_of_json if own else one_settings
+            converted = convert(taken, one, report.column(spec.name, head))
+            table.settings = {i: cell for i, cell in enumerate(converted) if cell}
+            continue
+        cells = [row.get(head) for row in rows]
+        if head in spec.names:
             table.cells[head] = cells
         else:
             inner_cells(spec, head, cells, table, report)
@@ -62,16 +73,29 @@ def inner_cells(spec: TableSpec, head: str, cells: list[Any], table: TableCells,
         raise CellError("type", f"is {kind_of(cell)}; it must be an object")
 
     objects = [cell or {} for cell in convert(cells, accept, report.column(spec.name, head))]
-    keys: set[Any] = set().union(*objects) if objects else set()
     known = [name.removeprefix(f"{head}.") for name in spec.names if name.startswith(f"{head}.")]
-
-    def add(row: int, key: str, message: str) -> None:
-        report.add(spec.name, row, f"{head}.{key}", "unknown_field", message)
-
-    _unknown(keys, known, objects, add)
+    keys, strange = keys_of(objects, known)
+    for key, (row, count) in strange.items():
+        field = f"{head}.{str(key)[:100]}"
+        report.add(spec.name, row, field, "unknown_field", _later(key, known, count))
     for name in known:
         if name in keys:
             table.cells[f"{head}.{name}"] = [cell.get(name) for cell in objects]
+
+
+def _objects(spec: TableSpec, rows: Any, report: Report) -> Sequence[Mapping[Any, Any]]:
+    """Return the rows, those that are no objects replaced by empty ones."""
+    if all(set(map(type, rows[i : i + _CHUNK])) <= {dict} for i in range(0, len(rows), _CHUNK)):
+        found: Sequence[Mapping[Any, Any]] = rows
+        return found
+    objects: list[Mapping[Any, Any]] = []
+    wrong = 0
+    for i, row in enumerate(rows):
+        wrong += not isinstance(row, Mapping)
+        objects.append(_row(spec, i, row, report))
+        if wrong == COUNTED:
+            break
+    return objects
 
 
 def _row(spec: TableSpec, i: int, row: Any, report: Report) -> Mapping[Any, Any]:
@@ -84,12 +108,9 @@ def _row(spec: TableSpec, i: int, row: Any, report: Report) -> Mapping[Any, Any]
     return {"name": f"{STAND_IN}{i}"}
 
 
-def _unknown(
-    keys: set[Any], known: list[str], rows: Sequence[Mapping[Any, Any]], add: Callable[[int, str, str], None]
-) -> None:
-    for key in sorted(keys.difference(known), key=str):
-        found = [i for i, row in enumerate(rows) if key in row]
-        add(found[0], str(key)[:100], unknown_field(key, known, len(found) - 1))
+def _later(key: object, known: list[str], rows: int) -> Callable[[], str]:
+    """Return the message for an unknown field of several rows, made if it is shown."""
+    return lambda: unknown_field(key, known, rows - 1)
 
 
 def unknown_field(key: object, known: list[str], more: int = 0) -> str:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evenhand.building.problems import Report
+from evenhand.building.problems import COUNTED, Report
+
+_COMMON = frozenset((str, int, float, bool, type(None)))
 
 
 class _Constant:
     """NaN, Infinity or -Infinity: Python's parser takes them, JSON does not."""
+
+    __slots__ = ("text",)
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -22,7 +28,7 @@ class _Constant:
 
 
 class _HugeInteger(_Constant):
-    pass
+    __slots__ = ()
 
 
 class _Duplicated(dict[str, Any]):
@@ -54,29 +60,32 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
 
 
 def _parse(text: str | bytes | bytearray, report: Report) -> Any:
-    strange = False
+    strange = 0
+    constants = {name: _Constant(name) for name in ("NaN", "Infinity", "-Infinity")}
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal strange
         found = dict(items)
         if len(found) == len(items):
             return found
-        strange = True
+        strange += 1
+        if strange > COUNTED:
+            return found
         twice = _Duplicated(found)
-        names = [name for name, _ in items]
-        twice.keys_twice = sorted({name for name in found if names.count(name) > 1})
+        counts = Counter(name for name, _ in items)
+        twice.keys_twice = sorted(name for name, count in counts.items() if count > 1)
         return twice
 
     def constant(name: str) -> _Constant:
         nonlocal strange
-        strange = True
-        return _Constant(name)
+        strange += 1
+        return constants[name]
 
     def integer(digits: str) -> int | _HugeInteger:
         nonlocal strange
         if len(digits) < 4000:
             return int(digits)
-        strange = True
+        strange += 1
         return _HugeInteger(digits[:40] + "...")
 
     try:
@@ -97,7 +106,7 @@ def _parse(text: str | bytes | bytearray, report: Report) -> Any:
         report.fail("snapshot", None, "depth", "is JSON that is nested too deeply")
         return None
     if strange:
-        for path, rule, message, value in _strange(data):
+        for path, rule, message, value in islice(_strange(data), COUNTED):
             _report_at(data, path, rule, message, value, report)
         report.unusable = True
     return data
@@ -120,25 +129,44 @@ def _not_json(text: str | bytes | bytearray, error: json.JSONDecodeError, report
 
 def _strange(data: Any) -> Iterator[tuple[list[Any], str, str, object]]:
     """Walk over the data for what the parser let pass; in the order of the text."""
-    stack: list[tuple[list[Any], Any]] = [([], data)]
+    path: list[Any] = []
+    stack: list[Iterator[tuple[Any, Any]]] = [iter([(None, data)])]
     while stack:
-        path, value = stack.pop()
-        if isinstance(value, _Duplicated):
-            for key in value.keys_twice:
-                yield [*path, key], "duplicate_key", "stands twice in its object", None
-        if isinstance(value, dict):
-            stack.extend(([*path, key], item) for key, item in reversed(value.items()))
-        elif isinstance(value, list):
-            stack.extend(([*path, i], item) for i, item in reversed(list(enumerate(value))))
-        elif isinstance(value, _HugeInteger):
-            yield path, "overflow", "is a number of thousands of digits", value
-        elif isinstance(value, _Constant):
-            yield (
-                path,
-                "finite",
-                f"is {value.text}, which JSON does not have; it must be a finite number",
-                value,
-            )
+        for key, value in stack[-1]:
+            kind = type(value)
+            if kind in _COMMON:
+                continue
+            where = [*path[1:], key] if path else []
+            if kind is _HugeInteger:
+                yield where, "overflow", "is a number of thousands of digits", value
+            elif kind is _Constant:
+                message = f"is {value.text}, which JSON does not have; it must be a finite number"
+                yield where, "finite", message, value
+            else:
+                if kind is _Duplicated:
+                    for twice in value.keys_twice:
+                        yield [*where, twice], "duplicate_key", "stands twice in its object", None
+                stack.append(iter(value.items()) if isinstance(value, dict) else enumerate(value))
+                path.append(key)
+                break
+        else:
+            stack.pop()
+            if path:
+                path.pop()
+
+
+class _Names(Sequence[Any]):
+    """The names of a table's rows, looked up as they are asked for."""
+
+    def __init__(self, rows: list[Any]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, row: Any) -> Any:
+        of = self._rows[row]
+        return of.get("name") if isinstance(of, dict) else None
 
 
 def _report_at(data: Any, path: list[Any], rule: str, message: str, value: object, report: Report) -> None:
@@ -150,7 +178,7 @@ def _report_at(data: Any, path: list[Any], rule: str, message: str, value: objec
     match path:
         case [str(name), int(at), *inner] if name in names:
             table, row, rest = name, at, inner
-            report.names[name] = [r.get("name") if isinstance(r, dict) else None for r in names[name]]
+            report.names.setdefault(name, _Names(names[name]))
         case ["resources", str(name), *inner] if inner:
             report.names["resources"] = list(data["resources"])
             table, row, rest = "resources", report.names["resources"].index(name), inner

@@ -141,7 +141,8 @@ class Parser:
                 raw[column] = self._column(spec, spec[column], cells, table.rows)
         if "name" in table.cells:
             raw["name"], usable = raw["name"]
-            self.report.names[name] = table.cells["name"]
+            known = raw["name"]
+            self.report.names[name] = known if isinstance(known, list) else table.cells["name"]
             if not usable:
                 self.report.unsure.add(name)
         self.raw.tables[name] = raw
@@ -192,13 +193,15 @@ class Parser:
         rows: list[dict[str, Any]] = [{} for _ in range(table.rows)]
         for of in spec.fields:
             report = self.report.column("commands", of.name)
+            if of.name not in table.cells and not of.required:
+                continue
             cells = columns.convert(
                 as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
             )
             for i, (row, cell) in enumerate(zip(rows, cells, strict=True)):
                 if cell is not None:
                     row[of.name] = cell
-                elif of.required and not self.report.has_row("commands", i):
+                elif of.required and not self.report.unusable and not self.report.has_row("commands", i):
                     report(i, "required", "is missing; every command needs one", None)
         self.raw.commands = rows
 

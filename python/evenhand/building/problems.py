@@ -12,7 +12,11 @@ import numpy as np
 from evenhand import fields
 from evenhand.errors import InputError, Problem
 
+#: So many problems an error has.
 KEPT = 100
+
+#: So many problems of one column are counted, or rows that are no objects of one table; then it is left.
+COUNTED = 1000
 
 #: Begins the name that a row gets in the place of an unusable one.
 STAND_IN = "\N{REPLACEMENT CHARACTER}row "
@@ -35,6 +39,7 @@ _repr.maxother = 60
 _repr.maxlevel = 3
 
 Name = str | int | None
+Predicate = str | Callable[[], str]
 
 
 def shorten(value: object) -> str:
@@ -80,7 +85,7 @@ def nearest(name: object, known: Iterable[str]) -> str:
     import difflib
 
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f'; did you mean "{found[0]}"?' if found else ""
+    return f'; did you mean "{printable(found[0])}"?' if found else ""
 
 
 class Report:
@@ -98,14 +103,16 @@ class Report:
     unsure : set of str
         Tables some of whose names are unusable: references into them prove nothing.
     unusable : bool
-        Set where what was found leaves nothing that the core could look at.
+        Set where what was found leaves nothing that the core could look at, and where so much is wrong that
+        the rest was not looked at.
     """
 
     def __init__(self) -> None:
         self.names: dict[str, Sequence[Any]] = {}
         self.unsure: set[str] = set()
         self.unusable = False
-        self._found: dict[tuple[str, str | None], list[Problem]] = {}
+        self._found: dict[tuple[str, str | None], list[tuple[Problem, Predicate]]] = {}
+        self._counts: dict[tuple[str, str | None], int] = {}
         self._cells: set[tuple[str, int | None, str | None]] = set()
         self._rows: set[tuple[str, int | None]] = set()
         self._count = 0
@@ -114,29 +121,42 @@ class Report:
         return self._count > 0
 
     def add(
-        self, table: str, row: int | None, field: str | None, rule: str, predicate: str, value: object = None
+        self,
+        table: str,
+        row: int | None,
+        field: str | None,
+        rule: str,
+        predicate: Predicate,
+        value: object = None,
     ) -> None:
-        """Add a problem, unless one of the same cell or column is known; `value` None: none to show."""
+        """Add a problem, unless one of the same cell or column is known; `value` None: none to show.
+
+        A predicate that is a function is made when it is shown.
+        """
         row = None if table in _SINGLE else row
         if not self._cells.isdisjoint(((table, row, field), (table, None, field))):
             return
         self._count += 1
+        column = (table, field)
+        count = self._counts[column] = self._counts.get(column, 0) + 1
+        self.unusable |= count == COUNTED
         self._cells.add((table, row, field))
         self._rows.add((table, row))
-        kept = self._found.setdefault((table, field), [])
-        if len(kept) < KEPT:
+        if count <= KEPT:
             text = None if value is None else shorten(value)
-            kept.append(Problem(table, row, None, field, rule, text, predicate))
+            self._found.setdefault(column, []).append(
+                (Problem(table, row, None, field, rule, text, ""), predicate)
+            )
 
     def fail(self, table: str, field: str | None, rule: str, predicate: str, value: object = None) -> None:
         """Add a problem of a whole table, or of the snapshot, after which the core is not asked."""
         self.unusable = True
         self.add(table, None, field, rule, predicate, value)
 
-    def column(self, table: str, field: str) -> Callable[[int | None, str, str, object], None]:
+    def column(self, table: str, field: str) -> Callable[[int | None, str, Predicate, object], None]:
         """Return a function (row, rule, predicate, value) that reports for one column."""
 
-        def report(row: int | None, rule: str, predicate: str, value: object = None) -> None:
+        def report(row: int | None, rule: str, predicate: Predicate, value: object = None) -> None:
             self.add(table, row, field, rule, predicate, value)
 
         return report
@@ -147,14 +167,16 @@ class Report:
 
     def error(self) -> InputError:
         """Return the error: the first problems by table, row and field, as sentences."""
-        problems = sorted((p for kept in self._found.values() for p in kept), key=_place)[:KEPT]
-        return InputError([self._sentence(p) for p in problems], self._count - len(problems))
+        every = (found for kept in self._found.values() for found in kept)
+        problems = sorted(every, key=lambda found: _place(found[0]))[:KEPT]
+        return InputError([self._sentence(*found) for found in problems], self._count - len(problems))
 
-    def _sentence(self, problem: Problem) -> Problem:
+    def _sentence(self, problem: Problem, predicate: Predicate) -> Problem:
         name = self._name(problem.table, problem.row)
         row = _label(problem.table, problem.row, name)
         subject = " of ".join(part for part in (problem.field, row) if part)
-        return _shown(replace(problem, name=name, message=f"{subject or 'the snapshot'} {problem.message}"))
+        said = predicate if isinstance(predicate, str) else predicate()
+        return _shown(replace(problem, name=name, message=f"{subject or 'the snapshot'} {said}"))
 
     def _name(self, table: str, row: int | None) -> Name:
         names = self.names.get(table)

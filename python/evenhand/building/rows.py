@@ -12,6 +12,7 @@ from evenhand import fields
 from evenhand.building.parse import CORE_TABLES, Raw
 from evenhand.building.readback import read_back, seconds
 from evenhand.fields import SCHEMA, TABLES, Field
+from evenhand.frozen import thaw
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -33,7 +34,7 @@ def to_dict(snapshot: Snapshot) -> dict[str, Any]:
         if rows:
             data[name] = rows[0] if name == "root" else rows
     if raw.commands:
-        data["commands"] = [dict(command) for command in raw.commands]
+        data["commands"] = thaw(raw.commands)
     return data
 
 
@@ -91,7 +92,7 @@ def _rows(raw: Raw, name: str) -> list[dict[str, Any]]:
     for field in TABLES[name].fields:
         if field.kind == "settings":
             for i, settings in raw.settings.get(name, {}).items():
-                rows[i]["settings"] = _copy(settings)
+                rows[i]["settings"] = thaw(settings)
             continue
         cells = _field_cells(raw, name, field)
         if cells is None:
@@ -194,9 +195,3 @@ def _tidy(value: Any) -> Any:
 def _second(micros: int) -> float | int:
     instant: float | int = _tidy(float(seconds(np.array([micros]))[0]))
     return instant
-
-
-def _copy(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value

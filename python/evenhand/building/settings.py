@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -24,6 +24,55 @@ def one_settings(cell: Any) -> dict[str, Any]:
     return copy
 
 
+def settings_of_json(cell: Any) -> dict[str, Any]:
+    """Accept an object that JSON's parser made and nobody else holds; it is returned itself."""
+    if type(cell) is not dict:
+        raise CellError("type", f"is {kind_of(cell)}; it must be an object (name: value)")
+    _check_json(cell, 0)
+    return cell
+
+
+def _check_json(value: dict[str, Any] | list[Any], depth: int) -> None:
+    """Do to containers in place what `plain` does to a copy."""
+    if depth >= DEPTH:
+        raise CellError("depth", f"is nested more than {DEPTH} deep")
+    places: Any = value.items() if isinstance(value, dict) else enumerate(value)
+    for place, item in places:
+        if type(place) is str and not place.isascii():
+            one_text(place)
+        known = _SCALARS.get(type(item))
+        if known is None:
+            _check_json(item, depth + 1)
+        elif (found := known(item)) is not item:
+            value[place] = found
+
+
+def _text(value: str) -> str:
+    return value if value.isascii() else one_text(value)
+
+
+def _integer(value: int) -> int:
+    if not INT64[0] <= value <= INT64[1]:
+        raise CellError("overflow", "holds a number that does not fit in 64 bits")
+    return int(value)
+
+
+def _float(value: float) -> float | int:
+    if not math.isfinite(value):
+        raise CellError("finite", f"holds {value}; numbers must be finite")
+    # Frames make 7.0 of a 7 beside absent cells; both are one number.
+    return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
+
+
+_SCALARS: dict[type, Callable[[Any], Any]] = {
+    str: _text,
+    int: _integer,
+    float: _float,
+    bool: bool,
+    type(None): lambda value: value,
+}
+
+
 def plain(value: Any, depth: int = 0) -> Any:
     """Return a copy made of dict, list, str, int, float, bool and None only.
 
@@ -32,6 +81,9 @@ def plain(value: Any, depth: int = 0) -> Any:
     CellError
         If the value holds anything that JSON cannot, or is nested more than `DEPTH` deep.
     """
+    known = _SCALARS.get(type(value))
+    if known is not None:
+        return known(value)
     if isinstance(value, np.generic):
         value = value.item()
     match value:
@@ -40,14 +92,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         case str():
             return one_text(value)
         case int():
-            if not INT64[0] <= value <= INT64[1]:
-                raise CellError("overflow", "holds a number that does not fit in 64 bits")
-            return int(value)
+            return _integer(value)
         case float():
-            if not math.isfinite(value):
-                raise CellError("finite", f"holds {value}; numbers must be finite")
-            # Frames make 7.0 of a 7 beside absent cells; both are one number.
-            return int(value) if value.is_integer() and abs(value) < 2**53 else float(value)
+            return _float(value)
         case timedelta() if value == value:
             return plain(timedelta_seconds(value))
     if depth >= DEPTH:
@@ -56,7 +103,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         for key in value:
             if not isinstance(key, str):
                 raise CellError("type", f"has a key that is {kind_of(key)}; keys must be text")
-        return {one_text(key): plain(item, depth + 1) for key, item in value.items()}
+        return {_text(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
         return [plain(item, depth + 1) for item in value]
     raise CellError(

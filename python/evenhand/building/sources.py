@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from evenhand import _core
@@ -11,7 +13,7 @@ from evenhand.building.assemble import Built, ask
 from evenhand.building.dicts import TableCells, read_rows, unknown_field
 from evenhand.building.frames import read_frame
 from evenhand.building.parse import CORE_TABLES, Parser, Raw
-from evenhand.building.problems import Report, kind_of, nearest
+from evenhand.building.problems import COUNTED, Report, kind_of, nearest
 from evenhand.building.readback import read_back
 from evenhand.building.times import time_zone
 from evenhand.fields import HEAD, SCHEMA, TABLES, TableSpec
@@ -20,19 +22,23 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
 TOP = (*HEAD.names, *TABLES)
+_TOP = frozenset(TOP)
 
 Read = Callable[[TableSpec, Any, Report], TableCells]
 
 
-def parse_dict(data: Any, report: Report) -> Parser:
-    """Parse a snapshot in the layout of files."""
+def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
+    """Parse a snapshot in the layout of files; with `own` the data is used up on the way."""
     parser = Parser(report)
     if not isinstance(data, Mapping):
         report.fail("snapshot", None, "type", f"is {kind_of(data)}; it must be an object", data)
         return parser
-    for key in sorted(set(data).difference(TOP), key=str):
-        report.add("snapshot", None, str(key)[:100], "unknown_field", unknown_field(key, list(TOP)))
-    _parse(parser, data, read_rows)
+    for key in sorted(islice((key for key in data if key not in _TOP), COUNTED), key=str):
+        report.add("snapshot", None, str(key)[:100], "unknown_field", partial(unknown_field, key, list(TOP)))
+    tables = dict(data)
+    if own:
+        data.clear()  # each table is to go as soon as its cells are taken
+    _parse(parser, tables, partial(read_rows, own=own))
     return parser
 
 
@@ -45,7 +51,7 @@ def parse_frames(data: Mapping[str, Any], timezone: str | tzinfo | None, report:
         If a table is none at all.
     """
     parser = Parser(report, _zone(timezone, report), iso=True)
-    _parse(parser, data, frame_reader(parser))
+    _parse(parser, dict(data), frame_reader(parser))
     return parser
 
 
@@ -65,7 +71,7 @@ def _zone(timezone: str | tzinfo | None, report: Report) -> tzinfo | None:
     return zone
 
 
-def _parse(parser: Parser, data: Mapping[str, Any], read: Read) -> None:
+def _parse(parser: Parser, data: dict[str, Any], read: Read) -> None:
     report = parser.report
     schema = data.get("schema")
     if schema is not None and schema != SCHEMA:
@@ -78,17 +84,18 @@ def _parse(parser: Parser, data: Mapping[str, Any], read: Read) -> None:
     parse_tables(parser, data, read)
 
 
-def parse_tables(parser: Parser, data: Mapping[str, Any], read: Read) -> None:
-    """Parse the tables that `data` has."""
+def parse_tables(parser: Parser, data: dict[str, Any], read: Read) -> None:
+    """Parse the tables that `data` has, and take them out of it."""
+    report = parser.report
     for name in CORE_TABLES:
-        given = data.get(name)
-        if given is not None:
-            table = (
-                _root(given, parser.report) if name == "root" else read(TABLES[name], given, parser.report)
-            )
-            parser.read_table(name, table)
+        if data.get(name) is None:
+            continue
+        if name == "root":
+            parser.read_table(name, _root(data.pop(name), report))
+        else:
+            parser.read_table(name, read(TABLES[name], data.pop(name), report))
     if data.get("commands") is not None:
-        parser.read_commands(read(TABLES["commands"], data["commands"], parser.report))
+        parser.read_commands(read(TABLES["commands"], data.pop("commands"), report))
 
 
 def _root(given: Any, report: Report) -> TableCells:
@@ -129,7 +136,7 @@ def parse_changes(
     parser.read_head({name: changes[name] for name in HEAD.names if name in changes})
     if "commands" in changes:
         parser.raw.commands = []
-    parse_tables(parser, changes, frame_reader(parser))
+    parse_tables(parser, dict(changes), frame_reader(parser))
     _keep(base, parser.raw, {name for name in TABLES if name in changes})
     return parser
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,7 @@ class ZoneError(ValueError):
     """An instant without a time zone has no single meaning."""
 
 
+@lru_cache(maxsize=4096)
 def parse_duration(text: str) -> float:
     """Return the seconds of a duration written as text.
 

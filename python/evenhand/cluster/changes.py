@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.building.problems import nearest
 from evenhand.building.readback import NO_TIME, seconds
 from evenhand.building.single import CellError, one_time
+from evenhand.cluster.cells import Cells, Refused, Row, name_of, refuse
 from evenhand.cluster.events import (
     Count,
     End,
@@ -20,34 +21,20 @@ from evenhand.cluster.events import (
     Put,
     Remove,
     Resize,
+    Resume,
     Start,
+    Suspend,
     Take,
     Time,
 )
-from evenhand.cluster.rows import few_rows
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
-    from evenhand.model import Snapshot
 
-__all__ = ["Refused", "carry_out", "refuse"]
+__all__ = ["carry_out"]
 
 MOST = 2**60
-
-
-class Refused(ValueError):
-    """An event breaks a rule: (field, rule, message)."""
-
-
-def refuse(field: str | None, rule: str, message: str) -> NoReturn:
-    """Refuse an event.
-
-    Raises
-    ------
-    Refused
-    """
-    raise Refused(field, rule, message)
 
 
 def carry_out(stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
@@ -58,7 +45,7 @@ def carry_out(stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
     InputError
         If one is wrong; the stage may have changed by then.
     """
-    cells = _Cells(stage, events)
+    cells = Cells(stage, events)
     for position, event in events:
         try:
             _DO[type(event)](stage, event, cells.of(position))
@@ -67,109 +54,7 @@ def carry_out(stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
 
 
 def _error(position: int, event: Event, field: str | None, rule: str, message: str) -> InputError:
-    return InputError([Problem("events", position, _name(event), field, rule, None, message)])
-
-
-def _name(event: Event) -> Any:
-    for field in ("allocation", "request", "node", "name"):
-        if (name := getattr(event, field, None)) is not None and not isinstance(event, Start):
-            return name
-    row = getattr(event, "row", None)
-    return row.get("name") if isinstance(row, Mapping) else None
-
-
-class _Cells:
-    """What the events say, checked and in the core's numbers."""
-
-    def __init__(self, stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
-        self._rows: dict[str, list[Any]] = {}
-        self._place: dict[int, tuple[str, int]] = {}
-        self._names: set[str] = set()
-        self._snapshot = stage.base
-        for position, event in events:
-            self._add(stage, position, event)
-        if not self._rows:
-            return
-        try:
-            self._snapshot, self._row_of = few_rows(stage, self._rows)
-        except InputError as error:
-            raise self._blamed(error, dict(events)) from None
-
-    def _add(self, stage: Stage, position: int, event: Event) -> None:
-        where = _row_of(stage, event)
-        if where is None:
-            return
-        table, row = where
-        name = row.get("name")
-        if name is not None and str(name) in self._names:
-            row["name"] = f"{name} (event {position})"
-        self._names.add(str(row.get("name")))
-        self._place[position] = (table, len(self._rows.setdefault(table, [])))
-        self._rows[table].append(row)
-
-    def _blamed(self, error: InputError, events: Mapping[int, Event]) -> InputError:
-        """Return an error of rows as one of events."""
-        position = {place: position for position, place in self._place.items()}
-        problems = []
-        for p in error.problems:
-            at = None if p.row is None else position.get((p.table, p.row))
-            name = None if at is None else _name(events[at])
-            problems.append(Problem("events", at, name, p.field, p.rule, p.value, p.message))
-        return InputError(problems, error.omitted)
-
-    def of(self, position: int) -> _Row:
-        """Return the row of an event; one that tells no cells has an empty one."""
-        table, row = self._place.get(position, ("", 0))
-        return _Row(self._snapshot, table, self._row_of[table][row] if table else 0)
-
-
-class _Row:
-    """One row of the checked ones."""
-
-    def __init__(self, snapshot: Snapshot, table: str, row: int) -> None:
-        self._core, self._table, self._at = snapshot._core, table, row
-
-    def amounts(self, field: str = "resources") -> tuple[int, ...]:
-        return tuple(self._core.column(self._table, field)[self._at].tolist())
-
-    def time(self, field: str) -> int:
-        return int(self._core.column(self._table, field)[self._at])
-
-    def label(self, field: str) -> str | None:
-        words, codes = self._core.text(self._table, field)
-        code = int(codes[self._at])
-        return None if code < 0 else str(words[code])
-
-
-def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
-    """Return the row, and its table, whose cells an event tells; None: it tells none."""
-    match event:
-        case Start(row) | Put("requests", row):
-            table = "allocations" if isinstance(event, Start) else "requests"
-            return table, dict(row) if isinstance(row, Mapping) else {"name": row}
-        case Leave(name, deadline, beneficiary):
-            row = {"deadline": deadline, "beneficiary": beneficiary}
-        case Job(name, started, saved):
-            row = {"last_job_start_time": started, "last_progress_time": saved}
-        case Resize(name, resources) | Take(name, resources):
-            row = {"resources": resources}
-        case Node(name, capacity, schedulable):
-            return "nodes", _given(name, capacity=capacity, schedulable=schedulable)
-        case Count(name, count):
-            if type(count) is int and count == 0:
-                return None
-            return "requests", {"name": name, "operation": _any_operation(stage), "count": count}
-        case _:
-            return None
-    return "allocations", {**_given(name, **row), "operation": _any_operation(stage)}
-
-
-def _given(name: Any, **cells: Any) -> dict[str, Any]:
-    return {"name": name, **{field: cell for field, cell in cells.items() if cell is not None}}
-
-
-def _any_operation(stage: Stage) -> Any:
-    return next(iter(stage.base.names("operations")), None)
+    return InputError([Problem("events", position, name_of(event), field, rule, None, message)])
 
 
 def _alive(stage: Stage, name: Any) -> int:
@@ -203,7 +88,7 @@ def _operation(stage: Stage, row: Mapping[str, Any]) -> int:
     return operation
 
 
-def _time(stage: Stage, event: Time, _: _Row) -> None:
+def _time(stage: Stage, event: Time, _: Row) -> None:
     try:
         given = one_time(None, text=False)(event.now)
         if not abs(given) < 2**53:
@@ -218,11 +103,12 @@ def _time(stage: Stage, event: Time, _: _Row) -> None:
     stage.core.advance(now)
 
 
-def _start(stage: Stage, event: Start, cells: _Row) -> None:
+def _start(stage: Stage, event: Start, cells: Row) -> None:
     row = dict(event.row)
     text = str(row["name"])
     if text in stage.slots:
-        refuse("name", "unique", f"there is an allocation {row['name']!r} already")
+        hint = ", suspended as a victim; resume it" if stage.core.away(stage.slots[text]) else ""
+        refuse("name", "unique", f"there is an allocation {row['name']!r} already{hint}")
     if row.get("state", "running") != "running":
         refuse("state", "choice", f"state is {row['state']!r}; what starts is running")
     operation = _operation(stage, row)
@@ -243,6 +129,8 @@ def _start(stage: Stage, event: Start, cells: _Row) -> None:
         stage.core.touch(slot, started, saved)
     stage.put(stage.slots, text, slot)
     stage.put(stage.started, slot, row)
+    if row.get("held"):
+        stage.put(stage.held, slot, cells.amounts("held"))
 
 
 def _serve(stage: Stage, request: Any, operation: int) -> None:
@@ -261,8 +149,8 @@ def _asked(stage: Stage, request: Any) -> tuple[int, int, tuple[int, ...]]:
     if text in stage.asked:
         row, amounts = stage.asked[text]
         return int(row.get("count", 1)), stage.rows["operations"][str(row["operation"])], amounts
-    place = stage.requests.get(text)
-    if place is None or not stage.has_request(place):
+    place = stage.request_row(text)
+    if place is None:
         refuse("request", "exists", f"there is no request {request!r}{nearest(request, stage.requests)}")
     amounts = tuple(stage.column("requests", "resources", place).tolist())
     return stage.core.pending_of(place), int(stage.column("requests", "operation", place)), amounts
@@ -274,33 +162,63 @@ def _set_count(stage: Stage, request: Any, count: int) -> None:
     text = str(request)
     if text not in stage.asked:
         stage.core.set_pending(stage.requests[text], count)
+        if count == 0:
+            stage.put(stage.withdrawn, stage.requests[text], True)
     elif count == 0:
         stage.drop(stage.asked, text)
     else:
         stage.put(stage.asked, text, ({**stage.asked[text][0], "count": count}, amounts))
 
 
-def _count(stage: Stage, event: Count, _: _Row) -> None:
+def _count(stage: Stage, event: Count, _: Row) -> None:
     _set_count(stage, event.request, int(event.count))
 
 
-def _end(stage: Stage, event: End, _: _Row) -> None:
+def _end(stage: Stage, event: End, _: Row) -> None:
     slot = _alive(stage, event.allocation)
     _grow(stage, "wanted", stage.core.amounts_of(slot).tolist(), [0] * len(stage.base.resources))
     stage.core.end(slot)
     stage.drop(stage.slots, str(event.allocation))
-    for of in (stage.started, stage.leaving, stage.taken):
+    for of in (stage.started, stage.leaving, stage.taken, stage.held, stage.resumed):
         stage.drop(of, slot)
 
 
-def _leave(stage: Stage, event: Leave, cells: _Row) -> None:
+def _leave(stage: Stage, event: Leave, cells: Row) -> None:
     slot = _holding(stage, event.allocation, "told to leave")
     stage.core.preempt(slot)
     whom = cells.label("beneficiary.operation"), cells.label("beneficiary.request")
     stage.put(stage.leaving, slot, (cells.time("deadline"), *whom))
 
 
-def _job(stage: Stage, event: Job, cells: _Row) -> None:
+def _suspend(stage: Stage, event: Suspend, cells: Row) -> None:
+    slot = _alive(stage, event.allocation)
+    if stage.core.away(slot):
+        refuse("allocation", "state", f"the allocation {event.allocation!r} is suspended already")
+    held = stage.held_of(slot) if event.held is None else cells.amounts()
+    has = stage.core.amounts_of(slot).tolist()
+    for r, kept, amount in zip(stage.base.resources, held, has, strict=True):
+        if kept > amount:
+            message = f"the allocation {event.allocation!r} cannot keep more {r} than it has"
+            refuse(f"held.{r}", "held_within_resources", message)
+    stage.core.suspend(slot, np.array(held, np.int64))
+    stage.put(stage.held, slot, held)
+
+
+def _resume(stage: Stage, event: Resume, cells: Row) -> None:
+    slot = _alive(stage, event.allocation)
+    if not stage.core.away(slot):
+        message = f"the allocation {event.allocation!r} is not suspended as a victim"
+        refuse("allocation", "state", message)
+    node = stage.core.node_of(slot) if event.node is None else stage.rows["nodes"][str(event.node)]
+    started = stage.core.now if event.start_time is None else cells.time("start_time")
+    stage.core.resume(slot, node, started)
+    stage.put(stage.held, slot, (0,) * len(stage.base.resources))
+    stage.put(stage.resumed, slot, (node, started))
+    stage.put(stage.leaving, slot, (NO_TIME, None, None))
+    stage.put(stage.taken, slot, None)
+
+
+def _job(stage: Stage, event: Job, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     started, saved = stage.core.times_of(slot)
     if event.last_job_start_time is not None:
@@ -310,21 +228,21 @@ def _job(stage: Stage, event: Job, cells: _Row) -> None:
     stage.core.touch(slot, started, saved)
 
 
-def _resize(stage: Stage, event: Resize, cells: _Row) -> None:
+def _resize(stage: Stage, event: Resize, cells: Row) -> None:
     slot = _holding(stage, event.allocation, "resized")
     amounts = cells.amounts()
     _grow(stage, "wanted", stage.core.amounts_of(slot).tolist(), amounts)
     stage.core.resize(slot, np.array(amounts, np.int64))
 
 
-def _take(stage: Stage, event: Take, _: _Row) -> None:
+def _take(stage: Stage, event: Take, _: Row) -> None:
     slot = _alive(stage, event.allocation)
     if not stage.core.leaving(slot):
         refuse("allocation", "state", f"the allocation {event.allocation!r} is not leaving")
     stage.put(stage.taken, slot, dict(event.resources))
 
 
-def _node(stage: Stage, event: Node, cells: _Row) -> None:
+def _node(stage: Stage, event: Node, cells: Row) -> None:
     row = stage.rows["nodes"].get(str(event.node))
     if row is None:
         refuse("node", "exists", f"there is no node {event.node!r}{nearest(event.node, stage.rows['nodes'])}")
@@ -336,7 +254,7 @@ def _node(stage: Stage, event: Node, cells: _Row) -> None:
         stage.core.set_schedulable(row, event.schedulable)
 
 
-def _put(stage: Stage, event: Put, cells: _Row) -> None:
+def _put(stage: Stage, event: Put, cells: Row) -> None:
     """Put a request that is new since the last snapshot."""
     row = dict(event.row)
     text = str(row["name"])
@@ -344,12 +262,12 @@ def _put(stage: Stage, event: Put, cells: _Row) -> None:
     amounts = cells.amounts()
     if text in stage.asked:
         _set_count(stage, text, 0)
-    count = int(row.get("count") or 1)
+    count = 1 if row.get("count") is None else int(row["count"])
     _grow(stage, "wanted", (0,) * len(amounts), [a * count for a in amounts])
     stage.put(stage.asked, text, ({**row, "count": count}, amounts))
 
 
-def _remove(stage: Stage, event: Remove, _: _Row) -> None:
+def _remove(stage: Stage, event: Remove, _: Row) -> None:
     """Withdraw a request."""
     _set_count(stage, event.name, 0)
 
@@ -359,6 +277,8 @@ _DO: Mapping[type, Any] = {
     Start: _start,
     End: _end,
     Leave: _leave,
+    Suspend: _suspend,
+    Resume: _resume,
     Job: _job,
     Resize: _resize,
     Take: _take,

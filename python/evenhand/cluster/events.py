@@ -21,7 +21,9 @@ __all__ = [
     "Put",
     "Remove",
     "Resize",
+    "Resume",
     "Start",
+    "Suspend",
     "Take",
     "Time",
     "as_event",
@@ -96,6 +98,41 @@ class Take:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspend:
+    """A victim is suspended: it stays in its table, and what it does not keep is free.
+
+    Attributes
+    ----------
+    allocation : str or int
+        Running, stopped by a person, or leaving; for whom it left stays in its row.
+    held : mapping, optional
+        What it keeps, at most what it has. By default what its row says already: a plan that is carried out
+        writes there what a victim will keep; else nothing.
+    """
+
+    allocation: Name
+    held: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """An allocation that was suspended as a victim runs again, with all that it had.
+
+    Attributes
+    ----------
+    allocation : str or int
+    node : str or int, optional
+        Where; by default on the node where it was.
+    start_time : number, optional
+        Seconds; by default the cluster's instant.
+    """
+
+    allocation: Name
+    node: Name | None = None
+    start_time: Any = None
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """A job starts in an allocation, or its progress is saved.
 
@@ -142,7 +179,7 @@ class Put:
 
     Attributes
     ----------
-    table : {"requests", "nodes", "pools", "operations", "reservations"}
+    table : {"requests", "nodes", "pools", "operations", "allocations", "reservations"}
     row : mapping
         As in the table. A new request costs O(1); all else makes the cluster anew, O(cells) for any number
         of such events in a row.
@@ -154,11 +191,11 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """A row goes; nothing may refer to it any more.
+    """A row goes. Reservations for a request or an allocation go with it; nothing else may refer to the row.
 
     Attributes
     ----------
-    table : {"requests", "nodes", "pools", "operations", "reservations"}
+    table : {"requests", "nodes", "pools", "operations", "allocations", "reservations"}
         A request costs O(1), all else O(cells) as with `Put`.
     name : str or int
     """
@@ -167,11 +204,11 @@ class Remove:
     name: Name
 
 
-Event = Time | Start | End | Leave | Job | Resize | Take | Count | Node | Put | Remove
+Event = Time | Start | End | Leave | Suspend | Resume | Job | Resize | Take | Count | Node | Put | Remove
 
 KINDS: Mapping[str, type[Event]] = {
     kind.__name__.lower(): kind
-    for kind in (Time, Start, End, Leave, Job, Resize, Take, Count, Node, Put, Remove)
+    for kind in (Time, Start, End, Leave, Suspend, Resume, Job, Resize, Take, Count, Node, Put, Remove)
 }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakSet
 
@@ -23,13 +22,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "Mark"]
 
+_Key = tuple[str, str]  # system and settings
+
 
 class Mark:
     """An instant of a cluster's history to which `Cluster.undo` goes back; opaque."""
 
     __slots__ = ("__weakref__", "_at", "_serial", "_stage", "_states")
 
-    def __init__(self, serial: int, stage: Stage, states: dict[str, Any]) -> None:
+    def __init__(self, serial: int, stage: Stage, states: dict[_Key, Any]) -> None:
         self._serial = serial
         self._stage = stage
         self._at = stage.mark()
@@ -47,8 +48,8 @@ class Cluster:
     Notes
     -----
     An event of an allocation, a request's count or a node's capacity costs O(resources × depth of the pool
-    tree), beside the check of its own cells. Putting and removing rows of nodes, pools and operations, and
-    putting a request that the last snapshot has in another form, costs O(cells), once for any number of such
+    tree), beside the check of its own cells. Putting and removing rows of any table but requests, and putting
+    a request that the last snapshot has in another form, costs O(cells), once for any number of such
     events in a row.
 
     Examples
@@ -70,7 +71,7 @@ class Cluster:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._stage = Stage(snapshot)
-        self._states: dict[str, Any] = {}
+        self._states: dict[_Key, Any] = {}
         self._marks: WeakSet[Mark] = WeakSet()
         self._serial = 0
 
@@ -101,23 +102,30 @@ class Cluster:
             raise
 
     def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
-        for makes_anew, run in groupby(events, self._makes_anew):
-            if makes_anew:
-                rows = [(at, event) for at, event in run if isinstance(event, Put | Remove)]
+        """Carry out runs of events: those that make tables anew, and those that do not."""
+        at = 0
+        while at < len(events):
+            first, anew = at, self._makes_anew(events[at][1])
+            at += 1
+            if anew:  # whatever puts or removes rows is one more row of these tables
+                while at < len(events) and isinstance(events[at][1], Put | Remove):
+                    at += 1
+                rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
                 self._stage = remade(self._stage, rows)
-            else:
-                carry_out(self._stage, list(run))
-                self._stage.put(self._stage.sums, "changed", True)
+                continue
+            while at < len(events) and not self._makes_anew(events[at][1]):
+                at += 1
+            carry_out(self._stage, events[first:at])
+            self._stage.put(self._stage.sums, "changed", True)
 
-    def _makes_anew(self, numbered: tuple[int, Event]) -> bool:
-        match numbered[1]:
+    def _makes_anew(self, event: Event) -> bool:
+        """Tell whether an event is beyond what a stage can follow, as the stage is before this run."""
+        match event:
             case Put("requests", row):
                 name = row.get("name") if isinstance(row, Mapping) else None
-                place = self._stage.requests.get(str(name))
-                return self._stage.has_request(place)
-            case Remove("requests", name):
-                place = self._stage.requests.get(str(name))
-                return place is not None and not self._stage.column("requests", "count", place)
+                return self._stage.request_row(name) is not None
+            case Remove("requests"):
+                return False
             case Put() | Remove():
                 return True
         return False
@@ -145,7 +153,10 @@ class Cluster:
         Parameters
         ----------
         policy : policy
-            One of `evenhand.policies`. States are kept one a policy, told apart by their settings.
+            One of `evenhand.policies`. States are kept one a policy, told apart by their settings. The first
+            plan with other settings goes on from the newest state of the same system: clocks and volumes are
+            taken over, all else is computed anew, and the plan has the diagnostic
+            ``state_settings_changed``.
         on : trigger, optional
             As of `evenhand.plan`.
         given : mapping, optional
@@ -166,9 +177,16 @@ class Cluster:
         As `evenhand.plan`, and O(cells) for the snapshot.
         """
         key = _key(policy)
-        plan = policy.plan(self.snapshot(), self._states.get(key), on, given)
-        self._states[key] = plan.state
+        plan = policy.plan(self.snapshot(), self._state_before(key), on, given)
+        self._states.pop(key, None)
+        self._states[key] = plan.state  # the newest is last
         return plan
+
+    def _state_before(self, key: _Key) -> Any:
+        """Return the state of a policy or, where its settings are new, the newest of its system."""
+        if key in self._states:
+            return self._states[key]
+        return next((state for other, state in reversed(self._states.items()) if other[0] == key[0]), None)
 
     def state(self, policy: Any) -> Any:
         """Return what the last plan of a policy left.
@@ -180,7 +198,7 @@ class Cluster:
         Returns
         -------
         State or None
-            None: it has not planned yet.
+            None: it has not planned yet with these settings.
         """
         return self._states.get(_key(policy))
 
@@ -320,5 +338,6 @@ def _as_events(events: Iterable[Any]) -> list[Event]:
     return result
 
 
-def _key(policy: Any) -> str:
-    return json.dumps(policy.to_dict(), sort_keys=True, default=str)
+def _key(policy: Any) -> _Key:
+    settings = json.dumps(policy.to_dict(), sort_keys=True, default=str)
+    return getattr(policy, "system", type(policy).__qualname__), settings

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["remade"]
 
-_TABLES = ("requests", "nodes", "pools", "operations", "reservations")
+_TABLES = ("requests", "nodes", "pools", "operations", "allocations", "reservations")
+_RESERVED_FOR = {"requests": "request", "allocations": "allocation"}
 
 
 def remade(stage: Stage, events: Sequence[tuple[int, Put | Remove]]) -> Stage:
@@ -42,11 +43,13 @@ def remade(stage: Stage, events: Sequence[tuple[int, Put | Remove]]) -> Stage:
         if event.table not in _TABLES:
             message = f"table is {event.table!r}; rows can be put into and removed from {', '.join(_TABLES)}"
             raise _error(position, None, "table", "choice", message)
-        rows = tables.setdefault(event.table, {str(row["name"]): row for row in data.get(event.table, ())})
+        rows = _rows(tables, data, event.table)
         if isinstance(event, Remove):
             if rows.pop(str(event.name), None) is None:
                 message = f"there is no {event.name!r} in {event.table}"
                 raise _error(position, event.name, "name", "exists", message)
+            if event.table in _RESERVED_FOR:
+                _drop_reservations(_rows(tables, data, "reservations"), _RESERVED_FOR[event.table], event)
             continue
         if not isinstance(event.row, Mapping) or event.row.get("name") is None:
             raise _error(position, None, "row", "required", "a row is an object with a name")
@@ -56,6 +59,19 @@ def remade(stage: Stage, events: Sequence[tuple[int, Put | Remove]]) -> Stage:
     if stage.total_stated:
         changes["total"] = snapshot.total
     return Stage(_replaced(snapshot, changes, put_by, events[0][0]), stage.total_stated)
+
+
+def _rows(tables: dict[str, dict[str, Any]], data: Mapping[str, Any], table: str) -> dict[str, Any]:
+    """Return the rows of a table that changes, by name."""
+    if table not in tables:
+        tables[table] = {str(row["name"]): row for row in data.get(table, ())}
+    return tables[table]
+
+
+def _drop_reservations(reservations: dict[str, Any], field: str, gone: Remove) -> None:
+    for name, row in list(reservations.items()):
+        if row.get(field) is not None and str(row[field]) == str(gone.name):
+            del reservations[name]
 
 
 def _replaced(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ENDED", "Stage"]
 
 ENDED = 255
+_CHANGING = ("slots", "started", "leaving", "taken", "held", "resumed", "withdrawn", "asked", "sums")
 _ABSENT = object()
 
 
@@ -44,7 +45,13 @@ class Stage:
     leaving : dict
         Slot to (deadline in microseconds, labels of operation and request).
     taken : dict
-        Slot to what its beneficiary has of its room.
+        Slot to what its beneficiary has of its room; None: that is over.
+    held : dict
+        Slot to the quanta that it keeps, or will keep, as a suspended victim.
+    resumed : dict
+        Slot to (row of the node, microseconds) where and since when it runs again.
+    withdrawn : dict
+        Rows of the snapshot's requests that have gone.
     asked : dict
         Name (as text) of every new request to (its row, its quanta).
     sums : dict
@@ -66,7 +73,10 @@ class Stage:
         }
         self.started: dict[int, dict[str, Any]] = {}
         self.leaving: dict[int, tuple[int, str | None, str | None]] = {}
-        self.taken: dict[int, dict[str, Any]] = {}
+        self.taken: dict[int, dict[str, Any] | None] = {}
+        self.held: dict[int, tuple[int, ...]] = {}
+        self.resumed: dict[int, tuple[int, int]] = {}
+        self.withdrawn: dict[int, bool] = {}
         self.asked: dict[str, tuple[dict[str, Any], tuple[int, ...]]] = {}
         self.sums: dict[str, Any] = {"changed": False, **_sums(core)}
         self.stated = _stated(core)
@@ -76,7 +86,7 @@ class Stage:
         """Return the same rows, to be changed on their own; nothing of before can be undone there."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        for name in ("slots", "started", "leaving", "taken", "asked", "sums"):
+        for name in _CHANGING:
             setattr(other, name, dict(getattr(self, name)))
         other.core = self.core.copy()
         other.core.forget()
@@ -126,11 +136,19 @@ class Stage:
             return self.started[slot]["operation"]
         return self.base.names("operations")[int(self.column("allocations", "operation", slot))]
 
-    def has_request(self, place: int | None) -> bool:
-        """Tell whether a request of the snapshot is still there; one for none was put so on purpose."""
-        if place is None:
-            return False
-        return self.core.pending_of(place) > 0 or not self.column("requests", "count", place)
+    def held_of(self, slot: int) -> tuple[int, ...]:
+        """Return what the row of an allocation says that it keeps once it is suspended, in quanta."""
+        if slot in self.held:
+            return self.held[slot]
+        held = self.base._core.column("allocations", "held")
+        if slot < len(held):
+            return tuple(held[slot].tolist())
+        return (0,) * len(self.base.resources)
+
+    def request_row(self, name: Any) -> int | None:
+        """Return the row of a request that the snapshot has and that has not been withdrawn."""
+        row = self.requests.get(str(name))
+        return None if row in self.withdrawn else row
 
     # --- the way back
 
@@ -181,6 +199,8 @@ class Stage:
             return
         table, count = raw.tables["allocations"], len(alive)
         table["state"] = phases[alive]
+        row_of = {slot: row for row, slot in enumerate(alive.tolist())}
+        self._freeze_resumed(table, row_of, count)
         amounts = self.core.amounts()[alive]
         table["resources"] = (matrix(amounts, self._quantum), amounts != 0)
         started, given = parts(table.get("start_time"), count, np.int64)
@@ -188,13 +208,39 @@ class Stage:
         table["last_job_start_time"] = (last, last != np.where(given, started, 0))
         saved = self.core.last_progress()[alive]
         table["last_progress_time"] = (saved, saved != NO_TIME)
-        self._freeze_leaving(raw, {slot: row for row, slot in enumerate(alive.tolist())})
+        self._freeze_held(table, row_of, count)
+        self._freeze_leaving(raw, row_of)
+
+    def _freeze_resumed(self, table: dict[str, Any], row_of: Mapping[int, int], count: int) -> None:
+        if not self.resumed:
+            return
+        started, given = parts(table.get("start_time"), count, np.int64)
+        node = np.array(table.get("node_index", np.full(count, -1)), np.int64)
+        for slot, (where, since) in self.resumed.items():
+            started[row_of[slot]], given[row_of[slot]] = since, True
+            node[row_of[slot]] = where
+        table["start_time"], table["node_index"] = (started, given), node
+
+    def _freeze_held(self, table: dict[str, Any], row_of: Mapping[int, int], count: int) -> None:
+        if not self.held:
+            return
+        held, given = parts(table.get("held"), count, np.float64, len(self.base.resources))
+        held = held.astype(np.float64)
+        rows = [row_of[slot] for slot in self.held]
+        quanta = np.array(list(self.held.values()), np.int64)
+        held[rows], given[rows] = matrix(quanta, self._quantum), quanta != 0
+        table["held"] = (held, given)
 
     def _freeze_leaving(self, raw: Raw, row_of: Mapping[int, int]) -> None:
         settings = dict(raw.settings.get("allocations", {}))
         for slot, taken in self.taken.items():
             row = row_of[slot]
-            settings[row] = {**settings.get(row, {}), "room_taken": taken}
+            of_row = {name: value for name, value in settings.pop(row, {}).items() if name != "room_taken"}
+            if taken is not None:
+                of_row["room_taken"] = taken
+            if of_row:
+                settings[row] = of_row
+        raw.settings.pop("allocations", None)
         if settings:
             raw.settings["allocations"] = settings
         told = {row_of[slot]: told for slot, told in self.leaving.items() if slot in row_of}
@@ -210,10 +256,10 @@ class Stage:
 
     def _freeze_requests(self, raw: Raw) -> None:
         if self.base.request_count:
-            pending = self.core.pending()
-            raw.tables["requests"]["count"] = np.array(pending, np.int64)
-            for_none = np.asarray(self.base._core.column("requests", "count")) == 0
-            drop_rows(raw, "requests", (pending > 0) | for_none)
+            raw.tables["requests"]["count"] = np.array(self.core.pending(), np.int64)
+            stays = np.ones(self.base.request_count, np.bool_)
+            stays[list(self.withdrawn)] = False
+            drop_rows(raw, "requests", stays)
         if self.asked:
             _append(self, raw, "requests", [row for row, _ in self.asked.values()])
 

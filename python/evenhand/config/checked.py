@@ -10,8 +10,9 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from evenhand.building.problems import nearest, printable, shorten
 from evenhand.errors import InputError, Problem
+from evenhand.frozen import freeze
 
-__all__ = ["CheckedSettings", "broken", "problems_of"]
+__all__ = ["CheckedSettings", "broken", "problems_of", "under_own_names"]
 
 _RULES = {
     "extra_forbidden": "unknown_field",
@@ -47,6 +48,11 @@ class CheckedSettings(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             raise InputError(problems_of(type(self), error)) from None
+
+    def model_post_init(self, _: Any, /) -> None:
+        """Freeze what fields hold; models within them are frozen themselves."""
+        for name, value in self.__dict__.items():
+            self.__dict__[name] = freeze(value)
 
     @classmethod
     def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,6 +126,27 @@ class CheckedSettings(BaseModel):
             If the result would break a rule.
         """
         return type(self)(**{**self.model_dump(), **type(self).renamed(changes)})
+
+
+def under_own_names(values: Any, aliases: Mapping[str, str]) -> Any:
+    """Return what a model is made of under the names that its fields have.
+
+    Parameters
+    ----------
+    values : object
+        What was given; only a mapping is changed.
+    aliases : mapping of str to str
+        Other names of fields, to the names that they have.
+
+    Returns
+    -------
+    object
+        A field that is given together with an alias of it has the alias too, which the model refuses.
+    """
+    if not isinstance(values, Mapping):
+        return values
+    given = {aliases.get(key, key): value for key, value in values.items()}
+    return {**given, **({} if len(given) == len(values) else values)}
 
 
 def broken(found: Iterable[tuple[str, str, str]]) -> None:

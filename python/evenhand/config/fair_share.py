@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 from annotated_types import Gt, MinLen
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from evenhand.config.checked import under_own_names
 
 __all__ = ["FairShareSettings"]
 
@@ -16,7 +19,8 @@ class FairShareSettings(BaseModel):
     """Settings of one pool tree for `evenhand.fair_share`.
 
     The first group are the tree's own options, the last one brings back the behaviour of older
-    revisions, one switch a difference.
+    revisions, one switch a difference. The system's names `enable_step_function_for_gang_operations` and
+    `enable_fair_share_truncation_in_fifo_pool` are read as `step_function_for_gang` and `fifo_truncation`.
 
     Notes
     -----
@@ -24,6 +28,12 @@ class FairShareSettings(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    #: What the system calls fields that have another name here.
+    ALIASES: ClassVar[Mapping[str, str]] = {
+        "enable_step_function_for_gang_operations": "step_function_for_gang",
+        "enable_fair_share_truncation_in_fifo_pool": "fifo_truncation",
+    }
 
     main_resource: Annotated[str, MinLen(1)] = Field(
         "cpu",
@@ -66,16 +76,21 @@ class FairShareSettings(BaseModel):
     )
     promised_fair_share: bool = Field(False, description="Older quantity `promised_fair_share` is computed.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, values: Any) -> Any:
+        return under_own_names(values, cls.ALIASES)
+
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed; the result is validated.
 
         Parameters
         ----------
         **changes
-            New values by field.
+            New values by field or by the system's name of it.
 
         Returns
         -------
         FairShareSettings
         """
-        return type(self)(**{**self.model_dump(), **changes})
+        return type(self)(**{**self.model_dump(), **under_own_names(changes, self.ALIASES)})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from evenhand.building.problems import KEPT, nearest, shorten
-from evenhand.config.checked import problems_of
+from evenhand.config.checked import problems_of, under_own_names
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -28,11 +28,7 @@ class RowSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _rename(cls, values: Any) -> Any:
-        if not isinstance(values, Mapping):
-            return values
-        given = {cls.ALIASES.get(key, key): value for key, value in values.items()}
-        # A key beside its alias stays, so that it is refused.
-        return {**given, **({} if len(given) == len(values) else values)}
+        return under_own_names(values, cls.ALIASES)
 
 
 _Row = TypeVar("_Row", bound=RowSettings)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from annotated_types import Ge, Le
 from pydantic import BaseModel, ConfigDict, Field, SerializeAsAny, model_validator
 
-from evenhand.config.checked import CheckedSettings, broken
+from evenhand.config.checked import CheckedSettings, broken, under_own_names
 from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.fair_share import FairShareSettings
 from evenhand.config.kinds import Amounts, Duration, NonNegative, Positive, Texts, UnitShare
@@ -92,6 +92,9 @@ class YTsaurusSettings(CheckedSettings):
 
     The defaults are those of the preset "documented": what the published description says, and what
     the system does where the description is silent. Durations are seconds, or text such as "30s".
+
+    The system has some settings of `fair_share` beside the others: those that `FairShareSettings.ALIASES`
+    names are read here too.
 
     Notes
     -----
@@ -225,6 +228,45 @@ class YTsaurusSettings(CheckedSettings):
     def __init__(self, **values: Any) -> None:
         super().__init__(**_with_old_count(type(self).renamed(values)))
 
+    @classmethod
+    def renamed(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values under the names, and in the places, that the fields have here.
+
+        Parameters
+        ----------
+        values : mapping
+            Values by field or alias; settings of fair shares may stand beside `fair_share`.
+
+        Returns
+        -------
+        dict
+
+        Raises
+        ------
+        InputError
+            If a field is given twice.
+        """
+        return super().renamed(_with_fair_share(values, None))
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with these fields changed; the result is validated.
+
+        Parameters
+        ----------
+        **changes
+            New values by field or alias; settings of fair shares may stand beside `fair_share`.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            If the result would break a rule.
+        """
+        return super().replace(**_with_fair_share(changes, self.fair_share))
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         broken(_cross_checks(self))
@@ -251,6 +293,26 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
         said = "is on; it needs use_precommit_for_preemption"
         found.append(("enable_infinite_resource_limits_overcommit", "needs", said))
     return found
+
+
+def _with_fair_share(values: Mapping[str, Any], before: FairShareSettings | None) -> Mapping[str, Any]:
+    """Bring settings of fair shares that stand beside the others into `fair_share`, or into what it was."""
+    aliases = FairShareSettings.ALIASES
+    told = {name: values[key] for key, name in aliases.items() if key in values}
+    if not told:
+        return values
+    rest = {key: value for key, value in values.items() if key not in aliases}
+    whole = rest.get("fair_share", before)
+    fields = whole.model_dump(exclude_unset=True) if isinstance(whole, FairShareSettings) else whole or {}
+    if isinstance(fields, Mapping):
+        fields = under_own_names(fields, aliases)
+        for name in told if "fair_share" in rest else ():
+            if name in fields:
+                message = f"fair_share.{name} is given twice, also beside fair_share"
+                field = f"fair_share.{name}"
+                raise InputError([Problem("settings", None, None, field, "unique", None, message)])
+        rest["fair_share"] = {**fields, **told}
+    return rest
 
 
 def _with_old_count(values: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from evenhand.building.problems import kind_of, shorten
+from evenhand.errors import InputError, Problem
 from evenhand.plans.columns import element_keys
 from evenhand.plans.steps import rows_by_step
 from evenhand.reasons import ACTIONS, MODES, OUTCOMES
@@ -97,7 +99,9 @@ class Again:
     Raises
     ------
     InputError
-        If the policy cannot plan on the fresh snapshot.
+        If it is no snapshot, or the policy cannot plan on it.
+    ValueError
+        If it has other resources.
 
     Notes
     -----
@@ -107,6 +111,7 @@ class Again:
     def __init__(self, plan: Plan, fresh: Snapshot, done: Collection[int] = ()) -> None:
         from evenhand.plans.planning import plan as make
 
+        _must_fit(plan.snapshot, fresh)
         self.fresh = fresh
         self.before = essences(plan.snapshot, plan.decisions)
         self.plan: Plan | None = None
@@ -129,7 +134,7 @@ class Again:
         return takes
 
     def serving(self, step: Essence) -> list[Essence]:
-        """Return the fresh plan's steps that do something for the same one.
+        """Return the fresh plan's steps that do something for the same one, and that the earlier plan lacks.
 
         For a beneficiary, those that serve it; of a repair, repairs that take some of its victims; of
         something that resumes, those of the same name.
@@ -147,8 +152,10 @@ class Again:
     @cached_property
     def _of(self) -> Mapping[str | None, list[Essence]]:
         found: dict[str | None, list[Essence]] = defaultdict(list)
+        known = set(self.before.values())
         for step in self.now.values():
-            found[step.operation].append(step)
+            if step not in known:
+                found[step.operation].append(step)
         return found
 
     @cached_property
@@ -172,6 +179,14 @@ class Again:
         names, refusals = self.fresh.names("requests"), self.plan.refusals
         rows = zip(refusals.column("request").tolist(), refusals.column("rule").tolist(), strict=True)
         return {str(names[row]): OUTCOMES[rule] for row, rule in rows}
+
+
+def _must_fit(old: Snapshot, fresh: Any) -> None:
+    if not isinstance(fresh, type(old)):
+        message = f"fresh_snapshot is {kind_of(fresh)}; it must be a Snapshot of what the plan was made of"
+        raise InputError([Problem("check", None, None, "fresh_snapshot", "type", shorten(fresh), message)])
+    if fresh.resources != old.resources or fresh.quantum != old.quantum:
+        raise ValueError("the fresh snapshot has other resources than the plan's")
 
 
 def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ _STATES = TABLES["allocations"]["state"].words
 _RUNNING = _STATES.index("running")
 _PREEMPT, _RESUME = ACTIONS.index("preempt"), ACTIONS.index("resume")
 _REPAIRS = {REASONS.index(code) for code in ("resource_limits_violated", "resource_overcommit")}
+
+
+_Cells = Callable[[str], tuple[Any, Any]]
 
 
 class Found(NamedTuple):
@@ -50,6 +54,7 @@ class Causes:
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
         self.started: dict[int, int] = {}
+        self._columns: dict[tuple[int, str, str], Any] = {}
         tables = ("allocations", "requests", "operations", "nodes")
         self.names = {table: self.old.names(table) for table in tables}
         self.row_of = {
@@ -108,6 +113,22 @@ class Causes:
             if (request := int(c("request")[row])) >= 0:
                 self.started[request] = self.started.get(request, 0) + 1
 
+    def _both(self, table: str, old: int, new: int) -> _Cells:
+        """Return a row's cells in both snapshots by column: before and after."""
+
+        def cells(column: str) -> tuple[Any, Any]:
+            before, after = (self._column(side, table, column) for side in (0, 1))
+            return before[old], after[new]
+
+        return cells
+
+    def _column(self, side: int, table: str, column: str) -> Any:
+        """Return a column of the old (0) or the fresh (1) snapshot; the core makes some when asked."""
+        key = (side, table, column)
+        if key not in self._columns:
+            self._columns[key] = (self.old, self.new)[side]._core.column(table, column)
+        return self._columns[key]
+
     def _name(self, table: str, row: int) -> Name:
         return self.names[table][row]
 
@@ -136,7 +157,7 @@ class Causes:
         name, new = self._name("allocations", old), self._now("allocations", old)
         if new is None:
             return [Found(row, "victim_ended", {"allocation": name})]
-        state = _STATES[_Both(self.old, self.new, "allocations", old, new)("state")[1]]
+        state = _STATES[self._both("allocations", old, new)("state")[1]]
         if state != "preempted":
             return [Found(row, "not_suspended", {"allocation": name, "now": state})]
         return []
@@ -146,7 +167,7 @@ class Causes:
         name, new = self._name("allocations", old), self._now("allocations", old)
         if new is None:
             return [Found(row, "victim_ended", {"allocation": name})]
-        column = _Both(self.old, self.new, "allocations", old, new)
+        column = self._both("allocations", old, new)
         found = []
         planned, state = column("state")
         if state not in (planned, _RUNNING):
@@ -170,12 +191,12 @@ class Causes:
             found.append(Found(row, "order_changed", {"allocation": name}))
         return found
 
-    def _priorities(self, of: _Both) -> tuple[float, float]:
+    def _priorities(self, of: _Cells) -> tuple[float, float]:
         """Return what the victim's own priority and its operation's were and are: the first that rose."""
         was, now = of("priority")
         if not now > was:
             rows = map(int, of("operation"))
-            was, now = _Both(self.old, self.new, "operations", *rows)("priority")
+            was, now = self._both("operations", *rows)("priority")
         return float(was), float(now)
 
     def _beneficiary(self, row: int) -> list[Found]:
@@ -196,11 +217,11 @@ class Causes:
         if new is None:
             return [Found(row, "request_gone", {"request": name})]
         found = self._request(row, old, new, old_operation, operation, takes=takes)
-        count = int(self.new._core.column("requests", "count")[new])
+        count = int(self._column(1, "requests", "count")[new])
         if count < (started := self.started.get(old, 0) + 1):
             found.append(Found(row, "request_shrunk", {"request": name, "was": started, "now": count}))
         node = self._now("nodes", int(self.decisions.column("node")[row]))
-        if node is not None and not self.new._core.column("nodes", "schedulable")[node]:
+        if node is not None and not self._column(1, "nodes", "schedulable")[node]:
             found.append(Found(row, "node_not_schedulable", {"node": self.nodes[node]}))
         return found
 
@@ -208,24 +229,24 @@ class Causes:
         self, row: int, old: int, new: int, old_operation: int, operation: int, *, takes: bool
     ) -> list[Found]:
         """Return what changed of a request and of its operation; ``takes``: others leave for it."""
-        found = []
+        found: list[Found] = []
         name = self._name("requests", old)
-        column = _Both(self.old, self.new, "requests", old, new)
+        column = self._both("requests", old, new)
         before, after = column("resources")
         if (before != after).any():
             amounts = objects(self.new, np.stack([before, after]))
-            numbers = {"request": name, "was": amounts[0], "now": amounts[1]}
-            found.append(Found(row, "request_changed", numbers))
-        of_operation = _Both(self.old, self.new, "operations", old_operation, operation)
+            changed = {"request": name, "was": amounts[0], "now": amounts[1]}
+            found.append(Found(row, "request_changed", changed))
+        of_operation = self._both("operations", old_operation, operation)
         if takes:
             fell = [(was, now) for was, now in (of("priority") for of in (column, of_operation)) if now < was]
             for was, now in fell[:1]:
-                numbers = {"request": name, "was": float(was), "now": float(now)}
-                found.append(Found(row, "priority_fell", numbers))
+                priorities = {"request": name, "was": float(was), "now": float(now)}
+                found.append(Found(row, "priority_fell", priorities))
         was, now = (names[pool] for names, pool in zip(self.pools, of_operation("pool"), strict=True))
         if str(was) != str(now):
-            numbers = {"operation": self._name("operations", old_operation), "was": was, "now": now}
-            found.append(Found(row, "operation_moved", numbers))
+            pools = {"operation": self._name("operations", old_operation), "was": was, "now": now}
+            found.append(Found(row, "operation_moved", pools))
         return found
 
     def _full(self, row: int, place: int, lacks: Any) -> Found:
@@ -259,15 +280,3 @@ class Causes:
             if over.any():
                 return []
         return [Found(row, "violation_gone", {"element": self.keys[old]})]
-
-
-class _Both:
-    """A row's cells in two snapshots, before and after."""
-
-    def __init__(self, old: Snapshot, new: Snapshot, table: str, old_row: int, new_row: int) -> None:
-        self._of = ((old, old_row), (new, new_row))
-        self._table = table
-
-    def __call__(self, column: str) -> tuple[Any, Any]:
-        before, after = (s._core.column(self._table, column)[row] for s, row in self._of)
-        return before, after

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.building.problems import kind_of, shorten
-from evenhand.errors import InputError, Problem
 from evenhand.plans.causes import Causes, Found
 from evenhand.plans.instead import instead
 from evenhand.plans.steps import rows_by_step
@@ -151,7 +149,6 @@ def check(
     -------
     Check
     """
-    _must_fit(plan, fresh)
     if again is None:
         from evenhand.plans.again import Again
 
@@ -191,19 +188,9 @@ def _findings(found: list[Found], rows: list[int], step: int) -> list[Finding]:
     ]
 
 
-def _must_fit(plan: Plan, fresh: Any) -> None:
-    from evenhand.model import Snapshot
-
-    if not isinstance(fresh, Snapshot):
-        message = f"fresh_snapshot is {kind_of(fresh)}; it must be a Snapshot of what the plan was made of"
-        raise InputError([Problem("check", None, None, "fresh_snapshot", "type", shorten(fresh), message)])
-    if fresh.resources != plan.snapshot.resources or fresh.quantum != plan.snapshot.quantum:
-        raise ValueError("the fresh snapshot has other resources than the plan's")
-
-
 def _text(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{resource} {amount:g}" for resource, amount in value.items()) or "nothing"
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "nothing"
+        return ", ".join(map(str, value)) or "none"
     return str(value).lower() if value is None or isinstance(value, bool) else str(value)

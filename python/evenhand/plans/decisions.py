@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.frozen import Frozen, FrozenDict, freeze, read_only, same_columns, thaw
 from evenhand.plans.columns import Name, amounts_of, element_keys, objects, picked, seconds_of
 from evenhand.plans.fewest import fewest_numbers
 from evenhand.reasons import ACTIONS, GROUPS, MODES, REASONS, STAGES
@@ -112,7 +113,7 @@ class Decision:
         }
 
 
-class Decisions(Tabular, Sequence[Decision]):
+class Decisions(Frozen, Tabular, Sequence[Decision]):
     """A table of decisions in the order in which they are to be carried out.
 
     Indexing and iteration give `Decision` objects; `to_pandas` and its like give columns.
@@ -132,15 +133,31 @@ class Decisions(Tabular, Sequence[Decision]):
 
     __slots__ = ("_columns", "_repairs", "_snapshot")
 
+    _snapshot: Snapshot
+    _columns: Mapping[str, NDArray[Any]]
+    _repairs: Mapping[int, Mapping[str, Any]]
+
     def __init__(
         self,
         snapshot: Snapshot,
         columns: Mapping[str, NDArray[Any]],
         repairs: Mapping[int, Mapping[str, Any]] | None = None,
     ) -> None:
-        self._snapshot = snapshot
-        self._columns = dict(columns)
-        self._repairs = dict(repairs or {})
+        frozen = FrozenDict({name: read_only(values) for name, values in columns.items()})
+        self._keep(_snapshot=snapshot, _columns=frozen, _repairs=freeze(repairs or {}))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they decide the same on equal snapshots."""
+        if not isinstance(other, Decisions):
+            return NotImplemented
+        same = self._snapshot == other._snapshot and self._repairs == other._repairs
+        return same and same_columns(self._columns, other._columns)
+
+    def __hash__(self) -> int:
+        return hash((self._snapshot, len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._snapshot, dict(self._columns), thaw(self._repairs))
 
     def __len__(self) -> int:
         return len(self._columns["action"])
@@ -189,7 +206,7 @@ class Decisions(Tabular, Sequence[Decision]):
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """All of the core's columns by name."""
+        """All of the core's columns by name; read-only."""
         return self._columns
 
     def column(self, name: str) -> NDArray[Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.frozen import Frozen, FrozenDict
 from evenhand.plans.columns import amounts_of, picked, seconds_of
 from evenhand.reasons import ACTIONS, MODES, REASONS
 from evenhand.table import Table, Tabular
@@ -22,7 +23,7 @@ __all__ = ["SideBySide", "side_by_side"]
 _PREEMPT = ACTIONS.index("preempt")
 
 
-class SideBySide(Tabular):
+class SideBySide(Frozen, Tabular):
     """What several policies would do with one snapshot. Made by `side_by_side`.
 
     Attributes
@@ -36,7 +37,10 @@ class SideBySide(Tabular):
     plans: Mapping[str, Plan]
 
     def __init__(self, plans: Mapping[str, Plan]) -> None:
-        self.plans = dict(plans)
+        self._keep(plans=FrozenDict(plans))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (dict(self.plans),)
 
     def table(self) -> Table:
         """Return one row an allocation that any plan preempts, resumes or releases.

@@ -53,8 +53,9 @@ def instead(again: Again, plan: Plan, rows: list[int], step: int) -> list[Found]
         if {name for name, _ in other.victims} == {name for name, _ in was.victims}:
             return _same_victims(plan, was, other, rows)
     served = [other for other in now if other.victims]
-    if now and not served:
-        numbers = {"beneficiary": was.operation, "nodes": _nodes(now)}
+    fits = [other for other in now if any(place[1] == was.request for place in other.places)]
+    if fits and not served:
+        numbers = {"beneficiary": was.operation, "nodes": _nodes(fits)}
         return [Found(first, "beneficiary_fits_without_victims", numbers)]
     if spared:
         return spared
@@ -77,7 +78,7 @@ def _start(again: Again, was: Essence, now: list[Essence], row: int) -> Found:
 def _not_served(again: Again, was: Essence, row: int, name: str | None = None) -> Found:
     request = name or was.request or ""
     rule = again.rules.get(request)
-    why = "nothing is planned for it" if rule is None else _plain(reason(rule, "request").doc)
+    why = "no step is planned for it" if rule is None else _plain(reason(rule, "request").doc)
     return Found(row, "beneficiary_not_served", {"request": request, "rule": rule, "why": why})
 
 
@@ -105,8 +106,8 @@ def _same_victims(plan: Plan, was: Essence, now: Essence, rows: list[int]) -> li
     if found:
         return found
     if was.request != now.request:
-        numbers = {"beneficiary": was.operation, "was": was.request, "now": now.request}
-        return [Found(rows[0], "other_request", numbers)]
+        requests = {"beneficiary": was.operation, "was": was.request, "now": now.request}
+        return [Found(rows[0], "other_request", requests)]
     was_on, now_on = (sorted(node for _, _, node in of.places) for of in (was, now))
     return [Found(rows[0], "starts_elsewhere", {"request": was.request, "was": was_on, "now": now_on})]
 

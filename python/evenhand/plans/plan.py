@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import seconds
+from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.live import repairs
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan"]
 
 
-class Plan(Tabular):
+class Plan(Frozen, Tabular):
     """Decisions with their reasons, refusals, statuses, groups and the next state.
 
     Made by a policy. Nothing in it changes; what is costly is made when it is first asked for.
@@ -65,6 +66,14 @@ class Plan(Tabular):
         The state that went in.
     """
 
+    snapshot: Snapshot
+    policy: Any
+    on: Any
+    given: Mapping[str, Any] | None
+    state_before: State | None
+    _core: CorePlan
+    _found: tuple[Diagnostic, ...]
+
     def __init__(
         self,
         snapshot: Snapshot,
@@ -75,13 +84,34 @@ class Plan(Tabular):
         given: Mapping[str, Any] | None = None,
         diagnostics: Iterable[Diagnostic] = (),
     ) -> None:
-        self.snapshot = snapshot
-        self.policy = policy
-        self.on = on
-        self.given = given
-        self.state_before = state
-        self._core = core
-        self._found = tuple(diagnostics)
+        self._keep(
+            snapshot=snapshot,
+            policy=policy,
+            on=on,
+            given=None if given is None else freeze(given),
+            state_before=state,
+            _core=core,
+            _found=tuple(diagnostics),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they were made of equal inputs and decide the same."""
+        if not isinstance(other, Plan):
+            return NotImplemented
+        return self._inputs == other._inputs and self.decisions == other.decisions
+
+    def __hash__(self) -> int:
+        return hash((self.snapshot, len(self.decisions)))
+
+    @property
+    def _inputs(self) -> tuple[Any, ...]:
+        return self.snapshot, self.policy, self.state_before, self.on, self.given
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from evenhand.plans.kept import KeptPlan
+
+        before = (self.state_before, self.on, self.given, self._found)
+        return type(self), (self.snapshot, self.policy, KeptPlan(self), *before)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -166,7 +196,8 @@ class Plan(Tabular):
     @cached_property
     def counts(self) -> dict[str, int]:
         """How often what came of a try, by ``"<stage>.<outcome>"``."""
-        return dict(self._core.counts())
+        counts: dict[str, int] = freeze(self._core.counts())
+        return counts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values: decisions, refusals, statuses, groups, state, diagnostics."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from evenhand.frozen import Frozen, FrozenDict, read_only, same_columns
 from evenhand.plans.columns import Name, amounts_of, objects, picked
 from evenhand.reasons import OUTCOMES, reason
 from evenhand.table import Table, Tabular
@@ -51,7 +52,7 @@ class Refusal:
         }
 
 
-class Refusals(Tabular, Sequence[Refusal]):
+class Refusals(Frozen, Tabular, Sequence[Refusal]):
     """A table of refusals; indexing and iteration give `Refusal` objects.
 
     Parameters
@@ -63,9 +64,24 @@ class Refusals(Tabular, Sequence[Refusal]):
 
     __slots__ = ("_columns", "_snapshot")
 
+    _snapshot: Snapshot
+    _columns: Mapping[str, NDArray[Any]]
+
     def __init__(self, snapshot: Snapshot, columns: Mapping[str, NDArray[Any]]) -> None:
-        self._snapshot = snapshot
-        self._columns = dict(columns)
+        frozen = FrozenDict({name: read_only(values) for name, values in columns.items()})
+        self._keep(_snapshot=snapshot, _columns=frozen)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same of equal snapshots."""
+        if not isinstance(other, Refusals):
+            return NotImplemented
+        return self._snapshot == other._snapshot and same_columns(self._columns, other._columns)
+
+    def __hash__(self) -> int:
+        return hash((self._snapshot, len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._snapshot, dict(self._columns))
 
     def __len__(self) -> int:
         return len(self._columns["request"])

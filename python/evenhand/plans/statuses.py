@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.frozen import Frozen, FrozenDict, read_only, same_columns
 from evenhand.plans.columns import Name, amounts_of, element_keys, seconds_of
 from evenhand.reasons import GROUPS, PRIORITIES, STARVATION, STATUSES
 from evenhand.table import Table, Tabular
@@ -66,7 +67,7 @@ class Status:
         return {"status": self.status, "starvation": self.starvation, "since": self.since}
 
 
-class Statuses(Tabular, Mapping[str | int, Status]):
+class Statuses(Frozen, Tabular, Mapping[str | int, Status]):
     """Status by name of pool or operation; an operation that has a pool's name is ``"<name> (operation)"``.
 
     Parameters
@@ -78,11 +79,31 @@ class Statuses(Tabular, Mapping[str | int, Status]):
 
     __slots__ = ("_columns", "_keys", "_row_of", "_snapshot")
 
+    _snapshot: Snapshot
+    _columns: Mapping[str, NDArray[Any]]
+    _keys: list[str]
+    _row_of: dict[str, int]
+
     def __init__(self, snapshot: Snapshot, columns: Mapping[str, NDArray[Any]]) -> None:
-        self._snapshot = snapshot
-        self._columns = dict(columns)
-        self._keys = element_keys(snapshot) if self._columns else []
-        self._row_of = {key: row for row, key in enumerate(self._keys)}
+        keys = element_keys(snapshot) if columns else []
+        self._keep(
+            _snapshot=snapshot,
+            _columns=FrozenDict({name: read_only(values) for name, values in columns.items()}),
+            _keys=keys,
+            _row_of={key: row for row, key in enumerate(keys)},
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same of equal snapshots."""
+        if not isinstance(other, Statuses):
+            return NotImplemented
+        return self._snapshot == other._snapshot and same_columns(self._columns, other._columns)
+
+    def __hash__(self) -> int:
+        return hash((self._snapshot, len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._snapshot, dict(self._columns))
 
     def __getitem__(self, name: str | int) -> Status:
         return self.at(self._row_of[str(name)])
@@ -223,7 +244,7 @@ class Statuses(Tabular, Mapping[str | int, Status]):
         return statuses_html(self)
 
 
-class Groups(Tabular, Mapping[str | int, str]):
+class Groups(Frozen, Tabular, Mapping[str | int, str]):
     """Group by name of allocation; those that are in none (leaving, suspended) are left out.
 
     Parameters
@@ -235,10 +256,24 @@ class Groups(Tabular, Mapping[str | int, str]):
 
     __slots__ = ("_codes", "_row_of", "_snapshot")
 
+    _snapshot: Snapshot
+    _codes: NDArray[Any]
+    _row_of: dict[str, int] | None
+
     def __init__(self, snapshot: Snapshot, codes: NDArray[Any]) -> None:
-        self._snapshot = snapshot
-        self._codes = np.asarray(codes)
-        self._row_of: dict[str, int] | None = None
+        self._keep(_snapshot=snapshot, _codes=read_only(codes), _row_of=None)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same of equal snapshots."""
+        if not isinstance(other, Groups):
+            return NotImplemented
+        return self._snapshot == other._snapshot and np.array_equal(self._codes, other._codes)
+
+    def __hash__(self) -> int:
+        return hash((self._snapshot, len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._snapshot, self._codes)
 
     @property
     def codes(self) -> NDArray[Any]:
@@ -249,8 +284,8 @@ class Groups(Tabular, Mapping[str | int, str]):
         if self._row_of is None:
             names = self._snapshot.names("allocations")
             grouped = np.flatnonzero(self._codes < len(GROUPS)).tolist()
-            self._row_of = {str(names[row]): row for row in grouped}
-        return self._row_of
+            self._keep(_row_of={str(names[row]): row for row in grouped})
+        return self._row_of or {}
 
     def __getitem__(self, name: str | int) -> str:
         return GROUPS[self._codes[self._rows()[str(name)]]]

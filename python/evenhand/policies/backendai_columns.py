@@ -286,15 +286,21 @@ def effective_priorities(
 def _scopes(
     snapshot: Snapshot, s: BackendAISettings, sessions: Mapping[int, BackendAIOperationSettings]
 ) -> NDArray[np.int32]:
-    """Return a number a session; victims have the preemptor's. Nobody is one's own scope."""
+    """Return a number a session; victims have the preemptor's. One without a user is in nobody's scope."""
     if s.victim_scope == "resource-group":
         return np.zeros(snapshot.operation_count, np.int32)
     if s.victim_scope == "domain":
         texts = [sessions[row].domain if row in sessions else None for row in range(snapshot.operation_count)]
     else:
         texts = _texts(snapshot, s.victim_scope)
-    number: dict[str | None, int] = {}
-    return np.array([number.setdefault(text, len(number)) for text in texts], np.int32)
+    number: dict[str, int] = {}
+    return np.array(
+        [
+            -1 - row if text is None else number.setdefault(text, len(number))
+            for row, text in enumerate(texts)
+        ],
+        np.int32,
+    )
 
 
 def _sequence(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:

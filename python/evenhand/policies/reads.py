@@ -88,7 +88,7 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
                 SL: "what it has of licences, where nothing is itemised",
             },
             "limits": {YT: "bounds its fair share; exceeded, its work goes"},
-            "gang": {YT: "all or nothing; aggressive preemption"},
+            "gang": {YT: "steps of its fair share; aggressive preemption; it starts one by one"},
             "best_allocation_share": {YT: "bounds what counts as its demand"},
             "start_time": {
                 YT: "order in FIFO pools, without `fifo_start_time`",

@@ -95,7 +95,6 @@ def switches(s: YTsaurusSettings) -> dict[str, Any]:
         "repair_in_stage": s.limit_repair == "stage",
         "overcommit_delay": _micros(s.node_overcommit_delay),
         "ssd_stages": s.ssd_priority_preemption.enable,
-        "full_host_max_penalty": full_host.max_preemption_penalty,
         "full_host_timeout": _micros(full_host.timeout),
     }
 
@@ -117,7 +116,9 @@ def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
     if "gpu" in snapshot.resources:
         values["full_host_stage"] = s.default_gpu_full_host_preemption.enable
         values["gpu"] = snapshot.resources.index("gpu")
-        values["full_host_gpus"] = round(_HOST_GPUS / snapshot.quantum["gpu"])
+        quantum = snapshot.quantum["gpu"]
+        values["full_host_gpus"] = round(_HOST_GPUS / quantum)
+        values["full_host_max_penalty"] = s.default_gpu_full_host_preemption.max_preemption_penalty / quantum
     threshold = s.non_preemptible_resource_usage_threshold
     if threshold:
         values["usage_threshold"] = np.array(_thresholds(snapshot, threshold), np.int64)

@@ -87,10 +87,8 @@ class Ledger:
         """Return what a request may use; nothing of what leaves is free twice."""
         room = {}
         for r, unused in self._unused[node].items():
-            kept = sum(left[r] for _, left in self._leaving[node]) if self._held else 0
-            mine = [left[r] for whose, left in self._leaving[node] if _meant(whose, request)]
-            free = max(unused - kept, min(unused, 0))
-            room[r] = max(free, unused - kept + sum(mine)) if self._held else free
+            others = [left[r] for whose, left in self._leaving[node] if not _meant(whose, request)]
+            room[r] = unused - sum(others) if self._held else unused
         return room
 
     def steps(self, decisions: Sequence[Mapping[str, Any]]) -> Iterator[Step]:

@@ -16,8 +16,10 @@ from evenhand.act import Caps, LockedError
 from evenhand.act.book import Book
 from evenhand.act.journal import Journal, read, rotate
 from evenhand.act.rotation import needed
+from evenhand.adapters.commands import Result
 from evenhand.adapters.recording import Fault
 from evenhand.cli import main
+from tests.unit.act.cluster import job
 from tests.unit.act.test_faults import FAULTS
 from tests.unit.act.world import Killed, World, appends
 
@@ -186,8 +188,128 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     size = world.journal.stat().st_size
     assert main(["journal", str(world.journal), "--rotate"]) == 0
     assert f"the old journal is {world.journal}.1" in capsys.readouterr().err
-    assert world.journal.stat().st_size < 200 < size  # of times long ago
+    assert world.journal.stat().st_size < 300 < size  # of times long ago
     assert main(["journal", str(world.journal), "--rotate"]) == 0
     assert "still needed" in capsys.readouterr().err
     assert main(["journal", f"{world.journal}.1"]) == 0
     assert "2 started" in capsys.readouterr().out
+
+
+# 24 hours
+
+
+def left_behind(folder: Path, owed: str | None, failures: int = 0) -> World:
+    """Job 1 left in step 0, now: it is owed something, nothing (``""``), or the step is open (None)."""
+    world = World(folder)
+    with Journal(world.journal, "fake", world.clock) as journal:
+        victim = {"job": "1", "owner": "1000", "action": "requeue_hold", "turn": 0, "reason": "x"}
+        journal.append("step", step=0, beneficiary="9", victims=[victim], reason="", node="n1")
+        journal.append("intent", step=0, action="requeue_hold", job="1", commands=[])
+        journal.append("victim", step=0, job="1", answer="left")
+        if owed is not None:
+            more = {"failures": failures} if failures else {}
+            due = {"1": owed} if owed else {}
+            journal.append("end", step=0, outcome="not_started", why="x", owed=due, **more)
+        for _ in range(100):
+            journal.append("refused", beneficiary="9", victims=["1"], codes=["busy"], why="")
+    return world
+
+
+AGES = [DAY - 1e-3, DAY, DAY + 1e-3, 30 * DAY]
+
+
+@pytest.mark.parametrize("age", AGES)
+@pytest.mark.parametrize(
+    "owed", ["release", "resume", "look:requeue_hold", "look:requeue", "look:suspend", "look:cancel", None]
+)
+def test_what_is_owed_is_kept_however_old(owed: str | None, age: float, tmp_path: Path) -> None:
+    world = left_behind(tmp_path, owed)
+    world.clock.now += age
+    before = summed(read(world.journal))
+    for _ in range(2):
+        with Journal(world.journal, "fake", world.clock) as journal:
+            journal.append("run")
+            journal.rotate(0)
+            assert journal.book.owed == before.owed
+            assert journal.book.open == before.open
+            assert journal.book.busy() == {"1"}
+            assert journal.book.leaving() == {"1": "9"}
+    assert len(read(world.journal)) <= 7
+
+
+@pytest.mark.parametrize(("age", "kept"), [(DAY - 1e-3, True), (DAY, True), (DAY + 1e-3, False)])
+def test_what_caps_and_pauses_need_is_kept_for_a_day(age: float, kept: bool, tmp_path: Path) -> None:
+    """As long as they look back, to the same moment."""
+    world = left_behind(tmp_path, "", failures=2)
+    world.clock.now += age
+    full = summed(read(world.journal))
+    with Journal(world.journal, "fake", world.clock) as journal:
+        assert journal.rotate(0)
+        assert journal.book.evictions == ([(world.clock.now - age, "1000", "1")] if kept else [])
+        assert journal.book.failures == ({"9": (2, world.clock.now - age)} if kept else {})
+        assert (journal.book.evicted, journal.book.ends) == (1, {"not_started": 1})
+        assert journal.book.steps == 1
+        caps = Caps(per_job=1)
+        for book in (full, journal.book):
+            assert (caps.exceeded(book, world.clock.now, 0, [("1", None)]) is not None) == kept
+
+
+@pytest.mark.parametrize("last", range(4))
+def test_a_step_counts_from_its_last_line(last: int, tmp_path: Path) -> None:
+    """One that took long is kept whole as long as any line of it is recent."""
+    world = World(tmp_path)
+    lines: list[tuple[str, dict[str, Any]]] = [
+        ("step", {"beneficiary": "9", "reason": "", "victims": []}),
+        ("intent", {"action": "requeue_hold", "job": "1"}),
+        ("outcome", {"action": "requeue_hold", "job": "1"}),
+        ("end", {"outcome": "started", "why": "x", "owed": {}}),
+    ]
+    end = [0.0]
+    with Journal(world.journal, "fake", world.clock) as journal:
+        for number, (kind, fields) in enumerate(lines):
+            if number == last:
+                world.clock.now += 100.0
+                end[0] = world.clock.now
+            journal.append(kind, step=0, **fields)
+    whole = read(world.journal)
+    assert len(needed(whole, end[0] + DAY)) == 5
+    assert len(needed(whole, end[0] + DAY + 1e-3)) == 1
+
+
+@pytest.mark.parametrize(("age", "count"), [(DAY - 1e-3, 3), (DAY, 3), (DAY + 1e-3, 1)])
+def test_failures_in_a_row_are_those_of_a_day(age: float, count: int, tmp_path: Path) -> None:
+    world = left_behind(tmp_path, "", failures=2)
+    world.clock.now += age
+    with Journal(world.journal, "fake", world.clock) as journal:
+        victim = {"job": "2", "owner": "1000", "action": "requeue_hold", "turn": 0, "reason": "x"}
+        journal.append("step", step=1, beneficiary="9", victims=[victim], reason="")
+        journal.append("victim", step=1, job="2", answer="left")
+        step = journal.book.open[1]
+        assert journal.book.failed(step, world.clock.now) == count
+        other = {**victim, "job": "3"}
+        journal.append("step", step=2, beneficiary="8", victims=[other], reason="")
+        journal.append("end", step=2, outcome="not_started", why="x", owed={}, failures=1)
+        assert ("9" in journal.book.failures) == (count == 3)
+
+
+def test_a_debt_that_cannot_be_paid_for_days(tmp_path: Path) -> None:
+    """The journal begins anew in every round; in the end the job is released."""
+    jobs = [job(n, 4, node=f"n{n}", priority=10 if n == 1 else 200) for n in (1, 2, 3)]
+    world = World(tmp_path, [*jobs, job(9, 4, priority=90)])
+    plain = world.cluster.scontrol
+    denied = Result(1, "", "Access/permission denied")
+    world.cluster.scontrol = lambda rest: denied if rest[0] == "release" else plain(rest)  # type: ignore[method-assign]
+    assert world.round()
+    assert world.cluster.jobs["1"]["priority"] == 0
+    for _ in range(5):
+        world.clock.now += DAY
+        with Journal(world.journal, "fake", world.clock) as journal:
+            for _ in range(100):
+                journal.append("refused", beneficiary="9", victims=["1"], codes=["busy"], why="")
+        with world.driver(rotate_at=0) as driver:
+            assert driver.book.owed["1"].what == "release"
+    assert Path(f"{world.journal}.5").exists()
+    world.cluster.scontrol = plain  # type: ignore[method-assign]
+    with world.driver(rotate_at=0):
+        assert world.cluster.jobs["1"]["priority"] > 0
+    world.check()

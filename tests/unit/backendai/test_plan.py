@@ -159,7 +159,7 @@ def test_a_session_on_two_nodes_is_one_step() -> None:
 def test_reserved_room_is_kept_and_used() -> None:
     data = group()
     for row in data["operations"]:
-        row["settings"] = {"job_priority": 1 if row["name"] == "p" else 0}
+        row |= {"user": "ann", "settings": {"job_priority": 1 if row["name"] == "p" else 0}}
     made = plan(data, "upstream", enabled=True)
     assert [(d.action, d.allocation or d.request) for d in made.decisions] == [
         ("preempt", "b-k"),

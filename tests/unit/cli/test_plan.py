@@ -13,7 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.display.text import width
-from tests.unit.plans.fake import CLUSTER, HOSTILE, make, start
+from tests.unit.plans.fake import CLUSTER, HOSTILE, make, remade, start
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         if state is not None:
             state.check_clock(snapshot.now)
         made.append({"policy": policy, "state": state, "on": on})
-        result = make(snapshot=snapshot)
-        result.policy, result.on = policy, on or Round()
-        return result
+        return remade(make(snapshot=snapshot), policy=policy, on=on or Round())
 
     for name, value in (
         ("plan", plan),
@@ -189,8 +187,7 @@ def test_the_state_is_read_and_replaced(calls: Any, file: Path, tmp_path: Path, 
 def test_explanations(calls: Any, file: Path, run: Any, name: str) -> None:
     status, out, err = run("explain", file, name)
     assert (status, err) == (0, "")
-    plan = make()
-    plan.policy = calls[-1]["policy"]
+    plan = remade(make(), policy=calls[-1]["policy"])
     told = plan.why(name)
     assert out == told.text + "\n"
     assert json.loads(run("explain", file, name, "--format", "json")[1]) == told.to_dict()

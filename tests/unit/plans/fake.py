@@ -326,3 +326,8 @@ def make(
     }
     core = FakeCore(snapshot, DECISIONS if decisions is None else decisions, **(said | more))
     return Plan(snapshot, policy(again), core, None, "a round")
+
+
+def remade(plan: Plan, *, policy: Any = None, on: Any = None) -> Plan:
+    """The same plan of another policy, or on another trigger."""
+    return Plan(plan.snapshot, policy or plan.policy, plan._core, plan.state_before, on or plan.on)

@@ -183,3 +183,42 @@ def test_two_hundred_thousand_allocations_take_about_a_second() -> None:
     states = after._core.column("allocations", "state")
     assert int((states == 1).sum()) == starts // 2
     assert taken < 5, f"{taken:.2f} s"
+
+
+def one_node(**tables: Any) -> eh.Snapshot:
+    return eh.Snapshot.from_dict(
+        {
+            "now": 100,
+            "resources": {"cpu": {}},
+            "nodes": [{"name": "n1", "capacity": {"cpu": 2}}],
+            "operations": [{"name": "x"}],
+            **tables,
+        }
+    )
+
+
+def test_a_request_for_none_stays_when_another_starts() -> None:
+    asks = [{"name": name, "operation": "x", "resources": {"cpu": 1}} for name in ("now", "later")]
+    asks[1]["count"] = 0
+    snapshot = one_node(requests=asks)
+    plan = eh.plan(snapshot, eh.policies.BackendAI())
+    after = snapshot.after(plan)
+    assert after.names("requests") == ["later"]
+    cluster = eh.Cluster(snapshot)
+    cluster.carry_out(plan)
+    assert cluster.snapshot() == after
+
+
+def test_one_that_runs_again_has_forgotten_for_whom_it_left() -> None:
+    """A plan that is carried out does what the event does."""
+    row = {"name": "x-k", "operation": "x", "node": "n1", "resources": {"cpu": 2}, "start_time": 5}
+    told = {"deadline": 90, "beneficiary": {"operation": "x"}, "last_job_start_time": 7}
+    snapshot = one_node(allocations=[row | told | {"state": "preempted"}])
+    plan = eh.plan(snapshot, eh.policies.BackendAI())
+    assert [d.action for d in plan.decisions] == ["resume"]
+    expected = row | {"start_time": 100}
+    assert rows(snapshot.after(plan), "allocations")["x-k"] == expected
+    taken = {**row, **told, "state": "preempted", "settings": {"room_taken": {"cpu": 1}}}
+    cluster = eh.Cluster(one_node(allocations=[taken]))
+    cluster.apply([{"event": "resume", "allocation": "x-k"}])
+    assert rows(cluster.snapshot(), "allocations")["x-k"] == expected

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from tests.unit.plans.fake import CLUSTER, DECISIONS, make, start
+from tests.unit.plans.fake import CLUSTER, DECISIONS, make, start, victim
 
 Data = dict[str, Any]
 
@@ -213,3 +213,119 @@ def test_other_resources_are_refused() -> None:
     other = eh.Snapshot.from_dict({"resources": {"gpu": {}}})
     with pytest.raises(ValueError, match="other resources"):
         make().check(other)
+
+
+def two_requests(data: Data) -> None:
+    data["requests"].append({"name": "b2", "operation": "B", "resources": {"cpu": 2, "memory": 4}})
+
+
+FREE = start("b", "B", "n3", 0, reason="fits_free_room")
+INSTEAD: list[tuple[str, list[Data], list[Data], str, str]] = [
+    (
+        "other victims",
+        DECISIONS[:2],
+        [victim("a07", "n1", 0), start("b", "B", "n1", 0)],
+        "other_victims",
+        "others would leave for B now: a07, not a09",
+    ),
+    (
+        "more victims",
+        DECISIONS[:2],
+        [victim("a07", "n1", 0), *DECISIONS[:2]],
+        "other_victims",
+        "others would leave for B now: a07, a09, not a09",
+    ),
+    (
+        "another mode",
+        DECISIONS[:2],
+        [victim("a09", "n1", 0, mode="terminate"), DECISIONS[1]],
+        "mode_changed",
+        "a09 would leave by terminate now, not by requeue",
+    ),
+    (
+        "another request",
+        DECISIONS[:2],
+        [victim("a09", "n1", 0, for_request="b2"), start("b2", "B", "n1", 0)],
+        "other_request",
+        "b2 of B would be served now, not b",
+    ),
+    (
+        "another node",
+        DECISIONS[:2],
+        [DECISIONS[0], start("b", "B", "n2", 0)],
+        "starts_elsewhere",
+        "b would start on n2 now, not on n1",
+    ),
+    (
+        "room",
+        DECISIONS[:2],
+        [FREE],
+        "beneficiary_fits_without_victims",
+        "B would start in free room now, on n3",
+    ),
+    (
+        "another beneficiary",
+        DECISIONS[:2],
+        [victim("a09", "n1", 0, for_operation="C", for_request="c"), start("c", "C", "n1", 0)],
+        "beneficiary_not_served",
+        "b would not be served now: no step is planned for it",
+    ),
+    ("nothing", DECISIONS[:2], [], "beneficiary_not_served", "b would not be served now"),
+    (
+        "start elsewhere",
+        [FREE],
+        [FREE | {"node": "n1"}],
+        "starts_elsewhere",
+        "b would start on n1 now, not on n3",
+    ),
+    ("needs victims", [FREE], DECISIONS[:2], "needs_victims", "once others have left now: a09"),
+    ("no start", [FREE], [], "beneficiary_not_served", "b would not be served now"),
+    (
+        "once only",
+        [FREE, FREE | {"step": 1}],
+        [FREE],
+        "beneficiary_not_served",
+        "b would not be served now: no step is planned for it",
+    ),
+    (
+        "another repair",
+        DECISIONS[4:],
+        [DECISIONS[4] | {"allocation": "c1"}, DECISIONS[4] | {"allocation": "c2"}],
+        "other_repair",
+        "the repair would take c1, c2 now, not c2",
+    ),
+    ("no repair", DECISIONS[4:], [], "other_repair", "the repair would take none now, not c2"),
+]
+
+
+@pytest.mark.parametrize(
+    ("decisions", "again", "code", "said"), [pytest.param(*rest, id=name) for name, *rest in INSTEAD]
+)
+def test_what_a_fresh_plan_does_instead(
+    decisions: list[Data], again: list[Data], code: str, said: str
+) -> None:
+    """Nothing changed that spoils the step by itself."""
+
+    def room(data: Data) -> None:
+        two_requests(data)
+        named(data, "nodes", "n3").update(capacity={"cpu": 20, "memory": 20})
+
+    snapshot = fresh(room)
+    check = make(decisions, snapshot, again=again).check(snapshot)
+    (found,) = (f for f in check.findings if f.code != "step_broken")
+    assert found.code == code
+    assert said in found.message
+    assert len(check.steps) == len({d["step"] for d in decisions}) - 1
+
+
+def test_the_rule_of_a_refusal_is_a_number_of_the_finding() -> None:
+    plan = make(DECISIONS[:2], again=[])
+    refused = {"b": ("no_room_even_with_victims", 2, {"cpu": 1})}
+    plan.policy.plan = lambda snapshot, *_: make([], snapshot, refused=refused)
+    (found, _) = plan.check(plan.snapshot).findings
+    assert found.numbers == {
+        "request": "b",
+        "rule": "no_room_even_with_victims",
+        "why": "the node's free room and all eligible victims together are less than it needs;"
+        " nobody is touched",
+    }

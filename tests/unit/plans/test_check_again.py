@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -258,6 +259,25 @@ def test_a_step_that_was_carried_out_is_not_done_again() -> None:
     assert check.skipped == {0}
 
 
+MICRO = 1e-6
+
+
+@pytest.mark.parametrize(("seconds", "again"), [(10 - MICRO, False), (10, False), (10 + MICRO, True)])
+def test_the_back_off_of_a_node_begins_at_the_plan(seconds: float, again: bool) -> None:
+    """As in the state that the plan left: an attempt is allowed once more than the back-off has passed."""
+    _, state = starving()
+    data = tree(nodes=[{"name": name, "capacity": {"cpu": 4}} for name in ("n1", "n2")])
+    data["allocations"] = [{**data["allocations"][i % 4], "name": f"a{i}", "start_time": i} for i in range(8)]
+    data["requests"][0]["count"] = 4
+    plan = planned(data, eh.policies.YTsaurus(preemptive_scheduling_backoff=10), state=state)
+    assert [step.victims[0].allocation for step in plan.steps()] == ["a6", "a7"]
+    fresh = later(carried(data, "a6", "n1"), seconds=seconds)
+    now = Again(plan, fresh, [0]).plan
+    assert now is not None
+    assert ("n1" in {d.node for d in now.decisions.victims}) == again
+    assert "n2" in {d.node for d in now.decisions.victims}
+
+
 def test_a_node_in_the_middle_of_its_heartbeat_is_in_no_back_off() -> None:
     """Two stages take a victim each: the second is still to be done."""
     data = tree(
@@ -369,6 +389,15 @@ def test_one_that_still_waits_after_its_step_is_remembered() -> None:
     assert "p-r" not in Again(plan, fresh).rules or Again(plan, fresh).rules["p-r"] == "waits_for_victims"
 
 
+@pytest.mark.parametrize(("seconds", "again"), [(40 - MICRO, False), (40, True), (40 + MICRO, True)])
+def test_the_back_off_of_a_job_begins_at_the_plan(seconds: float, again: bool) -> None:
+    plan = planned(jobs(), slurm(KillWait=30, MessageTimeout=10))
+    fresh = later(jobs(), lambda data: row(data, "allocations", "low1@n1").update(operation="q"), seconds)
+    now = Again(plan, fresh, [0]).plan
+    assert now is not None
+    assert ("p" in {d.beneficiary.operation for d in now.decisions.victims if d.beneficiary}) == again
+
+
 def test_whole_jobs_spoil_a_step_as_they_spoil_a_plan() -> None:
     plan = planned(jobs(requests=jobs()["requests"][:1]), slurm())
     data = jobs(requests=jobs()["requests"][:1])
@@ -382,7 +411,8 @@ def test_whole_jobs_spoil_a_step_as_they_spoil_a_plan() -> None:
 
 
 def test_several_domains_are_checked_one_by_one() -> None:
-    data = {"x": group(), "y": tree()}
+    other = json.dumps(tree()).replace('"n1"', '"m1"').replace('"n2"', '"m2"')
+    data = {"x": group(), "y": json.loads(other)}
     plans = eh.plan(
         {name: eh.Snapshot.from_dict(d) for name, d in data.items()},
         {"x": eh.policies.BackendAI(), "y": eh.policies.YTsaurus()},

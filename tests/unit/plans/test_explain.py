@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.reasons import TABLE
-from tests.unit.plans.fake import CLUSTER, DECISIONS, HOSTILE, POLICY, FakeCore, make, start, victim
+from tests.unit.plans.fake import CLUSTER, DECISIONS, HOSTILE, POLICY, FakeCore, make, remade, start, victim
 
 A09 = """\
 Allocation a09 of operation A leaves node n1: cpu 2 more is needed there for request b of B, in the \
@@ -112,7 +112,8 @@ def test_bounds_and_covered_demand_are_said() -> None:
     data = copy.deepcopy(CLUSTER)
     data["requests"] = data["requests"][1:]
     plan = make([], eh.Snapshot.from_dict(data), refused={}, traces={}, starving={})
-    plan.policy = eh.policies.YTsaurus(preemption_satisfaction_threshold=1.5)
+    policy = eh.policies.YTsaurus(preemption_satisfaction_threshold=1.5)
+    plan = remade(plan, policy=policy)
     told = plan.why("A").text
     assert "The bounds are 0.2 and 1.5 times its fair share." in told
     assert "As its fair share covers its demand, nothing of it is preemptible without aggression." in told

@@ -13,7 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import plot
-from tests.unit.plans.fake import CLUSTER, GROUPS_OF_A, HOSTILE, make
+from tests.unit.plans.fake import CLUSTER, GROUPS_OF_A, HOSTILE, make, remade
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -27,15 +27,14 @@ def no_screen() -> Iterator[None]:
 
 @pytest.fixture
 def plan() -> Any:
-    made = make()
-    made.policy = SimpleNamespace(
+    policy = SimpleNamespace(
         settings=SimpleNamespace(
             fair_share=eh.FairShareSettings(),
             preemption_satisfaction_threshold=1.0,
             aggressive_preemption_satisfaction_threshold=0.5,
         )
     )
-    return made
+    return remade(make(), policy=policy)
 
 
 def bars(ax: Any) -> list[tuple[int, float, float]]:

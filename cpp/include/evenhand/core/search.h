@@ -11,6 +11,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "evenhand/core/poll.h"
+
 namespace evenhand {
 
 template <class Predicate>
@@ -20,6 +22,7 @@ double largest_satisfying(double lo, double hi, Predicate&& holds) {
   auto good = std::bit_cast<std::uint64_t>(lo);
   auto bad = std::bit_cast<std::uint64_t>(hi);
   while (bad - good > 1) {
+    poll();
     const std::uint64_t middle = good + (bad - good) / 2;
     (holds(std::bit_cast<double>(middle)) ? good : bad) = middle;
   }

@@ -64,6 +64,7 @@ class ClusterState {
   Id operation_of(Id slot) const noexcept { return operation_[at(slot)]; }
   Id node_of(Id slot) const noexcept { return node_[at(slot)]; }
   const Amount* amounts(Id slot) const noexcept;  // R: what it uses while it runs
+  const Amount* kept(Id slot) const noexcept;     // R: of one that is away; nullptr: nothing
   Time last_start(Id slot) const noexcept { return last_start_[at(slot)]; }
   Time last_progress(Id slot) const noexcept {
     return last_progress_.empty() ? kNoTime : last_progress_[at(slot)];
@@ -101,6 +102,12 @@ class ClusterState {
   void end(Id slot);                               // not of one that has ended
   void preempt(Id slot, Beneficiary beneficiary);  // of one that holds
 
+  // A victim is suspended: it keeps `held`, at most what it has; all else is free.
+  // Of one that holds or is leaving.
+  void suspend(Id slot, std::span<const Amount> held);
+  // It runs again with all its amounts. Of one that is away.
+  void resume(Id slot, Id node, Time time);
+
   // Hands room of a leaving allocation to its beneficiary.
   void take_room(Id slot, std::span<const Amount> amounts);
   void touch(Id slot, Time last_start, Time last_progress);  // a job started, or saved
@@ -136,7 +143,6 @@ class ClusterState {
   }
   Amount* row(std::vector<Amount>& matrix, Id i) noexcept { return matrix.data() + at(i) * width_; }
 
-  const Amount* kept(Id slot) const noexcept;  // R: of one that is away; nullptr: nothing
   void add_usage(Id slot, const Amount* amount, Amount sign);
   void add_usage(Id slot, Amount sign) { add_usage(slot, amounts(slot), sign); }
   void put_on_node(Id node, Id slot);
@@ -147,8 +153,11 @@ class ClusterState {
   Leaving* leaving_of(Id slot) noexcept;
   void soil(Id operation, Id node);
   void own_amounts();
+  void own_held();
   template <class Undo>
-  void record(Undo undo);
+  void record(Undo undo) {
+    if (recording_) journal_.push_back(undo());
+  }
   void revert(const Change& change);
 
   struct NodeList {
@@ -165,6 +174,8 @@ class ClusterState {
   std::vector<Time> last_start_, last_progress_;  // the second may be empty
   bool owns_amounts_ = false;
   std::vector<Amount> amounts_;  // of new slots; of all once a size has changed
+  bool owns_held_ = false;
+  std::vector<Amount> held_;  // of all slots, once one has been suspended
   std::vector<Amount> all_left_, node_used_, node_left_, capacity_, usage_, pool_usage_;
   std::vector<std::uint8_t> schedulable_;
   std::vector<Index> pending_;
@@ -187,6 +198,8 @@ struct ClusterState::Change {
     kStart,
     kEnd,
     kPreempt,
+    kSuspend,
+    kResume,
     kTakeRoom,
     kTouch,
     kResize,

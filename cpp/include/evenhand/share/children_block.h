@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "evenhand/core/order.h"
+#include "evenhand/core/poll.h"
 #include "evenhand/core/rows.h"
 #include "evenhand/share/curve_builder.h"
 
@@ -112,7 +113,7 @@ class ChildrenBlock {
       f = to;
     };
     const std::size_t n = order_.size();
-    std::size_t i = 0;
+    std::size_t i = 0, steps = 0;
     while (i < n) {
       const double next = f_[order_[i]];
       if (next >= 1) break;
@@ -120,6 +121,7 @@ class ChildrenBlock {
         advance(next);
         if (builder.ended() || (until_guarantee && !builder.inside_guarantee())) return;
       }
+      if (++steps % kBetweenPolls == 0) poll();
       std::size_t last = i;
       bool jumps = false;
       for (; last < n && f_[order_[last]] == next; ++last) {
@@ -147,6 +149,7 @@ class ChildrenBlock {
     Row<R> base{}, now{};
     builder.start(now, guarantee, limits);
     for (std::size_t place = 0; place < by_place.size(); ++place) {
+      if (place % kBetweenPolls == 0) poll();
       const std::uint32_t begin = first_[by_place[place]], end = first_[by_place[place] + 1];
       const Row<R>* own = shares(by_place[place]);
       const auto at = static_cast<std::int32_t>(2 * place);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "evenhand/core/poll.h"
 #include "evenhand/core/search.h"
 #include "evenhand/share/attributes.h"
 #include "evenhand/share/children_block.h"
@@ -125,7 +126,9 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     const bool steps = options_.step_function_for_gang && t.pools.step_function_for_gang[pool];
     state.smallest_weight = smallest_weight(pool);
     block_.clear();
+    Size seen = 0;
     for (Id child : children_of(t, static_cast<Id>(pool))) {
+      if (seen++ % kBetweenPolls == 0) poll();
       const auto e = static_cast<Size>(child);
       const double ratio = in_fifo ? 1.0 : weight(child) / state.smallest_weight;
       if (e < pool_rows_) {

@@ -11,9 +11,14 @@ namespace evenhand {
 
 inline constexpr double kInfiniteSatisfaction = 1e9;
 
-// Usage against fair share of one element by its own shares (R each).
+// Usage against fair share of one element by its own shares (R each). Shares that differ
+// by at most 1e-9 are equal.
 double satisfaction_of(std::span<const double> fair, std::span<const double> usage,
                        std::span<const double> demand);
+
+// The value by which satisfactions order candidates: to nine decimal digits, counted in the
+// last of them. What only the rounding of doubles tells apart is equal.
+double in_billionths(double satisfaction) noexcept;
 
 // Usage against fair share of every element; below 1: has less than its share.
 // An operation that may grow is measured by the resources in which it may; a

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "evenhand/core/poll.h"
 #include "run.h"
 
 namespace evenhand::backendai {
@@ -42,6 +43,7 @@ Id Run::choose_node(const Unit& unit, Id from) const {
 }
 
 bool Run::place(const Entry& entry, Entry* failed) {
+  poll();
   placed_.clear();
   const bool anywhere = entry.suspended && !set_.keep_containers;
   const AllocationColumns& a = state_.tables().allocations;

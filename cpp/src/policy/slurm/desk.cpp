@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "evenhand/core/poll.h"
+
 namespace evenhand::slurm {
 namespace {
 
@@ -223,6 +225,7 @@ Outcome Desk::barred(Id request, Id node) const {
 }
 
 Wish Desk::wish(Id operation, const std::vector<std::uint8_t>& blocked) const {
+  poll();
   const Tables& t = state.tables();
   const RequestColumns& q = t.requests;
   const Size width = state.width(), count = static_cast<Size>(t.nodes.size());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "evenhand/core/poll.h"
+
 namespace evenhand::slurm {
 
 using Size = std::size_t;
@@ -110,6 +112,7 @@ bool Wish::pick(const std::vector<std::uint8_t>& usable, const Room& room, Index
 }
 
 bool Wish::place(const Room& room, std::vector<Spot>& spots) const {
+  poll();
   spots.clear();
   if (!licences_fit(room)) return false;
   const bool several = parts_.size() > 1;

@@ -55,7 +55,7 @@ Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
       decisions(state.width()),
       selector(state.width()),
       stages_{stage_rules(settings, false), stage_rules(settings, true)},
-      shapes_(state.tables().requests, state.width()) {
+      shapes_(state.tables().requests, state.tables().resources.scope) {
   const Tables& t = state.tables();
   const auto nodes = static_cast<Size>(t.nodes.size());
   memory.last_preemptive.resize(nodes, kNoTime);
@@ -97,7 +97,8 @@ void Desk::build_queues() {
   const Tables& t = state.tables();
   const auto operations = static_cast<Size>(t.operations.size());
   const auto first = last.satisfaction.begin() + static_cast<std::ptrdiff_t>(pools());
-  live_satisfaction_.assign(first, last.satisfaction.end());
+  live_satisfaction_.resize(operations);
+  std::transform(first, last.satisfaction.end(), live_satisfaction_.begin(), in_billionths);
   refused_at_.assign(static_cast<Size>(t.requests.size()), 0);
 
   std::array<std::vector<Id>, kStages> members;
@@ -206,7 +207,7 @@ bool Desk::within_limits(Id operation, const Amount* more, bool preemptive) cons
     const Limits limits = limits_of(e, preemptive);
     const Amount* used = usage_of(e);
     for (Size r = 0; r < state.width(); ++r)
-      if (limits.given(r) && more[r] > 0 && used[r] + more[r] > limits.at(r)) return false;
+      if (limits.given(r) && used[r] + more[r] > limits.at(r)) return false;
   }
   return true;
 }
@@ -217,7 +218,7 @@ void Desk::lacking_limits(Id operation, const Amount* more, bool preemptive,
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
     const Limits limits = limits_of(e, preemptive);
     for (Size r = 0; r < state.width(); ++r)
-      if (limits.given(r) && more[r] > 0)
+      if (limits.given(r))
         lacking[r] = std::max(lacking[r], usage_of(e)[r] + more[r] - limits.at(r));
   }
 }
@@ -315,8 +316,8 @@ void Desk::usage_changed(Id operation, bool fell) {
   for (Size r = 0; r < width; ++r)
     share[r] = total[r] > 0 ? static_cast<double>(used[r]) / static_cast<double>(total[r]) : 0.0;
   const Id e = pools() + operation;
-  live_satisfaction_[static_cast<Size>(operation)] = satisfaction_of(
-      {last.fair_share(e), width}, {share.data(), width}, {last.demand_share(e), width});
+  live_satisfaction_[static_cast<Size>(operation)] = in_billionths(satisfaction_of(
+      {last.fair_share(e), width}, {share.data(), width}, {last.demand_share(e), width}));
   for (ServiceQueue& queue : queues_)
     if (queue.contains(operation)) queue.touch(operation);
   if (fell) ++falls_;

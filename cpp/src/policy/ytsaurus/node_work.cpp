@@ -27,10 +27,8 @@ void NodeWork::refresh_room() {
   const bool held = !desk_.settings.freed_room_at_once;
   for (Size r = 0; r < width_; ++r) {
     const bool cluster = resources.scope[r] == ResourceScope::kCluster;
-    unused_[r] = cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
-    // Where work and what leaves overlap, somebody has the room of what leaves already.
-    unshared_[r] = unused_[r] - (held ? (cluster ? s.all_left()[r] : left[r]) : 0);
-    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
+    room_[r] = cluster ? resources.capacity[r] - s.pool_usage(0)[r] : capacity[r] - used[r];
+    if (held) room_[r] -= cluster ? s.all_left()[r] : left[r];
   }
   promises_.clear();
   if (!held || !s.has_leaving(node_)) return;
@@ -54,7 +52,6 @@ NodeWork::Amounts NodeWork::promised(Id request) const {
   for (const Promise& p : promises_)
     if (is_promised_to(p.beneficiary, request))
       for (Size r = 0; r < width_; ++r) sum[r] += p.amounts[r];
-  for (Size r = 0; r < width_; ++r) sum[r] = std::max<Amount>(sum[r] + unshared_[r] - room_[r], 0);
   return sum;
 }
 
@@ -147,8 +144,7 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
   std::ranges::make_heap(heap, less_wanted);
   const Amounts promise = promised(request);
   Amounts shortage{};
-  for (Size r = 0; r < width_; ++r)
-    shortage[r] = need(request)[r] > 0 ? need(request)[r] - room_[r] - promise[r] : 0;
+  for (Size r = 0; r < width_; ++r) shortage[r] = least_room(request)[r] - room_[r] - promise[r];
   // Greedy selections look at no more than what covers the shortage.
   VictimSelector& selector = desk_.selector;
   selector.clear();
@@ -190,7 +186,7 @@ bool NodeWork::is_protected(Id slot) const {
   return l == Level::kNonPreemptible;
 }
 
-// A whole host's worth of GPUs may cost protected work, within a budget of GPU seconds,
+// A whole host's worth of GPUs may cost protected work, within a budget of time x GPUs,
 // while the operation stays within its fair share.
 NodeWork::FullHost NodeWork::full_host(Id request) const {
   const Settings& set = desk_.settings;
@@ -199,7 +195,7 @@ NodeWork::FullHost NodeWork::full_host(Id request) const {
   const Id operation = operation_of(request);
   const double* fair = desk_.last.fair_share(desk_.pools() + operation);
   for (Size r = 0; r < width_; ++r)
-    if (const Amount total = s.tables().total[r]; total > 0 && wanted[r] > 0)
+    if (const Amount total = s.tables().total[r]; total > 0)
       if (static_cast<double>(s.operation_usage(operation)[r] + wanted[r]) /
               static_cast<double>(total) >
           fair[r] + 1e-9)
@@ -339,13 +335,10 @@ void NodeWork::victim(Id slot, const Why& why) {
   d.until = s.now() + why.grace;
   desk_.decisions.add(d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
   desk_.preempt(slot, why.beneficiary);
-  // What leaves is no room yet, or at once.
-  for (Size r = 0; r < width_; ++r) {
-    if (desk_.settings.freed_room_at_once) unshared_[r] += s.amounts(slot)[r];
-    unused_[r] += s.amounts(slot)[r];
-    room_[r] = std::max(unshared_[r], std::min<Amount>(unused_[r], 0));
-  }
-  if (!desk_.settings.freed_room_at_once)
+  // What leaves is room at once, or its beneficiary's until it has gone.
+  if (desk_.settings.freed_room_at_once)
+    for (Size r = 0; r < width_; ++r) room_[r] += s.amounts(slot)[r];
+  else
     promises_.push_back({why.beneficiary, s.leaving_at(slot)->left});
 }
 

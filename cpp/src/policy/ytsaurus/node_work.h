@@ -30,6 +30,9 @@ class NodeWork {
   const Amount* need(Id request) const noexcept {
     return desk_.shapes().amounts(desk_.shapes().of(request));
   }
+  const Amount* least_room(Id request) const noexcept {
+    return desk_.shapes().least_room(desk_.shapes().of(request));
+  }
   Id operation_of(Id request) const noexcept {
     return desk_.state.tables().requests.operation[static_cast<std::size_t>(request)];
   }
@@ -37,7 +40,8 @@ class NodeWork {
   Id node() const noexcept { return node_; }
   Id last_started() const noexcept { return last_started_; }  // request; kNoId: none yet
 
-  // Free for anybody, R; negative where the node has more than it should.
+  // Free for anybody, R: neither used nor leaving. Negative where the node has more than it
+  // should, or work overlaps with what leaves.
   const Amount* room() const noexcept { return room_.data(); }
   bool has_promises() const noexcept { return !promises_.empty(); }
   bool fits_with_promise(Id request) const;
@@ -96,8 +100,7 @@ class NodeWork {
   Id node_;
   std::size_t width_;
   Id last_started_ = kNoId;
-  // unused: no work has it; unshared: nor does it leave.
-  Amounts room_{}, unused_{}, unshared_{}, room_with_victims_{};
+  Amounts room_{}, room_with_victims_{};
   std::vector<Promise> promises_;
   std::vector<Id> eligible_, chosen_, wanted_;
   std::vector<Shielded> shielded_;

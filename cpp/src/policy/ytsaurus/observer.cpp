@@ -48,11 +48,11 @@ void RecordingObserver::backed_off(Desk& desk, const NodeWork& work) {
   }
 }
 
-bool RecordingObserver::lacks(const Amount* need, const Amount* room, std::size_t width,
+bool RecordingObserver::lacks(const Amount* least, const Amount* room, std::size_t width,
                               Amounts& missing) const {
   bool any = false;
   for (std::size_t r = 0; r < width; ++r) {
-    missing[r] = need[r] > 0 ? std::max<Amount>(need[r] - room[r], 0) : 0;
+    missing[r] = std::max<Amount>(least[r] - room[r], 0);
     any |= missing[r] > 0;
   }
   return any;
@@ -93,7 +93,7 @@ void RecordingObserver::request_after(Desk& desk, const NodeWork& work, Stage st
   if (barred(desk, work, stage)) return;
   Amounts missing{};
   if (stage == Stage::kRegular) {
-    if (!work.fits_with_promise(q) && lacks(work.need(q), work.room(), width, missing))
+    if (!work.fits_with_promise(q) && lacks(work.least_room(q), work.room(), width, missing))
       return add(work, desk, stage, Outcome::kNoFreeRoom, &missing);
   } else if (!desk.queue(stage).contains(o)) {
     return add(work, desk, stage,
@@ -101,7 +101,7 @@ void RecordingObserver::request_after(Desk& desk, const NodeWork& work, Stage st
                    ? Outcome::kNotAggressivelyStarving
                    : Outcome::kNotStarving);
   } else if (!work.fits_with_promise_and_victims(q) &&
-             lacks(work.need(q), work.room_with_victims(), width, missing)) {
+             lacks(work.least_room(q), work.room_with_victims(), width, missing)) {
     return add(work, desk, stage, Outcome::kNoRoomEvenWithVictims, &missing);
   }
   if (!desk.within_limits(o, work.need(q), is_preemptive(stage))) {

@@ -31,7 +31,7 @@ class RecordingObserver {
   void request_after(Desk& desk, const NodeWork& work, Stage stage);
   void allocation_after(Desk& desk, const NodeWork& work, Stage stage, Level lowest);
   Outcome left_alone(Desk& desk, const NodeWork& work, Stage stage, Level lowest) const;
-  bool lacks(const Amount* need, const Amount* room, std::size_t width, Amounts& missing) const;
+  bool lacks(const Amount* least, const Amount* room, std::size_t width, Amounts& missing) const;
 
   Recorder* recorder_;
   Index pending_before_ = 0;

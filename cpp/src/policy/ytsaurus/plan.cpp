@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "evenhand/core/poll.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
 
 namespace evenhand::ytsaurus {
@@ -27,13 +28,19 @@ Plan::Plan(PlanInputs inputs) : inputs_(std::move(inputs)), desk_(updated_desk(i
     const auto id = static_cast<Id>(slot);
     groups_[slot] = desk_->state.running(id) ? desk_->group(id) : Group::kNone;
   }
-  for (const Id node : inputs_.nodes) heartbeat(*desk_, node);
+  for (const Id node : inputs_.nodes) {
+    poll();
+    heartbeat(*desk_, node);
+  }
 }
 
 std::vector<Event> Plan::trace(Id request, Id slot) const {
   const std::unique_ptr<Desk> desk = updated_desk(inputs_);
   Recorder recorder{request, slot, {}};
-  for (const Id node : inputs_.nodes) heartbeat(*desk, node, recorder);
+  for (const Id node : inputs_.nodes) {
+    poll();
+    heartbeat(*desk, node, recorder);
+  }
   return std::move(recorder.events);
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "evenhand/core/poll.h"
 #include "evenhand/policy/ytsaurus/plan.h"
 #include "node_work.h"
 
@@ -67,7 +68,7 @@ class Finder {
     const std::vector<Amount>& rooms = stage == Stage::kRegular      ? rooms_.free
                                        : stage == Stage::kPreemptive ? rooms_.preemptive
                                                                      : rooms_.aggressive;
-    const Amount* need = desk_.shapes().amounts(desk_.shapes().of(request));
+    const Amount* least_room = desk_.shapes().least_room(desk_.shapes().of(request));
     const std::vector<Amount>& total = desk_.state.tables().total;
     Best best;
     best.missing.assign(width, 0);
@@ -88,14 +89,14 @@ class Finder {
       double lack = 0;
       const Amount* room = rooms.data() + n * width;
       for (Size r = 0; r < width; ++r)
-        if (need[r] > 0 && need[r] > room[r])
-          lack = std::max(lack, static_cast<double>(need[r] - room[r]) /
+        if (least_room[r] > room[r])
+          lack = std::max(lack, static_cast<double>(least_room[r] - room[r]) /
                                     static_cast<double>(std::max<Amount>(total[r], 1)));
       best.fits |= lack == 0;
       if (best.nodes++ == 0 || lack < least) {
         least = lack;
         for (Size r = 0; r < width; ++r)
-          best.missing[r] = need[r] > 0 ? std::max<Amount>(need[r] - room[r], 0) : 0;
+          best.missing[r] = std::max<Amount>(least_room[r] - room[r], 0);
       }
     }
     return best;
@@ -117,6 +118,7 @@ Refusals Plan::refusals() const {
   Refusals out;
   for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
     if (desk.state.pending(q) == 0) continue;
+    poll();
     const Id o = t.requests.operation[static_cast<Size>(q)];
     const Priority priority = desk.last.priority[static_cast<Size>(o)];
     const Stage widest = priority == Priority::kAggressive ? Stage::kAggressive

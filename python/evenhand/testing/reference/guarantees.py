@@ -46,7 +46,10 @@ def has_donor(pool: Element) -> bool:
 
 
 def infer_guarantees(tree: Tree, settings: Settings) -> None:
-    """Fill in absent guarantees from the main resource, top-down (section 2.3). Amounts are in quanta."""
+    """Fill in absent guarantees from the main resource, top-down (section 2.3).
+
+    Amounts are in quanta; quotients are taken of doubles in units.
+    """
     main = tree.resources.index(settings.main_resource) if settings.main_resource in tree.resources else None
     tree.root.inferred = tree.total.astype(float)
     for pool in tree.root.walk():
@@ -55,19 +58,21 @@ def infer_guarantees(tree: Tree, settings: Settings) -> None:
 
 
 def _infer_children(tree: Tree, pool: Element, main: int | None) -> None:
-    own = pool.inferred
+    own = tree.units(pool.inferred)
     absent = np.array([[g is None for g in c.guarantee] for c in pool.children])
     given = np.array([[0 if g is None else g for g in c.guarantee] for c in pool.children], float)
     if main is not None:
         absent[:, main] = False
-        fraction = given[:, main] / own[main] if own[main] > 0 else np.zeros(len(given))
-        residual = np.maximum(own - given.sum(axis=0), 0)
+        wanted = tree.units(given)[:, main]
+        fraction = wanted / own[main] if own[main] > 0 else np.zeros(len(given))
+        residual = tree.units(np.maximum(pool.inferred - given.sum(axis=0), 0))
         implied = np.where(absent, fraction[:, None] * own, 0.0)
         sums = implied.sum(axis=0)
         if pool is not tree.root:
             over = sums > residual
             implied[:, over] *= residual[over] / sums[over]
         # A double stored in an integer resource is cut; fixed point is rounded (section 1.1).
+        implied *= tree.per_unit
         given += np.where(tree.fixed_point, half_away(implied), np.trunc(implied))
     for child, amounts in zip(pool.children, given, strict=True):
         child.inferred = amounts

@@ -201,9 +201,22 @@ class Tree:
         shares: Array = np.divide(amounts, self.total, out=np.zeros(len(self.total)), where=self.total > 0)
         return shares
 
+    @property
+    def per_unit(self) -> Array:
+        """Quanta in the unit of each resource, shape (R,): fixed point has fractions, others are whole."""
+        whole = np.maximum(np.round(1 / self.quantum), 1.0)
+        return np.where(self.fixed_point, np.where(self.quantum == 1 / whole, whole, 1 / self.quantum), 1.0)
+
+    def units(self, quanta: Any) -> Array:
+        """Return amounts (quanta) in units, as the doubles that quotients are taken of."""
+        in_units: Array = np.asarray(quanta, float) / self.per_unit
+        return in_units
+
     def max_ratio(self, amounts: Any) -> float:
         """Largest ratio of amounts (quanta) to the total over the resources that exist, at least 0."""
-        return float(np.max(self.share(amounts), initial=0.0))
+        total = self.units(self.total)
+        ratios = np.divide(self.units(amounts), total, out=np.zeros(len(total)), where=total > 0)
+        return float(np.max(ratios, initial=0.0))
 
     def min_ratio(self, volume: Array) -> float:
         """Smallest ratio of a volume (quanta times seconds) to the total over the resources that exist."""

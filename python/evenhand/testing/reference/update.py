@@ -209,11 +209,12 @@ def _satisfaction(root: Element) -> dict[Element, float]:
 def _operation_satisfaction(fair: Array, usage: Array, demand: Array) -> float:
     if np.all(fair <= EPSILON):
         return INFINITE_SATISFACTION
-    if np.any(usage > fair):
-        ratio = np.divide(usage, fair, out=np.where(usage > 0, INFINITE_SATISFACTION, 0.0), where=fair > 0)
+    if np.any(usage > fair + EPSILON):
+        nothing = np.where(usage > EPSILON, INFINITE_SATISFACTION, 0.0)
+        ratio = np.divide(usage, fair, out=nothing, where=fair > 0)
         return float(min(ratio.max(), INFINITE_SATISFACTION))
     ratio = np.divide(usage, fair, out=np.ones_like(usage), where=fair > 0)
-    blocked = fair >= demand
+    blocked = fair >= demand - EPSILON
     if blocked.all():
         return float(ratio.min())
     return float(ratio[~blocked & (fair > 0)].max(initial=0.0))

@@ -71,8 +71,10 @@ def _hand_down(tree: Tree, pool: Element) -> None:
         left, flow = float(free[r]), sum(c.total_flow for c in hungry)
         full = True
         for child in hungry:
-            part = left * child.total_flow / flow
-            full = full and part >= child.acceptable[r]
+            # Of doubles in units, as implied guarantees are.
+            part = left / tree.per_unit[r] * (child.total_flow / flow)
+            full = full and part >= child.acceptable[r] / tree.per_unit[r]
+            part *= tree.per_unit[r]
             if full:
                 part = child.acceptable[r]
                 left -= part

@@ -76,12 +76,15 @@ def _amounts(space: tuple[str, ...], numbers: tuple[int, ...], most: int, least:
 
 
 def _node(space: tuple[str, ...], i: int, row: tuple[int, ...], running: list[Row]) -> Row:
-    """Make a node that is as large as what runs there, or a little larger; now and then it is of any size."""
+    """Make a node about as large as what runs there, in memory now and then smaller; some are of any size."""
     node: Row = {"name": f"n{i}", "capacity": _amounts(space, row, 12, 2)}
     if row[7] < 13:
         mine = [a["resources"] for a in running if a["node"] == node["name"]]
         spare = _amounts(space, row, 3)
-        node["capacity"] = {r: sum(a.get(r, 0) for a in mine) + spare[r] - (r == "cpu") for r in space}
+        spare["cpu"] -= 1
+        if row[6] > 10 and "memory" in space:
+            spare["memory"] -= 2
+        node["capacity"] = {r: max(sum(a.get(r, 0) for a in mine) + spare[r], 0) for r in space}
     if row[3] > 11:
         node["tags"] = ["ssd"]
     if row[4] > 13:

@@ -75,15 +75,15 @@ def _session(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, 
     if _rare(draw, plain):
         row["kind"] = draw(st.sampled_from(("interactive", "inference", "system")))
     settings: dict[str, Any] = {"job_priority": draw(st.integers(0, 3) if waits else st.integers(-2, 1))}
-    for field in ("user", "project"):
-        if not plain:
-            row[field] = draw(st.sampled_from(("a", "a", "b")))
+    for field in ("user", "project"):  # without one a session is in nobody's scope
+        owner = "a" if plain else draw(st.sampled_from(("a", "a", "a", "a", "b", "b", None)))
+        row |= {} if owner is None else {field: owner}
     if _rare(draw, plain):
         settings["is_preemptible"] = draw(st.booleans())
     if _rare(draw, plain):
         settings["started"] = False
-    if _rare(draw, plain):
-        settings["domain"] = draw(st.sampled_from(("d", "e")))
+    domain = "d" if plain else draw(st.sampled_from(("d", "d", "d", "d", "e", None)))
+    settings |= {} if domain is None else {"domain": domain}
     if draw(st.integers(0, 3)) == 0:
         settings["preemption_cost"] = draw(st.integers(1, 5))
     return row | {"settings": settings}

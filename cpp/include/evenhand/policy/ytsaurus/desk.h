@@ -116,7 +116,7 @@ class Desk {
   bool allowed_on(Id request, Id node) const {
     return why_not_on(request, node) == Place::kAllowed;
   }
-  // Do the limits of an operation and its pools hold with so much more?
+  // Do the limits of an operation and its pools hold with so much more, in every resource?
   bool within_limits(Id operation, const Amount* more, bool preemptive) const;
   // The most by which a limit would be exceeded with so much more, R.
   void lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking) const;
@@ -208,7 +208,7 @@ class Desk {
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
   Grouping by_shape_;
-  std::vector<double> live_satisfaction_;  // O
+  std::vector<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
   std::vector<Id> limited_, limited_from_;
   std::vector<std::uint8_t> over_;

@@ -52,10 +52,10 @@ struct Settings {
   // Special hardware.
   bool ssd_stages = false;
   bool full_host_stage = false;
-  double full_host_max_penalty = 0;  // GPU seconds of protected work
+  double full_host_max_penalty = 0;  // seconds x quanta of `gpu` of protected work
   Time full_host_timeout = 120 * kMicrosecondsPerSecond;
-  Id gpu = kNoId;  // resource of the full-host stage
-  Amount full_host_gpus = 8;
+  Id gpu = kNoId;             // resource of the full-host stage
+  Amount full_host_gpus = 8;  // in quanta
 };
 
 // What rows set of their own; an empty column: no row sets anything.

@@ -34,7 +34,7 @@ def _may_go(world: World, settings: BackendAISettings, s: Session, whose: Sessio
     least = settings.preemption_min_runtime
     if least > 0 and (not s.started or s.start() > world.now - least):
         return False
-    return s.scope == whose.scope and s.rank < whose.rank
+    return s.scope is not None and s.scope == whose.scope and s.rank < whose.rank
 
 
 def freed(container: Container, world: World, settings: BackendAISettings) -> Amounts:

@@ -187,7 +187,7 @@ def _session(place: int, row: dict[str, Any], settings: BackendAISettings) -> Se
     elif not lowest <= priority <= highest:
         refused = "priority_out_of_range"
     scopes = {
-        "resource-group": None,
+        "resource-group": "",
         "user": row.get("user"),
         "project": row.get("project"),
         "domain": own.domain,

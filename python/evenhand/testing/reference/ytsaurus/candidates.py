@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import floor, inf
 
 from evenhand.config.ytsaurus import YTsaurusOperationSettings, YTsaurusPoolSettings
 from evenhand.testing.reference.ytsaurus.book import Book
@@ -72,6 +73,7 @@ def first_in_line(world: World, active: Collection[Element]) -> Element:
     """Return the operation reached from the root by always going to the least satisfied child.
 
     Only operations in `active`, and pools with such, are looked at; a FIFO pool has its own order.
+    Satisfactions are compared to nine decimal digits, what is then equal goes in canonical order.
     """
     of_operation = {
         op: satisfaction(op.fair_share, world.share(op.usage), op.demand) for op in sorted(active, key=_index)
@@ -85,7 +87,7 @@ def first_in_line(world: World, active: Collection[Element]) -> Element:
             if is_fifo:
                 return child.place_in_fifo, child.index
             value = pool_satisfaction(child, of_operation) if child.is_pool else of_operation[child]
-            return value, child.index
+            return floor(value * 1e9 + 0.5), child.index
 
         element = min((child for child in element.children if child in with_active), key=key)
     return element
@@ -135,10 +137,15 @@ class Attempt:
     def _victims(self, request: Request, eligible: list[Allocation]) -> list[Allocation] | None:
         free = self.room.free_for(request)
         how, costs = self.world.settings.victim_selection, self.world.costs
-        victims = select(eligible, free, request.amounts, how, costs)
+        victims = select(eligible, free, self._need(request), how, costs)
         if victims is not None and self.stage == "full_host" and self._penalty(victims) is None:
             return None
         return victims
+
+    def _need(self, request: Request) -> list[float]:
+        """Return the room that must be there, also of what is not taken; not so in the whole cluster."""
+        pairs = zip(request.amounts, self.world.in_cluster, strict=True)
+        return [-inf if in_cluster and not amount else amount for amount, in_cluster in pairs]
 
     def _penalty(self, victims: list[Allocation]) -> float | None:
         """Return the work of protected victims in GPU-seconds; None if that is too much."""

@@ -1,7 +1,8 @@
 """Free room of a node, and what of it a request may use.
 
 "free_at_once": what has been told to leave counts as gone. "held_until_gone": it stands in the way of
-everybody but its beneficiary, and what victims free beyond their beneficiary's need is nobody's yet.
+everybody but its beneficiary until it has gone, on an overfull node too, and what victims free beyond
+their beneficiary's need is nobody's yet.
 """
 
 from __future__ import annotations
@@ -67,11 +68,8 @@ class Room:
 
     @property
     def free(self) -> Amounts:
-        """Anybody's; negative where the node is overfull.
-
-        Where work and what leaves overlap, somebody has the room of what leaves already.
-        """
-        return [max(unused - kept, min(unused, 0)) for unused, kept in self._parts()]
+        """Anybody's; negative where the node is overfull, or where work overlaps with what leaves."""
+        return [unused - kept for unused, kept in self._parts()]
 
     def free_for(self, request: Request) -> Amounts:
         """Return what a request may use: the free room, and what is leaving for it."""
@@ -80,8 +78,7 @@ class Room:
         own = zeros(self._unused)
         for _, amounts in self._for(request):
             own = plus(own, amounts)
-        pairs = zip(self.free, self._parts(), own, strict=True)
-        return [max(free, unused - kept + mine) for free, (unused, kept), mine in pairs]
+        return plus(self.free, own)
 
     def start(self, request: Request, victims: list[Allocation]) -> None:
         """Book a started request and the victims that make room for it."""

@@ -12,7 +12,7 @@ __all__ = ["select"]
 
 
 def select(
-    wanted: Sequence[Allocation], room: Amounts, need: Amounts, how: str, costs: Costs
+    wanted: Sequence[Allocation], room: Amounts, need: Sequence[float], how: str, costs: Costs
 ) -> list[Allocation] | None:
     """Return victims in the order in which they go, or None if all together do not make room.
 
@@ -23,7 +23,7 @@ def select(
     room : amounts
         Free without any victim; may be negative.
     need : amounts
-        What must fit.
+        What must fit; of a resource that may lack, minus infinity.
     how : {"prefix", "irreducible", "minimum"}
     costs : Costs
         Of "minimum".

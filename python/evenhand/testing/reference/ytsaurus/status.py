@@ -93,7 +93,10 @@ def find_statuses(world: World) -> None:
 
 
 def satisfaction(fair_share: Shares, usage: Shares, demand: Shares) -> float:
-    """Return how much of its fair share is used: below 1 if it lacks something, 1e9 at the most."""
+    """Return how much of its fair share is used: below 1 if it lacks something, 1e9 at the most.
+
+    Shares that differ by at most 1e-9 are equal.
+    """
     if all(f <= EPSILON for f in fair_share):
         return SATISFIED
     pairs = list(zip(usage, fair_share, strict=True))
@@ -156,12 +159,13 @@ def _check(element: Element, world: World) -> None:
 
 
 def timeouts(element: Element, tree: YTsaurusSettings) -> tuple[int, int]:
-    """Return both timeouts in microseconds; those of operations that ask for little are shorter."""
-    plain, aggressive = element.effective.timeout, tree.fair_share_aggressive_starvation_timeout
+    """Return both timeouts in whole microseconds; those of operations that ask for little are shorter."""
+    plain = micros(element.effective.timeout)
+    aggressive = micros(tree.fair_share_aggressive_starvation_timeout)
     if not element.is_pool and element.requests:
         part = min(1.0, element.pending / tree.allocation_count_preemption_timeout_coefficient)
-        plain, aggressive = plain * part, aggressive * part
-    return micros(plain), micros(aggressive)
+        plain, aggressive = int(plain * part), int(aggressive * part)
+    return plain, aggressive
 
 
 def find_ancestors(elements: Iterable[Element]) -> None:

@@ -42,7 +42,7 @@ def minus(left: Amounts, right: Amounts) -> Amounts:
     return [a - b for a, b in zip(left, right, strict=True)]
 
 
-def covers(room: Amounts, need: Amounts) -> bool:
+def covers(room: Amounts, need: Sequence[float]) -> bool:
     """Tell whether there is at least the need of everything, also where the need is 0."""
     return all(a >= b for a, b in zip(room, need, strict=True))
 

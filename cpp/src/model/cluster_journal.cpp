@@ -1,0 +1,97 @@
+// The journal of a mutable cluster: what has been recorded since a mark, and the way back.
+#include <algorithm>
+#include <utility>
+
+#include "evenhand/model/cluster_state.h"
+
+namespace evenhand {
+
+ClusterState::Mark ClusterState::mark() {
+  recording_ = true;
+  return {journal_.size()};
+}
+
+void ClusterState::undo(Mark mark) {
+  recording_ = false;
+  while (journal_.size() > mark.entries) {
+    const Change change = std::move(journal_.back());
+    journal_.pop_back();
+    revert(change);
+  }
+  recording_ = true;
+}
+
+void ClusterState::forget() {
+  journal_.clear();
+  recording_ = false;
+}
+
+void ClusterState::revert(const Change& c) {
+  switch (c.kind) {
+    case Change::Kind::kNow:
+      now_ = c.first;
+      break;
+    case Change::Kind::kStart:  // always the last slot by now
+      end(c.row);
+      operation_.pop_back();
+      node_.pop_back();
+      phase_.pop_back();
+      last_start_.pop_back();
+      if (!last_progress_.empty()) last_progress_.pop_back();
+      amounts_.resize(amounts_.size() - width_);
+      if (owns_held_) held_.resize(held_.size() - width_);
+      break;
+    case Change::Kind::kEnd:
+      phase_[at(c.row)] = static_cast<Phase>(c.first);
+      if (node_[at(c.row)] != kNoId && !away(c.row)) put_on_node(node_[at(c.row)], c.row);
+      if (holds(c.row)) add_usage(c.row, 1);
+      if (const Amount* held = away(c.row) ? kept(c.row) : nullptr) add_usage(c.row, held, 1);
+      if (c.leaving.slot != kNoId) leave(c.leaving);
+      break;
+    case Change::Kind::kPreempt:
+      drop_leaving(c.row);
+      phase_[at(c.row)] = static_cast<Phase>(c.first);
+      add_usage(c.row, 1);
+      break;
+    case Change::Kind::kSuspend:
+      add_usage(c.row, kept(c.row), -1);
+      std::ranges::copy(c.amounts, row(held_, c.row));
+      phase_[at(c.row)] = static_cast<Phase>(c.first);
+      if (node_[at(c.row)] != kNoId) put_on_node(node_[at(c.row)], c.row);
+      if (holds(c.row)) add_usage(c.row, 1);
+      if (c.leaving.slot != kNoId) leave(c.leaving);
+      break;
+    case Change::Kind::kResume:
+      add_usage(c.row, -1);
+      if (node_[at(c.row)] != kNoId) take_off_node(node_[at(c.row)], c.row);
+      node_[at(c.row)] = static_cast<Id>(c.first);
+      phase_[at(c.row)] = Phase::kAway;
+      last_start_[at(c.row)] = c.second;
+      std::ranges::copy(c.amounts, row(held_, c.row));
+      add_usage(c.row, kept(c.row), 1);
+      break;
+    case Change::Kind::kTakeRoom: {
+      Leaving* l = leaving_of(c.row);
+      for (std::size_t r = 0; r < width_; ++r) l->left[r] += c.amounts[r];
+      add_left(c.row, c.amounts.data(), 1);
+      break;
+    }
+    case Change::Kind::kTouch:
+      touch(c.row, c.first, c.second);
+      break;
+    case Change::Kind::kResize:
+      resize(c.row, c.amounts);
+      break;
+    case Change::Kind::kPending:
+      set_pending(c.row, c.first);
+      break;
+    case Change::Kind::kCapacity:
+      set_capacity(c.row, c.amounts);
+      break;
+    case Change::Kind::kSchedulable:
+      set_schedulable(c.row, c.first != 0);
+      break;
+  }
+}
+
+}  // namespace evenhand

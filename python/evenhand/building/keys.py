@@ -1,0 +1,53 @@
+"""Which keys the objects of a column have, and which of them nothing is known of."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from evenhand.building.problems import COUNTED
+
+__all__ = ["keys_of"]
+
+_CHUNK = 65_536
+"""So many rows are looked at in one go, so that what is put together stays small."""
+
+
+def keys_of(
+    objects: Sequence[Mapping[Any, Any]], known: Collection[str]
+) -> tuple[set[Any], dict[Any, list[int]]]:
+    """Return the known keys that are used, and of others the first row and the number of rows.
+
+    Parameters
+    ----------
+    objects : sequence of mapping
+    known : collection of str
+
+    Returns
+    -------
+    used : set
+    strange : dict
+        Unknown key, in order, to [first row, rows]; the first `COUNTED` that come up.
+
+    Notes
+    -----
+    O(keys), by unions of many rows where they hold nothing strange.
+    """
+    wanted = frozenset(known)
+    used: set[Any] = set()
+    strange: dict[Any, list[int]] = {}
+    for start in range(0, len(objects), _CHUNK):
+        chunk = objects[start : start + _CHUNK]
+        keys: set[Any] = set().union(*chunk)
+        used |= keys & wanted
+        if keys <= wanted:
+            continue
+        for row, cell in enumerate(chunk, start):
+            if cell.keys() <= wanted:
+                continue
+            for key in cell.keys() - wanted:
+                if key in strange:
+                    strange[key][1] += 1
+                elif len(strange) < COUNTED:
+                    strange[key] = [row, 1]
+    return used, dict(sorted(strange.items(), key=lambda item: str(item[0])))

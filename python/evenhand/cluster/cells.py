@@ -1,0 +1,156 @@
+"""What events say, checked by the rules of tables and in the core's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from evenhand.cluster.events import (
+    Count,
+    Event,
+    Job,
+    Leave,
+    Node,
+    Put,
+    Resize,
+    Resume,
+    Start,
+    Suspend,
+    Take,
+)
+from evenhand.cluster.rows import few_rows
+from evenhand.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from evenhand.cluster.stage import Stage
+    from evenhand.model import Snapshot
+
+__all__ = ["Cells", "Refused", "Row", "name_of", "refuse"]
+
+
+class Refused(ValueError):
+    """An event breaks a rule: (field, rule, message)."""
+
+
+def refuse(field: str | None, rule: str, message: str) -> NoReturn:
+    """Refuse an event.
+
+    Raises
+    ------
+    Refused
+    """
+    raise Refused(field, rule, message)
+
+
+def name_of(event: Event) -> Any:
+    """Return the name of the row that an event is about, if it has one."""
+    for field in ("allocation", "request", "node", "name"):
+        if (name := getattr(event, field, None)) is not None and not isinstance(event, Start):
+            return name
+    row = getattr(event, "row", None)
+    return row.get("name") if isinstance(row, Mapping) else None
+
+
+class Cells:
+    """What the events say, checked and in the core's numbers."""
+
+    def __init__(self, stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
+        self._rows: dict[str, list[Any]] = {}
+        self._place: dict[int, tuple[str, int]] = {}
+        self._names: set[str] = set()
+        self._snapshot = stage.base
+        for position, event in events:
+            self._add(stage, position, event)
+        if not self._rows:
+            return
+        try:
+            self._snapshot, self._row_of = few_rows(stage, self._rows)
+        except InputError as error:
+            raise self._blamed(error, dict(events)) from None
+
+    def _add(self, stage: Stage, position: int, event: Event) -> None:
+        where = _row_of(stage, event)
+        if where is None:
+            return
+        table, row = where
+        name = row.get("name")
+        if name is not None and str(name) in self._names:
+            row["name"] = f"{name} (event {position})"
+        self._names.add(str(row.get("name")))
+        self._place[position] = (table, len(self._rows.setdefault(table, [])))
+        self._rows[table].append(row)
+
+    def _blamed(self, error: InputError, events: Mapping[int, Event]) -> InputError:
+        """Return an error of rows as one of events."""
+        position = {place: position for position, place in self._place.items()}
+        problems = []
+        for p in error.problems:
+            at = None if p.row is None else position.get((p.table, p.row))
+            name = None if at is None else name_of(events[at])
+            field, message = p.field, p.message
+            if at is not None and isinstance(events[at], Suspend) and p.field is not None:
+                field = p.field.replace("resources", "held", 1)
+                message = message.replace(p.field, field, 1)
+            problems.append(Problem("events", at, name, field, p.rule, p.value, message))
+        return InputError(problems, error.omitted)
+
+    def of(self, position: int) -> Row:
+        """Return the row of an event; one that tells no cells has an empty one."""
+        table, row = self._place.get(position, ("", 0))
+        return Row(self._snapshot, table, self._row_of[table][row] if table else 0)
+
+
+class Row:
+    """One row of the checked ones."""
+
+    def __init__(self, snapshot: Snapshot, table: str, row: int) -> None:
+        self._core, self._table, self._at = snapshot._core, table, row
+
+    def amounts(self, field: str = "resources") -> tuple[int, ...]:
+        """Return amounts in quanta, one a resource."""
+        return tuple(self._core.column(self._table, field)[self._at].tolist())
+
+    def time(self, field: str) -> int:
+        """Return a time in microseconds; absent: `NO_TIME`."""
+        return int(self._core.column(self._table, field)[self._at])
+
+    def label(self, field: str) -> str | None:
+        """Return a text, or None."""
+        words, codes = self._core.text(self._table, field)
+        code = int(codes[self._at])
+        return None if code < 0 else str(words[code])
+
+
+def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
+    """Return the row, and its table, whose cells an event tells; None: it tells none."""
+    match event:
+        case Start(row) | Put("requests", row):
+            table = "allocations" if isinstance(event, Start) else "requests"
+            return table, dict(row) if isinstance(row, Mapping) else {"name": row}
+        case Leave(name, deadline, beneficiary):
+            row = {"deadline": deadline, "beneficiary": beneficiary}
+        case Job(name, started, saved):
+            row = {"last_job_start_time": started, "last_progress_time": saved}
+        case Resize(name, resources) | Take(name, resources):
+            row = {"resources": resources}
+        case Suspend(name, held):
+            row = {"resources": held}  # whether it has so much is asked when the event's turn comes
+        case Resume(name, node, started):
+            row = {"node": node, "start_time": started}
+        case Node(name, capacity, schedulable):
+            return "nodes", _given(name, capacity=capacity, schedulable=schedulable)
+        case Count(name, count):
+            if type(count) is int and count == 0:
+                return None
+            return "requests", {"name": name, "operation": _any_operation(stage), "count": count}
+        case _:
+            return None
+    return "allocations", {**_given(name, **row), "operation": _any_operation(stage)}
+
+
+def _given(name: Any, **cells: Any) -> dict[str, Any]:
+    return {"name": name, **{field: cell for field, cell in cells.items() if cell is not None}}
+
+
+def _any_operation(stage: Stage) -> Any:
+    return next(iter(stage.base.names("operations")), None)

@@ -1,0 +1,90 @@
+"""Files that are read and replaced: regular ones only, and never through a link that somebody planted."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+__all__ = ["open_regular", "replace_file"]
+
+
+def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o666) -> int:
+    """Open a file that is there as what it is, or make one.
+
+    Parameters
+    ----------
+    path : str or path-like
+        With ``O_CREAT`` it is made if there is none; a link to nowhere is not followed.
+    flags : int
+        As of `os.open`.
+    mode : int
+        Of a file that is made.
+
+    Returns
+    -------
+    int
+        Its descriptor, which commands do not inherit.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, or is a folder, a pipe, a device and so on: none of these is waited for.
+    """
+    flags |= os.O_CLOEXEC | os.O_NONBLOCK
+    if flags & os.O_CREAT:
+        new = not os.path.lexists(path)
+        flags = flags | os.O_EXCL | os.O_NOFOLLOW if new else flags & ~os.O_CREAT
+    descriptor = os.open(path, flags, mode)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+    return descriptor
+
+
+def replace_file(path: str | os.PathLike[str], text: str, mode: int | None = None) -> None:
+    """Replace a file at once or not at all; what is written is on the disk before.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Its folder must exist.
+    text : str
+    mode : int, optional
+        Who may read and write it; by default as of the file that is replaced, or as the umask has it.
+
+    Raises
+    ------
+    OSError
+        If it is a link or no regular file, which then stays what it is, or cannot be written: then the old
+        file is as it was.
+    """
+    target = Path(path)
+    kept = _mode(target)
+    handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fchmod(handle, kept if mode is None else mode)
+            os.fsync(handle)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _mode(target: Path) -> int:
+    try:
+        found = target.lstat().st_mode
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return 0o666 & ~mask
+    if stat.S_ISLNK(found):
+        raise OSError(errno.ELOOP, "it is a link, which is not followed; name the file itself", str(target))
+    if not stat.S_ISREG(found):
+        raise OSError(errno.EINVAL, "it is no regular file", str(target))
+    return stat.S_IMODE(found) & 0o777

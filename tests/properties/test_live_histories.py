@@ -1,0 +1,111 @@
+"""Whatever happens to a live cluster: it is as if its snapshot had been built afresh, for every system."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.testing import strategies as es
+from tests.properties.histories import History, histories
+
+
+def afresh(rows: History) -> eh.Snapshot | None:
+    """Build the snapshot of the rows, or None if they break a rule."""
+    try:
+        return eh.Snapshot.from_dict(rows.data)
+    except eh.InputError:
+        return None
+
+
+def applied(cluster: eh.Cluster, events: list[Any]) -> str:
+    """Let events happen; what is wrong with them, or an empty text."""
+    try:
+        cluster.apply(events)
+    except eh.InputError as error:
+        return str(error)
+    return ""
+
+
+def planned(make: Any) -> str:
+    """Return a plan's JSON, or what is wrong with its input."""
+    try:
+        return str(make().to_json())
+    except eh.InputError as error:
+        return str(error)
+
+
+def live(data: dict[str, Any], drawn: list[list[bytes]], policy: Any, seed: int) -> None:
+    """Let a history happen, batch by batch, and hold the cluster against rows that are edited by hand."""
+    rows = History(eh.Snapshot.from_dict(data).to_dict())
+    cluster = eh.Cluster(eh.Snapshot.from_dict(rows.data))
+    chance = random.Random(seed)
+    for batch in drawn:
+        trial, events, sound = rows.copied(), [], True
+        for code in batch:
+            happening = trial.event(code)
+            if happening is None:
+                continue
+            trial.happens(happening)
+            events.append(happening)
+            sound = sound and afresh(trial) is not None
+        expected = afresh(trial)
+        problems = applied(cluster, events)
+        if problems:
+            assert not sound, (events, problems)
+            event("refused")
+        else:
+            assert expected is not None, events
+            rows = trial
+            for happening in events:
+                event(f"{type(happening).__name__} {getattr(happening, 'table', '')}")
+        if chance.random() < 0.5:
+            continue
+        snapshot, built = cluster.snapshot(), afresh(rows)
+        assert built is not None
+        assert snapshot.to_dict() == built.to_dict()
+        assert snapshot == built
+        for operation in snapshot.names("operations"):
+            again = eh.Cluster(built)
+            assert cluster.usage(operation) == again.usage(operation)
+        before = cluster.copy()
+        found = planned(lambda: cluster.plan(policy))
+        assert found == planned(lambda: eh.plan(built, policy, before.state(policy)))  # noqa: B023
+    assert cluster.snapshot() == afresh(rows)
+
+
+@given(data=es.crowded_dicts(), settings=es.ytsaurus_settings(), drawn=histories, seed=st.integers(0, 99))
+def test_ytsaurus(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int) -> None:
+    live(data, drawn, eh.policies.YTsaurus(**settings.model_dump()), seed)
+
+
+@given(data=es.session_groups(), settings=es.backendai_settings(), drawn=histories, seed=st.integers(0, 99))
+def test_backendai(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int) -> None:
+    live(data, drawn, eh.policies.BackendAI(**settings.model_dump()), seed)
+
+
+@given(data=es.job_clusters(), settings=es.slurm_settings(), drawn=histories, seed=st.integers(0, 99))
+def test_slurm(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int) -> None:
+    live(data, drawn, eh.policies.Slurm(**settings.model_dump()), seed)
+
+
+@pytest.mark.parametrize("between", [(), ({"event": "time", "now": 1},)])
+def test_a_request_that_is_put_twice_is_there_once(between: tuple[Any, ...]) -> None:
+    rows: dict[str, Any] = {
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        "operations": [{"name": "o"}],
+    }
+    cluster = eh.Cluster(eh.Snapshot.from_dict(rows))
+    z = {"name": "z", "operation": "o", "resources": {"cpu": 1}}
+    node = {"name": "m", "capacity": {"cpu": 1}}
+    cluster.apply([{"event": "put", "table": "requests", "row": z}])
+    put = [{"event": "put", "table": table, "row": row} for table, row in (("nodes", node), ("requests", z))]
+    cluster.apply([put[0], *between, put[1]])
+    expected = {**rows, "now": len(between), "nodes": [*rows["nodes"], node], "requests": [z]}
+    assert cluster.snapshot() == eh.Snapshot.from_dict(expected)
+    assert len(cluster.plan(eh.policies.BackendAI()).decisions.starts) == 1

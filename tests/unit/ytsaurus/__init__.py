@@ -1,0 +1,1 @@
+"""The YTsaurus policy, one rule a test, by the engine and by the readable reference."""
