@@ -114,9 +114,32 @@ def judge_round(plan: Plan, fresh: eh.Snapshot, done: list[Step], skip: list[int
         again = [essence(step) for step in now.steps()]
     check = plan.check(fresh, done=numbers, skip=skip)
     held(plan, check, again, {*numbers, *skip})
+    unchanged(plan, fresh, set(check.steps))
+
+
+def unchanged(plan: Plan, fresh: eh.Snapshot, holds: set[int]) -> None:
+    """Victims and requests of steps that hold are the same work."""
+    before, after = (
+        {
+            table: {row["name"]: row for row in snapshot.to_dict().get(table, ())}
+            for table in ("allocations", "requests")
+        }
+        for snapshot in (plan.snapshot, fresh)
+    )
+    for step in plan.steps():
+        if step.number not in holds:
+            continue
+        for victim in step.victims:
+            was, now = (side["allocations"][victim.allocation] for side in (before, after))
+            assert (was.get("node"), was["resources"]) == (now.get("node"), now["resources"])
+            assert now.get("state", "running") in (was.get("state", "running"), "running")
+        whom = step.beneficiary and step.beneficiary.request
+        for request in {whom, *(d.request for d in step.decisions)} - {None}:
+            assert before["requests"][request]["resources"] == after["requests"][request]["resources"]
 
 
 def held(plan: Plan, check: Check, again: list[Essence], left_out: set[int]) -> None:
+    """What holds is in the fresh plan; what is there and does not hold has a reason beyond it."""
     holds = set(check.steps)
     assert holds.isdisjoint(left_out)
     for step in plan.steps():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
-from evenhand.plans.columns import element_keys
+from evenhand.plans.columns import Name, element_keys
 from evenhand.plans.steps import rows_by_step
 from evenhand.reasons import ACTIONS, MODES, OUTCOMES
 from evenhand.state import State
@@ -112,7 +112,7 @@ class Again:
         from evenhand.plans.planning import plan as make
 
         _must_fit(plan.snapshot, fresh)
-        self.fresh = fresh
+        self.fresh, self._old = fresh, plan.snapshot
         self.before = essences(plan.snapshot, plan.decisions)
         self.plan: Plan | None = None
         node = getattr(plan.on, "node", None)
@@ -157,6 +157,11 @@ class Again:
             if step not in known:
                 found[step.operation].append(step)
         return found
+
+    @cached_property
+    def names(self) -> list[Name]:
+        """Names of the earlier snapshot's allocations."""
+        return self._old.names("allocations")
 
     @cached_property
     def victims(self) -> frozenset[str]:

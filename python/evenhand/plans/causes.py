@@ -13,6 +13,8 @@ from evenhand.plans.live import CLUSTER, Live, change, limits
 from evenhand.reasons import ACTIONS, REASONS
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
 
@@ -21,6 +23,7 @@ __all__ = ["Causes", "Found"]
 _STATES = TABLES["allocations"]["state"].words
 _RUNNING = _STATES.index("running")
 _PREEMPT, _RESUME = ACTIONS.index("preempt"), ACTIONS.index("resume")
+_SERVING = [ACTIONS.index("start"), ACTIONS.index("reserve")]
 _REPAIRS = {REASONS.index(code) for code in ("resource_limits_violated", "resource_overcommit")}
 
 
@@ -53,17 +56,44 @@ class Causes:
         self.decisions = plan.decisions
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
+        self.bounded = self.limited.any(axis=1).tolist()
         self.started: dict[int, int] = {}
         self._columns: dict[tuple[int, str, str], Any] = {}
         tables = ("allocations", "requests", "operations", "nodes")
         self.names = {table: self.old.names(table) for table in tables}
-        self.row_of = {
-            table: {str(name): row for row, name in enumerate(fresh.names(table))} for table in tables
-        }
+        self.row_of = {table: _rows(self.names[table], fresh.names(table)) for table in tables}
         self.nodes = fresh.names("nodes")
         self.pools = self.old.names("pools"), fresh.names("pools")
         self.keys = element_keys(self.old)
         self.key_row = {key: row for row, key in enumerate(element_keys(fresh))}
+
+    def unchanged(self) -> NDArray[np.bool_]:
+        """Return of which decisions the victim, and whatever is served, are what they were; by columns."""
+        c = self.decisions.column
+        action, victims = c("action"), c("action") == _PREEMPT
+        same = victims | np.isin(action, _SERVING)
+        old = c("allocation")[victims]
+        new = self.row_of["allocations"][old]
+        was, now = (self._column(side, "allocations", "state") for side in (0, 1))
+        rows = np.where(new < 0, 0, new)
+        if len(now):
+            still = (was[old] == now[rows]) | (now[rows] == _RUNNING)
+            was, now = (self._column(side, "allocations", "node") for side in (0, 1))
+            still &= np.where(was[old] < 0, -1, _picked(self.row_of["nodes"], was[old])) == now[rows]
+            was, now = (self._column(side, "allocations", "resources") for side in (0, 1))
+            still &= (was[old] == now[rows]).all(axis=1)
+            same[victims] = still & (new >= 0)
+        else:
+            same[victims] = False
+        asked = np.where(victims, c("beneficiary_request"), c("request"))
+        named = asked >= 0
+        new = self.row_of["requests"][asked[named]]
+        was, now = (self._column(side, "requests", "resources") for side in (0, 1))
+        if len(now):
+            same[named] &= (new >= 0) & (was[asked[named]] == now[np.where(new < 0, 0, new)]).all(axis=1)
+        else:
+            same[named] = False
+        return same
 
     def facts(self, rows: list[int]) -> list[Found]:
         """Return what can be said of each decision of a step alone, and of its beneficiary."""
@@ -134,7 +164,8 @@ class Causes:
 
     def _now(self, table: str, row: int) -> int | None:
         """Return the fresh row of one of the plan's rows, or None if it is gone or -1."""
-        return None if row < 0 else self.row_of[table].get(str(self._name(table, row)))
+        now = -1 if row < 0 else int(self.row_of[table][row])
+        return None if now < 0 else now
 
     def _facts(self, row: int, takes: bool) -> list[Found]:
         c = {name: int(self.decisions.column(name)[row]) for name in ("action", "operation", "node")}
@@ -260,6 +291,8 @@ class Causes:
 
     def _limits(self, row: int, operation: int, needed: Any) -> list[Found]:
         for element in self.live.path(self.live.pools + operation):
+            if not self.bounded[element]:
+                continue
             over = self.live.usage[element] + needed - self.limits[element]
             over = np.where(self.limited[element] & (needed > 0), np.maximum(over, 0), 0)
             if over.any():
@@ -280,3 +313,14 @@ class Causes:
             if over.any():
                 return []
         return [Found(row, "violation_gone", {"element": self.keys[old]})]
+
+
+def _rows(old: list[Name], new: list[Name]) -> NDArray[np.int64]:
+    """Return the new row of each old one by name; -1: it is gone."""
+    row_of = {str(name): row for row, name in enumerate(new)}
+    return np.array([row_of.get(str(name), -1) for name in old], np.int64)
+
+
+def _picked(values: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:
+    """Return values of rows; of -1 whatever there is."""
+    return values[rows] if len(values) else np.full(len(rows), -1, np.int64)

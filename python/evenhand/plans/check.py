@@ -156,12 +156,13 @@ def check(
     left_out = frozenset(skip) | frozenset(done)
     causes = Causes(plan, fresh)
     findings: list[Finding] = []
-    takes = again.counted()
+    takes, unchanged = again.counted(), causes.unchanged()
     for step, rows in rows_by_step(plan.decisions).items():
         if step in left_out:
             continue
-        found = causes.facts(rows)
-        if takes(step):
+        taken = takes(step)
+        found = [] if taken and unchanged[rows].all() else causes.facts(rows)
+        if taken:
             found = [f for f in found if f.code in _BINDING]
             found = found or [f for f in causes.numbers(rows) if f.code in _BINDING]
             if not found:

@@ -51,7 +51,7 @@ def instead(again: Again, plan: Plan, rows: list[int], step: int) -> list[Found]
         return spared or [_others(was, now, first)]
     for other in now:
         if {name for name, _ in other.victims} == {name for name, _ in was.victims}:
-            return _same_victims(plan, was, other, rows)
+            return _same_victims(again, plan, was, other, rows)
     served = [other for other in now if other.victims]
     fits = [other for other in now if any(place[1] == was.request for place in other.places)]
     if fits and not served:
@@ -92,9 +92,9 @@ def _others(was: Essence, now: list[Essence], row: int) -> Found:
     return Found(row, "other_victims", {"beneficiary": was.operation, **numbers})
 
 
-def _same_victims(plan: Plan, was: Essence, now: Essence, rows: list[int]) -> list[Found]:
+def _same_victims(again: Again, plan: Plan, was: Essence, now: Essence, rows: list[int]) -> list[Found]:
     before, after = dict(was.victims), dict(now.victims)
-    names = plan.snapshot.names("allocations")
+    names = again.names
     column = plan.decisions.column
     found = []
     for row in rows:
@@ -118,7 +118,7 @@ def _nodes(steps: list[Essence]) -> list[str]:
 
 def _protected(again: Again, plan: Plan, rows: list[int]) -> list[tuple[int, dict[str, Any]]]:
     """Return the rows of victims that the fresh plan leaves alone and of which something else changed."""
-    names = plan.snapshot.names("allocations")
+    names = again.names
     column = plan.decisions.column
     found = []
     for row in rows:

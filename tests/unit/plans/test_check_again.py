@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -432,6 +433,20 @@ def test_plans_of_a_cluster() -> None:
     assert plan.check(cluster.snapshot())
     cluster.apply([{"event": "end", "allocation": "c-k"}])
     assert codes(plan, cluster.snapshot()) == ["victim_ended"]
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda plan: pickle.loads(pickle.dumps(plan))])
+def test_plans_from_another_process(copied: Callable[[Plan], Plan]) -> None:
+    """They keep what they started from."""
+    data, state = starving()
+    plan = copied(planned(data, eh.policies.YTsaurus(), state=state))
+    fresh = later(carried(data, "a2", "n1"))
+    assert plan.check(fresh, done=[0]).steps == [1]
+    heartbeat = copied(planned(tree(), eh.policies.YTsaurus(), given=STARVES, on=eh.Heartbeat("n2")))
+    assert heartbeat.check(later(tree()))
+    check = heartbeat.check(later(tree(), lambda data: without(data, "requests", "r")), skip=[5])
+    assert [f.code for f in check.findings] == ["step_broken", "request_gone"]
+    assert copied(check) == check  # type: ignore[arg-type, comparison-overlap]
 
 
 @pytest.mark.parametrize("fresh", [None, 5, {"now": 0}])
