@@ -223,6 +223,60 @@ def test_plans_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not evicted(world)
 
 
+def tiers(world: World) -> Any:
+    """Jobs from 90 on are of a partition whose jobs preempt those of the other."""
+    plain, rows = world.cluster._json, world.cluster.sinfo
+    world.cluster._json = (  # type: ignore[method-assign]
+        lambda j: plain(j) | {"partition": "high" if j["id"] >= 90 else "low"}
+    )
+
+    def sinfo(rest: list[str]) -> Result:
+        result = rows(rest)
+        return Result(0, result.out.replace('["main"]', '["low", "high"]')) if "--json" in rest else result
+
+    world.cluster.sinfo = sinfo  # type: ignore[method-assign]
+    partitions = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
+    return eh.policies.Slurm(
+        PreemptType="preempt/partition_prio", PreemptMode="REQUEUE", partitions=partitions
+    )
+
+
+def test_impossible_heads_hold_up_no_other(tmp_path: Path) -> None:
+    """No victims suffice for the first four; the journal says so once, and again after ten minutes."""
+    world = queue(tmp_path, heads=4)
+    world.cluster.nodes = {"n1": 4, "n2": 4, "n3": 4, "n9": 4}
+    world.cluster.jobs["99"] = job(99, 4, node="n9", priority=300)
+    plain = world.cluster._json
+    world.cluster._json = (  # type: ignore[method-assign]
+        lambda j: plain(j) | ({"required_nodes": "n9"} if 90 <= j["id"] < 94 else {})
+    )
+    policy = tiers(world)
+    cycle = one_round(world, policy)
+    assert [(row.outcome, row.beneficiary) for row in cycle.report.rows] == [("started", "94")]
+    assert cycle.waiting == {"nobody_may_go": ["90", "91", "92", "93"]}
+    refused = [(x["beneficiary"], x["codes"]) for x in read(world.journal) if x["kind"] == "refused"]
+    assert refused == [(f"9{n}", ["nobody_may_go"]) for n in range(4)]
+    assert len(evicted(world)) == 1
+
+
+def test_impossible_heads_are_written_down_once(tmp_path: Path) -> None:
+    world = queue(tmp_path, heads=1)
+    world.cluster.nodes = {"n1": 4, "n2": 4, "n3": 4, "n9": 4}
+    world.cluster.jobs["99"] = job(99, 4, node="n9", priority=300)
+    world.cluster.never = (90, 91)  # type: ignore[attr-defined]
+    plain = world.cluster._json
+    world.cluster._json = (  # type: ignore[method-assign]
+        lambda j: plain(j) | ({"required_nodes": "n9"} if j["id"] == 90 else {})
+    )
+    policy = tiers(world)
+    with world.driver() as driver:
+        for wait, lines in ((0.0, 1), (100.0, 1), (430.0, 1), (100.0, 2)):
+            world.clock.now += wait
+            watch(driver, policy, once=True)
+            found = [x for x in read(world.journal) if x["kind"] == "refused" and x["beneficiary"] == "90"]
+            assert len(found) == lines, wait
+
+
 # Trouble in the middle
 
 
@@ -323,19 +377,7 @@ def test_a_refused_step_counts_as_no_attempt(tmp_path: Path) -> None:
     """What a policy keeps of an attempt for one that was refused is not in the state of the next round."""
     world = queue(tmp_path)
     did_not_start(world, "90")
-    main_ = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
-    policy = eh.policies.Slurm(PreemptType="preempt/partition_prio", PreemptMode="REQUEUE", partitions=main_)
-    plain = world.cluster._json
-    world.cluster._json = (  # type: ignore[method-assign]
-        lambda j: plain(j) | {"partition": "high" if j["id"] >= 90 else "low"}
-    )
-    rows = world.cluster.sinfo
-
-    def sinfo(rest: list[str]) -> Result:
-        result = rows(rest)
-        return Result(0, result.out.replace('["main"]', '["low", "high"]')) if "--json" in rest else result
-
-    world.cluster.sinfo = sinfo  # type: ignore[method-assign]
+    policy = tiers(world)
     cycle = one_round(world, policy)
     assert [(row.outcome, row.beneficiary) for row in cycle.report.rows] == [
         ("refused", "90"),
