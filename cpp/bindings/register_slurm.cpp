@@ -35,6 +35,23 @@ slurm::Settings settings_of(const py::dict& values) {
   in.read("min_exempt_priority", s.min_exempt_priority);
   in.read("gang_honours_exempt_time", s.gang_honours_exempt_time);
   in.read("backfill", s.backfill);
+  in.read("main_pass", s.main_pass);
+  in.read("backfill_pass", s.backfill_pass);
+  in.read("first_come", s.first_come);
+  in.read("kill_wait", s.kill_wait);
+  in.read("partition_job_depth", s.passes.partition_job_depth);
+  in.read("sched_max_job_start", s.passes.sched_max_job_start);
+  in.read("bf_max_job_test", s.passes.bf_max_job_test);
+  in.read("bf_node_space_size", s.passes.bf_node_space_size);
+  in.read("bf_max_job_start", s.passes.bf_max_job_start);
+  in.read("bf_max_job_part", s.passes.bf_max_job_part);
+  in.read("bf_max_job_user", s.passes.bf_max_job_user);
+  in.read("bf_job_part_count_reserve", s.passes.bf_job_part_count_reserve);
+  in.read("bf_window", s.passes.bf_window);
+  in.read("bf_resolution", s.passes.bf_resolution);
+  in.read("bf_min_age_reserve", s.passes.bf_min_age_reserve);
+  in.read("bf_min_prio_reserve", s.passes.bf_min_prio_reserve);
+  in.read("bf_one_resv_per_job", s.passes.bf_one_resv_per_job);
   in.read("backoff", s.backoff);
   in.read("minimum_budget", s.minimum_budget);
   int cost = 0;
@@ -65,6 +82,10 @@ slurm::JobColumns jobs_of(const py::dict& columns) {
   in.read("qos_preempts", j.qos_preempts);
   in.read("suspend_frees", j.suspend_frees);
   in.read("partition_down", j.partition_down);
+  in.read("user", j.user);
+  in.read("time_min", j.time_min);
+  in.read("partition_max_time", j.partition_max_time);
+  in.read("partition_default_time", j.partition_default_time);
   std::vector<Id> job, partition;
   std::vector<std::int32_t> tier;
   std::vector<double> priority;
@@ -117,6 +138,13 @@ class SlurmPlan {
     return out;
   }
 
+  py::dict contested() const {
+    py::dict out;
+    out["beneficiary"] = to_array(std::vector(plan_.contested().beneficiary));
+    out["earlier"] = to_array(std::vector(plan_.contested().earlier));
+    return out;
+  }
+
   py::dict refusals() const { return refusal_columns(plan_.refusals(), plan_.width()); }
 
   py::dict memory() const {
@@ -146,9 +174,7 @@ class SlurmDesk {
 
   std::pair<py::array_t<Id>, std::int64_t> victims(Id job) const {
     const auto begin = std::chrono::steady_clock::now();
-    slurm::Wish wish =
-        desk_->wish(job, std::vector<std::uint8_t>(
-                             static_cast<std::size_t>(inputs_->snapshot.tables().nodes.size()), 0));
+    slurm::Wish wish = desk_->wish(job);
     const slurm::Choice choice =
         slurm::choose(*desk_, wish, desk_->room, desk_->candidates(job), false);
     const auto took = std::chrono::steady_clock::now() - begin;
@@ -173,6 +199,8 @@ void register_slurm(py::module_& m) {
       .def("elements", &SlurmPlan::elements, "Empty: there are no fair shares.")
       .def("groups", &SlurmPlan::groups, "255 for every allocation: there are no groups.")
       .def("counts", &SlurmPlan::counts, "What the run did, by \"<stage>.<what>\".")
+      .def("contested", &SlurmPlan::contested,
+           "Jobs that others leave for, and which job before each may take that room.")
       .def("refusals", &SlurmPlan::refusals, "One row a request that still waits.")
       .def("memory", &SlurmPlan::memory, "What the next plan goes on from.")
       .def("trace", &SlurmPlan::trace, py::arg("kind"), py::arg("row"),

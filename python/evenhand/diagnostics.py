@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.errors import printable
 from evenhand.frozen import freeze, thaw
 
 __all__ = ["CODES", "Diagnostic"]
@@ -59,6 +60,10 @@ CODES: Mapping[str, str] = {
     "machine_unknown": (
         "Logical nodes name a machine that is no node, so nothing tells whether they exceed it together."
     ),
+    "slurm_room_contested": (
+        "Slurm ties the room that victims leave to no job: one that is tried first, or counts on the same"
+        " room, may start there."
+    ),
     "slurm_choice_not_used": (
         "Where partitions are gang scheduled, who shares cpus is suspended in Slurm's own order, and settings"
         " that choose victims play no part in that, or none at all."
@@ -92,6 +97,7 @@ class Diagnostic:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", freeze(self.numbers))
+        object.__setattr__(self, "message", printable(self.message))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the diagnostic as plain values."""

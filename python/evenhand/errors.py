@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evenhand.table import Table
 
-__all__ = ["EvenhandError", "InputError", "MissingExtraError", "Problem", "require"]
+__all__ = ["EvenhandError", "InputError", "MissingExtraError", "Problem", "printable", "require"]
+
+
+def printable(text: str) -> str:
+    """Escape what a terminal or a line of a log would take for something else than text."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 class EvenhandError(Exception):
@@ -42,6 +49,11 @@ class Problem:
         The offending value as text, shortened; None if there is none.
     message : str
         A sentence that names row and field, and says what was found and what is expected.
+
+    Notes
+    -----
+    Whatever names the input has: field, value and message are fit for a terminal or a line of a log; `name`
+    is as it was given.
     """
 
     table: str
@@ -51,6 +63,12 @@ class Problem:
     rule: str
     value: str | None
     message: str
+
+    def __post_init__(self) -> None:
+        for part in ("field", "value", "message"):
+            text = getattr(self, part)
+            if text is not None:
+                object.__setattr__(self, part, printable(text))
 
     def __str__(self) -> str:
         where = self.table if self.row is None else f"{self.table}[{self.row}]"
@@ -65,7 +83,8 @@ class InputError(EvenhandError, ValueError):
     problems : iterable of Problem
         At most the first 100, sorted by table and row.
     omitted : int
-        How many more there are.
+        How many more were found; there may be others still: a column is left when a thousand of its cells
+        are wrong, and so is a table when a thousand of its rows are no objects.
 
     Examples
     --------
@@ -82,7 +101,7 @@ class InputError(EvenhandError, ValueError):
     def __str__(self) -> str:
         lines = [str(problem) for problem in self.problems]
         if self.omitted:
-            lines.append(f"... and {self.omitted} more")
+            lines.append(f"... and at least {self.omitted} more")
         return "\n".join(lines)
 
     def to_frame(self) -> Table:

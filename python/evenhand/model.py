@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from evenhand import _core
+from evenhand.arguments import as_json, expect, looked_up
 from evenhand.building import readback, sources
 from evenhand.building.after import after
 from evenhand.building.assemble import Built, assemble
 from evenhand.building.jsontext import load
 from evenhand.building.parse import Parser, Raw
 from evenhand.building.problems import Report, nearest
+from evenhand.errors import printable
 from evenhand.fields import HEAD, TABLES
 from evenhand.frozen import Frozen, freeze
 
@@ -29,31 +32,28 @@ ROOT = "<Root>"
 Order = Literal["rows"] | None
 Rounding = Literal["nearest"] | None
 
+_NAMED = {name: name for name in TABLES if name not in ("root", "resources", "commands")}
 _CHANGEABLE = tuple(name for name in (*HEAD.names, *TABLES) if name != "schema")
 
 
 class Snapshot(Frozen):
     """Resources, nodes, pools, operations, allocations and requests of one scheduling domain.
 
-    Immutable; made by `from_dict`, `from_json` or `from_frames`, which check
-    everything and copy what they are given. Rows stand in canonical order:
-    by `order`, then by name as UTF-8 bytes; the order of the input's rows
-    never matters. Two snapshots are equal if they describe the same domain.
+    Immutable; made by `from_dict`, `from_json` or `from_frames`, which check everything and copy what they
+    are given. Rows stand in canonical order: by `order`, then by name as UTF-8 bytes; the order of the
+    input's rows never matters. Two snapshots are equal if they describe the same domain.
 
     Notes
     -----
-    Copying is O(1). Times are seconds of any epoch, amounts are in the units
-    of their resources. Every table and field is in the table reference
-    (`evenhand.fields.TABLES`).
+    Copying is O(1). Times are seconds of any epoch, amounts are in the units of their resources. Every
+    table and field is in the table reference (`evenhand.fields.TABLES`).
 
     Examples
     --------
     >>> import evenhand as eh
     >>> snapshot = eh.Snapshot.from_dict({
-    ...     "resources": {"cpu": {}},
-    ...     "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
-    ...     "operations": [{"name": "etl", "demand": {"cpu": 2.5}}],
-    ... })
+    ...     "resources": {"cpu": {}}, "nodes": [{"name": "n1", "capacity": {"cpu": 8}}],
+    ...     "operations": [{"name": "etl", "demand": {"cpu": 2.5}}]})
     >>> snapshot.element_names
     ['<Root>', 'etl']
     """
@@ -259,7 +259,7 @@ class Snapshot(Frozen):
         sources.check_options(order, rounding)
         for name in changes:
             if name not in _CHANGEABLE:
-                raise TypeError(f"a snapshot has no {name}{nearest(name, _CHANGEABLE)}")
+                raise TypeError(printable(f"a snapshot has no {name}{nearest(name, _CHANGEABLE)}"))
         report = Report()
         if set(changes) <= {"now", "previous_update"}:
             return self._of(sources.at_instant(self, changes, timezone, report), self._head)
@@ -286,6 +286,7 @@ class Snapshot(Frozen):
         ValueError
             If the plan is of another snapshot.
         """
+        expect(hasattr(plan, "decisions"), "after", "plan", plan, "a Plan")
         if plan.snapshot != self:
             raise ValueError("the plan was made of another snapshot")
         return self._build(after(self, plan.decisions.columns, plan.handed), Report())
@@ -314,7 +315,7 @@ class Snapshot(Frozen):
         -------
         str
         """
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+        return as_json(self.to_dict(), indent)
 
     def table(self, name: str) -> Table:
         """Return a table in canonical order, with the columns that frames have.
@@ -357,20 +358,22 @@ class Snapshot(Frozen):
         KeyError
             If the table has no settings.
         """
-        if "settings" not in TABLES[table].names:
+        if "settings" not in looked_up(TABLES, table, "table").names:
             raise KeyError(f"rows of {table} have no settings")
-        key = f"settings of {table}"
-        if key not in self._cache:
-            self._cache[key] = freeze(self._settings.get(table, {}))
-        rows: Mapping[int, Mapping[str, Any]] = self._cache[key]
+        rows: Mapping[int, Mapping[str, Any]]
+        rows = self._once(f"settings of {table}", lambda: freeze(self._settings.get(table, {})))
         return rows
+
+    def _once(self, key: str, make: Callable[[], Any]) -> Any:
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
     @property
     def commands(self) -> tuple[Mapping[str, Any], ...]:
         """Commands in the order in which they were given."""
-        if "commands" not in self._cache:
-            self._cache["commands"] = tuple(map(freeze, self._commands))
-        commands: tuple[Mapping[str, Any], ...] = self._cache["commands"]
+        commands: tuple[Mapping[str, Any], ...]
+        commands = self._once("commands", lambda: tuple(map(freeze, self._commands)))
         return commands
 
     @property
@@ -411,10 +414,14 @@ class Snapshot(Frozen):
         Returns
         -------
         list of str or int
+
+        Raises
+        ------
+        KeyError
+            If there is no such table, or its rows have no names.
         """
-        if table not in self._cache:
-            self._cache[table] = self._core.names(table)
-        return list(self._cache[table])
+        looked_up(_NAMED, table, "table with names")
+        return list(self._once(table, lambda: self._core.names(table)))
 
     @property
     def element_names(self) -> list[str | int]:
@@ -457,8 +464,6 @@ class Snapshot(Frozen):
         if "fingerprint" not in self._cache:
             digest = self._core.fingerprint()
             if self._settings or self._commands:
-                import hashlib
-
                 beside = json.dumps([self._settings, self._commands], sort_keys=True)
                 digest = hashlib.blake2b((digest + beside).encode(), digest_size=16).hexdigest()
             self._cache["fingerprint"] = digest
@@ -482,7 +487,8 @@ class Snapshot(Frozen):
             for name in ("nodes", "pools", "operations", "allocations", "requests", "reservations")
             if (count := getattr(self, f"{name[:-1]}_count") - (name == "pools"))
         ]
-        return f"<Snapshot at {self.now:.10g} s: {', '.join(counts) or 'empty'}; {', '.join(self.resources)}>"
+        resources = printable(", ".join(self.resources))
+        return f"<Snapshot at {self.now:.10g} s: {', '.join(counts) or 'empty'}; {resources}>"
 
     def _repr_html_(self) -> str:
         from evenhand.display import snapshot_html

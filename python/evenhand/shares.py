@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
+from evenhand.arguments import expect
+from evenhand.building.problems import shorten
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import InputError, Problem
 from evenhand.frozen import Frozen, read_only, same_columns
@@ -56,8 +58,8 @@ def fair_share(
     Raises
     ------
     InputError
-        If the snapshot is older than the state, or a main resource was asked for by name that
-        the snapshot has not.
+        If the snapshot is older than the state, a main resource was asked for by name that the
+        snapshot has not, or an argument is of another kind.
 
     Notes
     -----
@@ -77,7 +79,7 @@ def fair_share(
     >>> eh.fair_share(snapshot)["fair_share"][:, 0].tolist()
     [1.0, 0.75, 0.25, 0.75, 0.25]
     """
-    return _run(_core.fair_share, snapshot, settings or _default_settings(), state)
+    return _run(_core.fair_share, snapshot, _checked(settings), state)
 
 
 class FairShareEngine:
@@ -103,7 +105,7 @@ class FairShareEngine:
     __slots__ = ("_core", "_lock", "settings")
 
     def __init__(self, settings: FairShareSettings | None = None) -> None:
-        self.settings = settings or _default_settings()
+        self.settings = _checked(settings)
         self._core = _core.FairShareEngine()
         self._lock = Lock()
 
@@ -128,10 +130,12 @@ class FairShareEngine:
             return _run(self._core.update, snapshot, self.settings, state)
 
 
-def _default_settings() -> FairShareSettings:
+def _checked(settings: FairShareSettings | None) -> FairShareSettings:
     from evenhand.config.fair_share import FairShareSettings
 
-    return FairShareSettings()
+    right = settings is None or isinstance(settings, FairShareSettings)
+    expect(right, "fair_share", "settings", settings, "FairShareSettings")
+    return FairShareSettings() if settings is None else settings
 
 
 def _run(
@@ -140,6 +144,10 @@ def _run(
     settings: FairShareSettings,
     state: State | None,
 ) -> Shares:
+    from evenhand.model import Snapshot
+
+    expect(isinstance(snapshot, Snapshot), "fair_share", "snapshot", snapshot, "a Snapshot")
+    expect(state is None or isinstance(state, State), "fair_share", "state", state, "a State")
     options, found = _options(snapshot, settings)
     memory = None
     if state is not None:
@@ -168,7 +176,7 @@ class Shares(Frozen, Tabular):
     snapshot: Snapshot
     settings: FairShareSettings
     diagnostics: tuple[Diagnostic, ...]
-    _core: _core.FairShares | KeptShares
+    _core: Any
     _cache: dict[str, NDArray[Any]]
 
     def __init__(
@@ -237,9 +245,9 @@ class Shares(Frozen, Tabular):
         KeyError
             If there is no such quantity; the message lists them.
         """
-        if quantity not in self._cache:
-            if quantity not in self.quantities:
-                raise KeyError(f"no quantity {quantity!r}; there are {', '.join(self.quantities)}")
+        if not isinstance(quantity, str) or quantity not in self._cache:
+            if not isinstance(quantity, str) or quantity not in self.quantities:
+                raise KeyError(f"no quantity {shorten(quantity)!r}; there are {', '.join(self.quantities)}")
             if quantity.startswith(SPLIT):
                 self._cache_parts(quantity.partition(".")[0])
             else:

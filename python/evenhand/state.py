@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from evenhand.building.problems import shorten
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.frozen import freeze, thaw
@@ -56,6 +57,14 @@ class State:
     operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "time", _number(self.time, None, "time"))
+        for key in ("settings", "policy"):
+            if not isinstance(value := getattr(self, key), str):
+                raise _wrong(key, "type", f"{key} is a text, not {shorten(value)}")
+        for table in ("pools", "elements", "nodes", "operations"):
+            rows = getattr(self, table)
+            if not isinstance(rows, Mapping) or not all(isinstance(v, Mapping) for v in rows.values()):
+                raise _wrong(table, "type", f"{table} is an object of objects by name")
         for table in ("pools", "elements", "nodes", "operations"):
             object.__setattr__(self, table, freeze(getattr(self, table)))
 
@@ -92,7 +101,7 @@ class State:
         InputError
             If it lies before the state's.
         """
-        if self.time > now:
+        if self.time > _number(now, None, "now"):
             message = f"the snapshot is of {now}, before the state ({self.time}): did its clock run back?"
             raise InputError([Problem("snapshot", None, None, "now", "clock", repr(now), message)])
 

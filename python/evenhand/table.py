@@ -6,6 +6,7 @@ reads the Arrow PyCapsule interface can take it directly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from evenhand.errors import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 
 __all__ = ["Table", "Tabular"]
@@ -59,6 +60,8 @@ class Table:
     __slots__ = ("_columns", "_length", "title")
 
     def __init__(self, columns: Mapping[str, Sequence[Any] | np.ndarray], *, title: str = "") -> None:
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"columns are an object (name: values), not {type(columns).__name__}")
         self._columns: dict[str, Column] = {str(name): _normalise(name, v) for name, v in columns.items()}
         self.title = title
         lengths = {name: len(column) for name, column in self._columns.items()}
@@ -76,11 +79,17 @@ class Table:
 
     def __getitem__(self, name: str) -> np.ndarray | list[Any]:
         """One column: an array for numbers and truth values without gaps, otherwise a list."""
-        column = self._columns[name]
+        column = self._column(name)
         return column if isinstance(column, np.ndarray) else list(column)
 
+    def _column(self, name: object) -> Column:
+        if not isinstance(name, str) or name not in self._columns:
+            known = ", ".join(self._columns) or "none"
+            raise KeyError(f"there is no column {name!r}; there are {known}")
+        return self._columns[name]
+
     def __contains__(self, name: object) -> bool:
-        return name in self._columns
+        return isinstance(name, str) and name in self._columns
 
     def get(self, name: str, default: Any = None) -> np.ndarray | list[Any]:
         """Return one column, or the default in every row if the table lacks it.
@@ -106,6 +115,8 @@ class Table:
         limit
             Most rows returned; None for all.
         """
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+            raise TypeError(f"limit is a number of rows, not {type(limit).__name__}")
         parts = [_plain(column[:limit]) for column in self._columns.values()]
         return list(zip(*parts, strict=True))
 
@@ -229,7 +240,10 @@ def _normalise(name: object, values: Sequence[Any] | np.ndarray) -> Column:
         view: np.ndarray = values.astype(target, copy=False).view()
         view.flags.writeable = False
         return view
-    column = tuple(values)
+    try:
+        column = tuple(values)
+    except TypeError:
+        raise TypeError(f"column {name!r} is {type(values).__name__}, not a sequence") from None
     kinds = set(map(type, column))
     if any(issubclass(kind, np.generic) for kind in kinds):
         column = tuple(value.item() if isinstance(value, np.generic) else value for value in column)

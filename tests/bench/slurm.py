@@ -1,9 +1,11 @@
-"""Victims of one job among thousands: time, and the same from a literal routine.
+"""Victims of one job among thousands, and whole plans of a long queue.
 
-``python -m tests.bench.slurm`` prints a line a selection.
+``python -m tests.bench.slurm`` prints a line a selection, and a line a plan.
 """
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from evenhand.policies import slurm_columns as columns
 
 NODES, JOBS, CPUS = 1_000, 10_000, 64
 WANTED, NEED = 64, 32
+QUEUED = 5_000
 TIMES = 9
 
 
@@ -51,6 +54,39 @@ def crowded(seed: int = 1) -> eh.Snapshot:
             "requests": [{"name": "p-r", "operation": "p", "resources": {"cpu": NEED}, "count": WANTED}],
         }
     )
+
+
+def queued(seed: int = 2) -> eh.Snapshot:
+    """The same cluster with ends of jobs, and a long queue in three partitions."""
+    rng = np.random.default_rng(seed)
+    data = crowded().to_dict()
+    now = data["now"]
+    for row in data["allocations"]:
+        row["planned_end"] = now + 60.0 * int(rng.integers(1, 600))
+    data["operations"] = [row for row in data["operations"] if row["name"] != "p"]
+    data["requests"] = []
+    for j in range(QUEUED):
+        name = f"q{j}"
+        data["operations"].append(
+            {
+                "name": name,
+                "partition": ("low", "mid", "high")[int(rng.integers(0, 3))],
+                "priority": int(rng.integers(1, 1000)),
+                "start_time": JOBS + j,
+                "order": JOBS + j,
+            }
+        )
+        wide = rng.integers(0, 10) == 0
+        data["requests"].append(
+            {
+                "name": name,
+                "operation": name,
+                "resources": {"cpu": int(rng.integers(1, CPUS + 1))},
+                "count": int(rng.integers(8, 129)) if wide else int(rng.integers(1, 5)),
+                "duration": 60.0 * int(rng.integers(1, 1440)),
+            }
+        )
+    return eh.Snapshot.from_dict(data)
 
 
 def picked(free: np.ndarray) -> set[int]:
@@ -116,6 +152,16 @@ def main() -> None:
                 f", the literal routine agrees: {literal(snapshot) == {names[v] for v in victims.tolist()}}"
             )
         print(f"{selection:12} {best:8.3f} ms  {len(victims):4} jobs{told}")
+    snapshot = queued()
+    policy = policy.replace(SchedulerType="sched/backfill")
+    for passes in (("main",), ("main", "backfill")):
+        took = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            plan = eh.plan(snapshot, policy, on=eh.SchedulingRun(passes=passes))
+            took.append(time.perf_counter() - begin)
+        told = ", ".join(f"{name.partition('.')[2]} {count}" for name, count in plan.counts.items())
+        print(f"{QUEUED} wait, {' and '.join(passes):17} {min(took):6.3f} s  {told}")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any
 from tests.conformance import (
     priority,
     seeds,
+    slurm_several,
     uncovered,
     ytsaurus_fair_share_aborts,
     ytsaurus_fair_share_oracle,
@@ -24,6 +25,7 @@ FORMATS = (
     ytsaurus_fair_share_aborts,
     ytsaurus_fair_share_unit,
     priority,
+    slurm_several,
     ytsaurus_preemption,
     seeds,
     uncovered,

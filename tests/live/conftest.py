@@ -28,9 +28,9 @@ OWN_PREEMPTION_OFF = "# preemption is off"
 
 
 class Cluster:
-    """Eight nodes with four cpus each; Slurm's own preemption is off unless it is asked for.
+    """Nodes with four cpus each; Slurm's own preemption is off unless it is asked for.
 
-    It takes nine ports from ``port`` on, of twenty: beside another one give it 10.
+    It takes a port more than it has nodes from ``port`` on, of twenty: beside another one give it 10.
     """
 
     def __init__(
@@ -43,6 +43,7 @@ class Cluster:
         parameters: str = "",
         expiry: int = 4,
         port: int = 0,
+        nodes: int = 8,
         extra: str = "",
     ) -> None:
         self.folder, self.script = folder, script
@@ -53,7 +54,7 @@ class Cluster:
             EMU_DIR=str(folder),
             EMU_PORT=str(21000 + os.getpid() % 400 * 20 + port),
             EMU_AUTH="none",
-            EMU_NODES="8",
+            EMU_NODES=str(nodes),
             EMU_PARTS=partitions,
             EMU_PREEMPT=preemption,
             EMU_SCHED=parameters,

@@ -18,7 +18,7 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: except inside functions (a ``_repr_html_`` that asks for its display).
 PYTHON = {
     "core": {"_core", "errors", "diagnostics", "files", "frozen", "table", "arrow_export"},
-    "model": {"fields", "building", "model", "cluster"},
+    "model": {"arguments", "fields", "building", "model", "cluster"},
     "share": {"config", "shares", "state", "history", "quantities"},
     "starve": {"starvation"},
     "place": set(),

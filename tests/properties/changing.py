@@ -117,10 +117,36 @@ def _priority(data: Data, row: Data, rng: random.Random) -> int:
     return rng.choice([0, 1, 2, 5, 8, 10, 20])
 
 
+def _renamed(table: str, field: str) -> Callable[[Data, random.Random], None]:
+    """A row by another name, and all that refers to it."""
+
+    def happens(data: Data, rng: random.Random) -> None:
+        row = _row(data, table, rng)
+        if row is None:
+            return
+        old, row["name"] = row["name"], f"new{len(data[table])}"
+        if any(other is not row and other["name"] == row["name"] for other in data[table]):
+            row["name"] = old
+        for other in ("allocations", "requests", "reservations"):
+            for lower in data.get(other, ()):
+                for name in (field, f"required_{field}"):
+                    if lower.get(name) == old:
+                        lower[name] = row["name"]
+
+    return happens
+
+
+def _operation(data: Data, row: Data, rng: random.Random) -> Any:
+    return rng.choice(data["operations"])["name"] if data.get("operations") else row["operation"]
+
+
 _HAPPENS: list[Callable[..., None]] = [
     *(_leaves(table) for table in ("allocations", "requests", "operations", "nodes")),
     _leaves("allocations"),
     *(_again(table) for table in ("allocations", "requests", "nodes")),
+    _renamed("operations", "operation"),
+    _renamed("nodes", "node"),
+    _sets("allocations", operation=_operation),
     _sets("allocations", preemptible=lambda *_: False),
     _sets("allocations", start_time=_then),
     _sets("allocations", last_progress_time=_then),

@@ -99,7 +99,7 @@ class Rows:
         row: dict[str, Any] = {"name": f"z{self.started:06d}", "node": node}
         if kind % 2 and self.table("requests"):
             request = self.table("requests")[which % len(self.table("requests"))]
-            row |= {"operation": request["operation"], "resources": request["resources"]}
+            row |= {"operation": request["operation"], "resources": request.get("resources", {})}
             return Start(row, request["name"])
         operation = self.table("operations")[which % len(self.table("operations"))]["name"]
         row |= {"operation": operation, "resources": amounts}

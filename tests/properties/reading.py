@@ -95,7 +95,7 @@ def _volumes(accepts: bool = True, passes_on: bool = True) -> Row:
     return {**data, "root": {"integral": {"should_distribute_free_volume_among_children": True}}}
 
 
-_BACKFILL = Slurm(SchedulerType="sched/backfill")
+_BACKFILL = Slurm(SchedulerType="sched/backfill", bf_resolution=1)
 _TIERS = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 2}}
 _SUSPEND = Slurm(
     PreemptType="preempt/partition_prio",

@@ -23,7 +23,8 @@ CHANGES = 20
 
 #: For these a step is refused though a plan made now has it.
 NOT_ENOUGH = {
-    *("victim_moved", "victim_changed", "victim_leaving", "request_changed"),
+    *("victim_moved", "victim_changed", "victim_leaving", "victim_of_another", "request_changed"),
+    *("operation_gone", "node_gone"),
     *("node_full", "cluster_full", "limits_exceeded"),
 }
 
@@ -131,7 +132,8 @@ def unchanged(plan: Plan, fresh: eh.Snapshot, holds: set[int]) -> None:
             continue
         for victim in step.victims:
             was, now = (side["allocations"][victim.allocation] for side in (before, after))
-            assert (was.get("node"), was["resources"]) == (now.get("node"), now["resources"])
+            for field in ("operation", "node", "resources"):
+                assert was.get(field) == now.get(field)
             assert now.get("state", "running") in (was.get("state", "running"), "running")
         whom = step.beneficiary and step.beneficiary.request
         for request in {whom, *(d.request for d in step.decisions)} - {None}:

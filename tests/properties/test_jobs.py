@@ -19,9 +19,18 @@ OF_VICTIMS = ("action", "allocation", "operation", "mode", "freed", "kept")
 OF_RESUMED = ("action", "allocation", "operation", "node")
 
 
-def plan_of(data: dict[str, Any] | eh.Snapshot, settings: SlurmSettings, state: Any = None) -> eh.Plan:
+PASSES = (("main", "backfill"), ("main",), ("backfill",))
+
+
+def plan_of(
+    data: dict[str, Any] | eh.Snapshot,
+    settings: SlurmSettings,
+    state: Any = None,
+    passes: tuple[str, ...] = PASSES[0],
+) -> eh.Plan:
     snapshot = data if isinstance(data, eh.Snapshot) else eh.Snapshot.from_dict(data)
-    return eh.plan(snapshot, eh.policies.Slurm(**settings.model_dump()), state)
+    policy = eh.policies.Slurm(**settings.model_dump())
+    return eh.plan(snapshot, policy, state, on=eh.SchedulingRun(passes=passes))
 
 
 def essence(plan: dict[str, Any]) -> Any:
@@ -37,10 +46,17 @@ def essence(plan: dict[str, Any]) -> Any:
     return decisions, rules
 
 
-@given(data=es.job_clusters(), settings=es.slurm_settings())
-def test_the_engine_plans_what_the_reference_plans(data: dict[str, Any], settings: SlurmSettings) -> None:
+@given(
+    data=es.job_clusters(max_waiting=5),
+    settings=es.slurm_settings(),
+    passes=st.sampled_from((PASSES[0], *PASSES)),
+)
+def test_the_engine_plans_what_the_reference_plans(
+    data: dict[str, Any], settings: SlurmSettings, passes: tuple[str, ...]
+) -> None:
     snapshot = eh.Snapshot.from_dict(data)
-    found, expected = plan_of(snapshot, settings).to_dict(), reference_plan(snapshot, settings)
+    found = plan_of(snapshot, settings, passes=passes).to_dict()
+    expected = reference_plan(snapshot, settings, passes=passes)
     for decision in found["decisions"]:
         event(f"{decision['action']} {decision['mode'] or ''}")
     for refusal in found["refusals"]:

@@ -26,7 +26,8 @@ def test_laws(name: str, drawn: es.PlanInput) -> None:
     for decision in plan["decisions"]:
         event(f"{decision['action']} in {decision['stage']}")
     data = eh.Snapshot.from_dict(drawn.snapshot).to_dict()
-    check_plan(Planned(data, plan, drawn.settings, drawn.state))
+    heard = frozenset([drawn.on.node]) if isinstance(drawn.on, eh.Heartbeat) else None
+    check_plan(Planned(data, plan, drawn.settings, drawn.state, heard))
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)

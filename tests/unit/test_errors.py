@@ -17,7 +17,7 @@ PROBLEM = errors.Problem("pools", 2, "a", "weight", "positive", "-1", 'weight of
 def test_input_error() -> None:
     error = eh.InputError([PROBLEM, PROBLEM], omitted=3)
     line = 'pools[2]: weight of the pool "a" is -1 [positive]'
-    assert str(error) == f"{line}\n{line}\n... and 3 more"
+    assert str(error) == f"{line}\n{line}\n... and at least 3 more"
     assert isinstance(error, eh.EvenhandError)
     assert isinstance(error, ValueError)
     assert error.to_frame()["rule"] == ["positive", "positive"]

@@ -31,15 +31,8 @@ def implied(
 ) -> dict[str, float]:
     """Return a pool's guarantee, what is implied included, in units."""
     shares = compute(data, **settings)
-    row = shares.names.index(pool)
-    quanta = [0.01 if name == "cpu" else 1 for name in data["resources"]]
-    share = shares["strong_guarantee_share"][row].tolist()
-    total = list(data["total"].values())
-    assert len(share) == len(total)
-    return {
-        name: round(part * whole / quantum) * quantum
-        for name, part, whole, quantum in zip(data["resources"], share, total, quanta, strict=True)
-    }
+    amounts = shares["inferred_strong_guarantee"][shares.names.index(pool)].tolist()
+    return dict(zip(data["resources"], amounts, strict=True))
 
 
 @pytest.mark.parametrize(

@@ -364,7 +364,7 @@ def test_at_most_a_hundred_are_kept() -> None:
     error = _error(data)
     assert len(error.problems) == 100
     assert error.omitted == 50
-    assert str(error).splitlines()[-1] == "... and 50 more"
+    assert str(error).splitlines()[-1] == "... and at least 50 more"
     assert [p.row for p in error.problems] == list(range(1, 101))
     assert error.problems[0].name == 0
 

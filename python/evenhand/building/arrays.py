@@ -157,6 +157,8 @@ def series_cells(series: nw.Series[Any], zone: tzinfo | None, report: Reporter) 
     dtype = series.dtype
     if dtype.is_decimal():
         series, dtype = series.cast(nw.Float64), nw.Float64()
+    if isinstance(dtype, nw.Int128 | nw.UInt128):  # NumPy has none
+        return series.to_list()
     if dtype.is_integer() or dtype.is_float() or dtype == nw.Boolean:
         return Numbers(*_values(series))
     if isinstance(dtype, nw.Datetime | nw.Duration):

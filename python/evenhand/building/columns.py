@@ -70,7 +70,7 @@ def pack(cells: list[Any], dtype: Any, blank: Any = 0) -> Raw:
     if _NONE not in set(map(type, cells)):
         return np.array(cells, dtype)
     objects = np.array([*cells, None], object)[:-1]  # objects whatever they are
-    valid = np.not_equal(objects, None).astype(np.bool_)
+    valid = np.not_equal(objects, np.array(None, object)).astype(np.bool_)
     values = np.full(len(cells), blank, dtype)
     values[valid] = np.array(objects[valid].tolist(), dtype)
     return values, valid

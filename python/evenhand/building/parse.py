@@ -142,6 +142,8 @@ class Parser:
         if "name" in table.cells:
             raw["name"], usable = raw["name"]
             known = raw["name"]
+            if isinstance(known, list) and len(known) < table.rows:  # it was left
+                self.report.unusable = True
             self.report.names[name] = known if isinstance(known, list) else table.cells["name"]
             if not usable:
                 self.report.unsure.add(name)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evenhand import fields
-from evenhand.errors import InputError, Problem
+from evenhand.errors import InputError, Problem, printable
 
 #: So many problems an error has.
 KEPT = 100
@@ -50,13 +50,6 @@ def shorten(value: object) -> str:
         return _repr.repr(value)
     except Exception:
         return f"<{type(value).__name__}>"
-
-
-def printable(text: str) -> str:
-    """Escape what a terminal or a line of a log would take for something else than text."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def kind_of(value: object) -> str:

@@ -26,7 +26,7 @@ NO_TIME = np.iinfo(np.int64).min
 def units(quanta: NDArray[Any], quantum: float) -> NDArray[Any]:
     """Return amounts in units that give exactly these quanta again; int64 where they are whole."""
     whole = quantum == np.floor(quantum) and quanta.dtype.kind == "i"
-    if whole and float(quanta.max(initial=0)) * quantum < 2.0**62:
+    if whole and quantum < 2.0**62 and float(quanta.max(initial=0)) * quantum < 2.0**62:
         return quanta * np.int64(quantum)
     per_unit = float(round(1.0 / quantum))
     # Dividing gives the double nearest to the decimal number; multiplying would not.

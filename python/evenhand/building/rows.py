@@ -43,7 +43,7 @@ def to_table(snapshot: Snapshot, name: str) -> Table:
     from evenhand.table import Table
 
     known = [table for table in CORE_TABLES if table != "root"]
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise KeyError(f"there is no table {name!r}; there are {', '.join(known)}")
     raw = read_back(snapshot)
     columns: dict[str, Any] = {"name": raw.tables.get(name, {}).get("name", [])}

@@ -104,7 +104,9 @@ def plain(value: Any, depth: int = 0) -> Any:
             if not isinstance(key, str):
                 raise CellError("type", f"has a key that is {kind_of(key)}; keys must be text")
         return {_text(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist(), depth)
+    if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     raise CellError(
         "type", f"holds {kind_of(value)}; it must be plain data (text, numbers, flags, lists, objects)"

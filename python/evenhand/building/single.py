@@ -90,7 +90,7 @@ def one_list(one: Callable[[Any], Any], what: str) -> Callable[[Any], list[Any]]
     """Return the function that accepts a list of such cells."""
 
     def accept(cell: Any) -> list[Any]:
-        if not isinstance(cell, list | tuple | np.ndarray):
+        if not isinstance(cell, list | tuple | np.ndarray) or getattr(cell, "ndim", 1) == 0:
             raise _wrong(cell, f"a list of {what}")
         return [one(item) for item in cell]
 

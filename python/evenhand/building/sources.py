@@ -36,7 +36,7 @@ def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
     for key in sorted(islice((key for key in data if key not in _TOP), COUNTED), key=str):
         report.add("snapshot", None, str(key)[:100], "unknown_field", partial(unknown_field, key, list(TOP)))
     tables = dict(data)
-    if own:
+    if own and isinstance(data, dict):
         data.clear()  # each table is to go as soon as its cells are taken
     _parse(parser, tables, partial(read_rows, own=own))
     return parser
@@ -74,7 +74,7 @@ def _zone(timezone: str | tzinfo | None, report: Report) -> tzinfo | None:
 def _parse(parser: Parser, data: dict[str, Any], read: Read) -> None:
     report = parser.report
     schema = data.get("schema")
-    if schema is not None and schema != SCHEMA:
+    if schema is not None and not (isinstance(schema, str) and schema == SCHEMA):
         hint = nearest(schema, [SCHEMA]) or f'; it must be "{SCHEMA}"'
         report.add(
             "snapshot", None, "schema", "schema", f"is not a format that this version reads{hint}", schema
@@ -112,9 +112,9 @@ def check_options(order: Any, rounding: Any) -> None:
     ------
     ValueError
     """
-    if order not in (None, "rows"):
+    if not (order is None or (isinstance(order, str) and order == "rows")):
         raise ValueError(f'order is {order!r}; it must be None or "rows"')
-    if rounding not in (None, "nearest"):
+    if not (rounding is None or (isinstance(rounding, str) and rounding == "nearest")):
         raise ValueError(f'rounding is {rounding!r}; it must be None or "nearest"')
 
 

@@ -143,8 +143,11 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     times.add_argument("--timeout", type=_seconds, default=30.0, metavar="S", help="of a command; 30")
 
 
+_FORMATS = "default: table; csv has an apostrophe before text that begins like a formula"
+
+
 def _format_option(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--format", choices=("table", "json", "csv"), default="table", help="default: table")
+    command.add_argument("--format", choices=("table", "json", "csv"), default="table", help=_FORMATS)
 
 
 def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:

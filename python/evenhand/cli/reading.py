@@ -48,4 +48,4 @@ def write_state(path: str, state: State) -> None:
 def lines_of(path: str, error: InputError) -> list[str]:
     """Return a line a problem, each with the file that has it."""
     lines = [f"{label(path)}: {problem}" for problem in error.problems]
-    return lines + ([f"{label(path)}: {error.omitted:,} more problems"] if error.omitted else [])
+    return lines + ([f"{label(path)}: at least {error.omitted:,} more problems"] if error.omitted else [])

@@ -106,16 +106,31 @@ def print_json(value: Any) -> None:
     _write(json.dumps(value, allow_nan=False) + "\n")
 
 
+_FORMULA = frozenset("=+-@'\uff1d\uff0b\uff0d\uff20")  # the last four: wide forms of the first
+
+
+def _csv_cell(value: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula; numbers stay what they are."""
+    if not isinstance(value, str | list | dict):
+        return value
+    text = clean(value)
+    return f"'{text}" if text.lstrip()[:1] in _FORMULA else text
+
+
 def print_csv(table: Table) -> None:
-    """Print a table as CSV; control characters in names are escaped, numbers read back exactly."""
+    """Print a table as CSV for people's spreadsheets.
+
+    Control characters in names are escaped, numbers read back exactly. Text that begins like a formula, or
+    with an apostrophe, gets an apostrophe before it.
+    """
     import csv
     import io
 
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([clean(name) for name in table.columns])
+    writer.writerow([_csv_cell(name) for name in table.columns])
     for row in table.rows():
-        writer.writerow([clean(value) if isinstance(value, (str, list, dict)) else value for value in row])
+        writer.writerow([_csv_cell(value) for value in row])
     _write(out.getvalue())
 
 

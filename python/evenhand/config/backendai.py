@@ -149,7 +149,7 @@ class BackendAISettings(CheckedSettings):
     sequencer: Literal["fifo", "lifo", "drf"] = Field(
         "fifo", description="Order of the queue among equal priorities: first or last come, or least share."
     )
-    max_containers: Annotated[int, Ge(1)] | None = Field(
+    max_containers: Annotated[int, Ge(1), Le(2**31 - 1)] | None = Field(
         None, description="Most allocations that a node may have; victims do not count as gone."
     )
     victim_cost: VictimCost = victim_cost()

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Self, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from evenhand.building.problems import nearest, printable, shorten
-from evenhand.errors import InputError, Problem
+from evenhand.building.problems import nearest, shorten
+from evenhand.errors import InputError, Problem, printable
 from evenhand.frozen import freeze
 
 __all__ = ["CheckedSettings", "broken", "problems_of", "under_own_names"]
@@ -101,12 +101,12 @@ class CheckedSettings(BaseModel):
         InputError
             If there is no such preset, or a value breaks a rule.
         """
-        if name == "documented":
+        if isinstance(name, str) and name == "documented":
             return cls(**changes)
-        if name == "upstream":
+        if isinstance(name, str) and name == "upstream":
             return cls(**{**cls.UPSTREAM, **cls.renamed(changes)})
-        message = f'preset is {name!r}; it must be "documented" or "upstream"'
-        raise InputError([Problem("settings", None, None, "preset", "choice", repr(name), message)])
+        message = f'preset is {shorten(name)}; it must be "documented" or "upstream"'
+        raise InputError([Problem("settings", None, None, "preset", "choice", shorten(name), message)])
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with these fields changed; the result is validated.

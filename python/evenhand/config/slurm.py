@@ -12,7 +12,8 @@ from evenhand.config.checked import broken
 from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.hostlist import expand_hostlist
 from evenhand.config.kinds import Duration, Texts
-from evenhand.config.slurm_priority import SlurmPriority, YesOrNo, rule
+from evenhand.config.slurm_passes import PASSES_UNREAD, SlurmPasses
+from evenhand.config.slurm_priority import YesOrNo, rule
 
 __all__ = ["BASES", "FLAGS", "SlurmPartition", "SlurmQos", "SlurmSettings", "partitions_named", "split_mode"]
 
@@ -140,6 +141,12 @@ class SlurmPartition(_Part):
     )
     Default: YesOrNo = Field(False, description="Takes jobs that name no partition.")
     QOS: str | None = Field(None, description="QOS of the partition, for `PreemptExemptTime`.")
+    MaxTime: Duration | None = Field(
+        None, description="Longest time limit of its jobs; one that asks for more does not start."
+    )
+    DefaultTime: Duration | None = Field(
+        None, description="Time limit of jobs whose requests have no duration; none: `MaxTime`."
+    )
 
 
 class SlurmQos(_Part):
@@ -155,14 +162,14 @@ class SlurmQos(_Part):
     PreemptExemptTime: Duration | None = Field(None, description="Instead of the cluster's.")
 
 
-class SlurmSettings(SlurmPriority):
+class SlurmSettings(SlurmPasses):
     """Settings of Slurm's preemption and of the order of pending jobs.
 
     Names of slurm.conf and of its ``PreemptParameters`` are the system's. Durations are seconds.
     """
 
     UPSTREAM: ClassVar[Mapping[str, Any]] = {"gang_exempt_time": "ignored", "tied_accounts": "upstream"}
-    UNREAD: ClassVar[tuple[str, ...]] = ("send_user_signal", "suspend_grace_time")
+    UNREAD: ClassVar[tuple[str, ...]] = ("send_user_signal", "suspend_grace_time", *PASSES_UNREAD)
 
     PreemptType: Annotated[str | None, BeforeValidator(_type)] = Field(
         None, description="preempt/none, preempt/partition_prio or preempt/qos: who may preempt whom."
@@ -171,7 +178,9 @@ class SlurmSettings(SlurmPriority):
         "OFF", description="OFF, CANCEL, REQUEUE or SUSPEND, and flags GANG, WITHIN, PRIORITY."
     )
     PreemptExemptTime: Duration | None = Field(None, description="Run time before which a job is no victim.")
-    reorder_count: int = Field(1, description="Attempts to reorder victims; below 0 it is 1.")
+    reorder_count: Annotated[int, Le(2**31 - 1)] = Field(
+        1, description="Attempts to reorder victims; below 0 it is 1."
+    )
     strict_order: bool = Field(False, description="Reordering moves the last candidate only.")
     youngest_first: bool = Field(False, description="Victims are wanted latest start first.")
     reclaim_licenses: bool = Field(False, description="Jobs are preempted for their licences, too.")
@@ -186,11 +195,6 @@ class SlurmSettings(SlurmPriority):
     JobRequeue: bool = Field(True, description="Whether jobs that do not say may be started anew.")
     KillWait: Duration = Field(30.0, description="Between the signals that end a job.")
     MessageTimeout: Duration = Field(10.0, description="With `KillWait`: before a job preempts again.")
-    SchedulerType: Literal["sched/builtin", "sched/backfill"] = Field(
-        "sched/builtin",
-        description="sched/backfill lets jobs start that do not delay those before them; a slurm.conf that"
-        " does not say means it.",
-    )
     SelectType: Literal["select/cons_tres", "select/cons_res", "select/linear"] = Field(
         "select/cons_tres", description="select/linear gives jobs whole nodes."
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import Field
 
 from evenhand.config.costs import PreemptionCost
-from evenhand.config.kinds import Instant
+from evenhand.config.kinds import Duration, Instant
 from evenhand.config.rows import RowSettings, raise_found, read_rows
 
 if TYPE_CHECKING:
@@ -33,6 +33,10 @@ class SlurmOperationSettings(RowSettings):
     site_factor: int = Field(0, description="Added to its priority by the site.")
     expedited: bool = Field(False, description="Requeued with precedence over all others.")
     preemption_cost: PreemptionCost = Field(1, description="Of the job, if `victim_cost` is given.")
+    time_min: Duration | None = Field(
+        None,
+        description="--time-min: the limit that a backfill pass starts and plans it with, if that is less.",
+    )
     signal: str | None = Field(
         None, description='--signal: with the flag R ("R:USR1@60") it is cancelled, not suspended.'
     )

@@ -96,6 +96,28 @@ _PARAMETERS: Mapping[str, Callable[[str], Any]] = {
     "send_user_signal": flag,
     "suspend_grace_time": decimal,
 }
+_PASSES: Mapping[str, Callable[[str], Any]] = {
+    "partition_job_depth": whole,
+    "sched_max_job_start": whole,
+    "default_queue_depth": whole,
+    "bf_max_job_test": whole,
+    "bf_node_space_size": whole,
+    "bf_window": lambda text: 60.0 * decimal(text),
+    "bf_resolution": decimal,
+    "bf_max_job_start": whole,
+    "bf_max_job_part": whole,
+    "bf_max_job_user": whole,
+    "bf_max_job_assoc": whole,
+    "bf_max_job_user_part": whole,
+    "bf_job_part_count_reserve": whole,
+    "bf_min_age_reserve": decimal,
+    "bf_min_prio_reserve": whole,
+    "bf_one_resv_per_job": flag,
+    "bf_busy_nodes": flag,
+    "bf_licenses": flag,
+    "bf_running_job_reserve": flag,
+    "bf_window_linear": whole,
+}
 _OLD = {f"preempt_{name}": name for name in ("reorder_count", "strict_order", "youngest_first")}
 _PARTITION: Mapping[str, Callable[[str], Any]] = {
     "PriorityTier": whole,
@@ -106,6 +128,8 @@ _PARTITION: Mapping[str, Callable[[str], Any]] = {
     "Nodes": plain,
     "State": plain,
     "Default": flag,
+    "MaxTime": seconds,
+    "DefaultTime": seconds,
     "QOS": lambda text: None if text.upper() in ("", "N/A") else text,
 }
 
@@ -116,6 +140,8 @@ def _parameters(name: str, text: str, number: int, found: Found, before: Mapping
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, equals, value = part.partition("=")
         if name == "SchedulerParameters":
+            if key in _PASSES:
+                settings |= read_value(_PASSES, key, value if equals else "yes", number, found)
             if key not in _OLD:
                 continue
             key = _OLD[key]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Heartbeat", "Round", "SchedulingRun"]
+__all__ = ["PASSES", "Heartbeat", "Round", "SchedulingRun"]
+
+#: Passes of a scheduling run, in their order.
+PASSES = ("main", "backfill")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,4 +30,25 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class SchedulingRun:
-    """One pass over the queue of pending jobs or sessions."""
+    """One pass over the queue of pending jobs or sessions; in Slurm two.
+
+    Attributes
+    ----------
+    passes : tuple of {"main", "backfill"}
+        Slurm only: which passes there are, in this order. Without sched/backfill there is no second one.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or another one, or the order is another.
+    """
+
+    passes: tuple[str, ...] = PASSES
+
+    def __post_init__(self) -> None:
+        found = tuple(self.passes)
+        if found not in (PASSES, PASSES[:1], PASSES[1:]):
+            raise ValueError(
+                f"passes is {self.passes!r}; it must be one of {PASSES!r}, or both in this order"
+            )
+        object.__setattr__(self, "passes", found)

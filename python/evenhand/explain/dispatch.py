@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.errors import printable
 from evenhand.explain.decided import explain_resumed, explain_start, explain_victim, rows_of
 from evenhand.explain.facts import Facts
 from evenhand.explain.refused import explain_spared, explain_waiting
@@ -53,7 +54,7 @@ def find(plan: Plan, name: str | int, tables: tuple[str, ...]) -> tuple[str, int
 
 def why(plan: Plan, name: str | int, table: str | None) -> Explanation:
     """Explain what a plan says of a name; see `Plan.why`."""
-    if table is not None and table not in TABLES:
+    if table is not None and not (isinstance(table, str) and table in TABLES):
         raise KeyError(f"there is no table {table!r}; there are {', '.join(TABLES)}")
     where, row = find(plan, name, TABLES if table is None else (table,))
     facts = Facts(plan)
@@ -70,7 +71,7 @@ def why(plan: Plan, name: str | int, table: str | None) -> Explanation:
 def why_not(plan: Plan, name: str | int, table: str | None) -> Explanation:
     """Explain why something was not done; see `Plan.why_not`."""
     tables = ("allocations", "requests")
-    if table is not None and table not in tables:
+    if table is not None and not (isinstance(table, str) and table in tables):
         raise KeyError(f"why_not looks among {' and '.join(tables)}, not {table!r}")
     try:
         where, row = find(plan, name, tables if table is None else (table,))
@@ -98,7 +99,8 @@ def _only_request(plan: Plan, name: str | int) -> tuple[str, int]:
     names = [str(plan.snapshot.names(table)[row]) for table in rows for row in rows[table][:_NAMED]]
     names += ["…"] * any(len(found) > _NAMED for found in rows.values())
     listed = ", ".join(names) or "it has none"
-    raise KeyError(f"{name!r} is an operation; ask about one of its requests and allocations: {listed}")
+    said = f"{name!r} is an operation; ask about one of its requests and allocations: {listed}"
+    raise KeyError(printable(said))
 
 
 def _allocation(facts: Facts, row: int) -> Explanation:

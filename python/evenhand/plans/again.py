@@ -187,7 +187,9 @@ class Again:
 
 
 def _must_fit(old: Snapshot, fresh: Any) -> None:
-    if not isinstance(fresh, type(old)):
+    from evenhand.model import Snapshot
+
+    if not isinstance(fresh, Snapshot):
         message = f"fresh_snapshot is {kind_of(fresh)}; it must be a Snapshot of what the plan was made of"
         raise InputError([Problem("check", None, None, "fresh_snapshot", "type", shorten(fresh), message)])
     if fresh.resources != old.resources or fresh.quantum != old.quantum:

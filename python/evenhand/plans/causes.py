@@ -56,13 +56,13 @@ class Causes:
         self.decisions = plan.decisions
         self.live = Live(fresh)
         self.limits, self.limited = limits(fresh)
-        self.bounded = self.limited.any(axis=1).tolist()
+        self.bounded = np.asarray(self.limited.any(axis=1))
         self.started: dict[int, int] = {}
         self._columns: dict[tuple[int, str, str], Any] = {}
         tables = ("allocations", "requests", "operations", "nodes")
         self.names = {table: self.old.names(table) for table in tables}
         self.row_of = {table: _rows(self.names[table], fresh.names(table)) for table in tables}
-        self.nodes = fresh.names("nodes")
+        self.nodes, self.operations = fresh.names("nodes"), fresh.names("operations")
         self.pools = self.old.names("pools"), fresh.names("pools")
         self.keys = element_keys(self.old)
         self.key_row = {key: row for row, key in enumerate(element_keys(fresh))}
@@ -72,28 +72,32 @@ class Causes:
         c = self.decisions.column
         action, victims = c("action"), c("action") == _PREEMPT
         same = victims | np.isin(action, _SERVING)
+        for table, column in (("operations", "operation"), ("nodes", "node")):
+            same &= (c(column) < 0) | (self.row_of[table][c(column)] >= 0)
         old = c("allocation")[victims]
-        new = self.row_of["allocations"][old]
-        was, now = (self._column(side, "allocations", "state") for side in (0, 1))
-        rows = np.where(new < 0, 0, new)
-        if len(now):
-            still = (was[old] == now[rows]) | (now[rows] == _RUNNING)
-            was, now = (self._column(side, "allocations", "node") for side in (0, 1))
-            still &= np.where(was[old] < 0, -1, _picked(self.row_of["nodes"], was[old])) == now[rows]
-            was, now = (self._column(side, "allocations", "resources") for side in (0, 1))
-            still &= (was[old] == now[rows]).all(axis=1)
-            same[victims] = still & (new >= 0)
-        else:
-            same[victims] = False
+        still, rows = self._same("allocations", old, ("operation", "node"))
+        if still.any():
+            was, now = (self._column(side, "allocations", "state") for side in (0, 1))
+            still &= (was[old] == now[rows]) | (now[rows] == _RUNNING)
+        same[victims] &= still
         asked = np.where(victims, c("beneficiary_request"), c("request"))
         named = asked >= 0
-        new = self.row_of["requests"][asked[named]]
-        was, now = (self._column(side, "requests", "resources") for side in (0, 1))
-        if len(now):
-            same[named] &= (new >= 0) & (was[asked[named]] == now[np.where(new < 0, 0, new)]).all(axis=1)
-        else:
-            same[named] = False
+        same[named] &= self._same("requests", asked[named], ("operation",))[0]
         return same
+
+    def _same(
+        self, table: str, old: NDArray[Any], references: tuple[str, ...]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        """Return which rows refer to and hold the same, and the fresh rows (any, of one that is gone)."""
+        new = self.row_of[table][old]
+        same, rows = new >= 0, np.maximum(new, 0)
+        if not same.any():
+            return same, rows
+        for column in references:
+            was, now = (self._column(side, table, column) for side in (0, 1))
+            same &= self.row_of[f"{column}s"][was[old]] == now[rows]
+        was, now = (self._column(side, table, "resources") for side in (0, 1))
+        return same & (was[old] == now[rows]).all(axis=1), rows
 
     def facts(self, rows: list[int]) -> list[Found]:
         """Return what can be said of each decision of a step alone, and of its beneficiary."""
@@ -164,7 +168,7 @@ class Causes:
 
     def _now(self, table: str, row: int) -> int | None:
         """Return the fresh row of one of the plan's rows, or None if it is gone or -1."""
-        now = -1 if row < 0 else int(self.row_of[table][row])
+        now = int(self.row_of[table][row])
         return None if now < 0 else now
 
     def _facts(self, row: int, takes: bool) -> list[Found]:
@@ -203,6 +207,10 @@ class Causes:
         planned, state = column("state")
         if state not in (planned, _RUNNING):
             found.append(Found(row, "victim_leaving", {"allocation": name, "now": _STATES[state]}))
+        was, now = column("operation")
+        if self._now("operations", int(was)) != now:
+            of = {"was": self._name("operations", int(was)), "now": self.operations[now]}
+            found.append(Found(row, "victim_of_another", {"allocation": name, **of}))
         was, now = (
             "no node" if node < 0 else str(names[node])
             for names, node in zip((self.names["nodes"], self.nodes), column("node"), strict=True)
@@ -316,11 +324,6 @@ class Causes:
 
 
 def _rows(old: list[Name], new: list[Name]) -> NDArray[np.int64]:
-    """Return the new row of each old one by name; -1: it is gone."""
+    """Return the new row of each old one by name; -1: it is gone. The last is that of row -1."""
     row_of = {str(name): row for row, name in enumerate(new)}
-    return np.array([row_of.get(str(name), -1) for name in old], np.int64)
-
-
-def _picked(values: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.int64]:
-    """Return values of rows; of -1 whatever there is."""
-    return values[rows] if len(values) else np.full(len(rows), -1, np.int64)
+    return np.array([*(row_of.get(str(name), -1) for name in old), -1], np.int64)

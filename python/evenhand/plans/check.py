@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.errors import printable
+from evenhand.frozen import freeze
 from evenhand.plans.causes import Causes, Found
 from evenhand.plans.instead import instead
 from evenhand.plans.steps import rows_by_step
@@ -28,7 +30,8 @@ __all__ = ["Check", "Finding", "check"]
 #: there is no room for it without other steps of the fresh plan.
 _BINDING = frozenset(
     (
-        *("victim_moved", "victim_changed", "victim_leaving", "request_changed"),
+        *("victim_moved", "victim_changed", "victim_leaving", "victim_of_another", "request_changed"),
+        *("operation_gone", "node_gone"),
         *("node_full", "cluster_full", "limits_exceeded"),
     )
 )
@@ -57,6 +60,10 @@ class Finding:
     code: str
     message: str
     numbers: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", printable(self.message))
+        object.__setattr__(self, "numbers", freeze(self.numbers))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain values."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from evenhand.arguments import expect, looked_up, row_number
 from evenhand.building.readback import NO_TIME
 from evenhand.frozen import Frozen, FrozenDict, freeze, read_only, same_columns, thaw
 from evenhand.plans.columns import Name, amounts_of, element_keys, objects, picked, seconds_of
@@ -172,9 +173,7 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
     def __getitem__(self, index: int | slice) -> Decision | Self:
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"there are {len(self)} decisions")
-        return self.take(np.array([index % len(self)]))._objects()[0]
+        return self.take(np.array([row_number(index, len(self), "decisions")]))._objects()[0]
 
     def take(self, rows: NDArray[Any]) -> Self:
         """Return some of the decisions.
@@ -187,12 +186,25 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         Returns
         -------
         Decisions
+
+        Raises
+        ------
+        InputError
+            If they are no such rows.
         """
-        rows = np.asarray(rows)
-        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64)
+        rows = self._rows(rows)
         place = {row: i for i, row in enumerate(rows.tolist())}
         repairs = {place[row]: numbers for row, numbers in self._repairs.items() if row in place}
         return type(self)(self._snapshot, {n: c[rows] for n, c in self._columns.items()}, repairs)
+
+    def _rows(self, wanted: Any) -> NDArray[np.int64]:
+        rows = np.asarray(wanted)
+        if rows.dtype == np.bool_ and rows.shape == (len(self),):
+            return np.flatnonzero(rows)
+        whole = rows.ndim == 1 and (rows.dtype.kind in "iu" or not rows.size)
+        right = whole and bool(((rows >= 0) & (rows < len(self))).all() if rows.size else True)
+        expect(right, "decisions", "rows", wanted, "an array of row numbers, or a flag a row")
+        return rows.astype(np.int64)
 
     @property
     def victims(self) -> Self:
@@ -226,7 +238,8 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         KeyError
             If there is no such column.
         """
-        return self._columns[name]
+        values: NDArray[Any] = looked_up(self._columns, name, "column")
+        return values
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return one plain object a decision, as the plan's JSON has them."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.arguments import expect
 from evenhand.frozen import Frozen, FrozenDict
 from evenhand.plans.columns import amounts_of, picked, seconds_of
 from evenhand.reasons import ACTIONS, MODES, REASONS
@@ -65,7 +66,7 @@ class SideBySide(Frozen, Tabular):
         }
         for (name, of_plan), at in zip(touched.items(), place[:, rows].tolist(), strict=True):
             preempts = (of_plan["action"] == _PREEMPT).tolist()
-            cells = {
+            cells: dict[str, list[Any]] = {
                 "for": picked(operations, of_plan["beneficiary_operation"]),
                 "action": [ACTIONS[i] for i in of_plan["action"].tolist()],
                 "reason": [REASONS[i] for i in of_plan["reason"].tolist()],
@@ -95,7 +96,7 @@ class SideBySide(Frozen, Tabular):
             "operation": picked(snapshot.names("operations"), operation),
         }
         for (name, of_plan), at in zip(served.items(), place[:, rows].tolist(), strict=True):
-            cells = {
+            cells: dict[str, list[Any]] = {
                 "action": [ACTIONS[i] for i in of_plan["action"].tolist()],
                 "node": picked(snapshot.names("nodes"), of_plan["node"]),
                 "at": seconds_of(of_plan["at"]),
@@ -226,8 +227,11 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
     >>> [summary[column] for column in ("plan", "reasons", "modes")]
     [['on', 'off'], ['lower_priority', ''], ['terminate', '']]
     """
+    expect(isinstance(plans, Mapping), "side_by_side", "plans", plans, "an object (name: Plan)")
     if not plans:
         raise ValueError("there is no plan")
+    for name, plan in plans.items():
+        expect(hasattr(plan, "decisions"), "side_by_side", f"plans[{name!r}]", plan, "a Plan")
     first, *others = plans.values()
     if any(other.snapshot != first.snapshot for other in others):
         raise ValueError("the plans are of different snapshots")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.building.problems import KEPT, printable, shorten
+from evenhand.building.problems import KEPT, shorten
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -95,4 +95,4 @@ def _capacity(snapshots: Mapping[str, Snapshot], place: _Place) -> dict[str, Fra
 
 def _problem(snapshot: str, row: int, node: str | int, field: str, rule: str, said: str) -> Problem:
     message = f'snapshot {snapshot!r}: {field} of the node "{shorten(node)}" {said}'
-    return Problem("nodes", row, node, field, rule, None, printable(message))
+    return Problem("nodes", row, node, field, rule, None, message)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.arguments import as_json, expect
 from evenhand.building.readback import seconds
 from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
@@ -20,7 +21,7 @@ from evenhand.shares import Shares, _diagnostics, _options
 from evenhand.table import Tabular
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable
 
     from evenhand.diagnostics import Diagnostic
     from evenhand.explain import Explanation
@@ -222,7 +223,7 @@ class Plan(Frozen, Tabular):
         -------
         str
         """
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
+        return as_json(self.to_dict(), indent)
 
     def table(self) -> Table:
         """Return the decisions as a table; see `Decisions.table`."""
@@ -255,6 +256,7 @@ class Plan(Frozen, Tabular):
         """
         from evenhand.plans.diff import diff
 
+        expect(isinstance(other, Plan), "diff", "other", other, "a Plan")
         return diff(self, other)
 
     def check(
@@ -300,8 +302,15 @@ class Plan(Frozen, Tabular):
         -----
         One plan, and O(rows of the snapshot + decisions × depth).
         """
+        from evenhand.model import Snapshot
         from evenhand.plans.check import check
 
+        expect(isinstance(fresh_snapshot, Snapshot), "check", "fresh_snapshot", fresh_snapshot, "a Snapshot")
+        for name, steps in (("done", done), ("skip", skip)):
+            listed = isinstance(steps, Collection) and getattr(steps, "ndim", 1) == 1
+            listed = listed and not isinstance(steps, str | bytes | Mapping)
+            numbers = listed and all(isinstance(step, int | np.integer) for step in steps)
+            expect(numbers, "check", name, steps, "a collection of numbers of steps")
         return check(self, fresh_snapshot, done, skip)
 
     def why(self, name: str | int, *, table: str | None = None) -> Explanation:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
-from evenhand.building.problems import kind_of, shorten
+from evenhand.arguments import expect
 from evenhand.errors import InputError, Problem
 from evenhand.plans.domains import check_domains
 from evenhand.state import State
@@ -139,8 +139,9 @@ def _naming(name: str) -> Iterator[None]:
 def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any) -> Plan:
     _must_be_snapshot(snapshot)
     planner = None if isinstance(policy, type) else getattr(policy, "plan", None)
-    _must(callable(planner), "policy", policy, "one of evenhand.policies")
-    _must(state is None or isinstance(state, State), "state", state, "a State")
+    usable = callable(planner) and hasattr(policy, "settings")
+    expect(usable, "plan", "policy", policy, "one of evenhand.policies")
+    expect(state is None or isinstance(state, State), "plan", "state", state, "a State")
     _must_be_given(given)
     result: Plan = policy.plan(snapshot, state, on, given)
     return result
@@ -149,17 +150,13 @@ def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any) -> Plan:
 def _must_be_snapshot(value: Any) -> None:
     from evenhand.model import Snapshot
 
-    _must(isinstance(value, Snapshot), "snapshot", value, "a Snapshot, or a mapping of names to them")
+    known = "a Snapshot, or a mapping of names to them"
+    expect(isinstance(value, Snapshot), "plan", "snapshot", value, known)
 
 
 def _must_be_given(value: Any) -> None:
-    _must(value is None or isinstance(value, Mapping), "given", value, "an object (what: values by name)")
-
-
-def _must(right: bool, argument: str, value: Any, expected: str) -> None:
-    if not right:
-        message = f"{argument} is {kind_of(value)}; it must be {expected}"
-        raise InputError([Problem("plan", None, None, argument, "type", shorten(value), message)])
+    right = value is None or isinstance(value, Mapping)
+    expect(right, "plan", "given", value, "an object (what: values by name)")
 
 
 def _same_names(argument: str, values: Mapping[str, Any], known: list[str]) -> None:

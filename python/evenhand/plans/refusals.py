@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
+from evenhand.arguments import looked_up, row_number
+from evenhand.errors import printable
 from evenhand.frozen import Frozen, FrozenDict, read_only, same_columns
 from evenhand.plans.columns import Name, amounts_of, objects, picked
 from evenhand.reasons import OUTCOMES, reason
@@ -94,7 +96,8 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
     @overload
     def __getitem__(self, index: slice) -> Self: ...
     def __getitem__(self, index: int | slice) -> Refusal | Self:
-        rows = np.arange(len(self))[index]
+        rows = np.arange(len(self))
+        rows = rows[index if isinstance(index, slice) else row_number(index, len(self), "refusals")]
         taken = type(self)(self._snapshot, {n: c[np.atleast_1d(rows)] for n, c in self._columns.items()})
         return taken if isinstance(index, slice) else taken._objects()[0]
 
@@ -110,7 +113,8 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
         -------
         numpy.ndarray
         """
-        return self._columns[name]
+        values: NDArray[Any] = looked_up(self._columns, name, "column")
+        return values
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return one plain object a refusal, as the plan's JSON has them."""
@@ -155,4 +159,4 @@ def _message(code: str, nodes: int, missing: Mapping[str, float]) -> str:
     if missing:
         lacks = ", ".join(f"{resource} {value:g}" for resource, value in missing.items())
         message += f" Nodes tried: {nodes:,}; on the best of them {lacks} was missing."
-    return message
+    return printable(message)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.arguments import looked_up, row_number
 from evenhand.frozen import Frozen, FrozenDict, read_only, same_columns
 from evenhand.plans.columns import Name, amounts_of, element_keys, seconds_of
 from evenhand.reasons import GROUPS, PRIORITIES, STARVATION, STATUSES
@@ -106,7 +107,7 @@ class Statuses(Frozen, Tabular, Mapping[str | int, Status]):
         return type(self), (self._snapshot, dict(self._columns))
 
     def __getitem__(self, name: str | int) -> Status:
-        return self.at(self._row_of[str(name)])
+        return self.at(looked_up(self._row_of, str(name), "element"))
 
     def __iter__(self) -> Iterator[str | int]:
         return iter(self._keys)
@@ -134,7 +135,7 @@ class Statuses(Frozen, Tabular, Mapping[str | int, Status]):
         -------
         Status
         """
-        c = self._columns
+        c, row = self._columns, row_number(row, len(self), "elements")
 
         def ancestor(column: str) -> Name | None:
             above = int(c[column][row])
@@ -177,7 +178,8 @@ class Statuses(Frozen, Tabular, Mapping[str | int, Status]):
         -------
         numpy.ndarray
         """
-        return self._columns[name]
+        values: NDArray[Any] = looked_up(self._columns, name, "column")
+        return values
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many pools (but the root) and operations are in each state of starvation, and below."""
@@ -288,7 +290,7 @@ class Groups(Frozen, Tabular, Mapping[str | int, str]):
         return self._row_of or {}
 
     def __getitem__(self, name: str | int) -> str:
-        return GROUPS[self._codes[self._rows()[str(name)]]]
+        return GROUPS[self._codes[looked_up(self._rows(), str(name), "allocation in a group")]]
 
     def __iter__(self) -> Iterator[str | int]:
         return iter(self._rows())

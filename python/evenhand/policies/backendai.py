@@ -193,6 +193,7 @@ class BackendAI(Policy):
         -----
         O(queue × nodes + sessions × nodes) tests of room, the second for the sessions that preempt.
         """
+        self._expect(snapshot, state, given)
         on = self._trigger(on)
         self._nothing(given)
         rows = columns.row_columns(snapshot, self.settings)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from evenhand.errors import InputError, Problem
+from evenhand.arguments import expect
+from evenhand.building.problems import shorten
+from evenhand.errors import InputError, Problem, printable
 from evenhand.policies.reads import reads_with
 
 if TYPE_CHECKING:
@@ -129,6 +131,17 @@ class Policy:
         tell = type(self)._COMPARED
         return {} if tell is None else tell(snapshot, self.settings, code, operation, asks)
 
+    @staticmethod
+    def _expect(snapshot: Any, state: Any = None, given: Any = None) -> None:
+        """Refuse arguments of another kind."""
+        from evenhand.model import Snapshot
+        from evenhand.state import State
+
+        expect(isinstance(snapshot, Snapshot), "plan", "snapshot", snapshot, "a Snapshot")
+        expect(state is None or isinstance(state, State), "plan", "state", state, "a State")
+        right = given is None or isinstance(given, Mapping)
+        expect(right, "plan", "given", given, "an object (what: values by name)")
+
     def _trigger(self, on: Any) -> Any:
         """Return what is acted on: `on`, or by default the first of `TRIGGERS`."""
         if on is None:
@@ -136,8 +149,8 @@ class Policy:
         if isinstance(on, self.TRIGGERS):
             return on
         known = " or ".join(f"{t.__name__}({', '.join(f.name for f in fields(t))})" for t in self.TRIGGERS)
-        message = f"on is {on!r}; the {type(self).__name__} policy acts on {known}"
-        raise InputError([Problem("trigger", None, None, "on", "type", repr(on), message)])
+        message = f"on is {shorten(on)}; the {type(self).__name__} policy acts on {known}"
+        raise InputError([Problem("trigger", None, None, "on", "type", shorten(on), printable(message))])
 
     def _nothing(self, given: Mapping[str, Any] | None) -> None:
         """Refuse values in the place of computed ones, of a policy that computes none."""

@@ -120,7 +120,7 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
             },
             "planned_end": {SL: "when its room comes, in backfill; bounds the grace time"},
             "state": _all("whether it runs, leaves or is suspended"),
-            "deadline": {SL: "when its room comes, in backfill"},
+            "deadline": {SL: "whether it still runs; when its room comes, in backfill"},
             "beneficiary.operation": _all("whose room it will be"),
             "beneficiary.request": {
                 YT: "whose room it will be",
@@ -136,7 +136,9 @@ READ: Final[Mapping[str, Mapping[str, Mapping[str, str]]]] = MappingProxyType(
             "count": _all("how many")
             | {BA: "how many; the session starts whole", SL: "how many nodes; the job starts whole"},
             "submit_time": {BA: "order of the queue"},
-            "duration": {SL: "whether it is done in time, in backfill; size relative to time"},
+            "duration": {
+                SL: "time limit: within that of its partition; whether it is done in time, in backfill; size"
+            },
             "node_tags": _all("which nodes will do"),
             "required_node": _all("which node alone will do"),
             "preemptible": _all("passed on to what starts"),
@@ -180,12 +182,15 @@ ONLY_IF: Final[Mapping[tuple[str, str, str], Callable[[Any], bool]]] = MappingPr
         (BA, "operations", "project"): lambda s: s.victim_scope == "project" or bool(s.project_policies),
         (SL, "operations", "partition"): lambda s: bool(s.partitions),
         (SL, "operations", "qos"): lambda s: bool(s.qos),
-        (SL, "allocations", "deadline"): lambda s: s.SchedulerType == "sched/backfill",
         (SL, "requests", "duration"): lambda s: (
-            s.SchedulerType == "sched/backfill" or "SMALL_RELATIVE_TO_TIME" in s.PriorityFlags
+            s.SchedulerType == "sched/backfill"
+            or "SMALL_RELATIVE_TO_TIME" in s.PriorityFlags
+            or any(partition.MaxTime is not None for partition in s.partitions.values())
         ),
         (SL, "operations", "account"): _asks_for_associations,
-        (SL, "operations", "user"): _asks_for_associations,
+        (SL, "operations", "user"): lambda s: (
+            _asks_for_associations(s) or (s.SchedulerType == "sched/backfill" and s.bf_max_job_user > 0)
+        ),
     }
 )
 

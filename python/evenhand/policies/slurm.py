@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from evenhand import _core
+from evenhand.arguments import expect
 from evenhand.config.slurm import SlurmSettings
 from evenhand.config.triggers import SchedulingRun
 from evenhand.plans.memory import read_job_memory
@@ -127,6 +128,15 @@ class Slurm(Policy):
         >>> policy.settings.partitions["high"].PriorityTier
         10
         """
+        expect(isinstance(text, str | os.PathLike), "settings", "text", text, "text or a path")
+        for name, kinds, value in (
+            ("partitions", str, partitions),
+            ("qos", str | Mapping, qos),
+            ("shares", object if hasattr(shares, "rows") else str | Mapping, shares),
+            ("associations", str | Mapping, associations),
+        ):
+            known = "text" if kinds is str else "text or an object"
+            expect(value is None or isinstance(value, kinds), "settings", name, value, known)
         from evenhand.config.slurm_accounting import parse_associations, parse_qos, parse_shares
         from evenhand.config.slurm_shown import HEAD, read_shown
         from evenhand.config.slurm_text import read_conf, read_partitions
@@ -178,14 +188,20 @@ class Slurm(Policy):
         -----
         O(J log J + P (J + N R)) for J running and P pending jobs, N nodes and R resources.
         """
+        self._expect(snapshot, state, given)
         on = self._trigger(on)
         self._nothing(given)
         jobs = columns.Jobs(snapshot, self.settings)
         memory, found = read_job_memory(snapshot, self, state)
         core = _core.plan_slurm(
-            snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
+            snapshot._core, columns.switches(self.settings, on.passes), columns.job_columns(jobs), memory
         )
-        found = (*found, *words.unknown_shares(jobs), *words.unused_choices(self.settings))
+        found = (
+            *found,
+            *words.unknown_shares(jobs),
+            *words.unused_choices(self.settings),
+            *words.contested(snapshot, core.contested()),
+        )
         return Plan(snapshot, self, core, state, on, given, found)
 
     def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:
@@ -230,6 +246,7 @@ class Slurm(Policy):
         >>> policy.priorities(snapshot)["priority"]
         array([50., 25.])
         """
+        self._expect(snapshot)
         names = snapshot.names("operations")
         return columns.Jobs(snapshot, self.settings).priorities.table(names, normalised=normalised)
 

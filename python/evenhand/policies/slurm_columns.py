@@ -12,6 +12,7 @@ from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import raise_found
 from evenhand.config.slurm import BASES, SlurmPartition, SlurmQos, partitions_named, split_mode
 from evenhand.config.slurm_rows import SlurmOperationSettings, SlurmRows
+from evenhand.config.triggers import PASSES
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
 from evenhand.policies.slurm_partitions import by_tier, settled
@@ -25,10 +26,16 @@ if TYPE_CHECKING:
     from evenhand.config.slurm import SlurmSettings
     from evenhand.model import Snapshot
 
-__all__ = ["Jobs", "exempt_of", "job_columns", "mode_of", "switches"]
+__all__ = ["Jobs", "exempt_of", "first_come", "job_columns", "mode_of", "switches"]
 
 _TYPES = (None, "preempt/partition_prio", "preempt/qos")
 _SELECTIONS = ("reorder", "prefix", "irreducible", "minimum", "test_only")
+_COUNTS = (
+    *("partition_job_depth", "sched_max_job_start", "bf_max_job_test", "bf_max_job_start"),
+    *("bf_max_job_part", "bf_max_job_user", "bf_job_part_count_reserve", "bf_min_prio_reserve"),
+    "bf_one_resv_per_job",
+)
+_SPANS = ("bf_window", "bf_resolution", "bf_min_age_reserve")
 _FREED_BY_SUSPEND = ("slots", "cpu")
 _BATCH = TABLES["operations"]["kind"].words.index("batch")
 _NOTHING = SlurmOperationSettings()
@@ -38,12 +45,35 @@ def _micros(seconds: float) -> int:
     return round(seconds * 1e6)
 
 
-def switches(s: SlurmSettings) -> dict[str, Any]:
+def _or_none(seconds: float | None) -> int:
+    return NO_TIME if seconds is None else _micros(seconds)
+
+
+def first_come(s: SlurmSettings) -> bool:
+    """Return whether jobs are tried as they were submitted, whatever their priority and QOS.
+
+    Parameters
+    ----------
+    s : SlurmSettings
+
+    Returns
+    -------
+    bool
+        True without backfill, priorities and tiers that would tell jobs apart, under preempt/qos.
+    """
+    tiers = {partition.PriorityTier for partition in s.partitions.values()}
+    plain = s.SchedulerType == "sched/builtin" and s.PriorityType == "priority/basic"
+    return plain and s.PreemptType == "preempt/qos" and len(tiers) == 1
+
+
+def switches(s: SlurmSettings, passes: Sequence[str] = PASSES) -> dict[str, Any]:
     """Return the settings of the cluster under the core's names.
 
     Parameters
     ----------
     s : SlurmSettings
+    passes : sequence of str
+        Which passes there are.
 
     Returns
     -------
@@ -67,7 +97,14 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
         "min_exempt_priority": s.min_exempt_priority or 0.0,
         "gang_honours_exempt_time": s.gang_exempt_time == "honoured",
         "backfill": s.SchedulerType == "sched/backfill",
+        "main_pass": "main" in passes,
+        "backfill_pass": "backfill" in passes,
+        "first_come": first_come(s),
         "backoff": _micros(s.KillWait + s.MessageTimeout),
+        "kill_wait": _micros(s.KillWait),
+        **{name: getattr(s, name) for name in _COUNTS},
+        **{name: _micros(getattr(s, name)) for name in _SPANS},
+        "bf_node_space_size": s.bf_node_space_size or max(s.bf_max_job_test, 2),
         "minimum_budget": s.minimum_budget,
         "victim_cost": COSTS.index(s.victim_cost),
     }
@@ -221,6 +258,14 @@ def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
         "node_of_partition": masks.reshape(-1),
         "partition_down": column(
             np.uint8, [jobs.partitions[name].State in ("DOWN", "INACTIVE") for name in order]
+        ),
+        "user": np.asarray(snapshot._core.text("operations", "user")[1], np.int32)
+        if len(snapshot._core.text("operations", "user")[1])
+        else column(np.int32, [-1] * count),
+        "time_min": column(np.int64, [_or_none(own.time_min) for _, _, own in rows]),
+        "partition_max_time": column(np.int64, [_or_none(jobs.partitions[name].MaxTime) for name in order]),
+        "partition_default_time": column(
+            np.int64, [_or_none(jobs.partitions[name].DefaultTime) for name in order]
         ),
         "turn_job": column(np.int32, [row for row, _, _ in further]),
         "turn_partition": column(np.int32, [places[part] for _, part, _ in further]),

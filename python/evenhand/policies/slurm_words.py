@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.policies.slurm_priority import Priorities
 
-__all__ = ["compared", "priority_numbers", "tier_and_qos", "unknown_shares", "unused_choices"]
+__all__ = ["compared", "contested", "priority_numbers", "tier_and_qos", "unknown_shares", "unused_choices"]
 
 
 def unknown_shares(jobs: Jobs) -> tuple[Diagnostic, ...]:
@@ -44,6 +44,19 @@ def unused_choices(s: SlurmSettings) -> tuple[Diagnostic, ...]:
         return ()
     message = f"{CODES['slurm_choice_not_used']} Settings: {', '.join(unused)}."
     return (Diagnostic("slurm_choice_not_used", (), message, {"settings": unused}),)
+
+
+def contested(snapshot: Snapshot, pairs: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic for each job whose room another one may take when its victims have gone."""
+    names = snapshot.names("operations")
+    found = []
+    for row, other in zip(pairs["beneficiary"].tolist(), pairs["earlier"].tolist(), strict=True):
+        both = (names[row], names[other])
+        message = f"{CODES['slurm_room_contested']} Job {both[0]!r} may lose it to {both[1]!r}."
+        found.append(
+            Diagnostic("slurm_room_contested", both, message, {"beneficiary": both[0], "other": both[1]})
+        )
+    return tuple(found)
 
 
 def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:

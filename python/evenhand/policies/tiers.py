@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
+from evenhand.arguments import expect
 from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem
 from evenhand.table import Table
@@ -67,6 +68,9 @@ def tiered(
     >>> table["partition"], table["priority"].tolist()
     (['guaranteed', 'best-effort'], [20, 5])
     """
+    from evenhand.model import Snapshot
+
+    expect(isinstance(snapshot, Snapshot), "tiered", "snapshot", snapshot, "a Snapshot")
     _check_tiers(tiers)
     names = list(tiers)
     lowest, highest = min(names, key=tiers.__getitem__), max(names, key=tiers.__getitem__)

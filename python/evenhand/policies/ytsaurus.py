@@ -128,6 +128,7 @@ class YTsaurus(Policy):
         InputError
             If the settings of a row, the state, the trigger or a given value do not fit the snapshot.
         """
+        self._expect(snapshot, state, given)
         on = self._trigger(on)
         nodes = _nodes(snapshot, on)
         rows = columns.row_columns(snapshot, self.settings)

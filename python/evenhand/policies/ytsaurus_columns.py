@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.building.problems import shorten
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.tag_filter import TagFilter
@@ -281,13 +283,19 @@ def given_columns(snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[s
             for resource, value in share.items() if isinstance(share, Mapping) else [(None, share)]:
                 if resource not in snapshot.resources:
                     wrong("fair_share", name, "exists", f"names {resource!r}, which is no resource")
-                elif isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
-                    wrong("fair_share", name, "range", f"is {value!r}; a share is a number, at least 0")
+                elif (
+                    isinstance(value, bool)
+                    or not isinstance(value, int | float)
+                    or not 0 <= value <= sys.float_info.max
+                ):
+                    wrong(
+                        "fair_share", name, "range", f"is {shorten(value)}; a share is a number, at least 0"
+                    )
                 else:
                     out["fair_share"][row, snapshot.resources.index(resource)] = value
     allocations = (
         {str(name): row for row, name in enumerate(snapshot.names("allocations"))}
-        if given.get("groups")
+        if isinstance(given.get("groups"), Mapping)
         else {}
     )
     for field, words, rows, absent, dtype in (
@@ -297,10 +305,10 @@ def given_columns(snapshot: Snapshot, given: Mapping[str, Any] | None) -> dict[s
         if found := cells(field, rows):
             out[field] = np.full(len(rows), absent, dtype)
             for row, name, word in found:
-                if word in words:
+                if isinstance(word, str) and word in words:
                     out[field][row] = words.index(word)
                 else:
-                    wrong(field, name, "choice", f"is {word!r}; it must be one of {', '.join(words)}")
+                    wrong(field, name, "choice", f"is {shorten(word)}; it must be one of {', '.join(words)}")
     if problems:
         raise InputError(problems)
     return out

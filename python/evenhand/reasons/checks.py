@@ -49,6 +49,11 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         ("not_suspended", "{allocation} is {now}, not suspended", "It goes on already, or has ended."),
         ("step_broken", "the rest of its step does not hold", "A step is done as a whole or not at all."),
         (
+            "victim_of_another",
+            "{allocation} is of operation {now}, not of {was}",
+            "The victim is other work by the same name.",
+        ),
+        (
             "beneficiary_gone",
             "{beneficiary} no longer waits",
             "The beneficiary has gone, or runs already: others would leave for nothing.",

@@ -192,4 +192,20 @@ SLURM: Final = (
         "What waits in a partition that is DOWN or INACTIVE does not start.",
         _SYSTEM,
     ),
+    Reason(
+        "partition_time_limit",
+        "request",
+        "operation {operation} asks for more time than `MaxTime` of its partition",
+        "A job whose time limit is above its partition's `MaxTime` waits, and keeps nothing from others.",
+        _SYSTEM,
+    ),
+    Reason(
+        "waits_for_next_pass",
+        "request",
+        "{request} is looked at in a later pass: this one was over, or served jobs before it that have its"
+        " nodes",
+        "It needs another pass: one that reached its limits did not look at it, its partition's nodes are"
+        " those of a job that others leave for, or jobs still end where it fits.",
+        _SYSTEM,
+    ),
 )

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from evenhand.config.slurm import partitions_named, split_mode
+from evenhand.testing import job_victim_laws as of_victims
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
 if TYPE_CHECKING:
@@ -129,27 +130,35 @@ def whole_jobs_go(run: JobPlan) -> None:
 def it_fits_afterwards(run: JobPlan) -> None:
     """Whatever starts, or others go for, finds room once they have gone; nobody goes for nothing.
 
-    What is reserved for others is no room.
+    What is reserved for others is no room. Jobs that others go for are looked at one by one: room is tied to
+    none of them, and one may start, or count on room, where another one does.
     """
-    room = run.room()
-    touched = set()
     placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
-    for d in run.decided("start", "reserve"):
-        for r, amount in run.requests[str(d["request"])].get("resources", {}).items():
-            place = (None if r in run.wide else d["node"], r)
-            room[place] -= amount
-            touched.add(place)
-    for row in run.snapshot.get("reservations", ()):
-        owner = run.requests.get(str(row.get("request")), {}).get("operation")
-        begun = row.get("from", 0) <= run.snapshot["now"]
-        ended = row.get("until") is not None and row["until"] <= run.snapshot["now"]
-        if owner in placed or row.get("soft", False) or not begun or ended:
-            continue
-        for r, amount in row.get("resources", {}).items():
-            if r not in run.wide:
-                room[row["node"], r] -= amount
-    for place in touched:
-        must(room[place] >= -1e-9, place)
+    together = list(run.decided("start"))
+    alone = [
+        [d for d in run.decided("reserve") if str(d["operation"]) == job]
+        for job in {str(d["operation"]) for d in run.decided("reserve")}
+    ]
+    for decisions in (together, *alone):
+        room = run.room()
+        touched = set()
+        for d in decisions:
+            for r, amount in run.requests[str(d["request"])].get("resources", {}).items():
+                place = (None if r in run.wide else d["node"], r)
+                room[place] -= amount
+                touched.add(place)
+        comes = {str(d["operation"]) for d in decisions}
+        for row in run.snapshot.get("reservations", ()):
+            owner = run.requests.get(str(row.get("request")), {}).get("operation")
+            begun = row.get("from", 0) <= run.snapshot["now"]
+            ended = row.get("until") is not None and row["until"] <= run.snapshot["now"]
+            if owner in comes or row.get("soft", False) or not begun or ended:
+                continue
+            for r, amount in row.get("resources", {}).items():
+                if r not in run.wide:
+                    room[row["node"], r] -= amount
+        for place in touched:
+            must(room[place] >= -1e-9, place)
     for d in run.decided("preempt"):
         must(str(d["beneficiary"]["operation"]) in placed, d)
 
@@ -238,6 +247,13 @@ LAWS: Mapping[str, Callable[[JobPlan], None]] = {
         whole_jobs_start,
         jobs_stay_in_a_partition,
         every_request_is_answered,
+        of_victims.victims_leave_by_their_mode,
+        of_victims.victims_free_what_they_do_not_keep,
+        of_victims.those_who_go_make_room,
+        of_victims.nobody_goes_when_it_fits,
+        of_victims.needless_jobs_stay,
+        of_victims.cheaper_ones_go_first,
+        of_victims.the_only_job_that_waits_preempts,
     )
 }
 

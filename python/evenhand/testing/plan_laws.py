@@ -10,13 +10,20 @@ operations near their tolerance do not take from each other in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing._laws import hold_all, must
 from evenhand.testing.plan_ledger import Ledger, Step
+from evenhand.testing.plan_order_laws import (
+    newest_go_first,
+    nobody_is_passed_over,
+    only_those_who_starve_preempt,
+    those_who_have_nothing_start_first,
+    who_starves_preempts,
+)
 
 if TYPE_CHECKING:
     from evenhand.config.ytsaurus import YTsaurusSettings
@@ -41,12 +48,15 @@ class Planned:
         With which it was made.
     state : mapping
         From which it was made, as JSON; may be empty.
+    heartbeats : frozenset, optional
+        Names of the nodes that had a heartbeat; None: all.
     """
 
     snapshot: Mapping[str, Any]
     plan: Mapping[str, Any]
     settings: YTsaurusSettings
     state: Mapping[str, Any]
+    heartbeats: frozenset[Any] | None = None
 
     @cached_property
     def allocations(self) -> dict[Any, Mapping[str, Any]]:
@@ -62,6 +72,28 @@ class Planned:
     def victims(self) -> list[Mapping[str, Any]]:
         """Decisions that preempt."""
         return [d for d in self.plan["decisions"] if d["action"] == "preempt"]
+
+    @cached_property
+    def nodes(self) -> dict[Any, Mapping[str, Any]]:
+        """Nodes by name."""
+        return {row["name"]: row for row in self.snapshot.get("nodes", ())}
+
+    def had_heartbeat(self, node: Any) -> bool:
+        """Return whether a node had a heartbeat."""
+        return self.heartbeats is None or node in self.heartbeats
+
+    def status(self, name: Any, kind: str) -> Mapping[str, Any]:
+        """Return the status of a "pool" or an "operation"."""
+        statuses = self.plan["statuses"]
+        found: Mapping[str, Any] = statuses.get(f"{name} ({kind})", statuses.get(str(name)))
+        return found
+
+    def replay(self) -> Iterator[tuple[Step, Mapping[str, Any], Ledger]]:
+        """Yield every start, its decision, and the room after it."""
+        ledger = Ledger(self.snapshot, self.settings.victims_room)
+        starts = (d for d in self.plan["decisions"] if d["action"] == "start")
+        for step, decision in zip(ledger.steps(self.plan["decisions"]), starts, strict=True):
+            yield step, decision, ledger
 
     @cached_property
     def steps(self) -> list[Step]:
@@ -94,6 +126,12 @@ def victims_run(planned: Planned) -> None:
         must(abs(decision["until"] - decision["at"] - decision["grace"]) < 1e-6, decision)
 
 
+def victims_start_again(planned: Planned) -> None:
+    """There is one way to leave: the work is started again."""
+    for decision in planned.victims:
+        must(decision.get("mode", "requeue") == "requeue", decision)
+
+
 def stages_spare(planned: Planned) -> None:
     """No stage takes from who starves (unless allowed), is graceful, or has opted out (4)."""
     lenient = planned.settings.allow_preemption_from_starving_operations
@@ -101,7 +139,7 @@ def stages_spare(planned: Planned) -> None:
         if decision["stage"] not in STAGES:
             continue
         operation = planned.operations[decision["operation"]]
-        starvation = _status(planned, decision["operation"])["starvation"]
+        starvation = planned.status(decision["operation"], "operation")["starvation"]
         must(lenient or starvation == "non_starving", decision)
         must(operation.get("settings", {}).get("preemption_mode", "normal") == "normal", decision)
         must(planned.allocations[decision["allocation"]].get("preemptible", True), decision)
@@ -121,12 +159,6 @@ def _usage_changes(planned: Planned, decision: Mapping[str, Any]) -> bool:
     """Tell whether the victim's operation gained or lost anything earlier: groups were cut again then."""
     place = planned.plan["decisions"].index(decision)
     return any(d["operation"] == decision["operation"] for d in planned.plan["decisions"][:place])
-
-
-def _status(planned: Planned, name: Any) -> Mapping[str, Any]:
-    statuses = planned.plan["statuses"]
-    status: Mapping[str, Any] = statuses.get(f"{name} (operation)", statuses[str(name)])
-    return status
 
 
 def nobody_goes_for_nothing(planned: Planned) -> None:
@@ -199,6 +231,12 @@ LAWS: tuple[Callable[[Planned], None], ...] = (
     back_off_is_kept,
     starts_are_few,
     starts_are_wanted,
+    victims_start_again,
+    only_those_who_starve_preempt,
+    newest_go_first,
+    nobody_is_passed_over,
+    those_who_have_nothing_start_first,
+    who_starves_preempts,
 )
 
 

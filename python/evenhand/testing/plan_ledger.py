@@ -83,13 +83,17 @@ class Ledger:
         for r in self._resources:
             self._unused[node][r] += sign * amounts.get(r, 0)
 
-    def _room(self, node: Any, request: Mapping[str, Any]) -> Amounts:
+    def room(self, node: Any, request: Mapping[str, Any]) -> Amounts:
         """Return what a request may use; nothing of what leaves is free twice."""
         room = {}
         for r, unused in self._unused[node].items():
             others = [left[r] for whose, left in self._leaving[node] if not _meant(whose, request)]
             room[r] = unused - sum(others) if self._held else unused
         return room
+
+    def leaves(self, node: Any) -> bool:
+        """Return whether anything is leaving a node."""
+        return bool(self._leaving[node])
 
     def steps(self, decisions: Sequence[Mapping[str, Any]]) -> Iterator[Step]:
         """Follow the decisions; yield every start with its victims."""
@@ -114,7 +118,7 @@ class Ledger:
     def _start(self, decision: Mapping[str, Any], victims: list[Mapping[str, Any]]) -> Step:
         node, request = decision["node"], self._requests[decision["request"]]
         need: Amounts = {r: request.get("resources", {}).get(r, 0) for r in self._resources}
-        room = self._room(node, request)
+        room = self.room(node, request)
         for victim in victims:
             self._leave(victim)
         self._change(node, need, -1)

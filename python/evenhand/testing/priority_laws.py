@@ -9,11 +9,13 @@ first that waits ever starts, and that a suspended session goes on soon.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
+from evenhand.testing.session_replay import Turn, turns
 
 if TYPE_CHECKING:
     from evenhand.config.backendai import BackendAISettings
@@ -31,6 +33,13 @@ class Scheduled(PlanOfJobs):
     def victims(self) -> list[Mapping[str, Any]]:
         """Decisions that preempt."""
         return self.decided("preempt")
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """Sessions of the queue, and what could be done in their turns."""
+        from evenhand.model import Snapshot
+
+        return list(turns(Snapshot.from_dict(dict(self.snapshot)), self.plan, self.settings))
 
     def priority(self, name: Any) -> float:
         """Return a session's priority."""
@@ -164,6 +173,127 @@ def every_request_is_answered(run: Scheduled) -> None:
     must(not refused & started, "")
 
 
+def victims_leave_by_the_mode(run: Scheduled) -> None:
+    """Victims leave by the group's mode; those that suspend does not suit are terminated or spared."""
+    s = run.settings
+    for d in run.victims:
+        batch = run.jobs[str(d["operation"])].get("kind", "batch") == "batch"
+        suits = s.preemption_mode != "suspend" or batch
+        mode = {"reschedule": "requeue"}.get(s.preemption_mode, s.preemption_mode)
+        must(suits or s.suspend_fallback == "terminate", d)
+        must(d["mode"] == (mode if suits else "terminate"), d)
+
+
+def victims_free_what_they_do_not_keep(run: Scheduled) -> None:
+    """Victims free all that they have on their node, but for what a kept container holds on to."""
+    for d in run.victims:
+        row = run.allocations[str(d["allocation"])]
+        stays = d["mode"] == "suspend" and run.settings.suspend_approach == "keep"
+        kept = {
+            r: amount
+            for r, amount in row.get("resources", {}).items()
+            if stays and not run.snapshot["resources"][r].get("available_after_preemption", True)
+        }
+        freed = {r: amount for r, amount in row.get("resources", {}).items() if r not in kept}
+        must({r: a for r, a in d["freed"].items() if a} == {r: a for r, a in freed.items() if a}, d)
+        must({r: a for r, a in d["kept"].items() if a} == {r: a for r, a in kept.items() if a}, d)
+        must((d["operation"], d["node"]) == (row["operation"], row.get("node")), d)
+
+
+def nobody_goes_when_it_fits(run: Scheduled) -> None:
+    """Nobody is preempted for a session that fits, be it once all has gone that leaves for it already."""
+    for turn in run.turns:
+        must(not turn.victims or not (turn.fits or turn.served), turn)
+
+
+def what_fits_starts(run: Scheduled) -> None:
+    """Sessions that fit in their turn start, and no others do."""
+    for turn in run.turns:
+        must(turn.behind or turn.fits == turn.starts, turn)
+
+
+def nothing_passes_who_waits(run: Scheduled) -> None:
+    """Behind the first session that cannot start nothing starts, and nobody is preempted."""
+    for turn in run.turns:
+        must(not turn.behind or not (turn.starts or turn.victims), turn)
+
+
+def who_may_preempt_does(run: Scheduled) -> None:
+    """Whoever fits only once others have gone, and may preempt them, does."""
+    for turn in run.turns:
+        must(turn.behind or bool(turn.wanted) == bool(turn.victims), turn)
+
+
+def victims_suffice(run: Scheduled) -> None:
+    """Sessions for which others leave fit once these have gone."""
+    for turn in run.turns:
+        must(turn.suffices, turn)
+
+
+def no_victim_is_needless(run: Scheduled) -> None:
+    """Without the last victim it would not fit; by any selection but `prefix`, without none of them."""
+    for turn in run.turns:
+        must(not turn.spare, turn)
+
+
+def victims_go_in_order(run: Scheduled) -> None:
+    """Victims are those of the order that the settings name, lowest priority first."""
+    for turn in run.turns:
+        if run.settings.victim_selection != "minimum":
+            must(turn.victims == turn.wanted, turn)
+        if run.settings.victim_area == "group":
+            ranks = [victim.rank for victim in turn.victims]
+            must(ranks == sorted(ranks), turn)
+
+
+def fewest_cost_no_more(run: Scheduled) -> None:
+    """Over the whole group the fewest never cost more than an irreducible set."""
+    for turn in run.turns:
+        must(turn.cost <= turn.irreducible_cost, turn)
+
+
+def a_served_need_takes_nobody(run: Scheduled) -> None:
+    """Planned again before anybody has gone, nobody is taken for a session that others leave for."""
+    from evenhand.model import Snapshot
+    from evenhand.policies import BackendAI
+
+    served = {str(d["beneficiary"]["operation"]) for d in run.victims}
+    if not served:
+        return
+    again = BackendAI(**run.settings.model_dump()).plan(Snapshot.from_dict(_carried_out(run)))
+    for d in again.to_dict()["decisions"]:
+        must(d["action"] != "preempt" or str(d["beneficiary"]["operation"]) not in served, d)
+
+
+def _carried_out(run: Scheduled) -> dict[str, Any]:
+    """Return the snapshot once a plan is carried out and nothing has gone yet."""
+    data = deepcopy(dict(run.snapshot))
+    allocations = {str(row["name"]): row for row in data.get("allocations", ())}
+    requests = {str(row["name"]): row for row in data.get("requests", ())}
+    held = data.setdefault("reservations", [])
+    for number, d in enumerate(run.plan["decisions"]):
+        row = allocations.get(str(d["allocation"]), {})
+        if d["action"] == "preempt":
+            row |= {"state": "preempting", "beneficiary": dict(d["beneficiary"]), "held": dict(d["kept"])}
+        elif d["action"] == "resume":
+            row |= {"state": "running", "node": d["node"], "start_time": d["at"], "held": {}}
+        elif d["action"] == "start":
+            asks = requests[str(d["request"])]
+            asks["count"] = asks.get("count", 1) - 1
+            row = {"name": f"{d['request']}/{number}", "operation": d["operation"], "node": d["node"]}
+            row |= {"resources": dict(asks.get("resources", {})), "start_time": d["at"]}
+            allocations[row["name"]] = row
+        elif d["action"] == "reserve":
+            row = {"name": f"{d['request']}/{number}", "request": d["request"], "node": d["node"]}
+            row |= {"resources": run.needs(d["request"]), "from": d["at"]}
+            held.append(row)
+    gone = {name for name, row in requests.items() if row.get("count", 1) == 0}
+    data["allocations"] = list(allocations.values())
+    data["requests"] = [row for name, row in requests.items() if name not in gone]
+    data["reservations"] = [row for row in held if str(row.get("request")) not in gone]
+    return data
+
+
 #: All laws by name.
 LAWS: Mapping[str, Callable[[Scheduled], None]] = {
     law.__name__: law
@@ -176,6 +306,17 @@ LAWS: Mapping[str, Callable[[Scheduled], None]] = {
         one_preempts,
         whole_starts,
         every_request_is_answered,
+        victims_leave_by_the_mode,
+        victims_free_what_they_do_not_keep,
+        nobody_goes_when_it_fits,
+        what_fits_starts,
+        nothing_passes_who_waits,
+        who_may_preempt_does,
+        victims_suffice,
+        no_victim_is_needless,
+        victims_go_in_order,
+        fewest_cost_no_more,
+        a_served_need_takes_nobody,
     )
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -92,3 +93,52 @@ def test_what_is_true_of_all_steps() -> None:
         judged.leave_out(0)
         assert [[r.code for r in judged.refusals(task)] for task in tasks(plan)] == [[code], [code]]
     assert not judge(plan, later(jobs()), timing(1065.0)).refusals(tasks(plan)[0])
+
+
+def changed(jobs: dict[str, dict[str, Any]], rng: random.Random) -> None:
+    """Let a job end, begin anew, move, grow, or become more or less urgent or protected."""
+    found = jobs[rng.choice(sorted(jobs))]
+    runs = found["state"] == "RUNNING"
+    change = rng.choice(
+        [
+            {"state": "COMPLETED"},
+            {"priority": (rank := rng.choice([1, 5, 15, 50, 95, 150])), "rank": rank},
+            {"cpus": rng.choice([1, 2, 3, 4, 20])},
+            {"account": "dear"},
+            {"requeue": False} if runs else {"priority": 0},
+            {"start": T0 - rng.choice([1, 500])} if runs else {"state": "CANCELLED"},
+            {"node": rng.choice(["n1", "n2", "n3"])} if runs else {"state": "RUNNING", "node": "n3"},
+        ]
+    )
+    found.update(change)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_no_job_leaves_for_a_step_that_a_fresh_plan_would_not_take(block: int, tmp_path: Path) -> None:
+    """Whatever happens to one to three jobs between the plan and the look before its first step."""
+    left, stayed = 0, 0
+    for seed in range(25):
+        rng = random.Random(100 * block + seed)
+        (tmp_path / str(seed)).mkdir()
+        running = [
+            job(n, rng.randint(1, 4), node=f"n{1 + n % 3}", priority=rng.choice([10, 20]), start=T0 - 100 * n)
+            for n in range(1, 7)
+        ]
+        waiting = [job(8, 4, priority=100), job(9, 3, priority=90)]
+        world = World(tmp_path / str(seed), [*running, *waiting])
+        world.cluster.nodes = {f"n{n}": 8 if n == 1 else 4 for n in (1, 2, 3)}
+        world.cluster.schedule = lambda: None  # type: ignore[method-assign]
+        plan = eh.plan(world.adapter().snapshot(), world.policy)
+        for _ in range(rng.randint(1, 3)):
+            changed(world.cluster.jobs, rng)
+        now = eh.plan(world.adapter().snapshot(), world.policy)
+        allowed = [{str(victim.operation) for victim in step.victims} for step in now.steps()]
+        with world.driver() as driver:
+            rows = driver.act(plan).rows
+        begun = [set(row.victims) for row in rows if row.outcome != "refused"]
+        left += bool(begun)
+        stayed += not begun
+        assert all(victims in allowed for victims in begun[:1])
+        assert {name for what, name, _ in world.cluster.events if what == "evict"} <= set().union(*begun)
+    assert left > 2
+    assert stayed > 2

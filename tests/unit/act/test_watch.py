@@ -114,7 +114,7 @@ def test_watch_once_and_its_journal(world: World, capsys: pytest.CaptureFixture[
     assert "steps ended: 2 started" in out
     assert "nothing is open" in out
     assert main(["journal", str(world.journal), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out)[0]["schema"] == "evenhand/journal/1"
+    assert json.loads(capsys.readouterr().out)[0]["schema"] == "evenhand/journal/2"
     assert main(["journal", str(world.journal), "--format", "csv"]) == 0
     assert capsys.readouterr().out.startswith("UTC,step,victim,owner,action,for,reason,became,outcome,why\n")
     assert main(["watch", "--once", "--dry-run", "--journal", str(world.journal.parent / "none")]) == 0

@@ -28,6 +28,7 @@ def group(**more: Any) -> Data:
             {"name": "a", "priority": 4},
             {"name": "b", "priority": 3},
             {"name": "c", "priority": 2},
+            {"name": "d", "priority": 2},
             {"name": "p", "priority": 10},
         ],
         "allocations": [
@@ -83,6 +84,16 @@ def better(data: Data) -> None:
     row(data, "allocations", "z-k").update(operation="z", node="n3")
 
 
+def renamed(data: Data) -> None:
+    row(data, "operations", "c")["name"] = "c2"
+    row(data, "allocations", "c-k")["operation"] = "c2"
+
+
+def renumbered(data: Data) -> None:
+    row(data, "nodes", "n2")["name"] = "n9"
+    row(data, "allocations", "c-k")["node"] = "n9"
+
+
 CHANGES: list[tuple[str, Change, str | None, str]] = [
     ("nothing", lambda data: None, None, ""),
     ("request gone", lambda data: without(data, "requests", "p-r"), "beneficiary_gone", "p no longer waits"),
@@ -105,6 +116,14 @@ CHANGES: list[tuple[str, Change, str | None, str]] = [
     ("better", better, "other_victims", "others would leave for p now: z-k, not c-k"),
     ("ended", lambda data: without(data, "allocations", "c-k"), "victim_ended", "c-k has ended"),
     ("moved", of("allocations", "c-k", node="n1"), "victim_moved", "n1"),
+    (
+        "another's",
+        of("allocations", "c-k", operation="d"),
+        "victim_of_another",
+        "c-k is of operation d, not of c",
+    ),
+    ("renamed", renamed, "operation_gone", "operation c is gone"),
+    ("other node", renumbered, "node_gone", "node n2 is gone"),
     ("shrank", of("allocations", "c-k", resources={"cpu": 3}), "victim_changed", "cpu 3"),
 ]
 

@@ -221,9 +221,9 @@ def test_who_waits_blocks_those_behind_it() -> None:
     plan = eh.plan(snapshot, policy())
     assert {r.request: r.rule for r in plan.refusals} == {
         "p-r": "waits_for_victims",
-        "q-r": "behind_first_waiting",
+        "q-r": "waits_for_next_pass",
     }
-    assert plan.why_not("q-r").code == "behind_first_waiting"
+    assert plan.why_not("q-r").code == "waits_for_next_pass"
 
 
 def test_back_off_between_two_attempts() -> None:
@@ -345,12 +345,15 @@ def test_backfill() -> None:
             more["requests"][0]["duration"] = duration
         snapshot = cluster({"j": ("high", [1], 3)}, {"cpu": 4}, nodes=1, **more)
         rows = [{**row, "planned_end": 1060} for row in snapshot.to_dict()["allocations"]]
-        return eh.plan(snapshot.replace(allocations=rows), policy(SchedulerType="sched/backfill", **settings))
+        return eh.plan(
+            snapshot.replace(allocations=rows),
+            policy(SchedulerType="sched/backfill", bf_resolution=1, **settings),
+        )
 
-    short = plan(60)
+    short = plan(59)
     assert said(short) == [("start", "q-r", "n1", None)]
     assert short.decisions[0].stage == "backfill"
     assert [r.rule for r in short.refusals] == ["nobody_may_go"]
-    for duration in (61, None):
+    for duration in (60, 61, None):  # what is kept from 1060 on is kept at 1060, too
         assert said(plan(duration)) == []
-    assert said(plan(60, partitions={**TIERS, "low": {"PriorityTier": 1}})) == said(short)
+    assert said(plan(59, partitions={**TIERS, "low": {"PriorityTier": 1}})) == said(short)

@@ -46,7 +46,7 @@ def test_licences_that_come_free_are_waited_for() -> None:
     assert rules(plan) == {
         "p-r": "waits_for_victims",
         "p-l": "waits_for_victims",
-        "q-r": "behind_first_waiting",
+        "q-r": "waits_for_next_pass",
     }
 
 
@@ -108,7 +108,7 @@ def test_where_nothing_can_be_done(own: dict[str, Any], nodes: list[str], rule: 
     assert rules(plan) == {"p-r": rule}
 
 
-def test_a_node_that_takes_nothing_new_holds_up_nobody() -> None:
+def test_too_few_nodes_that_take_work_close_a_partition_for_the_main_pass_alone() -> None:
     nodes = [
         {"name": "n1", "capacity": {"cpu": 4}},
         {"name": "n2", "capacity": {"cpu": 4}, "schedulable": False},
@@ -117,7 +117,10 @@ def test_a_node_that_takes_nothing_new_holds_up_nobody() -> None:
         {"name": "p-r", "operation": "p", "resources": {"cpu": 1}, "count": 2},
         {"name": "q-r", "operation": "q", "resources": {"cpu": 1}},
     ]
-    plan, decided = said(cluster(TWO, {"p": HIGH, "q": HIGH}, [], {}, nodes=nodes, requests=asks), CANCEL)
+    snapshot = cluster(TWO, {"p": HIGH, "q": HIGH}, [], {}, nodes=nodes, requests=asks)
+    plan, decided = said(snapshot, CANCEL)
+    assert (decided, rules(plan)) == ([], {"p-r": "node_not_schedulable", "q-r": "behind_first_waiting"})
+    plan, decided = said(snapshot, CANCEL.replace(SchedulerType="sched/backfill"))
     assert (decided, rules(plan)) == ([("start", "q-r", "n1")], {"p-r": "node_not_schedulable"})
 
 

@@ -59,12 +59,13 @@ def test_slurm_conf() -> None:
         "min_exempt_priority": 5.0,
         "JobRequeue": False,
         "KillWait": 3.0,
+        "default_queue_depth": 9,
         "SchedulerType": "sched/backfill",
         "partitions": {
             "low": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True}
-            | {"State": "UP"},
+            | {"State": "UP", "MaxTime": None},
             "lower": {"Nodes": "n[1-3]", "GraceTime": 20.0, "PriorityTier": 1, "Default": True}
-            | {"State": "UP"},
+            | {"State": "UP", "MaxTime": None},
             "high": {
                 "Nodes": "ALL",
                 "GraceTime": 30.0,
@@ -92,6 +93,8 @@ def test_scontrol_show_partition(one_line: bool) -> None:
         "OverSubscribe": "NO",
         "PreemptMode": "CANCEL",
         "State": "UP",
+        "MaxTime": None,
+        "DefaultTime": None,
     }
     assert found["empty"] == {"Nodes": "", "PriorityTier": 2}
 

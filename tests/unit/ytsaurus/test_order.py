@@ -20,13 +20,13 @@ def test_equal_ratios_go_in_canonical_order(plan: Planner) -> None:
     assert done(plan(data, given=shares(a=0.5, b=0.2, u=0.3))) == ["+qa"]
 
 
-def test_equal_ratios_of_computed_shares(plan: Planner) -> None:
-    """Weights of 2 and 3, usage of 4 and 6."""
-    operations = [{"name": "a", "weight": 2}, {"name": "b", "weight": 3}, {"name": "u", "weight": 5}]
-    running = [row("a1", "a", cpu=4), row("b1", "b", cpu=6), row("u1", "u", cpu=3)]
-    requests = [row(f"q{name}", name, cpu=1, count=20) for name in "abu"][:2]
-    data = cluster({"cpu": 14}, running, requests, operations=operations)
-    assert done(plan(data)) == ["+qa"]
+@pytest.mark.parametrize("total", [11, 12, 13, 16, 20, 25])
+def test_equal_ratios_of_computed_shares(plan: Planner, total: int) -> None:
+    """Weights of 2 and 3, usage of 4 and 6, whatever the doubles of the shares are."""
+    operations = [{"name": "a", "weight": 2}, {"name": "b", "weight": 3}]
+    running = [row("a1", "a", cpu=4), row("b1", "b", cpu=6)]
+    requests = [row(f"q{name}", name, cpu=total - 10, count=9) for name in "ab"]
+    assert done(plan(cluster({"cpu": total}, running, requests, operations=operations))) == ["+qa"]
 
 
 @pytest.mark.parametrize(

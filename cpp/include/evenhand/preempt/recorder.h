@@ -82,7 +82,9 @@ enum class Outcome : std::uint8_t {
   kReservedForOthers,
   kNoRoomToGoOn,
   kRoomHeld,
-  kPartitionDown
+  kPartitionDown,
+  kPartitionTimeLimit,
+  kWaitsForNextPass
 };
 
 // Requests that still wait, and what stands in their way where they came furthest.

@@ -1,117 +1,189 @@
-#include <limits>
-
 #include "run_work.h"
 
 namespace evenhand::slurm {
 
 // Would more room help?
 bool may_wait_for_room(Outcome rule) {
-  return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kPreemptionDisabled ||
-         rule == Outcome::kNobodyMayGo || rule == Outcome::kNoRoomEvenWithVictims ||
-         rule == Outcome::kDryRunNamesNobody || rule == Outcome::kPreemptionBackoff;
+  return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForNextPass ||
+         rule == Outcome::kPreemptionDisabled || rule == Outcome::kNobodyMayGo ||
+         rule == Outcome::kNoRoomEvenWithVictims || rule == Outcome::kDryRunNamesNobody ||
+         rule == Outcome::kPreemptionBackoff;
 }
 
-// Jobs behind one that waits start if they end before it could start, or elsewhere. One that
-// others leave for keeps its nodes at once, and starts when they have gone.
-// Source: Slurm, backfill scheduling: nodes are kept whole from the time at which a job
-// that waits could start there; nobody is preempted.
-void Run::backfill(const std::vector<Turn>& queue) {
-  constexpr Time kNever = std::numeric_limits<Time>::max();
-  std::vector<Time> kept(blocked_.size(), kNever);  // from when on, of each node
-  for (const Held& held : held_)
-    for (const Spot& spot : held.spots)
-      if (spot.node != kNoId) kept[at(spot.node)] = desk.state.now();
-  const Timeline ends = timeline();
-  std::vector<Waiting> still;
+// Every job that waits, in the order of the queue: it starts, or preempts, on nodes that are kept
+// for no job before it, or whole nodes are kept for it from the instant at which it would fit.
+void Run::backfill() {
+  const Passes& passes = set().passes;
+  const Time now = desk.state.now();
   stage_ = Stage::kBackfill;
-  for (const Turn& turn : queue) {
-    const auto found = std::ranges::find_if(waiting_, [&](const Waiting& w) {
-      return w.turn.job == turn.job && w.turn.partition == turn.partition;
-    });
-    if (found == waiting_.end()) continue;
+  NodeSet up = node_set(static_cast<Id>(blocked_.size()));
+  for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n)
+    if (desk.state.schedulable(n)) put(up, n);
+  Id users = 0;
+  for (const Id user : jobs().user) users = std::max(users, user + 1);
+  BackfillPass pass{.slots = Slots(floor(now), floor(now + passes.bf_window), up),
+                    .told = std::vector<std::uint8_t>(served_.size(), 0),
+                    .planned = std::vector<std::uint8_t>(served_.size(), 0),
+                    .of_partition = std::vector<Index>(closed_.size(), 0),
+                    .of_user = std::vector<Index>(static_cast<Size>(users) + 1, 0),
+                    .kept = std::vector<Index>(closed_.size(), 0)};
+  const std::vector<std::uint8_t> before = told_;
+  collect_ends();
+  for (Size i = 0; i < queue_.size(); ++i) {
+    const Turn turn = queue_[i];
+    if (started_[at(turn.job)] || pass.told[at(turn.job)]) continue;
+    // Others leave for it in another of its partitions.
+    if (before[at(turn.job)] && rules_[i] != Outcome::kWaitsForVictims) continue;
     stand_in(turn);
-    if (!served_[at(turn.job)] && may_wait_for_room(found->rule)) {
-      add_reserved(desk.room, turn.job, 1);
-      if (backfill_one(turn.job, kept, ends)) continue;
-      add_reserved(desk.room, turn.job, -1);
+    Outcome rule = barred_now(turn.job);
+    if (rule == Outcome::kStarted) {
+      Wish wish = desk.wish(turn.job);
+      rule = beyond(turn.job, wish);
+      if (rule == Outcome::kStarted) {
+        if (passed_over(pass, turn.job)) continue;
+        if (pass.tests >= passes.bf_max_job_test || pass.slots.size() >= passes.bf_node_space_size)
+          break;
+        if (passes.bf_max_job_start > 0 && pass.starts >= passes.bf_max_job_start) break;
+        add_reserved(desk.room, turn.job, 1);
+        if (licences_lack(turn.job, wish)) {
+          rule = Outcome::kLicensesMissing;
+        } else {
+          ++pass.tests;
+          rule = plan_one(pass, turn.job, wish);
+        }
+        if (rule == Outcome::kStarted) {
+          ++pass.starts;
+          ++counts.backfilled;
+          continue;
+        }
+        add_reserved(desk.room, turn.job, -1);
+      }
     }
-    still.push_back(*found);
+    // What the main pass found stands where it looked.
+    const Outcome said = rules_[i];
+    const bool unseen = said == Outcome::kBehindFirstWaiting || said == Outcome::kWaitsForNextPass;
+    if (unseen || ((rule == Outcome::kWaitsForVictims || rule == Outcome::kWaitsForNextPass) &&
+                   said != Outcome::kWaitsForVictims))
+      rules_[i] = rule;
   }
-  waiting_ = std::move(still);
-  stage_ = Stage::kSchedulingRun;
 }
 
-// Starts a job, or keeps nodes for it; false: it waits.
-bool Run::backfill_one(Id job, std::vector<Time>& kept, const Timeline& ends) {
-  constexpr Time kNever = std::numeric_limits<Time>::max();
-  const Time now = desk.state.now(), lasts = longest(job);
-  std::vector<std::uint8_t> barred(blocked_.size(), 0);
-  for (Size n = 0; n < barred.size(); ++n)
-    barred[n] = kept[n] <= now || (kept[n] != kNever && (lasts == kNever || now + lasts > kept[n]));
-  const Wish wish = desk.wish(job, barred);
+// Whether a pass looks at no more jobs of its partition or its user.
+bool Run::passed_over(BackfillPass& pass, Id job) {
+  const Passes& passes = set().passes;
+  bool over = false;
+  const auto counted = [&over](Index& seen, Index most) {
+    if (most > 0 && seen >= most) {
+      over = true;
+    } else {
+      ++seen;
+    }
+  };
+  counted(pass.of_partition[at(jobs().partition[at(job)])], passes.bf_max_job_part);
+  counted(pass.of_user[static_cast<Size>(jobs().user[at(job)] + 1)], passes.bf_max_job_user);
+  return over;
+}
+
+// kStarted, or why it waits.
+Outcome Run::plan_one(BackfillPass& pass, Id job, Wish& wish) {
+  const Time now = desk.state.now(), length = lasts(job, true);
+  const Id partition = jobs().partition[at(job)];
+  const Passes& passes = set().passes;
+  bool starts_only = keeps_nothing(job);
+  starts_only |= passes.bf_one_resv_per_job && pass.planned[at(job)];
+  Index& kept = pass.kept[at(partition)];
+  starts_only |= passes.bf_job_part_count_reserve > 0 && kept >= passes.bf_job_part_count_reserve;
+  const Outcome otherwise = waits(pass, job, wish);
+  const NodeSet inside = partition_set(partition, false);
+  const Estimate rooms = estimate(job);
+  std::optional<Outcome> rule;
+  NodeSet free, before;
   std::vector<Spot> spots;
-  if (wish.place(desk.room, spots)) {
-    start(job, spots, Reason::kFitsFreeRoom, step_++);
-    ++counts.backfilled;
-    return true;
+  Time since = now, found = kNoTime;
+  for (;;) {
+    free = inside;
+    Time later = pass.slots.open(since, std::max(since, now) + length, free);
+    if (free != before) {
+      open_only(free);
+      found = will_run(job, wish, rooms, starts_only, spots);
+      before = free;
+    }
+    if (found == kNoTime) {
+      if (later == kNoTime || starts_only) return rule.value_or(otherwise);
+      since = later;
+      continue;
+    }
+    Time when = std::max(found, since);
+    NodeSet nodes = node_set(static_cast<Id>(blocked_.size()));
+    bool ending = false;
+    for (const Spot& spot : spots) {
+      if (spot.node == kNoId) continue;
+      put(nodes, spot.node);
+      ending |= ending_[at(spot.node)] != kNoId;
+    }
+    if (when <= now && ending) {
+      when = now + kMicrosecondsPerSecond;
+      later = kNoTime;
+      if (!rule) rule = Outcome::kWaitsForNextPass;
+    } else if (when <= now) {
+      rule = start_now(pass, job, wish);
+      if (*rule == Outcome::kStarted || *rule == Outcome::kLargerThanNodes ||
+          *rule == Outcome::kNodeNotSchedulable)
+        return *rule;
+      later = kNoTime;
+    }
+    if (when > now && starts_only) return rule.value_or(otherwise);
+    if (later != kNoTime && when > later) {
+      since = later;
+      continue;
+    }
+    if (when > now + passes.bf_window) return rule.value_or(otherwise);
+    const Time begin = floor(when), end = floor(when + length);
+    if (when > now && pass.slots.taken(nodes, begin, end)) {
+      since = when;
+      continue;
+    }
+    pass.slots.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
+    pass.planned[at(job)] = 1;
+    ++kept;
+    return rule.value_or(otherwise);
   }
-  // The first instant at which it would fit, on nodes that are kept for nobody.
-  for (Size n = 0; n < barred.size(); ++n) barred[n] = kept[n] != kNever;
-  const Wish later = desk.wish(job, barred);
-  Room room = desk.room;
-  desk.add_leaving(room, job);
-  Time from = now;
-  bool fits = later.place(room, spots);
-  for (Size first = 0; !fits && first < ends.events().size();) {
-    const auto instant = ends.instant(first);
-    for (const Timeline::Event& event : instant) end_of(room, event.row, job);
-    first += instant.size();
-    from = instant.front().at;
-    fits = later.place(room, spots);
-  }
-  if (fits)
-    for (const Spot& spot : spots)
-      if (spot.node != kNoId) kept[at(spot.node)] = std::min(kept[at(spot.node)], from);
-  return false;
 }
 
-// The longest of a job's durations; never, if one is unknown.
-Time Run::longest(Id job) const {
-  Time most = 0;
-  const Grouping& by = tables().requests_by_operation;
-  for (Index i = by.offsets[at(job)]; i < by.offsets[at(job) + 1]; ++i) {
-    const Id request = by.items[static_cast<Size>(i)];
-    const Time one = at_or(tables().requests.duration, request, kNoTime);
-    if (desk.state.pending(request) <= 0) continue;
-    if (one == kNoTime) return std::numeric_limits<Time>::max();
-    most = std::max(most, one);
-  }
-  return most;
+Outcome Run::start_now(BackfillPass& pass, Id job, Wish& wish) {
+  if (told_[at(job)]) return Outcome::kWaitsForVictims;
+  const Outcome rule = select(job, wish, open_.data());
+  pass.told[at(job)] = told_[at(job)];
+  return rule;
 }
 
-// Allocations of the snapshot by their ends; of jobs that go in this run, too.
-Timeline Run::timeline() const {
-  Timeline ends;
-  const AllocationColumns& a = tables().allocations;
-  for (Id slot = 0; slot < static_cast<Id>(a.size()); ++slot) {
-    const Time end = at_or(desk.state.leaving(slot) ? a.deadline : a.planned_end, slot, kNoTime);
-    if (end != kNoTime && !desk.state.gone(slot)) ends.add(std::max(end, desk.state.now()), slot);
-  }
-  ends.sort();
-  return ends;
+// What is said of a job that does not fit now.
+Outcome Run::waits(const BackfillPass& pass, Id job, const Wish& wish) {
+  if (const Outcome never = beyond_nodes(wish); never != Outcome::kStarted) return never;
+  if (pass.slots.ever_taken(partition_set(jobs().partition[at(job)], true)))
+    return Outcome::kBehindFirstWaiting;
+  if (set().type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
+  return candidate_set(job)->jobs.empty() ? Outcome::kNobodyMayGo : Outcome::kNoRoomEvenWithVictims;
 }
 
-// An allocation has ended: its room is free, unless that was counted already.
-void Run::end_of(Room& room, Id slot, Id job) const {
-  if (const Leaving* l = desk.state.leaving_at(slot);
-      l != nullptr && l->beneficiary.operation == job)
-    return;
-  const Id operation = desk.state.operation_of(slot);
-  if (gone_for_[at(operation)] != kNoId) return;  // its room is for another, or counted
-  room.rooms.give(desk.state.amounts(slot), desk.state.node_of(slot));
-  if (desk.state.node_of(slot) == kNoId) return;
-  --room.occupants[at(desk.state.node_of(slot))];
-  room.exclusives[at(desk.state.node_of(slot))] -= jobs().exclusive[at(operation)];
+// An absolute instant, rounded down.
+Time Run::floor(Time instant) const {
+  const Time step = set().passes.bf_resolution;
+  const Time rest = instant % step;
+  return instant - (rest < 0 ? rest + step : rest);
+}
+
+NodeSet Run::partition_set(Id partition, bool up) const {
+  const Size count = blocked_.size(), row = at(partition) * count;
+  NodeSet set = node_set(static_cast<Id>(count));
+  for (Size n = 0; n < count; ++n)
+    if (jobs().node_of_partition[row + n] && (!up || desk.state.schedulable(static_cast<Id>(n))))
+      put(set, static_cast<Id>(n));
+  return set;
+}
+
+void Run::open_only(const NodeSet& nodes) {
+  for (Size n = 0; n < open_.size(); ++n) open_[n] = has(nodes, static_cast<Id>(n));
 }
 
 }  // namespace evenhand::slurm

@@ -195,8 +195,7 @@ class Trial final : public VictimTrial {
       for (const Id slot : desk.slots(of)) {
         desk.split(of, slot, gives.data(), kept.data());
         const Id node = desk.state.node_of(slot);
-        const bool here =
-            node != kNoId && part != nullptr && part->allowed[static_cast<Size>(node)];
+        const bool here = node != kNoId && part != nullptr && wish.allows(*part, node);
         Amount* on_node = here ? freed.add(static_cast<Id>(i), node) : nullptr;
         Amount* of_all = freed.add(static_cast<Id>(i), shared);
         for (Size r = 0; r < width; ++r)
@@ -216,7 +215,7 @@ class Trial final : public VictimTrial {
     if (part == nullptr) return need;
     need.copies = part->count;
     for (Id n = 0; n < shared; ++n) {
-      if (!part->allowed[static_cast<Size>(n)]) continue;
+      if (!wish.allows(*part, n)) continue;
       if (wish.fits(*part, base, n)) {
         --need.copies;
         continue;
@@ -263,7 +262,7 @@ class Trial final : public VictimTrial {
         if (scope[r] != ResourceScope::kNode || part.amounts[r] <= 0) continue;
         lacks.clear();
         for (Size n = 0; n < part.allowed.size(); ++n)
-          if (part.allowed[n])
+          if (wish.allows(part, static_cast<Id>(n)))
             lacks.push_back(std::max<Amount>(
                 part.amounts[r] - chooser_.base_.rooms.at(static_cast<Id>(n), r), 0));
         const auto few = std::min(lacks.size(), static_cast<Size>(part.count));

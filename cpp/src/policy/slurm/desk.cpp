@@ -224,7 +224,7 @@ Outcome Desk::barred(Id request, Id node) const {
   return state.schedulable(node) ? Outcome::kStarted : Outcome::kNodeNotSchedulable;
 }
 
-Wish Desk::wish(Id operation, const std::vector<std::uint8_t>& blocked) const {
+Wish Desk::wish(Id operation) const {
   poll();
   const Tables& t = state.tables();
   const RequestColumns& q = t.requests;
@@ -247,7 +247,7 @@ Wish Desk::wish(Id operation, const std::vector<std::uint8_t>& blocked) const {
     if (part.takes_node) {
       part.allowed.resize(count);
       for (Size n = 0; n < count; ++n)
-        part.allowed[n] = !blocked[n] && barred(request, static_cast<Id>(n)) == Outcome::kStarted;
+        part.allowed[n] = barred(request, static_cast<Id>(n)) == Outcome::kStarted;
     }
     parts.push_back(std::move(part));
   }

@@ -82,6 +82,14 @@ std::vector<Turn> queue_order(const Desk& desk) {
     if (const Id request = t.reservations.request[static_cast<Size>(i)];
         request != kNoId && keeps_room(t.reservations, i, desk.state.now()))
       reserved[static_cast<Size>(t.requests.operation[static_cast<Size>(request)])] = 1;
+  if (desk.inputs.settings.first_come) {
+    std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {
+      const Time s = t.operations.start_time[static_cast<Size>(a.job)];
+      const Time u = t.operations.start_time[static_cast<Size>(b.job)];
+      return s != u ? s < u : a.job < b.job;
+    });
+    return order;
+  }
   const bool by_tier = desk.inputs.settings.type == PreemptType::kPartitionPrio;
   // Turns of one job that are equal in all of this keep the order in which it names them.
   std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {

@@ -36,7 +36,7 @@ bool Wish::licences_fit(const Room& room) const noexcept {
 
 bool Wish::fits(const Part& part, const Room& room, Id node) const noexcept {
   const auto n = static_cast<Size>(node);
-  if (!part.allowed[n] || room.exclusives[n] > 0 || (whole_nodes_ && room.occupants[n] > 0))
+  if (!allows(part, node) || room.exclusives[n] > 0 || (whole_nodes_ && room.occupants[n] > 0))
     return false;
   for (Size r = 0; r < licences_.size(); ++r)
     if (of_node_[r] && part.amounts[r] > 0 && part.amounts[r] > room.rooms.at(node, r))

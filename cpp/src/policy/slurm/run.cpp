@@ -12,6 +12,7 @@ Plan::Plan(RunInputs inputs)
   decisions_ = std::move(run.decisions);
   counts_ = run.counts;
   refusals_ = std::move(run.refusals);
+  contested_ = std::move(run.contested);
   memory_ = std::move(run.desk.memory);
   next_due_ = decisions_.rows().empty() ? run.next_due : inputs_.snapshot.tables().now;
 }

@@ -12,21 +12,97 @@ int reach(Outcome rule) {
 }  // namespace
 
 void Run::tell_refusals() {
-  const std::vector<std::uint8_t> none(blocked_.size(), 0);
   // Of several turns of a job the first that came furthest is told.
   std::vector<Index> told(served_.size(), -1);
-  for (Size i = 0; i < waiting_.size(); ++i) {
-    Index& best = told[at(waiting_[i].turn.job)];
-    if (best < 0 || reach(waiting_[i].rule) > reach(waiting_[static_cast<Size>(best)].rule))
+  for (Size i = 0; i < queue_.size(); ++i) {
+    if (started_[at(queue_[i].job)]) continue;
+    Index& best = told[at(queue_[i].job)];
+    if (best < 0 || reach(rules_[i]) > reach(rules_[static_cast<Size>(best)]))
       best = static_cast<Index>(i);
   }
-  for (Size i = 0; i < waiting_.size(); ++i) {
-    const auto& [turn, rule] = waiting_[i];
+  for (Size i = 0; i < queue_.size(); ++i) {
+    const Turn turn = queue_[i];
     if (told[at(turn.job)] != static_cast<Index>(i)) continue;
     stand_in(turn);
+    const Outcome rule = rules_[i];
     const bool placed = rule != Outcome::kNotEligibleYet && rule != Outcome::kPartitionDown;
-    const Wish wish = desk.wish(turn.job, none);
-    tell_refusal(turn.job, rule, placed ? &wish : nullptr);
+    std::optional<Wish> wish;
+    if (placed) wish = desk.wish(turn.job);
+    tell_refusal(turn.job, rule, placed ? &*wish : nullptr);
+  }
+}
+
+// Jobs that something leaves for since an earlier run, and that no pass came to place.
+void Run::add_unheld() {
+  for (Size i = 0; i < queue_.size(); ++i) {
+    const Id job = queue_[i].job;
+    if (started_[at(job)] || holds(job)) continue;
+    const auto leaves = [job](const Leaving& l) { return l.beneficiary.operation == job; };
+    if (std::ranges::none_of(desk.state.leaving(), leaves)) continue;
+    stand_in(queue_[i]);
+    Room room = desk.room;
+    desk.add_leaving(room, job);
+    std::vector<Spot> spots;
+    if (desk.wish(job).place(room, spots)) held_.push_back({job, spots});
+  }
+}
+
+// Which jobs that others leave for may find their room taken: by one that waits before them, or by
+// another one of this run that counts on the same room.
+void Run::tell_contested() {
+  constexpr Index kMostTried = 20;
+  add_unheld();
+  Room all = desk.room;
+  for (const Held& held : held_) desk.add_leaving(all, held.job);
+  for (const Index i : gone_) desk.give(all, of(i), 1);
+  std::vector<Id> counts_on(blocked_.size(), kNoId);  // N: the first that does
+  const auto name = [this](Id beneficiary, Id other) {
+    contested.beneficiary.push_back(beneficiary);
+    contested.earlier.push_back(other);
+  };
+  Room left = all;
+  for (const Held& held : held_)
+    for (const Spot& spot : held.spots)
+      if (spot.node != kNoId) left.rooms.take(request_amounts(spot.request), spot.node);
+  const auto short_of = [&](Id node) {
+    for (Size r = 0; r < desk.state.width(); ++r)
+      if (left.rooms.at(node, r) < 0) return true;
+    return false;
+  };
+  for (const Begun& begun : begun_)
+    for (const Spot& spot : begun.spots)
+      if (spot.node != kNoId) counts_on[at(spot.node)] = begun.job;
+  for (const Held& held : held_) {
+    Id other = kNoId;
+    for (const Spot& spot : held.spots) {
+      if (spot.node == kNoId || !short_of(spot.node)) continue;
+      if (counts_on[at(spot.node)] != kNoId) other = counts_on[at(spot.node)];
+      counts_on[at(spot.node)] = held.job;
+    }
+    Index tried = 0;
+    for (Size i = 0; other == kNoId && i < queue_.size() && tried < kMostTried; ++i) {
+      const Turn turn = queue_[i];
+      if (turn.job == held.job) break;
+      if (started_[at(turn.job)] || reach(rules_[i]) != 1) continue;
+      stand_in(turn);
+      const Grouping& by = tables().requests_by_operation;
+      bool near = false;
+      for (Index k = by.offsets[at(turn.job)]; k < by.offsets[at(turn.job) + 1]; ++k) {
+        const Id request = by.items[static_cast<Size>(k)];
+        for (const Spot& spot : held.spots)
+          near |= spot.node != kNoId && desk.barred(request, spot.node) == Outcome::kStarted &&
+                  all.rooms.fits(request_amounts(request), spot.node);
+      }
+      if (!near) continue;
+      ++tried;
+      const Wish wish = desk.wish(turn.job);
+      std::vector<Spot> spots;
+      if (!wish.place(all, spots)) continue;
+      for (const Spot& spot : spots)
+        for (const Spot& mine : held.spots)
+          if (spot.node != kNoId && spot.node == mine.node) other = turn.job;
+    }
+    if (other != kNoId) name(held.job, other);
   }
 }
 
@@ -48,7 +124,7 @@ bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& 
 Room Run::without_reservations(Id job) const {
   Room room = desk.room;
   std::vector<std::uint8_t> waits(static_cast<Size>(tables().operations.size()), 0);
-  for (const Waiting& one : waiting_) waits[at(one.turn.job)] = one.turn.job != job;
+  for (const Turn& turn : queue_) waits[at(turn.job)] = turn.job != job && !started_[at(turn.job)];
   evenhand::add_reserved(room.rooms, desk.state, 1,
                          [&](Id owner) { return owner == kNoId || waits[at(owner)] != 0; });
   return room;

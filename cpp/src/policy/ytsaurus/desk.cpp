@@ -212,14 +212,20 @@ bool Desk::within_limits(Id operation, const Amount* more, bool preemptive) cons
   return true;
 }
 
-void Desk::lacking_limits(Id operation, const Amount* more, bool preemptive,
-                          Amount* lacking) const {
+void Desk::lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking,
+                          std::span<const Id> victims) const {
   std::fill_n(lacking, state.width(), 0);
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
+    std::array<Amount, kMaxResources> used{};
+    std::copy_n(usage_of(e), state.width(), used.begin());
+    for (const Id slot : victims) {
+      const Id owner = pools() + state.operation_of(slot);
+      if (owner != e && !stands_in(owner, e, [&](Id x) { return parent_of(x); })) continue;
+      for (Size r = 0; r < state.width(); ++r) used[r] += state.amounts(slot)[r];
+    }
     const Limits limits = limits_of(e, preemptive);
     for (Size r = 0; r < state.width(); ++r)
-      if (limits.given(r))
-        lacking[r] = std::max(lacking[r], usage_of(e)[r] + more[r] - limits.at(r));
+      if (limits.given(r)) lacking[r] = std::max(lacking[r], used[r] + more[r] - limits.at(r));
   }
 }
 

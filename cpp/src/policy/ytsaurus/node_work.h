@@ -25,8 +25,6 @@ class NodeWork {
 
   NodeWork(Desk& desk, Id node);
 
-  // Allocations that were here when the heartbeat began, leaving ones included.
-  std::span<const Id> present() const noexcept { return desk_.present; }
   const Amount* need(Id request) const noexcept {
     return desk_.shapes().amounts(desk_.shapes().of(request));
   }

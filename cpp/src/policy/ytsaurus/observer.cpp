@@ -22,11 +22,10 @@ void RecordingObserver::add(const NodeWork& work, const Desk& desk, Stage stage,
   recorder_->events.push_back(std::move(event));
 }
 
-void RecordingObserver::before(Desk& desk, const NodeWork& work, Stage) {
+void RecordingObserver::before(Desk& desk, const NodeWork&, Stage) {
   decisions_before_ = desk.decisions.rows().size();
   if (recorder_->request != kNoId) pending_before_ = desk.state.pending(recorder_->request);
   if (recorder_->slot != kNoId) running_before_ = desk.state.running(recorder_->slot);
-  std::copy_n(work.room(), desk.state.width(), room_before_.begin());
 }
 
 void RecordingObserver::after(Desk& desk, const NodeWork& work, Stage stage, Level lowest) {
@@ -40,12 +39,17 @@ void RecordingObserver::backed_off(Desk& desk, const NodeWork& work) {
     pending_before_ = desk.state.pending(recorder_->request);
     if (!barred(desk, work, Stage::kPreemptive))
       add(work, desk, Stage::kPreemptive,
-          desk.queue(Stage::kPreemptive).contains(work.operation_of(recorder_->request))
-              ? Outcome::kBackoff
-              : Outcome::kNotStarving);
+          may_preempt(desk, work.operation_of(recorder_->request)) ? Outcome::kBackoff
+                                                                   : Outcome::kNotStarving);
   } else if (desk.state.node_of(recorder_->slot) == work.node()) {
     add(work, desk, Stage::kPreemptive, Outcome::kNoStartInStage);
   }
+}
+
+bool RecordingObserver::may_preempt(const Desk& desk, Id operation) const {
+  return std::ranges::any_of(stage_rules(desk.settings, true), [&](const StageRule& rule) {
+    return desk.queue(rule.stage).contains(operation);
+  });
 }
 
 bool RecordingObserver::lacks(const Amount* least, const Amount* room, std::size_t width,
@@ -96,10 +100,12 @@ void RecordingObserver::request_after(Desk& desk, const NodeWork& work, Stage st
     if (!work.fits_with_promise(q) && lacks(work.least_room(q), work.room(), width, missing))
       return add(work, desk, stage, Outcome::kNoFreeRoom, &missing);
   } else if (!desk.queue(stage).contains(o)) {
-    return add(work, desk, stage,
-               stage == Stage::kAggressive || stage == Stage::kSsdAggressive
-                   ? Outcome::kNotAggressivelyStarving
-                   : Outcome::kNotStarving);
+    // A stage for special nodes has nothing to say of a request that does not need them.
+    if (stage == Stage::kAggressive)
+      add(work, desk, stage, Outcome::kNotAggressivelyStarving);
+    else if (stage == Stage::kPreemptive && !may_preempt(desk, o))
+      add(work, desk, stage, Outcome::kNotStarving);
+    return;
   } else if (!work.fits_with_promise_and_victims(q) &&
              lacks(work.least_room(q), work.room_with_victims(), width, missing)) {
     return add(work, desk, stage, Outcome::kNoRoomEvenWithVictims, &missing);
@@ -145,8 +151,8 @@ Outcome RecordingObserver::left_alone(Desk& desk, const NodeWork& work, Stage st
   const bool aggressive = desk.last.starvation.effective.allow_aggressive[e] != 0;
   const bool ssd = desk.is_ssd_node(work.node()) && desk.uses_ssd(slot);
   if (level(group, aggressive, ssd) < lowest)
-    return group == Group::kAggressivelyPreemptible && !aggressive ? Outcome::kAggressiveNotAllowed
-                                                                   : Outcome::kProtectedGroup;
+    return level(group, true, ssd) < lowest ? Outcome::kProtectedGroup
+                                            : Outcome::kAggressiveNotAllowed;
   if (desk.decisions.rows().size() == decisions_before_) return Outcome::kNoStartInStage;
   const auto wanted = work.looked_at();
   const auto place = std::ranges::find(wanted, slot) - wanted.begin();

@@ -17,7 +17,7 @@ class RecordingObserver {
  public:
   explicit RecordingObserver(Recorder& recorder) : recorder_(&recorder) {}
 
-  void before(Desk& desk, const NodeWork& work, Stage stage);
+  void before(Desk& desk, const NodeWork&, Stage);
   void after(Desk& desk, const NodeWork& work, Stage stage, Level lowest);
   void backed_off(Desk& desk, const NodeWork& work);
 
@@ -31,13 +31,13 @@ class RecordingObserver {
   void request_after(Desk& desk, const NodeWork& work, Stage stage);
   void allocation_after(Desk& desk, const NodeWork& work, Stage stage, Level lowest);
   Outcome left_alone(Desk& desk, const NodeWork& work, Stage stage, Level lowest) const;
+  bool may_preempt(const Desk& desk, Id operation) const;  // in any stage, on any node
   bool lacks(const Amount* least, const Amount* room, std::size_t width, Amounts& missing) const;
 
   Recorder* recorder_;
   Index pending_before_ = 0;
   bool running_before_ = false;
   std::size_t decisions_before_ = 0;
-  Amounts room_before_{};
 };
 
 }  // namespace evenhand::ytsaurus

@@ -115,6 +115,16 @@ Refusals Plan::refusals() const {
   const Tables& t = desk.state.tables();
   const Size width = desk.state.width();
   Finder finder(desk, inputs_.nodes);
+  // Limits are repaired after the stages: until then they held requests back.
+  std::vector<Id> repaired;
+  for (const Decision& d : desk.decisions.rows())
+    if (d.reason == Reason::kResourceLimitsViolated) repaired.push_back(d.slot);
+  const auto lacked = [&](Id operation, Id request, bool preemptive, Amount* missing) {
+    if (repaired.empty() || (preemptive && desk.settings.infinite_limits_overcommit)) return false;
+    desk.lacking_limits(operation, desk.shapes().amounts(desk.shapes().of(request)), preemptive,
+                        missing, repaired);
+    return std::any_of(missing, missing + width, [](Amount a) { return a > 0; });
+  };
   Refusals out;
   for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
     if (desk.state.pending(q) == 0) continue;
@@ -141,6 +151,10 @@ Refusals Plan::refusals() const {
     } else if (!best.fits) {
       rule = widest == Stage::kRegular ? Outcome::kNoFreeRoom : Outcome::kNoRoomEvenWithVictims;
       missing = best.missing;
+    } else if (lacked(o, q, widest != Stage::kRegular, missing.data())) {
+      rule = Outcome::kLimits;
+    } else if (widest == Stage::kRegular) {
+      rule = Outcome::kNoFreeRoom;  // there is some now, of victims that went after the stage
     } else if (std::ranges::none_of(inputs_.nodes, [&](Id n) {
                  return desk.memory.last_preemptive[static_cast<Size>(n)] == desk.state.now();
                })) {

@@ -21,7 +21,19 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "reclaim_licenses": (False, True),
     "min_exempt_priority": (None, 2.0),
     "JobRequeue": (True, False),
-    "SchedulerType": ("sched/builtin", "sched/backfill", "sched/backfill"),
+    "bf_max_job_test": (1, 2),
+    "bf_node_space_size": (2, 3),
+    "bf_window": (60.0, 120.0),
+    "bf_resolution": (1.0, 7.0, 3600.0),
+    "bf_max_job_start": (1,),
+    "bf_max_job_part": (1,),
+    "bf_max_job_user": (1,),
+    "bf_job_part_count_reserve": (1,),
+    "bf_min_age_reserve": (998.0, 999.0),
+    "bf_min_prio_reserve": (2,),
+    "bf_one_resv_per_job": (True,),
+    "sched_max_job_start": (1,),
+    "partition_job_depth": (1,),
     "SelectType": ("select/cons_tres", "select/linear"),
     "victim_selection": ("reorder", "prefix", "irreducible", "minimum", "test_only"),
     "victim_cost": ("victims", "lost_work", "given"),
@@ -63,6 +75,9 @@ def _settings(draw: st.DrawFn, most_changes: int, fixed: Mapping[str, Any]) -> S
         partitions[name]["OverSubscribe"] = draw(st.sampled_from(("FORCE:1", "FORCE:1", "NO", "EXCLUSIVE")))
         if draw(st.integers(0, 5)) == 5:
             partitions[name]["Nodes"] = ["n0", "n1"]
+        partitions[name]["GraceTime"] = draw(st.sampled_from((0.0, 0.0, 20.0, 60.0)))
+        partitions[name]["MaxTime"] = draw(st.sampled_from((None, None, 60.0)))
+        partitions[name]["DefaultTime"] = draw(st.sampled_from((None, None, 30.0)))
         partitions[name]["State"] = draw(st.sampled_from(("UP",) * 12 + ("DOWN", "DRAIN", "INACTIVE")))
     qos = {
         "bronze": {"PreemptMode": draw(part)},
@@ -75,6 +90,7 @@ def _settings(draw: st.DrawFn, most_changes: int, fixed: Mapping[str, Any]) -> S
         "PreemptMode": draw(st.sampled_from(_MODES[kind])),
         "partitions": partitions,
         "qos": qos,
+        "SchedulerType": draw(st.sampled_from(("sched/builtin", "sched/backfill", "sched/backfill"))),
         **{name: draw(st.sampled_from(_CHOICES[name])) for name in names},
     }
     return SlurmSettings(**{**settings, **fixed})
@@ -107,6 +123,10 @@ def _job(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]
         settings["eligible_time"] = draw(st.sampled_from((990.0, 1010.0)))
     if _rare(draw, plain):
         row["kind"] = "interactive"
+    if waits and _rare(draw, plain):
+        settings["time_min"] = draw(st.sampled_from((5.0, 60.0)))
+    if draw(st.booleans()):
+        row["user"] = draw(st.sampled_from(("ann", "bob")))
     if draw(st.integers(0, 3)) == 0:
         settings["preemption_cost"] = draw(st.integers(1, 5))
     return row | ({"settings": settings} if settings else {})

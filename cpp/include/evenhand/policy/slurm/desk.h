@@ -71,7 +71,7 @@ class Desk {
 
   // Why a request may not run on a node; kStarted: it may.
   Outcome barred(Id request, Id node) const;
-  Wish wish(Id operation, const std::vector<std::uint8_t>& blocked) const;
+  Wish wish(Id operation) const;
   // Room that leaves for an operation is added to a room; false: there is none.
   bool add_leaving(Room& to, Id operation) const;
 

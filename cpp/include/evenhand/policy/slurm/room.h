@@ -39,7 +39,14 @@ class Wish {
 
   std::span<const Part> parts() const noexcept { return parts_; }
   bool whole_nodes() const noexcept { return whole_nodes_; }
-  bool touches(Id node) const noexcept { return touched_[static_cast<std::size_t>(node)] != 0; }
+  // Trials look at the nodes only that have a byte here, all without; it must outlive them.
+  void look_at(const std::uint8_t* open) noexcept { open_ = open; }
+  bool touches(Id node) const noexcept {
+    return touched_[static_cast<std::size_t>(node)] != 0 && looks_at(node);
+  }
+  bool allows(const Part& part, Id node) const noexcept {
+    return part.allowed[static_cast<std::size_t>(node)] != 0 && looks_at(node);
+  }
   const std::vector<Amount>& licences() const noexcept { return licences_; }  // R
   bool licences_fit(const Room& room) const noexcept;
   // Of what the node has itself: the rest is asked of all parts at once.
@@ -55,12 +62,16 @@ class Wish {
   bool place(const Room& room, std::vector<Spot>& spots) const;
 
  private:
+  bool looks_at(Id node) const noexcept {
+    return open_ == nullptr || open_[static_cast<std::size_t>(node)] != 0;
+  }
   bool pick(const std::vector<std::uint8_t>& usable, const Room& room, Index count,
             std::vector<Id>& nodes) const;
 
   std::size_t nodes_;
   bool whole_nodes_;
-  Id cpu_ = kNoId;  // the resource whose least waste is wanted
+  const std::uint8_t* open_ = nullptr;  // N
+  Id cpu_ = kNoId;                      // the resource whose least waste is wanted
   std::vector<Part> parts_;
   std::vector<std::uint8_t> touched_;
   std::vector<Amount> licences_;

@@ -1,7 +1,8 @@
 // A plan: one scheduling run over the queue. No clock, no file, no random source.
 //
 // Source: Slurm, main scheduling loop: pending jobs in the order of the queue; a job that
-// cannot start keeps the nodes of its partition from those behind it.
+// cannot start closes its partition and keeps all nodes of it from those behind it. Then its
+// backfill plugin: every job on nodes that are kept for no job before it, now or later.
 #pragma once
 
 #include <vector>
@@ -17,6 +18,11 @@ struct Counts {
   SelectionProof proof;  // summed over the jobs that preempt
 };
 
+// Jobs that others leave for, and a job before each that may take the room first.
+struct Contested {
+  std::vector<Id> beneficiary, earlier;
+};
+
 class Plan {
  public:
   explicit Plan(RunInputs inputs);
@@ -26,6 +32,7 @@ class Plan {
   const Decisions& decisions() const noexcept { return decisions_; }
   const Counts& counts() const noexcept { return counts_; }
   const Refusals& refusals() const noexcept { return refusals_; }
+  const Contested& contested() const noexcept { return contested_; }
   const Memory& memory() const noexcept { return memory_; }
   Time next_due() const noexcept { return next_due_; }
 
@@ -38,6 +45,7 @@ class Plan {
   Decisions decisions_;
   Counts counts_;
   Refusals refusals_;
+  Contested contested_;
   Memory memory_;
   Time next_due_ = kNoTime;
 };

@@ -25,6 +25,16 @@ enum class Selection : std::uint8_t {
   kTestOnly      // the dry run: all at once, then all that touch the chosen nodes
 };
 
+// How far the passes look; counts of 0 are no limits.
+struct Passes {
+  Index partition_job_depth = 0, sched_max_job_start = 0;
+  Index bf_max_job_test = 500, bf_node_space_size = 500, bf_max_job_start = 0;
+  Index bf_max_job_part = 0, bf_max_job_user = 0, bf_job_part_count_reserve = 0;
+  Time bf_window = 0, bf_resolution = 1, bf_min_age_reserve = 0;
+  double bf_min_prio_reserve = 0;
+  bool bf_one_resv_per_job = false;
+};
+
 struct Settings {
   PreemptType type = PreemptType::kNone;
   bool gang = false;
@@ -39,8 +49,12 @@ struct Settings {
   bool has_min_exempt_priority = false;
   double min_exempt_priority = 0;
   bool gang_honours_exempt_time = true;
-  bool backfill = false;  // jobs behind one that waits, if they do not delay it
-  Time backoff = 0;       // before others are preempted for the same job again
+  bool backfill = false;  // sched/backfill
+  bool main_pass = true, backfill_pass = true;
+  bool first_come = false;  // jobs are tried as they were submitted
+  Time backoff = 0;         // before others are preempted for the same job again
+  Time kill_wait = 0;
+  Passes passes;
   Index minimum_budget = 20'000;
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
 };
@@ -75,6 +89,10 @@ struct JobColumns {
   std::vector<std::uint8_t> suspend_frees;      // R: given back by a suspended job
   std::vector<std::uint8_t> partition_down;     // partitions: what waits there does not start
   std::vector<Turn> turns;                      // the further ones of jobs that wait
+  std::vector<Id> user;                         // kNoId: none
+  std::vector<Time> time_min;                   // shortest time limit, kNoTime: none
+  // Partitions, kNoTime: none.
+  std::vector<Time> partition_max_time, partition_default_time;
 };
 
 struct Memory {

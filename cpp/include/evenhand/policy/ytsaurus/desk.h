@@ -118,12 +118,13 @@ class Desk {
   }
   // Do the limits of an operation and its pools hold with so much more, in every resource?
   bool within_limits(Id operation, const Amount* more, bool preemptive) const;
-  // The most by which a limit would be exceeded with so much more, R.
-  void lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking) const;
+  // The most by which a limit would be exceeded with so much more, R; as if these victims
+  // were still there.
+  void lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking,
+                      std::span<const Id> victims = {}) const;
   // The operation or the nearest pool above it that is over its limits; kNoId: none.
   Id over_limit(Id operation) const;
   Index elements_over_limit() const noexcept { return over_count_; }
-  std::span<const Id> limited() const noexcept { return limited_; }
   Id limited_from(Id element) const noexcept {
     return limited_from_[static_cast<std::size_t>(element)];
   }

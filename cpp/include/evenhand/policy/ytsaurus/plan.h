@@ -31,7 +31,7 @@ class Plan {
   const std::vector<Group>& groups() const noexcept { return groups_; }  // A, at the update
 
   // Requests that still wait, with what stands in their way at the end of the plan.
-  // O(shapes x nodes R + allocations).
+  // O(shapes x nodes R + allocations + requests x victims of limit repair).
   Refusals refusals() const;
 
   // Plans again and tells what a request (slot = kNoId) or an allocation met.

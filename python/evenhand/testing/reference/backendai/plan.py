@@ -59,6 +59,8 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
 
 
 class _Run:
+    """A scheduling run: room and sessions between two decisions; `session_replay` drives one, too."""
+
     def __init__(self, snapshot: Snapshot, settings: BackendAISettings) -> None:
         self.world: World = read_world(snapshot, settings)
         self.settings = settings

@@ -14,9 +14,12 @@ from evenhand.testing.reference.slurm.priority import reference_priorities, trie
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["Allocation", "Job", "Request", "Room", "Turn", "World", "read_world"]
+__all__ = ["YEAR", "Allocation", "Job", "Request", "Room", "Turn", "World", "read_world"]
 
 Amounts = dict[str, Fraction]
+
+#: Time limit of a job that has none, where its partition has none either.
+YEAR = 365 * 86_400.0
 
 #: A partition in which a job is tried: its name, what it is, the priority there.
 Turn = tuple[str | None, SlurmPartition, float]
@@ -64,6 +67,7 @@ class Job:
     qos_name: str | None
     batch: bool
     own: Mapping[str, Any]
+    user: str | None = None
     allocations: list[Allocation] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     #: Name, partition and priority there, of each partition in which it is tried.
@@ -159,6 +163,43 @@ class World:
         names = job.partition.Nodes
         return frozenset(self.nodes) if "ALL" in names else frozenset(names)
 
+    def only_licences(self, request: Request) -> bool:
+        """Whether a request needs no node."""
+        wants = {r for r, v in request.amounts.items() if v > 0}
+        return bool(wants) and wants <= self.licences
+
+    def open_to(self, job: Job, request: Request) -> frozenset[str]:
+        """Nodes on which a request may run if there is room."""
+        return frozenset(
+            node
+            for node in self.partition_nodes(job)
+            if self.schedulable[node] and request.tags <= self.tags[node] and request.node in (None, node)
+        )
+
+    def limit(self, job: Job) -> float | None:
+        """Return the time limit of a pending job; None: it has none."""
+        limits = [q.duration for q in job.requests]
+        known = [limit for limit in limits if limit is not None]
+        return job.partition.DefaultTime if None in limits else max(known, default=None)
+
+    def lasts(self, job: Job, *, backfill: bool) -> float:
+        """Return how long a pending job would run at most."""
+        longest = YEAR if job.partition.MaxTime is None else job.partition.MaxTime
+        limit = self.limit(job)
+        length = longest if limit is None else min(limit, longest)
+        shortest = job.own.get("time_min")
+        return min(length, shortest) if backfill and shortest is not None else length
+
+    def grace(self, job: Job) -> float:
+        """Return the time that a victim has to end."""
+        if self.settings.PreemptType == "preempt/qos":
+            return job.qos.GraceTime if job.qos is not None else 0.0
+        return job.partition.GraceTime
+
+    def has_ended(self, a: Allocation) -> bool:
+        """Whether all that is left of what was preempted is its epilog."""
+        return a.deadline is None or a.deadline <= self.now
+
 
 def _exact(amounts: Mapping[str, Any] | None) -> Amounts:
     return {resource: Fraction(str(value)) for resource, value in (amounts or {}).items()}
@@ -211,6 +252,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
                 qos,
                 op.get("kind", "batch") == "batch",
                 op.get("settings", {}),
+                op.get("user"),
                 turns=turns,
             )
         )

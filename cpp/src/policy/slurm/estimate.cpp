@@ -1,0 +1,212 @@
+#include "run_work.h"
+
+namespace evenhand::slurm {
+namespace {
+
+constexpr Time kSpan = 30 * kMicrosecondsPerSecond;
+constexpr Time kYear = Time{365} * 86'400 * kMicrosecondsPerSecond;
+constexpr Size kMostSets = 64;
+
+}  // namespace
+
+// Jobs in one partition, of one QOS and, where it counts, one priority may preempt the same.
+std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
+  const JobColumns& j = jobs();
+  const Size o = at(job);
+  Size count = 0;
+  while (count * count < j.qos_preempts.size()) ++count;
+  const bool by_priority =
+      set().priority || (set().type == PreemptType::kQos && j.qos[o] != kNoId &&
+                         j.qos_preempts[at(j.qos[o]) * count + at(j.qos[o])]);
+  const double priority = by_priority ? j.priority[o] : 0;
+  if (!runs_[o])  // it would be no candidate of its own
+    for (const auto& known : candidate_sets_)
+      if (known->partition == j.partition[o] && known->qos == j.qos[o] &&
+          known->tier == j.tier[o] && known->priority == priority)
+        return known;
+  const auto made = std::make_shared<CandidateSet>(
+      CandidateSet{.partition = j.partition[o],
+                   .qos = j.qos[o],
+                   .tier = j.tier[o],
+                   .priority = priority,
+                   .jobs = desk.candidates(job),
+                   .has = std::vector<std::uint8_t>(desk.running.size(), 0)});
+  if (candidate_sets_.size() >= kMostSets) candidate_sets_.clear();
+  if (!runs_[o]) candidate_sets_.push_back(made);
+  CandidateSet& found = *made;
+  if (!has_ends_) return made;  // the rest is for estimates
+  Room room = desk.room;
+  for (const Index i : found.jobs) {
+    found.has[static_cast<Size>(i)] = 1;
+    desk.give(room, of(i), 1);
+  }
+  const Size nodes = blocked_.size(), width = desk.state.width();
+  const std::vector<ResourceScope>& scope = tables().resources.scope;
+  found.gives.assign((nodes + 1) * width, 0);
+  found.occupants.resize(nodes);
+  found.exclusives.resize(nodes);
+  for (Size n = 0; n < nodes; ++n) {
+    found.occupants[n] = room.occupants[n] - desk.room.occupants[n];
+    found.exclusives[n] = room.exclusives[n] - desk.room.exclusives[n];
+    for (Size r = 0; r < width; ++r) {
+      const bool wide = scope[r] == ResourceScope::kCluster;
+      found.gives[(wide ? nodes : n) * width + r] =
+          room.rooms.at(static_cast<Id>(n), r) - desk.room.rooms.at(static_cast<Id>(n), r);
+    }
+  }
+  return made;
+}
+
+// Room once all epilogs are over; and once all have gone, too, that may be preempted for a job,
+// and what leaves for it.
+Run::Estimate Run::estimate(Id job) {
+  Estimate e{.wanted = candidate_set(job), .now = desk.room, .emptied = desk.room};
+  const Time now = desk.state.now();
+  for (const Leaving& l : desk.state.leaving()) {
+    const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
+    if (deadline == kNoTime || deadline <= now) free(e.now, l.slot, nullptr);
+  }
+  for (const Index i : gone_)
+    if (jobs().grace[at(of(i).operation)] == 0) free(e.now, of(i), nullptr);
+  e.emptied = e.now;
+  for (const Leaving& l : desk.state.leaving()) {
+    const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
+    if (deadline != kNoTime && deadline > now && l.beneficiary.operation == job)
+      free(e.emptied, l.slot, nullptr);
+  }
+  for (const Index i : gone_)
+    if (jobs().grace[at(of(i).operation)] > 0 && gone_for_[at(of(i).operation)] == job)
+      free(e.emptied, of(i), nullptr);
+  const Size nodes = blocked_.size(), width = desk.state.width();
+  for (Size n = 0; n <= nodes; ++n)
+    e.emptied.rooms.give(e.wanted->gives.data() + n * width,
+                         n == nodes ? kNoId : static_cast<Id>(n));
+  for (Size n = 0; n < nodes; ++n) {
+    e.emptied.occupants[n] += e.wanted->occupants[n];
+    e.emptied.exclusives[n] += e.wanted->exclusives[n];
+  }
+  return e;
+}
+
+// Free room; without all that may be preempted; then without what ends by and by, in spans that
+// grow, of which each is tried once: the instant is the last end of the span.
+Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
+                   std::vector<Spot>& spots) {
+  const Time now = desk.state.now();
+  wish.look_at(open_.data());
+  for (const Wish::Part& part : wish.parts()) {
+    Index open = 0;
+    for (Size n = 0; part.takes_node && n < open_.size(); ++n) open += part.allowed[n] && open_[n];
+    if (part.takes_node && open < part.count) return kNoTime;
+  }
+  if (wish.place(rooms.now, spots) || wish.place(rooms.emptied, spots)) return now;
+  if (now_only) return kNoTime;
+  Room room = rooms.emptied;
+  wish.begin(room);
+  Time until = kNoTime, span = kSpan, last = now;
+  bool any = false, fits = false;
+  for (const End& end : ends_) {
+    if (any && end.at > until + span) {  // the span is over
+      fits = wish.may_fit(room) && wish.place(room, spots);
+      if (fits) break;
+      any = false;
+      span *= 2;
+    }
+    if (!ends_on_open(end, job, *rooms.wanted)) continue;
+    if (until == kNoTime) {
+      const Time rest = end.at % kSpan;
+      until = rest == 0 ? end.at : end.at - rest + (rest > 0 ? kSpan : 0);
+    }
+    free(room, end, &wish);
+    last = end.at;
+    any = true;
+  }
+  if (!fits && !(any && wish.may_fit(room) && wish.place(room, spots))) return kNoTime;
+  return last > now ? last : std::max(last + set().kill_wait, now + kMicrosecondsPerSecond);
+}
+
+Time Run::end_of(const RunningJob& job) const {
+  Time last = kNoTime;
+  for (const Id slot : desk.slots(job)) {
+    const Time end = at_or(tables().allocations.planned_end, slot, kNoTime);
+    if (end == kNoTime) return job.start + kYear;
+    last = std::max(last, end);
+  }
+  return last;
+}
+
+void Run::collect_ends() {
+  has_ends_ = true;
+  candidate_sets_.clear();
+  const Time now = desk.state.now();
+  for (Size i = 0; i < desk.running.size(); ++i) {
+    const RunningJob& job = desk.running[i];
+    const auto which = static_cast<Index>(i);
+    if (!job.gone) ends_.push_back({end_of(job), End::Of::kRunning, which});
+  }
+  for (const Index i : gone_)
+    if (const Time grace = jobs().grace[at(of(i).operation)]; grace > 0)
+      ends_.push_back({std::min(now + grace, end_of(of(i))), End::Of::kVictim, i});
+  for (const Leaving& l : desk.state.leaving()) {
+    const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
+    if (deadline != kNoTime && deadline > now)
+      ends_.push_back({deadline, End::Of::kLeaving, static_cast<Index>(l.slot)});
+  }
+  for (Size i = 0; i < begun_.size(); ++i)
+    ends_.push_back({begun_[i].end, End::Of::kBegun, static_cast<Index>(i)});
+  std::ranges::stable_sort(ends_, {}, &End::at);
+}
+
+void Run::add_end(End end) {
+  ends_.insert(std::ranges::upper_bound(ends_, end.at, {}, &End::at), end);
+}
+
+// Whether it frees anything on an open node that was not counted yet.
+bool Run::ends_on_open(const End& end, Id job, const CandidateSet& wanted) const {
+  const auto open = [this](Id node) { return node != kNoId && open_[at(node)] != 0; };
+  switch (end.of) {
+    case End::Of::kRunning:
+      return !of(end.which).gone && !wanted.has[static_cast<Size>(end.which)] &&
+             std::ranges::any_of(desk.nodes(of(end.which)), open);
+    case End::Of::kVictim:
+      return gone_for_[at(of(end.which).operation)] != job &&
+             std::ranges::any_of(desk.nodes(of(end.which)), open);
+    case End::Of::kLeaving: {
+      const Id slot = static_cast<Id>(end.which);
+      return desk.state.leaving_at(slot)->beneficiary.operation != job &&
+             open(desk.state.node_of(slot));
+    }
+    case End::Of::kBegun:
+      return std::ranges::any_of(begun_[static_cast<Size>(end.which)].spots, open, &Spot::node);
+  }
+  return false;
+}
+
+void Run::free(Room& room, const End& end, Wish* wish) const {
+  if (end.of == End::Of::kLeaving) return free(room, static_cast<Id>(end.which), wish);
+  if (end.of != End::Of::kBegun) return free(room, of(end.which), wish);
+  const Begun& begun = begun_[static_cast<Size>(end.which)];
+  for (const Spot& spot : begun.spots) {
+    room.rooms.give(request_amounts(spot.request), spot.node);
+    if (spot.node == kNoId) continue;
+    --room.occupants[at(spot.node)];
+    room.exclusives[at(spot.node)] -= takes_whole_nodes(begun.job) ? 1 : 0;
+    if (wish != nullptr) wish->changed(room, spot.node);
+  }
+}
+
+void Run::free(Room& room, const RunningJob& job, Wish* wish) const {
+  for (const Id slot : desk.slots(job)) free(room, slot, wish);
+}
+
+// An allocation is over, with all that it has.
+void Run::free(Room& room, Id slot, Wish* wish) const {
+  const Id node = desk.state.node_of(slot);
+  room.rooms.give(desk.state.amounts(slot), node);
+  if (node == kNoId) return;
+  --room.occupants[at(node)];
+  room.exclusives[at(node)] -= jobs().exclusive[at(desk.state.operation_of(slot))];
+  if (wish != nullptr) wish->changed(room, node);
+}
+
+}  // namespace evenhand::slurm

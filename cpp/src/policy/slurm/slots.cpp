@@ -1,0 +1,65 @@
+#include "evenhand/policy/slurm/slots.h"
+
+#include <algorithm>
+
+namespace evenhand::slurm {
+
+using Size = std::size_t;
+
+NodeSet node_set(Id nodes) { return NodeSet((static_cast<Size>(nodes) + 63) / 64, 0); }
+
+Slots::Slots(Time begin, Time end, const NodeSet& free)
+    : words_(free.size()), begin_{begin}, end_{end}, free_(free) {}
+
+Time Slots::open(Time since, Time end, NodeSet& set) const noexcept {
+  Time later = kNoTime;
+  for (Size i = 0; i < begin_.size(); ++i) {
+    if (end_[i] <= since) continue;
+    if (begin_[i] > end) break;
+    for (Size w = 0; w < words_; ++w) set[w] &= free(i)[w];
+    if (later != kNoTime || i + 1 == begin_.size()) continue;
+    bool more = false;
+    for (Size w = 0; w < words_; ++w) more |= (free(i + 1)[w] & ~set[w]) != 0;
+    if (more) later = end_[i];
+  }
+  return later;
+}
+
+bool Slots::taken(const NodeSet& nodes, Time begin, Time end) const noexcept {
+  for (Size i = 0; i < begin_.size(); ++i) {
+    if (end_[i] <= begin || begin_[i] >= end) continue;
+    for (Size w = 0; w < words_; ++w)
+      if ((nodes[w] & ~free(i)[w]) != 0) return true;
+  }
+  return false;
+}
+
+bool Slots::ever_taken(const NodeSet& nodes) const noexcept {
+  for (Size i = 0; i < begin_.size(); ++i)
+    for (Size w = 0; w < words_; ++w)
+      if ((nodes[w] & ~free(i)[w]) != 0) return true;
+  return false;
+}
+
+void Slots::cut(Time at) {
+  for (Size i = 0; i < begin_.size(); ++i) {
+    if (begin_[i] >= at || end_[i] <= at) continue;
+    const auto place = static_cast<std::ptrdiff_t>(i);
+    const NodeSet same(free(i), free(i) + words_);
+    begin_.insert(begin_.begin() + place + 1, at);
+    end_.insert(end_.begin() + place, at);
+    free_.insert(free_.begin() + static_cast<std::ptrdiff_t>(i * words_), same.begin(), same.end());
+    return;
+  }
+}
+
+void Slots::keep(const NodeSet& nodes, Time begin, Time end) {
+  cut(begin);
+  cut(end);
+  for (Size i = 0; i < begin_.size(); ++i) {
+    if (begin_[i] < begin || end_[i] > end) continue;
+    for (Size w = 0; w < words_; ++w) free_[i * words_ + w] &= ~nodes[w];
+  }
+}
+
+}  // namespace evenhand::slurm

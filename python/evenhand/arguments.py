@@ -1,0 +1,91 @@
+"""Checks of arguments: what a function cannot use is refused with its name, not by what breaks inside."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+from evenhand.building.problems import kind_of, shorten
+from evenhand.errors import InputError, Problem, printable
+
+__all__ = ["as_json", "expect", "looked_up", "row_number"]
+
+_MOST_SPACES = 100
+
+
+def expect(right: bool, table: str, argument: str, value: object, expected: str) -> None:
+    """Refuse an argument of another kind.
+
+    Parameters
+    ----------
+    right : bool
+        Whether it is of the kind that is expected.
+    table : str
+        For the problem: the function.
+    argument : str
+        Its name.
+    value : object
+        What was given.
+    expected : str
+        In words: "a Snapshot".
+
+    Raises
+    ------
+    InputError
+        If it is not right.
+    """
+    if not right:
+        message = f"{argument} is {kind_of(value)}; it must be {expected}"
+        shown = printable(shorten(value))
+        raise InputError([Problem(table, None, None, argument, "type", shown, printable(message))])
+
+
+def looked_up(known: Mapping[Any, Any], name: object, what: str) -> Any:
+    """Return what a mapping has of a name.
+
+    Raises
+    ------
+    KeyError
+        If it has nothing; the message says what there is.
+    """
+    try:
+        return known[name]
+    except (KeyError, TypeError):
+        some = ", ".join(str(key) for key in list(known)[:40])
+        more = f" and {len(known) - 40} more" if len(known) > 40 else ""
+        said = f"there is no {what} {shorten(name)!r}; there are {some or 'none'}{more}"
+        raise KeyError(printable(said)) from None
+
+
+def row_number(value: object, rows: int, what: str) -> int:
+    """Return a place in a sequence, from 0.
+
+    Raises
+    ------
+    TypeError
+        If it is no integer.
+    IndexError
+        If there are fewer.
+    """
+    try:
+        place = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{what} are numbered by integers, not by {kind_of(value)}") from None
+    if not -rows <= place < rows:
+        raise IndexError(f"there are {rows} {what}")
+    return place % rows
+
+
+def as_json(data: Any, indent: object) -> str:
+    """Return plain data as JSON text.
+
+    Raises
+    ------
+    InputError
+        If `indent` is neither None nor a number of spaces.
+    """
+    spaces = isinstance(indent, int) and not isinstance(indent, bool) and 0 <= indent <= _MOST_SPACES
+    expect(indent is None or spaces, "to_json", "indent", indent, f"None, or from 0 to {_MOST_SPACES} spaces")
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=indent)  # type: ignore[arg-type]

@@ -1,0 +1,82 @@
+"""Snapshots as JSON text of about a size: right ones, and ones in which everything is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+_NODES = 1000
+
+
+def _row(i: int) -> dict[str, Any]:
+    return {
+        "name": f"allocation-{i:07}",
+        "operation": f"op-{i % 50:06}",
+        "node": f"node-{i % _NODES:04}",
+        "resources": {"cpu": 1, "memory": 4},
+        "start_time": 1000.0 + i,
+        "priority": 3,
+    }
+
+
+#: What is done to row i of the allocations, by the name of the shape.
+SPOILS: dict[str, Callable[[dict[str, Any], int], Any]] = {
+    "right": lambda row, i: row,
+    "settings": lambda row, i: row | {"settings": {"a": [i, {"b": 2.5}]}},
+    "a text for a time": lambda row, i: row | {"start_time": "soon"},
+    "a number for an object": lambda row, i: row | {"resources": 5},
+    "a text for an amount": lambda row, i: row | {"resources": {"cpu": "one"}},
+    "another word in each row": lambda row, i: row | {"state": f"runing{i}"},
+    "a text for a flag": lambda row, i: row | {"preemptible": "yes"},
+    "settings that do not fit": lambda row, i: row | {"settings": {"a": 2**70}},
+    "negative": lambda row, i: row | {"resources": {"cpu": -1}},
+    "no multiple": lambda row, i: row | {"resources": {"cpu": 0.00001}},
+    "not a number": lambda row, i: row | {"start_time": float("nan")},
+    "half a surrogate": lambda row, i: row | {"name": f"\ud800{i}"},
+    "lists everywhere": lambda row, i: {key: [] for key in row},
+    "one unknown field": lambda row, i: row | {"color": 1},
+    "an unknown field of its own": lambda row, i: row | {f"color{i}": 1},
+    "one unknown resource": lambda row, i: row | {"resources": {"gpu": 1}},
+    "an unknown resource of its own": lambda row, i: row | {"resources": {f"gpu{i}": 1}},
+    "no name": lambda row, i: {key: cell for key, cell in row.items() if key != "name"},
+    "a list for a name": lambda row, i: row | {"name": [1]},
+    "the same name": lambda row, i: row | {"name": "same"},
+    "no such operation": lambda row, i: row | {"operation": f"nobody-{i}"},
+    "no such node": lambda row, i: row | {"node": f"nobody-{i}"},
+    "numbers for rows": lambda row, i: i,
+    "nulls for rows": lambda row, i: None,
+    "texts for rows": lambda row, i: "allocation",
+    "lists for rows": lambda row, i: [i],
+}
+
+#: Shapes whose text JSON's own writer would not make: every object names a key twice.
+TWICE = "a key twice in each row"
+SHAPES = (*SPOILS, TWICE)
+RIGHT = ("right", "settings")
+
+
+def text_of(shape: str, size: int) -> str:
+    """Return the JSON text of a shape, of about so many bytes."""
+    head = {
+        "now": 1e6,
+        "resources": {"cpu": {}, "memory": {}},
+        "nodes": [
+            {"name": f"node-{i:04}", "capacity": {"cpu": 10**6, "memory": 10**7}} for i in range(_NODES)
+        ],
+        "operations": [{"name": f"op-{i:06}"} for i in range(50)],
+    }
+    start = json.dumps(head)[:-1] + ', "allocations": ['
+    return f"{start}{', '.join(_rows(shape, size - len(start)))}]}}"
+
+
+def _rows(shape: str, size: int) -> Iterator[str]:
+    i = 0
+    while size > 0:
+        if shape == TWICE:
+            row = json.dumps(_row(i))[:-1] + ', "priority": 4}'
+        else:
+            row = json.dumps(SPOILS[shape](_row(i), i))
+        size -= len(row) + 2
+        i += 1
+        yield row

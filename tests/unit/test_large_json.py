@@ -1,0 +1,152 @@
+"""What a large file costs beyond its parsing, right or wrong: little time and little memory."""
+
+from __future__ import annotations
+
+import gc
+import json
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.building.problems import COUNTED, KEPT
+from tests.shapes import RIGHT, SHAPES, TWICE, text_of
+
+SIZE = 600_000
+#: Seconds of CPU beyond parsing, of the parsing's own, and to begin with; bytes beyond it a byte of text.
+TIMES, FIRST, BYTES = 4.0, 0.1, 4.0
+
+
+def read(text: str) -> eh.InputError | None:
+    try:
+        eh.Snapshot.from_json(text)
+    except eh.InputError as error:
+        return error
+    return None
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    """CPU seconds of the faster of two calls."""
+    taken = []
+    for _ in range(2):
+        gc.collect()
+        start = time.process_time()
+        call()
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """Most bytes that were held at once."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_time(shape: str) -> None:
+    text = text_of(shape, SIZE)
+    read(text)  # imports
+    parsing = seconds(lambda: json.loads(text))
+    assert seconds(lambda: read(text)) <= parsing * (1 + TIMES) + FIRST
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_memory(shape: str) -> None:
+    text = text_of(shape, SIZE // 2)
+    read(text)
+    assert peak(lambda: read(text)) - peak(lambda: json.loads(text)) <= BYTES * len(text)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_said(shape: str) -> None:
+    error = read(text_of(shape, SIZE // 2))
+    if shape in RIGHT:
+        assert error is None
+        return
+    assert error
+    first = error.problems[0]
+    assert first.table == "allocations"
+    assert first.row == (1 if shape == "the same name" else 0)
+    assert len(error.problems) == (1 if shape.startswith("one unknown") else KEPT)
+    if shape == TWICE:
+        assert first.rule == "duplicate_key"
+
+
+@pytest.mark.parametrize(("rows", "omitted"), [(KEPT, 0), (KEPT + 1, 1), (COUNTED, COUNTED - KEPT)])
+@pytest.mark.parametrize("shape", ["a text for a time", "numbers for rows", "no name"])
+def test_few_are_counted_exactly(shape: str, rows: int, omitted: int) -> None:
+    data = json.loads(text_of(shape, SIZE))
+    data["allocations"] = data["allocations"][:rows]
+    for read_it in (eh.Snapshot.from_dict, lambda data: eh.Snapshot.from_json(json.dumps(data))):
+        with pytest.raises(eh.InputError) as error:
+            read_it(data)
+        assert (len(error.value.problems), error.value.omitted) == (KEPT, omitted)
+
+
+def test_beyond_a_thousand_counting_ends() -> None:
+    data = json.loads(text_of("a text for a time", SIZE))
+    assert len(data["allocations"]) > 2 * COUNTED
+    with pytest.raises(eh.InputError) as error:
+        eh.Snapshot.from_dict(data)
+    assert error.value.omitted == COUNTED - KEPT
+    assert str(error.value).endswith(f"... and at least {COUNTED - KEPT} more")
+
+
+def test_problems_of_other_columns_are_found_as_well() -> None:
+    data = json.loads(text_of("a text for a time", SIZE))
+    data["allocations"][0]["priority"] = "high"
+    with pytest.raises(eh.InputError) as error:
+        eh.Snapshot.from_dict(data)
+    assert [p.field for p in error.value.problems[:3]] == ["priority", "start_time", "start_time"]
+
+
+def test_a_dict_is_left_as_it_was() -> None:
+    """Only what the text gave is used up on the way."""
+    data = json.loads(text_of("settings", 200_000))
+    before = json.dumps(data)
+    eh.Snapshot.from_dict(data)
+    assert json.dumps(data) == before
+
+
+def test_settings_from_text_and_from_a_dict_are_the_same() -> None:
+    settings = {"a": [7.0, 1.5, {"b": 2**53 + 0.0}, None, True, "é"], "c": {"d": {}}}
+    data = {"resources": {"cpu": {}}, "operations": [{"name": "o", "settings": settings}]}
+    made = eh.Snapshot.from_json(json.dumps(data))
+    assert made == eh.Snapshot.from_dict(data)
+    assert made.fingerprint == eh.Snapshot.from_dict(data).fingerprint
+    assert type(made.settings("operations")[0]["a"][0]) is int
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        ('{"a": 9223372036854775808}', "overflow"),
+        ('{"a": [1e999]}', "finite"),
+        ('{"a": ["\\ud800"]}', "utf8"),
+        ('{"\\ud800": 1}', "utf8"),
+        ("[]", "type"),
+        ('{"a": ' + "[" * 32 + "]" * 32 + "}", "depth"),
+    ],
+)
+def test_settings_that_are_wrong_in_text(settings: str, rule: str) -> None:
+    text = f'{{"resources": {{"cpu": {{}}}}, "operations": [{{"name": "o", "settings": {settings}}}]}}'
+    with pytest.raises(eh.InputError) as from_text:
+        eh.Snapshot.from_json(text)
+    with pytest.raises(eh.InputError) as from_dict:
+        eh.Snapshot.from_dict(json.loads(text))
+    assert [p.rule for p in from_text.value.problems] == [rule]
+    assert str(from_text.value) == str(from_dict.value)
+
+
+def test_a_nesting_at_its_limit() -> None:
+    settings = '{"a": ' + "[" * 31 + "]" * 31 + "}"
+    text = f'{{"resources": {{"cpu": {{}}}}, "operations": [{{"name": "o", "settings": {settings}}}]}}'
+    assert eh.Snapshot.from_json(text) == eh.Snapshot.from_dict(json.loads(text))
