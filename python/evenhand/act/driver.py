@@ -102,7 +102,6 @@ class Driver:
         self._refused: dict[str, float] = {}  # as victims, and until when
         self._spared: set[str] = set()  # no victims: something of them is open, or a cap is reached
         self._aside = Aside()
-        self._unservable: dict[str, tuple[str, float]] = {}  # why, and when that was found
         self._book = Book()  # of a dry run
         self._locks: list[Lock] = []
         self._journal: Journal | None = None
@@ -184,7 +183,6 @@ class Driver:
         last = now + self.timing.forget  # what is later is of before the clock was set back
         there = set(map(str, snapshot.names("operations"))) | set(map(str, snapshot.names("allocations")))
         self._owners = {job: owner for job, owner in self._owners.items() if job in there}
-        self._unservable = {job: found for job, found in self._unservable.items() if job in there}
         self._refused = {job: t for job, t in self._refused.items() if job in there and now < t <= last}
         jobs, owners = self.caps.spent(self.book, now)
         self._spared = self.book.busy() | jobs | self._jobs_of(owners, snapshot) | set(self._refused)
@@ -310,18 +308,6 @@ class Driver:
                 plan={"now": plan.snapshot.now, "step": task.step.number},
             )
         return Row(task.step.number, task.beneficiary, tuple(task.victims), "refused", codes, why)
-
-    def _leave_unservable(self, job: str, refusal: Refusal) -> None:
-        """Leave a beneficiary out for whom a plan finds no victims; the journal has it where that is new."""
-        now = self.timing.now()
-        known, since = self._unservable.get(job, ("", 0.0))
-        if known != refusal.code or not since <= now < since + self.timing.forget:
-            self._unservable[job] = refusal.code, now
-            _LOG.info("%s cannot be served and holds up no other: %s", job, refusal.message)
-            if self._journal is not None:
-                more = {"codes": [refusal.code], "why": refusal.message}
-                self._journal.note("refused", beneficiary=job, victims=[], **more)
-        self._aside.leave(job, refusal)
 
     def _tell(self, row: Row, begin: float) -> None:
         import dataclasses

@@ -12,7 +12,7 @@ from evenhand.act.apart import users
 from evenhand.act.judging import known_refusals, unserved
 from evenhand.act.looking import look
 from evenhand.act.tasks import Refusal, Task, tasks_of
-from evenhand.act.waiting import BEHIND, held_up, rules_of, starting, waiting
+from evenhand.act.waiting import held_up, starting, waiting
 from evenhand.adapters.protocol import AdapterError
 
 if TYPE_CHECKING:
@@ -32,14 +32,6 @@ _LOG = logging.getLogger("evenhand.act")
 _PASSES = 4  # plans that are carried out
 _PLANS = 8  # that are made for one of them
 _PLANNING = 2.0  # seconds after which no further one is made
-#: Rules of jobs that are being served, or hold up no other.
-_NO_FRONT = frozenset(
-    (
-        *("waits_for_victims", "started", "count_exhausted", "not_eligible_yet", "partition_down"),
-        *("larger_than_nodes", "partition_without_nodes", "licenses_missing"),
-    )
-)
-_FRONTS = 20  # that leave a plan at once
 _OLD = {"plan_old", "snapshot_old"}
 _SETS = 3  # of victims that are tried for one beneficiary within the caps
 
@@ -150,7 +142,6 @@ class Round:
                 changed = True
         if changed:
             self._leave_unserved(plan.snapshot)
-        if self._leave_unservable(plan, tasks) or changed:
             return True
         self._learn_owners(tasks)
         ahead: list[str] = []
@@ -196,26 +187,6 @@ class Round:
             refusals = unserved(job, driver.book, driver.timing)
             if refusals:
                 driver._aside.leave(job, refusals[0])
-
-    def _leave_unservable(self, plan: Plan, tasks: list[Task]) -> bool:
-        """Leave out those for whom no victims are found where others wait behind them; whether there are any.
-
-        Those that were found so a while ago leave with them: they may stand one behind the other.
-        """
-        driver, rules = self._driver, rules_of(plan)
-        if self._in_order or BEHIND not in rules.values():
-            return False
-        served = {task.beneficiary for task in tasks} | set(driver._aside.left)
-        now, forget = driver.timing.now(), driver.timing.forget
-        known = {j for j, (_, since) in driver._unservable.items() if since <= now < since + forget}
-        fronts = [(j, r) for j, r in rules.items() if j not in served and r != BEHIND and r not in _NO_FRONT]
-        if not fronts:
-            return False
-        behind = [(j, r) for j, r in rules.items() if r == BEHIND and j in known and j not in served]
-        for job, rule in (*fronts[:_FRONTS], *behind):
-            code = driver._unservable[job][0] if rule == BEHIND else rule
-            driver._leave_unservable(job, Refusal(code, f"no job can leave for it: {code}"))
-        return True
 
     def _learn_owners(self, tasks: list[Task]) -> None:
         driver = self._driver

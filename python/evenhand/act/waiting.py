@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from evenhand.act.tasks import Refusal
     from evenhand.plans import Plan
 
-__all__ = ["BEHIND", "held_up", "rules_of", "starting", "waiting", "waiting_text"]
+__all__ = ["held_up", "starting", "waiting", "waiting_text"]
 
 _SERVED = ("started", "dry_run", "unwatched")
-BEHIND = "behind_first_waiting"
+_BEHIND = "behind_first_waiting"
 #: Of refusals of requests, those that say least; another request of the same job may say more.
 _LAST = ("started", "count_exhausted")
 
@@ -53,7 +53,7 @@ def waiting(
     O(requests + decisions).
     """
     why: dict[str, str] = {}
-    rules = rules_of(last)
+    rules = _rules(last)
     starts = starting(last)
     done: dict[str, str] = {job: refusal.code for job, refusal in left.items()}
     for row in rows:
@@ -94,8 +94,8 @@ def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refus
     -------
     str
     """
-    behind = found.get(BEHIND, [])
-    reason_of = {job: reason for reason, jobs in found.items() for job in jobs if reason != BEHIND}
+    behind = found.get(_BEHIND, [])
+    reason_of = {job: reason for reason, jobs in found.items() for job in jobs if reason != _BEHIND}
     partition, priority = _queues(last)
     fronts: dict[str, str] = {}
     for job in reason_of:
@@ -149,7 +149,7 @@ def starting(plan: Plan) -> set[str]:
     return {str(names[operation[row]]) for row in rows if step[row] not in taking}
 
 
-def rules_of(plan: Plan) -> dict[str, str]:
+def _rules(plan: Plan) -> dict[str, str]:
     """Return why each job does not start, by the first of its requests that says; O(requests)."""
     if not len(plan.refusals):
         return {}
