@@ -73,7 +73,7 @@ class Round:
         for _ in range(_PASSES):
             with _Clock(self.seconds, "snapshot"):
                 snapshot = driver.snapshot()
-                self._set_clock(snapshot.now)
+            self._set_back(snapshot.now)
             with _Clock(self.seconds, "plan"):
                 plan = self._planned(snapshot)
             save(self._kept(plan))
@@ -87,8 +87,8 @@ class Round:
                 if job is not None:
                     driver._aside.leave(job, Refusal(row.codes[0], row.why))
 
-    def _set_clock(self, now: float) -> None:
-        """Let the clocks of the state go with the cluster's, where that was set back."""
+    def _set_back(self, now: float) -> None:
+        """Move the clocks of the state back with the cluster's, or no plan could start from it."""
         if self._before is not None and self._before.time > now:
             late = self._before.time - now
             _LOG.warning("the clock was set back by %.0f s; the clocks of the state go with it", late)
