@@ -180,7 +180,7 @@ def test_a_job_starts_before_a_planned_one_if_it_ends_strictly_before(minutes: f
     [(599, False), (600, True), (659, True), (660, True), (661, False), (None, False)],
 )
 def test_an_end_elsewhere_lets_a_late_one_into_a_span(elsewhere: float | None, starts: bool) -> None:
-    """H fits at 600, and keeps A waiting; a job elsewhere that ends next, within the span, puts it off to 3600.
+    """H fits at 600 and keeps A waiting; a job elsewhere that ends next, in the span, puts it off to 3600.
 
     The span is 30 s longer than until the next multiple of 30 s after the first end, which is 630.
     """
