@@ -21,7 +21,6 @@ from evenhand.adapters.protocol import Standing
 HOUR, DAY = 3600.0, 24 * 3600.0
 NOW = 1_800_000_000.0
 STEP = 1e-6
-NO_CAPS = Caps(None, None, None, None)
 
 
 def lines(*said: dict[str, Any]) -> list[dict[str, Any]]:
@@ -124,7 +123,7 @@ def refused(planned: float, book: Book | None = None) -> list[Refusal]:
     plan: Any = SimpleNamespace(snapshot=SimpleNamespace(now=planned))
     task: Any = SimpleNamespace(victims={"1": "requeue"}, beneficiary="9")
     timing = Timing(clock=lambda: NOW, retry=1800.0, max_age=60.0)
-    return known_refusals(plan, task, book or Book(), NO_CAPS, timing, 0)
+    return known_refusals(plan, task, book or Book(), timing)
 
 
 @pytest.mark.parametrize(
