@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evenhand.testing.job_laws import JobPlan
-from evenhand.testing.job_victim_laws import is_plain
+from evenhand.testing.job_victim_laws import has_usual_limits, is_plain, stands_behind
 from evenhand.testing.priority_laws import Scheduled
 
 Plan = dict[str, Any]
@@ -244,20 +244,17 @@ def past_the_front(subject: Scheduled) -> Plan | None:
 
 
 def into_promised_room(subject: JobPlan) -> Plan | None:
-    """Somebody else starts where a job waits for its victims, and there is room for one of them."""
+    """A job starts on a node where one before it in its partition waits for its victims."""
     plan = copied(subject)
-    room = subject.room()
-    for d in subject.decided("start", "reserve"):
-        for r, amount in subject.requests[str(d["request"])].get("resources", {}).items():
-            room[None if r in subject.wide else d["node"], r] -= amount
+    if subject.settings.PreemptType != "preempt/partition_prio" or not has_usual_limits(subject.settings):
+        return None
+    served = {str(d["beneficiary"]["operation"]) for d in subject.decided("preempt")}
     for d in subject.decided("reserve"):
-        for name in {str(r["request"]) for r in plan["refusals"]}:
+        for name in sorted({str(r["request"]) for r in plan["refusals"]}):
             request = subject.requests[name]
-            if request["operation"] == d["operation"] or request.get("count", 1) != 1:
+            if str(d["operation"]) not in served or request.get("count", 1) != 1:
                 continue
-            if any(
-                room.get((d["node"], r), 0) < amount for r, amount in request.get("resources", {}).items()
-            ):
+            if stands_behind(subject, str(request["operation"]), str(d["operation"])):
                 plan["refusals"] = [r for r in plan["refusals"] if r["request"] != name]
                 plan["decisions"].append(start_of(request, d["node"]))
                 return plan
@@ -284,5 +281,5 @@ OF_JOBS: Mapping[str, tuple[Defect, str]] = {
     "wrong freed": (wrong_freed, "victims_free_what_they_do_not_keep"),
     "too few victims": (too_few_jobs, "those_who_go_make_room"),
     "missed preemption": (nobody_goes, "the_only_job_that_waits_preempts"),
-    "past the front": (into_promised_room, "it_fits_afterwards"),
+    "past the front": (into_promised_room, "nothing_passes_onto_promised_nodes"),
 }

@@ -32,6 +32,7 @@ _LOG = logging.getLogger("evenhand.act")
 _PASSES = 4  # plans that are carried out
 _PLANS = 8  # that are made for one of them
 _PLANNING = 2.0  # seconds after which no further one is made
+_OLD = {"plan_old", "snapshot_old"}
 _SETS = 3  # of victims that are tried for one beneficiary within the caps
 
 
@@ -79,7 +80,8 @@ class Round:
             with _Clock(self.seconds, "act"):
                 rows = driver.act(plan).rows
             refused = {row.beneficiary: row for row in rows if row.outcome == "refused"}
-            if self._in_order or driver.stopped() or not set(refused) - {None}:
+            old = any(_OLD.intersection(row.codes) for row in refused.values())
+            if old or self._in_order or driver.stopped() or not set(refused) - {None}:
                 return
             for job, row in refused.items():
                 if job is not None:

@@ -150,7 +150,7 @@ def starting(plan: Plan) -> set[str]:
 
 
 def _rules(plan: Plan) -> dict[str, str]:
-    """Return why each job does not start, by the first of its requests that says."""
+    """Return why each job does not start, by the first of its requests that says; O(requests)."""
     if not len(plan.refusals):
         return {}
     requests, rules = (plan.refusals.column(name).tolist() for name in ("request", "rule"))

@@ -68,11 +68,15 @@ class BackendAI(Policy):
     model = BackendAISettings
     READS = reads_of("backendai")
     TRIGGERS = (SchedulingRun,)
-    serves_in_order = True
     _COMPARED = compared
     __slots__ = ()
 
     settings: BackendAISettings
+
+    @property
+    def serves_in_order(self) -> bool:
+        """Whether the system starts nothing behind the first that waits: the front session."""
+        return True
 
     @classmethod
     def from_scheduler_opts(

@@ -52,9 +52,6 @@ class Policy:
     #: What it can act on; the first, which takes no argument, if nothing is said.
     TRIGGERS: ClassVar[tuple[type, ...]] = ()
 
-    #: Whether the system starts nothing behind the first that waits: then nothing is preempted for those.
-    serves_in_order: ClassVar[bool] = False
-
     #: Tells what was compared, of a snapshot, settings, a code and two operations: of whom it was said, and
     #: which asked (-1: none).
     _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
@@ -67,6 +64,11 @@ class Policy:
     def __init__(self, preset: str = "documented", **settings: Any) -> None:
         object.__setattr__(self, "preset", preset)
         object.__setattr__(self, "settings", self.model.preset(preset, **settings))
+
+    @property
+    def serves_in_order(self) -> bool:
+        """Whether the system starts nothing behind the first that waits: then no job leaves for those."""
+        return False
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a policy is immutable; replace() returns a changed one")

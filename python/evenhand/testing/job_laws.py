@@ -254,6 +254,7 @@ LAWS: Mapping[str, Callable[[JobPlan], None]] = {
         of_victims.needless_jobs_stay,
         of_victims.cheaper_ones_go_first,
         of_victims.the_only_job_that_waits_preempts,
+        of_victims.nothing_passes_onto_promised_nodes,
     )
 }
 

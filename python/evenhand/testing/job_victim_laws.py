@@ -16,13 +16,17 @@ from evenhand.config.slurm import partitions_named, split_mode
 from evenhand.testing._laws import must
 
 if TYPE_CHECKING:
+    from evenhand.config.slurm import SlurmSettings
     from evenhand.testing.job_laws import JobPlan
 
 __all__ = [
     "cheaper_ones_go_first",
+    "has_usual_limits",
     "is_plain",
     "needless_jobs_stay",
     "nobody_goes_when_it_fits",
+    "nothing_passes_onto_promised_nodes",
+    "stands_behind",
     "the_only_job_that_waits_preempts",
     "those_who_go_make_room",
     "victims_free_what_they_do_not_keep",
@@ -117,6 +121,46 @@ def the_only_job_that_waits_preempts(run: JobPlan) -> None:
         for a in _running(run, name):
             _add(free, a.get("node"), a.get("resources", {}), 1)
     must(len(_fit(run, job, free, nodes)) < _count(run, job), job)
+
+
+def nothing_passes_onto_promised_nodes(run: JobPlan) -> None:
+    """On nodes where a job waits for its victims no job behind it in its partition starts.
+
+    By tiers, and with the limits of both passes as they are by default.
+    """
+    if run.settings.PreemptType != "preempt/partition_prio" or not has_usual_limits(run.settings):
+        return
+    held: dict[str, set[Any]] = {}
+    served = {str(d["beneficiary"]["operation"]) for d in run.decided("preempt")}
+    for d in run.decided("reserve"):
+        held.setdefault(str(d["operation"]), set()).add(d["node"])
+    for d in run.decided("start"):
+        for job in served:
+            if stands_behind(run, str(d["operation"]), job):
+                must(d["node"] not in held.get(job, ()), (job, d))
+
+
+def has_usual_limits(settings: SlurmSettings) -> bool:
+    """Return whether neither pass is told to look at fewer jobs, or to plan for fewer, than by default."""
+    fields = type(settings).model_fields
+    limits = [name for name in fields if name.startswith(("bf_", "sched_", "partition_job", "default_queue"))]
+    return all(getattr(settings, name) == fields[name].get_default() for name in limits)
+
+
+def stands_behind(run: JobPlan, job: str, front: str) -> bool:
+    """Return whether a job comes after another in the queue of the one partition that both name."""
+    rows = list(run.jobs)
+    if job == front or not (is_plain(run, job) and is_plain(run, front)):
+        return False
+    mine, its = run.jobs[job], run.jobs[front]
+    if mine["partition"] != its["partition"] or mine.get("settings") or its.get("settings"):
+        return False
+
+    def key(name: str) -> tuple[float, float, int]:
+        row = run.jobs[name]
+        return -float(row.get("priority", 1)), float(row.get("start_time", 0)), rows.index(name)
+
+    return key(front) < key(job)
 
 
 # What the laws count with.

@@ -110,7 +110,7 @@ def told_for_nobody(world: World, lines: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize("deed", [("cancel", "8"), ("suspend", "1"), ("end", "3")])
 @pytest.mark.parametrize("mode", ["requeue", "suspend"])
 def test_one_deed_after_each_command(deed: tuple[str, str], mode: str) -> None:
-    for number in range(45):  # of a round
+    for number in range(50):  # of a round
         live_with({number: deed}, {}, 1, mode)
 
 

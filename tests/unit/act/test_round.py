@@ -223,6 +223,67 @@ def test_plans_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not evicted(world)
 
 
+def tiers(world: World) -> Any:
+    """Jobs from 90 on are of a partition whose jobs preempt those of the other."""
+    plain, rows = world.cluster._json, world.cluster.sinfo
+    world.cluster._json = (  # type: ignore[method-assign]
+        lambda j: plain(j) | {"partition": "high" if j["id"] >= 90 else "low"}
+    )
+
+    def sinfo(rest: list[str]) -> Result:
+        result = rows(rest)
+        return Result(0, result.out.replace('["main"]', '["low", "high"]')) if "--json" in rest else result
+
+    world.cluster.sinfo = sinfo  # type: ignore[method-assign]
+    partitions = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
+    return eh.policies.Slurm(
+        PreemptType="preempt/partition_prio", PreemptMode="REQUEUE", partitions=partitions
+    )
+
+
+def impossible(folder: Path, heads: int, scheduler: str) -> tuple[World, Any]:
+    """The heads want a feature of one node, on which a job runs that no job may preempt."""
+    world = queue(folder, heads=heads)
+    world.cluster.never = tuple(range(90, 91 + heads))  # type: ignore[attr-defined]
+    world.cluster.nodes = {"n1": 4, "n2": 4, "n3": 4, "n9": 4}
+    world.cluster.jobs["99"] = job(99, 4, node="n9", priority=300)
+    policy = tiers(world)
+    plain, rows = world.cluster._json, world.cluster.sinfo
+    world.cluster._json = (  # type: ignore[method-assign]
+        lambda j: plain(j) | ({"features": "big"} if 90 <= j["id"] < 90 + heads else {})
+    )
+
+    def sinfo(rest: list[str]) -> Result:
+        result = rows(rest)
+        if "--json" not in rest:
+            return result
+        data = json.loads(result.out)
+        data["nodes"][-1]["active_features"] = "big"
+        return Result(0, json.dumps(data))
+
+    world.cluster.sinfo = sinfo  # type: ignore[method-assign]
+    return world, policy.replace(SchedulerType=scheduler)
+
+
+def test_impossible_heads_hold_up_no_other(tmp_path: Path) -> None:
+    """No victims suffice for the first four; the pass that backfills serves the next."""
+    world, policy = impossible(tmp_path, 4, "sched/backfill")
+    world.cluster.never = (90, 91, 92, 93)  # type: ignore[attr-defined]
+    cycle = one_round(world, policy)
+    assert [(row.outcome, row.beneficiary) for row in cycle.report.rows] == [("started", "94")]
+    assert [job for jobs in cycle.waiting.values() for job in jobs] == ["90", "91", "92", "93"]
+    assert len(evicted(world)) == 1
+
+
+def test_a_head_that_holds_up_others_is_named(tmp_path: Path) -> None:
+    """Without backfill Slurm starts nothing in a partition behind the first that waits there."""
+    world, policy = impossible(tmp_path, 1, "sched/builtin")
+    cycle = one_round(world, policy)
+    assert cycle.report.rows == []
+    assert cycle.waiting == {"no_room_even_with_victims": ["90"], "behind_first_waiting": ["91"]}
+    assert cycle.held_up == ("1 wait behind 90, which the system serves first: no_room_even_with_victims")
+
+
 # Trouble in the middle
 
 
@@ -323,19 +384,7 @@ def test_a_refused_step_counts_as_no_attempt(tmp_path: Path) -> None:
     """What a policy keeps of an attempt for one that was refused is not in the state of the next round."""
     world = queue(tmp_path)
     did_not_start(world, "90")
-    main_ = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
-    policy = eh.policies.Slurm(PreemptType="preempt/partition_prio", PreemptMode="REQUEUE", partitions=main_)
-    plain = world.cluster._json
-    world.cluster._json = (  # type: ignore[method-assign]
-        lambda j: plain(j) | {"partition": "high" if j["id"] >= 90 else "low"}
-    )
-    rows = world.cluster.sinfo
-
-    def sinfo(rest: list[str]) -> Result:
-        result = rows(rest)
-        return Result(0, result.out.replace('["main"]', '["low", "high"]')) if "--json" in rest else result
-
-    world.cluster.sinfo = sinfo  # type: ignore[method-assign]
+    policy = tiers(world)
     cycle = one_round(world, policy)
     assert [(row.outcome, row.beneficiary) for row in cycle.report.rows] == [
         ("refused", "90"),
@@ -360,12 +409,9 @@ def test_what_waits_and_why(world: World, capsys: pytest.CaptureFixture[str], tm
     arguments = ["watch", "--once", "--journal", str(world.journal), "--metrics", str(metrics)]
     assert main(arguments) == 0
     said = capsys.readouterr().out
-    assert said == (
-        "round 0: 3 wait, not served because: 1 behind_first_waiting, 1 licenses, 1 preemption_disabled; "
-        "1 wait behind 9, which the system serves first: preemption_disabled\n"
-    )
+    assert said == "round 0: 3 wait, not served because: 2 preemption_disabled, 1 licenses\n"
     text = metrics.read_text()
-    assert 'evenhand_waiting_jobs{reason="preemption_disabled"} 1\n' in text
+    assert 'evenhand_waiting_jobs{reason="preemption_disabled"} 2\n' in text
     assert 'evenhand_waiting_jobs{reason="licenses"} 1\n' in text
 
 
