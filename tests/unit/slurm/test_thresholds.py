@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from tests.unit.slurm.test_passes import BACKFILL, outcome, running, waiting
+from tests.unit.slurm.test_passes import cluster as passing
 from tests.unit.slurm.test_plan import TIERS, cluster, policy
 
 STEP = 1e-6  # a microsecond, the unit of clocks
@@ -161,3 +163,20 @@ def test_a_suspended_job_takes_what_it_gave_back(held: int) -> None:
     data["nodes"][0]["capacity"]["cpu"] = 5
     made = eh.plan(eh.Snapshot.from_dict(data), policy("SUSPEND,GANG", partitions=tiers))
     assert [d.allocation for d in made.decisions if d.action == "resume"] == []
+
+
+@pytest.mark.parametrize(("most", "starts"), [(0, False), (1, True), (2, False), (3, False)])
+def test_so_many_jobs_of_a_partition_keep_nodes(most: int, starts: bool) -> None:
+    """Two wait for whole nodes of two cpus, of which one is free; 0: any number keeps them."""
+    data = passing(
+        2,
+        [running("R1", "high", "n1", end=600), running("R2", "high", "n2", end=600)],
+        [
+            waiting("H1", "high", cpus=2, on="n1"),
+            waiting("H2", "high", cpus=2, on="n2"),
+            waiting("A", "low", minutes=61, on="n2"),
+        ],
+        cpus=2,
+    )
+    settings = {**BACKFILL, "bf_job_part_count_reserve": most}
+    assert ("A" in outcome(data, settings)[0]) == starts
