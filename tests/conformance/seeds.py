@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -87,17 +89,35 @@ def _several(
     checker: Checker, label: str, case: Mapping[str, Any], step: Mapping[str, Any], planner: Planner
 ) -> None:
     own = case.get("settings_for", {})
+    snapshots = _nodes_apart(step["snapshots"])
     answers = planner.plan_all(
         *(case["policy"], case["preset"]),
         {name: {**case["settings"], **own.get(name, {})} for name in step["snapshots"]},
-        {name: eh.Snapshot.from_dict(snapshot) for name, snapshot in step["snapshots"].items()},
+        {name: eh.Snapshot.from_dict(snapshot) for name, snapshot in snapshots.items()},
         _trigger(step["on"]),
     )
     for name, expected in step["expected"].items():
         if name not in answers:
             checker.fail(label, name, expected, None)
         else:
-            compare(checker, f"{label} {name}", expected, answers[name], step["snapshots"][name])
+            compare(checker, f"{label} {name}", expected, answers[name], snapshots[name])
+
+
+def _nodes_apart(snapshots: Mapping[str, Any]) -> dict[str, Any]:
+    """Return snapshots whose nodes have names of their own.
+
+    A node is in one snapshot of a mapping, or the mapping is refused. B6-a calls the only node of each of
+    its groups n1; no answer of it names a node.
+    """
+    counts = Counter(node["name"] for one in snapshots.values() for node in one.get("nodes", ()))
+    shared = {name for name, count in counts.items() if count > 1}
+    apart = copy.deepcopy(dict(snapshots))
+    for group, one in apart.items():
+        for table, field in (("nodes", "name"), ("allocations", "node"), ("requests", "required_node")):
+            for row in one.get(table, ()):
+                if row.get(field) in shared:
+                    row[field] = f"{group}/{row[field]}"
+    return apart
 
 
 def _trigger(on: Any) -> Any:
