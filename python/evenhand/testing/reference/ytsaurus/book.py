@@ -95,7 +95,7 @@ class Book:
             "allocation": victim.name,
             "operation": operation.name,
             "node": None if victim.node is None else victim.node.name,
-            "mode": "terminate",
+            "mode": "requeue",
             "grace": grace,
             "at": world.now / 1e6,
             "until": world.now / 1e6 + grace,
