@@ -165,6 +165,9 @@ def dearer_twin(subject: JobPlan) -> Plan | None:
         if row is None or not told_of(subject, plan, row["step"]):
             continue
         twin = f"{job}-twin"
+        by_tier = subject.settings.PreemptType == "preempt/partition_prio"
+        if subject.jobs[job]["partition" if by_tier else "qos"] != ("low" if by_tier else "bronze"):
+            continue  # its twin is no dearer
         if twin not in subject.jobs or twin in taken:
             continue
         for d in plan["decisions"]:

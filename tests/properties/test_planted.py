@@ -65,7 +65,8 @@ def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
     data["requests"] = list({row["operation"]: row for row in reversed(data["requests"])}.values())
     for row in data["operations"]:
         row.pop("settings", None)
-        row["partition"] = row["partition"].split(",")[0]
+        waits = row["name"] in {request["operation"] for request in data["requests"]}
+        row["partition"] = "high" if waits else row["partition"].split(",")[0]
     for row in data["allocations"]:
         if row["state"] in ("suspended", "preempted"):
             row["state"] = "running"
@@ -85,7 +86,7 @@ def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
 def jobs() -> Iterable[job_laws.JobPlan]:
     """Half of them with one job that waits; nodes are shared, and nothing is suspended."""
     plain = es.slurm_settings(most_changes=2, partitions=TIERS, SelectType="select/cons_tres")
-    either = st.one_of(es.job_clusters(max_waiting=1, max_running=4), es.job_clusters())
+    either = st.one_of(es.job_clusters(max_waiting=1, max_running=4), es.job_clusters(max_nodes=3))
     for data, s, twin in drawn(st.tuples(either, plain, st.booleans()), 3 * PLANS):
         wide = any(space.get("scope") == "cluster" for space in data["resources"].values())
         if wide or s.PreemptMode.split(",")[0] == "SUSPEND":

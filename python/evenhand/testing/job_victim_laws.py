@@ -69,7 +69,9 @@ def those_who_go_make_room(run: JobPlan) -> None:
 
 
 def nobody_goes_when_it_fits(run: JobPlan) -> None:
-    """Nobody is preempted for a job that fits without."""
+    """Nobody is preempted for a job that fits without; if others wait, nodes may be kept for these."""
+    if len({str(r["operation"]) for r in run.requests.values() if r.get("count", 1)}) > 1:
+        return
     for job, victims, free, nodes in _steps(run):
         before = _without(run, free, victims)
         must(len(_fit(run, job, before, nodes)) < _count(run, job), job)
@@ -261,6 +263,8 @@ def _candidates(run: JobPlan, job: str) -> list[str]:
             continue
         if not inside & {str(a.get("node")) for a in own}:
             continue
+        if run.settings.PreemptType == "preempt/qos" and run.jobs[name]["qos"] == run.jobs[job]["qos"]:
+            continue  # only WITHIN lets it go
         decision = {
             "action": "preempt",
             "operation": name,
