@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -85,7 +86,7 @@ class Passes:
     def _start(self, decision: Mapping[str, Any]) -> None:
         (request,) = (row for row in self.tables["requests"] if row["name"] == decision["request"])
         request["count"] = request.get("count", 1) - 1
-        now = self.tables["now"]
+        now = math.floor(self.tables["now"])  # the controller counts whole seconds
         self.tables["allocations"].append(
             {
                 "name": f"{request['operation']}@{decision['node']}",

@@ -10,15 +10,12 @@ from tests.conformance.engines import ENGINES
 from tests.shared import DATA
 
 ONE_BY_ONE = "victims end one by one: the job starts as soon as enough nodes are clear, on other nodes"
-UNKNOWN = "a job ends beyond the planned start of one before it on the same nodes, and started all the same"
 #: Kind and case of every difference, and the rule behind it.
 DIFFERS = {
     ("live_several.sets", "live_several_part_48"): ONE_BY_ONE,
     ("live_several.nodes", "live_several_part_48"): ONE_BY_ONE,
     ("live_several.beneficiaries", "live_several_part_48"): ONE_BY_ONE,
     ("live_several.nodes", "live_several_backfill_first_20"): ONE_BY_ONE,
-    ("live_several.sets", "live_several_part_70"): UNKNOWN,
-    ("live_several.nodes", "live_several_part_70"): UNKNOWN,
 }
 BINDING = {
     "live_several.first_pass": 131,

@@ -17,7 +17,10 @@ TIERS = {
 
 
 def run(conf: str, folder: str, rounds: int, options: dict[str, Any]) -> None:
-    """Watch a cluster: Slurm's own policy, by tiers that the cluster itself does not act on."""
+    """Watch a cluster: Slurm's own policy, by tiers that the cluster itself does not act on.
+
+    With the option ``several``, one that serves all urgent jobs in every round.
+    """
     os.environ["SLURM_CONF"] = conf
     import evenhand as eh
     from evenhand.act import Caps, Driver, Timing, watch
@@ -33,8 +36,12 @@ def run(conf: str, folder: str, rounds: int, options: dict[str, Any]) -> None:
             with (Path(folder) / "errors").open("a") as file:
                 file.write(cycle.error + "\n")
 
+    policy: Any = eh.policies.Slurm(**TIERS)
+    if options.pop("several", False):
+        from tests.unit.act.scripted import Scripted
+
+        policy = Scripted(urgent="high")  # all that wait in a round
     timing = Timing(**({"start": 15.0, "settle": 5.0, "poll": 0.05} | options))
-    policy = eh.policies.Slurm(**TIERS)
     place = Path(folder)
     caps = Caps(None, None, None, None)
     with Driver(Slurm(), place / "journal", lock=place / "lock", caps=caps, timing=timing) as driver:

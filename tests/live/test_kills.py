@@ -14,6 +14,7 @@ from evenhand.act.book import Book
 from evenhand.act.journal import read
 from tests.live import drive
 from tests.live.conftest import Cluster
+from tests.live.test_several import USERS
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -21,11 +22,16 @@ KILLS = 50
 LIVE = ("PENDING", "RUNNING", "COMPLETING")
 
 
-def test_fifty_kills(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+def test_fifty_kills(
+    several: bool, cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nobody is evicted twice, lost or held for ever; every eviction has an end with a reason."""
     spawn = multiprocessing.get_context("forkserver")
     spawn.set_forkserver_preload(["evenhand.act", "evenhand.adapters.slurm", "evenhand.policies"])
-    low = [cluster.submit(2) for _ in range(40)]  # more than there is room for: who leaves has followers
+    # More than there is room for: who leaves has followers. Steps about jobs of one user do not run at once.
+    low = [cluster.submit(2, f"--uid={USERS[n % len(USERS)]}") for n in range(40)]
+    options = {"several": several}
     cluster.wait(low[:16], "RUNNING")
     high: list[str] = []
     seed = random.randrange(10**9)
@@ -36,9 +42,9 @@ def test_fifty_kills(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFix
             crowd(cluster, high)
         high += [
             cluster.submit(chance.choice([2, 3, 4]), partition="high", seconds=1)
-            for _ in range(chance.randrange(1, 4))
+            for _ in range(chance.randrange(2, 6) if several else chance.randrange(1, 4))
         ]
-        driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 0, {}))
+        driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 0, options))
         driver.start()
         if number % 2:  # in the midst of a step
             begun, until = begins(tmp_path / "journal"), time.monotonic() + 3
@@ -54,7 +60,9 @@ def test_fifty_kills(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFix
     busy = True
     until = time.monotonic() + 180
     while busy and time.monotonic() < until:
-        driver = spawn.Process(target=drive.run, args=(cluster.conf, str(tmp_path), 3, {"forget": 20.0}))
+        driver = spawn.Process(
+            target=drive.run, args=(cluster.conf, str(tmp_path), 3, options | {"forget": 20.0})
+        )
         driver.start()
         driver.join(90)
         assert driver.exitcode == 0
@@ -71,21 +79,23 @@ def test_fifty_kills(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFix
     ends = Counter(x["outcome"] for x in lines if x["kind"] == "end")
     errors = tmp_path / "errors"
     running = Book()
-    cut = 0
+    cut = most = 0
     for line in lines:
         cut += line["kind"] == "run" and bool(running.open or running.owed)
         running.add(line)
+        most = max(most, len(running.open))
     with capsys.disabled():
         print(
             f"\nseed {seed}: {kills} kills, {len(high)} urgent jobs, "
             f"{sum(x['kind'] == 'run' for x in lines)} drivers, "
-            f"{cut} of them after a step was cut, "
+            f"{cut} of them after a step was cut, at most {most} steps at once, "
             f"{sum(ends.values())} steps {dict(ends)}, {len(intents)} evictions asked for, "
             f"{sum(evicted.values())} seen, refused {dict(book.refusals)}, {len(lines)} lines, "
             f"{len(errors.read_text().splitlines()) if errors.exists() else 0} rounds without an answer"
         )
     assert kills >= KILLS * 0.9
     assert sum(evicted.values()) >= 15
+    assert most > 1 if several else most >= 1
     assert not book.open
     assert not book.owed
     for name in low:

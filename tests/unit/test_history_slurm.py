@@ -135,6 +135,12 @@ def test_priority_adds_weighted_factors_and_is_at_least_one() -> None:
         priority({"age": [1.5]}, {"age": 1})
 
 
+def test_priority_is_cut_to_a_whole_number() -> None:
+    factors = {"age": [0.2, 0.25, 0.2999, 0.3]}
+    assert priority(factors, {"age": 10}).tolist() == [2, 2, 2, 3]
+    assert priority(factors, {"age": 2**34}).tolist() == [int(0.2 * 2**34), *[2**32 - 1] * 3]
+
+
 def test_billing_sums_or_takes_the_largest_of_a_node() -> None:
     tres, weights = [[4, 16, 2], [8, 8, 0]], [1, 0.25, 3]
     assert billing(tres, weights).tolist() == [14, 10]

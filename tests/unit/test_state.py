@@ -79,6 +79,44 @@ def test_a_wrong_state_is_refused_with_one_message(data: dict[str, Any], message
     assert len(caught.value.problems) == 1
 
 
+@pytest.mark.parametrize("after", [-1e-6, 0.0, 1e-6])
+@pytest.mark.parametrize("place", [("elements", 2, "since"), ("nodes", 0, "overcommitted_since")])
+def test_a_clock_is_not_after_the_state(place: Any, after: float) -> None:
+    data = broken(*place, value=WHOLE["time"] + after)
+    if after <= 0:
+        assert eh.State.from_dict(data).to_dict() == data
+    else:
+        with pytest.raises(eh.InputError, match="after the state itself"):
+            eh.State.from_dict(data)
+
+
+@pytest.mark.parametrize("volume", [-1e-9, 0.0, 1e-9])
+def test_a_volume_is_not_below_nothing(volume: float) -> None:
+    data = broken("pools", 0, "accumulated_volume", "cpu", value=volume)
+    if volume >= 0:
+        assert eh.State.from_dict(data).to_dict() == data
+    else:
+        with pytest.raises(eh.InputError, match="below 0"):
+            eh.State.from_dict(data)
+
+
+def test_a_state_goes_on_from_its_own_instant() -> None:
+    state = eh.State(100.0)
+    for now in (100.0, 100.000001):
+        state.check_clock(now)
+    with pytest.raises(eh.InputError, match="did its clock run back"):
+        state.check_clock(99.999999)
+
+
+def test_a_state_that_is_replaced_stays_readable_for_whom_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    eh.State.from_dict(WHOLE).save(path)
+    for mode in (0o600, 0o640, 0o664):
+        path.chmod(mode)
+        eh.State.from_dict(WHOLE).save(path)
+        assert path.stat().st_mode & 0o777 == mode
+
+
 def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     text = json.dumps(WHOLE)

@@ -26,6 +26,14 @@ TEST(Row, LargestIsAtLeastZero) {
   EXPECT_EQ(row.largest(), 0.25);
 }
 
+TEST(Row, TheLargestMayStandInAnyLane) {
+  for (int r = 0; r < 4; ++r) {
+    Row<4> row = Row<4>::filled(0.5);
+    row.set(r, 3);
+    EXPECT_EQ(row.largest(), 3) << r;
+  }
+}
+
 TEST(Row, BetweenIsExactAtBothEnds) {
   const Row<1> from = Row<1>::filled(0.1), to = Row<1>::filled(0.7);
   EXPECT_EQ(between(from, to, 0.0)[0], 0.1);
@@ -47,6 +55,15 @@ TEST(DoubleRow, CountsTheRoundingErrorOfAProduct) {
   sum.add_product(slope, 3e-17);  // 1e-17: lost in a plain sum
   sum.subtract(Row<1>::filled(1.0));
   EXPECT_NEAR(sum.value()[0], 1e-17, 1e-32);
+}
+
+TEST(DoubleRow, ProductsKeepBothPartsOfTheSlope) {
+  DoubleRow<1> slope, sum;
+  slope.add(Row<1>::filled(1.0));
+  slope.add(Row<1>::filled(0x1p-80));
+  sum.add_product(slope, 4);
+  sum.subtract(Row<1>::filled(4.0));
+  EXPECT_EQ(sum.value()[0], 0x1p-78);
 }
 
 TEST(LargestSatisfying, FindsTheLastDouble) {

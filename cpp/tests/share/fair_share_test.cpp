@@ -206,5 +206,137 @@ TEST(FairShareEngine, IncrementalUpdateHasTheBitsOfAFullOne) {
   }
 }
 
+TEST(FairShare, LimitsBeyondTheClusterAreTheCluster) {
+  Cluster cluster(1);
+  const Id pool = cluster.pool(0);
+  cluster.operation(pool, {3000});
+  Tables& t = cluster.tables();
+  t.pools.limits_given[1] = 1;
+  for (const Amount limit : {999, 1000, 1001}) {
+    t.pools.limits[1] = limit;
+    EXPECT_EQ(fair_share(t, {}).limits_share[1],
+              std::min(static_cast<double>(limit), 1000.0) / 1000);
+  }
+}
+
+TEST(FairShare, ANegligibleWeightIsNotTheSmallest) {
+  for (const double weight : {1e-9, 1.1e-9}) {
+    Cluster cluster(1);
+    const Id light = cluster.pool(0, weight), heavy = cluster.pool(0, 1);
+    cluster.operation(light, {100});
+    cluster.operation(heavy, {100});
+    const auto result = fair_share(cluster.tables(), {});
+    EXPECT_NEAR(total(result, heavy), 0.1, 1e-12);
+    EXPECT_NEAR(total(result, light), weight > 1e-9 ? 0.1 : 0.0, 1e-6);
+  }
+}
+
+TEST(FairShare, OfEqualWeightsTheFirstToStartIsFirstInAFifoPool) {
+  Cluster cluster(1);
+  const Id pool = cluster.pool(0, 1, 0, PoolMode::kFifo);
+  for (int i = 0; i < 3; ++i) cluster.operation(pool, {700});
+  Tables& t = cluster.tables();
+  t.operations.fifo_start_time = {6, 5, 5};
+  EXPECT_EQ(fair_share(t, {}).fifo_index, (std::vector<Id>{2, 0, 1}));
+}
+
+TEST(FairShare, ATruncatedGangLacksMoreThanTheTolerance) {
+  for (const Amount lacks : {0, 90, 110}) {  // of a million; 100 are tolerated
+    Cluster cluster(1);
+    const Id pool = cluster.pool(0, 1, 0, PoolMode::kFifo);
+    cluster.operation(pool, {999'000}, 2);
+    cluster.operation(pool, {1'000 + lacks}, 1, true);
+    Tables& t = cluster.tables();
+    t.total = {1'000'000};
+    FairShareOptions options;
+    options.fifo_truncation = true;
+    EXPECT_NEAR(total(fair_share(t, options), 3), lacks > 100 ? 0.0 : 0.001, 1e-12) << lacks;
+  }
+}
+
+TEST(FairShare, GuaranteesMayFillTheCluster) {
+  for (const Amount last : {399, 400, 401}) {
+    Cluster cluster(1);
+    cluster.operation(cluster.pool(0, 1, 600), {1000});
+    cluster.operation(cluster.pool(0, 1, last), {1000});
+    EXPECT_EQ(fair_share(cluster.tables(), {}).diagnostics.empty(), last <= 400) << last;
+  }
+}
+
+TEST(FairShare, AGangFitsIntoAGuaranteeWithinTheTolerance) {
+  constexpr Amount kTotal = 1'000'000'000'000, kGuarantee = kTotal / 2;
+  for (const Amount over : {0, 500, 2000}) {  // 1e-9 of the cluster is 1,000
+    Cluster cluster(1);
+    const Id pool = cluster.pool(0, 1, kGuarantee, PoolMode::kFifo);
+    cluster.operation(pool, {kGuarantee + over}, 2, true);
+    cluster.operation(pool, {10});
+    Tables& t = cluster.tables();
+    t.total = {kTotal};
+    t.pools.fifo_reordering[1] = 1;
+    FairShareOptions options;
+    options.step_function_for_gang = options.fifo_reordering = true;
+    const std::vector<Id> stays{kNoId, kNoId}, goes_behind{1, 0};
+    EXPECT_EQ(fair_share(t, options).effective_fifo_index, over > 1000 ? goes_behind : stays)
+        << over;
+  }
+}
+
+// A pool with a flow of 100 of 1,000 a second, that wants everything.
+struct Flowing {
+  explicit Flowing(IntegralType type) : cluster(1) {
+    cluster.operation(cluster.pool(0), {1000});
+    tables().pools.integral.type[1] = type;
+    tables().pools.integral.resource_flow[1] = 100;
+  }
+  Tables& tables() { return cluster.tables(); }
+  FairShareResult after(Time passed, double volume) {
+    const VolumeMemory memory{0, {0, volume}, {0, 0}};
+    tables().now = passed;
+    return fair_share(tables(), options, &memory);
+  }
+  Cluster cluster;
+  FairShareOptions options;
+};
+
+TEST(Volumes, GrowByTheFlowOfEverySecond) {
+  Flowing pool(IntegralType::kBurst);
+  EXPECT_DOUBLE_EQ(pool.after(0, 50).volume.accumulated[1], 50);
+  EXPECT_DOUBLE_EQ(pool.after(10 * kMicrosecondsPerSecond, 50).volume.accumulated[1], 1050);
+}
+
+TEST(Volumes, AreSavedUpToTheCapacityAndNothingOfThemIsCut) {
+  Flowing pool(IntegralType::kBurst);
+  pool.options.integral_pool_capacity_saturation_period_s = 5;
+  for (const auto& [before, kept] : {std::pair{400.0, 500.0}, {500.0, 500.0}, {800.0, 800.0}})
+    EXPECT_DOUBLE_EQ(pool.after(10 * kMicrosecondsPerSecond, before).volume.accumulated[1], kept);
+}
+
+TEST(Volumes, AreSpentOverTheSmoothPeriodUpToTheBurst) {
+  Flowing pool(IntegralType::kBurst);
+  pool.tables().pools.integral.burst[1] = 15;
+  for (const auto& [period, share] : {std::pair{120.0, 0.005}, {60.0, 0.01}, {30.0, 0.015}}) {
+    pool.options.integral_smooth_period_s = period;
+    EXPECT_NEAR(pool.after(0, 600).integral_share[1], share, 1e-12) << period;
+  }
+}
+
+TEST(Volumes, ARelaxedPoolHasAMultipleOfItsFlow) {
+  Flowing pool(IntegralType::kRelaxed);
+  for (const double most : {1.0, 2.0, 3.0}) {
+    pool.tables().pools.integral.relaxed_share_multiplier_limit[1] = most;
+    EXPECT_NEAR(pool.after(0, 60'000).integral_share[1], 0.1 * most, 1e-12);
+  }
+}
+
+TEST(Satisfaction, OfResourcesThatMayGrowTheBestAndElseTheWorst) {
+  const auto of = [](std::vector<double> fair, std::vector<double> used,
+                     std::vector<double> wants) { return satisfaction_of(fair, used, wants); };
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.2, 0.2}, {0.4, 0.2}), 0.5);  // none may grow
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.3}), 0.75);
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.2, 0.15}, {0.5, 0.2}), 0.5);
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.4, 0.1}, {0.4, 0.2}), 0.5);  // nothing is above
+  EXPECT_DOUBLE_EQ(of({0.4, 0.2}, {0.6, 0.1}, {0.6, 0.2}), 1.5);
+}
+
 }  // namespace
 }  // namespace evenhand

@@ -42,13 +42,14 @@ class Victim:
 
 @dataclass(slots=True)
 class OpenStep:
-    """A step that began and has not ended."""
+    """A step that began and has not ended; ``answered``: no look at its jobs failed for good."""
 
     number: int
     began: float
     beneficiary: str | None
     victims: dict[str, Victim] = field(default_factory=dict)
     reason: str = ""
+    answered: bool = True
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -164,6 +165,11 @@ class Book:
             self.evicted += 1
             self.evictions.append((line["t"], victim.owner, victim.name))
 
+    def _outcome(self, line: dict[str, Any]) -> None:
+        step = self.open.get(line["step"])
+        if line["action"] == "look" and step is not None:
+            step.answered = False
+
     def _victim(self, line: dict[str, Any]) -> None:
         step = self.open.get(line["step"])
         victim = step.victims.get(line["job"]) if step is not None else None
@@ -193,8 +199,12 @@ class Book:
             self.refusals[code] = self.refusals.get(code, 0) + 1
 
     def failed(self, step: OpenStep, now: float) -> int:
-        """Return how many times in a row a beneficiary will have failed that does not start in this step."""
-        if step.beneficiary is None or all(v.answer != "left" for v in step.victims.values()):
+        """Return how many times in a row a beneficiary will have failed that does not start in this step.
+
+        0 where it is not to blame: its victims have not all left.
+        """
+        answers = [victim.answer for victim in step.victims.values()]
+        if step.beneficiary is None or "left" not in answers or not {"left", "ended"}.issuperset(answers):
             return 0
         count, last = self.failures.get(step.beneficiary, (0, 0.0))
         return count + 1 if last >= now - _REMEMBERED else 1
@@ -218,6 +228,7 @@ _HANDLES = {
     "journal": Book._journal,
     "step": Book._step,
     "intent": Book._intent,
+    "outcome": Book._outcome,
     "victim": Book._victim,
     "end": Book._end,
     "settled": Book._settled,

@@ -10,10 +10,32 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from evenhand.act.book import Book
 
-__all__ = ["Caps"]
+__all__ = ["Caps", "Excess"]
 
 _HOUR = 3600.0
 Eviction = tuple[float, str, str]  # when, whose, which job
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """A cap that a step would exceed.
+
+    Attributes
+    ----------
+    cap : str
+        Its name.
+    whose : str
+        Owner or job that it is about; empty where it is about all.
+    left : int
+        How many more it would allow.
+    message : str
+        The same in words.
+    """
+
+    cap: str
+    whose: str
+    left: int
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +73,8 @@ class Caps:
 
     def exceeded(
         self, book: Book, now: float, run: int, victims: Iterable[tuple[str, str | None]]
-    ) -> str | None:
-        """Return which cap a step would exceed, in words, or None.
+    ) -> Excess | None:
+        """Return which cap a step would exceed, or None.
 
         Parameters
         ----------
@@ -67,7 +89,7 @@ class Caps:
 
         Returns
         -------
-        str or None
+        Excess or None
 
         Notes
         -----
@@ -76,18 +98,20 @@ class Caps:
         new = list(victims)
         recent, today = _lately(book, now)
         found = [
-            ("per_run", self.per_run, run + len(new), "victims of this run"),
-            ("per_hour", self.per_hour, len(recent) + len(new), "victims within an hour"),
+            ("per_run", "", self.per_run, run, len(new), "victims of this run"),
+            ("per_hour", "", self.per_hour, len(recent), len(new), "victims within an hour"),
         ]
         for owner in dict.fromkeys(owner for _, owner in new if owner is not None):
-            count = sum(o == owner for _, o, _ in recent) + sum(o == owner for _, o in new)
-            found.append(("per_owner", self.per_owner, count, f"victims of owner {owner} within an hour"))
+            before, more = sum(o == owner for _, o, _ in recent), sum(o == owner for _, o in new)
+            what = f"victims of owner {owner} within an hour"
+            found.append(("per_owner", owner, self.per_owner, before, more, what))
         for job in dict.fromkeys(job for job, _ in new):
-            count = 1 + sum(j == job for _, _, j in today)
-            found.append(("per_job", self.per_job, count, f"evictions of job {job} within a day"))
-        for name, cap, count, what in found:
-            if cap is not None and count > cap:
-                return f"{name}={cap}: there would be {count} {what}"
+            before = sum(j == job for _, _, j in today)
+            found.append(("per_job", job, self.per_job, before, 1, f"evictions of job {job} within a day"))
+        for name, whose, cap, before, more, what in found:
+            if cap is not None and before + more > cap:
+                message = f"{name}={cap}: there would be {before + more} {what}"
+                return Excess(name, whose, max(cap - before, 0), message)
         return None
 
     def spent(self, book: Book, now: float) -> tuple[set[str], set[str]]:

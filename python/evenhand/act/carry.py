@@ -1,13 +1,14 @@
-"""Carrying out one step: victims, what became of them, the beneficiary, and what is owed afterwards."""
+"""Asking the cluster, with the journal: what a step does, and what is owed after it."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evenhand.act.book import OpenStep, Owed, Victim
-from evenhand.act.journal import JournalError
+from evenhand.act.course import Course
+from evenhand.act.looking import look
 from evenhand.adapters.protocol import EVICTIONS, AdapterError, Standing
 
 if TYPE_CHECKING:
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
     from evenhand.act.timing import Timing
     from evenhand.adapters.protocol import Adapter, Answer
 
-__all__ = ["Carrier", "look"]
+__all__ = ["Carrier"]
 
 _LOG = logging.getLogger("evenhand.act")
-_TRIES = 3  # of looking
 
 
 class Carrier:
@@ -43,49 +43,26 @@ class Carrier:
 
     # Steps
 
-    def carry(self, step: OpenStep) -> tuple[str, str]:
-        """Carry out a step that stands in the journal.
+    def begin(self, step: OpenStep) -> Course:
+        """Ask the victims of a step that stands in the journal to leave."""
+        course = Course(self, step, self.timing.start)
+        course.tell()
+        return course
 
-        Returns
-        -------
-        outcome, why : str
-            As the journal's ``end`` has them.
-        """
-        for place, victim in enumerate(step.victims.values()):
-            if place and not self._still_waits(step):
-                break  # nobody more leaves for it
-            try:
-                self._do(step.number, "note", victim, step.reason)
-                answer = self._do(step.number, victim.action, victim, step.reason)
-            except JournalError as error:  # before it was told
-                return self._finish(step, "not_started", str(error), blame=False)
-            self._become(step.number, victim, self._settle(victim, answer))
-            if victim.answer not in ("left", "ended"):
-                why = f"victim {victim.name} did not leave: {answer.message or answer.status}"
-                return self._finish(step, "not_started", why)
-        return self._await(step, self.timing.start)
-
-    def _still_waits(self, step: OpenStep) -> bool:
-        if step.beneficiary is None:
-            return True
-        return self._look([step.beneficiary])[step.beneficiary].state in ("pending", "unknown")
-
-    def recover(self, step: OpenStep) -> tuple[str, str]:
-        """Bring a step to its end that an earlier driver left open; nobody more is told to leave."""
-        missing = []
-        for victim in step.victims.values():
-            if victim.asked and victim.answer not in ("left", "ended"):
-                self._become(step.number, victim, self._settle(victim, None))
-            if victim.answer not in ("left", "ended"):
-                missing.append(victim.name)
-        if missing:
-            why = f"the driver ended before it was sure that {', '.join(missing)} left"
-            return self._finish(step, "not_started", why, blame=False)
+    def recover(self, step: OpenStep) -> Course:
+        """Return the way to its end of a step that an earlier driver left open."""
         # However often drivers are killed, victims are not held longer than one driver would hold them.
         left = step.began + self.timing.start - self.timing.now()
-        return self._await(step, min(max(left, 0.0), self.timing.start))
+        return Course(self, step, min(max(left, 0.0), self.timing.start), recovered=True)
 
-    def _do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
+    def do(self, step: int, action: str, victim: Victim, reason: str) -> Answer:
+        """Ask the cluster for an action on a job.
+
+        Raises
+        ------
+        JournalError
+            If a job is to leave and the journal cannot be written; then it was not told.
+        """
         commands = self.adapter.commands(action, victim.name, reason)
         told = bool(commands) or action != "note"
         if told:
@@ -107,114 +84,50 @@ class Carrier:
         _LOG.log(level, "step %d: %s %s: %s", step, action, victim.name, said, extra={"evenhand": data})
         return answer
 
-    def _become(self, step: int, victim: Victim, answer: str) -> None:
+    def become(self, step: int, victim: Victim, answer: str) -> None:
+        """Write down what became of a victim."""
         self.journal.note("victim", step=step, job=victim.name, answer=answer)
 
-    def _settle(self, victim: Victim, answer: Answer | None) -> str:
-        """Look until it is seen what became of a victim: the cluster's word is not enough."""
-        clock, refused = self.timing, answer is not None and answer.status == "refused"
-        late = clock.steady() + clock.settle
-        # After a refusal, and where no command can be under way any more, one look tells.
-        until = clock.steady() if answer is None or refused else late
-        while True:
-            standing = self._look([victim.name])[victim.name]
-            fate = _fate(victim, standing)
-            # Refused, it may be leaving by itself: whether it does, the end tells.
-            by_itself = refused and standing.state == "leaving" and clock.steady() < late
-            if fate is not None and not by_itself:
-                return fate
-            if fate is None and clock.steady() >= until:
-                return "stays" if refused else "unknown"
-            clock.pause()
+    def freed(self, step: int, victim: Victim) -> None:
+        """Write down that a victim is held no more."""
+        self.journal.note("victim", step=step, job=victim.name, freed=True)
 
-    def _look(self, names: Iterable[str]) -> dict[str, Standing]:
-        return look(self.adapter, names, self.timing)
+    def unanswered(self, step: OpenStep, error: AdapterError) -> None:
+        """Write down that the cluster did not answer while a step was under way."""
+        if step.answered:
+            job = step.beneficiary or next(iter(step.victims))
+            more = {"status": "unknown", "message": str(error)}
+            self.journal.note("outcome", step=step.number, action="look", job=job, **more)
 
-    # The beneficiary
+    def end(self, step: OpenStep, outcome: str, why: str, owed: Mapping[str, str], *, blame: bool) -> None:
+        """Write down the end of a step with what is still owed.
 
-    def _await(self, step: OpenStep, seconds: float) -> tuple[str, str]:
-        if step.beneficiary is None:
-            return self._finish(step, "repaired", "the victims have left")
-        clock, name = self.timing, step.beneficiary
-        until = clock.steady() + seconds
-        while True:
-            standing = self._look([name])[name]
-            if standing.started:
-                return self._finish(step, "started", f"{name} started")
-            if standing.state not in ("pending", "running", "unknown"):
-                return self._finish(
-                    step,
-                    "not_started",
-                    f"{name} does not wait any more: {standing.state} ({standing.detail})",
-                )
-            if self.stopping():
-                return self._finish(
-                    step, "unwatched", f"the driver was stopped before {name} was seen to start"
-                )
-            if clock.steady() >= until:
-                why = f"{name} did not start within {clock.start:g} s: {standing.detail}"
-                return self._finish(step, "not_started", why)
-            clock.pause()
-
-    def _finish(self, step: OpenStep, outcome: str, why: str, *, blame: bool = True) -> tuple[str, str]:
-        """Give back what can be given back now, and write down the end with what is still owed.
-
-        Unless it had no chance, a beneficiary that did not start is not served again at once.
+        A beneficiary that had its chance and did not start is not served again at once.
         """
-        owed: dict[str, str] = {}
-        for victim in step.victims.values():
-            if not victim.asked or victim.freed or victim.answer == "ended":
-                continue
-            if victim.answer != "left":
-                owed[victim.name] = f"look:{victim.action}"
-            elif victim.action == "requeue_hold":
-                held = self._release(step.number, victim)
-                if held is not None:
-                    owed[victim.name] = "release"
-                    why += f"; {victim.name} is still held: {held}"
-            elif victim.action == "suspend":
-                owed[victim.name] = "resume"
         failures = (
             self.journal.book.failed(step, self.timing.now()) if outcome == "not_started" and blame else 0
         )
         more = {"failures": failures} if failures else {}
-        self.journal.note("end", step=step.number, outcome=outcome, why=why, owed=owed, **more)
+        self.journal.note("end", step=step.number, outcome=outcome, why=why, owed=dict(owed), **more)
         _LOG.log(
             logging.WARNING if "release" in owed.values() else logging.INFO,
             "step %d: %s: %s",
             step.number,
             outcome,
             why,
-            extra={"evenhand": {"step": step.number, "outcome": outcome, "why": why, "owed": owed}},
+            extra={"evenhand": {"step": step.number, "outcome": outcome, "why": why, "owed": dict(owed)}},
         )
-        return outcome, why
 
-    def _release(self, step: int, victim: Victim) -> str | None:
-        """Release a held victim; why it is not seen to be free (or never held) afterwards, or None.
+    def started(self, jobs: Sequence[str]) -> list[str]:
+        """Return those of some jobs that run by now; none if they cannot be looked at."""
+        try:
+            found = self.adapter.look(jobs) if jobs else {}
+        except AdapterError:
+            return []
+        return [name for name, standing in found.items() if standing.started]
 
-        Asked for again while the cluster does not say that it is done: a second release changes nothing.
-        """
-        clock = self.timing
-        until = clock.steady() + clock.settle
-        asked, again, said = 0, 0.0, ""
-        while True:
-            try:
-                standing = self._look([victim.name])[victim.name]
-            except AdapterError as error:
-                return str(error)
-            if standing.state not in ("held", "leaving", "unknown"):
-                self.journal.note("victim", step=step, job=victim.name, freed=True)
-                return None
-            said = said or standing.detail
-            if standing.state == "held" and asked < _TRIES and (not asked or clock.steady() >= again):
-                answer = self._do(step, "release", victim, "")
-                asked = _TRIES if answer.status == "done" else asked + 1
-                said = answer.message or answer.status
-                again = clock.steady() + clock.settle / _TRIES
-                continue
-            if clock.steady() >= until:
-                return said
-            clock.pause()
+    def _look(self, names: list[str]) -> dict[str, Standing]:
+        return look(self.adapter, names, self.timing)
 
     # Debts
 
@@ -249,7 +162,7 @@ class Carrier:
             self._settled(owed, standing)
         elif what == "release" or (what == "resume" and self._may_resume(owed)):
             victim = Victim(owed.job, standing.owner, what, owed.turn)
-            self._do(owed.step, what, victim, "")
+            self.do(owed.step, what, victim, "")
             standing = self._look([owed.job])[owed.job]
             if self._due(owed, standing) is None:
                 self._settled(owed, standing)
@@ -285,27 +198,3 @@ class Carrier:
             if state in ("running", "leaving", "unknown") or (state == "pending" and not watched):
                 return False
         return self.adapter.room(owed.job)
-
-
-def look(adapter: Adapter, names: Iterable[str], timing: Timing) -> dict[str, Standing]:
-    """Return how jobs stand, by the third attempt at the latest; raises `AdapterError` if that fails too."""
-    wanted = list(names)
-    for left in reversed(range(_TRIES)):
-        try:
-            return adapter.look(wanted)
-        except AdapterError:
-            if not left:
-                raise
-            timing.pause()
-    raise AssertionError
-
-
-def _fate(victim: Victim, standing: Standing) -> str | None:
-    """Return what became of a victim, or None while it is as it was."""
-    if standing.state in ("ended", "gone"):
-        return "left" if victim.action == "cancel" else "ended"
-    if standing.state in ("held", "leaving") or standing.turn > victim.turn:
-        return "left"
-    if standing.state == "suspended" and victim.action == "suspend":
-        return "left"
-    return None

@@ -9,19 +9,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from evenhand.act.apart import users
+from evenhand.act.aside import Aside
 from evenhand.act.book import Book
 from evenhand.act.caps import Caps
 from evenhand.act.carry import Carrier
+from evenhand.act.execution import Execution
 from evenhand.act.interrupts import Interrupts
 from evenhand.act.journal import Journal, check_cluster, lock_of, read
-from evenhand.act.judging import judge, known_refusals, spare, standing_now
 from evenhand.act.lock import Lock, place_of
 from evenhand.act.report import Report, Row
-from evenhand.act.tasks import Refusal, Task, tasks_of
+from evenhand.act.sparing import spare, without
+from evenhand.act.tasks import Refusal, Task
 from evenhand.act.timing import Timing
+from evenhand.act.together import Together
 from evenhand.adapters.guarded import guarded
-from evenhand.adapters.protocol import AdapterError
-from evenhand.plans.memory import fingerprint
 
 if TYPE_CHECKING:
     from evenhand.adapters.protocol import Adapter, Standing
@@ -98,7 +100,8 @@ class Driver:
         self._victims = 0
         self._owners: dict[str, str] = {}
         self._refused: dict[str, float] = {}  # as victims, and until when
-        self._spared: set[str] = set()  # in the snapshot that was planned with
+        self._spared: set[str] = set()  # no victims: something of them is open, or a cap is reached
+        self._aside = Aside()
         self._book = Book()  # of a dry run
         self._locks: list[Lock] = []
         self._journal: Journal | None = None
@@ -161,6 +164,7 @@ class Driver:
     def begin_round(self) -> None:
         """Let ``per_run`` count anew, and forget the rows of earlier rounds: `watch` does, in every round."""
         self._victims = 0
+        self._aside = Aside()
         self.report.rows.clear()
 
     def snapshot(self) -> Snapshot:
@@ -181,9 +185,19 @@ class Driver:
         self._owners = {job: owner for job, owner in self._owners.items() if job in there}
         self._refused = {job: t for job, t in self._refused.items() if job in there and now < t <= last}
         jobs, owners = self.caps.spent(self.book, now)
-        jobs |= {job for job, owner in self._owners.items() if owner in owners}
-        self._spared = self.book.busy() | jobs | set(self._refused)
-        return spare(snapshot, self._spared)
+        self._spared = self.book.busy() | jobs | self._jobs_of(owners, snapshot) | set(self._refused)
+        return self.prepared(snapshot)
+
+    def prepared(self, snapshot: Snapshot) -> Snapshot:
+        """Return a snapshot as this round plans with it: some jobs are no victims, some ask for nothing."""
+        return without(spare(snapshot, self._spared | self._aside.spared), self._aside.left)
+
+    def _jobs_of(self, owners: set[str], snapshot: Snapshot) -> set[str]:
+        """Return the jobs of owners, as far as jobs that were looked at tell whose is whose."""
+        found = {job for job, owner in self._owners.items() if owner in owners}
+        user_of = users(snapshot)
+        named = {user_of[job] for job in found if job in user_of}
+        return found | {job for job, user in user_of.items() if user in named}
 
     def recover(self) -> None:
         """Bring open steps to their end, pay what is owed, and keep the journal short.
@@ -203,16 +217,15 @@ class Driver:
 
     def _recover(self, journal: Journal) -> None:
         self.book.set_clock(self.timing.now())
-        for step in list(self.book.open.values()):
-            begin = self.timing.now()
-            try:
-                outcome, why = self._carrier.recover(step)
-            except AdapterError as error:
-                data = {"step": step.number, "outcome": "open", "why": str(error)}
-                _LOG.warning("step %d stays open: %s", step.number, error, extra={"evenhand": data})
-                continue
-            row = Row(-1, step.beneficiary, step.told, outcome, (), why)
-            self._tell(row, begin)
+        begin = self.timing.now()
+        together = Together(self.adapter, self.timing)
+        together.open = [self._carrier.recover(step) for step in self.book.open.values()]
+        for course in together.to_their_ends():
+            step = course.step
+            self._tell(Row(-1, step.beneficiary, step.told, course.outcome, (), course.why), begin)
+        for number in self.book.open:
+            data = {"step": number, "outcome": "open", "why": str(together.error)}
+            _LOG.warning("step %d stays open: %s", number, together.error, extra={"evenhand": data})
         self._carrier.pay()
         journal.write_late()
         if self._rotate_at is not None:
@@ -252,19 +265,8 @@ class Driver:
 
     def _act_on(self, plan: Plan) -> Report:
         first, run, known = len(self.report.rows), self._victims, len(self.book.evictions)
-        before: set[int] = set()
-        done: set[int] = set()
         try:
-            for task in tasks_of(plan, self.adapter):
-                begin = self.timing.now()
-                row = self._act(plan, task, done, before)
-                if row is not None:
-                    # What was done shows by now; what was refused never will, nor does a dry run.
-                    shows = row.outcome not in ("refused", "stopped", "dry_run")
-                    (done if shows else before).add(task.step.number)
-                    self._tell(row, begin)
-                    if row.outcome == "stopped" or "plan_old" in row.codes:
-                        break  # so are the steps behind it
+            Execution(self, plan, self._journal).run()
             if self._journal is not None:
                 self._journal.write_late()
         finally:
@@ -273,69 +275,24 @@ class Driver:
                 del self._book.evictions[known:]
         return Report(self.report.rows[first:])
 
-    def _act(self, plan: Plan, task: Task, done: set[int], before: set[int]) -> Row | None:
-        number, victims = task.step.number, tuple(task.victims)
-        if not victims:
-            return None  # the cluster starts it by itself
-        why = self.stopped()
-        if why is not None:
-            return Row(number, task.beneficiary, victims, "stopped", ("stopped",), why)
-        if self._journal is not None:
-            self._journal.check_room()
-        standings: dict[str, Standing] = {}
-        refusals = known_refusals(plan, task, self.book, self.caps, self.timing, self._victims)
-        if not refusals:
-            fresh = spare(self.adapter.snapshot(self.book.leaving()), self._spared)
-            refusals = judge(plan, fresh, self.timing, done=done, skip=before).refusals(task)
-            if not refusals:
-                refusals, standings = standing_now(task, fresh, self.adapter, self.timing)
-            refusals += self._capped(task, standings)
-        if refusals:
-            return self._refuse(plan, task, refusals)
-        reason = _reason(task)
-        self._victims += len(victims)
-        if self._journal is None:
-            now = self.timing.now()
-            self._book.evictions += [(now, standings[job].owner, job) for job in task.victims]
-            commands = [
-                command
-                for job, action in task.victims.items()
-                for what in ("note", action)
-                for command in self.adapter.commands(what, job, reason)
-            ]
-            for job, action in task.victims.items():
-                if action == "requeue_hold":
-                    commands += self.adapter.commands("release", job, reason)
-            return Row(number, task.beneficiary, victims, "dry_run", (), reason, tuple(commands))
-        step = self.book.steps
-        self._journal.append(
-            "step",
-            step=step,
-            beneficiary=task.beneficiary,
-            victims=[
-                {
-                    "job": job,
-                    "owner": standings[job].owner,
-                    "action": action,
-                    "turn": standings[job].turn,
-                    "reason": task.reasons[job],
-                }
-                for job, action in task.victims.items()
-            ],
-            reason=reason,
-            node=task.step.node,
-            plan={"now": plan.snapshot.now, "step": number, "policy": fingerprint(plan.policy)},
-        )
-        begun = self.book.open[step]
-        outcome, said = self._carrier.carry(begun)
-        return Row(number, task.beneficiary, begun.told, outcome, (), said)
+    def _rehearsed(self, task: Task, standings: dict[str, Standing]) -> Row:
+        """Return what would be run; it counts for the caps of this plan."""
+        now, reason = self.timing.now(), task.reason
+        self._victims += len(task.victims)
+        self._book.evictions += [(now, standings[job].owner, job) for job in task.victims]
+        asked = [("note", job) for job in task.victims]
+        asked += [(action, job) for job, action in task.victims.items()]
+        asked += [("release", job) for job, action in task.victims.items() if action == "requeue_hold"]
+        commands = [command for what, job in asked for command in self.adapter.commands(what, job, reason)]
+        victims = tuple(task.victims)
+        return Row(task.step.number, task.beneficiary, victims, "dry_run", (), reason, tuple(commands))
 
     def _capped(self, task: Task, standings: dict[str, Standing]) -> list[Refusal]:
-        """Return whether owners, who are known by now, may lose so many; jobs of those are spared next."""
+        """Return whether so many may leave; of owners as far as they are known."""
         self._owners |= {job: standing.owner for job, standing in standings.items() if standing.owner}
-        owners = [(job, standings[job].owner) for job in task.victims if job in standings]
-        cap = self.caps.exceeded(self.book, self.timing.now(), self._victims, owners)
-        return [Refusal("cap", cap)] if cap else []
+        owners = [(job, self._owners.get(job)) for job in task.victims]
+        excess = self.caps.exceeded(self.book, self.timing.now(), self._victims, owners)
+        return [Refusal("cap", excess.message)] if excess else []
 
     def _refuse(self, plan: Plan, task: Task, refusals: list[Refusal]) -> Row:
         self._refused |= {r.job: self.timing.now() + self.timing.forget for r in refusals if r.job}
@@ -366,11 +323,6 @@ class Driver:
         )
         if self._progress is not None:
             self._progress(row)
-
-
-def _reason(task: Task) -> str:
-    codes = ", ".join(dict.fromkeys(task.reasons.values()))
-    return f"gives way to {task.beneficiary}: {codes}" if task.beneficiary else f"gives way: {codes}"
 
 
 def _plain(caps: Caps) -> dict[str, Any]:

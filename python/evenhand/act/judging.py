@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from evenhand.act.carry import look
+from evenhand.act.looking import look
 from evenhand.act.tasks import Refusal, Task, partial, reclassified, standing_refusals
 from evenhand.adapters.protocol import AdapterError
 from evenhand.errors import InputError
@@ -16,16 +14,15 @@ from evenhand.plans.check import Check, check
 
 if TYPE_CHECKING:
     from evenhand.act.book import Book
-    from evenhand.act.caps import Caps
     from evenhand.act.timing import Timing
     from evenhand.adapters.protocol import Adapter, Standing
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
 
-__all__ = ["Judged", "judge", "known_refusals", "spare", "standing_now"]
+__all__ = ["Judged", "judge", "known_refusals", "standings_now", "unserved"]
 
 
-def known_refusals(plan: Plan, task: Task, book: Book, caps: Caps, timing: Timing, run: int) -> list[Refusal]:
+def known_refusals(plan: Plan, task: Task, book: Book, timing: Timing) -> list[Refusal]:
     """Return why a step is not begun, as far as plan and journal tell.
 
     Parameters
@@ -35,28 +32,45 @@ def known_refusals(plan: Plan, task: Task, book: Book, caps: Caps, timing: Timin
         One of its steps.
     book : Book
         What the journal adds up to.
-    caps : Caps
     timing : Timing
-    run : int
-        Victims of this run so far.
 
     Returns
     -------
     list of Refusal
-        ``plan_old``, ``busy``, ``did_not_start`` or ``cap``.
+        ``plan_old``, ``busy`` or ``did_not_start``.
     """
     found = _old("plan", plan.snapshot, timing)
     busy = book.busy() & {*task.victims, task.beneficiary}
     found += [Refusal("busy", f"an earlier step has not let go of {job}") for job in sorted(map(str, busy))]
-    if task.beneficiary is not None:
-        count, last = book.failures.get(task.beneficiary, (0, 0.0))
-        left = min(last - timing.now(), 0.0) + timing.pause_after(count)  # also if the clock was set back
-        if left > 0.0:
-            message = f"{task.beneficiary} did not start on the room of its last victims"
-            times = f", {count} times in a row" if count > 1 else ""
-            found.append(Refusal("did_not_start", f"{message}{times}; tried again in {left:.0f} s"))
-    cap = caps.exceeded(book, timing.now(), run, [(job, None) for job in task.victims])
-    return found + ([Refusal("cap", cap)] if cap else [])
+    return found + ([] if task.beneficiary is None else unserved(task.beneficiary, book, timing))
+
+
+def unserved(job: str, book: Book, timing: Timing) -> list[Refusal]:
+    """Return why a job is not served for a while, whatever a plan says.
+
+    Parameters
+    ----------
+    job : str
+    book : Book
+    timing : Timing
+
+    Returns
+    -------
+    list of Refusal
+        ``did_not_start``: other jobs left for it, and it did not start. ``busy``: a command to one of its
+        victims was not answered and may yet arrive.
+    """
+    late = [o.job for o in book.owed.values() if o.beneficiary == job and o.what.startswith("look:")]
+    if late:
+        said = f"whether {', '.join(late)} leaves for {job} is not known yet"
+        return [Refusal("busy", said)]
+    count, last = book.failures.get(job, (0, 0.0))
+    left = min(last - timing.now(), 0.0) + timing.pause_after(count)  # also if the clock was set back
+    if left <= 0.0:
+        return []
+    message = f"{job} did not start on the room of its last victims"
+    times = f", {count} times in a row" if count > 1 else ""
+    return [Refusal("did_not_start", f"{message}{times}; tried again in {left:.0f} s")]
 
 
 class Judged:
@@ -168,66 +182,46 @@ def judge(
     return Judged(plan, fresh, timing, done, skip)
 
 
-def standing_now(
-    task: Task, fresh: Snapshot, adapter: Adapter, timing: Timing
-) -> tuple[list[Refusal], dict[str, Standing]]:
-    """Return why a step is not begun by how its jobs stand at this moment, and how they stand.
+def standings_now(
+    tasks: Sequence[Task], fresh: Snapshot, adapter: Adapter, timing: Timing
+) -> tuple[dict[int, list[Refusal]], dict[str, Standing]]:
+    """Return why steps are not begun by how their jobs stand at this moment, and how they stand.
 
     Parameters
     ----------
-    task : Task
-        One of the plan's steps, of which `Judged.refusals` says nothing.
+    tasks : sequence of Task
+        Steps of which `Judged.refusals` says nothing.
     fresh : Snapshot
     adapter : Adapter
     timing : Timing
 
     Returns
     -------
-    refusals : list of Refusal
+    refusals : dict of int to list of Refusal
+        By number of the step; empty lists of those that may begin.
     standings : dict of str to Standing
-        Empty if the jobs cannot be looked at.
-    """
-    jobs = [*task.victims, *([] if task.beneficiary is None else [task.beneficiary])]
-    try:
-        standings = look(adapter, jobs, timing)
-    except AdapterError as error:  # it answered a moment ago: it is about these jobs
-        return [Refusal("not_seen", str(error), job) for job in task.victims], {}
-    return standing_refusals(task, standings, fresh), standings
-
-
-def spare(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
-    """Return a snapshot in which nobody preempts some jobs.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    jobs : collection of str
-        Names of operations or allocations; of others nothing is said.
-
-    Returns
-    -------
-    Snapshot
-        The same one if none of them holds anything.
+        Of all jobs that could be looked at.
 
     Notes
     -----
-    O(cells), by columns.
+    One look for all of them; if it fails, one a step.
     """
-    from evenhand.building.problems import Report
-    from evenhand.building.readback import read_back
-
-    core = snapshot._core
-    names = np.array([str(name) in jobs for name in snapshot.names("operations")], np.bool_)
-    own = np.array([str(name) in jobs for name in snapshot.names("allocations")], np.bool_)
-    if not len(own) or not jobs:
-        return snapshot
-    spared = own | names[np.asarray(core.column("allocations", "operation"))]
-    if not spared.any():
-        return snapshot
-    raw = read_back(snapshot)
-    may = np.asarray(core.column("allocations", "preemptible")).astype(np.bool_)
-    raw.tables["allocations"]["preemptible"] = may & ~spared
-    return snapshot._build(raw, Report())
+    if not tasks:
+        return {}, {}
+    standings: dict[str, Standing] = {}
+    unseen: dict[int, list[Refusal]] = {}
+    try:
+        standings = look(adapter, dict.fromkeys(job for task in tasks for job in task.jobs), timing)
+    except AdapterError:  # it answered a moment ago: it is about some of these jobs
+        for task in tasks:
+            try:
+                standings |= adapter.look(task.jobs)
+            except AdapterError as error:
+                unseen[task.step.number] = [Refusal("not_seen", str(error), job) for job in task.victims]
+    return {
+        task.step.number: unseen.get(task.step.number) or standing_refusals(task, standings, fresh)
+        for task in tasks
+    }, standings
 
 
 def _old(what: str, snapshot: Snapshot, timing: Timing) -> list[Refusal]:

@@ -46,6 +46,8 @@ def metrics_text(book: Book, cycle: Cycle, now: float) -> str:
     put("refusals_total", "counter", "Steps that were not begun, by reason.", labels("code", book.refusals))
     put("open_steps", "gauge", "Steps without an end.", {"": len(book.open)})
     put("owed_jobs", "gauge", "Jobs to be released, resumed or looked after.", {"": len(book.owed)})
+    waiting = {reason: len(jobs) for reason, jobs in cycle.waiting.items()}
+    put("waiting_jobs", "gauge", "Jobs that wait and were not served, by reason.", labels("reason", waiting))
     put("rounds_total", "counter", "Rounds of this process.", {"": cycle.number + 1})
     put("round_decisions", "gauge", "Decisions of the last plan.", {"": cycle.decisions})
     put("round_failed", "gauge", "Whether the cluster did not answer.", {"": int(bool(cycle.error))})

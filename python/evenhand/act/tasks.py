@@ -50,6 +50,17 @@ class Task:
     victims: dict[str, str]
     reasons: dict[str, str]
 
+    @property
+    def jobs(self) -> list[str]:
+        """All jobs that it is about."""
+        return [*self.victims, *([] if self.beneficiary is None else [self.beneficiary])]
+
+    @property
+    def reason(self) -> str:
+        """Why its victims leave, in words."""
+        codes = ", ".join(dict.fromkeys(self.reasons.values()))
+        return f"gives way to {self.beneficiary}: {codes}" if self.beneficiary else f"gives way: {codes}"
+
 
 def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
     """Return the steps of a plan as tasks, in order; O(decisions)."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.act.report import Report
+from evenhand.act.round import Round
+from evenhand.act.waiting import waiting_text
 from evenhand.adapters.protocol import AdapterError
 from evenhand.errors import InputError
 
@@ -41,6 +43,10 @@ class Cycle:
         Why the cluster could not be read or acted on; empty if it could.
     notices : tuple of str
         What a person should know of how the cluster was read.
+    waiting : dict of str to list of str
+        Jobs that wait and were not served, by reason (`evenhand.act.waiting`).
+    held_up : str
+        Who holds up whom, where the system itself starts no job behind the first; else empty.
     """
 
     number: int
@@ -50,6 +56,8 @@ class Cycle:
     seconds: dict[str, float] = field(default_factory=dict)
     error: str = ""
     notices: tuple[str, ...] = ()
+    waiting: dict[str, list[str]] = field(default_factory=dict)
+    held_up: str = ""
 
 
 def watch(
@@ -129,31 +137,29 @@ def watch(
 def _round(
     driver: Driver, rules: Any, cycle: Cycle, save: str | os.PathLike[str] | None, on: Any
 ) -> State | None:
-    from evenhand.plans.planning import plan
+    turn = Round(driver, rules, cycle.state, on)
+    first = len(driver.report.rows)
 
-    clock = time.monotonic
-    try:
-        begin = clock()
-        snapshot = driver.snapshot()
-        cycle.seconds["snapshot"] = clock() - begin
-        begin = clock()
-        if cycle.state is not None and cycle.state.time > snapshot.now:
-            late = cycle.state.time - snapshot.now
-            _LOG.warning("the clock was set back by %.0f s; the clocks of the state go with it", late)
-            cycle.state = cycle.state.set_back(snapshot.now)
-        planned = plan(snapshot, rules, cycle.state, on=on)
-        cycle.decisions = len(planned.decisions)
-        cycle.state = planned.state
-        cycle.seconds["plan"] = clock() - begin
+    def keep(state: State) -> None:
+        cycle.state = state
         if save is not None and not driver.dry_run:
-            planned.state.save(save)
-        begin = clock()
-        cycle.report = driver.act(planned)
-        cycle.seconds["act"] = clock() - begin
+            state.save(save)
+
+    try:
+        turn.run(keep)
     except InputError as error:  # of what the cluster says by now: it may be right in the next round
         more = len(error.problems) - 1 + error.omitted
         also = f", and {more} more" if more else ""
         raise AdapterError(
             f"what the cluster says cannot be planned on: {error.problems[0]}{also}"
         ) from error
+    finally:
+        cycle.seconds = turn.seconds
+        cycle.report = Report(driver.report.rows[first:])
+        if turn.plan is not None:
+            cycle.decisions = len(turn.plan.decisions)
+    cycle.waiting = turn.waiting(cycle.report.rows)
+    cycle.held_up = turn.held_up(cycle.waiting)
+    for said in filter(None, (waiting_text(cycle.waiting), cycle.held_up)):
+        _LOG.info("round %d: %s", cycle.number, said, extra={"evenhand": {"waiting": cycle.waiting}})
     return cycle.state

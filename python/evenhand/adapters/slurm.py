@@ -39,6 +39,7 @@ _GONE = "Invalid job id"
 _ACTIONS = {"requeue": "requeue_hold", "checkpoint": "requeue_hold", "preempt": "requeue_hold"}
 _ACTIONS |= {"terminate": "cancel", "suspend": "suspend", "enhanced_suspend": "suspend"}
 _NOTE = 200
+_NAMED = 5  # jobs of a notice
 
 Evict = Literal["requeue_hold", "requeue", "as_planned"]
 
@@ -168,19 +169,23 @@ class Slurm:
         self._comments = {job.name: job.comment for job in jobs if job.comment is not None}
         accounts = self._accounts() if self.pools == "account" else {}
         reserved = reserved_of(self._ask("sinfo", "-a", "-T"))
+        later = {name: begins for name, begins in reserved.items() if begins > now}
         nodes = [
-            replace(node, schedulable=node.schedulable and node.name not in reserved)
+            replace(node, schedulable=node.schedulable and (node.name not in reserved or node.name in later))
             for node in self._nodes()
         ]
         try:
-            snapshot = build(jobs, nodes, now, self.pools, self.preemptible, leaving or {}, chosen, accounts)
+            snapshot = build(
+                jobs, nodes, now, self.pools, self.preemptible, leaving or {}, chosen, accounts, later
+            )
         except InputError as error:
             raise AdapterError(
                 f"what Slurm says of its jobs and nodes is absurd: {error.problems[0]}"
             ) from error
         self.left_out = left_out(jobs, nodes, chosen)
         self._notices["jobs"] = [
-            f"jobs that ask for {what} wait and are left out: who would give way to them cannot be judged"
+            f"{_some(self.left_out[what])} asking for {what} wait and are left out: which jobs would give "
+            "way to them cannot be judged"
             for what in sorted(self.left_out)
         ]
         unknown = sum(job.state == "UNKNOWN" for job in jobs)
@@ -261,8 +266,18 @@ class Slurm:
         if self._json is not False:
             jobs = jobs_of_json(result.out)
             self._json = True
-            return jobs
+            return self._with_switches(jobs, result.out)
         return jobs_of_text(self._ask("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS)))
+
+    def _with_switches(self, jobs: list[Job], text: str) -> list[Job]:
+        """Return the jobs; those that ask for switches, which JSON before 23.02 does not tell, are unfit."""
+        if '"required_switches"' in text or not any(job.state == "PENDING" for job in jobs):
+            return jobs
+        cells = rows(self._ask("squeue", "-a", "-t", "pending", "-O", "jobid:|,reqswitch:|"), 2)
+        asking = {int(job) for job, switches in cells if switches not in ("", "0", "N/A")}
+        return [
+            replace(job, unfit="switches") if job.number in asking and not job.unfit else job for job in jobs
+        ]
 
     def _nodes(self) -> list[Node]:
         if self._json:
@@ -421,6 +436,12 @@ class Slurm:
         """Let processes inherit a descriptor; a negative one: none any more."""
         if hasattr(self.run, "inherited"):
             self.run.inherited = (descriptor,) if descriptor >= 0 else ()
+
+
+def _some(names: list[str]) -> str:
+    """Return the numbers of jobs, the first few of many."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{'job' if len(names) == 1 else 'jobs'} {', '.join(names[:_NAMED])}{more}"
 
 
 def _checked(name: Any) -> str:

@@ -8,10 +8,13 @@ from typing import Any
 
 from evenhand.adapters.slurm_text import amounts, number, split_hosts, words
 
-__all__ = ["TEXT_COLUMNS", "kinds_of", "unfit_of_json", "unfit_of_text"]
+__all__ = ["TEXT_COLUMNS", "kinds_of", "node_count", "unfit_of_json", "unfit_of_text"]
 
 #: Cells of ``squeue -O`` that `unfit_of_text` reads beside those of every job; features may hold bars.
-TEXT_COLUMNS = ("reservation", "contiguous", "mincpus", "maxnodes", "excnodes", "dependency", "feature")
+TEXT_COLUMNS = (
+    *("reservation", "contiguous", "mincpus", "maxnodes", "excnodes", "dependency", "reqswitch"),
+    "feature",
+)
 
 #: What cannot be judged, in words, and the fields of ``squeue --json`` that ask for it.
 _ASKS: dict[str, tuple[str, ...]] = {
@@ -61,7 +64,7 @@ def unfit_of_json(row: Mapping[str, Any], each: int) -> str:
     counted = amounts(row.get("tres_req_str"))
     if any(device not in counted and not _kind_counted(device, counted) for device, _ in _devices(row)):
         return "devices that the cluster does not account"
-    least, most = _node_count(row.get("tres_req_str")), number(row.get("max_nodes")) or 0
+    least, most = node_count(row.get("tres_req_str")), number(row.get("max_nodes")) or 0
     if least and most > least:
         return "a range of nodes"
     return _unfit(
@@ -84,13 +87,14 @@ def unfit_of_text(row: Mapping[str, str], each: int) -> str:
         "excluded nodes": row["excnodes"],
         "a dependency": row["dependency"],
         "contiguous nodes": row["contiguous"],
+        "switches": row["reqswitch"],
     }
     for what, value in asked.items():
         if value not in (*_NONE, "NO", "No"):
             return what
     if row["oversubscribe"] in ("NO", "USER", "MCS"):
         return "exclusive"
-    least = _node_count(row["tres-alloc"])  # of one that waits, what it asks for
+    least = node_count(row["tres-alloc"])  # of one that waits, what it asks for
     if least and int(row["maxnodes"] or 0) > least:
         return "a range of nodes"
     return _unfit(
@@ -138,6 +142,7 @@ def _asked(value: Any) -> bool:
     return value is True or bool(number(value))
 
 
-def _node_count(text: Any) -> int:
+def node_count(text: Any) -> int:
+    """Return how many nodes a list of trackable resources counts; 0 if it does not say."""
     match = re.search(r"(?:^|,)node=(\d+)", str(text or ""))
     return int(match[1]) if match else 0

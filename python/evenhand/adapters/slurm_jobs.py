@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.adapters.protocol import AdapterError
-from evenhand.adapters.slurm_fit import TEXT_COLUMNS, kinds_of, unfit_of_json, unfit_of_text
+from evenhand.adapters.slurm_fit import (
+    TEXT_COLUMNS,
+    kinds_of,
+    node_count,
+    unfit_of_json,
+    unfit_of_text,
+)
 from evenhand.adapters.slurm_states import HOLDING, base_of, is_held
 from evenhand.adapters.slurm_text import amounts, instant, number, rows, split_hosts, words
 from evenhand.config.slurm_values import seconds
@@ -71,6 +77,10 @@ class Job:
         Why a driver cannot serve one that waits as a beneficiary; empty if it can.
     limit : float or None
         Time limit in seconds; None: it has none.
+    tasks : int
+        Of one that waits and asks for no number of nodes: its tasks may be spread over any. Else 0.
+    per_cpu : int
+        Memory of such a one that it needs for each cpu, in MiB; 0: its memory is what it needs on each node.
     number : int
         Numbers of jobs, and of tasks of arrays, rise in the order in which Slurm looks at them.
     """
@@ -98,6 +108,8 @@ class Job:
     held: bool = False
     single: bool = True
     limit: float | None = None
+    tasks: int = 0
+    per_cpu: int = 0
     number: int = 0
 
 
@@ -143,8 +155,10 @@ def _job(row: dict[str, Any]) -> Job:
     state = words(row["job_state"])
     base, priority = base_of(state), number(row.get("priority")) or 0
     nodes = split_hosts(row.get("nodes") or "")
-    count = len(nodes) or max(number(row.get("node_count")) or 1, 1)
     cpus = max(number(row.get("cpus")) or 1, 1)
+    tasks = _tasks(row, cpus) if base == "PENDING" else 0
+    # Where tasks may be spread, the number of nodes is a guess: what is asked for is as of one.
+    count = len(nodes) or (1 if tasks else max(number(row.get("node_count")) or 1, 1))
     needs = _each(cpus, count, amounts(row.get("tres_req_str")))
     held = amounts(row.get("tres_alloc_str"))
     features = str(row.get("features") or "")
@@ -173,6 +187,8 @@ def _job(row: dict[str, Any]) -> Job:
         held=is_held(state, priority),
         single=not number(row.get("het_job_id")),
         limit=_minutes(row.get("time_limit")),
+        tasks=tasks,
+        per_cpu=(number(row.get("memory_per_cpu")) or 0) if tasks else 0,
         number=number(row["job_id"]) or 0,
     )
 
@@ -181,6 +197,20 @@ def _minutes(value: object) -> float | None:
     """Return a number of minutes in seconds; 0 and the word for none are no limit."""
     found = number(value)
     return 60.0 * found if found and found < _ENDLESS else None
+
+
+def _tasks(row: dict[str, Any], cpus: int) -> int:
+    """Return how many tasks may be spread over any nodes; 0 where nodes, or tasks on each, are counted.
+
+    Where no number of nodes is asked for, the most of them is 0, and the number of nodes an estimate.
+    """
+    if number(row.get("max_nodes")) != 0 or number(row.get("tasks_per_node")) or row.get("required_nodes"):
+        return 0
+    if "gres/" in str(row.get("tres_req_str")) or node_count(row.get("tres_req_str")) > 1:
+        return 0
+    tasks = number(row.get("tasks")) or 0
+    each = number(row.get("minimum_cpus_per_node")) or 1
+    return tasks if tasks > 1 and cpus % tasks == 0 and each <= cpus // tasks else 0
 
 
 def _name(job: object, array: object, task: object) -> str:
@@ -343,8 +373,10 @@ def _kinds(gres: Any) -> tuple[str, ...]:
     )
 
 
-def reserved_of(text: str) -> set[str]:
-    """Return the nodes of reservations that are in force, by ``sinfo -T``.
+def reserved_of(text: str) -> dict[str, float]:
+    """Return the nodes of reservations by ``sinfo -T`` with the time from which on the first one holds.
+
+    Those that are in force hold from 0 on.
 
     Raises
     ------
@@ -355,12 +387,13 @@ def reserved_of(text: str) -> set[str]:
     if lines[-1:] != [""]:
         raise AdapterError("sinfo -T: the answer is cut off")
     if head.startswith("No reservations"):
-        return set()
-    found: set[str] = set()
+        return {}
+    found: dict[str, float] = {}
     for line in lines[:-1]:
-        name, state, *_, nodes = (*line.split(), "", "")[:6]
-        if not name or state not in ("ACTIVE", "INACTIVE"):
+        name, state, start, _, _, nodes = (*line.split(), *[""] * 6)[:6]
+        begins = 0.0 if state == "ACTIVE" else instant(start)
+        if not name or state not in ("ACTIVE", "INACTIVE") or begins is None:
             raise AdapterError("sinfo -T: the answer is garbled")
-        if state == "ACTIVE" and nodes != "(null)":
-            found.update(split_hosts(nodes))
+        for node in split_hosts(nodes) if nodes != "(null)" else ():
+            found[node] = min(found.get(node, begins), begins)
     return found

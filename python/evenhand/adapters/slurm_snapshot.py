@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Literal
 
 from evenhand.adapters.slurm_jobs import Job, Node
+from evenhand.adapters.slurm_spread import Free, Piece
 from evenhand.model import Snapshot
 
 __all__ = ["build", "left_out"]
@@ -13,6 +14,7 @@ __all__ = ["build", "left_out"]
 #: Reasons for which a job waits that would start if there were room.
 WAITS = {"None", "Priority", "Resources", ""}
 _STATES = {"RUNNING": "running", "SUSPENDED": "preempted", "STOPPED": "suspended", "COMPLETING": "preempting"}
+_NEVER_RESERVED = "reserved:never"  # no feature of a node: those have no colon
 _TIME_END = 4_000_000_000.0  # Slurm's "never" lies beyond
 
 
@@ -25,6 +27,7 @@ def build(
     leaving: Mapping[str, str],
     released: Collection[str] = (),
     accounts: Mapping[str, tuple[str | None, float]] | None = None,
+    later: Mapping[str, float] | None = None,
 ) -> Snapshot:
     """Return the snapshot of jobs and nodes.
 
@@ -43,6 +46,8 @@ def build(
         Jobs whose reason to wait does not count.
     accounts : mapping, optional
         Parent and weight of accounts, by name; they are pools even without jobs.
+    later : mapping of str to float, optional
+        Nodes of reservations that begin later, and when: a job that may still run then starts elsewhere.
 
     Returns
     -------
@@ -65,15 +70,23 @@ def build(
         if job.parts or (_waits(job, released) and not _why_not(job, places, largest, len(nodes)))
     ]
     choices = {job.partition for job in live if "," in job.partition}
+    later = later or {}
+    until = min(later.values(), default=_TIME_END)
+    calls = {job.name: _calls(job, now, until) for job in live if job.state == "PENDING"}
+    free = Free(nodes, _held(live))
+    waiting = sorted((job for job in live if job.name in calls), key=lambda job: (-job.priority, job.number))
+    pieces = {job.name: free.pieces(job, calls[job.name]) for job in waiting}
     operations, allocations, requests = [], [], []
     names: set[str] = set()
     for job in live:
         first = job.partition.split(",")[0]
         pool = {"partition": first, "account": job.account, "user": job.user}[pools] or "none"
         names.add(pool)
-        operations.append(_operation(job, pool, now))
+        parts = sum(piece.count for piece in pieces.get(job.name, ())) or job.count
+        operations.append(_operation(job, pool, now, gang=parts > 1))
         if job.state == "PENDING":
-            requests.append(_request(job, resources, now))
+            for place, piece in enumerate(pieces[job.name]):
+                requests.append(_request(job, piece, place, calls[job.name], resources, now))
         else:
             may = job.requeue and job.single and not (job.state == "RUNNING" and job.held)
             may = may and (preemptible is None or preemptible(job))
@@ -90,7 +103,13 @@ def build(
                 {
                     "name": node.name,
                     "capacity": dict(node.capacity),
-                    "tags": sorted({*node.tags, *_several(node, choices)}),
+                    "tags": sorted(
+                        {
+                            *node.tags,
+                            *_several(node, choices),
+                            *([_NEVER_RESERVED] if later and node.name not in later else []),
+                        }
+                    ),
                     "schedulable": node.schedulable,
                     "order": place,
                 }
@@ -102,6 +121,28 @@ def build(
             "requests": requests,
         }
     )
+
+
+def _held(live: list[Job]) -> dict[str, dict[str, int]]:
+    """Return what jobs hold on each node; suspended ones give back their cpus."""
+    found: dict[str, dict[str, int]] = {}
+    for job in live:
+        for node, part in job.parts.items():
+            there = found.setdefault(node, {})
+            for resource, amount in part.items():
+                if resource != "cpu" or job.state != "SUSPENDED":
+                    there[resource] = there.get(resource, 0) + amount
+    return found
+
+
+def _calls(job: Job, now: float, until: float) -> list[str]:
+    """Return what the nodes of a waiting job must be called for."""
+    stays = job.limit is None or now + job.limit > until
+    return [
+        *([f"partition:{job.partition}"] if job.partition else []),
+        *job.tags,
+        *([_NEVER_RESERVED] if stays and until < _TIME_END else []),
+    ]
 
 
 def _pools(names: set[str], accounts: Mapping[str, tuple[str | None, float]]) -> list[dict[str, Any]]:
@@ -149,7 +190,11 @@ def _why_not(job: Job, places: set[str], largest: Mapping[str, int], nodes: int)
         return job.unfit
     if not places.issuperset(job.required):
         return "a node that is not there"
-    if job.count > nodes or any(amount > largest.get(name, 0) for name, amount in job.needs.items()):
+    needs = job.needs
+    if job.tasks:  # each task fits on a node, however many there are
+        cpus = needs["cpu"] // job.tasks
+        needs = {"cpu": cpus, "memory": job.per_cpu * cpus or needs.get("memory", 0)}
+    if job.count > nodes or any(amount > largest.get(name, 0) for name, amount in needs.items()):
         return "more than there is"
     return ""
 
@@ -171,7 +216,7 @@ def _several(node: Node, choices: Collection[str]) -> list[str]:
     ]
 
 
-def _operation(job: Job, pool: str, now: float) -> dict[str, Any]:
+def _operation(job: Job, pool: str, now: float, *, gang: bool) -> dict[str, Any]:
     row = {
         "name": job.name,
         "pool": pool,
@@ -181,26 +226,28 @@ def _operation(job: Job, pool: str, now: float) -> dict[str, Any]:
         "qos": job.qos,
         "priority": job.priority,
         "start_time": min(job.submitted, now),
-        "gang": job.count > 1,
+        "gang": gang,
         "order": job.number,
     }
     return {key: value for key, value in row.items() if value != ""}
 
 
-def _request(job: Job, resources: list[str], now: float) -> dict[str, Any]:
-    tags = [*([f"partition:{job.partition}"] if job.partition else []), *job.tags]
+def _request(
+    job: Job, piece: Piece, place: int, calls: list[str], resources: list[str], now: float
+) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "name": job.name,
+        "name": f"{job.name}/{place}" if place else job.name,
         "operation": job.name,
-        "resources": {r: v for r, v in job.needs.items() if r in resources},
-        "count": job.count,
+        "resources": {r: v for r, v in piece.needs.items() if r in resources},
+        "count": piece.count,
         "submit_time": min(job.submitted, now),
-        "node_tags": tags,
+        "node_tags": calls,
     }
     if job.limit is not None:
         row["duration"] = job.limit
-    if job.required:
-        row["required_node"] = job.required[0]
+    required = piece.node or (job.required[0] if job.required else None)
+    if required:
+        row["required_node"] = required
     return row
 
 

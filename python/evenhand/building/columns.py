@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.building.cells import Cells, Numbers, Strings, Times, as_list
-from evenhand.building.keys import keys_of
+from evenhand.building.keys import cells_of, keys_of
 from evenhand.building.problems import COUNTED, STAND_IN, Predicate, nearest
 from evenhand.building.single import (
     INT64,
@@ -315,8 +315,8 @@ def _by_resource(
 ) -> dict[str, Cells]:
     if not set(map(type, items)) <= {dict, _NONE}:
         items = convert(items, one_object, one_cell(""))
-    objects = [cell or {} for cell in items]
+    objects = [cell or {} for cell in items] if _NONE in set(map(type, items)) else items
     keys, strange = keys_of(objects, resources)
     for key, (row, rows) in strange.items():
         one_cell(str(key))(row, "unknown_resource", _unknown_resource(key, resources, rows), None)
-    return {name: [cell.get(name) for cell in objects] for name in resources if name in keys}
+    return {name: cells_of(objects, name) for name in resources if name in keys}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.building.columns import convert
-from evenhand.building.keys import keys_of
+from evenhand.building.keys import cells_of, keys_of
 from evenhand.building.problems import COUNTED, STAND_IN, Report, kind_of, nearest
 from evenhand.building.settings import one_settings, settings_of_json
 from evenhand.building.single import CellError
@@ -32,7 +32,7 @@ def read_rows(
 ) -> TableCells:
     """Turn a list of objects into cells; O(rows x fields present).
 
-    With `own` the rows are nobody else's: settings leave them as they are copied. A row that is no object
+    With `own` no other code holds the rows: settings are taken out of them. A row that is no object
     ends the table once there are `COUNTED` of them.
     """
     if not isinstance(rows, list | tuple):
@@ -53,7 +53,7 @@ def read_rows(
             converted = convert(taken, one, report.column(spec.name, head))
             table.settings = {i: cell for i, cell in enumerate(converted) if cell}
             continue
-        cells = [row.get(head) for row in rows]
+        cells = cells_of(rows, head)
         if head in spec.names:
             table.cells[head] = cells
         else:
@@ -80,7 +80,7 @@ def inner_cells(spec: TableSpec, head: str, cells: list[Any], table: TableCells,
         report.add(spec.name, row, field, "unknown_field", _later(key, known, count))
     for name in known:
         if name in keys:
-            table.cells[f"{head}.{name}"] = [cell.get(name) for cell in objects]
+            table.cells[f"{head}.{name}"] = cells_of(objects, name)
 
 
 def _objects(spec: TableSpec, rows: Any, report: Report) -> Sequence[Mapping[Any, Any]]:

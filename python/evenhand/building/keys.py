@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from evenhand.building.problems import COUNTED
 
-__all__ = ["keys_of"]
+__all__ = ["cells_of", "keys_of"]
 
 _CHUNK = 65_536
 """So many rows are looked at in one go, so that what is put together stays small."""
+
+
+def cells_of(objects: Sequence[Mapping[Any, Any]], key: str) -> list[Any]:
+    """Return what each object has of a key; None where it has nothing."""
+    try:
+        return list(map(itemgetter(key), objects))
+    except KeyError:
+        return [cell.get(key) for cell in objects]
 
 
 def keys_of(
@@ -27,7 +36,7 @@ def keys_of(
     -------
     used : set
     strange : dict
-        Unknown key, in order, to [first row, rows]; the first `COUNTED` that come up.
+        Unknown key, in order, to [first row, rows]; once there are `COUNTED`, others are not looked for.
 
     Notes
     -----
@@ -40,7 +49,7 @@ def keys_of(
         chunk = objects[start : start + _CHUNK]
         keys: set[Any] = set().union(*chunk)
         used |= keys & wanted
-        if keys <= wanted:
+        if keys <= wanted or len(strange) == COUNTED:
             continue
         for row, cell in enumerate(chunk, start):
             if cell.keys() <= wanted:

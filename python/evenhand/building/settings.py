@@ -25,7 +25,7 @@ def one_settings(cell: Any) -> dict[str, Any]:
 
 
 def settings_of_json(cell: Any) -> dict[str, Any]:
-    """Accept an object that JSON's parser made and nobody else holds; it is returned itself."""
+    """Accept an object that JSON's parser made and no other code holds; it is returned itself."""
     if type(cell) is not dict:
         raise CellError("type", f"is {kind_of(cell)}; it must be an object (name: value)")
     _check_json(cell, 0)

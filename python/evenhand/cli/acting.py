@@ -82,6 +82,8 @@ def watch(args: argparse.Namespace) -> int:
 def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any, say: Talker) -> list[str]:
     from evenhand import act
     from evenhand.act.metrics import metrics_text, write_metrics
+    from evenhand.act.waiting import waiting_text
+    from evenhand.display.text import clean
 
     failures: list[str] = []
     told: set[str] = set()
@@ -94,7 +96,10 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any, sa
             failures[:] = [cycle.error]  # one is enough
             print_errors([cycle.error])
         counts = ", ".join(f"{count} {outcome}" for outcome, count in cycle.report.counts.items())
-        done = "failed" if cycle.error else f"steps: {counts}" if counts else "nobody has to leave"
+        waits = waiting_text(cycle.waiting)
+        idle = "" if waits else "nobody has to leave"
+        done = "failed" if cycle.error else f"steps: {counts}" if counts else idle
+        done = "; ".join(filter(None, (done, waits, clean(cycle.held_up))))
         if done != last[0] or counts:  # idle rounds once
             say(f"round {cycle.number}: {done}")
         last[0] = done

@@ -9,6 +9,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
 from evenhand.cluster.changes import carry_out
 from evenhand.cluster.events import Event, Put, Remove, as_event
@@ -70,6 +71,9 @@ class Cluster:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
+        from evenhand.model import Snapshot
+
+        expect(isinstance(snapshot, Snapshot), "cluster", "snapshot", snapshot, "a Snapshot")
         self._stage = Stage(snapshot)
         self._states: dict[_Key, Any] = {}
         self._marks: WeakSet[Mark] = WeakSet()
@@ -176,6 +180,7 @@ class Cluster:
         -----
         As `evenhand.plan`, and O(cells) for the snapshot.
         """
+        expect(_is_policy(policy), "plan", "policy", policy, "one of evenhand.policies")
         key = _key(policy)
         plan = policy.plan(self.snapshot(), self._state_before(key), on, given)
         self._states.pop(key, None)
@@ -223,6 +228,7 @@ class Cluster:
         O(decisions × depth); O(cells) where something is resumed, reserved or kept in part. Whether decisions
         still make sense tells ``plan.check(cluster.snapshot())``.
         """
+        expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
         if whole_plan(plan):
             self.apply(events_of(plan, self._stage.slots))
         elif plan.snapshot == self.snapshot():
@@ -294,6 +300,7 @@ class Cluster:
         -----
         O(resources × depth) for each event since.
         """
+        expect(isinstance(mark, Mark), "undo", "mark", mark, "a Mark")
         if mark not in self._marks:
             raise ValueError("the mark is of another cluster, or of what has been undone already")
         for later in [m for m in self._marks if m._serial > mark._serial]:
@@ -326,6 +333,9 @@ class Cluster:
 
 
 def _as_events(events: Iterable[Any]) -> list[Event]:
+    listed = isinstance(events, Iterable) and getattr(events, "ndim", 1) > 0
+    listed = listed and not isinstance(events, str | bytes | Mapping)
+    expect(listed, "cluster", "events", events, "a sequence of events")
     result, problems = [], []
     for position, given in enumerate(events):
         try:
@@ -336,6 +346,10 @@ def _as_events(events: Iterable[Any]) -> list[Event]:
     if problems:
         raise InputError(problems[:100], max(len(problems) - 100, 0))
     return result
+
+
+def _is_policy(policy: Any) -> bool:
+    return hasattr(policy, "to_dict") and hasattr(policy, "plan") and not isinstance(policy, type)
 
 
 def _key(policy: Any) -> _Key:

@@ -28,7 +28,7 @@ class Heartbeat:
     node: str | int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SchedulingRun:
     """One pass over the queue of pending jobs or sessions; in Slurm two.
 
@@ -52,3 +52,6 @@ class SchedulingRun:
                 f"passes is {self.passes!r}; it must be one of {PASSES!r}, or both in this order"
             )
         object.__setattr__(self, "passes", found)
+
+    def __repr__(self) -> str:
+        return "SchedulingRun()" if self.passes == PASSES else f"SchedulingRun(passes={self.passes!r})"

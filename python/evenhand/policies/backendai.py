@@ -73,6 +73,11 @@ class BackendAI(Policy):
 
     settings: BackendAISettings
 
+    @property
+    def serves_in_order(self) -> bool:
+        """Whether the system starts nothing behind the first that waits: the front session."""
+        return True
+
     @classmethod
     def from_scheduler_opts(
         cls, text: str | Mapping[str, Any], preset: str = "upstream", **changes: Any

@@ -65,6 +65,11 @@ class Policy:
         object.__setattr__(self, "preset", preset)
         object.__setattr__(self, "settings", self.model.preset(preset, **settings))
 
+    @property
+    def serves_in_order(self) -> bool:
+        """Whether the system starts nothing behind the first that waits: then no job leaves for those."""
+        return False
+
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a policy is immutable; replace() returns a changed one")
 

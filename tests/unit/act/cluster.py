@@ -261,6 +261,7 @@ class FakeSlurm:
             "reqnodes": "",
             "licenses": "(null)",
             "timelimit": j.get("limit", "UNLIMITED"),
+            "reqswitch": 0,
             "reservation": "(null)",
             "contiguous": 0,
             "mincpus": 1,

@@ -130,7 +130,9 @@ def test_an_open_step_that_cannot_be_looked_at_holds_up_no_other(tmp_path: Path)
             journal.append("intent", step=step, action="requeue_hold", job=name, commands=[])
     squeue = world.cluster.squeue
     sick = Result(1, "", "slurm_load_jobs error: Unexpected message received")
-    world.cluster.squeue = lambda rest: sick if "--jobs=1" in rest else squeue(rest)  # type: ignore[method-assign]
+    world.cluster.squeue = (  # type: ignore[method-assign]
+        lambda rest: sick if any(word.startswith("--jobs=1,") for word in rest) else squeue(rest)
+    )
     with world.driver() as driver:
         assert list(driver.book.open) == [0]
         assert "1" in driver.book.busy()
@@ -261,20 +263,40 @@ def test_a_hold_by_somebody_else_stays(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["CANCELLED", "RUNNING", "PENDING"])
-def test_nobody_more_leaves_for_one_that_does_not_wait(state: str, tmp_path: Path) -> None:
-    """It is cancelled, starts elsewhere or is held between its first victim and its second."""
-    jobs = [job(n, 1, node="n1") for n in range(1, 5)]
-    others = [job(n, 4, node=f"n{n // 10}", priority=200) for n in (20, 30)]
-    world = World(tmp_path, [*jobs, *others, job(9, 4, priority=90)])
+def test_no_further_job_leaves_for_one_that_does_not_wait(state: str, tmp_path: Path) -> None:
+    """It is cancelled, starts elsewhere or is held while the command to its first victim is not answered."""
+    world = four_victims(tmp_path)
 
-    def leaves(rest: list[str]) -> None:
-        if rest[0] == "requeuehold":
-            world.cluster.jobs["20"]["state"] = "COMPLETED"
-            world.cluster.jobs["9"].update(state=state, priority=0, node="n2" if state == "RUNNING" else None)
+    def leaves(rest: list[str]) -> Result | None:
+        if rest[0] != "requeuehold":
+            return None
+        plain(rest)
+        world.cluster.jobs["20"]["state"] = "COMPLETED"
+        world.cluster.jobs["9"].update(state=state, priority=0, node="n2" if state == "RUNNING" else None)
+        return Result(None, "", "no answer within 30 s")
 
-    answering(world, lambda rest: leaves(rest))
+    plain = answering(world, leaves)
     (row,), _ = acted(world)
     assert row.outcome == ("started" if state == "RUNNING" else "not_started")
     asked = [x["job"] for x in read(world.journal) if x["kind"] == "intent" and x["action"] == "requeue_hold"]
     assert len(asked) == 1
     assert all(world.cluster.jobs[name]["priority"] > 0 for name in "1234")
+
+
+def test_victims_are_told_together(tmp_path: Path) -> None:
+    """No wait and no look between two of them: in the meantime others would take the room of the first."""
+    world = four_victims(tmp_path)
+    begin = world.clock.now
+    (row,), _ = acted(world)
+    assert (row.outcome, len(row.victims)) == ("started", 4)
+    assert world.clock.now == begin
+    commands = [words[1] for words in world.cluster.asked if words[0] == "scontrol"]
+    assert commands == ["update"] * 4 + ["requeuehold"] * 4 + ["release"] * 4
+    places = [i for i, words in enumerate(world.cluster.asked) if words[1] == "requeuehold"]
+    assert places == list(range(places[0], places[0] + 4))
+
+
+def four_victims(folder: Path) -> World:
+    jobs = [job(n, 1, node="n1") for n in range(1, 5)]
+    others = [job(n, 4, node=f"n{n // 10}", priority=200) for n in (20, 30)]
+    return World(folder, [*jobs, *others, job(9, 4, priority=90)])

@@ -15,7 +15,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.act import Caps, Driver, LockedError, Row, Timing
-from evenhand.act.carry import Carrier
+from evenhand.act.course import Course
 from evenhand.act.journal import read
 from evenhand.act.lock import Lock
 from evenhand.act.tasks import partial, tasks_of
@@ -227,7 +227,7 @@ def test_held_no_longer_than_one_driver_would_hold(tmp_path: Path, monkeypatch: 
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(Carrier, "_await", die)
+        patch.setattr(Course, "_judge", die)
         with pytest.raises(Killed):
             rows(world, plan)
     assert world.cluster.jobs["3"]["priority"] == 0, "held"

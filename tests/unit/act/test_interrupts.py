@@ -59,7 +59,7 @@ def interrupted(world: Stopped) -> int:
 def test_victims_have_their_place_back(tmp_path: Path) -> None:
     """Whenever it comes; what it ends is the waiting."""
     outcomes = set()
-    for number in range(4, 16):  # the plan's own snapshot takes three commands
+    for number in range(5, 18):  # the plan's own snapshot takes four commands
         world = stopped(tmp_path / str(number), number)
         begin = world.clock.now
         interrupted(world)
@@ -73,8 +73,8 @@ def test_victims_have_their_place_back(tmp_path: Path) -> None:
 
 def test_the_second_comes_at_once(tmp_path: Path) -> None:
     """The next driver gives the job back."""
-    whole = interrupted(stopped(tmp_path / "one", 10))
-    world = stopped(tmp_path / "two", 10, 11)
+    whole = interrupted(stopped(tmp_path / "one", 12))
+    world = stopped(tmp_path / "two", 12, 13)
     assert interrupted(world) < whole
     assert world.cluster.jobs["1"]["priority"] == 0
     world.at = ()
@@ -83,7 +83,7 @@ def test_the_second_comes_at_once(tmp_path: Path) -> None:
 
 
 def test_a_driver_goes_on_after_one(tmp_path: Path) -> None:
-    world = stopped(tmp_path / "x", 10)
+    world = stopped(tmp_path / "x", 12)
     with world.driver() as driver:
         plan = eh.plan(driver.snapshot(), world.policy)
         with pytest.raises(KeyboardInterrupt):

@@ -15,7 +15,7 @@ import evenhand as eh
 from evenhand.act import Caps, Timing, act, watch
 from evenhand.act.book import Book
 from evenhand.act.journal import Journal, read
-from evenhand.act.judging import spare
+from evenhand.act.sparing import spare
 from evenhand.act.watching import Cycle
 from evenhand.adapters.commands import Result
 from tests.unit.act.cluster import T0, job
@@ -115,7 +115,7 @@ def test_a_killed_driver_is_not_the_beneficiary_s_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize("caps", [Caps(None, None, None, 1), Caps(None, None, 1, None)])
 def test_others_leave_instead_of_those_at_their_cap(caps: Caps, tmp_path: Path) -> None:
     """Of a job it is known at once, of an owner once one of his jobs was looked at."""
-    jobs = [job(1, 4, node="n1", uid=1), job(2, 4, node="n2", uid=2, start=T0 - 5000)]
+    jobs = [job(1, 4, node="n1", uid=1), job(2, 4, node="n2", uid=2, user="bob", start=T0 - 5000)]
     world = World(tmp_path, [*jobs, job(3, 4, node="n3", priority=200), job(9, 4, priority=90)])
     evicted_before(world, "1", "1")
     outcomes = []

@@ -319,7 +319,9 @@ def test_whatever_stands_in_the_json(data: st.DataObject) -> None:
             row[field] = data.draw(st.sampled_from(_ODD))
         return Result(0, json.dumps(document))
 
-    cluster.squeue = lambda rest: odd(squeue(rest), "jobs", *_FIELDS)  # type: ignore[method-assign]
+    cluster.squeue = (  # type: ignore[method-assign]
+        lambda rest: odd(squeue(rest), "jobs", *_FIELDS) if "--json" in rest else squeue(rest)
+    )
     cluster.sinfo = lambda rest: (  # type: ignore[method-assign]
         odd(sinfo(rest), "nodes") if "--json" in rest else sinfo(rest)
     )
@@ -354,6 +356,8 @@ def as_text(jobs: list[dict[str, Any]], **cells: str) -> list[slurm_jobs.Job]:
         ({"feature": "ib|ssd"}, "a combination of features"),
         ({"reservation": "r1"}, "a reservation"),
         ({"contiguous": "1"}, "contiguous nodes"),
+        ({"reqswitch": "2"}, "switches"),
+        ({"reqswitch": "0"}, ""),
         ({"excnodes": "n3"}, "excluded nodes"),
         ({"maxnodes": "3"}, "a range of nodes"),
         ({"dependency": "singleton(unfulfilled)"}, "a dependency"),
@@ -400,10 +404,12 @@ def test_reserved_nodes_take_no_work() -> None:
     """Jobs that run there have the reservation, and no other can start: nobody gives way for nothing."""
     head = "RESV_NAME     STATE           START_TIME             END_TIME     DURATION  NODELIST"
     line = "r         {:>8}  2026-11-21T23:40:20  2026-11-22T00:40:20     01:00:00  {}"
-    assert reserved_of("No reservations in the system\n") == set()
+    assert reserved_of("No reservations in the system\n") == {}
     both = "\n".join((head, line.format("ACTIVE", "n[1-2]"), line.format("ACTIVE", ""), ""))
-    assert reserved_of(both) == {"n1", "n2"}
-    assert not reserved_of("\n".join((head, line.format("INACTIVE", "n3"), "")))
+    assert reserved_of(both) == {"n1": 0.0, "n2": 0.0}
+    later = reserved_of("\n".join((head, line.format("INACTIVE", "n3"), line.format("ACTIVE", "n1"), "")))
+    assert later["n1"] == 0.0
+    assert later["n3"] > T0
     for text in ("", both[:-1], both[: both.index("ACTIVE")] + "\n"):
         with pytest.raises(AdapterError):
             reserved_of(text)

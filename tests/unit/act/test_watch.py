@@ -85,7 +85,7 @@ def test_a_cluster_that_does_not_answer_ends_a_round_only(tmp_path: Path) -> Non
     assert "evenhand_round_failed 0\n" in text
     assert f"evenhand_round_timestamp_seconds {world.clock()!r}\n" in text
     families = exposition(text)
-    assert len(families) == 10
+    assert len(families) == 11
     assert set(families.values()) <= {"counter", "gauge"}
     assert all(name.endswith("_total") == (kind == "counter") for name, kind in families.items())
     write_metrics(tmp_path / "metrics", text)

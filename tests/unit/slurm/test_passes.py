@@ -175,6 +175,25 @@ def test_a_job_starts_before_a_planned_one_if_it_ends_strictly_before(minutes: f
     assert ("A" in outcome(data)[0]) == starts
 
 
+@pytest.mark.parametrize(
+    ("elsewhere", "starts"),
+    [(599, False), (600, True), (659, True), (660, True), (661, False), (None, False)],
+)
+def test_an_end_elsewhere_lets_a_late_one_into_a_span(elsewhere: float | None, starts: bool) -> None:
+    """H fits at 600 and keeps A waiting; a job elsewhere that ends next, in the span, puts it off to 3600.
+
+    The span is 30 s longer than until the next multiple of 30 s after the first end, which is 630.
+    """
+    tiers = {**TIERS, "high": {"PriorityTier": 10, "Nodes": ["n1", "n2", "n3"]}, "other": {"Nodes": ["n4"]}}
+    runs = [running("R1", "high", "n1", end=600), running("R2", "high", "n2", end=3600)]
+    if elsewhere is not None:
+        runs.append(running("E", "other", "n4", end=elsewhere))
+    waits = [waiting("H", "high", 2), waiting("A", "low", minutes=20, on="n3")]
+    data = cluster(4, runs, waits)
+    settings = {**BACKFILL, "partitions": tiers, "bf_resolution": 1.0}
+    assert ("A" in outcome(data, settings)[0]) == starts
+
+
 @pytest.mark.parametrize(("ahead", "starts"), [(-1, True), (0, True), (1, False)])
 def test_the_end_of_the_window(ahead: int, starts: bool) -> None:
     """A start at its very end keeps nodes from then on, which is beyond what the pass looks at."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.hostlist import expand_hostlist
+from evenhand.config.hostlist import MOST, expand_hostlist
 from evenhand.config.slurm import SlurmSettings, split_mode
 from evenhand.config.slurm_accounting import parse_qos
 
@@ -103,6 +103,7 @@ def test_a_policy_comes_back_from_its_dict() -> None:
     [
         ("n1", "n1"),
         ("n[1-3,07],m5", "n1 n2 n3 n07 m5"),
+        ("n[3-3]", "n3"),
         ("r[1-2]n[08-10]-x", "r1n08-x r1n09-x r1n10-x r2n08-x r2n09-x r2n10-x"),
         ("", ""),
     ],
@@ -115,6 +116,13 @@ def test_host_lists(text: str, names: str) -> None:
 def test_broken_host_lists(text: str) -> None:
     with pytest.raises(ValueError, match=r"is no|do not match|stands for"):
         expand_hostlist(text)
+
+
+def test_most_names_of_a_host_list() -> None:
+    assert len(expand_hostlist(f"n[1-{MOST}]")) == MOST
+    for text in (f"n[0-{MOST}]", f"m,n[1-{MOST}]"):
+        with pytest.raises(ValueError, match="65,536"):
+            expand_hostlist(text)
 
 
 def job(**values: Any) -> eh.Snapshot:

@@ -190,7 +190,7 @@ Time Run::take(Id job, const Wish& wish, Index victim, const std::vector<Spot>& 
   if (d.mode != Mode::kSuspend && d.grace == 0)
     for (const Id node : desk.nodes(other)) mark_ending(node, job);
   if (d.mode != Mode::kSuspend && d.grace > 0 && has_ends_)
-    add_end({std::min(now + d.grace, end_of(other)), End::Of::kVictim, victim});
+    add_end({std::min(now + d.grace, end_of(other)), other.operation, End::Of::kVictim, victim});
   // What a suspended job gives back is taken at once; the room of the others is nobody's
   // until they have gone.
   if (d.mode == Mode::kSuspend) desk.give(desk.room, other, 1);
@@ -201,7 +201,7 @@ void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) 
   served_[at(job)] = started_[at(job)] = 1;
   const Time end = desk.state.now() + lasts(job, stage_ == Stage::kBackfill);
   begun_.push_back({end, job, spots});
-  if (has_ends_) add_end({end, End::Of::kBegun, static_cast<Index>(begun_.size()) - 1});
+  if (has_ends_) add_end({end, job, End::Of::kBegun, static_cast<Index>(begun_.size()) - 1});
   for (const Spot& spot : spots) {
     const Amount* needed = request_amounts(spot.request);
     const Row free = free_on(spot.node);

@@ -7,6 +7,12 @@ constexpr Time kSpan = 30 * kMicrosecondsPerSecond;
 constexpr Time kYear = Time{365} * 86'400 * kMicrosecondsPerSecond;
 constexpr Size kMostSets = 64;
 
+// The system counts in them.
+Time whole_second(Time instant) {
+  const Time rest = instant % kMicrosecondsPerSecond;
+  return instant - (rest < 0 ? rest + kMicrosecondsPerSecond : rest);
+}
+
 }  // namespace
 
 // Jobs in one partition, of one QOS and, where it counts, one priority may preempt the same.
@@ -89,7 +95,9 @@ Run::Estimate Run::estimate(Id job) {
 }
 
 // Free room; without all that may be preempted; then without what ends by and by, in spans that
-// grow, of which each is tried once: the instant is the last end of the span.
+// grow, of which each is tried once: the instant is the last end of the span. As the system does,
+// a span is looked at as over only after an end that frees something: one that ends within it
+// elsewhere lets the next end that does into it, however late.
 Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
                    std::vector<Spot>& spots) {
   const Time now = desk.state.now();
@@ -104,25 +112,31 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
   Room room = rooms.emptied;
   wish.begin(room);
   Time until = kNoTime, span = kSpan, last = now;
-  bool any = false, fits = false;
-  for (const End& end : ends_) {
-    if (any && end.at > until + span) {  // the span is over
-      fits = wish.may_fit(room) && wish.place(room, spots);
-      if (fits) break;
-      any = false;
-      span *= 2;
+  const auto listed = [&](Size i) {
+    while (i < ends_.size() && !is_listed(ends_[i], job, *rooms.wanted)) ++i;
+    return i;
+  };
+  for (Size next = listed(0); next < ends_.size();) {
+    bool any = false;
+    while (next < ends_.size()) {
+      const End& end = ends_[next];
+      next = listed(next + 1);
+      if (!ends_on_open(end)) continue;
+      if (until == kNoTime) {
+        const Time rest = end.at % kSpan;
+        until = end.at - rest + (rest < 0 ? 0 : kSpan);
+      }
+      free(room, end, &wish);
+      last = end.at;
+      any = true;
+      if (next < ends_.size() && ends_[next].at > until + span) break;
     }
-    if (!ends_on_open(end, job, *rooms.wanted)) continue;
-    if (until == kNoTime) {
-      const Time rest = end.at % kSpan;
-      until = rest == 0 ? end.at : end.at - rest + (rest > 0 ? kSpan : 0);
-    }
-    free(room, end, &wish);
-    last = end.at;
-    any = true;
+    if (!any) return kNoTime;
+    span *= 2;
+    if (wish.may_fit(room) && wish.place(room, spots))
+      return last > now ? last : std::max(last + set().kill_wait, now + kMicrosecondsPerSecond);
   }
-  if (!fits && !(any && wish.may_fit(room) && wish.place(room, spots))) return kNoTime;
-  return last > now ? last : std::max(last + set().kill_wait, now + kMicrosecondsPerSecond);
+  return kNoTime;
 }
 
 Time Run::end_of(const RunningJob& job) const {
@@ -139,47 +153,50 @@ void Run::collect_ends() {
   has_ends_ = true;
   candidate_sets_.clear();
   const Time now = desk.state.now();
-  for (Size i = 0; i < desk.running.size(); ++i) {
-    const RunningJob& job = desk.running[i];
-    const auto which = static_cast<Index>(i);
-    if (!job.gone) ends_.push_back({end_of(job), End::Of::kRunning, which});
-  }
+  for (Size i = 0; i < desk.running.size(); ++i)
+    if (const RunningJob& job = desk.running[i]; !job.gone)
+      ends_.push_back({end_of(job), job.operation, End::Of::kRunning, static_cast<Index>(i)});
   for (const Index i : gone_)
     if (const Time grace = jobs().grace[at(of(i).operation)]; grace > 0)
-      ends_.push_back({std::min(now + grace, end_of(of(i))), End::Of::kVictim, i});
+      ends_.push_back({std::min(now + grace, end_of(of(i))), of(i).operation, End::Of::kVictim, i});
   for (const Leaving& l : desk.state.leaving()) {
     const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
     if (deadline != kNoTime && deadline > now)
-      ends_.push_back({deadline, End::Of::kLeaving, static_cast<Index>(l.slot)});
+      ends_.push_back({deadline, desk.state.operation_of(l.slot), End::Of::kLeaving,
+                       static_cast<Index>(l.slot)});
   }
   for (Size i = 0; i < begun_.size(); ++i)
-    ends_.push_back({begun_[i].end, End::Of::kBegun, static_cast<Index>(i)});
-  std::ranges::stable_sort(ends_, {}, &End::at);
+    ends_.push_back({begun_[i].end, begun_[i].job, End::Of::kBegun, static_cast<Index>(i)});
+  for (End& end : ends_) end.at = whole_second(end.at);
+  std::ranges::stable_sort(ends_, std::less{}, End::key);
 }
 
 void Run::add_end(End end) {
-  ends_.insert(std::ranges::upper_bound(ends_, end.at, {}, &End::at), end);
+  end.at = whole_second(end.at);
+  ends_.insert(std::ranges::upper_bound(ends_, End::key(end), std::less{}, End::key), end);
 }
 
-// Whether it frees anything on an open node that was not counted yet.
-bool Run::ends_on_open(const End& end, Id job, const CandidateSet& wanted) const {
-  const auto open = [this](Id node) { return node != kNoId && open_[at(node)] != 0; };
+// Whether it was not counted yet among what gives way to a job.
+bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
   switch (end.of) {
     case End::Of::kRunning:
-      return !of(end.which).gone && !wanted.has[static_cast<Size>(end.which)] &&
-             std::ranges::any_of(desk.nodes(of(end.which)), open);
+      return !of(end.which).gone && !wanted.has[static_cast<Size>(end.which)];
     case End::Of::kVictim:
-      return gone_for_[at(of(end.which).operation)] != job &&
-             std::ranges::any_of(desk.nodes(of(end.which)), open);
-    case End::Of::kLeaving: {
-      const Id slot = static_cast<Id>(end.which);
-      return desk.state.leaving_at(slot)->beneficiary.operation != job &&
-             open(desk.state.node_of(slot));
-    }
+      return gone_for_[at(end.job)] != job;
+    case End::Of::kLeaving:
+      return desk.state.leaving_at(static_cast<Id>(end.which))->beneficiary.operation != job;
     case End::Of::kBegun:
-      return std::ranges::any_of(begun_[static_cast<Size>(end.which)].spots, open, &Spot::node);
+      return true;
   }
   return false;
+}
+
+bool Run::ends_on_open(const End& end) const {
+  const auto open = [this](Id node) { return node != kNoId && open_[at(node)] != 0; };
+  if (end.of == End::Of::kLeaving) return open(desk.state.node_of(static_cast<Id>(end.which)));
+  if (end.of == End::Of::kBegun)
+    return std::ranges::any_of(begun_[static_cast<Size>(end.which)].spots, open, &Spot::node);
+  return std::ranges::any_of(desk.nodes(of(end.which)), open);
 }
 
 void Run::free(Room& room, const End& end, Wish* wish) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -38,8 +39,11 @@ struct Begun {
 struct End {
   enum class Of : std::uint8_t { kRunning, kVictim, kLeaving, kBegun };
   Time at;
+  Id job;
   Of of;
   Index which;  // in Desk::running, of the leaving allocations, or of those begun
+
+  static std::pair<Time, Id> key(const End& end) { return {end.at, end.job}; }
 };
 
 // All that may be preempted for jobs of one standing, and what they give back.
@@ -183,7 +187,8 @@ class Run {
   void collect_ends();
   void add_end(End end);
   Time end_of(const RunningJob& job) const;
-  bool ends_on_open(const End& end, Id job, const CandidateSet& wanted) const;
+  bool is_listed(const End& end, Id job, const CandidateSet& wanted) const;
+  bool ends_on_open(const End& end) const;
   void free(Room& room, const End& end, Wish* wish) const;
   void free(Room& room, const RunningJob& job, Wish* wish) const;
   void free(Room& room, Id slot, Wish* wish) const;

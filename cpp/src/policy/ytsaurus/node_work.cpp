@@ -178,6 +178,13 @@ Amount NodeWork::running_gpus(Id slot) const {
   return desk_.state.amounts(slot)[desk_.settings.gpu];
 }
 
+// Run time counts from here, however many jobs an allocation has had.
+Time NodeWork::began(Id slot) const {
+  const ClusterState& s = desk_.state;
+  return slot < s.slots_of_snapshot() ? s.tables().allocations.start_time[static_cast<Size>(slot)]
+                                      : s.last_start(slot);
+}
+
 // Nothing but a special stage may take it.
 bool NodeWork::is_protected(Id slot) const {
   const auto e = static_cast<Size>(desk_.pools() + desk_.state.operation_of(slot));
@@ -206,7 +213,7 @@ NodeWork::FullHost NodeWork::full_host(Id request) const {
   double penalty = 0;
   for (const Id slot : chosen_)
     if (is_protected(slot))
-      penalty += static_cast<double>(s.now() - s.last_start(slot)) / kMicrosecondsPerSecond *
+      penalty += static_cast<double>(s.now() - began(slot)) / kMicrosecondsPerSecond *
                  static_cast<double>(running_gpus(slot));
   return penalty <= set.full_host_max_penalty ? FullHost::kAllowed : FullHost::kPenalty;
 }

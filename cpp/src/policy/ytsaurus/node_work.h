@@ -92,6 +92,7 @@ class NodeWork {
   void sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first = true) const;
 
   Amount running_gpus(Id slot) const;
+  Time began(Id slot) const;
   bool is_protected(Id slot) const;
 
   Desk& desk_;

@@ -240,23 +240,30 @@ class Backfill(Main):
             return now, spots
         if now_only:
             return None
-        ends = [entry for entry in self._ends(wanted, leaving) if {node for node, _, _ in entry[1]} & free]
-        ends.sort(key=lambda entry: entry[0])
+        ends = sorted(
+            ((math.floor(end), parts[0][2].row, parts) for end, parts in self._ends(wanted, leaving)),
+            key=lambda entry: entry[:2],
+        )
         span, until, i = _SPAN, None, 0
         while i < len(ends):
-            if until is None:
-                until = math.ceil(ends[0][0] / _SPAN) * _SPAN
-            last = ends[i][0]
-            self._free(room, ends[i][1])
-            i += 1
-            while i < len(ends) and ends[i][0] <= until + span:
-                last = ends[i][0]
-                self._free(room, ends[i][1])
+            last = None
+            while i < len(ends):
+                end, _, parts = ends[i]
                 i += 1
+                if not {node for node, _, _ in parts} & free:
+                    continue  # and the next one is taken however late it ends
+                if until is None:
+                    until = end - end % _SPAN + _SPAN
+                self._free(room, parts)
+                last = end
+                if i < len(ends) and ends[i][0] > until + span:
+                    break
+            if last is None:
+                return None
+            span *= 2
             spots = place(world, room, job, blocked)
             if spots is not None:
                 return (last if last > now else max(last + s.KillWait, now + 1)), spots
-            span *= 2
         return None
 
     def _estimate(self, job: Job) -> tuple[Room, list[_Part], list[_End]]:

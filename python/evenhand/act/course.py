@@ -1,0 +1,284 @@
+"""One step on its way: its victims leave, its beneficiary starts, and what is held is released."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evenhand.act.journal import JournalError
+from evenhand.adapters.protocol import AdapterError, Standing
+
+if TYPE_CHECKING:
+    from evenhand.act.book import OpenStep, Victim
+    from evenhand.act.carry import Carrier
+    from evenhand.adapters.protocol import Answer
+
+__all__ = ["Course"]
+
+_LOG = logging.getLogger("evenhand.act")
+_TRIES = 3  # of a release
+_GONE = ("left", "ended")
+
+
+@dataclass(slots=True)
+class _Told:
+    """A victim whose fate is not known yet: what the cluster said, and how long to look."""
+
+    answer: Answer | None
+    late: float
+    until: float
+
+
+@dataclass(slots=True)
+class _Release:
+    """A held victim that is to be released: how often that was asked for, when again, until when."""
+
+    until: float
+    asked: int = 0
+    again: float = 0.0
+    said: str = ""
+
+
+class Course:
+    """How far a step has come; it moves on with every look at its jobs and never waits itself.
+
+    Parameters
+    ----------
+    carrier : Carrier
+        Who asks the cluster, with the journal.
+    step : OpenStep
+        As it stands in the journal.
+    seconds : float
+        How long the beneficiary may take once the victims have left.
+    recovered : bool
+        Whether an earlier driver began it: then no further victim is asked to leave, and one look tells what
+        became of those that were.
+
+    Attributes
+    ----------
+    outcome, why : str
+        As the journal's ``end`` has them; empty while the step is open.
+    rivals : sequence of str
+        Jobs that waited when it began and were left out of the plan: the cluster may give them the room.
+    """
+
+    def __init__(self, carrier: Carrier, step: OpenStep, seconds: float, *, recovered: bool = False) -> None:
+        self.carrier, self.step, self.outcome, self.why = carrier, step, "", ""
+        self.rivals: Sequence[str] = ()
+        self._seconds, self._recovered = seconds, recovered
+        self._answered = step.answered
+        self._until: float | None = None
+        self._verdict: tuple[str, str, bool] | None = None
+        self._releases: dict[str, _Release] = {}
+        self._owed: dict[str, str] = {}
+        self._told: dict[str, _Told] = {}
+        self._untold: list[Victim] = []
+        self._said: dict[str, str] = {}
+        self._unwritten = ""
+        now = carrier.timing.steady()
+        for victim in step.victims.values():
+            if victim.asked and victim.answer not in _GONE:
+                self._told[victim.name] = _Told(None, now, now)
+            elif not victim.asked and not recovered:
+                self._untold.append(victim)
+        self._unnoted = list(self._untold)
+
+    @property
+    def ended(self) -> bool:
+        """Whether the journal has its end."""
+        return bool(self.outcome)
+
+    # Asking victims to leave
+
+    def tell(self) -> None:
+        """Ask all victims to leave, one command after the other without a wait between.
+
+        After an answer other than "done" no further one is asked before it is seen what became of that one.
+        """
+        try:
+            self._tell()
+        except JournalError as error:  # the job was not told; those before it get their place back
+            self._unwritten, self._untold = str(error), []
+
+    def _tell(self) -> None:
+        carrier, clock = self.carrier, self.carrier.timing
+        for victim in self._unnoted:
+            carrier.do(self.step.number, "note", victim, self.step.reason)
+        self._unnoted = []
+        while self._untold:
+            victim = self._untold.pop(0)
+            answer = carrier.do(self.step.number, victim.action, victim, self.step.reason)
+            late = clock.steady() + clock.settle
+            # After a refusal no command is under way: one look tells.
+            until = clock.steady() if answer.status == "refused" else late
+            self._told[victim.name] = _Told(answer, late, until)
+            self._said[victim.name] = answer.message or answer.status
+            if answer.status != "done":
+                return
+
+    # Looks
+
+    def wanted(self) -> list[str]:
+        """Return the jobs that the next look must show."""
+        if self._verdict is not None:
+            return list(self._releases)
+        whom = self.step.beneficiary
+        return [*self._told, *([] if whom is None else [whom])]
+
+    def missed(self) -> None:
+        """Take into account that the cluster did not answer a look."""
+        self._answered = False
+
+    def see(self, standings: Mapping[str, Standing]) -> bool:
+        """Move on by a look at all `wanted` jobs; whether the next look is due at once."""
+        if self._verdict is None:
+            self._settle(standings)
+            if self._told:
+                return False
+            if self._untold and self._all_gone() and self._waits(standings):
+                self.tell()
+                return True
+            self._verdict = self._judge(standings)
+            if self._verdict is None:
+                return False
+            self._owe()
+            again = bool(self._releases)
+        else:
+            again = self._release(standings)
+        if not self._releases:
+            self._end()
+        return again
+
+    def unseen(self, error: AdapterError) -> bool:
+        """Take into account that its jobs cannot be looked at; whether the step stays open."""
+        self.missed()
+        if self._verdict is None:
+            self.carrier.unanswered(self.step, error)
+            return True
+        for name in self._releases:
+            self._still_held(name, str(error))
+        self._releases = {}
+        self._end()
+        return False
+
+    # Victims
+
+    def _settle(self, standings: Mapping[str, Standing]) -> None:
+        """Find out what became of victims: the cluster's word is not enough."""
+        now = self.carrier.timing.steady()
+        for name, told in list(self._told.items()):
+            victim, standing = self.step.victims[name], standings[name]
+            refused = told.answer is not None and told.answer.status == "refused"
+            fate = _fate(victim, standing)
+            # Refused, it may be leaving by itself: whether it does, the end tells.
+            if refused and standing.state == "leaving" and now < told.late:
+                continue
+            if fate is None:
+                if now < told.until:
+                    continue
+                fate = "stays" if refused else "unknown"
+            del self._told[name]
+            self.carrier.become(self.step.number, victim, fate)
+
+    def _all_gone(self) -> bool:
+        return all(v.answer in _GONE for v in self.step.victims.values() if v.asked)
+
+    def _waits(self, standings: Mapping[str, Standing]) -> bool:
+        whom = self.step.beneficiary
+        return whom is None or standings[whom].state in ("pending", "unknown")
+
+    # The beneficiary
+
+    def _judge(self, standings: Mapping[str, Standing]) -> tuple[str, str, bool] | None:
+        """Return outcome, why and whether the beneficiary had its chance; None while it has to be awaited."""
+        victims = self.step.victims.values()
+        if self._recovered and not all(v.answer in _GONE for v in victims):
+            missing = ", ".join(v.name for v in victims if v.answer not in _GONE)
+            return "not_started", f"the driver ended before it was sure that {missing} left", False
+        stays = next((v for v in victims if v.asked and v.answer not in _GONE), None)
+        if stays is not None:
+            return "not_started", f"victim {stays.name} did not leave: {self._said[stays.name]}", False
+        if self._unwritten:
+            return "not_started", self._unwritten, False
+        clock, whom = self.carrier.timing, self.step.beneficiary
+        if whom is None:
+            return "repaired", "the victims have left", True
+        if self._until is None:
+            self._until = clock.steady() + self._seconds
+        standing, chance = standings[whom], self._answered
+        if standing.started:
+            return "started", f"{whom} started", True
+        if standing.state not in ("pending", "running", "unknown"):
+            why = f"{whom} does not wait any more: {standing.state} ({standing.detail})"
+            return "not_started", why, chance
+        if self.carrier.stopping():
+            return "unwatched", f"the driver was stopped before {whom} was seen to start", True
+        if clock.steady() < self._until:
+            return None
+        why = f"{whom} did not start within {clock.start:g} s: {standing.detail}"
+        rivals = self.carrier.started(self.rivals)
+        if rivals:  # the room went to one that stands before it in the queue
+            why, chance = f"{why}; {', '.join(rivals)} started instead", False
+        return "not_started", why, chance
+
+    # What is owed
+
+    def _owe(self) -> None:
+        clock = self.carrier.timing
+        for victim in self.step.victims.values():
+            if not victim.asked or victim.freed or victim.answer == "ended":
+                continue
+            if victim.answer != "left":
+                self._owed[victim.name] = f"look:{victim.action}"
+            elif victim.action == "requeue_hold":
+                self._releases[victim.name] = _Release(clock.steady() + clock.settle)
+            elif victim.action == "suspend":
+                self._owed[victim.name] = "resume"
+
+    def _release(self, standings: Mapping[str, Standing]) -> bool:
+        """Release held victims; whether the next look is due at once.
+
+        Asked for again while the cluster does not say that it is done: a second release changes nothing.
+        """
+        carrier, clock, again = self.carrier, self.carrier.timing, False
+        for name, release in list(self._releases.items()):
+            victim, standing = self.step.victims[name], standings[name]
+            if standing.state not in ("held", "leaving", "unknown"):
+                carrier.freed(self.step.number, victim)
+                del self._releases[name]
+                continue
+            release.said = release.said or standing.detail
+            due = not release.asked or clock.steady() >= release.again
+            if standing.state == "held" and release.asked < _TRIES and due:
+                answer = carrier.do(self.step.number, "release", victim, "")
+                release.asked = _TRIES if answer.status == "done" else release.asked + 1
+                release.said = answer.message or answer.status
+                release.again = clock.steady() + clock.settle / _TRIES
+                again = True
+            elif clock.steady() >= release.until:
+                self._still_held(name, release.said)
+                del self._releases[name]
+        return again
+
+    def _still_held(self, name: str, said: str) -> None:
+        self._owed[name] = "release"
+        self.why += f"; {name} is still held: {said}"
+
+    def _end(self) -> None:
+        assert self._verdict is not None  # noqa: S101 - see `see`
+        outcome, why, chance = self._verdict
+        self.outcome, self.why = outcome, why + self.why
+        self.carrier.end(self.step, outcome, self.why, self._owed, blame=chance)
+
+
+def _fate(victim: Victim, standing: Standing) -> str | None:
+    """Return what became of a victim, or None while it is as it was."""
+    if standing.state in ("ended", "gone"):
+        return "left" if victim.action == "cancel" else "ended"
+    if standing.state in ("held", "leaving") or standing.turn > victim.turn:
+        return "left"
+    if standing.state == "suspended" and victim.action == "suspend":
+        return "left"
+    return None

@@ -1,0 +1,161 @@
+"""Which jobs still wait after a round, and why they were not served."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.reasons import ACTIONS, OUTCOMES
+
+if TYPE_CHECKING:
+    from evenhand.act.report import Row
+    from evenhand.act.tasks import Refusal
+    from evenhand.plans import Plan
+
+__all__ = ["held_up", "starting", "waiting", "waiting_text"]
+
+_SERVED = ("started", "dry_run", "unwatched")
+_BEHIND = "behind_first_waiting"
+#: Of refusals of requests, those that say least; another request of the same job may say more.
+_LAST = ("started", "count_exhausted")
+
+
+def waiting(
+    first: Plan,
+    last: Plan,
+    rows: Iterable[Row],
+    left: Mapping[str, Refusal],
+    unread: Mapping[str, Iterable[str]],
+) -> dict[str, list[str]]:
+    """Return the jobs that wait and were not served, by reason.
+
+    Parameters
+    ----------
+    first, last : Plan
+        Of the round: with all requests, and the one that was carried out.
+    rows : iterable of Row
+        What came of the round.
+    left : mapping of str to Refusal
+        Beneficiaries that left the round's plan.
+    unread : mapping of str to iterable of str
+        Jobs that the adapter left out of the snapshot, by what they ask for.
+
+    Returns
+    -------
+    dict of str to list of str
+        Codes of refusals of steps (see `Row.codes`) or of requests (`evenhand.reasons`), or the adapter's own
+        words, and names of jobs. Jobs that fit without victims are not among them: the cluster starts them.
+
+    Notes
+    -----
+    O(requests + decisions).
+    """
+    why: dict[str, str] = {}
+    rules = _rules(last)
+    starts = starting(last)
+    done: dict[str, str] = {job: refusal.code for job, refusal in left.items()}
+    for row in rows:
+        if row.beneficiary is not None and row.outcome != "nothing_to_do":
+            served = row.outcome in _SERVED
+            done[row.beneficiary] = "" if served else (row.codes[0] if row.codes else "did_not_start")
+    for job in _asking(first):
+        why[job] = done[job] if job in done else "" if job in starts else rules.get(job, "not_planned")
+    found: dict[str, list[str]] = {}
+    for job, reason in why.items():
+        if reason:
+            found.setdefault(reason, []).append(job)
+    for words, jobs in unread.items():
+        found.setdefault(words, []).extend(map(str, jobs))
+    return found
+
+
+def waiting_text(found: Mapping[str, list[str]]) -> str:
+    """Return it as ``"3 wait, not served because: 2 cap, 1 did_not_start"``; empty if no job waits."""
+    if not found:
+        return ""
+    counts = sorted(((len(jobs), reason) for reason, jobs in found.items()), key=lambda c: (-c[0], c[1]))
+    said = ", ".join(f"{count} {reason}" for count, reason in counts)
+    return f"{sum(count for count, _ in counts)} wait, not served because: {said}"
+
+
+def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refusal]) -> str:
+    """Return who holds up whom and why, where the system starts no job behind the first; else nothing.
+
+    Parameters
+    ----------
+    found : mapping
+        Of `waiting`.
+    last : Plan
+    left : mapping of str to Refusal
+
+    Returns
+    -------
+    str
+    """
+    behind = found.get(_BEHIND, [])
+    reason_of = {job: reason for reason, jobs in found.items() for job in jobs if reason != _BEHIND}
+    partition, priority = _queues(last)
+    fronts: dict[str, str] = {}
+    for job in reason_of:
+        first = fronts.setdefault(partition.get(job, ""), job)
+        if priority.get(job, 0.0) > priority.get(first, 0.0):
+            fronts[partition.get(job, "")] = job
+    held: dict[str, int] = {}
+    for job in behind:
+        front = fronts.get(partition.get(job, ""))
+        if front is not None:
+            held[front] = held.get(front, 0) + 1
+    return "; ".join(
+        f"{count} wait behind {front}, which the system serves first: "
+        f"{left[front].message if front in left else reason_of[front]}"
+        for front, count in held.items()
+    )
+
+
+def _queues(plan: Plan) -> tuple[dict[str, str], dict[str, float]]:
+    """Return partition and priority of jobs, as far as they have them."""
+    core = plan.snapshot._core
+    names = list(map(str, plan.snapshot.names("operations")))
+    words, codes = core.text("operations", "partition")
+    priority = dict(
+        zip(names, np.asarray(core.column("operations", "priority"), np.float64).tolist(), strict=True)
+    )
+    if not len(codes):
+        return {}, priority
+    found = {name: str(words[c]) for name, c in zip(names, codes.tolist(), strict=True) if c >= 0}
+    return found, priority
+
+
+def _operations(plan: Plan, requests: Iterable[int]) -> list[str]:
+    names = plan.snapshot.names("operations")
+    of = np.asarray(plan.snapshot._core.column("requests", "operation"))
+    return [str(names[of[row]]) for row in requests]
+
+
+def _asking(plan: Plan) -> list[str]:
+    count = plan.snapshot.request_count
+    return list(dict.fromkeys(_operations(plan, range(count)))) if count else []
+
+
+def starting(plan: Plan) -> set[str]:
+    """Return the jobs that start without a victim; O(decisions)."""
+    action, step = (plan.decisions.column(name) for name in ("action", "step"))
+    taking = set(step[action == ACTIONS.index("preempt")].tolist())
+    names = plan.snapshot.names("operations")
+    operation = plan.decisions.column("operation")
+    rows = np.flatnonzero(action == ACTIONS.index("start")).tolist()
+    return {str(names[operation[row]]) for row in rows if step[row] not in taking}
+
+
+def _rules(plan: Plan) -> dict[str, str]:
+    """Return why each job does not start, by the first of its requests that says; O(requests)."""
+    if not len(plan.refusals):
+        return {}
+    requests, rules = (plan.refusals.column(name).tolist() for name in ("request", "rule"))
+    found: dict[str, str] = {}
+    for job, rule in zip(_operations(plan, requests), rules, strict=True):
+        if found.get(job, "started") in _LAST:
+            found[job] = OUTCOMES[rule]
+    return found

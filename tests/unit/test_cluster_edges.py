@@ -1,0 +1,102 @@
+"""A living cluster at its edges: the largest sums, the same instant, what ends half way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+
+MOST = 2**60  # quanta of a resource in one table
+
+
+def cluster(**more: Any) -> eh.Cluster:
+    data = {
+        "now": 100,
+        "resources": {"cpu": {"quantum": 1}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 8}}],
+        "operations": [{"name": "o"}],
+        "allocations": [{"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 3}}],
+    }
+    return eh.Cluster(eh.Snapshot.from_dict(data | more))
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+@pytest.mark.parametrize("event", ["start", "resize", "node"])
+def test_sums_may_reach_the_largest_amount(event: str, beyond: int) -> None:
+    """What runs and waits may be so much, and so much may the nodes have; as in a snapshot."""
+    found = cluster()
+    row = {"name": "b", "operation": "o", "resources": {"cpu": MOST - 3 + beyond}}
+    events: dict[str, dict[str, Any]] = {
+        "start": {"row": row},
+        "resize": {"allocation": "a", "resources": {"cpu": MOST + beyond}},
+        "node": {"node": "n", "capacity": {"cpu": MOST + beyond}},
+    }
+    if beyond <= 0:
+        found.apply([{"event": event, **events[event]}])
+        assert eh.Snapshot.from_dict(found.snapshot().to_dict()) == found.snapshot()
+    else:
+        with pytest.raises(eh.InputError, match="2\\^60"):
+            found.apply([{"event": event, **events[event]}])
+
+
+@pytest.mark.parametrize(("now", "allowed"), [(99.999999, False), (100, True), (100.000001, True)])
+def test_time_does_not_run_back(now: float, allowed: bool) -> None:
+    found = cluster()
+    if allowed:
+        found.apply([{"event": "time", "now": now}])
+        assert found.now == now
+    else:
+        with pytest.raises(eh.InputError, match="clock"):
+            found.apply([{"event": "time", "now": now}])
+
+
+def test_room_that_was_taken_goes_with_what_ends() -> None:
+    found = cluster()
+    found.apply([{"event": "start", "row": {"name": "b", "operation": "o"}}])
+    found.apply([{"event": "leave", "allocation": "a", "deadline": 130}])
+    found.apply([{"event": "take", "allocation": "a", "resources": {"cpu": 2}}])
+    mark = found.mark()
+    found.apply([{"event": "end", "allocation": "a"}])
+    assert list(found.copy().snapshot().names("allocations")) == ["b"]
+    found.undo(mark)
+    (row,) = (row for row in found.snapshot().to_dict()["allocations"] if row["name"] == "a")
+    assert row["settings"] == {"room_taken": {"cpu": 2}}
+
+
+def test_undo_of_one_event_leaves_nothing_of_it() -> None:
+    found = cluster()
+    found.apply([{"event": "time", "now": 101}])
+    mark = found.mark()
+    for event in (
+        {"event": "leave", "allocation": "a", "deadline": 130},
+        {"event": "start", "row": {"name": "b", "operation": "o"}},
+        {"event": "end", "allocation": "a"},
+    ):
+        before = found.copy().snapshot()
+        found.apply([event])
+        assert found.copy().snapshot() != before
+        found.undo(mark)
+        assert found.copy().snapshot() == before
+
+
+def test_who_is_suspended_at_once_is_not_leaving() -> None:
+    tiers = {name: {"PriorityTier": tier, "OverSubscribe": "FORCE:1"} for name, tier in (("l", 1), ("h", 9))}
+    policy = eh.policies.Slurm(
+        PreemptType="preempt/partition_prio", PreemptMode="SUSPEND,GANG", partitions=tiers
+    )
+    found = cluster(
+        operations=[{"name": "o", "partition": "l"}, {"name": "p", "partition": "h"}],
+        requests=[{"name": "r", "operation": "p", "resources": {"cpu": 8}}],
+    )
+    plan = found.plan(policy)
+    expected = found.snapshot().after(plan)
+    found.carry_out(plan)
+    assert {
+        row["name"]: row.get("state", "running") for row in found.snapshot().to_dict()["allocations"]
+    } == {
+        "a": "preempted",
+        "r/1": "running",
+    }
+    assert found.snapshot() == expected
