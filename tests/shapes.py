@@ -27,7 +27,7 @@ SPOILS: dict[str, Callable[[dict[str, Any], int], Any]] = {
     "a text for a time": lambda row, i: row | {"start_time": "soon"},
     "a number for an object": lambda row, i: row | {"resources": 5},
     "a text for an amount": lambda row, i: row | {"resources": {"cpu": "one"}},
-    "another word in each row": lambda row, i: row | {"state": f"runing{i}"},
+    "another word in each row": lambda row, i: row | {"state": f"wieght{i}"},
     "a text for a flag": lambda row, i: row | {"preemptible": "yes"},
     "settings that do not fit": lambda row, i: row | {"settings": {"a": 2**70}},
     "negative": lambda row, i: row | {"resources": {"cpu": -1}},

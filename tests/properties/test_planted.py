@@ -18,6 +18,8 @@ from evenhand.testing import strategies as es
 from tests.properties.planning import engine
 from tests.properties.planted import OF_JOBS, OF_SESSIONS, Defect
 from tests.properties.planted_allocations import OF_ALLOCATIONS
+from tests.properties.planted_queues import OF_QUEUES
+from tests.properties.queueing import queue
 
 PLANS = 250
 ENOUGH = 5
@@ -84,7 +86,12 @@ def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
 
 
 def jobs() -> Iterable[job_laws.JobPlan]:
-    """Half of them with one job that waits; nodes are shared, and nothing is suspended."""
+    """A third of them with one job that waits; nodes are shared, and nothing is suspended."""
+    chance = random.Random(7)
+    for data, s in [queue(chance) for _ in range(3 * PLANS)]:
+        snapshot = eh.Snapshot.from_dict(data)
+        plan = eh.plan(snapshot, eh.policies.Slurm(**s.model_dump()))
+        yield job_laws.JobPlan(snapshot.to_dict(), plan.to_dict(), s)
     plain = es.slurm_settings(most_changes=2, partitions=TIERS, SelectType="select/cons_tres")
     either = st.one_of(es.job_clusters(max_waiting=1, max_running=4), es.job_clusters(max_nodes=3))
     for data, s, twin in drawn(st.tuples(either, plain, st.booleans()), 3 * PLANS):
@@ -139,7 +146,7 @@ def allocations() -> Iterable[plan_laws.Planned]:
 Laws = Iterable[Callable[[Any], None]]
 SYSTEMS: Mapping[str, tuple[Callable[[], Iterable[Any]], Laws, Mapping[str, tuple[Defect, str]]]] = {
     "backendai": (sessions, priority_laws.LAWS.values(), OF_SESSIONS),
-    "slurm": (jobs, job_laws.LAWS.values(), OF_JOBS),
+    "slurm": (jobs, job_laws.LAWS.values(), {**OF_JOBS, **OF_QUEUES}),
     "ytsaurus": (allocations, plan_laws.LAWS, OF_ALLOCATIONS),
 }
 PAIRS = [(system, defect) for system, (_, _, defects) in SYSTEMS.items() for defect in defects]
