@@ -51,7 +51,7 @@ def queue(chance: random.Random) -> tuple[dict[str, Any], SlurmSettings]:
         "mid": {"PriorityTier": 5},
         "high": {"PriorityTier": 10, "Nodes": nodes[:2] if some else ["ALL"]},
     }
-    qos = {
+    qos: dict[str, Any] = {
         "bronze": {},
         "silver": {"Priority": 1, "Preempt": ["bronze"]},
         "gold": {"Priority": 3, "Preempt": ["bronze", "silver"]},

@@ -105,7 +105,7 @@ def jobs() -> Iterable[job_laws.JobPlan]:
 
 def crowd(chance: random.Random) -> dict[str, Any]:
     """Full nodes: A has nearly all, C something; B has nothing and waits, the others want more."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"operation": "C" if chance.random() < 0.15 else "A", "node": f"n{n}"}
         | {"resources": {"cpu": chance.choice((1, 1, 1, 2))}, "start_time": chance.randint(1, 6)}
         for n in range(chance.randint(1, 2))
