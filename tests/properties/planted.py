@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from evenhand.testing.job_laws import JobPlan
-from evenhand.testing.job_victim_laws import has_usual_limits, is_plain, stands_behind
+from evenhand.testing.job_rows import is_plain
 from evenhand.testing.priority_laws import Scheduled
 
 Plan = dict[str, Any]
@@ -156,6 +156,18 @@ def reversed_sessions(subject: Scheduled) -> Plan | None:
     return None
 
 
+def dearer(subject: JobPlan, twin: str, job: str) -> bool:
+    """Whether a job that has the same as another one is wanted after it."""
+    s, rows = subject.settings, (subject.jobs[twin], subject.jobs[job])
+    if s.youngest_first or (s.victim_selection == "minimum" and s.victim_cost != "victims"):
+        return False
+    if s.PreemptType == "preempt/qos":
+        ranks = [s.qos[row["qos"]].Priority for row in rows]
+    else:
+        ranks = [s.partitions[row["partition"]].PriorityTier for row in rows]
+    return ranks[0] > ranks[1]
+
+
 def dearer_twin(subject: JobPlan) -> Plan | None:
     """Instead of a victim its twin of a higher tier goes."""
     plan = copied(subject)
@@ -165,7 +177,7 @@ def dearer_twin(subject: JobPlan) -> Plan | None:
         if row is None or not told_of(subject, plan, row["step"]):
             continue
         twin = f"{job}-twin"
-        if twin not in subject.jobs or twin in taken:
+        if twin not in subject.jobs or twin in taken or not dearer(subject, twin, job):
             continue
         for d in plan["decisions"]:
             if d["action"] == "preempt" and d["operation"] == job:
@@ -243,24 +255,6 @@ def past_the_front(subject: Scheduled) -> Plan | None:
     return None
 
 
-def into_promised_room(subject: JobPlan) -> Plan | None:
-    """A job starts on a node where one before it in its partition waits for its victims."""
-    plan = copied(subject)
-    if subject.settings.PreemptType != "preempt/partition_prio" or not has_usual_limits(subject.settings):
-        return None
-    served = {str(d["beneficiary"]["operation"]) for d in subject.decided("preempt")}
-    for d in subject.decided("reserve"):
-        for name in sorted({str(r["request"]) for r in plan["refusals"]}):
-            request = subject.requests[name]
-            if str(d["operation"]) not in served or request.get("count", 1) != 1:
-                continue
-            if stands_behind(subject, str(request["operation"]), str(d["operation"])):
-                plan["refusals"] = [r for r in plan["refusals"] if r["request"] != name]
-                plan["decisions"].append(start_of(request, d["node"]))
-                return plan
-    return None
-
-
 # Defect, what plants it, and the law that says so; another law may say so, too.
 OF_SESSIONS: Mapping[str, tuple[Defect, str]] = {
     "needless victim": (one_job_more, "no_victim_is_needless"),
@@ -280,6 +274,5 @@ OF_JOBS: Mapping[str, tuple[Defect, str]] = {
     "wrong mode": (wrong_mode, "victims_leave_by_their_mode"),
     "wrong freed": (wrong_freed, "victims_free_what_they_do_not_keep"),
     "too few victims": (too_few_jobs, "those_who_go_make_room"),
-    "missed preemption": (nobody_goes, "the_only_job_that_waits_preempts"),
-    "past the front": (into_promised_room, "nothing_passes_onto_promised_nodes"),
+    "missed preemption": (nobody_goes, "the_first_job_preempts"),
 }

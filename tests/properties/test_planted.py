@@ -18,6 +18,8 @@ from evenhand.testing import strategies as es
 from tests.properties.planning import engine
 from tests.properties.planted import OF_JOBS, OF_SESSIONS, Defect
 from tests.properties.planted_allocations import OF_ALLOCATIONS
+from tests.properties.planted_queues import OF_QUEUES
+from tests.properties.queueing import queue
 
 PLANS = 250
 ENOUGH = 5
@@ -65,7 +67,8 @@ def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
     data["requests"] = list({row["operation"]: row for row in reversed(data["requests"])}.values())
     for row in data["operations"]:
         row.pop("settings", None)
-        row["partition"] = row["partition"].split(",")[0]
+        waits = row["name"] in {request["operation"] for request in data["requests"]}
+        row["partition"] = "high" if waits else row["partition"].split(",")[0]
     for row in data["allocations"]:
         if row["state"] in ("suspended", "preempted"):
             row["state"] = "running"
@@ -83,9 +86,14 @@ def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
 
 
 def jobs() -> Iterable[job_laws.JobPlan]:
-    """Half of them with one job that waits; nodes are shared, and nothing is suspended."""
+    """A third of them with one job that waits; nodes are shared, and nothing is suspended."""
+    chance = random.Random(7)
+    for data, s in [queue(chance) for _ in range(3 * PLANS)]:
+        snapshot = eh.Snapshot.from_dict(data)
+        plan = eh.plan(snapshot, eh.policies.Slurm(**s.model_dump()))
+        yield job_laws.JobPlan(snapshot.to_dict(), plan.to_dict(), s)
     plain = es.slurm_settings(most_changes=2, partitions=TIERS, SelectType="select/cons_tres")
-    either = st.one_of(es.job_clusters(max_waiting=1, max_running=4), es.job_clusters())
+    either = st.one_of(es.job_clusters(max_waiting=1, max_running=4), es.job_clusters(max_nodes=3))
     for data, s, twin in drawn(st.tuples(either, plain, st.booleans()), 3 * PLANS):
         wide = any(space.get("scope") == "cluster" for space in data["resources"].values())
         if wide or s.PreemptMode.split(",")[0] == "SUSPEND":
@@ -97,7 +105,7 @@ def jobs() -> Iterable[job_laws.JobPlan]:
 
 def crowd(chance: random.Random) -> dict[str, Any]:
     """Full nodes: A has nearly all, C something; B has nothing and waits, the others want more."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"operation": "C" if chance.random() < 0.15 else "A", "node": f"n{n}"}
         | {"resources": {"cpu": chance.choice((1, 1, 1, 2))}, "start_time": chance.randint(1, 6)}
         for n in range(chance.randint(1, 2))
@@ -138,7 +146,7 @@ def allocations() -> Iterable[plan_laws.Planned]:
 Laws = Iterable[Callable[[Any], None]]
 SYSTEMS: Mapping[str, tuple[Callable[[], Iterable[Any]], Laws, Mapping[str, tuple[Defect, str]]]] = {
     "backendai": (sessions, priority_laws.LAWS.values(), OF_SESSIONS),
-    "slurm": (jobs, job_laws.LAWS.values(), OF_JOBS),
+    "slurm": (jobs, job_laws.LAWS.values(), {**OF_JOBS, **OF_QUEUES}),
     "ytsaurus": (allocations, plan_laws.LAWS, OF_ALLOCATIONS),
 }
 PAIRS = [(system, defect) for system, (_, _, defects) in SYSTEMS.items() for defect in defects]

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from evenhand.config.slurm import partitions_named, split_mode
+from evenhand.testing import job_queue_laws as of_queues
 from evenhand.testing import job_victim_laws as of_victims
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
@@ -250,11 +251,12 @@ LAWS: Mapping[str, Callable[[JobPlan], None]] = {
         of_victims.victims_leave_by_their_mode,
         of_victims.victims_free_what_they_do_not_keep,
         of_victims.those_who_go_make_room,
-        of_victims.nobody_goes_when_it_fits,
         of_victims.needless_jobs_stay,
         of_victims.cheaper_ones_go_first,
-        of_victims.the_only_job_that_waits_preempts,
-        of_victims.nothing_passes_onto_promised_nodes,
+        of_queues.nobody_goes_when_it_fits,
+        of_queues.the_first_job_preempts,
+        of_queues.nothing_passes_a_closed_partition,
+        of_queues.nothing_passes_onto_kept_nodes,
     )
 }
 
