@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evenhand.model import Snapshot
 
 __all__ = ["spare", "without"]
 
 
 def spare(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
-    """Return a snapshot in which nobody preempts some jobs.
+    """Return a snapshot in which some jobs cannot be preempted.
 
     Parameters
     ----------
     snapshot : Snapshot
     jobs : collection of str
-        Names of operations or allocations; of others nothing is said.
+        Names of operations or allocations; names that are not there are ignored.
 
     Returns
     -------
@@ -34,16 +36,11 @@ def spare(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
     from evenhand.building.problems import Report
     from evenhand.building.readback import read_back
 
-    core = snapshot._core
-    names = np.array([str(name) in jobs for name in snapshot.names("operations")], np.bool_)
-    own = np.array([str(name) in jobs for name in snapshot.names("allocations")], np.bool_)
-    if not len(own) or not jobs:
-        return snapshot
-    spared = own | names[np.asarray(core.column("allocations", "operation"))]
+    spared = _rows_of(snapshot, "allocations", jobs)
     if not spared.any():
         return snapshot
     raw = read_back(snapshot)
-    may = np.asarray(core.column("allocations", "preemptible")).astype(np.bool_)
+    may = np.asarray(snapshot._core.column("allocations", "preemptible")).astype(np.bool_)
     raw.tables["allocations"]["preemptible"] = may & ~spared
     return snapshot._build(raw, Report())
 
@@ -55,7 +52,7 @@ def without(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
     ----------
     snapshot : Snapshot
     jobs : collection of str
-        Names of operations or requests; of others nothing is said.
+        Names of operations or requests; names that are not there are ignored.
 
     Returns
     -------
@@ -70,14 +67,18 @@ def without(snapshot: Snapshot, jobs: Collection[str]) -> Snapshot:
     from evenhand.building.problems import Report
     from evenhand.building.readback import read_back
 
-    core = snapshot._core
-    names = np.array([str(name) in jobs for name in snapshot.names("operations")], np.bool_)
-    own = np.array([str(name) in jobs for name in snapshot.names("requests")], np.bool_)
-    if not len(own) or not jobs:
-        return snapshot
-    asks = ~(own | names[np.asarray(core.column("requests", "operation"))])
-    if asks.all():
+    asking = _rows_of(snapshot, "requests", jobs)
+    if not asking.any():
         return snapshot
     raw = read_back(snapshot)
-    drop_rows(raw, "requests", asks)
+    drop_rows(raw, "requests", ~asking)
     return snapshot._build(raw, Report())
+
+
+def _rows_of(snapshot: Snapshot, table: str, jobs: Collection[str]) -> NDArray[np.bool_]:
+    """Return which rows of a table are among some jobs, by their own name or their operation's."""
+    own = np.array([str(name) in jobs for name in snapshot.names(table)], np.bool_)
+    if not own.size or not jobs:
+        return np.zeros(own.size, np.bool_)
+    names = np.array([str(name) in jobs for name in snapshot.names("operations")], np.bool_)
+    return own | names[np.asarray(snapshot._core.column(table, "operation"))]
