@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import evenhand as eh
@@ -13,6 +14,31 @@ from tests.conformance.slurm_cases import STATES
 HELD = 121.0
 #: Between a preemption and the pass that the end of the victims' epilogs begins.
 EPILOG = 0.1
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of passes and ends that the controller may take.
+
+    Attributes
+    ----------
+    first
+        The first pass.
+    between
+        The pass that runs after a preemption and before the first victim's end; none by default.
+    apart
+        What ends at once, with a main pass after each: all victims (""), or those of one "job" or "node".
+    backwards
+        Whether the last job or node is the first to end.
+    """
+
+    first: str = "main"
+    between: str = ""
+    apart: str = ""
+    backwards: bool = False
+
+
+DEFAULT = Order()
 
 Planner = Callable[[dict[str, Any], Mapping[str, Any], Any, str], tuple[Mapping[str, Any], Any]]
 
@@ -27,22 +53,28 @@ class Passes:
         self.started: dict[str, list[str]] = {}
         self.beneficiaries: dict[str, list[str]] = {}
         self.first: dict[str, Any] | None = None
+        self.parts: dict[str, list[dict[str, Any]]] = {}  # of jobs of which some nodes have ended
 
-    def play(self, seconds: float, interval: float, first: str = "main", idle: int | None = None) -> None:
+    def play(self, seconds: float, interval: float, order: Order = DEFAULT, idle: int | None = None) -> None:
         """Let passes follow each other as the controller's do, until nothing changes or the watch ends.
 
         ``idle`` is after how many passes that do nothing it stops; none: never.
         """
         backfills = self.settings["SchedulerType"] == "sched/backfill"
-        now, name, nothing = self.tables["now"], first, 0
+        now, name, nothing = self.tables["now"], order.first, 0
+        between, ending = "", False
         until, next_backfill = now + seconds, now + interval
         while now < until and (idle is None or nothing < idle):
             self.tables["now"] = now
             did = self.run(name)
             nothing = 0 if did else nothing + 1
-            if did == "preempt":
+            if did == "preempt" and not ending:
+                between, ending = order.between, True
+            if between:
+                name, between = between, ""
+            elif ending:
                 now += EPILOG
-                self.end_victims(now)
+                ending = self.end_victims(now, order)
                 name = "main"
             elif backfills and name == "main":
                 now, name = max(now, next_backfill), "backfill"
@@ -99,18 +131,25 @@ class Passes:
         )
         self.tables["requests"] = [row for row in self.tables["requests"] if row.get("count", 1)]
 
-    def end_victims(self, now: float) -> None:
-        """All that was told to leave has left; what is requeued waits."""
-        gone = [row for row in self.tables["allocations"] if row.get("state") == "preempting"]
+    def end_victims(self, now: float, order: Order = DEFAULT) -> bool:
+        """End the victims that end at once; requeued jobs wait. Return whether more are to end."""
+        leaving = [row for row in self.tables["allocations"] if row.get("state") == "preempting"]
+        gone = leaving
+        if order.apart and leaving:
+            field = {"job": "operation", "node": "node"}[order.apart]
+            values = sorted({row[field] for row in leaving}, key=lambda name: (len(str(name)), str(name)))
+            gone = [row for row in leaving if row[field] == values[-1 if order.backwards else 0]]
         self.tables["allocations"] = [row for row in self.tables["allocations"] if row not in gone]
         for job in dict.fromkeys(row["operation"] for row in gone):
             self.started.pop(job, None)
-            if self.preempted[job] != "PENDING":
+            parts = self.parts.setdefault(job, [])
+            parts += [row for row in gone if row["operation"] == job]
+            stays = any(row["operation"] == job for row in self.tables["allocations"])
+            if self.preempted[job] != "PENDING" or stays:
                 continue
             (operation,) = (row for row in self.tables["operations"] if row["name"] == job)
             operation["start_time"] = now
             operation["settings"] = {**operation.get("settings", {}), "eligible_time": now + HELD}
-            parts = [row for row in gone if row["operation"] == job]
             self.tables["requests"].append(
                 {
                     "name": f"{job}? again",
@@ -120,6 +159,8 @@ class Passes:
                     "duration": parts[0]["planned_end"] - parts[0]["start_time"],
                 }
             )
+            del self.parts[job]
+        return len(gone) < len(leaving)
 
 
 def tables_of(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -237,7 +278,7 @@ def answer(case: Mapping[str, Any], plan: Planner = engine_plan) -> dict[str, An
     world.play(
         case["observed_s"],
         float(config["SchedulerParameters"]["bf_interval"]),
-        "backfill" if case["name"].startswith("live_several_backfill_first") else "main",
+        Order("backfill" if case["name"].startswith("live_several_backfill_first") else "main"),
         idle=2 if backfills else 1,
     )
     running = {row["operation"] for row in world.tables["allocations"]}

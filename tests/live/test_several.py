@@ -117,10 +117,10 @@ def test_one_an_owner_serves_several_owners(cluster: Cluster, tmp_path: Path) ->
 
 
 class Timed:
-    """Runs commands, and adds up how long they take."""
+    """Runs commands and sleeps, and adds up how long both take."""
 
     def __init__(self) -> None:
-        self.run, self.seconds = Subprocesses(), 0.0
+        self.run, self.seconds, self.slept = Subprocesses(), 0.0, 0.0
 
     def __call__(self, arguments: Sequence[str], timeout: float) -> Result:
         begin = time.monotonic()
@@ -128,6 +128,11 @@ class Timed:
             return self.run(arguments, timeout)
         finally:
             self.seconds += time.monotonic() - begin
+
+    def sleep(self, seconds: float) -> None:
+        begin = time.monotonic()
+        time.sleep(seconds)
+        self.slept += time.monotonic() - begin
 
 
 def crowded(cluster: Cluster) -> None:
@@ -149,7 +154,8 @@ def test_five_thousand_wait(cluster: Cluster, tmp_path: Path, capsys: pytest.Cap
     )
     run = Timed()
     own: list[float] = []
-    timing = Timing(start=60.0, settle=10.0, poll=0.1)
+    wall: list[float] = []
+    timing = Timing(start=60.0, settle=10.0, poll=0.1, sleep=run.sleep)
     caps = Caps(None, None, None, None)
     policy = eh.policies.Slurm(**drive.TIERS)
     cycles: list[Cycle] = []
@@ -161,8 +167,10 @@ def test_five_thousand_wait(cluster: Cluster, tmp_path: Path, capsys: pytest.Cap
             high = cluster.submit(4, *LATE, partition="high")
             waits(cluster, high)
             begin = time.process_time()  # of this process: neither of Slurm's commands nor of others
+            start, beside = time.monotonic(), run.seconds + run.slept
             watch(driver, policy, once=True, each=cycles.append)
             own.append(time.process_time() - begin)
+            wall.append(time.monotonic() - start - (run.seconds + run.slept - beside))
             assert cluster.jobs()[high]["job_state"] == "RUNNING", cycles[-1].report
             cluster.run("scancel", high)
         ends = dict(driver.book.ends)
@@ -170,9 +178,9 @@ def test_five_thousand_wait(cluster: Cluster, tmp_path: Path, capsys: pytest.Cap
     count = sum(job["job_state"] == "PENDING" for job in cluster.jobs().values())
     with capsys.disabled():
         print(
-            f"\n{count} jobs wait; 20 rounds: {ends}, {victims} evictions; beside Slurm's commands "
-            f"{sorted(own)[10]:.2f} s of cpu in the middle, {max(own):.2f} s at most; "
-            f"all commands {run.seconds:.0f} s"
+            f"\n{count} jobs wait; 20 rounds: {ends}, {victims} evictions; a round beside Slurm's commands "
+            f"{sorted(own)[10]:.2f} s of cpu in the middle, {max(own):.2f} s at most, and "
+            f"{sorted(wall)[10]:.2f} s of time, {max(wall):.2f} s at most; all commands {run.seconds:.0f} s"
         )
     assert count >= 4900
     assert ends == {"started": 20}
