@@ -11,9 +11,9 @@ array or (bytes, offsets); references likewise with validity; amounts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import tzinfo
-from itertools import islice
+from itertools import chain, count, islice
 from typing import Any
 
 import numpy as np
@@ -182,21 +182,32 @@ def text(cells: Cells, report: Reporter) -> Raw:
     items = as_list(cells)
     if not _is_utf8(items, {str, _NONE}):
         items = convert(items, one_text, report)
-    codes: dict[Any, int] = {}
-    column = np.fromiter(
-        (-1 if cell is None else codes.setdefault(cell, len(codes)) for cell in items), np.int32, len(items)
-    )
-    return list(codes), column
+    return _coded(items, len(items))
 
 
 def texts(cells: Cells, report: Reporter) -> Raw:
     """Parse lists of text: (words, offsets, codes)."""
-    items = convert(as_list(cells), one_list(one_text, "text"), report)
-    words: dict[str, int] = {}
-    codes = [words.setdefault(word, len(words)) for cell in items for word in cell or ()]
+    items = as_list(cells)
+    if not (set(map(type, items)) <= {list, _NONE} and _is_utf8(list(_joined(items)), {str})):
+        items = convert(items, one_list(one_text, "text"), report)
     offsets = np.zeros(len(items) + 1, np.int64)
     np.cumsum([len(cell or ()) for cell in items], out=offsets[1:])
-    return list(words), offsets, np.array(codes, np.int32)
+    words, codes = _coded(_joined(items), int(offsets[-1]))
+    return words, offsets, codes
+
+
+def _joined(lists: list[Any]) -> Iterator[Any]:
+    return chain.from_iterable(filter(None, lists))
+
+
+def _coded(items: Iterable[Any], size: int) -> tuple[list[str], np.ndarray[Any, Any]]:
+    """Return the distinct texts in the order of their first places, and the code of each item (None: -1)."""
+    first: dict[Any, int] = {}
+    places = np.fromiter(map(first.setdefault, items, count()), np.int32, size)
+    first.pop(None, None)
+    codes = np.full(size, -1, np.int32)  # by first place
+    codes[np.fromiter(first.values(), np.int32, len(first))] = np.arange(len(first), dtype=np.int32)
+    return list(first), codes[places]
 
 
 def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
@@ -212,7 +223,7 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
         if values.dtype == np.int64:
             return values, True
     items = as_list(cells)
-    if _is_utf8(items, {str}) and "" not in items:
+    if _are_names(items, {str, int}) and "" not in items:
         return items, True
     missing = list(islice((row for row, cell in enumerate(items) if cell is None), COUNTED))
     if len(missing) == COUNTED:
@@ -230,14 +241,16 @@ def reference(cells: Cells, report: Reporter) -> Raw:
     if isinstance(cells, Strings):
         return cells.data, cells.offsets, cells.valid
     items = as_list(cells)
-    if _is_utf8(items, {str, _NONE}):
-        return items
-    return convert(items, one_label, report)
+    return items if _are_names(items, {str, int, _NONE}) else convert(items, one_label, report)
 
 
 def labels(cells: Cells, report: Reporter) -> Raw:
     """Parse names that need not exist: as text, an integer as its decimal text."""
-    items = convert(as_list(cells), one_name, report)
+    items = as_list(cells)
+    if not (_are_names(items, {str, int, _NONE}) and "" not in items):
+        items = convert(items, one_name, report)
+    if set(map(type, items)) <= {str, _NONE}:
+        return _coded(items, len(items))
     return text([None if cell is None else str(cell) for cell in items], report)
 
 
@@ -245,6 +258,17 @@ def row_index(cells: Cells, report: Reporter) -> Raw:
     """Parse references by row number; absent is -1, none. The core looks whether the rows exist."""
     raw = integer(cells, report)
     return np.where(raw[1], raw[0], -1) if isinstance(raw, tuple) else raw
+
+
+def _are_names(items: list[Any], kinds: set[type]) -> bool:
+    """Tell whether all are text that UTF-8 can write, or integers that 64 bits hold, or None."""
+    found = set(map(type, items))
+    if int in found:
+        whole = [cell for cell in items if type(cell) is int]
+        if not INT64[0] <= min(whole) <= max(whole) <= INT64[1]:
+            return False
+        items = [cell for cell in items if type(cell) is not int] if len(found) > 1 else []
+    return found <= kinds and _is_utf8(items, kinds)
 
 
 def _is_utf8(items: list[Any], kinds: set[type]) -> bool:

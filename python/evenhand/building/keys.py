@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -40,7 +41,7 @@ def keys_of(
 
     Notes
     -----
-    O(keys), by unions of many rows where they hold nothing strange.
+    O(keys), by unions of many rows; where they hold something strange, by the distinct sets of keys.
     """
     wanted = frozenset(known)
     used: set[Any] = set()
@@ -51,12 +52,13 @@ def keys_of(
         used |= keys & wanted
         if keys <= wanted or len(strange) == COUNTED:
             continue
-        for row, cell in enumerate(chunk, start):
-            if cell.keys() <= wanted:
-                continue
-            for key in cell.keys() - wanted:
+        sets = list(map(tuple, chunk))
+        new = not (keys - wanted) <= strange.keys()
+        first = dict(zip(reversed(sets), reversed(range(len(sets))), strict=True)) if new else {}
+        for of_row, rows in Counter(sets).items():  # in the order of their first rows
+            for key in of_row if wanted.isdisjoint(of_row) else set(of_row) - wanted:
                 if key in strange:
-                    strange[key][1] += 1
+                    strange[key][1] += rows
                 elif len(strange) < COUNTED:
-                    strange[key] = [row, 1]
+                    strange[key] = [start + first[of_row], rows]
     return used, dict(sorted(strange.items(), key=lambda item: str(item[0])))
