@@ -55,5 +55,6 @@ def _canonical(settings: Settings, core: _core.Snapshot) -> Settings:
             result["pools"] = {0: by_row[0], **result.get("pools", {})}
             continue
         given = enumerate(core.permutation(table).tolist())
-        result.setdefault(table, {}).update((row, by_row[i]) for row, i in given if i in by_row)
+        moved = {row: by_row[i] for row, i in given if i in by_row}
+        result[table] = {**result[table], **moved} if table in result else moved
     return dict(sorted(result.items()))

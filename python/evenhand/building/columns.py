@@ -11,9 +11,10 @@ array or (bytes, offsets); references likewise with validity; amounts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
-from itertools import chain, count, islice
+from itertools import chain, compress, count, islice, repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -44,15 +45,14 @@ Reporter = Callable[[int | None, str, Predicate, object], None]
 Raw = Any
 
 
-def convert(cells: Iterable[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
+def convert(cells: Sequence[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
     """Convert cell by cell; what is wrong is reported and becomes None.
 
     So does the rest of the column once `COUNTED` cells are wrong.
     """
     converted: list[Any] = []
     wrong = 0
-    rest = iter(cells)
-    for row, cell in enumerate(rest):
+    for row, cell in enumerate(cells):
         plain = cell.item() if isinstance(cell, np.generic) else cell
         try:
             converted.append(None if plain is None else one(plain))
@@ -61,7 +61,7 @@ def convert(cells: Iterable[Any], one: Callable[[Any], Any], report: Reporter) -
             converted.append(None)
             wrong += 1
             if wrong == COUNTED:
-                return converted + [None] * sum(1 for _ in rest)
+                return converted + [None] * (len(cells) - len(converted))
     return converted
 
 
@@ -150,6 +150,14 @@ def word(cells: Cells, field: Field, report: Reporter) -> Raw:
         return np.array([codes[cell] for cell in items], np.uint8)
 
 
+def given_words(cells: Cells, field: Field, report: Reporter) -> list[Any]:
+    """Return the words of an enum as they are; None where there is none."""
+    items = as_list(cells)
+    if set(map(type, items)) <= {str, _NONE} and set(items) <= {*field.words, None}:
+        return items
+    return convert(items, one_word(field.words), report)
+
+
 def instant(cells: Cells, zone: tzinfo | None, text: bool, report: Reporter) -> Raw:
     """Parse instants: float64 seconds, or int64 microseconds."""
     if isinstance(cells, Times) and not cells.span:
@@ -225,15 +233,14 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
     items = as_list(cells)
     if _are_names(items, {str, int}) and "" not in items:
         return items, True
-    missing = list(islice((row for row, cell in enumerate(items) if cell is None), COUNTED))
+    missing = list(islice(compress(count(), map(is_, items, repeat(None))), COUNTED))
     if len(missing) == COUNTED:
         items = items[: missing[-1] + 1]
     result = convert(items, one_name, report)
     for row in missing:
         report(row, "required", "is missing; every row needs one", None)
-    stand_ins = (f"{STAND_IN}{row}" for row in range(len(items)))
     usable = None not in result  # a table that was left is not asked for either
-    return [s if cell is None else cell for cell, s in zip(result, stand_ins, strict=True)], usable
+    return [f"{STAND_IN}{row}" if cell is None else cell for row, cell in enumerate(result)], usable
 
 
 def reference(cells: Cells, report: Reporter) -> Raw:
@@ -244,14 +251,20 @@ def reference(cells: Cells, report: Reporter) -> Raw:
     return items if _are_names(items, {str, int, _NONE}) else convert(items, one_label, report)
 
 
+def given_names(cells: Cells, report: Reporter) -> list[Any]:
+    """Return names that need not exist, as they are; None where there is none."""
+    items = as_list(cells)
+    if _are_names(items, {str, int, _NONE}) and "" not in items:
+        return items
+    return convert(items, one_name, report)
+
+
 def labels(cells: Cells, report: Reporter) -> Raw:
     """Parse names that need not exist: as text, an integer as its decimal text."""
-    items = as_list(cells)
-    if not (_are_names(items, {str, int, _NONE}) and "" not in items):
-        items = convert(items, one_name, report)
-    if set(map(type, items)) <= {str, _NONE}:
-        return _coded(items, len(items))
-    return text([None if cell is None else str(cell) for cell in items], report)
+    items = given_names(cells, report)
+    if not set(map(type, items)) <= {str, _NONE}:
+        items = [None if cell is None else str(cell) for cell in items]
+    return _coded(items, len(items))
 
 
 def row_index(cells: Cells, report: Reporter) -> Raw:

@@ -48,7 +48,8 @@ def read_rows(
     for head in heads:
         if head not in keys and not (head == "name" and named):
             continue
-        cells = cells_of(rows, head)
+        # Where no row has a name, more than are counted need not be looked at.
+        cells = cells_of(rows, head) if head in keys else [None] * min(len(rows), COUNTED)
         if head == "settings":
             reporter = report.column(spec.name, head)
             settings = settings_of_json(cells, reporter) if own else convert(cells, one_settings, reporter)
@@ -74,7 +75,11 @@ def inner_cells(spec: TableSpec, head: str, cells: list[Any], table: TableCells,
             return {"request": cell}
         raise CellError("type", f"is {kind_of(cell)}; it must be an object")
 
-    if not set(map(type, cells)) <= {dict}:
+    kinds = set(map(type, cells))
+    if head == "beneficiary" and kinds <= {str, int, type(None)}:
+        table.cells["beneficiary.request"] = cells
+        return
+    if not kinds <= {dict}:
         nothing: dict[Any, Any] = {}
         cells = [cell or nothing for cell in convert(cells, accept, report.column(spec.name, head))]
     known = [name.removeprefix(f"{head}.") for name in spec.names if name.startswith(f"{head}.")]

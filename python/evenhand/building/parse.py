@@ -187,17 +187,22 @@ class Parser:
         """Parse the commands; they stay on this side of the core."""
         spec = TABLES["commands"]
         one: dict[str, Callable[[Any], Any]] = {
-            "label": single.one_name,
             "labels": single.one_list(single.one_name, "names"),
             "text": single.one_text,
             "flag": single.one_flag,
-            "enum": single.one_word(spec["kind"].words),
         }
         found: dict[str, list[Any]] = {}
         for of in spec.fields:
             report = self.report.column("commands", of.name)
             if of.name in table.cells:
-                found[of.name] = columns.convert(as_list(table.cells[of.name]), one[of.kind], report)
+                given = as_list(table.cells[of.name])
+                match of.kind:
+                    case "label":
+                        found[of.name] = columns.given_names(given, report)
+                    case "enum":
+                        found[of.name] = columns.given_words(given, of, report)
+                    case kind:
+                        found[of.name] = columns.convert(given, one[kind], report)
             if of.required and not self.report.unusable:
                 cells = found.get(of.name)
                 missing = (
