@@ -246,7 +246,6 @@ MODULES = (
     "reasons",
     "synthetic",
     "testing.invariants",
-    "testing.reference",
     "testing.strategies",
 )
 

@@ -173,10 +173,10 @@ def reference() -> Planner:
     from evenhand.config.slurm import SlurmSettings
     from evenhand.config.ytsaurus import YTsaurusSettings
     from evenhand.policies import backendai_columns as columns
-    from evenhand.testing.reference import backendai, slurm
-    from evenhand.testing.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
-    from evenhand.testing.reference.ytsaurus.heartbeat import stages_of
-    from evenhand.testing.reference.ytsaurus.status import satisfaction
+    from tests.reference import backendai, slurm
+    from tests.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
+    from tests.reference.ytsaurus.heartbeat import stages_of
+    from tests.reference.ytsaurus.status import satisfaction
 
     def plan(
         policy: str,

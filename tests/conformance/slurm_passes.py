@@ -259,7 +259,7 @@ def reference_pass(
 ) -> tuple[Mapping[str, Any], Any]:
     """Plan one pass with the readable implementation."""
     from evenhand.config.slurm import SlurmSettings
-    from evenhand.testing.reference.slurm import reference_plan
+    from tests.reference.slurm import reference_plan
 
     snapshot = eh.Snapshot.from_dict(tables)
     last = dict(state or {})

@@ -8,7 +8,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.config.ytsaurus import YTsaurusSettings
-from evenhand.testing.reference.ytsaurus import reference_plan
+from tests.reference.ytsaurus import reference_plan
 
 NODE: dict[str, Any] = {"name": "n", "capacity": {"cpu": 4}}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import evenhand as eh
 from evenhand.config.ytsaurus import YTsaurusSettings
-from evenhand.testing.reference.ytsaurus import reference_plan
+from tests.reference.ytsaurus import reference_plan
 
 NOW = 1000.0
 
