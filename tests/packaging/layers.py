@@ -18,12 +18,12 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: except inside functions (a ``_repr_html_`` that asks for its display).
 PYTHON = {
     "core": {"_core", "errors", "diagnostics", "files", "frozen", "table", "arrow_export"},
-    "model": {"arguments", "fields", "building", "model", "cluster"},
+    "model": {"arguments", "fields", "building", "model"},
     "share": {"config", "shares", "state", "history", "quantities"},
     "starve": {"starvation"},
     "place": set(),
     "preempt": {"groups", "reasons"},
-    "policy": {"policies", "plan", "plans", "explain"},
+    "policy": {"policies", "plan", "plans", "explain", "cluster"},
     "sim": {"simulate"},
     "sweep": {"sweep", "tune"},
     "front": {
