@@ -14,8 +14,8 @@ from evenhand.testing.reference.backendai.room import Placed
 from evenhand.testing.reference.backendai.victims import candidates
 
 if TYPE_CHECKING:
-    from evenhand.config.backendai import BackendAISettings
     from evenhand.model import Snapshot
+    from evenhand.systems.backendai.settings import BackendAISettings
     from evenhand.testing.reference.backendai.world import Session
 
 __all__ = ["Turn", "turns"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.slurm import SlurmSettings
+from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing.reference.slurm.backfill import Backfill
 from evenhand.testing.reference.slurm.queue import queue_of
 from evenhand.testing.reference.slurm.world import read_world

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from evenhand.testing.reference.ytsaurus.codes import GROUPS, LEVELS, STAGE_LEVELS
 from evenhand.testing.reference.ytsaurus.status import clearly_above
 from evenhand.testing.reference.ytsaurus.vectors import EPSILON, Amounts, Shares, plus
