@@ -19,10 +19,10 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import _core
-from evenhand.config.ytsaurus import YTsaurusSettings
 from evenhand.plans.memory import read_memory
-from evenhand.policies import ytsaurus_columns as columns
 from evenhand.shares import _options
+from evenhand.systems.ytsaurus import columns
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.bench import crowded
 from tests.bench.fair_share import host, measure
 from tests.reference.ytsaurus import reference_plan

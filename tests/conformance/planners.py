@@ -169,10 +169,10 @@ def evenhand() -> Planner:
 
 def reference() -> Planner:
     """Return the slow, readable implementation of the published rules."""
-    from evenhand.config.backendai import BackendAISettings
-    from evenhand.config.slurm import SlurmSettings
-    from evenhand.config.ytsaurus import YTsaurusSettings
-    from evenhand.policies import backendai_columns as columns
+    from evenhand.systems.backendai import columns
+    from evenhand.systems.backendai.settings import BackendAISettings
+    from evenhand.systems.slurm.settings import SlurmSettings
+    from evenhand.systems.ytsaurus.settings import YTsaurusSettings
     from tests.reference import backendai, slurm
     from tests.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
     from tests.reference.ytsaurus.heartbeat import stages_of

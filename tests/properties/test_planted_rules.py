@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings
+from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing import job_laws
 from tests.properties.queueing import queue
 from tests.properties.test_planted import broken

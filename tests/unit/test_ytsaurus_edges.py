@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.properties.test_preemption import essence
 from tests.reference.ytsaurus import reference_plan
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError, Problem
 from evenhand.model import Snapshot
-from evenhand.policies.files import from_dict
 from evenhand.state import State
+from evenhand.systems.files import from_dict
 
 if TYPE_CHECKING:
-    from evenhand.policies.base import Policy
+    from evenhand.systems.base import Policy
 
 __all__ = ["SCHEMA", "Kept", "kept_of", "read", "text_of"]
 

@@ -14,8 +14,8 @@ from evenhand.testing.sessions.room import Placed
 from evenhand.testing.sessions.victims import candidates
 
 if TYPE_CHECKING:
-    from evenhand.config.backendai import BackendAISettings
     from evenhand.model import Snapshot
+    from evenhand.systems.backendai.settings import BackendAISettings
     from evenhand.testing.sessions.world import Session
 
 __all__ = ["Turn", "turns"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.slurm import split_mode
+from evenhand.systems.slurm.settings import split_mode
 from tests.reference.slurm.gang import over, under
 from tests.reference.slurm.victims import (
     Spots,

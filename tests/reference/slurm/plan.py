@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.slurm import SlurmSettings
+from evenhand.systems.slurm.settings import SlurmSettings
 from tests.reference.slurm.backfill import Backfill
 from tests.reference.slurm.queue import queue_of
 from tests.reference.slurm.world import read_world

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tests.reference.history import Row, classic, fair_tree, usage_of
 
 if TYPE_CHECKING:
-    from evenhand.config.slurm import SlurmSettings
     from evenhand.model import Snapshot
+    from evenhand.systems.slurm.settings import SlurmSettings
 
 __all__ = ["reference_priorities", "tried_in"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.config.slurm import split_mode
+from evenhand.systems.slurm.settings import split_mode
 
 if TYPE_CHECKING:
     from tests.reference.slurm.world import Job, Turn, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from evenhand.config.slurm import split_mode
+from evenhand.systems.slurm.settings import split_mode
 from evenhand.testing.costs import cheapest_set
 from tests.reference.slurm.world import Allocation, Amounts, Job, Request, Room, World
 

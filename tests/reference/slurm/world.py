@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.slurm import SlurmPartition, SlurmQos, SlurmSettings, split_mode
+from evenhand.systems.slurm.settings import SlurmPartition, SlurmQos, SlurmSettings, split_mode
 from evenhand.testing.costs import Costs, read_costs
 from tests.reference.slurm.priority import reference_priorities, tried_in
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import floor, inf
 
-from evenhand.config.ytsaurus import YTsaurusOperationSettings, YTsaurusPoolSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusOperationSettings, YTsaurusPoolSettings
 from tests.reference.ytsaurus.book import Book
 from tests.reference.ytsaurus.groups import level
 from tests.reference.ytsaurus.room import Room

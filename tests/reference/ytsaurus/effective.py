@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.config.ytsaurus import (
+from evenhand.systems.ytsaurus.settings import (
     YTsaurusOperationSettings,
     YTsaurusPoolSettings,
     YTsaurusSettings,

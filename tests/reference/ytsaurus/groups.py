@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.reference.ytsaurus.codes import GROUPS, LEVELS, STAGE_LEVELS
 from tests.reference.ytsaurus.status import clearly_above
 from tests.reference.ytsaurus.vectors import EPSILON, Amounts, Shares, plus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.reference.ytsaurus.book import Book
 from tests.reference.ytsaurus.candidates import Attempt, entitled, first_in_line, may_be_candidate
 from tests.reference.ytsaurus.groups import cut, may_be_victim, most_wanted_first

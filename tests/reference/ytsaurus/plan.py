@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.config.triggers import Heartbeat, Round
-from evenhand.config.ytsaurus import YTsaurusSettings
 from evenhand.shares import Shares, fair_share
 from evenhand.state import State
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.reference.ytsaurus.effective import resolve
 from tests.reference.ytsaurus.groups import cut
 from tests.reference.ytsaurus.heartbeat import Planner

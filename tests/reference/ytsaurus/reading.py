@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.tag_filter import TagFilter
-from evenhand.config.ytsaurus import (
+from evenhand.fields import resource_kind
+from evenhand.systems.ytsaurus.settings import (
     YTsaurusAllocationSettings,
     YTsaurusOperationSettings,
     YTsaurusPoolSettings,
     YTsaurusRows,
     YTsaurusSettings,
 )
-from evenhand.fields import resource_kind
+from evenhand.systems.ytsaurus.tag_filter import TagFilter
 from evenhand.testing.costs import read_costs
 from tests.reference.ytsaurus.vectors import Amounts, micros, zeros
 from tests.reference.ytsaurus.world import Allocation, Element, Node, Request, World, room

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.reference.ytsaurus.vectors import (
     EPSILON,
     LARGE_EPSILON,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from evenhand.config.ytsaurus import (
+from evenhand.systems.ytsaurus.settings import (
     YTsaurusAllocationSettings,
     YTsaurusOperationSettings,
     YTsaurusPoolSettings,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings
-from evenhand.config.ytsaurus import YTsaurusSettings
+from evenhand.systems.slurm.settings import SlurmSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.reference.slurm import reference_plan as slurm_plan
 from tests.reference.ytsaurus import reference_plan as ytsaurus_plan
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings
+from evenhand.systems.slurm.settings import SlurmSettings
 from tests.reference.slurm import reference_plan
 
 TIERS: dict[str, Any] = {

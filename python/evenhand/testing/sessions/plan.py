@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.backendai import BackendAISettings
+from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.testing.sessions.room import Placed, Room, bar, in_force, mode_of, will_keep
 from evenhand.testing.sessions.victims import candidates, choose, freed, ordered, usable
 from evenhand.testing.sessions.world import (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.config.backendai import BackendAISettings
+from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.testing.sessions.world import Amounts, Container, Request, Session, World
 
 __all__ = ["Placed", "Room", "bar", "in_force", "mode_of", "will_keep"]

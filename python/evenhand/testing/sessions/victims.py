@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from evenhand.config.backendai import BackendAISettings
+from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.testing.costs import Costs, cheapest_set
 from evenhand.testing.sessions.room import Room, will_keep
 from evenhand.testing.sessions.world import Amounts, Container, Session, World

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.backendai import BackendAIOperationSettings, BackendAISettings, choice_for
+from evenhand.systems.backendai.settings import BackendAIOperationSettings, BackendAISettings, choice_for
 from evenhand.testing.costs import Costs, read_costs
 
 if TYPE_CHECKING:
