@@ -1,7 +1,7 @@
 """Speed of YTsaurus' preemption: heartbeats, rounds, groups, memory, beside the readable reference.
 
 ``python -m tests.bench.preemption``. One thread; bars are those of the project for an idle machine. The
-yardstick is `evenhand.testing.reference`, measured in the same run on the same snapshots.
+yardstick is `tests.reference`, measured in the same run on the same snapshots.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import _core
-from evenhand.config.ytsaurus import YTsaurusSettings
 from evenhand.plans.memory import read_memory
-from evenhand.policies import ytsaurus_columns as columns
 from evenhand.shares import _options
-from evenhand.testing.reference.ytsaurus import reference_plan
+from evenhand.systems.ytsaurus import columns
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.bench import crowded
 from tests.bench.fair_share import host, measure
+from tests.reference.ytsaurus import reference_plan
 
 HEARTBEAT_BAR, ROUND_BAR, GROUPS_BAR, MEMORY_BAR = 8.0, 100.0, 2.0, 200.0
 SIZES = (100, 1000, 10_000, 100_000)

@@ -12,8 +12,8 @@ import numpy as np
 import evenhand as eh
 from evenhand import _core
 from evenhand.plans.memory import read_job_memory
-from evenhand.policies import slurm_columns as columns
 from evenhand.reasons import ACTIONS
+from evenhand.systems.slurm import columns
 
 NODES, JOBS, CPUS = 1_000, 10_000, 64
 WANTED, NEED = 64, 32

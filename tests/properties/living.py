@@ -12,8 +12,8 @@ from evenhand import _core
 from evenhand.building.readback import NO_TIME
 from evenhand.cluster.events import Count, End, Event, Job, Leave, Node, Put, Resize, Start, Take, Time
 from evenhand.plans.memory import read_memory
-from evenhand.policies import ytsaurus_columns as columns
 from evenhand.shares import _memory, _options
+from evenhand.systems.ytsaurus import columns
 
 
 def cut(drawn: bytes) -> list[bytes]:
