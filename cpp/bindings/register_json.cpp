@@ -14,7 +14,8 @@ py::str text_of(const std::string& utf8) {
   return py::reinterpret_steal<py::str>(text);
 }
 
-py::list findings(std::string_view text, std::size_t longest_integer, std::size_t most) {
+py::list findings(const py::bytes& encoded, std::size_t longest_integer, std::size_t most) {
+  const std::string_view text = encoded;
   std::vector<JsonFinding> found;
   {
     py::gil_scoped_release release;

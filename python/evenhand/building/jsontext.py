@@ -39,7 +39,7 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
     try:
         text = given if isinstance(given, str) else given.decode(json.detect_encoding(given), "surrogatepass")
         # What Python's parser lets pass is looked for beforehand: a hook would be called for every object.
-        encoded = text if text.isascii() else text.encode("utf-8", "surrogatepass")
+        encoded = text.encode("utf-8", "surrogatepass")
         strange = _core.scan_json(encoded, sys.get_int_max_str_digits() or sys.maxsize, COUNTED)
         data = json.loads(_without_long_integers(text, encoded, strange))
     except json.JSONDecodeError as error:
@@ -52,9 +52,7 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         report.fail("snapshot", None, "depth", "is JSON that is nested too deeply")
         return None
     for path, rule, at, size in strange:
-        token = encoded[at : at + size]
-        value = token if isinstance(token, str) else token.decode()
-        _report_at(data, path, rule, *_said(rule, value), report)
+        _report_at(data, path, rule, *_said(rule, encoded[at : at + size].decode()), report)
     report.unusable |= bool(strange)
     return data
 
@@ -70,12 +68,12 @@ def _said(rule: str, value: str) -> tuple[str, str | None]:
             return "is a number of thousands of digits", f"{value[:40]}..."
 
 
-def _without_long_integers(text: str, encoded: str | bytes, strange: list[tuple[Any, ...]]) -> str:
+def _without_long_integers(text: str, encoded: bytes, strange: list[tuple[Any, ...]]) -> str:
     """Put a 0, filled up with spaces, in the place of integers that Python refuses without saying where."""
     long = [(at, size) for _, rule, at, size in strange if rule == "overflow"]
     if not long:
         return text
-    changed = bytearray(encoded.encode() if isinstance(encoded, str) else encoded)
+    changed = bytearray(encoded)
     for at, size in long:
         changed[at : at + size] = b"0".ljust(size)
     return changed.decode("utf-8", "surrogatepass")
