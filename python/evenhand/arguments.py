@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem, printable
@@ -13,7 +13,7 @@ from evenhand.errors import InputError, Problem, printable
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["as_json", "expect", "looked_up", "row_number", "snapshot_of"]
+__all__ = ["Living", "as_json", "expect", "looked_up", "row_number", "snapshot_of"]
 
 _MOST_SPACES = 100
 
@@ -45,6 +45,13 @@ def expect(right: bool, table: str, argument: str, value: object, expected: str)
         raise InputError([Problem(table, None, None, argument, "type", shown, printable(message))])
 
 
+class Living(Protocol):
+    """What is one snapshot after the other: a cluster."""
+
+    def snapshot(self) -> Snapshot:
+        """Return what is now."""
+
+
 def snapshot_of(function: str, value: Any) -> Snapshot:
     """Return a snapshot itself, of a cluster the snapshot that it is now.
 
@@ -68,9 +75,8 @@ def snapshot_of(function: str, value: Any) -> Snapshot:
 
     if isinstance(value, Snapshot):
         return value
-    from evenhand.cluster import Cluster
-
-    expect(isinstance(value, Cluster), function, "snapshot", value, "a Snapshot or a Cluster")
+    right = callable(getattr(type(value), "snapshot", None))  # plans have one that is not called
+    expect(right, function, "snapshot", value, "a Snapshot or a Cluster")
     now: Snapshot = value.snapshot()
     return now
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
-from evenhand.arguments import expect, snapshot_of
+from evenhand.arguments import Living, expect, snapshot_of
 from evenhand.building.problems import shorten
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import InputError, Problem
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.model import Snapshot
 
@@ -38,7 +37,7 @@ _ISSUES = (
 
 
 def fair_share(
-    snapshot: Snapshot | Cluster, settings: FairShareSettings | None = None, *, state: State | None = None
+    snapshot: Snapshot | Living, settings: FairShareSettings | None = None, *, state: State | None = None
 ) -> Shares:
     """Compute the fair share of every pool and operation.
 
@@ -110,7 +109,7 @@ class FairShareEngine:
         self._core = _core.FairShareEngine()
         self._lock = Lock()
 
-    def update(self, snapshot: Snapshot | Cluster, *, state: State | None = None) -> Shares:
+    def update(self, snapshot: Snapshot | Living, *, state: State | None = None) -> Shares:
         """Compute the shares of a snapshot; see `fair_share`.
 
         Any snapshot is allowed; one with other pools or operations than the last is computed
@@ -141,7 +140,7 @@ def _checked(settings: FairShareSettings | None) -> FairShareSettings:
 
 def _run(
     compute: Callable[[Any, Any, Any], _core.FairShares],
-    snapshot: Snapshot | Cluster,
+    snapshot: Snapshot | Living,
     settings: FairShareSettings,
     state: State | None,
 ) -> Shares:
