@@ -261,6 +261,8 @@ class Backfill(Main):
             if last is None:
                 return None
             span *= 2
+            while i < len(ends) and ends[i][0] > until + span:
+                span *= 2
             spots = place(world, room, job, blocked)
             if spots is not None:
                 return (last if last > now else max(last + s.KillWait, now + 1)), spots
