@@ -258,7 +258,7 @@ class Backfill(Main):
                 last = end
                 if i < len(ends) and ends[i][0] > until + span:
                     break
-            if last is None:
+            if last is None or until is None:
                 return None
             span *= 2
             while i < len(ends) and ends[i][0] > until + span:
