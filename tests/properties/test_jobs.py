@@ -64,6 +64,48 @@ def test_the_engine_plans_what_the_reference_plans(
     assert essence(found) == essence(expected)
 
 
+@st.composite
+def ends(draw: st.DrawFn) -> tuple[dict[str, Any], SlurmSettings]:
+    """Draw jobs of one tier that end at any time, in two partitions, and short ones that may pass."""
+    home, away = draw(st.integers(2, 5)), draw(st.integers(0, 2))
+    nodes = [f"n{i}" for i in range(home + away)]
+    operations: list[dict[str, Any]] = []
+    allocations = []
+    for node in nodes:
+        seconds = draw(st.none() | st.integers(0, 5000) | st.sampled_from((599, 600, 659, 660, 661)))
+        if seconds is not None or node in nodes[home:]:
+            part = "high" if node in nodes[:home] else "other"
+            operations.append({"name": f"r{node}", "partition": part, "start_time": 0})
+            row = {"name": f"a{node}", "operation": f"r{node}", "node": node, "resources": {"cpu": 1}}
+            allocations.append(row | {"start_time": 0, "planned_end": 60_000 + (seconds or 0)})
+    requests = []
+    for i in range(draw(st.integers(1, 4))):
+        part = draw(st.sampled_from(("high", "low")))
+        operations.append({"name": f"w{i}", "partition": part, "start_time": i})
+        row = {"name": f"q{i}", "operation": f"w{i}", "resources": {"cpu": 1}}
+        count = draw(st.integers(1, home)) if part == "high" else 1
+        requests.append(row | {"count": count, "duration": draw(st.integers(1, 6000))})
+    parts = {"high": {"PriorityTier": 2}, "low": {}, "other": {"PriorityTier": 2, "Nodes": nodes[home:]}}
+    for part in ("high", "low"):
+        parts[part]["Nodes"] = nodes[:home]
+    table = [{"name": node, "capacity": {"cpu": 1}} for node in nodes]
+    data: dict[str, Any] = {"now": 60_000, "resources": {"cpu": {}}, "nodes": table}
+    data |= {"operations": operations, "allocations": allocations, "requests": requests}
+    if not away:
+        del parts["other"]
+    return data, SlurmSettings(SchedulerType="sched/backfill", bf_resolution=1.0, partitions=parts)
+
+
+@settings(max_examples=300)
+@given(cluster=ends())
+def test_the_engine_takes_ends_as_the_reference_does(cluster: tuple[dict[str, Any], SlurmSettings]) -> None:
+    """Backfill's planned starts are seen in who may pass."""
+    data, slurm = cluster
+    found = plan_of(data, slurm, passes=("backfill",)).to_dict()
+    expected = reference_plan(eh.Snapshot.from_dict(data), slurm, passes=("backfill",))
+    assert essence(found) == essence(expected)
+
+
 @settings(max_examples=400)
 @given(
     data=es.job_clusters(max_waiting=1, mixed=True),
