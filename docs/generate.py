@@ -20,8 +20,11 @@ from pydantic_core import PydanticUndefined
 import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
-from evenhand.config import backendai, slurm, slurm_rows, ytsaurus
-from evenhand.policies import reads
+from evenhand.systems import reads
+from evenhand.systems.backendai import settings as backendai
+from evenhand.systems.slurm import rows as slurm_rows
+from evenhand.systems.slurm import settings as slurm
+from evenhand.systems.ytsaurus import settings as ytsaurus
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
@@ -246,7 +249,6 @@ MODULES = (
     "reasons",
     "synthetic",
     "testing.invariants",
-    "testing.reference",
     "testing.strategies",
 )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.policies.slurm_columns import Jobs
+from evenhand.systems.slurm.columns import Jobs
 
 JOBS, USERS, ACCOUNTS, NODES = 10_000, 2_000, 50, 1_000
 TIMES = 9

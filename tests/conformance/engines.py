@@ -58,7 +58,7 @@ def evenhand(snapshot: dict[str, Any], options: dict[str, Any], state: Any = Non
 
 def reference(snapshot: dict[str, Any], options: dict[str, Any], state: Any = None) -> Result:
     """Run the slow, readable implementation of the published method."""
-    from evenhand.testing.reference import fill_order, reference_fair_share
+    from tests.reference import fill_order, reference_fair_share
 
     shares = reference_fair_share(fill_order(snapshot), state=state, **options)
     return Result(

@@ -169,14 +169,15 @@ def evenhand() -> Planner:
 
 def reference() -> Planner:
     """Return the slow, readable implementation of the published rules."""
-    from evenhand.config.backendai import BackendAISettings
-    from evenhand.config.slurm import SlurmSettings
-    from evenhand.config.ytsaurus import YTsaurusSettings
-    from evenhand.policies import backendai_columns as columns
-    from evenhand.testing.reference import backendai, slurm
-    from evenhand.testing.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
-    from evenhand.testing.reference.ytsaurus.heartbeat import stages_of
-    from evenhand.testing.reference.ytsaurus.status import satisfaction
+    from evenhand.systems.backendai import columns
+    from evenhand.systems.backendai.settings import BackendAISettings
+    from evenhand.systems.slurm.settings import SlurmSettings
+    from evenhand.systems.ytsaurus.settings import YTsaurusSettings
+    from evenhand.testing import sessions as backendai
+    from tests.reference import slurm
+    from tests.reference.ytsaurus import codes, conditional, effective, reading, reference_plan
+    from tests.reference.ytsaurus.heartbeat import stages_of
+    from tests.reference.ytsaurus.status import satisfaction
 
     def plan(
         policy: str,

@@ -271,8 +271,8 @@ def reference_pass(
     tables: dict[str, Any], settings: Mapping[str, Any], state: Any, name: str
 ) -> tuple[Mapping[str, Any], Any]:
     """Plan one pass with the readable implementation."""
-    from evenhand.config.slurm import SlurmSettings
-    from evenhand.testing.reference.slurm import reference_plan
+    from evenhand.systems.slurm.settings import SlurmSettings
+    from tests.reference.slurm import reference_plan
 
     snapshot = eh.Snapshot.from_dict(tables)
     last = dict(state or {})

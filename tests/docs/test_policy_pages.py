@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.config.backendai import BackendAISettings
 from evenhand.config.checked import CheckedSettings
-from evenhand.config.slurm import SlurmSettings
-from evenhand.config.ytsaurus import YTsaurusSettings
-from evenhand.policies.reads import READ
+from evenhand.systems.backendai.settings import BackendAISettings
+from evenhand.systems.reads import READ
+from evenhand.systems.slurm.settings import SlurmSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.packaging.layers import ROOT
 from tests.shared import SHARED, shared
 

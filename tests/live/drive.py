@@ -24,7 +24,7 @@ def run(conf: str, folder: str, rounds: int, options: dict[str, Any]) -> None:
     os.environ["SLURM_CONF"] = conf
     import evenhand as eh
     from evenhand.act import Caps, Driver, Timing, watch
-    from evenhand.adapters.slurm import Slurm
+    from evenhand.systems.slurm.adapter.live import Slurm
 
     left = [rounds]
 

@@ -13,8 +13,8 @@ import pytest
 import evenhand as eh
 from evenhand.act.journal import read
 from evenhand.adapters import AdapterError
-from evenhand.adapters.slurm import Slurm
 from evenhand.cli import main
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.live.accounting import FIRST_UID, NASTY_USERS
 from tests.live.conftest import Accounted, Cluster
 

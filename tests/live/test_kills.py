@@ -28,7 +28,7 @@ def test_fifty_kills(
 ) -> None:
     """Nobody is evicted twice, lost or held for ever; every eviction has an end with a reason."""
     spawn = multiprocessing.get_context("forkserver")
-    spawn.set_forkserver_preload(["evenhand.act", "evenhand.adapters.slurm", "evenhand.policies"])
+    spawn.set_forkserver_preload(["evenhand.act", "evenhand.systems.slurm.adapter.live", "evenhand.policies"])
     # More than there is room for: who leaves has followers. Steps about jobs of one user do not run at once.
     low = [cluster.submit(2, f"--uid={USERS[n % len(USERS)]}") for n in range(40)]
     options = {"several": several}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.adapters.slurm import Slurm
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.conformance.slurm_passes import Event, Passes, engine_plan
 from tests.live.conftest import Cluster, emulator, started
 from tests.live.order import events, position, write_down

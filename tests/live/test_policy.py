@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import pytest
 
 import evenhand as eh
-from evenhand.adapters.slurm import Slurm
-from evenhand.adapters.slurm_text import instant
+from evenhand.systems.slurm.adapter.live import Slurm
+from evenhand.systems.slurm.adapter.text import instant
 from tests.conformance.slurm_cases import STATES
 from tests.live.conftest import Cluster, emulator, started
 from tests.live.scenarios import EXEMPT, Scenario, configurations, draw

@@ -15,7 +15,7 @@ from evenhand.act import Caps, Driver, Timing, watch
 from evenhand.act.journal import Journal, read
 from evenhand.act.watching import Cycle
 from evenhand.adapters.commands import Result, Subprocesses
-from evenhand.adapters.slurm import Slurm
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.live import drive
 from tests.live.conftest import Cluster
 

@@ -17,8 +17,8 @@ import pytest
 import evenhand as eh
 from evenhand.act import Caps, Driver, LockedError, Row, Timing
 from evenhand.act.journal import read
-from evenhand.adapters.slurm import Slurm
 from evenhand.cli import main
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.live import drive
 from tests.live.conftest import Cluster
 from tests.unit.act.scripted import Scripted

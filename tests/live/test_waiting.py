@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.adapters.slurm import Slurm
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.live.conftest import PARTITIONS, Cluster, emulator, started
 
 HIDDEN = "PartitionName=hidden Nodes=n8 Hidden=YES MaxTime=INFINITE State=UP"

@@ -18,12 +18,12 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 #: except inside functions (a ``_repr_html_`` that asks for its display).
 PYTHON = {
     "core": {"_core", "errors", "diagnostics", "files", "frozen", "table", "arrow_export"},
-    "model": {"arguments", "fields", "building", "model", "cluster"},
+    "model": {"arguments", "fields", "building", "model"},
     "share": {"config", "shares", "state", "history", "quantities"},
     "starve": {"starvation"},
     "place": set(),
     "preempt": {"groups", "reasons"},
-    "policy": {"policies", "plan", "plans", "explain"},
+    "policy": {"policies", "systems", "plan", "plans", "explain", "cluster"},
     "sim": {"simulate"},
     "sweep": {"sweep", "tune"},
     "front": {
@@ -82,8 +82,10 @@ def cpp_uses(path: Path, text: str) -> Iterator[Use]:
             yield Use(str(path), line, target, layer, parts[1])
 
 
-def python_layer(module: str) -> str:
-    """Layer of a top-level module of the package."""
+def python_layer(module: str, *below: str) -> str:
+    """Layer of a module of the package: its top-level name, and the names below that."""
+    if module == "systems" and "adapter" in below:
+        return "front"
     for layer, modules in PYTHON.items():
         if module in modules:
             return layer
@@ -92,7 +94,7 @@ def python_layer(module: str) -> str:
 
 def python_uses(path: Path, text: str) -> Iterator[Use]:
     """Yield the package's own modules that a Python file imports; ``path`` is relative to the package."""
-    layer = python_layer(path.parts[0].removesuffix(".py"))
+    layer = python_layer(*(part.removesuffix(".py") for part in path.parts))
     tree = ast.parse(text)
     deferred: set[int] = set()
     for block in ast.walk(tree):
@@ -117,7 +119,8 @@ def python_uses(path: Path, text: str) -> Iterator[Use]:
             name = parts[1] if len(parts) > 1 else "__init__"
             if _is_attribute(name):
                 name = "__init__"
-            yield Use(str(path), node.lineno, module, layer, python_layer(name), id(node) in deferred)
+            used = python_layer(name, *parts[2:])
+            yield Use(str(path), node.lineno, module, layer, used, id(node) in deferred)
 
 
 def _is_attribute(name: str) -> bool:

@@ -13,7 +13,7 @@ import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.assertions import SharesLike
 from evenhand.testing.metamorphic import Compute
-from evenhand.testing.reference import reference_fair_share
+from tests.reference import reference_fair_share
 
 NIGHTLY = os.environ.get("EVENHAND_HYPOTHESIS_PROFILE") == "nightly"
 many = settings(max_examples=20_000 if NIGHTLY else settings.default.max_examples)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import evenhand as eh
-from evenhand.testing.reference.ytsaurus import reference_plan
 from evenhand.testing.strategies import PlanInput
+from tests.reference.ytsaurus import reference_plan
 
 Compute = Callable[[PlanInput], Mapping[str, Any]]
 

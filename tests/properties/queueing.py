@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from evenhand.config.slurm import SlurmSettings
+from evenhand.systems.slurm.settings import SlurmSettings
 
 __all__ = ["queue"]
 

@@ -11,9 +11,9 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.config.backendai import BackendAISettings
-from evenhand.config.slurm import SlurmSettings
 from evenhand.plans import Check, Plan, Step
+from evenhand.systems.backendai.settings import BackendAISettings
+from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing import strategies as es
 from evenhand.testing.plan_ledger import carried_out
 from tests.properties.changing import changed

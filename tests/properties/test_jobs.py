@@ -8,11 +8,11 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings, partitions_named, split_mode
+from evenhand.systems.slurm.settings import SlurmSettings, partitions_named, split_mode
 from evenhand.testing import strategies as es
+from evenhand.testing.costs import read_costs
 from evenhand.testing.job_laws import JobPlan, check_jobs
-from evenhand.testing.reference.costs import read_costs
-from evenhand.testing.reference.slurm import reference_plan
+from tests.reference.slurm import reference_plan
 
 SAME = ("action", "request", "operation", "node")
 OF_VICTIMS = ("action", "allocation", "operation", "mode", "freed", "kept")

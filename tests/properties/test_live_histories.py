@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import random
 from typing import Any
 
@@ -10,6 +12,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.cluster.kept import kept_of, text_of
 from evenhand.testing import strategies as es
 from tests.properties.histories import History, histories
 
@@ -37,6 +40,17 @@ def planned(make: Any) -> str:
         return str(make().to_json())
     except eh.InputError as error:
         return str(error)
+
+
+def elsewhere(cluster: eh.Cluster, way: int) -> eh.Cluster:
+    """Return the cluster itself, or as it comes back from a file or another process."""
+    if way == 1:
+        kept = kept_of(json.loads(text_of(cluster._kept())))
+        assert (kept[0], kept[1:]) == (cluster.snapshot(), cluster._kept()[1:])
+        again = eh.Cluster.__new__(eh.Cluster)
+        again._begin(kept)
+        return again
+    return pickle.loads(pickle.dumps(cluster)) if way == 2 else cluster  # type: ignore[no-any-return]
 
 
 def live(data: dict[str, Any], drawn: list[list[bytes]], policy: Any, seed: int) -> None:
@@ -72,8 +86,9 @@ def live(data: dict[str, Any], drawn: list[list[bytes]], policy: Any, seed: int)
         for operation in snapshot.names("operations"):
             again = eh.Cluster(built)
             assert cluster.usage(operation) == again.usage(operation)
+        cluster = elsewhere(cluster, chance.randrange(4))
         before = cluster.copy()
-        found = planned(lambda: cluster.plan(policy))
+        found = planned(lambda: cluster.plan(policy))  # noqa: B023
         assert found == planned(lambda: eh.plan(built, policy, before.state(policy)))  # noqa: B023
     assert cluster.snapshot() == afresh(rows)
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings
+from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing import job_laws
-from evenhand.testing.reference.slurm.backfill import Backfill
-from evenhand.testing.reference.slurm.queue import queue_of
-from evenhand.testing.reference.slurm.world import read_world
 from tests.properties.queueing import queue
 from tests.properties.test_planted import broken
+from tests.reference.slurm.backfill import Backfill
+from tests.reference.slurm.queue import queue_of
+from tests.reference.slurm.world import read_world
 
 CLUSTERS = 300
 ENOUGH = 3

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings
-from evenhand.config.slurm_priority import PRIORITY_FLAGS
-from evenhand.testing.reference.slurm import reference_plan, reference_priorities
+from evenhand.systems.slurm.priority_settings import PRIORITY_FLAGS
+from evenhand.systems.slurm.settings import SlurmSettings
 from evenhand.testing.strategies import job_clusters, slurm_settings
 from tests.properties.test_jobs import essence, plan_of
+from tests.reference.slurm import reference_plan, reference_priorities
 
 ACCOUNTS = {"lab": ("ann", "bob"), "firm": ("cy",)}
 WEIGHTS = [f"PriorityWeight{name}" for name in ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.fields import TABLES
 from evenhand.policies import BackendAI, Slurm, YTsaurus
-from evenhand.policies.reads import ONLY_IF, READ, SYSTEMS
+from evenhand.systems.reads import ONLY_IF, READ, SYSTEMS
 from evenhand.testing import strategies as es
 from tests.properties.perturbing import FIELDS, enriched, perturbed
 from tests.properties.reading import ASIDE, WITNESSES

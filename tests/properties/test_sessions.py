@@ -8,10 +8,10 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.config.backendai import BackendAISettings
+from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.testing import strategies as es
 from evenhand.testing.priority_laws import Scheduled, check_run
-from evenhand.testing.reference.backendai import reference_plan
+from evenhand.testing.sessions import reference_plan
 
 SAME = ("action", "allocation", "request", "operation", "node", "stage", "reason", "step")
 OF_VICTIMS = ("mode", "beneficiary", "freed", "kept")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.reference import reference_fair_share
+from tests.reference import reference_fair_share
 
 
 def engine(data: dict[str, Any], **settings: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.testing.reference.functions import (
+from tests.reference.functions import (
     COMPRESSION,
     Curve,
     add,
@@ -18,7 +18,7 @@ from evenhand.testing.reference.functions import (
     interpolate,
     minimum,
 )
-from evenhand.testing.reference.search import from_ordered_image, largest, ordered_image, smallest
+from tests.reference.search import from_ordered_image, largest, ordered_image, smallest
 
 unit = st.floats(0, 1, allow_subnormal=False)  # half of one may be nothing
 # Steps of eighths make ties, jumps and plateaus common; free steps make rounding so. Where a vertex lies at a

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.ytsaurus import YTsaurusSettings
-from evenhand.testing.reference.ytsaurus import reference_plan
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
+from tests.reference.ytsaurus import reference_plan
 
 NODE: dict[str, Any] = {"name": "n", "capacity": {"cpu": 4}}
 

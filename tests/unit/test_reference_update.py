@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evenhand.testing.reference import fill_order, reference_fair_share, tie_dependent
+from tests.reference import fill_order, reference_fair_share, tie_dependent
 
 
 def cluster(resources: int = 1, **tables: Any) -> dict[str, Any]:

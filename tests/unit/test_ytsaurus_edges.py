@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.ytsaurus import YTsaurusSettings
-from evenhand.testing.reference.ytsaurus import reference_plan
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 from tests.properties.test_preemption import essence
+from tests.reference.ytsaurus import reference_plan
 
 STEP = 1e-6  # a microsecond, the unit of clocks
 NOW = 1000.0

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 import evenhand as eh
-from evenhand.config.tag_filter import TagFilter
-from evenhand.config.ytsaurus import YTsaurusRows, YTsaurusSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusRows, YTsaurusSettings
+from evenhand.systems.ytsaurus.tag_filter import TagFilter
 
 
 def problem_of(**settings: Any) -> eh.errors.Problem:

@@ -21,7 +21,7 @@ GROUP = "evenhand.adapters"
 
 
 def _own() -> dict[str, Callable[..., Adapter]]:
-    from evenhand.adapters.slurm import Slurm
+    from evenhand.systems.slurm.adapter.live import Slurm
 
     return {"slurm": Slurm}
 

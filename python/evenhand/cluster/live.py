@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
 import numpy as np
@@ -13,10 +16,13 @@ from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
 from evenhand.cluster.changes import carry_out
 from evenhand.cluster.events import Event, Put, Remove, as_event
+from evenhand.cluster.kept import Kept, read, text_of
 from evenhand.cluster.remade import remade
 from evenhand.cluster.stage import Stage
 from evenhand.cluster.steps import events_of, whole_plan
 from evenhand.errors import InputError, Problem
+from evenhand.files import replace_file
+from evenhand.state import State
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -24,6 +30,22 @@ if TYPE_CHECKING:
 __all__ = ["Cluster", "Mark"]
 
 _Key = tuple[str, str]  # system and settings
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_C = TypeVar("_C", bound="Cluster")
+
+
+def _one_at_a_time(
+    call: Callable[Concatenate[Cluster, _P], _R],
+) -> Callable[Concatenate[Cluster, _P], _R]:
+    """Let calls from several threads on one cluster run one after the other."""
+
+    @wraps(call)
+    def locked(self: Cluster, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with self._lock:
+            return call(self, *args, **kwargs)
+
+    return locked  # type: ignore[return-value]  # the name of its first argument is another
 
 
 class Mark:
@@ -45,9 +67,21 @@ class Cluster:
     ----------
     snapshot : Snapshot
         What is at the beginning.
+    policy : policy, optional
+        One of `evenhand.policies`, which plans where `plan` names no other.
+    state : State, optional
+        What the policy remembers, as the last plan before left it; only with a policy.
+
+    Raises
+    ------
+    InputError
+        If an argument is of another kind, or the state is of a later instant than the snapshot.
 
     Notes
     -----
+    Calls from several threads run one after the other. A cluster can be copied, pickled and saved; marks stay
+    with the original.
+
     An event of an allocation, a request's count or a node's capacity costs O(resources × depth of the pool
     tree), beside the check of its own cells. Putting and removing rows of any table but requests, and putting
     a request that the last snapshot has in another form, costs O(cells), once for any number of such
@@ -70,15 +104,26 @@ class Cluster:
     1
     """
 
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: Snapshot, policy: Any = None, state: State | None = None) -> None:
         from evenhand.model import Snapshot
 
         expect(isinstance(snapshot, Snapshot), "cluster", "snapshot", snapshot, "a Snapshot")
-        self._stage = Stage(snapshot)
-        self._states: dict[_Key, Any] = {}
+        usable = policy is None or _is_policy(policy)
+        expect(usable, "cluster", "policy", policy, "one of evenhand.policies")
+        right = state is None or (isinstance(state, State) and policy is not None)
+        expect(right, "cluster", "state", state, "a State, beside a policy")
+        if state is not None:
+            state.check_clock(snapshot.now)
+        self._begin((snapshot, None, policy, {} if state is None else {_key(policy): state}))
+
+    def _begin(self, kept: tuple[Snapshot, bool | None, Any, dict[_Key, Any]]) -> None:
+        snapshot, total_stated, self._policy, self._states = kept
+        self._stage = Stage(snapshot, total_stated)
         self._marks: WeakSet[Mark] = WeakSet()
         self._serial = 0
+        self._lock = RLock()
 
+    @_one_at_a_time
     def apply(self, events: Iterable[Event | Mapping[str, Any]]) -> None:
         """Carry out events in their order, all of them or none.
 
@@ -134,6 +179,7 @@ class Cluster:
                 return True
         return False
 
+    @_one_at_a_time
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now.
 
@@ -151,16 +197,17 @@ class Cluster:
             self._stage = Stage(frozen, self._stage.total_stated)
         return frozen
 
-    def plan(self, policy: Any, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
+    @_one_at_a_time
+    def plan(self, policy: Any = None, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
         """Plan what a policy would do now, and keep its state for the next time.
 
         Parameters
         ----------
-        policy : policy
-            One of `evenhand.policies`. States are kept one a policy, told apart by their settings. The first
-            plan with other settings goes on from the newest state of the same system: clocks and volumes are
-            taken over, all else is computed anew, and the plan has the diagnostic
-            ``state_settings_changed``.
+        policy : policy, optional
+            One of `evenhand.policies`; by default the cluster's own. States are kept one a policy, told apart
+            by their settings. The first plan with other settings starts from the newest state of the same
+            system: clocks and volumes are taken over, all else is computed anew, and the plan has the
+            diagnostic ``state_settings_changed``.
         on : trigger, optional
             As of `evenhand.plan`.
         given : mapping, optional
@@ -180,7 +227,7 @@ class Cluster:
         -----
         As `evenhand.plan`, and O(cells) for the snapshot.
         """
-        expect(_is_policy(policy), "plan", "policy", policy, "one of evenhand.policies")
+        policy = self._own(policy)
         key = _key(policy)
         plan = policy.plan(self.snapshot(), self._state_before(key), on, given)
         self._states.pop(key, None)
@@ -193,20 +240,30 @@ class Cluster:
             return self._states[key]
         return next((state for other, state in reversed(self._states.items()) if other[0] == key[0]), None)
 
-    def state(self, policy: Any) -> Any:
+    def _own(self, policy: Any) -> Any:
+        """Return a policy, by default the cluster's own."""
+        if policy is None:
+            policy = self._policy
+        expect(_is_policy(policy), "plan", "policy", policy, "one of evenhand.policies")
+        return policy
+
+    @_one_at_a_time
+    def state(self, policy: Any = None) -> Any:
         """Return what the last plan of a policy left.
 
         Parameters
         ----------
-        policy : policy
+        policy : policy, optional
+            By default the cluster's own.
 
         Returns
         -------
         State or None
             None: it has not planned yet with these settings.
         """
-        return self._states.get(_key(policy))
+        return self._states.get(_key(self._own(policy)))
 
+    @_one_at_a_time
     def carry_out(self, plan: Any) -> None:
         """Carry out a plan's decisions, all of them or none.
 
@@ -237,6 +294,7 @@ class Cluster:
             message = "the plan resumes, reserves or keeps a part: it needs the snapshot it was made of"
             raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
 
+    @_one_at_a_time
     def usage(self, name: str | int, *, table: str | None = None) -> dict[str, float]:
         """Return what an operation, a pool or a node's allocations hold now.
 
@@ -270,6 +328,7 @@ class Cluster:
         """The instant, in seconds."""
         return float(seconds(np.array([self._stage.core.now]))[0])
 
+    @_one_at_a_time
     def mark(self) -> Mark:
         """Return a mark to which `undo` goes back; keep it as long as it is wanted.
 
@@ -283,6 +342,7 @@ class Cluster:
         self._marks.add(mark)
         return mark
 
+    @_one_at_a_time
     def undo(self, mark: Mark) -> None:
         """Go back to a mark: rows, instant and the policies' states are what they were.
 
@@ -309,8 +369,9 @@ class Cluster:
         self._stage = mark._stage
         self._states = dict(mark._states)
 
+    @_one_at_a_time
     def copy(self) -> Self:
-        """Return a cluster that is the same and goes its own way; marks stay with this one.
+        """Return a cluster that is the same and changes on its own; marks stay with this one.
 
         Returns
         -------
@@ -319,17 +380,78 @@ class Cluster:
         """
         other = type(self).__new__(type(self))
         other._stage = self._stage.copy()
+        other._policy = self._policy
         other._states = dict(self._states)
         other._marks = WeakSet()
         other._serial = 0
+        other._lock = RLock()
         return other
 
     __copy__ = copy
+
+    def __deepcopy__(self, _: Any) -> Cluster:
+        return self.copy()
+
+    @_one_at_a_time
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the cluster, its policy and all states; the file is replaced at once or not at all.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A JSON file; its folder must exist.
+
+        Raises
+        ------
+        InputError
+            If the cluster's own policy is of a class that is not of this package.
+        OSError
+            If it is a link or no regular file, or cannot be written; the old file is then as it was.
+
+        Notes
+        -----
+        O(cells).
+        """
+        replace_file(path, text_of(self._kept()) + "\n")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a cluster that `save` wrote: its plans are what they would have been without that.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        Cluster
+
+        Raises
+        ------
+        InputError
+            If the file is not a whole cluster of this version; the message names the version that wrote it.
+        OSError
+            If it cannot be read.
+        """
+        return _restored(cls, read(path))
+
+    def _kept(self) -> Kept:
+        return self.snapshot(), self._stage.total_stated, self._policy, dict(self._states)
+
+    @_one_at_a_time
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self._kept())
 
     def __repr__(self) -> str:
         stage = self._stage
         rows = f"{len(stage.slots):,} allocations, {len(stage.rows['nodes']):,} nodes"
         return f"<Cluster at {self.now:g} s: {rows}>"
+
+
+def _restored(cls: type[_C], kept: Kept) -> _C:
+    cluster = cls.__new__(cls)
+    cluster._begin(kept)
+    return cluster
 
 
 def _as_events(events: Iterable[Any]) -> list[Event]:

@@ -18,7 +18,7 @@ AMOUNTS = ("inferred_strong_guarantee", "volume.overflow", "volume.acceptable", 
 
 
 class SharesLike(Protocol):
-    """What `evenhand.Shares` and `evenhand.testing.reference.ReferenceShares` have in common."""
+    """What `evenhand.Shares` and a readable implementation of them have in common."""
 
     @property
     def names(self) -> Sequence[str | int]:

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evenhand.config.slurm import partitions_named, split_mode
+from evenhand.systems.slurm.settings import partitions_named, split_mode
 from evenhand.testing import job_queue_laws as of_queues
 from evenhand.testing import job_victim_laws as of_victims
 from evenhand.testing._laws import PlanOfJobs, hold_all, must
 
 if TYPE_CHECKING:
-    from evenhand.config.slurm import SlurmSettings
+    from evenhand.systems.slurm.settings import SlurmSettings
 
 __all__ = ["LAWS", "JobPlan", "check_jobs"]
 

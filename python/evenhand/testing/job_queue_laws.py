@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.slurm import partitions_named
+from evenhand.systems.slurm.settings import partitions_named
 from evenhand.testing._laws import must
 from evenhand.testing.job_rows import (
     add,
@@ -27,7 +27,7 @@ from evenhand.testing.job_rows import (
 )
 
 if TYPE_CHECKING:
-    from evenhand.config.slurm import SlurmSettings
+    from evenhand.systems.slurm.settings import SlurmSettings
     from evenhand.testing.job_laws import JobPlan
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.slurm import partitions_named, split_mode
+from evenhand.systems.slurm.settings import partitions_named, split_mode
 
 if TYPE_CHECKING:
     from evenhand.testing.job_laws import JobPlan

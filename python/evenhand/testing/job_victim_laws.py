@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evenhand.config.slurm import partitions_named, split_mode
+from evenhand.systems.slurm.settings import partitions_named, split_mode
 from evenhand.testing._laws import must
 from evenhand.testing.job_rows import candidates, count_of, fit, mode_of, running, steps, without
 

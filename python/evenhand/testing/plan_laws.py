@@ -26,7 +26,7 @@ from evenhand.testing.plan_order_laws import (
 )
 
 if TYPE_CHECKING:
-    from evenhand.config.ytsaurus import YTsaurusSettings
+    from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
 __all__ = ["LAWS", "Planned", "check_plan"]
 

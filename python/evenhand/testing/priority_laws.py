@@ -18,7 +18,7 @@ from evenhand.testing._laws import PlanOfJobs, hold_all, must
 from evenhand.testing.session_replay import Turn, turns
 
 if TYPE_CHECKING:
-    from evenhand.config.backendai import BackendAISettings
+    from evenhand.systems.backendai.settings import BackendAISettings
 
 __all__ = ["LAWS", "Scheduled", "check_run"]
 

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evenhand.testing.reference.backendai.plan import _Run
-from evenhand.testing.reference.backendai.room import Placed
-from evenhand.testing.reference.backendai.victims import candidates
+from evenhand.testing.sessions.plan import _Run
+from evenhand.testing.sessions.room import Placed
+from evenhand.testing.sessions.victims import candidates
 
 if TYPE_CHECKING:
-    from evenhand.config.backendai import BackendAISettings
     from evenhand.model import Snapshot
-    from evenhand.testing.reference.backendai.world import Session
+    from evenhand.systems.backendai.settings import BackendAISettings
+    from evenhand.testing.sessions.world import Session
 
 __all__ = ["Turn", "turns"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from evenhand.act import Caps, Driver, Timing, watch
 from evenhand.adapters.commands import Result, Runner
-from evenhand.adapters.slurm import Slurm
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.cluster import FakeSlurm
 from tests.unit.act.scripted import Scripted
 

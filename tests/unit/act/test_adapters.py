@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from evenhand import adapters
-from evenhand.adapters import AdapterError, slurm_jobs, slurm_text
+from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result, Subprocesses
 from evenhand.adapters.recording import Fault, Faults, Recorder, Replay
-from evenhand.adapters.slurm import Slurm
-from evenhand.adapters.slurm_snapshot import build
+from evenhand.systems.slurm.adapter import jobs as slurm_jobs
+from evenhand.systems.slurm.adapter import text as slurm_text
+from evenhand.systems.slurm.adapter.live import Slurm
+from evenhand.systems.slurm.adapter.snapshot import build
 from tests.unit.act.cluster import T0, Clock, FakeSlurm, job
 
 #: A job of squeue --json of Slurm 22.05.8: 5 cpus, 2 on one node and 3 on the other.

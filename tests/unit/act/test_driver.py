@@ -22,7 +22,7 @@ from evenhand.act.tasks import partial, tasks_of
 from evenhand.adapters.commands import Subprocesses
 from evenhand.adapters.protocol import Standing
 from evenhand.adapters.recording import Recorder
-from evenhand.adapters.slurm import Slurm
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.cluster import T0, job
 from tests.unit.act.world import JOBS, Killed, World
 

@@ -22,9 +22,9 @@ from evenhand.act import Driver, LockedError, lock, watch
 from evenhand.act.journal import JournalError, lock_of, read
 from evenhand.act.watching import Cycle
 from evenhand.adapters.commands import Result
-from evenhand.adapters.slurm import Slurm
 from evenhand.cli import main
 from evenhand.cli.streams import Talker
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.cluster import FakeSlurm
 from tests.unit.act.scripted import Scripted
 from tests.unit.act.world import World

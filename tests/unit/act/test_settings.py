@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result
-from evenhand.adapters.slurm import Slurm
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.cluster import Clock, FakeSlurm, job
 
 MODES = "PreemptMode             = OFF\nPreemptType             = preempt/none"

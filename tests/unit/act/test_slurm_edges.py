@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from evenhand.adapters import slurm_text
-from evenhand.adapters.slurm_jobs import Node, nodes_of_text
-from evenhand.adapters.slurm_snapshot import build, left_out
+from evenhand.systems.slurm.adapter import text as slurm_text
+from evenhand.systems.slurm.adapter.jobs import Node, nodes_of_text
+from evenhand.systems.slurm.adapter.snapshot import build, left_out
 from tests.unit.act.cluster import T0, job
 from tests.unit.act.test_adapters import read
 from tests.unit.act.test_slurm_jobs import WAITING, as_text

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenhand.adapters import AdapterError, slurm_jobs
+from evenhand.adapters import AdapterError
 from evenhand.adapters.commands import Result
-from evenhand.adapters.slurm import Slurm
-from evenhand.adapters.slurm_jobs import COLUMNS, Node, jobs_of_text, reserved_of
-from evenhand.adapters.slurm_snapshot import build, left_out
-from evenhand.adapters.slurm_states import base_of, standing
-from evenhand.adapters.slurm_text import words
+from evenhand.systems.slurm.adapter import jobs as slurm_jobs
+from evenhand.systems.slurm.adapter.jobs import COLUMNS, Node, jobs_of_text, reserved_of
+from evenhand.systems.slurm.adapter.live import Slurm
+from evenhand.systems.slurm.adapter.snapshot import build, left_out
+from evenhand.systems.slurm.adapter.states import base_of, standing
+from evenhand.systems.slurm.adapter.text import words
 from tests.unit.act.cluster import T0, Clock, FakeSlurm, job
 from tests.unit.act.test_adapters import LATER, read
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.adapters.slurm import Slurm
-from evenhand.adapters.slurm_jobs import Job, Node
-from evenhand.adapters.slurm_snapshot import build, left_out
+from evenhand.systems.slurm.adapter.jobs import Job, Node
+from evenhand.systems.slurm.adapter.live import Slurm
+from evenhand.systems.slurm.adapter.snapshot import build, left_out
 from tests.unit.act.cluster import T0, Clock, FakeSlurm, job
 from tests.unit.act.test_adapters import read
 

@@ -12,7 +12,7 @@ from evenhand.act import Caps, Driver, Timing
 from evenhand.act.journal import Journal, read
 from evenhand.adapters.protocol import EVICTIONS, AdapterError
 from evenhand.adapters.recording import Fault, Faults
-from evenhand.adapters.slurm import Slurm
+from evenhand.systems.slurm.adapter.live import Slurm
 from tests.unit.act.cluster import Clock, FakeSlurm, job
 from tests.unit.act.scripted import Scripted
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.backendai import BackendAIOperationSettings, BackendAISettings, PriorityPolicy
 from evenhand.history import backendai as history
+from evenhand.systems.backendai.settings import BackendAIOperationSettings, BackendAISettings, PriorityPolicy
 from tests.unit.backendai.test_pinned import asks, did, group, planned, runs
 
 MICRO = 1e-6

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.testing.reference.backendai import reference_plan
+from evenhand.testing.sessions import reference_plan
 
 
 def planned(data: dict[str, Any], preset: str = "documented", **settings: Any) -> eh.Plan:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.backendai import BackendAISettings, PriorityPolicy, read_options
+from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, read_options
 
 OPTIONS = {
     "allowed_session_types": ["interactive", "batch"],

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings
-from evenhand.config.ytsaurus import YTsaurusSettings
-from evenhand.testing.reference.slurm import reference_plan as slurm_plan
-from evenhand.testing.reference.ytsaurus import reference_plan as ytsaurus_plan
+from evenhand.systems.slurm.settings import SlurmSettings
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
+from tests.reference.slurm import reference_plan as slurm_plan
+from tests.reference.ytsaurus import reference_plan as ytsaurus_plan
 
 SLURM: dict[str, Any] = {
     "PreemptType": "preempt/partition_prio",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.config.slurm_values import seconds
+from evenhand.systems.slurm.text.values import seconds
 
 __all__ = ["FORMAT", "compare", "jobs_of", "snapshot_of"]
 

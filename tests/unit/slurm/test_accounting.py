@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.config.slurm_accounting import parse_associations, parse_qos, parse_shares
 from evenhand.history import slurm
+from evenhand.systems.slurm.text.accounting import parse_associations, parse_qos, parse_shares
 from tests.unit.slurm.accounting_texts import ASSOCIATIONS, QOS, SHARES
 
 

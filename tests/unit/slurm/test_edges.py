@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.adapters.slurm_text import amounts
-from evenhand.config.slurm_values import grace, seconds
+from evenhand.systems.slurm.adapter.text import amounts
+from evenhand.systems.slurm.text.values import grace, seconds
 
 TIERS: dict[str, Any] = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10}}
 QOS: dict[str, Any] = {"bronze": {}, "gold": {"Preempt": ["bronze"]}}

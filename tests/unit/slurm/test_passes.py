@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.slurm import SlurmSettings
-from evenhand.testing.reference.slurm import reference_plan
+from evenhand.systems.slurm.settings import SlurmSettings
+from tests.reference.slurm import reference_plan
 
 TIERS: dict[str, Any] = {
     "low": {"PriorityTier": 1},

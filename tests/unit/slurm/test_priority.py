@@ -215,7 +215,7 @@ def test_wrong_settings_are_named(settings: dict[str, Any], field: str, rule: st
 
 
 def test_a_policy_with_shares_comes_back_from_its_dict() -> None:
-    from evenhand.policies.files import from_dict
+    from evenhand.systems.files import from_dict
 
     policy = recorded("fair_tree")
     again = from_dict(json.loads(json.dumps(policy.to_dict())))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from evenhand.config.hostlist import MOST, expand_hostlist
-from evenhand.config.slurm import SlurmSettings, split_mode
-from evenhand.config.slurm_accounting import parse_qos
+from evenhand.systems.slurm.settings import SlurmSettings, split_mode
+from evenhand.systems.slurm.text.accounting import parse_qos
+from evenhand.systems.slurm.text.hostlist import MOST, expand_hostlist
 
 TIERS: dict[str, Any] = {
     "PreemptType": "preempt/partition_prio",
@@ -91,7 +91,7 @@ def test_presets() -> None:
 
 
 def test_a_policy_comes_back_from_its_dict() -> None:
-    from evenhand.policies.files import from_dict
+    from evenhand.systems.files import from_dict
 
     policy = eh.policies.Slurm(**TIERS, qos={"gold": {}})
     assert from_dict(policy.to_dict()) == policy

@@ -8,8 +8,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.config.kinds import LONGEST
-from evenhand.config.slurm_shown import read_shown, shown
-from evenhand.config.slurm_text import read_conf, read_partitions
+from evenhand.systems.slurm.text.conf import read_conf, read_partitions
+from evenhand.systems.slurm.text.shown import read_shown, shown
 
 CONF = r"""
 # a small cluster

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import evenhand as eh
-from evenhand.config.ytsaurus import YTsaurusSettings
-from evenhand.testing.reference.ytsaurus import reference_plan
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
+from tests.reference.ytsaurus import reference_plan
 
 NOW = 1000.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.fields import TABLES
-from evenhand.policies.reads import READ
+from evenhand.systems.reads import READ
 from tests.unit.ytsaurus.cluster import Planner, cluster, done, row
 
 

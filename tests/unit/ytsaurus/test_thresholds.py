@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evenhand import _core
-from evenhand.testing.reference.ytsaurus.status import satisfaction
+from tests.reference.ytsaurus.status import satisfaction
 from tests.unit.ytsaurus.cluster import Made, Planner, cluster, done, row, starving
 
 LARGE = 1_000_000_000  # one of so many is a share of 1e-9: two of them are needed to differ

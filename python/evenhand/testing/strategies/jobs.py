@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from evenhand.config.slurm import SlurmSettings
+    from evenhand.systems.slurm.settings import SlurmSettings
 
 __all__ = ["job_clusters", "slurm_settings"]
 
@@ -64,7 +64,7 @@ def slurm_settings(*, most_changes: int = 4, **fixed: Any) -> st.SearchStrategy[
 
 @st.composite
 def _settings(draw: st.DrawFn, most_changes: int, fixed: Mapping[str, Any]) -> SlurmSettings:
-    from evenhand.config.slurm import SlurmSettings
+    from evenhand.systems.slurm.settings import SlurmSettings
 
     kind = draw(st.sampled_from(sorted(_MODES)))
     part = st.sampled_from((None, None, "OFF", "CANCEL", "REQUEUE", "SUSPEND"))

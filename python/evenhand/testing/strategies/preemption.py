@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from evenhand.config.triggers import Heartbeat, Round
-    from evenhand.config.ytsaurus import YTsaurusSettings
+    from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
 __all__ = ["PlanInput", "crowded_dicts", "plan_inputs", "ytsaurus_settings"]
 
@@ -104,7 +104,7 @@ def ytsaurus_settings(
     """
 
     def build(drawn: tuple[Any, ...]) -> YTsaurusSettings:
-        from evenhand.config.ytsaurus import YTsaurusSettings
+        from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
         preset, switches, thresholds, limit, (ssd, full_host) = drawn
         changes: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 if TYPE_CHECKING:
-    from evenhand.config.backendai import BackendAISettings
+    from evenhand.systems.backendai.settings import BackendAISettings
 
 __all__ = ["backendai_settings", "session_groups"]
 
@@ -51,7 +51,7 @@ def backendai_settings(draw: st.DrawFn, *, most_changes: int = 5) -> BackendAISe
     -------
     BackendAISettings
     """
-    from evenhand.config.backendai import BackendAISettings
+    from evenhand.systems.backendai.settings import BackendAISettings
 
     preset = draw(st.sampled_from(("documented", "upstream")))
     names = draw(st.lists(st.sampled_from(sorted(_CHOICES)), unique=True, max_size=most_changes))

@@ -1,0 +1,11 @@
+"""Policies: the schedulers' rules as objects that can be asked what they would do."""
+
+from __future__ import annotations
+
+from evenhand.systems.backendai.policy import BackendAI
+from evenhand.systems.files import from_toml
+from evenhand.systems.slurm.policy import Slurm
+from evenhand.systems.tiers import TIERS, tiered
+from evenhand.systems.ytsaurus.policy import YTsaurus
+
+__all__ = ["TIERS", "BackendAI", "Slurm", "YTsaurus", "from_toml", "tiered"]

@@ -1,0 +1,1 @@
+"""Backend.AI: policy, settings, columns, words."""

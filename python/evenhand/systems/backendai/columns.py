@@ -1,0 +1,327 @@
+"""Settings and rows of Backend.AI as the core's columns."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building.problems import KEPT, shorten
+from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.rows import RowSettings, raise_found, read_rows
+from evenhand.diagnostics import CODES, Diagnostic
+from evenhand.errors import Problem
+from evenhand.fields import TABLES
+from evenhand.reasons import OUTCOMES
+from evenhand.systems.backendai.settings import (
+    DEFAULT_PRIORITY,
+    HIGHEST_PRIORITY,
+    BackendAIOperationSettings,
+    choice_for,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.systems.backendai.settings import BackendAISettings
+
+__all__ = ["effective_priorities", "row_columns", "switches", "unknown_machines"]
+
+_ORDERS = ("oldest", "newest", "fewest-sessions", "smallest-resources")
+_MODES = ("terminate", "suspend", "reschedule")
+_SELECTIONS = ("prefix", "irreducible", "minimum")
+_AGENTS = ("first", "concentrated", "dispersed")
+_KINDS = TABLES["operations"]["kind"].words
+_SHOWN = 5  # machines named in a message
+
+
+def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
+    """Return the settings of the group under the core's names.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Whose resources the agents are compared by.
+    s : BackendAISettings
+
+    Returns
+    -------
+    dict
+    """
+    names = snapshot.resources
+    first = [names.index(r) for r in s.agent_selection_resource_priority if r in names]
+    return {
+        "enabled": s.enabled,
+        "threshold": float(s.preemptible_priority) if s.victim_threshold != "none" else math.inf,
+        "order": _ORDERS.index(s.preemption_order),
+        "mode": _MODES.index(s.preemption_mode),
+        "unsuited_are_terminated": s.suspend_fallback == "terminate",
+        "keep_containers": s.suspend_approach == "keep",
+        "min_runtime": round(s.preemption_min_runtime * 1e6),
+        "every_session_preempts": s.preemptors == "every",
+        "per_agent": s.victim_area == "agent",
+        "selection": _SELECTIONS.index(s.victim_selection),
+        "minimum_budget": s.minimum_budget,
+        "victim_cost": COSTS.index(s.victim_cost),
+        "agents": _AGENTS.index(s.agent_selection),
+        "resource_order": np.array([*first, *(r for r in range(len(names)) if r not in first)], np.int32),
+        "reserve_room": s.preemptor_room == "reserved",
+        "only_lack_blocks": s.blocked_by == "lack_of_resources",
+        "max_containers": s.max_containers or 0,
+    }
+
+
+class _NoSettings(RowSettings):
+    """Settings of a row of which Backend.AI knows none."""
+
+
+def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[Any]]:
+    """Return what rows set, and what follows from the policies of users and projects.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : BackendAISettings
+
+    Returns
+    -------
+    dict of str to array
+        One an operation; "in_parts" is flat, nodes by resources.
+
+    Raises
+    ------
+    InputError
+        If a priority is no whole number from 0 to 100, the settings of a row are unknown or wrong, logical
+        nodes exceed their machine, or the ranges of a session's user and project do not meet.
+
+    Notes
+    -----
+    O(operations + nodes).
+    """
+    found: list[Problem] = []
+    sessions = read_rows(snapshot, "operations", BackendAIOperationSettings, found)
+    for table in ("pools", "nodes", "allocations", "requests"):
+        read_rows(snapshot, table, _NoSettings, found)
+    found += _broken_priorities(snapshot)
+    found += _overfull_machines(snapshot)
+    raise_found(found)
+    count = snapshot.operation_count
+    core = snapshot._core
+    kind = np.asarray(core.column("operations", "kind"))
+    priority, refused = effective_priorities(snapshot, s)
+
+    def of(field: str, absent: Any, dtype: Any) -> NDArray[Any]:
+        values = np.full(count, absent, dtype)
+        for row, settings in sessions.items():
+            value = getattr(settings, field)
+            if value is not None:
+                values[row] = value
+        return values
+
+    by_kind = np.ones(count, np.uint8)
+    if not s.inference_preemptible:
+        by_kind[kind == _KINDS.index("inference")] = 0
+    preemptible = of("is_preemptible", 2, np.uint8)
+    rank = priority if s.preemption_key == "priority" else of("job_priority", 0, np.float64)
+    return {
+        "priority": priority,
+        "rank": rank,
+        "scope": _scopes(snapshot, s, sessions),
+        "preemptible": np.where(preemptible == 2, by_kind, preemptible),
+        "started": of("started", 1, np.uint8),
+        "refused": refused,
+        "sequence": _sequence(snapshot, s),
+        "in_parts": _in_parts(snapshot),
+        **cost_columns(sessions, count),
+    }
+
+
+def _column(snapshot: Snapshot, name: str, absent: Any, dtype: Any) -> NDArray[Any]:
+    """Return a column of the operations that is left out where every row has the default."""
+    values = np.asarray(snapshot._core.column("operations", name))
+    return values if len(values) else np.full(snapshot.operation_count, absent, dtype)
+
+
+def _texts(snapshot: Snapshot, field: str) -> list[str | None]:
+    words, codes = snapshot._core.text("operations", field)
+    if not len(codes):
+        return [None] * snapshot.operation_count
+    return [None if code < 0 else words[code] for code in np.asarray(codes).tolist()]
+
+
+def _broken_priorities(snapshot: Snapshot) -> list[Problem]:
+    given = _column(snapshot, "priority_given", 0, np.uint8).astype(np.bool_)
+    value = _column(snapshot, "priority", 0.0, np.float64)
+    wrong = given & ((value < 0) | (value > HIGHEST_PRIORITY) | (value != np.floor(value)))
+    names = snapshot.names("operations") if wrong.any() else []
+    return [
+        Problem(
+            *("operations", row, names[row], "priority", "range", f"{value[row]:g}"),
+            f'priority of the operation "{shorten(names[row])}" is {value[row]:g};'
+            f" it must be a whole number from 0 to {HIGHEST_PRIORITY}",
+        )
+        for row in np.flatnonzero(wrong).tolist()[: KEPT + 1]
+    ]
+
+
+def _machines(snapshot: Snapshot) -> list[tuple[str, int | None, NDArray[Any]]]:
+    """Return every machine that is cut into logical nodes: its name, its row if it has one, their rows."""
+    words, codes = snapshot._core.text("nodes", "physical")
+    if not len(codes):
+        return []
+    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
+    order = np.argsort(codes, kind="stable")
+    bounds = np.searchsorted(np.asarray(codes)[order], np.arange(len(words) + 1))
+    found = []
+    for code, machine in enumerate(words):
+        row = row_of.get(str(machine))
+        parts = order[bounds[code] : bounds[code + 1]]
+        parts = parts[parts != row] if row is not None else parts  # one that names itself is no part
+        if len(parts):
+            found.append((str(machine), row, parts))
+    return found
+
+
+def _in_parts(snapshot: Snapshot) -> NDArray[np.int64]:
+    """Return what of every node its logical nodes have: nodes x resources, flat; empty without any."""
+    capacity = np.asarray(snapshot._core.column("nodes", "capacity"), np.int64)
+    machines = [(row, parts) for _, row, parts in _machines(snapshot) if row is not None]
+    cut = np.zeros_like(capacity) if machines else np.zeros((0, 0), np.int64)
+    for row, parts in machines:
+        cut[row] = capacity[parts].sum(axis=0)
+    return cut.ravel()
+
+
+def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
+    """Tell of logical nodes of machines that are no nodes: nothing says how much these have.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+
+    Returns
+    -------
+    tuple of Diagnostic
+        One, or none.
+    """
+    names = snapshot.names("nodes")
+    unknown = [(machine, parts) for machine, row, parts in _machines(snapshot) if row is None]
+    if not unknown:
+        return ()
+    told = ", ".join(shorten(machine) for machine, _ in unknown[:_SHOWN])
+    more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+    message = f"{CODES['machine_unknown']} Machines: {told}{more}."
+    elements = tuple(names[row] for _, parts in unknown for row in parts.tolist())
+    return (Diagnostic("machine_unknown", elements, message, {"machines": len(unknown)}),)
+
+
+def _overfull_machines(snapshot: Snapshot) -> list[Problem]:
+    """Find machines of which logical nodes have more than they."""
+    names = snapshot.names("nodes")
+    capacity = np.asarray(snapshot._core.column("nodes", "capacity"))
+    found = []
+    for _, row, parts in _machines(snapshot):
+        if row is None:
+            continue
+        over = capacity[parts].sum(axis=0) > capacity[row]
+        if over.any():
+            which = ", ".join(r for r, is_over in zip(snapshot.resources, over, strict=True) if is_over)
+            message = (
+                f'the logical nodes of the machine "{shorten(names[row])}" together have more {which}'
+                " than the machine"
+            )
+            found.append(Problem("nodes", row, names[row], "capacity", "physical", None, message))
+    return found
+
+
+def effective_priorities(
+    snapshot: Snapshot, s: BackendAISettings
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """Return every session's priority, and why it may not wait in the queue.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : BackendAISettings
+        Its policies of users and projects.
+
+    Returns
+    -------
+    priority : array of float
+        As given, else the default of user or project, else 10.
+    refused : array of uint8
+        0, or the place of a code in `evenhand.reasons.OUTCOMES`.
+
+    Raises
+    ------
+    InputError
+        If the ranges of a session's user and project do not meet.
+    """
+    count = snapshot.operation_count
+    given = _column(snapshot, "priority_given", 0, np.uint8).astype(np.bool_)
+    value = _column(snapshot, "priority", 0.0, np.float64)
+    priority = np.where(given, value, float(DEFAULT_PRIORITY))
+    refused = np.zeros(count, np.uint8)
+    if not s.user_policies and not s.project_policies:
+        return priority, refused
+    codes = {code: OUTCOMES.index(code) for code in ("priority_change_disabled", "priority_out_of_range")}
+    choices: dict[tuple[str | None, str | None], tuple[int, tuple[int, int], bool]] = {}
+    for row, pair in enumerate(zip(_texts(snapshot, "user"), _texts(snapshot, "project"), strict=True)):
+        if pair not in choices:
+            choices[pair] = choice_for(s, *pair)
+        default, (lowest, highest), editable = choices[pair]
+        if not given[row]:
+            priority[row] = default
+        elif not editable:
+            refused[row] = codes["priority_change_disabled"]
+        elif not lowest <= priority[row] <= highest:
+            refused[row] = codes["priority_out_of_range"]
+    return priority, refused
+
+
+def _scopes(
+    snapshot: Snapshot, s: BackendAISettings, sessions: Mapping[int, BackendAIOperationSettings]
+) -> NDArray[np.int32]:
+    """Return a number a session; victims have the preemptor's. One without a user is in nobody's scope."""
+    if s.victim_scope == "resource-group":
+        return np.zeros(snapshot.operation_count, np.int32)
+    if s.victim_scope == "domain":
+        texts = [sessions[row].domain if row in sessions else None for row in range(snapshot.operation_count)]
+    else:
+        texts = _texts(snapshot, s.victim_scope)
+    number: dict[str, int] = {}
+    return np.array(
+        [
+            -1 - row if text is None else number.setdefault(text, len(number))
+            for row, text in enumerate(texts)
+        ],
+        np.int32,
+    )
+
+
+def _sequence(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:
+    """Return what sorts the queue among equal priorities before the time of submission."""
+    core, count = snapshot._core, snapshot.operation_count
+    if s.sequencer == "fifo" or not count:
+        return np.zeros(count)
+    if s.sequencer == "lifo":
+        first = np.array(core.column("operations", "start_time"), np.float64)
+        if snapshot.request_count:
+            waits = np.asarray(core.column("requests", "count")) > 0
+            owner = np.asarray(core.column("requests", "operation"))[waits]
+            first[np.unique(owner)] = np.inf
+            times = np.asarray(core.column("requests", "submit_time"), np.float64)[waits]
+            np.minimum.at(first, owner, times)
+        return -first
+    usage = np.asarray(core.column("operations", "usage"), np.float64)
+    total = np.asarray(core.total, np.float64)
+    number: dict[str | None, int] = {}
+    users = np.array([number.setdefault(user, len(number)) for user in _texts(snapshot, "user")])
+    held = np.zeros((len(number), usage.shape[1]))
+    np.add.at(held, users, usage)
+    shares = np.divide(held, total, out=np.zeros_like(held), where=total > 0)
+    return np.asarray(shares.max(axis=1, initial=0.0))[users]

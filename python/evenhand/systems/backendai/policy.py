@@ -1,0 +1,254 @@
+"""Backend.AI: sessions by priority, and preemption of those of low priority."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import ValidationError
+
+from evenhand import _core
+from evenhand.building.problems import shorten
+from evenhand.config.checked import problems_of
+from evenhand.config.triggers import SchedulingRun
+from evenhand.errors import InputError, Problem
+from evenhand.explain.facts import name_of
+from evenhand.plans.memory import read_job_memory
+from evenhand.plans.plan import Plan
+from evenhand.systems.backendai import columns
+from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, choice_of, read_options
+from evenhand.systems.backendai.words import compared
+from evenhand.systems.base import Policy
+from evenhand.systems.reads import reads_of
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+
+__all__ = ["BackendAI"]
+
+
+class BackendAI(Policy):
+    """Scheduling and preemption of one resource group as Backend.AI does it, or as its proposal says.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        The proposal on preemption of low-priority sessions (the default), or release 26.8.
+    **settings
+        Fields of `evenhand.systems.backendai.settings.BackendAISettings` that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : BackendAISettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+
+    Notes
+    -----
+    Immutable. Sessions are operations, what they hold are allocations, what they wait for are requests. One
+    snapshot is one resource group; several are planned as a mapping. Source: Backend.AI, proposal on
+    preemption of low-priority sessions, and the planner of release 26.8.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> policy = eh.policies.BackendAI(preemption_order="newest")
+    >>> policy.replace(preemptible_priority=7)
+    BackendAI('documented', preemptible_priority=7, preemption_order='newest')
+    """
+
+    system = "backendai"
+    model = BackendAISettings
+    READS = reads_of("backendai")
+    TRIGGERS = (SchedulingRun,)
+    _COMPARED = compared
+    __slots__ = ()
+
+    settings: BackendAISettings
+
+    @property
+    def serves_in_order(self) -> bool:
+        """Whether the system starts nothing behind the first that waits: the front session."""
+        return True
+
+    @classmethod
+    def from_scheduler_opts(
+        cls, text: str | Mapping[str, Any], preset: str = "upstream", **changes: Any
+    ) -> Self:
+        """Return the policy of a resource group's ``scheduler_opts``.
+
+        Parameters
+        ----------
+        text : str or mapping
+            The JSON object, or what it says.
+        preset : {"documented", "upstream"}
+            Of the settings that it does not have.
+        **changes
+            Settings that it does not have.
+
+        Returns
+        -------
+        BackendAI
+
+        Raises
+        ------
+        InputError
+            If it is no JSON object, a key or value is unknown (all unknown keys are named, by their own
+            names), or a change is a setting that it has.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> text = '{"preemption": {"enabled": true, "order": "newest", "victim_scope": "project"}}'
+        >>> eh.policies.BackendAI.from_scheduler_opts(text)
+        BackendAI('upstream', enabled=True, preemption_order='newest', victim_scope='project')
+        """
+        values, places = read_options(text)
+        twice = [
+            Problem(
+                *("settings", None, None, places[field], "unique", None),
+                f"{places[field]} is in scheduler_opts, and {field} is given beside it",
+            )
+            for field in changes
+            if field in values
+        ]
+        if twice:
+            raise InputError(twice)
+        try:
+            return cls(preset, **values, **changes)
+        except InputError as error:
+            raise InputError([_placed(problem, places) for problem in error.problems]) from None
+
+    @staticmethod
+    def priority_choice(
+        user: PriorityPolicy | Mapping[str, Any] | None = None,
+        project: PriorityPolicy | Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Return what a form for a new session needs: which priority may be set.
+
+        Parameters
+        ----------
+        user, project : PriorityPolicy or mapping, optional
+            What the resource policies of the user and of the project say: ``default``, ``range``,
+            ``may_change``; None restricts nothing.
+
+        Returns
+        -------
+        dict
+            ``default``, ``range`` (lowest, highest) and ``editable``.
+
+        Raises
+        ------
+        InputError
+            If the ranges do not meet (table "settings", field "range"), or a policy is wrong (field "user",
+            "project.range" and so on).
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> eh.policies.BackendAI.priority_choice({"range": [0, 30], "default": 20}, {"range": [5, 50]})
+        {'default': 20, 'range': [5, 30], 'editable': True}
+        """
+        default, span, editable = choice_of(_policy(user, "user"), _policy(project, "project"))
+        return {"default": default, "range": list(span), "editable": editable}
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan one scheduling run; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            One resource group.
+        state : State, optional
+            What the plan before left; only its clock matters.
+        on : SchedulingRun, optional
+            The only trigger there is.
+        given : None
+            There is nothing to give.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If a priority is not from 0 to 100, the settings of a row are wrong, logical nodes exceed their
+            machine, the ranges of a user and a project do not meet, or the trigger is another one.
+
+        Notes
+        -----
+        O(queue × nodes + sessions × nodes) tests of room, the second for the sessions that preempt.
+        """
+        self._expect(snapshot, state, given)
+        on = self._trigger(on)
+        self._nothing(given)
+        rows = columns.row_columns(snapshot, self.settings)
+        memory, found = read_job_memory(snapshot, self, state)
+        found = (*found, *columns.unknown_machines(snapshot))
+        core = _core.backendai_planner(
+            snapshot._core, columns.switches(snapshot, self.settings), rows, memory
+        )
+        core.plan()
+        return Plan(snapshot, self, core, state, on, given, found)
+
+    def standing(self, snapshot: Snapshot, row: int) -> str:
+        """Say which priority a session has.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Among the operations.
+
+        Returns
+        -------
+        str
+        """
+        name = name_of(snapshot.names("operations")[row])
+        priority, _ = columns.effective_priorities(snapshot, self.settings)
+        text = f"operation {name} has priority {priority[row]:g}"
+        if self.settings.preemption_key == "job_priority":
+            rank = columns.row_columns(snapshot, self.settings)["rank"][row]
+            return f"{text} and job priority {rank:g}"
+        if self.settings.victim_threshold == "none":
+            return text
+        return f"{text}; up to {self.settings.preemptible_priority} is preemptible"
+
+
+def _policy(given: PriorityPolicy | Mapping[str, Any] | None, whose: str) -> PriorityPolicy:
+    if given is None or isinstance(given, PriorityPolicy):
+        return given or PriorityPolicy()
+    if not isinstance(given, Mapping):
+        message = f"{whose} is {shorten(given)}; it is an object with default, range and may_change"
+        raise InputError([Problem("settings", None, None, whose, "type", shorten(given), message)])
+    try:
+        return PriorityPolicy.model_validate(dict(given))
+    except ValidationError as error:
+        found = problems_of(PriorityPolicy, error)
+        raise InputError([_renamed(p, p.field, f"{whose}.{p.field}") for p in found]) from None
+
+
+def _placed(problem: Problem, places: Mapping[str, str]) -> Problem:
+    """Name a field as it stands in ``scheduler_opts``."""
+    head, dot, rest = (problem.field or "").partition(".")
+    return _renamed(problem, problem.field, places.get(head, head) + dot + rest)
+
+
+def _renamed(problem: Problem, field: str | None, now: str) -> Problem:
+    message = problem.message
+    if field and message.startswith(field):
+        message = now + message.removeprefix(field)
+    return replace(problem, field=now or None, message=message)

@@ -1,0 +1,189 @@
+"""What all policies are: a preset, settings that differ from it, and a function that plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from evenhand.arguments import expect
+from evenhand.building.problems import shorten
+from evenhand.errors import InputError, Problem, printable
+from evenhand.systems.reads import reads_with
+
+if TYPE_CHECKING:
+    from evenhand.config.checked import CheckedSettings
+    from evenhand.model import Snapshot
+    from evenhand.plans.plan import Plan
+    from evenhand.state import State
+
+__all__ = ["Policy"]
+
+
+class Policy:
+    """A scheduler's rules with their settings; immutable.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        What the published description says (the default), or what the system does.
+    **settings
+        Fields of the policy's settings that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : CheckedSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+    """
+
+    #: The system's word, as in file names and state files.
+    system: ClassVar[str]
+    #: Model of the settings.
+    model: ClassVar[type[CheckedSettings]]
+    #: Fields of a snapshot that are read under some settings, by table, beside names, order and settings;
+    #: empty: not told.
+    READS: ClassVar[Mapping[str, frozenset[str]]] = {}
+
+    #: What it can act on; the first, which takes no argument, if nothing is said.
+    TRIGGERS: ClassVar[tuple[type, ...]] = ()
+
+    #: Tells what was compared, of a snapshot, settings, a code and two operations: of whom it was said, and
+    #: which asked (-1: none).
+    _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
+
+    __slots__ = ("preset", "settings")
+
+    preset: str
+    settings: Any
+
+    def __init__(self, preset: str = "documented", **settings: Any) -> None:
+        object.__setattr__(self, "preset", preset)
+        object.__setattr__(self, "settings", self.model.preset(preset, **settings))
+
+    @property
+    def serves_in_order(self) -> bool:
+        """Whether the system starts nothing behind the first that waits: then no job leaves for those."""
+        return False
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a policy is immutable; replace() returns a changed one")
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a policy with other settings.
+
+        Parameters
+        ----------
+        **changes
+            New values by field.
+
+        Returns
+        -------
+        Self
+
+        Raises
+        ------
+        InputError
+            If the result would break a rule.
+        """
+        return _restore(type(self), self.preset, self.settings.replace(**changes))
+
+    @property
+    def reads(self) -> Mapping[str, frozenset[str]]:
+        """Fields of a snapshot that are read with these settings; as `READS`."""
+        return reads_with(self.system, self.settings) if self.READS else {}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return system, preset and all settings as plain values."""
+        return {"system": self.system, "preset": self.preset, **self.settings.model_dump(mode="json")}
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan what a trigger asks for; see `evenhand.plan`."""
+        raise NotImplementedError
+
+    def compared(self, snapshot: Snapshot, code: str, operation: int, request: int) -> dict[str, Any]:
+        """Return what was compared where a code was said of an operation.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        code : str
+            An outcome; see `evenhand.reasons`.
+        operation, request : int
+            Rows: of whom it was said, and of the request that asked (-1: none).
+
+        Returns
+        -------
+        dict
+            Names and values, each with whose it is; nothing of most codes.
+        """
+        asks = -1 if request < 0 else int(snapshot._core.column("requests", "operation")[request])
+        tell = type(self)._COMPARED
+        return {} if tell is None else tell(snapshot, self.settings, code, operation, asks)
+
+    @staticmethod
+    def _expect(snapshot: Any, state: Any = None, given: Any = None) -> None:
+        """Refuse arguments of another kind."""
+        from evenhand.model import Snapshot
+        from evenhand.state import State
+
+        expect(isinstance(snapshot, Snapshot), "plan", "snapshot", snapshot, "a Snapshot")
+        expect(state is None or isinstance(state, State), "plan", "state", state, "a State")
+        right = given is None or isinstance(given, Mapping)
+        expect(right, "plan", "given", given, "an object (what: values by name)")
+
+    def _trigger(self, on: Any) -> Any:
+        """Return what is acted on: `on`, or by default the first of `TRIGGERS`."""
+        if on is None:
+            return self.TRIGGERS[0]()
+        if isinstance(on, self.TRIGGERS):
+            return on
+        known = " or ".join(f"{t.__name__}({', '.join(f.name for f in fields(t))})" for t in self.TRIGGERS)
+        message = f"on is {shorten(on)}; the {type(self).__name__} policy acts on {known}"
+        raise InputError([Problem("trigger", None, None, "on", "type", shorten(on), printable(message))])
+
+    def _nothing(self, given: Mapping[str, Any] | None) -> None:
+        """Refuse values in the place of computed ones, of a policy that computes none."""
+        if given:
+            name = str(next(iter(given)))
+            message = (
+                f"given has {name!r}; the {type(self).__name__} policy computes nothing that could be given"
+            )
+            raise InputError([Problem("given", None, None, name, "unknown_field", None, message)])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return bool(self.settings == other.settings)
+
+    def __hash__(self) -> int:
+        return hash(repr(self.to_dict()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (type(self), self.preset, self.settings)
+
+    def __repr__(self) -> str:
+        base = self.model.preset(self.preset)
+        changed = [
+            f"{name}={value!r}"
+            for name in self.model.model_fields
+            if (value := getattr(self.settings, name)) != getattr(base, name)
+        ]
+        return f"{type(self).__name__}({', '.join([repr(self.preset), *changed])})"
+
+
+def _restore(cls: type[Any], preset: str, settings: CheckedSettings) -> Any:
+    policy = object.__new__(cls)
+    object.__setattr__(policy, "preset", preset)
+    object.__setattr__(policy, "settings", settings)
+    return policy

@@ -1,0 +1,95 @@
+"""Policies from configuration files."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from evenhand.errors import InputError, Problem
+from evenhand.systems.backendai.policy import BackendAI
+from evenhand.systems.base import Policy
+from evenhand.systems.slurm.policy import Slurm
+from evenhand.systems.ytsaurus.policy import YTsaurus
+
+__all__ = ["from_dict", "from_name", "from_toml"]
+
+_POLICIES: tuple[type[Policy], ...] = (YTsaurus, BackendAI, Slurm)
+_SYSTEMS = {policy.system: policy for policy in _POLICIES}
+
+
+def from_dict(data: dict[str, Any]) -> Policy:
+    """Return the policy that ``policy.to_dict()`` described.
+
+    Parameters
+    ----------
+    data : dict
+        ``system``, ``preset`` (the system's default) and settings by their names.
+
+    Returns
+    -------
+    policy
+
+    Raises
+    ------
+    InputError
+        If the system, the preset or a setting is unknown, or a setting breaks a rule.
+    """
+    settings = dict(data)
+    system = settings.pop("system", None)
+    preset = settings.pop("preset", "documented")
+    if system not in _SYSTEMS:
+        message = f"system is {system!r}; there are {', '.join(_SYSTEMS)}"
+        raise InputError([Problem("settings", None, None, "system", "choice", repr(system), message)])
+    return _SYSTEMS[system](preset, **settings)
+
+
+def from_name(name: str, **settings: Any) -> Policy:
+    """Return the policy of a name such as ``"ytsaurus"`` or ``"ytsaurus:upstream"``.
+
+    Parameters
+    ----------
+    name : str
+        System and, after a colon, preset.
+    **settings
+        Settings that differ from the preset.
+
+    Returns
+    -------
+    policy
+
+    Raises
+    ------
+    InputError
+        As `from_dict`.
+    """
+    system, _, preset = name.partition(":")
+    return from_dict({"system": system, **({"preset": preset} if preset else {}), **settings})
+
+
+def from_toml(path: str | os.PathLike[str]) -> Policy:
+    """Return the policy that a TOML file describes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file with ``system``, optionally ``preset``, and settings by their names.
+
+    Returns
+    -------
+    policy
+
+    Raises
+    ------
+    InputError
+        If it is no TOML, or describes no policy.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        message = f"is no whole TOML text: {error}"
+        raise InputError([Problem("settings", None, None, None, "toml", None, message)]) from error
+    return from_dict(data)

@@ -1,0 +1,1 @@
+"""Slurm: policy, settings, columns, words, configuration text, live adapter."""

@@ -1,0 +1,460 @@
+"""Slurm: snapshots from its commands, actions as its commands."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from evenhand.adapters.commands import Result, Runner, Subprocesses
+from evenhand.adapters.protocol import AdapterError, Answer, Standing
+from evenhand.errors import InputError
+from evenhand.systems.slurm.adapter.jobs import (
+    COLUMNS,
+    Job,
+    Node,
+    jobs_of_json,
+    jobs_of_text,
+    nodes_of_json,
+    nodes_of_text,
+    reserved_of,
+)
+from evenhand.systems.slurm.adapter.states import HOLDING, standing
+from evenhand.systems.slurm.adapter.text import rows
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.systems.slurm.policy import Slurm as SlurmPolicy
+
+__all__ = ["Slurm"]
+
+_LOOK = (
+    *("jobid", "arrayjobid", "arraytaskid", "state", "reasonlist", "prioritylong", "restartcnt"),
+    *("userid", "requeue", "nodelist"),
+)
+_NAME = re.compile(r"\d+(_\d+)?")
+_GONE = "Invalid job id"
+_ACTIONS = {"requeue": "requeue_hold", "checkpoint": "requeue_hold", "preempt": "requeue_hold"}
+_ACTIONS |= {"terminate": "cancel", "suspend": "suspend", "enhanced_suspend": "suspend"}
+_NOTE = 200
+_NAMED = 5  # jobs of a notice
+
+Evict = Literal["requeue_hold", "requeue", "as_planned"]
+
+
+class Slurm:
+    """A Slurm cluster, through the commands of this machine.
+
+    ``squeue`` and ``sinfo`` say what is, ``scontrol`` and ``scancel`` act; ``scontrol show``, ``sacctmgr``
+    and ``sshare`` say by which rules the cluster lives.
+
+    Parameters
+    ----------
+    evict : {"requeue_hold", "requeue", "as_planned"}
+        How victims leave that are to end: back to the queue and held until their beneficiary started (the
+        default: they cannot take the room again), back to the queue, or as the plan's mode says, where
+        ``terminate`` is ``scancel``. Victims that are to be suspended are suspended.
+    pools : {"partition", "account", "user"}
+        What the snapshot's pools are. Accounts have the parents and, as weights, the raw shares of
+        ``sshare``, where the cluster keeps accounting.
+    preemptible : callable, optional
+        Whether a job, as a mapping of its fields, may be a victim; by default all that can be requeued.
+    note : bool
+        Whether victims get a reason in their comment. A comment that somebody else wrote stays as it is, and
+        one that cannot be read (where ``squeue`` has no JSON) is not touched.
+    timeout : float
+        Seconds that a command may take.
+    runner : Runner, optional
+        What runs commands; by default processes.
+    clock : callable
+        What time it is, in seconds since 1970.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        How long each of Slurm's commands took when the cluster was last read.
+    left_out : dict of str to list of str
+        Jobs that waited for room when the cluster was last read and are not in the snapshot: what they ask
+        for that cannot be judged, with their numbers.
+
+    Notes
+    -----
+    Evicting needs the rights of an operator. Nothing is interpreted by a shell, and nothing that users wrote
+    becomes part of a command: jobs are named by number. Finished jobs must be remembered a while
+    (``MinJobAge``).
+    """
+
+    name = "slurm"
+    whole = True
+
+    def __init__(
+        self,
+        *,
+        evict: Evict = "requeue_hold",
+        pools: Literal["partition", "account", "user"] = "partition",
+        preemptible: Callable[[Job], bool] | None = None,
+        note: bool = True,
+        timeout: float = 30.0,
+        runner: Runner | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if evict not in ("requeue_hold", "requeue", "as_planned"):
+            raise ValueError(f"evict is {evict!r}; it must be requeue_hold, requeue or as_planned")
+        if pools not in ("partition", "account", "user"):
+            raise ValueError(f"pools is {pools!r}; it must be partition, account or user")
+        self.evict, self.pools, self.preemptible, self.note = evict, pools, preemptible, note
+        self.timeout, self.clock = timeout, clock
+        self.run: Runner = runner or Subprocesses()
+        self.seconds: dict[str, float] = {}
+        self.left_out: dict[str, list[str]] = {}
+        self._identity: str | None = None
+        self._notices: dict[str, list[str]] = {}
+        self._json: bool | None = None
+        self._comments: dict[str, str] = {}  # where they were read
+
+    @property
+    def identity(self) -> str:
+        """The cluster's name and controller, as it says itself; `AdapterError` if it does not answer."""
+        from evenhand.systems.slurm.adapter.settings import identity_of
+
+        if self._identity is None:
+            self._identity = identity_of(self._ask)
+        return self._identity
+
+    @identity.setter
+    def identity(self, identity: str) -> None:
+        self._identity = identity
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should know of the cluster's own rules as they were last read."""
+        return tuple(notice for found in self._notices.values() for notice in found)
+
+    # What is
+
+    def snapshot(self, leaving: Mapping[str, str] | None = None, *, released: Iterable[str] = ()) -> Snapshot:
+        """Read the cluster.
+
+        Parameters
+        ----------
+        leaving : mapping of str to str, optional
+            Jobs that were told to leave, with the job that they leave for.
+        released : iterable of str, optional
+            Jobs that wait for whatever reason, held ones too, and are read as if they waited for room: who
+            would be preempted if they were released.
+
+        Returns
+        -------
+        Snapshot
+            Operations are jobs by number (``array_task`` of arrays), allocations ``job@node``, requests the
+            jobs that wait for room and could be served. Nodes of reservations that are in force take no
+            work, as no job that asks for one is among the requests.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer is not whole.
+
+        Notes
+        -----
+        `seconds` tells afterwards how long Slurm's own commands took. O(jobs + nodes).
+        """
+        from evenhand.systems.slurm.adapter.snapshot import build, left_out
+
+        self.seconds = {}
+        now, chosen = self.clock(), set(released)
+        jobs = self._jobs()
+        self._comments = {job.name: job.comment for job in jobs if job.comment is not None}
+        accounts = self._accounts() if self.pools == "account" else {}
+        reserved = reserved_of(self._ask("sinfo", "-a", "-T"))
+        later = {name: begins for name, begins in reserved.items() if begins > now}
+        nodes = [
+            replace(node, schedulable=node.schedulable and (node.name not in reserved or node.name in later))
+            for node in self._nodes()
+        ]
+        try:
+            snapshot = build(
+                jobs, nodes, now, self.pools, self.preemptible, leaving or {}, chosen, accounts, later
+            )
+        except InputError as error:
+            raise AdapterError(
+                f"what Slurm says of its jobs and nodes is absurd: {error.problems[0]}"
+            ) from error
+        self.left_out = left_out(jobs, nodes, chosen)
+        self._notices["jobs"] = [
+            f"{_some(self.left_out[what])} asking for {what} wait and are left out: which jobs would give "
+            "way to them cannot be judged"
+            for what in sorted(self.left_out)
+        ]
+        unknown = sum(job.state == "UNKNOWN" for job in jobs)
+        if unknown:
+            self._notices["jobs"].append(
+                "there are jobs in a state that this version does not know; it ignores them"
+            )
+        return snapshot
+
+    def policy(self, preset: str = "documented", **changes: Any) -> SlurmPolicy:
+        """Return Slurm's rules as this cluster has them now.
+
+        Parameters
+        ----------
+        preset : str
+            As for `evenhand.policies.Slurm`.
+        **changes
+            Settings that are to differ; partitions and QOS are changed field by field. A cluster whose own
+            preemption is off says nothing of who may preempt whom: that has to stand here.
+
+        Returns
+        -------
+        evenhand.policies.Slurm
+            By ``scontrol show config``, ``scontrol show partition`` and, where the cluster keeps accounting,
+            ``sacctmgr show qos``.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer cannot be read.
+        InputError
+            If the changes do not fit.
+
+        Examples
+        --------
+        >>> from evenhand import adapters
+        >>> policy = adapters.load("slurm").policy(victim_selection="minimum")  # doctest: +SKIP
+        """
+        from evenhand.systems.slurm.adapter.settings import live_settings, merged, notices_of
+        from evenhand.systems.slurm.policy import Slurm as Policy
+
+        live = live_settings(self._ask)
+        rules = merged(live, changes)
+        self._notices["policy"] = notices_of(live, rules)
+        return Policy(preset, **rules)
+
+    def _accounts(self) -> dict[str, tuple[str | None, float]]:
+        """Return parent and weight of every account, by name."""
+        from evenhand.systems.slurm.adapter.settings import read_shares
+
+        tree = read_shares(self._ask)
+        self._notices["shares"] = []
+        if tree is None:
+            self._notices["shares"] = ["the cluster keeps no accounting: accounts have no shares"]
+            return {}
+        return {
+            str(tree.names[row]): (
+                None if tree.parent[row] < 0 else str(tree.names[tree.parent[row]]),
+                1.0 if tree.inherits[row] else float(tree.shares[row]),
+            )
+            for row in range(len(tree.names))
+            if not tree.user[row]
+        }
+
+    def _ask(self, *arguments: str) -> str:
+        result = self._read(*arguments)
+        if result.status != 0:
+            raise AdapterError(f"{arguments[0]}: {_said(result)}")
+        return result.out
+
+    def _jobs(self) -> list[Job]:
+        result = self._read("squeue", "--json") if self._json is not False else Result(1)
+        if self._json is not False and result.status != 0:
+            lacking = self._json is None and result.status is not None and "json" in result.err.lower()
+            if not lacking:
+                raise AdapterError(f"squeue: {_said(result)}")
+            self._json = False
+        if self._json is not False:
+            jobs = jobs_of_json(result.out)
+            self._json = True
+            return self._with_switches(jobs, result.out)
+        return jobs_of_text(self._ask("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS)))
+
+    def _with_switches(self, jobs: list[Job], text: str) -> list[Job]:
+        """Return the jobs; those that ask for switches, which JSON before 23.02 does not tell, are unfit."""
+        if '"required_switches"' in text or not any(job.state == "PENDING" for job in jobs):
+            return jobs
+        cells = rows(self._ask("squeue", "-a", "-t", "pending", "-O", "jobid:|,reqswitch:|"), 2)
+        asking = {int(job) for job, switches in cells if switches not in ("", "0", "N/A")}
+        return [
+            replace(job, unfit="switches") if job.number in asking and not job.unfit else job for job in jobs
+        ]
+
+    def _nodes(self) -> list[Node]:
+        if self._json:
+            result = self._read("sinfo", "-N", "--json")
+            if result.status == 0:
+                try:
+                    return nodes_of_json(result.out)
+                except AdapterError:
+                    if '"sinfo"' not in result.out:
+                        raise
+        nodes = nodes_of_text(self._ask("sinfo", "-a", "-N", "-o", "%N|%T|%c|%m|%G|%R|%b|"))
+        if not nodes:
+            raise AdapterError("sinfo: its answer is empty")
+        return nodes
+
+    def _read(self, *arguments: str) -> Result:
+        begin = time.monotonic()
+        result = self.run(arguments, self.timeout)
+        self.seconds[arguments[0]] = self.seconds.get(arguments[0], 0.0) + time.monotonic() - begin
+        return result
+
+    # How a job stands
+
+    def look(self, names: Iterable[str]) -> dict[str, Standing]:
+        """Return how jobs stand now.
+
+        Parameters
+        ----------
+        names : iterable of str
+            Numbers of jobs, ``array_task`` of arrays.
+
+        Returns
+        -------
+        dict of str to Standing
+
+        Raises
+        ------
+        AdapterError
+            If a command fails or its answer is not whole. A job is ``gone`` only if Slurm says so.
+        """
+        wanted = list(dict.fromkeys(map(_checked, names)))
+        found = self._look(wanted) if wanted else {}
+        for name in [n for n in wanted if n not in found]:
+            found |= self._look([name])
+            array, _, task = name.partition("_")
+            if name not in found and task and self._look([array], anything=True):
+                found[name] = Standing(name, "gone", detail="its array is known, it is not")
+            if name not in found:
+                raise AdapterError(f"squeue says nothing of job {name}")
+        return {name: found[name] for name in wanted}
+
+    def _look(self, names: list[str], *, anything: bool = False) -> dict[str, Standing]:
+        columns = ",".join(f"{c}:|" for c in _LOOK)
+        result = self._read("squeue", "-a", "-t", "all", f"--jobs={','.join(names)}", "-O", columns)
+        if result.status == 1 and len(names) == 1 and _GONE in result.err:
+            return {names[0]: Standing(names[0], "gone", detail="Slurm knows it no more")}
+        if result.status != 0 and not (len(names) > 1 and _GONE in result.err):
+            raise AdapterError(f"squeue: {_said(result)}")
+        found = {}
+        for cells in rows(result.out, len(_LOOK)):
+            row = dict(zip(_LOOK, cells, strict=True))
+            task = row["arraytaskid"]
+            name = f"{row['arrayjobid']}_{task}" if task.isdecimal() else row["jobid"]
+            if name in names or anything:
+                found[name] = standing(name, row)
+        return found
+
+    def room(self, name: str) -> bool:
+        """Whether the cpus of a suspended job are free where it stands.
+
+        ``scontrol resume`` does not ask: it shares the cpus silently with whoever has them by then.
+
+        Parameters
+        ----------
+        name : str
+            Number of the job.
+
+        Returns
+        -------
+        bool
+            Cpus of running, stopped and completing jobs count; a job of which nothing is known has no room.
+
+        Raises
+        ------
+        AdapterError
+            If a command fails.
+        """
+        jobs = {job.name: job for job in self._jobs()}
+        capacity = {node.name: node.capacity.get("cpu", 0) for node in self._nodes()}
+        job = jobs.get(name)
+        if job is None or not job.parts:
+            return False
+        used: dict[str, int] = {}
+        for other in jobs.values():
+            if other.state in HOLDING and other.state != "SUSPENDED" and other.name != name:
+                for node, part in other.parts.items():
+                    used[node] = used.get(node, 0) + part.get("cpu", 0)
+        return all(
+            used.get(node, 0) + part.get("cpu", 0) <= capacity.get(node, 0)
+            for node, part in job.parts.items()
+        )
+
+    # What can be done
+
+    def action(self, mode: str | None) -> str:
+        """Return the action for a decision's mode."""
+        planned = _ACTIONS.get(mode or "requeue", "requeue_hold")
+        return planned if planned == "suspend" or self.evict == "as_planned" else self.evict
+
+    def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
+        """Return the commands of an action.
+
+        Parameters
+        ----------
+        action : str
+            Of `evenhand.adapters.protocol.ACTIONS`.
+        name : str
+            Number of the job.
+        reason : str
+            What a note says.
+
+        Returns
+        -------
+        list of tuple of str
+            Argument lists. Requeues are restricted to jobs that have not ended (``Incomplete``): without it,
+            Slurm runs a job anew that ended a moment before.
+        """
+        job = _checked(name)
+        if action == "note":
+            theirs = self._comments.get(job)
+            if not self.note or theirs is None or (theirs and not theirs.startswith("evenhand:")):
+                return []
+            text = re.sub(r"[^\w .:,@()/-]", "?", reason, flags=re.ASCII)[:_NOTE]
+            return [("scontrol", "update", f"JobId={job}", f"Comment=evenhand: {text}")]
+        known: dict[str, list[tuple[str, ...]]] = {
+            "requeue": [("scontrol", "requeue", "Incomplete", job)],
+            "requeue_hold": [("scontrol", "requeuehold", "Incomplete", job)],
+            "cancel": [("scancel", job)],
+            "suspend": [("scontrol", "suspend", job)],
+            "release": [("scontrol", "release", job)],
+            "resume": [("scontrol", "resume", job)],
+        }
+        return known[action]
+
+    def do(self, action: str, name: str, reason: str) -> Answer:
+        """Carry out an action; see `commands`."""
+        for arguments in self.commands(action, name, reason):
+            result = self.run(arguments, self.timeout)
+            if result.status is None:
+                return Answer("unknown", _said(result))
+            if result.status != 0:
+                return Answer("refused", _said(result))
+        return Answer("done")
+
+    def keep(self, descriptor: int) -> None:
+        """Let processes inherit a descriptor; a negative one: none any more."""
+        if hasattr(self.run, "inherited"):
+            self.run.inherited = (descriptor,) if descriptor >= 0 else ()
+
+
+def _some(names: list[str]) -> str:
+    """Return the numbers of jobs, the first few of many."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"{'job' if len(names) == 1 else 'jobs'} {', '.join(names[:_NAMED])}{more}"
+
+
+def _checked(name: Any) -> str:
+    if not _NAME.fullmatch(str(name)):
+        raise AdapterError(f"{str(name)[:40]!r} is no number of a Slurm job")
+    return str(name)
+
+
+def _said(result: Result) -> str:
+    """Return what a command said, on one line that is safe to show."""
+    from evenhand.display.text import clean
+
+    text = clean(" ".join((result.err or result.out).split())[:200])
+    if result.status is None:
+        return text or "no answer"
+    return f"{text} (exit status {result.status})".lstrip()

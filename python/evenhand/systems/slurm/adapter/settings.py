@@ -1,0 +1,182 @@
+"""Slurm's rules as the cluster itself has them: its configuration, its partitions, its accounting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evenhand.adapters.protocol import AdapterError
+from evenhand.building.problems import nearest
+from evenhand.config.rows import raise_found
+from evenhand.errors import InputError, Problem
+from evenhand.systems.slurm.text.accounting import parse_qos, parse_shares
+from evenhand.systems.slurm.text.conf import read_partitions
+from evenhand.systems.slurm.text.shown import HEAD, read_shown, shown
+
+if TYPE_CHECKING:
+    from evenhand.history import ShareTree
+
+__all__ = ["Ask", "identity_of", "live_settings", "merged", "notices_of", "read_shares"]
+
+#: Runs a command that only reads and returns its answer; raises `AdapterError` if it fails.
+Ask = Callable[..., str]
+
+_CONFIG = ("scontrol", "show", "config")
+_PARTITIONS = ("scontrol", "-o", "show", "partition")
+_QOS = ("sacctmgr", "-P", "show", "qos")
+_SHARES = ("sshare", "-a", "-m", "-P")
+_SETTING = re.compile(r"^(\S+) *= (.*\S)", re.MULTILINE)
+
+
+def identity_of(ask: Ask) -> str:
+    """Return what tells a cluster from others: its name and its controller, however one came to it.
+
+    Parameters
+    ----------
+    ask : Ask
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    AdapterError
+        If the controller does not answer, or does not say.
+    """
+    found = dict(_SETTING.findall(ask(*_CONFIG)))
+    host = found.get("SlurmctldHost[0]")
+    if not host or "ClusterName" not in found:
+        raise AdapterError("scontrol show config: it does not say which cluster this is")
+    return f"slurm:{found['ClusterName']}@{host}:{found.get('SlurmctldPort', '')}"
+
+
+def live_settings(ask: Ask) -> dict[str, Any]:
+    """Return the settings of `evenhand.systems.slurm.settings.SlurmSettings` that a cluster lives by.
+
+    Parameters
+    ----------
+    ask : Ask
+
+    Returns
+    -------
+    dict
+        Without QOS where the cluster keeps no accounting.
+
+    Raises
+    ------
+    AdapterError
+        If a command fails or its answer cannot be read.
+    """
+    config = ask(*_CONFIG)
+    if not config.startswith(HEAD) or "\nSlurmctld(" not in config:
+        raise AdapterError("scontrol show config: the answer is cut off")
+    try:
+        settings = read_shown(config)
+        partitions = read_partitions(_whole(_PARTITIONS, ask(*_PARTITIONS)))
+        if not settings.get("PreemptType"):
+            # Slurm shows the mode of the whole cluster, OFF, as every partition's.
+            for partition in partitions.values():
+                partition.pop("PreemptMode", None)
+        settings["partitions"] = partitions
+        if keeps_accounts(config):
+            settings["qos"] = parse_qos(_whole(_QOS, ask(*_QOS)))
+    except InputError as error:
+        raise AdapterError(f"the cluster's configuration cannot be read: {error.problems[0]}") from error
+    return settings
+
+
+def keeps_accounts(config: str) -> bool:
+    """Whether there is a database, by what ``scontrol show config`` says."""
+    kind = shown(config).get("AccountingStorageType", "")
+    return bool(kind) and not kind.endswith("/none")
+
+
+def read_shares(ask: Ask) -> ShareTree | None:
+    """Return the tree of accounts and users, or None if the cluster keeps no accounting.
+
+    Parameters
+    ----------
+    ask : Ask
+
+    Returns
+    -------
+    ShareTree or None
+
+    Raises
+    ------
+    AdapterError
+        If a command fails or its answer cannot be read.
+    """
+    if not keeps_accounts(ask(*_CONFIG)):
+        return None
+    try:
+        return parse_shares(_whole(_SHARES, ask(*_SHARES)))
+    except InputError as error:
+        raise AdapterError(f"sshare's answer cannot be read: {error.problems[0]}") from error
+
+
+def merged(live: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with a person's changes; partitions and QOS are changed field by field.
+
+    Parameters
+    ----------
+    live, changes : mapping
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If a partition or QOS is to be changed that the cluster does not have.
+    """
+    found = {**live, **changes}
+    problems = []
+    for table in ("partitions", "qos"):
+        if not isinstance(changes.get(table), Mapping) or table not in live:
+            continue
+        found[table] = dict(live[table])
+        for name, row in changes[table].items():
+            if name not in live[table]:
+                field, known = f"{table}.{name}", [str(other) for other in live[table]]
+                message = f"the cluster has no {field}{nearest(str(name), known)}"
+                problems.append(Problem("settings", None, None, field, "exists", None, message))
+            known_row = live[table].get(name, {})
+            found[table][name] = {**known_row, **row} if isinstance(row, Mapping) else row
+    raise_found(problems)
+    return found
+
+
+def notices_of(live: Mapping[str, Any], rules: Mapping[str, Any]) -> list[str]:
+    """Return what a person should know of a cluster's settings and those that are planned by.
+
+    Parameters
+    ----------
+    live, rules : mapping
+        As of `live_settings` and `merged`.
+
+    Returns
+    -------
+    list of str
+    """
+    found = []
+    if live.get("PreemptType"):
+        kind = live["PreemptType"]
+        found.append(f"the cluster preempts by itself (PreemptType={kind}), and chooses victims of its own")
+    elif rules.get("PreemptType") in (None, "preempt/none"):
+        found.append(
+            "nobody will be preempted: the cluster's own preemption is off (PreemptType=preempt/none), and "
+            "the settings of the policy do not say who may preempt whom"
+        )
+    if "qos" not in live:
+        found.append("the cluster keeps no accounting: it has no QOS to go by")
+    return found
+
+
+def _whole(command: tuple[str, ...], text: str) -> str:
+    if not text.endswith("\n"):
+        raise AdapterError(f"{' '.join(command)}: the answer is cut off")
+    return text

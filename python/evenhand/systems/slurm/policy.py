@@ -1,0 +1,282 @@
+"""Slurm: whole jobs preempted by partition tier or QOS, in a scheduling run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from evenhand import _core
+from evenhand.arguments import expect
+from evenhand.config.triggers import SchedulingRun
+from evenhand.plans.memory import read_job_memory
+from evenhand.plans.plan import Plan
+from evenhand.systems.base import Policy
+from evenhand.systems.reads import reads_of
+from evenhand.systems.slurm import columns, words
+from evenhand.systems.slurm.settings import SlurmSettings
+
+if TYPE_CHECKING:
+    from evenhand.history.tree import ShareTree
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+    from evenhand.table import Table
+
+__all__ = ["Slurm"]
+
+
+class Slurm(Policy):
+    """Preemption as Slurm does it: partition tiers or QOS, whole jobs, reordered victims.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        What the documentation says, which is what was observed (the default); or release 22.05, which lets
+        jobs be suspended by tier whatever their ``PreemptExemptTime``.
+    **settings
+        Fields of `evenhand.systems.slurm.settings.SlurmSettings` that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : SlurmSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+
+    Notes
+    -----
+    Immutable. A job is an operation: what it runs its allocations, what it waits for its requests, each of
+    whose ``count`` takes another node. Source: Slurm documentation, preemption; its select and preempt
+    plugins.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> tiers = {"low": {"PriorityTier": 1}, "high": {"PriorityTier": 10, "PreemptMode": "OFF"}}
+    >>> eh.policies.Slurm(
+    ...     PreemptType="preempt/partition_prio", PreemptMode="requeue", partitions=tiers
+    ... ).settings.PreemptMode
+    'REQUEUE'
+    """
+
+    system = "slurm"
+    model = SlurmSettings
+    READS = reads_of("slurm")
+    TRIGGERS = (SchedulingRun,)
+    _COMPARED = words.compared
+    __slots__ = ()
+
+    settings: SlurmSettings
+
+    @classmethod
+    def from_conf(
+        cls,
+        text: str | os.PathLike[str],
+        *,
+        partitions: str | None = None,
+        qos: Mapping[str, Any] | str | None = None,
+        shares: ShareTree | Mapping[str, Any] | str | None = None,
+        associations: Mapping[str, int] | str | None = None,
+        preset: str = "documented",
+    ) -> Self:
+        """Return the policy that a slurm.conf describes.
+
+        Parameters
+        ----------
+        text : str or path-like
+            Text of a slurm.conf, or (path-like) a file; or what ``scontrol show config`` prints, which lacks
+            partitions.
+        partitions : str, optional
+            What ``scontrol show partition`` prints (with ``-o`` or without); its partitions stand in the
+            place of those of the file.
+        qos : mapping or str, optional
+            QOS by name, as in the settings, or what ``sacctmgr show qos -P`` prints: they live in a database,
+            not in the file.
+        shares : ShareTree, mapping or str, optional
+            Shares and usage, as in the settings, or what ``sshare -a -P`` prints.
+        associations : mapping or str, optional
+            Priorities of associations, as in the settings, or what ``sacctmgr show assoc -P`` prints.
+        preset : str
+            As for the policy.
+
+        Returns
+        -------
+        Slurm
+
+        Raises
+        ------
+        InputError
+            With a problem for each parameter that is unknown or wrong; its row is the line of the text.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> policy = eh.policies.Slurm.from_conf('''
+        ... PreemptType=preempt/partition_prio
+        ... PreemptMode=CANCEL
+        ... NodeName=n[1-4] CPUs=4
+        ... PartitionName=low Nodes=ALL PriorityTier=1 Default=YES
+        ... PartitionName=high Nodes=ALL PriorityTier=10 PreemptMode=OFF
+        ... ''')
+        >>> policy.settings.partitions["high"].PriorityTier
+        10
+        """
+        expect(isinstance(text, str | os.PathLike), "settings", "text", text, "text or a path")
+        for name, kinds, value in (
+            ("partitions", str, partitions),
+            ("qos", str | Mapping, qos),
+            ("shares", object if hasattr(shares, "rows") else str | Mapping, shares),
+            ("associations", str | Mapping, associations),
+        ):
+            known = "text" if kinds is str else "text or an object"
+            expect(value is None or isinstance(value, kinds), "settings", name, value, known)
+        from evenhand.systems.slurm.text.accounting import parse_associations, parse_qos, parse_shares
+        from evenhand.systems.slurm.text.conf import read_conf, read_partitions
+        from evenhand.systems.slurm.text.shown import HEAD, read_shown
+
+        source = text if isinstance(text, str) else Path(text).read_text(encoding="utf-8")
+        settings = read_shown(source) if source.startswith(HEAD) else read_conf(source)
+        if partitions is not None:
+            settings["partitions"] = read_partitions(partitions)
+        if qos is not None:
+            settings["qos"] = parse_qos(qos) if isinstance(qos, str) else dict(qos)
+        if shares is not None:
+            settings["shares"] = parse_shares(shares) if isinstance(shares, str) else shares
+        if associations is not None:
+            given = parse_associations(associations) if isinstance(associations, str) else dict(associations)
+            settings["association_priority"] = given
+        return cls(preset, **settings)
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan one scheduling run; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        state : State, optional
+            What the plan before left: for whom others were preempted, and when.
+        on : SchedulingRun, optional
+        given : mapping, optional
+            Nothing can be given: there are no shares, starvation or groups.
+
+        Returns
+        -------
+        Plan
+            A job that others are preempted for starts in a later run, when they have gone, and a
+            ``reserve`` decision says where; one that others are suspended for starts at once.
+
+        Raises
+        ------
+        InputError
+            If a job names a partition or a QOS that is not in the settings, the settings of a row are
+            wrong, the state is of a later time, or the trigger is another one.
+
+        Notes
+        -----
+        O(J log J + P (J + N R)) for J running and P pending jobs, N nodes and R resources.
+        """
+        self._expect(snapshot, state, given)
+        on = self._trigger(on)
+        self._nothing(given)
+        jobs = columns.Jobs(snapshot, self.settings)
+        memory, found = read_job_memory(snapshot, self, state)
+        core = _core.slurm_planner(
+            snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
+        )
+        core.plan(main_pass="main" in on.passes, backfill_pass="backfill" in on.passes)
+        found = (
+            *found,
+            *words.unknown_shares(jobs),
+            *words.unused_choices(self.settings),
+            *words.contested(snapshot, core.contested()),
+        )
+        return Plan(snapshot, self, core, state, on, given, found)
+
+    def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:
+        """Return the priority of every job and what it is the sum of, as ``sprio -l`` does.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        normalised : bool
+            The factors themselves, mostly of 0 to 1, and not weight times factor.
+
+        Returns
+        -------
+        Table
+            Columns ``name, priority, given`` (it is the operation's own), ``site``, with priority/multifactor
+            ``age, assoc, fairshare, jobsize, partition, qos`` and ``tres/<name>``, and ``nice``.
+
+        Raises
+        ------
+        InputError
+            As `plan`.
+
+        Notes
+        -----
+        O(jobs · factors + rows of the share tree · log). Source: Slurm documentation, priority_multifactor.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> snapshot = eh.Snapshot.from_dict(
+        ...     {
+        ...         "now": 60,
+        ...         "resources": {"cpu": {}},
+        ...         "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        ...         "operations": [{"name": "a", "start_time": 0}, {"name": "b", "start_time": 30}],
+        ...         "requests": [{"name": name, "operation": name, "resources": {"cpu": 2}} for name in "ab"],
+        ...     }
+        ... )
+        >>> policy = eh.policies.Slurm(
+        ...     PriorityType="priority/multifactor", PriorityWeightAge=100, PriorityMaxAge=120
+        ... )
+        >>> policy.priorities(snapshot)["priority"]
+        array([50., 25.])
+        """
+        self._expect(snapshot)
+        names = snapshot.names("operations")
+        return columns.Jobs(snapshot, self.settings).priorities.table(names, normalised=normalised)
+
+    def standing(self, snapshot: Snapshot, row: int) -> str:
+        """Return what a job falls under, in words.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Of the operation.
+
+        Returns
+        -------
+        str
+        """
+        return words.tier_and_qos(snapshot, self.settings, row)
+
+    def order_numbers(self, snapshot: Snapshot, row: int) -> dict[str, Any]:
+        """Return a job's priority and its parts, and those of the job that it is next behind.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Of the operation.
+
+        Returns
+        -------
+        dict
+            ``priority``, ``priority_parts``, and ``behind`` if another pending job of its tier is before it.
+        """
+        return words.priority_numbers(snapshot, self.settings, row)

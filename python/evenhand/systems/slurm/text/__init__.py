@@ -1,0 +1,1 @@
+"""Configuration text of Slurm: what its files and commands write, as settings."""

@@ -1,0 +1,240 @@
+"""What Slurm's accounting prints with ``-P``: ``sacctmgr show qos``, ``sacctmgr show assoc``, ``sshare``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evenhand.building.problems import nearest, shorten
+from evenhand.config.rows import raise_found
+from evenhand.systems.slurm.text.values import Found, grace, read_value, seconds, whole
+
+if TYPE_CHECKING:
+    from evenhand.history.tree import ShareTree
+
+__all__ = ["association_name", "parse_associations", "parse_qos", "parse_shares"]
+
+_QOS_NAMES = """
+    Description Flags GrpJobs GrpJobsAccrue GrpSubmit GrpSubmitJobs GrpTRES GrpTRESMins GrpTRESRunMins GrpWall
+    ID LimitFactor MaxJobsAccruePA MaxJobsAccruePU MaxJobsPA MaxJobsPU MaxSubmitJobsPA MaxSubmitJobsPU
+    MaxSubmitPA MaxSubmitPU MaxTRES MaxTRESMins MaxTRESPA MaxTRESPU MaxTRESPerNode MaxTRESRunMinsPA
+    MaxTRESRunMinsPU MaxWall MinPrio MinPrioThresh MinTRES Name UsageFactor UsageThres
+"""
+_ASSOC_NAMES = """
+    Account Cluster Comment DefaultQOS Fairshare Flags GrpJobs GrpJobsAccrue GrpSubmit GrpSubmitJobs GrpTRES
+    GrpTRESMins GrpTRESRunMins GrpWall ID LFT Lineage MaxJobs MaxJobsAccrue MaxSubmit MaxSubmitJobs MaxTRES
+    MaxTRESMins MaxTRESMinsPJ MaxTRESPJ MaxTRESPN MaxTRESPerNode MaxTRESRunMins MaxWall MinPrioThresh ParentID
+    ParentName Partition Priority QOS RGT Share User
+"""
+_SHARE_NAMES = """
+    Account Cluster EffectvUsage FairShare GrpTRESMins GrpTRESRaw ID LevelFS NormShares NormUsage Partition
+    RawShares RawUsage TRESRunMins User
+"""
+
+
+def _mode(text: str) -> str | None:
+    return None if text.lower() in ("", "cluster", "off") else text
+
+
+def _texts(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _priority(text: str) -> int:
+    return whole(text) if text else 0
+
+
+def _shares(text: str) -> float | str:
+    return "parent" if text == "parent" else float(whole(text)) if text else 1.0
+
+
+_QOS: Mapping[str, Callable[[str], Any]] = {
+    "Priority": _priority,
+    "GraceTime": lambda text: grace(text) if text else 0.0,
+    "Preempt": _texts,
+    "PreemptExemptTime": lambda text: seconds(text) if text else None,
+    "PreemptMode": _mode,
+}
+_ASSOC: Mapping[str, Callable[[str], Any]] = {"Priority": _priority}
+_SHARE: Mapping[str, Callable[[str], Any]] = {"RawShares": _shares, "RawUsage": whole}
+
+
+def association_name(account: str, user: str = "", partition: str = "") -> str:
+    """Return the name of a row of the share tree: ``account``, ``account/user``, ``account/user/partition``.
+
+    Parameters
+    ----------
+    account, user, partition : str
+        Empty: none.
+
+    Returns
+    -------
+    str
+    """
+    return "/".join(filter(None, (account, user, partition)))
+
+
+def parse_qos(text: str) -> dict[str, dict[str, Any]]:
+    r"""Return the QOS that ``sacctmgr show qos -P`` prints.
+
+    Parameters
+    ----------
+    text : str
+        With its header; ``-p`` does, too, and any ``format=`` that has Name.
+
+    Returns
+    -------
+    dict
+        Name to fields of `evenhand.systems.slurm.settings.SlurmQos`.
+
+    Raises
+    ------
+    InputError
+        With a problem for each column that sacctmgr does not have and each value that cannot be read; its
+        row is the number of the line.
+
+    Examples
+    --------
+    >>> parse_qos("Name|Priority|Preempt|PreemptMode\ngold|100|normal|cluster")
+    {'gold': {'Priority': 100, 'Preempt': ['normal'], 'PreemptMode': None}}
+    """
+    found = Found("sacctmgr show qos")
+    qos: dict[str, dict[str, Any]] = {}
+    for line, row in _rows(text, ("Name",), [*_QOS, *_QOS_NAMES.split()], found):
+        _once(row["Name"], qos, line, "Name", found)
+        qos[row["Name"]] = _values(_QOS, row, line, found)
+    raise_found(found.problems)
+    return qos
+
+
+def parse_associations(text: str, *, cluster: str | None = None) -> dict[str, int]:
+    """Return the priorities of associations that ``sacctmgr show assoc -P`` prints.
+
+    Parameters
+    ----------
+    text : str
+        With its header; Account, User and Priority are needed.
+    cluster : str, optional
+        Whose associations are wanted, if the database has several clusters.
+
+    Returns
+    -------
+    dict
+        Name as of `association_name` to priority; those of priority 0 are left out.
+
+    Raises
+    ------
+    InputError
+        As `parse_qos`, and if an association is there twice.
+    """
+    found = Found("sacctmgr show assoc")
+    priorities: dict[str, int] = {}
+    for line, row in _rows(
+        text, ("Account", "User", "Priority"), [*_ASSOC_NAMES.split(), "Def QOS", "Par Name"], found
+    ):
+        if cluster is not None and row.get("Cluster", cluster) != cluster:
+            continue
+        name = association_name(row["Account"], row["User"], row.get("Partition", ""))
+        _once(name, priorities, line, "Account", found)
+        priorities[name] = _values(_ASSOC, row, line, found).get("Priority", 0)
+    raise_found(found.problems)
+    return {name: priority for name, priority in priorities.items() if priority}
+
+
+def parse_shares(text: str) -> ShareTree:
+    r"""Return the tree of shares and usage that ``sshare -a -P`` prints.
+
+    Parameters
+    ----------
+    text : str
+        With its header; ``-l`` and ``-m`` (which tells associations of partitions apart) may be added.
+
+    Returns
+    -------
+    ShareTree
+        Rows are called as by `association_name`; ``root`` is one. Usage is as decayed when printed; that
+        of an account already counts all below it.
+
+    Raises
+    ------
+    InputError
+        As `parse_qos`; if it does not begin with ``root``, an indentation leaps, or a user is there twice.
+
+    Examples
+    --------
+    >>> tree = parse_shares("Account|User|RawShares|RawUsage\nroot|||9\n lab||2|9\n  lab|ann|parent|9")
+    >>> tree.names, tree.parent_names
+    (('root', 'lab', 'lab/ann'), [None, 'root', 'lab'])
+    """
+    from evenhand.history.tree import ShareTree
+
+    found = Found("sshare")
+    tree: dict[str | int, dict[str, Any]] = {}
+    above: list[str] = []
+    for line, row in _rows(text, ("Account", "User", "RawShares", "RawUsage"), _SHARE_NAMES.split(), found):
+        account = row["Account"].lstrip(" ")
+        depth = len(row["Account"]) - len(account)
+        name = association_name(account, row["User"], row.get("Partition", ""))
+        if depth > len(above) or (not depth and (above or account != "root")):
+            message = f"{shorten(name)} has no account above it: print all rows from root on, with -a"
+            found.add(line, "Account", "tree", shorten(name), message)
+            break
+        _once(name, tree, line, "Account", found)
+        values = _values(_SHARE, row, line, found)
+        tree[name] = {
+            "parent": above[depth - 1] if depth else None,
+            "shares": values.get("RawShares", 1.0),
+            "usage": float(values.get("RawUsage", 0)),
+            "user": bool(row["User"]),
+            "total": not row["User"],
+        }
+        if not row["User"]:
+            above[depth:] = [name]
+    raise_found(found.problems)
+    return ShareTree.from_dict(tree)
+
+
+def _values(
+    readers: Mapping[str, Callable[[str], Any]], row: Mapping[str, str], line: int, found: Found
+) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name in readers:
+        if name in row:
+            values |= read_value(readers, name, row[name], line, found)
+    return values
+
+
+def _once(name: str, known: Container[Any], line: int, field: str, found: Found) -> None:
+    if name in known:
+        message = f"{shorten(name)} is there twice; sshare tells partitions apart with -m"
+        found.add(line, field, "unique", shorten(name), message)
+
+
+def _rows(
+    text: str, needed: tuple[str, ...], known: list[str], found: Found
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the number of each line and its cells by column; the first line names the columns."""
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    first, head = lines[0] if lines else (1, "")
+    names = head.split("|")
+    trailing = names[-1] == ""  # of -p
+    columns = names[:-1] if trailing else names
+    for name in columns:
+        if name not in known:
+            found.add(
+                first, name, "unknown_field", None, f"column {shorten(name)} is unknown{nearest(name, known)}"
+            )
+    for name in needed:
+        if name not in columns:
+            found.add(
+                first, name, "required", None, f"there is no column {name}; the first line has the columns"
+            )
+    if found.problems:
+        return
+    for number, line in lines[1:]:
+        cells = line.split("|")
+        if len(cells) != len(names):
+            message = f"{len(cells)} cells, the header has {len(names)}"
+            found.add(number, columns[0], "length", shorten(line), message)
+        else:
+            yield number, dict(zip(columns, cells, strict=False))

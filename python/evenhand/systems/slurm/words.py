@@ -1,0 +1,204 @@
+"""What Slurm's policy says of a job in words and numbers: what it falls under, and who is before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.diagnostics import CODES, Diagnostic
+from evenhand.systems.slurm.columns import Jobs, exempt_of, mode_of
+from evenhand.systems.slurm.settings import BASES, split_mode
+from evenhand.systems.slurm.sizes import Sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.model import Snapshot
+    from evenhand.systems.slurm.priority import Priorities
+    from evenhand.systems.slurm.settings import SlurmSettings
+
+__all__ = ["compared", "contested", "priority_numbers", "tier_and_qos", "unknown_shares", "unused_choices"]
+
+
+def unknown_shares(jobs: Jobs) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic if fair shares count and are not known of some jobs."""
+    if not jobs.priorities.lacking:
+        return ()
+    names = jobs.snapshot.names("operations")
+    lacking = tuple(names[row] for row in jobs.priorities.lacking)
+    message = f"{CODES['slurm_share_unknown']} Jobs: {len(lacking)}, the first is {lacking[0]!r}."
+    return (Diagnostic("slurm_share_unknown", lacking, message, {"count": len(lacking)}),)
+
+
+def unused_choices(s: SlurmSettings) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic if settings choose victims in a way that gang scheduling by tier does not use."""
+    if "GANG" not in split_mode(s.PreemptMode)[1] or s.PreemptType != "preempt/partition_prio":
+        return ()
+    plain = type(s)()
+    names = ("victim_selection", "youngest_first", "strict_order", "reorder_count")
+    unused = [name for name in names if getattr(s, name) != getattr(plain, name)]
+    if s.victim_selection == "test_only":
+        unused.remove("victim_selection")
+    if not unused:
+        return ()
+    message = f"{CODES['slurm_choice_not_used']} Settings: {', '.join(unused)}."
+    return (Diagnostic("slurm_choice_not_used", (), message, {"settings": unused}),)
+
+
+def contested(snapshot: Snapshot, pairs: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+    """Return a diagnostic for each job whose room another one may take when its victims have gone."""
+    names = snapshot.names("operations")
+    found = []
+    for row, other in zip(pairs["beneficiary"].tolist(), pairs["earlier"].tolist(), strict=True):
+        both = (names[row], names[other])
+        message = f"{CODES['slurm_room_contested']} Job {both[0]!r} may lose it to {both[1]!r}."
+        found.append(
+            Diagnostic("slurm_room_contested", both, message, {"beneficiary": both[0], "other": both[1]})
+        )
+    return tuple(found)
+
+
+def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
+    """Return what a job falls under, in words.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+    row : int
+        Of the operation.
+
+    Returns
+    -------
+    str
+    """
+    from evenhand.display.text import clean
+
+    jobs = Jobs(snapshot, s)
+    partition, qos, _ = jobs.of(row)
+    name, quality = jobs.partition[row], jobs.qos[row]
+    job = clean(snapshot.names("operations")[row])
+    where = "no partition" if name is None else f"partition {clean(name)}"
+    words = [f"operation {job} is in {where} (tier {partition.PriorityTier})"]
+    if partition.State != "UP":
+        words[-1] += f", which is {partition.State}"
+    words += [
+        f"it is tried next in {clean(other)} (tier {jobs.partitions[other].PriorityTier})"
+        for other in jobs.several.get(row, ())[1:]
+    ]
+    if qos is not None:
+        words.append(f"has QOS {clean(quality)}")
+    words.append(f"priority {jobs.priorities.total[row]:.10g}{_sum(jobs.priorities.parts(row))}")
+    before = _before(jobs, row)
+    if before is not None:
+        who, its = clean(snapshot.names("operations")[before]), jobs.priorities.total[before]
+        words.append(f"behind operation {who} with {its:.10g}{_more(jobs.priorities, before, row)}")
+    mode = BASES[mode_of(s, *jobs.of(row))]
+    return f"{', '.join(words)}; if it is preempted the mode is {mode}"
+
+
+def compared(snapshot: Snapshot, s: SlurmSettings, code: str, row: int, asks: int) -> dict[str, Any]:
+    """Return what was compared where a code was said of a job.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+    code : str
+    row, asks : int
+        Rows of the operation and of that which asked; -1: none.
+
+    Returns
+    -------
+    dict
+        Names and values.
+    """
+    jobs = Jobs(snapshot, s)
+    names = snapshot.names("operations")
+    partition, qos, own = jobs.of(row)
+    if code == "partition_down":
+        return {"partition": jobs.partition[row], "state": partition.State}
+    if code == "not_eligible_yet":
+        return {"now": snapshot.now, "eligible_time": own.eligible_time}
+    if code == "above_min_exempt_priority":
+        total = float(jobs.priorities.total[row])
+        return {f"priority_of_{names[row]}": total, "min_exempt_priority": s.min_exempt_priority}
+    if code == "ran_too_short":
+        began = float(Sizes(snapshot).started[row]) / 1e6
+        return {"seconds": snapshot.now - began, "PreemptExemptTime": exempt_of(s, partition, qos) / 1e6}
+    if code == "preempt_mode_off":
+        by_qos = s.PreemptType == "preempt/qos"
+        return {"QOS" if by_qos else "partition": (jobs.qos if by_qos else jobs.partition)[row]}
+    if asks < 0:
+        return {}
+    both = (row, asks)
+    if code == "tier_not_lower":
+        return {f"tier_of_{names[of]}": jobs.of(of)[0].PriorityTier for of in both}
+    if code == "not_lower_priority":
+        return {f"priority_of_{names[of]}": float(jobs.priorities.total[of]) for of in both}
+    if code == "qos_not_listed":
+        return {f"QOS_of_{names[of]}": jobs.qos[of] for of in both}
+    return {}
+
+
+def priority_numbers(snapshot: Snapshot, s: SlurmSettings, row: int) -> dict[str, Any]:
+    """Return a job's priority and its parts, and those of the job that it is next behind.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : SlurmSettings
+    row : int
+        Of the operation.
+
+    Returns
+    -------
+    dict
+        ``priority`` and ``priority_parts``; if it is behind another one, ``behind`` with ``operation``
+        and the same two.
+    """
+    jobs = Jobs(snapshot, s)
+
+    def numbers(of: int) -> dict[str, Any]:
+        return {
+            "priority": float(jobs.priorities.total[of]),
+            "priority_parts": jobs.priorities.parts(of),
+        }
+
+    before = _before(jobs, row)
+    if before is None:
+        return numbers(row)
+    name = snapshot.names("operations")[before]
+    return {**numbers(row), "behind": {"operation": name, **numbers(before)}}
+
+
+def _before(jobs: Jobs, row: int) -> int | None:
+    """Return the pending job of the same tier with the next higher priority."""
+    total = jobs.priorities.total
+    asks = np.unique(np.asarray(jobs.snapshot._core.column("requests", "operation"), np.int64))
+    if row not in asks:
+        return None
+    tiers = {name: partition.PriorityTier for name, partition in jobs.partitions.items()}
+    own = tiers[jobs.partition[row]]
+    ahead = asks[total[asks] > total[row]]
+    rivals = [other for other in ahead.tolist() if tiers[jobs.partition[other]] == own]
+    return min(rivals, key=total.__getitem__) if rivals else None
+
+
+def _sum(parts: Mapping[str, float]) -> str:
+    text = " ".join(f"{'-' if part < 0 else '+'} {name} {_plain(abs(part))}" for name, part in parts.items())
+    return f" (= {text.removeprefix('+ ')})" if text else ""
+
+
+def _more(found: Priorities, ahead: int, behind: int) -> str:
+    mine, its = found.parts(behind), found.parts(ahead)
+    if not mine or not its:
+        return ""
+    differences = {name: its.get(name, 0.0) - mine.get(name, 0.0) for name in {**its, **mine}}
+    told = [f"{name} {_plain(abs(d))} {'more' if d > 0 else 'less'}" for name, d in differences.items() if d]
+    return f" ({', '.join(told)})" if told else ""
+
+
+def _plain(number: float) -> str:
+    return f"{round(number, 2):.10g}"

@@ -1,0 +1,1 @@
+"""YTsaurus: policy, settings, columns."""

@@ -1,0 +1,162 @@
+"""YTsaurus: fair share with starvation, allocation groups and preemption at a node's heartbeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.config.triggers import Heartbeat, Round
+from evenhand.errors import InputError, Problem
+from evenhand.plans.memory import read_memory
+from evenhand.plans.plan import Plan
+from evenhand.reasons import STAGES
+from evenhand.shares import _memory, _options
+from evenhand.systems.base import Policy
+from evenhand.systems.reads import reads_of
+from evenhand.systems.ytsaurus import columns
+from evenhand.systems.ytsaurus.settings import YTsaurusSettings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+
+__all__ = ["YTsaurus"]
+
+
+class YTsaurus(Policy):
+    """Preemption as YTsaurus does it, or as its documentation says.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        What the published description says (the default), or what the system does.
+    **settings
+        Fields of `evenhand.systems.ytsaurus.settings.YTsaurusSettings` that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : YTsaurusSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+
+    Notes
+    -----
+    Immutable. Source: YTsaurus, preemption documentation, strategy and scheduling policy.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> policy = eh.policies.YTsaurus(fair_share_starvation_timeout="1m")
+    >>> policy.replace(victim_selection="minimum").settings.victim_selection
+    'minimum'
+    """
+
+    system = "ytsaurus"
+    model = YTsaurusSettings
+    READS = reads_of("ytsaurus")
+    TRIGGERS = (Round, Heartbeat)
+    __slots__ = ()
+
+    settings: YTsaurusSettings
+
+    #: How protected an allocation is on a node, from low to high.
+    LEVELS = (
+        "ssd_non_preemptible",
+        "ssd_aggressively_preemptible",
+        "non_preemptible",
+        "aggressively_preemptible",
+        "preemptible",
+    )
+
+    def stages(self, *, ssd_node: bool = False) -> tuple[tuple[str, str], ...]:
+        """Return the preemptive stages of a heartbeat, in the order in which they run.
+
+        Parameters
+        ----------
+        ssd_node : bool
+            Whether the node has fast disks that the SSD stages are for.
+
+        Returns
+        -------
+        tuple of (stage, level)
+            A stage may take allocations of that level of `LEVELS` and above.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> eh.policies.YTsaurus().stages()
+        (('preemptive', 'preemptible'), ('aggressive', 'aggressively_preemptible'))
+        """
+        full_host = self.settings.default_gpu_full_host_preemption.enable
+        values = {**columns.switches(self.settings), "full_host_stage": full_host}
+        return tuple((STAGES[stage], level) for stage, level in _core.ytsaurus_stages(values, ssd_node))
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan one update and the heartbeats of a trigger; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        state : State, optional
+            What the plan before left.
+        on : Round or Heartbeat, optional
+            Whose heartbeats follow the update; by default those of all nodes.
+        given : mapping, optional
+            ``fair_share``, ``starvation``, ``groups`` by name, in the place of what would be computed.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If the settings of a row, the state, the trigger or a given value do not fit the snapshot.
+        """
+        self._expect(snapshot, state, given)
+        on = self._trigger(on)
+        nodes = _nodes(snapshot, on)
+        rows = columns.row_columns(snapshot, self.settings)
+        values = columns.given_columns(snapshot, given)
+        options, _ = _options(snapshot, self.settings.fair_share)
+        memory, found = read_memory(snapshot, self, state)
+        volumes = None
+        if state is not None:
+            volumes, dropped = _memory(snapshot, self.settings.fair_share, state)
+            found += dropped
+        core = _core.ytsaurus_planner(
+            snapshot._core,
+            columns.tree_settings(snapshot, self.settings),
+            options,
+            rows,
+            memory,
+            volumes,
+            values,
+        )
+        core.plan(nodes)
+        return Plan(snapshot, self, core, state, on, given, found)
+
+
+def _nodes(snapshot: Snapshot, on: Round | Heartbeat) -> NDArray[np.int32]:
+    if isinstance(on, Round):
+        return np.arange(snapshot.node_count, dtype=np.int32)
+    row = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}.get(str(on.node))
+    if row is None:
+        message = f"there is no node {on.node!r}"
+        raise InputError([Problem("trigger", None, None, "node", "exists", repr(on.node), message)])
+    return np.array([row], np.int32)

@@ -1,0 +1,267 @@
+"""Who may be preempted, where a job would be placed, and who then is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from evenhand.systems.slurm.settings import split_mode
+from evenhand.testing.costs import cheapest_set
+from tests.reference.slurm.world import Allocation, Amounts, Job, Request, Room, World
+
+__all__ = ["Spots", "candidates", "choose", "freed", "leave", "place", "standing"]
+
+Spots = list[tuple[Request, str | None]]
+_ENDS = ("CANCEL", "REQUEUE")
+
+
+def standing(world: World, asks: Job, job: Job, now: float) -> str:
+    """Return ``"taken"`` if a job may be preempted for another, else the code of what stands in the way."""
+    s = world.settings
+    _, flags = split_mode(s.PreemptMode)
+    if job is asks:
+        return "same_operation"
+    if s.PreemptType is None:
+        return "preemption_disabled"
+    if s.PreemptType == "preempt/partition_prio":
+        if job.partition.PriorityTier >= asks.partition.PriorityTier:
+            return "tier_not_lower"
+        if "PRIORITY" in flags and asks.priority < job.priority:
+            return "not_lower_priority"
+    else:
+        if asks.qos is None or job.qos is None:
+            return "qos_not_listed"
+        if asks.qos_name == job.qos_name:
+            own = split_mode(asks.qos.PreemptMode or "")[1]
+            if "WITHIN" not in flags | own:
+                return "qos_not_listed"
+            if asks.priority <= job.priority:
+                return "not_lower_priority"
+        elif job.qos_name not in asks.qos.Preempt:
+            return "qos_not_listed"
+        elif "PRIORITY" in flags and asks.priority <= job.priority:
+            return "not_lower_priority"
+    mode = job.mode(s)
+    if mode == "OFF":
+        return "preempt_mode_off"
+    if s.min_exempt_priority is not None and job.priority > s.min_exempt_priority:
+        return "above_min_exempt_priority"
+    shadow = mode == "SUSPEND" and s.PreemptType == "preempt/partition_prio"
+    if (
+        job.exempt(s) > 0
+        and now < job.start + job.exempt(s)
+        and not (shadow and s.gang_exempt_time == "ignored")
+    ):
+        return "ran_too_short"
+    if not all(a.preemptible for a in job.running):
+        return "not_preemptible_flag"
+    if mode == "SUSPEND" and job.partition.OverSubscribe[:3] not in ("YES", "FOR"):
+        return "suspend_not_allowed"
+    if job.nodes & world.partition_nodes(asks):
+        return "taken"
+    lends = s.reclaim_licenses and any(a.amounts.get(r, 0) > 0 for a in job.running for r in world.licences)
+    return "taken" if lends else "outside_partition"
+
+
+def candidates(world: World, asks: Job, gone: Sequence[Job], now: float) -> list[Job]:
+    """Return the jobs that may be preempted for one, in the order in which they are wanted."""
+    s = world.settings
+    found = [
+        job
+        for job in sorted(world.jobs, key=lambda job: (job.submitted, job.row))
+        if job.running and job not in gone and standing(world, asks, job, now) == "taken"
+    ]
+    gang = "GANG" in split_mode(s.PreemptMode)[1] and s.PreemptType == "preempt/partition_prio"
+    if s.youngest_first and not gang:
+        return sorted(found, key=lambda job: -job.start)
+
+    def key(job: Job) -> tuple[int, int]:
+        by_qos = s.PreemptType == "preempt/qos"
+        rank = (job.qos.Priority if job.qos else 0) if by_qos else job.partition.PriorityTier
+        return min(rank, 65535), min(len(job.nodes), 65535)
+
+    return sorted(found, key=key)
+
+
+def freed(world: World, job: Job, allocation: Allocation, stays: bool = False) -> Amounts:
+    """Return what an allocation gives back if its job is preempted, or shares its cpus (``stays``)."""
+    if job.mode(world.settings) != "SUSPEND" and not stays:
+        return allocation.amounts
+    return {r: v for r, v in allocation.amounts.items() if world.kinds[r] in ("slots", "cpu")}
+
+
+def leave(world: World, room: Room, job: Job, stays: bool = False) -> None:
+    """Let a job leave a room; licences are looked at only if they are reclaimed."""
+    for allocation in job.running:
+        gives = freed(world, job, allocation, stays)
+        if not world.settings.reclaim_licenses:
+            gives = {r: v for r, v in gives.items() if r not in world.licences}
+        room.add(allocation.node, gives, 1, world.licences)
+        if allocation.node is not None:
+            room.there[allocation.node].remove(job)
+
+
+def _runs(usable: Sequence[str], order: Sequence[str]) -> list[list[str]]:
+    runs: list[list[str]] = []
+    last = None
+    for number, node in enumerate(order):
+        if node not in usable:
+            continue
+        if last == number - 1 and runs:
+            runs[-1].append(node)
+        else:
+            runs.append([node])
+        last = number
+    return runs
+
+
+def place(world: World, room: Room, job: Job, blocked: frozenset[str] = frozenset()) -> Spots | None:
+    """Return where all of a job would be placed in a room, or None."""
+    inside = world.partition_nodes(job)
+    whole = job.whole_nodes or world.settings.SelectType == "select/linear"
+    room = room.copy()
+    spots: Spots = []
+    cpu = next((r for r, kind in world.kinds.items() if kind == "cpu" and r not in world.licences), None)
+    need: Amounts = {}
+    for request in job.requests:
+        for r in world.licences:
+            need[r] = need.get(r, Fraction(0)) + request.count * request.amounts.get(r, Fraction(0))
+    if any(amount > room.free[None].get(r, 0) for r, amount in need.items() if amount > 0):
+        return None
+    for request in job.requests:
+        wants = {r: v for r, v in request.amounts.items() if v > 0}
+        if wants and set(wants) <= world.licences:
+            spots += [(request, None)] * request.count
+            continue
+        usable = []
+        for node in world.nodes:
+            allowed = (
+                node in inside
+                and node not in blocked
+                and world.schedulable[node]
+                and request.tags <= world.tags[node]
+                and request.node in (None, node)
+            )
+            alone = not any(other.whole_nodes for other in room.there[node]) or not room.there[node]
+            if whole or world.settings.SelectType == "select/linear":
+                alone = not room.there[node]
+            free = room.free[node]
+            fits = all(v <= free.get(r, 0) for r, v in wants.items() if r not in world.licences)
+            if allowed and alone and fits:
+                usable.append(node)
+        chosen: list[str] = []
+        runs = _runs(usable, world.nodes)
+        while len(chosen) < request.count and runs:
+            left = request.count - len(chosen)
+            enough = [run for run in runs if len(run) >= left]
+            cpus = {node: room.free[node].get(cpu, Fraction(0)) if cpu else Fraction(1) for node in usable}
+            sums = {run[0]: sum(cpus[node] for node in run) for run in runs}
+            best = min(enough, key=lambda r: sums[r[0]]) if enough else max(runs, key=lambda r: sums[r[0]])
+            chosen += best[:left] if left > 1 else [min(best, key=lambda node: cpus[node])]
+            runs.remove(best)
+        if len(chosen) < request.count:
+            return None
+        for node in sorted(chosen, key=world.nodes.index):
+            spots.append((request, node))
+            room.add(node, wants, -1, world.licences)
+            if whole:
+                room.there[node].append(job)
+    return spots
+
+
+def _without(world: World, base: Room, jobs: Sequence[Job]) -> Room:
+    room = base.copy()
+    for job in jobs:
+        leave(world, room, job)
+    return room
+
+
+def choose(
+    world: World,
+    base: Room,
+    asks: Job,
+    wanted: Sequence[Job],
+    blocked: frozenset[str],
+    modes: Sequence[str] = _ENDS,
+) -> tuple[Spots, list[Job]] | None:
+    """Return where a job would be placed and who is preempted for it, or None if that does not suffice."""
+    s = world.settings
+    inside = world.partition_nodes(asks) - blocked
+
+    def helps(job: Job) -> bool:
+        return job.mode(s) in modes and bool(s.reclaim_licenses or job.nodes & inside)
+
+    def touches(job: Job, spots: Spots) -> bool:
+        if not s.reclaim_licenses:
+            return any(node in job.nodes for _, node in spots)
+        need = {r: sum(q.count * q.amounts.get(r, 0) for q in asks.requests) for r in world.licences}
+        lacks = any(v > base.free[None].get(r, 0) for r, v in need.items() if v > 0)
+        lends = lacks and any(a.amounts.get(r, 0) > 0 for a in job.running for r, v in need.items() if v > 0)
+        return lends or any(node in job.nodes for _, node in spots)
+
+    useful = [job for job in wanted if helps(job)]
+    if s.victim_selection == "test_only":
+        spots = place(world, _without(world, base, useful), asks, blocked)
+        return None if spots is None else (spots, [job for job in useful if touches(job, spots)])
+    if s.victim_selection == "minimum":
+        some = cheapest_set(
+            useful,
+            lambda job: world.costs.of(job.name, [a.name for a in job.running]),
+            lambda jobs: place(world, _without(world, base, jobs), asks, blocked) is not None,
+        )
+        spots = place(world, _without(world, base, some or []), asks, blocked)
+        return (spots, some) if some and spots is not None else None
+    if s.victim_selection == "reorder":
+        return _reordered(world, base, asks, list(wanted), helps, touches, blocked)
+    taken: list[Job] = []
+    spots = None
+    for job in useful:
+        taken.append(job)
+        spots = place(world, _without(world, base, taken), asks, blocked)
+        if spots is not None:
+            break
+    if spots is None:
+        return None
+    if s.victim_selection == "prefix":
+        return spots, [job for job in taken if touches(job, spots)]
+    for job in reversed(list(taken)):
+        rest = [other for other in taken if other is not job]
+        again = place(world, _without(world, base, rest), asks, blocked)
+        if again is not None:
+            taken, spots = rest, again
+    return spots, taken
+
+
+def _reordered(
+    world: World,
+    base: Room,
+    asks: Job,
+    order: list[Job],
+    helps: Callable[[Job], bool],
+    touches: Callable[[Job, Spots], bool],
+    blocked: frozenset[str],
+) -> tuple[Spots, list[Job]] | None:
+    s = world.settings
+    gang = "GANG" in split_mode(s.PreemptMode)[1] and s.PreemptType == "preempt/partition_prio"
+    most = 1 if gang else s.reorder_count
+    if s.SelectType == "select/linear":
+        most = 0
+    passes = 0
+    while True:
+        room, spots, last = base.copy(), None, 0
+        while spots is None and last < len(order):
+            if helps(order[last]):
+                leave(world, room, order[last])
+                spots = place(world, room, asks, blocked)
+            last += 1
+        if spots is None:
+            return None
+        last -= 1
+        passes += 1
+        if passes - 1 > most or len(order) <= passes:
+            return spots, [job for job in order[: last + 1] if helps(job) and touches(job, spots)]
+        tried = order[:last]
+        if not (s.strict_order and not gang):
+            chosen = {node for _, node in spots}
+            tried = sorted(tried, key=lambda job: -len(job.nodes & chosen))
+        order = [order[last], *tried, *order[last + 1 :]]
