@@ -11,7 +11,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import _core
-from evenhand.plans.memory import read_job_memory
+from evenhand.plans.memory import read_memory
 from evenhand.systems.slurm import columns
 
 NODES, JOBS, CPUS = 1_000, 10_000, 64
@@ -141,7 +141,7 @@ def main() -> None:
     waits = names.index("p")
     for selection in ("reorder", "prefix", "irreducible", "minimum"):
         settings = policy.replace(victim_selection=selection).settings
-        memory, _ = read_job_memory(snapshot, policy, None)
+        memory, _ = read_memory(snapshot, policy, None)
         jobs = columns.job_columns(columns.Jobs(snapshot, settings))
         desk = _core.SlurmDesk(snapshot._core, columns.switches(settings), jobs, memory)
         victims, _ = desk.victims(waits)
