@@ -1,6 +1,8 @@
 #include "decisions.h"
 
+#include <algorithm>
 #include <map>
+#include <type_traits>
 
 namespace evenhand::bindings {
 
@@ -113,13 +115,6 @@ py::dict refusal_columns(Refusals refusals, std::size_t width) {
   out["nodes"] = to_array(std::move(refusals.nodes));
   out["best_missing"] = rows_by(std::move(refusals.missing), width);
   return out;
-}
-
-void put_proof(py::dict& counts, const SelectionProof& proof) {
-  counts["minimum.cost"] = proof.cost;
-  counts["minimum.lower_bound"] = proof.lower_bound;
-  counts["minimum.proved"] = static_cast<Index>(proof.proved);
-  counts["minimum.branches"] = proof.branches;
 }
 
 }  // namespace evenhand::bindings

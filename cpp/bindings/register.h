@@ -11,10 +11,10 @@ void register_build(py::module_& m);
 void register_cluster(py::module_& m);
 void register_model(py::module_& m);
 void register_history(py::module_& m);
+void register_planner(py::module_& m);
 void register_preempt(py::module_& m);
 void register_share(py::module_& m);
 void register_slurm(py::module_& m);
 void register_ytsaurus(py::module_& m);
-void register_ytsaurus_desk(py::module_& m);
 
 }  // namespace evenhand::bindings

@@ -1,14 +1,12 @@
-// Backend.AI's scheduling run: settings and columns in, a plan's columns out.
-#include "decisions.h"
-#include "evenhand/policy/backendai/plan.h"
-#include "pybind.h"
+// Backend.AI's scheduling run: settings and columns of Python make a planner.
+#include "evenhand/policy/backendai/planner.h"
+#include "planner.h"
 #include "reader.h"
 #include "register.h"
 
 namespace evenhand::bindings {
 namespace {
 
-using backendai::PlanInputs;
 using backendai::RowSettings;
 using backendai::Settings;
 
@@ -57,54 +55,21 @@ RowSettings rows_of(const py::dict& columns) {
   return r;
 }
 
-class BackendAIPlan {
- public:
-  explicit BackendAIPlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
-
-  py::dict decisions() const { return decision_columns(plan_.decisions(), plan_.width()); }
-
-  py::dict refusals() const { return refusal_columns(plan_.refusals(), plan_.width()); }
-
-  py::dict counts() const {
-    const backendai::Counts& c = plan_.counts();
-    py::dict out;
-    out["scheduling_run.started"] = c.starts;
-    out["scheduling_run.resumed"] = c.resumes;
-    out["scheduling_run.victims"] = c.victims;
-    out["scheduling_run.preempted_sessions"] = c.sessions;
-    out["scheduling_run.reservations"] = c.reservations;
-    if (plan_.inputs().settings.selection == VictimSelection::kMinimum && c.sessions > 0)
-      put_proof(out, c.proof);
-    return out;
-  }
-
-  py::dict trace(const std::string& kind, Id row) const {
-    return trace_columns(plan_, kind, row, plan_.width());
-  }
-
- private:
-  backendai::Plan plan_;
-};
-
 }  // namespace
 
 void register_backendai(py::module_& m) {
-  py::class_<BackendAIPlan>(m, "BackendAIPlan", "Decisions of one scheduling run.")
-      .def("decisions", &BackendAIPlan::decisions, "One row a decision, in order.")
-      .def("refusals", &BackendAIPlan::refusals, "One row a request that still waits.")
-      .def("counts", &BackendAIPlan::counts, "What the run did, by \"<stage>.<what>\".")
-      .def("trace", &BackendAIPlan::trace, py::arg("kind"), py::arg("row"),
-           "What a \"request\" or an \"allocation\" met, by running again.");
-
   m.def(
-      "plan_backendai",
-      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {
-        PlanInputs in{snapshot, settings_of(settings), rows_of(rows)};
-        const LongCall call;
-        return std::make_unique<BackendAIPlan>(std::move(in));
+      "backendai_planner",
+      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory) {
+        backendai::Inputs in{snapshot, settings_of(settings), rows_of(rows), {}};
+        Reader clocks(memory);
+        clocks.read("last_preempt", in.last_preempt);
+        clocks.finish();
+        return bound<backendai::Planner>(std::move(in));
       },
-      py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
-      "One scheduling run of a resource group.");
+      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      "A planner of scheduling runs of a resource group.");
 }
 
 }  // namespace evenhand::bindings

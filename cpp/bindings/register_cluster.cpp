@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "arrays.h"
-#include "cluster_rows.h"
-#include "evenhand/model/cluster_state.h"
+#include "deltas.h"
 #include "pybind.h"
 #include "register.h"
 
@@ -16,53 +15,8 @@ class Cluster {
  public:
   explicit Cluster(const Snapshot& snapshot) : state_(snapshot) {}
 
-  Id start(Id operation, Id node, const py::array_t<Amount>& amounts, Time time) {
-    check_row(operation, tables().operations.size());
-    if (node != kNoId) check_row(node, tables().nodes.size());
-    return state_.start(operation, node, checked_amounts(state_, amounts), time);
-  }
-  void end(Id slot) {
-    check_present(state_, slot);
-    state_.end(slot);
-  }
-  void preempt(Id slot) {
-    check_holding(state_, slot);
-    state_.preempt(slot, {});
-  }
-  void suspend(Id slot, const py::array_t<Amount>& held) {
-    check_present(state_, slot);
-    if (state_.away(slot)) throw py::value_error("the allocation is suspended already");
-    const std::vector<Amount> kept = checked_amounts(state_, held);
-    for (std::size_t r = 0; r < kept.size(); ++r)
-      if (kept[r] > state_.amounts(slot)[r]) throw py::value_error("it keeps more than it has");
-    state_.suspend(slot, kept);
-  }
-  void resume(Id slot, Id node, Time time) {
-    check_row(slot, state_.slots());
-    if (!state_.away(slot)) throw py::value_error("the allocation is not suspended");
-    if (node != kNoId) check_row(node, tables().nodes.size());
-    state_.resume(slot, node, time);
-  }
-  void touch(Id slot, Time last_start, Time last_progress) {
-    check_present(state_, slot);
-    state_.touch(slot, last_start, last_progress);
-  }
-  void resize(Id slot, const py::array_t<Amount>& amounts) {
-    check_holding(state_, slot);
-    state_.resize(slot, checked_amounts(state_, amounts));
-  }
-  void set_pending(Id request, Index count) {
-    check_row(request, tables().requests.size());
-    state_.set_pending(request, count);
-  }
-  void set_capacity(Id node, const py::array_t<Amount>& amounts) {
-    check_row(node, tables().nodes.size());
-    state_.set_capacity(node, checked_amounts(state_, amounts));
-  }
-  void set_schedulable(Id node, bool schedulable) {
-    check_row(node, tables().nodes.size());
-    state_.set_schedulable(node, schedulable);
-  }
+  const ClusterState& state() const { return state_; }
+  Id on(const Delta& delta) { return apply(state_, delta); }
   void advance(Time now) { state_.advance(now); }
 
   std::size_t mark() { return state_.mark().entries; }
@@ -190,24 +144,12 @@ class Cluster {
 }  // namespace
 
 void register_cluster(py::module_& m) {
-  py::class_<Cluster>(m, "ClusterState", "A snapshot's rows, changed by deltas that can be undone.")
-      .def(py::init<const Snapshot&>(), py::arg("snapshot"))
+  py::class_<Cluster> c(m, "ClusterState",
+                        "A snapshot's rows, changed by deltas that can be undone.");
+  define_deltas<Cluster>(c);
+  c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
       .def("copy", [](const Cluster& c) { return c; })
       .def("advance", &Cluster::advance, py::arg("now"))
-      .def("start", &Cluster::start, py::arg("operation"), py::arg("node"), py::arg("amounts"),
-           py::arg("time"), "The slot.")
-      .def("end", &Cluster::end, py::arg("slot"))
-      .def("preempt", &Cluster::preempt, py::arg("slot"), "It is told to leave.")
-      .def("suspend", &Cluster::suspend, py::arg("slot"), py::arg("held"),
-           "It keeps so much (R); all else that it had is free.")
-      .def("resume", &Cluster::resume, py::arg("slot"), py::arg("node"), py::arg("time"),
-           "It runs again; node -1: none.")
-      .def("touch", &Cluster::touch, py::arg("slot"), py::arg("last_start"),
-           py::arg("last_progress"))
-      .def("resize", &Cluster::resize, py::arg("slot"), py::arg("amounts"))
-      .def("set_pending", &Cluster::set_pending, py::arg("request"), py::arg("count"))
-      .def("set_capacity", &Cluster::set_capacity, py::arg("node"), py::arg("amounts"))
-      .def("set_schedulable", &Cluster::set_schedulable, py::arg("node"), py::arg("schedulable"))
       .def("mark", &Cluster::mark, "Deltas from here on can be undone.")
       .def("undo", &Cluster::undo, py::arg("mark"))
       .def("forget", &Cluster::forget, "What was is forgotten.")

@@ -1,114 +1,129 @@
-// YTsaurus' preemption: settings and columns in, a plan's columns out.
+// YTsaurus' preemption: settings and columns of Python make a planner.
 #include <optional>
 #include <string>
 
-#include "arrays.h"
-#include "decisions.h"
-#include "evenhand/policy/ytsaurus/plan.h"
-#include "pybind.h"
+#include "evenhand/policy/ytsaurus/planner.h"
+#include "planner.h"
+#include "reader.h"
 #include "register.h"
-#include "shares.h"
-#include "ytsaurus_columns.h"
 
 namespace evenhand::bindings {
 namespace {
 
-using ytsaurus::PlanInputs;
+using ytsaurus::Given;
+using ytsaurus::Inputs;
+using ytsaurus::RowSettings;
+using ytsaurus::Settings;
 
-class YTsaurusPlan {
- public:
-  explicit YTsaurusPlan(PlanInputs inputs) : plan_(std::move(inputs)) {}
+RowSettings rows_of(const py::dict& columns, std::size_t width) {
+  RowSettings r;
+  Reader in(columns);
+  in.read("tolerance", r.starvation.tolerance);
+  in.read("timeout", r.starvation.timeout);
+  in.read("enable_aggressive", r.starvation.enable_aggressive);
+  in.read("allow_aggressive", r.starvation.allow_aggressive);
+  in.read("usage_threshold", r.starvation.usage_threshold);
+  in.read("has_usage_threshold", r.starvation.has_usage_threshold);
+  in.read("graceful", r.graceful);
+  in.read("unschedulable", r.unschedulable);
+  in.read("preemption_cost", r.preemption_cost);
+  in.read("wants_ssd", r.wants_ssd);
+  in.read("allow_normal", r.allow_normal);
+  in.read("regular_on_ssd", r.regular_on_ssd);
+  in.read("limits_tolerance", r.limits_tolerance);
+  in.read("node_ssd", r.node_ssd);
+  in.read("cpu_limits", r.cpu_limits);
+  in.read("uses_ssd", r.uses_ssd);
+  std::vector<Id> taken;
+  std::vector<Amount> amounts;
+  in.read("room_taken_rows", taken);
+  in.read("room_taken", amounts);
+  in.finish();
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    r.taken.push_back({taken[i],
+                       {amounts.begin() + static_cast<std::ptrdiff_t>(i * width),
+                        amounts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}});
+  return r;
+}
 
-  const ytsaurus::Desk& desk() const { return plan_.desk(); }
-  std::size_t width() const { return desk().state.width(); }
+Given given_of(const py::dict& columns) {
+  Given g;
+  Reader in(columns);
+  in.read("fair_share", g.fair_share);
+  in.read("has_fair_share", g.has_fair_share);
+  in.read("starvation", g.starvation);
+  in.read("groups", g.groups);
+  in.finish();
+  return g;
+}
 
-  py::dict decisions() const { return ytsaurus_decisions(desk()); }
+ytsaurus::Memory memory_of(const py::dict& columns) {
+  ytsaurus::Memory m;
+  Reader in(columns);
+  in.read("since", m.clocks.since);
+  in.read_enum("starvation", m.clocks.starvation);
+  in.read("last_preemptive", m.last_preemptive);
+  in.read("overcommitted_since", m.overcommitted_since);
+  in.finish();
+  return m;
+}
 
-  py::dict elements() const {
-    const ytsaurus::Update& u = desk().last;
-    const EffectiveSettings& effective = u.starvation.effective;
-    const auto pools = static_cast<std::size_t>(desk().pools());
-    std::vector<std::uint8_t> priority(pools, 0);
-    for (const auto p : u.priority) priority.push_back(static_cast<std::uint8_t>(p));
-    py::dict out;
-    out["status"] = to_array(codes(u.starvation.status));
-    out["starvation"] = to_array(codes(u.starvation.clocks.starvation));
-    out["since"] = to_array(u.starvation.clocks.since);
-    out["satisfaction"] = to_array(u.satisfaction);
-    out["tolerance"] = to_array(effective.tolerance);
-    out["timeout"] = to_array(effective.timeout);
-    out["aggressive_starvation"] = to_array(effective.enable_aggressive);
-    out["aggressive_preemption"] = to_array(effective.allow_aggressive);
-    out["usage_threshold"] = rows_by(effective.usage_threshold, width());
-    out["lowest_starving_ancestor"] = to_array(u.starvation.lowest_starving);
-    out["lowest_aggressive_ancestor"] = to_array(u.starvation.lowest_aggressive);
-    out["priority"] = to_array(std::move(priority));
-    return out;
-  }
-
-  py::object groups() const { return to_array(codes(plan_.groups())); }
-
-  py::dict counts() const {
-    static constexpr const char* kStage[] = {"regular",        "preemptive",     "aggressive",
-                                             "ssd_preemptive", "ssd_aggressive", "full_host",
-                                             "graceful",       "limit_repair",   "overcommit"};
-    static constexpr const char* kWhat[] = {"run", "started", "victims", "backoff"};
-    py::dict out;
-    for (std::size_t s = 0; s < desk().counts.size(); ++s)
-      for (std::size_t w = 0; w < 4; ++w)
-        if (desk().counts[s][w] > 0)
-          out[py::str(std::string(kStage[s]) + "." + kWhat[w])] = desk().counts[s][w];
-    return out;
-  }
-
-  py::dict refusals() const {
-    Refusals r;
-    {
-      const LongCall call;
-      r = plan_.refusals();
-    }
-    return refusal_columns(std::move(r), width());
-  }
-
-  py::dict handed() const { return handed_columns(desk().handed, width()); }
-  py::dict memory() const { return memory_columns(desk()); }
-
-  py::dict trace(const std::string& kind, Id row) const {
-    return trace_columns(plan_, kind, row, width());
-  }
-
-  FairShares shares() const {
-    return FairShares(plan_.inputs().snapshot, plan_.inputs().settings.fair_share,
-                      desk().last.shares);
-  }
-
-  std::optional<Time> next_due() const {
-    const Time due = plan_.next_due();
-    return due == kNoTime ? std::nullopt : std::optional(due);
-  }
-
- private:
-  ytsaurus::Plan plan_;
-};
+Settings settings_of(const py::dict& values, const FairShareOptions& fair_share) {
+  Settings s;
+  s.fair_share = fair_share;
+  Reader in(values);
+  in.read("tolerance", s.starvation.tolerance);
+  in.read("timeout", s.starvation.timeout);
+  in.read("aggressive_timeout", s.starvation.aggressive_timeout);
+  in.read("enable_aggressive", s.starvation.enable_aggressive);
+  in.read("enable_pools", s.starvation.enable_pools);
+  in.read("absolute_tolerance", s.starvation.absolute_tolerance);
+  in.read("allocation_count_coefficient", s.starvation.allocation_count_coefficient);
+  in.read("ignore_tolerance_if_satisfied", s.starvation.ignore_tolerance_if_satisfied);
+  in.read("allow_aggressive_preemption", s.starvation.allow_aggressive_preemption);
+  in.read("allow_aggressive_preemption_for_gangs",
+          s.starvation.allow_aggressive_preemption_for_gangs);
+  in.read("usage_threshold", s.starvation.usage_threshold);
+  in.read("preemption_threshold", s.preemption_threshold);
+  in.read("aggressive_preemption_threshold", s.aggressive_preemption_threshold);
+  in.read("on_bound_preemptible", s.on_bound_preemptible);
+  in.read("saved_progress_counts", s.saved_progress_counts);
+  in.read("usage_threshold_protects_prefix", s.usage_threshold_protects_prefix);
+  in.read("aggressive_stage_first", s.aggressive_stage_first);
+  in.read("preemptive_stage_serves_aggressive", s.preemptive_stage_serves_aggressive);
+  in.read("one_start_per_heartbeat", s.one_start_per_heartbeat);
+  in.read("priority_from_ancestors", s.priority_from_ancestors);
+  in.read("allow_preemption_from_starving", s.allow_preemption_from_starving);
+  int selection = static_cast<int>(s.victim_selection);
+  in.read("victim_selection", selection);
+  s.victim_selection = static_cast<VictimSelection>(selection);
+  in.read("minimum_budget", s.minimum_budget);
+  int cost = static_cast<int>(s.victim_cost);
+  in.read("victim_cost", cost);
+  s.victim_cost = static_cast<VictimCost>(cost);
+  in.read("freed_room_at_once", s.freed_room_at_once);
+  in.read("infinite_limits_overcommit", s.infinite_limits_overcommit);
+  in.read("check_starvation", s.check_starvation);
+  in.read("check_satisfaction", s.check_satisfaction);
+  in.read("conditional_preemption", s.conditional_preemption);
+  in.read("backoff", s.backoff);
+  in.read("preemption_timeout", s.preemption_timeout);
+  in.read("graceful_timeout", s.graceful_timeout);
+  in.read("repair_in_stage", s.repair_in_stage);
+  in.read("overcommit_delay", s.overcommit_delay);
+  in.read("ssd_stages", s.ssd_stages);
+  in.read("full_host_stage", s.full_host_stage);
+  in.read("full_host_max_penalty", s.full_host_max_penalty);
+  in.read("full_host_timeout", s.full_host_timeout);
+  in.read("gpu", s.gpu);
+  in.read("full_host_gpus", s.full_host_gpus);
+  in.finish();
+  return s;
+}
 
 }  // namespace
 
 void register_ytsaurus(py::module_& m) {
-  py::class_<YTsaurusPlan>(m, "YTsaurusPlan", "Decisions of one plan and what they follow from.")
-      .def("decisions", &YTsaurusPlan::decisions, "One row a decision, in order.")
-      .def("elements", &YTsaurusPlan::elements, "One row an element: pools, then operations.")
-      .def("groups", &YTsaurusPlan::groups, "Group of every allocation at the update; 255: none.")
-      .def("counts", &YTsaurusPlan::counts, "What the stages did, by \"<stage>.<what>\".")
-      .def("refusals", &YTsaurusPlan::refusals, "One row a request that still waits.")
-      .def("handed", &YTsaurusPlan::handed,
-           "Room of leaving allocations that was taken: rows, quanta.")
-      .def("memory", &YTsaurusPlan::memory, "What the next plan goes on from.")
-      .def("trace", &YTsaurusPlan::trace, py::arg("kind"), py::arg("row"),
-           "What a \"request\" or an \"allocation\" met, by planning again.")
-      .def_property_readonly("next_due", &YTsaurusPlan::next_due,
-                             "Microseconds: when a plan can first differ; None: never.")
-      .def_property_readonly("shares", &YTsaurusPlan::shares, "Fair shares of the update.");
-
   m.def(
       "ytsaurus_stages",
       [](const py::dict& settings, bool ssd_node) {
@@ -116,7 +131,7 @@ void register_ytsaurus(py::module_& m) {
                                                   "ssd_aggressively_preemptible", "non_preemptible",
                                                   "aggressively_preemptible", "preemptible"};
         std::vector<std::pair<int, std::string>> out;
-        for (const auto& rule : ytsaurus::stage_rules(ytsaurus_settings(settings, {}), ssd_node))
+        for (const auto& rule : ytsaurus::stage_rules(settings_of(settings, {}), ssd_node))
           out.emplace_back(static_cast<int>(rule.stage), kLevels[static_cast<int>(rule.lowest)]);
         return out;
       },
@@ -124,18 +139,18 @@ void register_ytsaurus(py::module_& m) {
       "Preemptive stages in order, each with the lowest level that it may take.");
 
   m.def(
-      "plan_ytsaurus",
+      "ytsaurus_planner",
       [](const Snapshot& snapshot, const py::dict& settings, const FairShareOptions& fair_share,
          const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,
-         const py::dict& given, const py::array_t<Id>& nodes) {
-        PlanInputs in =
-            plan_inputs(snapshot, settings, fair_share, rows, memory, volumes, given, nodes);
-        const LongCall call;
-        return std::make_unique<YTsaurusPlan>(std::move(in));
+         const py::dict& given) {
+        const auto width = static_cast<std::size_t>(snapshot.tables().resource_count());
+        return bound<ytsaurus::Planner>(Inputs{
+            snapshot, settings_of(settings, fair_share), rows_of(rows, width), given_of(given),
+            memory_of(memory), volumes.has_value(), volumes.value_or(VolumeMemory{})});
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
-      py::arg("memory"), py::arg("volumes"), py::arg("given"), py::arg("nodes"),
-      "One update and a heartbeat of each node, in order.");
+      py::arg("memory"), py::arg("volumes"), py::arg("given"),
+      "A planner of heartbeats; `given`: values in the place of computed ones.");
 }
 
 }  // namespace evenhand::bindings

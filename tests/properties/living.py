@@ -152,10 +152,10 @@ class Rows:
 
 
 def desk_of(policy: Any, snapshot: Any, state: Any = None) -> Any:
-    """Return the core's desk of a YTsaurus policy: heartbeats and deltas one after the other."""
+    """Return the core's planner of a YTsaurus policy: heartbeats and deltas one after the other."""
     settings = policy.settings
     volumes = None if state is None else _memory(snapshot, settings.fair_share, state)[0]
-    return _core.YTsaurusDesk(
+    return _core.ytsaurus_planner(
         snapshot._core,
         columns.tree_settings(snapshot, settings),
         _options(snapshot, settings.fair_share)[0],

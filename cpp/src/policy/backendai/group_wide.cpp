@@ -158,10 +158,10 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   std::vector<Candidate*> victims;
   for (const Id i : set.taken) victims.push_back(candidates[at(i)]);
   for (const Candidate* c : victims) give(*c, -1);  // nobody's until they have gone
-  counts.proof.cost += set.proof.cost;
-  counts.proof.lower_bound += set.proof.lower_bound;
-  counts.proof.branches += set.proof.branches;
-  counts.proof.proved &= set.proof.proved;
+  tally.proof.cost += set.proof.cost;
+  tally.proof.lower_bound += set.proof.lower_bound;
+  tally.proof.branches += set.proof.branches;
+  tally.proof.proved &= set.proof.proved;
   if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, set.proof);
   take_victims(entry, victims, {});
   return Outcome::kWaitsForVictims;

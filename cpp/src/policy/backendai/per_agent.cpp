@@ -126,10 +126,10 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   proof.proved = proof.lower_bound == proof.cost;
   proof.first &= proof.proved;
   placed_ = std::move(placed);
-  counts.proof.cost += proof.cost;
-  counts.proof.lower_bound += proof.lower_bound;
-  counts.proof.branches += proof.branches;
-  counts.proof.proved &= proof.proved;
+  tally.proof.cost += proof.cost;
+  tally.proof.lower_bound += proof.lower_bound;
+  tally.proof.branches += proof.branches;
+  tally.proof.proved &= proof.proved;
   if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, proof);
   take_victims(entry, victims, taken_for);
   return Outcome::kWaitsForVictims;

@@ -4,31 +4,12 @@
 #include <utility>
 
 namespace evenhand::backendai {
-namespace {
-
-// Machines have what their logical nodes leave.
-ClusterState without_parts(const Snapshot& snapshot, const std::vector<Amount>& in_parts) {
-  ClusterState state(snapshot);
-  if (in_parts.empty()) return state;
-  const std::size_t width = state.width();
-  std::vector<Amount> rest(width);
-  for (Id n = 0; n < static_cast<Id>(snapshot.tables().nodes.size()); ++n) {
-    for (std::size_t r = 0; r < width; ++r)
-      rest[r] = state.node_capacity(n)[r] - in_parts[static_cast<std::size_t>(n) * width + r];
-    state.set_capacity(n, rest);
-  }
-  return state;
-}
-
-}  // namespace
-
-Run::Run(const PlanInputs& inputs, bool record)
-    : decisions(static_cast<std::size_t>(inputs.snapshot.tables().resource_count())),
-      in_(inputs),
+Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
+    : decisions(state.width()),
       set_(inputs.settings),
       rows_(inputs.rows),
       record_(record),
-      state_(without_parts(inputs.snapshot, inputs.rows.in_parts)),
+      state_(state),
       width_(state_.width()),
       rooms_(state_),
       where_(state_.tables()),
@@ -36,7 +17,7 @@ Run::Run(const PlanInputs& inputs, bool record)
       admitted_(static_cast<Size>(state_.tables().operations.size()), 0),
       selector_(width_),
       scratch_(width_) {
-  counts.proof.proved = true;
+  tally.proof.proved = true;
   for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
     if (const Id n = state_.node_of(slot);
         n != kNoId && (state_.holds(slot) || state_.leaving(slot)))
@@ -137,9 +118,9 @@ void Run::start(Entry& entry, Reason reason) {
       d.reason = Reason::kGoesOn;
       d.slot = unit.slot;
       d.mode = Mode::kSuspend;
-      ++counts.resumes;
+      ++tally.resumes;
     } else {
-      ++counts.starts;
+      ++tally.starts;
     }
     room_at(p.node);
     const Amount* held =
@@ -152,7 +133,7 @@ void Run::start(Entry& entry, Reason reason) {
 void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
                        std::span<const Size> units) {
   const Id step = steps_++;
-  counts.sessions += static_cast<Index>(victims.size());
+  tally.sessions += static_cast<Index>(victims.size());
   for (Size i = 0; i < victims.size(); ++i) {
     Candidate* c = victims[i];
     c->claimed = true;
@@ -178,7 +159,7 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       const bool used = node == kNoId || found != placed_.end();
       add(d, {freed(slot), scratch_.data(), used ? unit.need : nullptr,
               state_.operation_usage(c->operation), kept(slot)});
-      ++counts.victims;
+      ++tally.victims;
     }
   }
   if (set_.reserve_room) {
@@ -194,7 +175,7 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
       room_at(p.node);
       add(d, {nullptr, scratch_.data(), entry.units[p.unit].need,
               state_.operation_usage(entry.operation)});
-      ++counts.reservations;
+      ++tally.reservations;
     }
     for (const Placement& p : placed_) rooms_.take(entry.units[p.unit].need, p.node);
   } else if (set_.every_session_preempts) {  // what it needs beside its victims' room

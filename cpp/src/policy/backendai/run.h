@@ -7,7 +7,7 @@
 
 #include "evenhand/place/rooms.h"
 #include "evenhand/place/where.h"
-#include "evenhand/policy/backendai/plan.h"
+#include "evenhand/policy/backendai/planner.h"
 #include "evenhand/preempt/victim_sets.h"
 
 namespace evenhand::backendai {
@@ -53,7 +53,7 @@ struct Attempt {
 
 class Run {
  public:
-  Run(const PlanInputs& inputs, bool record);
+  Run(const Inputs& inputs, const ClusterState& state, bool record);
 
   void go();
   Refusals refusals() const;
@@ -61,7 +61,7 @@ class Run {
   Outcome outcome(const Entry& entry, Id request) const noexcept;
 
   Decisions decisions;
-  Counts counts;
+  Tally tally;
   std::vector<Entry> queue;
   std::vector<Attempt> attempts;  // filled when recording
 
@@ -148,11 +148,10 @@ class Run {
   void add(Decision decision, const DecisionAmounts& amounts);
   void room_at(Id node);  // into scratch_
 
-  const PlanInputs& in_;
   const Settings& set_;
   const RowSettings& rows_;
   bool record_;
-  ClusterState state_;
+  const ClusterState& state_;
   Size width_;
   Rooms rooms_;
   Where where_;

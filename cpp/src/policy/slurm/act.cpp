@@ -129,18 +129,18 @@ void Run::end(Id job, const Wish& wish, const std::vector<Index>& victims,
                    .at = gone,
                    .soft = true},
                   {nullptr, free.data(), needed, nullptr, nullptr});
-    ++counts.reservations;
+    ++tally.reservations;
   }
   desk.memory.last_preempt[at(job)] = desk.state.now();
 }
 
 void Run::count(const SelectionProof& proof, Id step) {
   if (desk.inputs.settings.selection == Selection::kMinimum) decisions.prove(step, proof);
-  counts.proof.proved = (counts.jobs == 0 || counts.proof.proved) && proof.proved;
-  ++counts.jobs;
-  counts.proof.cost += proof.cost;
-  counts.proof.lower_bound += proof.lower_bound;
-  counts.proof.branches += proof.branches;
+  tally.proof.proved = (tally.jobs == 0 || tally.proof.proved) && proof.proved;
+  ++tally.jobs;
+  tally.proof.cost += proof.cost;
+  tally.proof.lower_bound += proof.lower_bound;
+  tally.proof.branches += proof.branches;
 }
 
 // All of a job leaves; returns when it has.
@@ -180,11 +180,11 @@ Time Run::take(Id job, const Wish& wish, Index victim, const std::vector<Spot>& 
     const Row free = free_on(d.node);
     decisions.add(d, {freed.data(), free.data(), needed,
                       desk.state.operation_usage(other.operation), kept.data()});
-    ++counts.victims;
+    ++tally.victims;
   }
   other.gone = true;
   gone_for_[v] = job;
-  ++counts.victim_jobs;
+  ++tally.victim_jobs;
   candidate_sets_.clear();
   if (d.mode != Mode::kSuspend) gone_.push_back(victim);
   if (d.mode != Mode::kSuspend && d.grace == 0)
@@ -217,7 +217,7 @@ void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) 
                   {nullptr, free.data(), needed, nullptr, nullptr});
     occupy(desk.room, job, spot.node, needed);
     desk.state.set_pending(spot.request, desk.state.pending(spot.request) - 1);
-    ++counts.starts;
+    ++tally.starts;
     if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, job, spot.request, {});
   }
 }

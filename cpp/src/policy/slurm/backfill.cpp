@@ -53,7 +53,7 @@ void Run::backfill() {
         }
         if (rule == Outcome::kStarted) {
           ++pass.starts;
-          ++counts.backfilled;
+          ++tally.backfilled;
           continue;
         }
         add_reserved(desk.room, turn.job, -1);

@@ -15,9 +15,9 @@ constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 
 }  // namespace
 
-Desk::Desk(const RunInputs& given)
+Desk::Desk(const Inputs& given, ClusterState& cluster)
     : inputs(given),
-      state(given.snapshot),
+      state(cluster),
       room{Rooms(state), {}, {}},
       memory(given.memory),
       where_(state.tables()),

@@ -11,10 +11,11 @@ bool is_served(Outcome rule) {
 
 }  // namespace
 
-Run::Run(RunInputs inputs, Recorder* recorder)
+Run::Run(Inputs inputs, ClusterState& state, const Trigger& trigger, Recorder* recorder)
     : inputs_(std::move(inputs)),
-      desk(inputs_),
+      desk(inputs_, state),
       decisions(desk.state.width()),
+      trigger_(trigger),
       recorder_(recorder),
       blocked_(static_cast<Size>(tables().nodes.size()), 0),
       closed_(jobs().partition_down.size(), Outcome::kStarted),
@@ -56,9 +57,9 @@ Run::Run(RunInputs inputs, Recorder* recorder)
 void Run::all() {
   queue_ = queue_order(desk);
   rules_.assign(queue_.size(), Outcome::kWaitsForNextPass);
-  if (set().main_pass) main_pass();
+  if (trigger_.main_pass) main_pass();
   resume(kNoId);
-  if (set().backfill && set().backfill_pass) backfill();
+  if (set().backfill && trigger_.backfill_pass) backfill();
   stage_ = Stage::kSchedulingRun;
   tell_contested();
   tell_refusals();

@@ -2,7 +2,7 @@
 #include <deque>
 
 #include "evenhand/place/rooms.h"
-#include "evenhand/policy/slurm/run.h"
+#include "evenhand/policy/slurm/planner.h"
 
 namespace evenhand::slurm {
 namespace {

@@ -36,7 +36,7 @@ void Run::resume(Id before) {
                      .at = desk.state.now()},
                     {nullptr, free.data(), more.data(), nullptr, nullptr});
       occupy(desk.room, job.operation, node, more.data());
-      ++counts.resumes;
+      ++tally.resumes;
     }
   }
 }

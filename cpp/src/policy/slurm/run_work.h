@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "evenhand/policy/slurm/run.h"
+#include "evenhand/policy/slurm/planner.h"
 #include "evenhand/policy/slurm/slots.h"
 
 namespace evenhand::slurm {
@@ -69,17 +69,17 @@ bool may_wait_for_room(Outcome rule);
 
 class Run {
  public:
-  Run(RunInputs inputs, Recorder* recorder);
+  Run(Inputs inputs, ClusterState& state, const Trigger& trigger, Recorder* recorder);
 
   void all();
 
  private:
-  RunInputs inputs_;  // of a job with several partitions: as of the one whose turn it is
+  Inputs inputs_;  // of a job with several partitions: as of the one whose turn it is
 
  public:
   Desk desk;
   Decisions decisions;
-  Counts counts;
+  Tally tally;
   Refusals refusals;
   Contested contested;
   Time next_due = kNoTime;
@@ -234,6 +234,7 @@ class Run {
     if (next_due == kNoTime || instant < next_due) next_due = instant;
   }
 
+  Trigger trigger_;
   Recorder* recorder_;
   std::vector<Turn> queue_;
   std::vector<Outcome> rules_;         // a turn each: why it waits

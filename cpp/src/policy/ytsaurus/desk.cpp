@@ -45,12 +45,12 @@ Level level(Group group, bool aggressive_allowed, bool ssd) {
   return ssd ? Level::kSsdNonPreemptible : Level::kNonPreemptible;
 }
 
-Desk::Desk(ClusterState s, Settings set, RowSettings own, Given g, Memory m)
+Desk::Desk(ClusterState& s, Settings set, RowSettings own, Given g, Memory m)
     : settings(std::move(set)),
       rows(std::move(own)),
       given(std::move(g)),
       memory(std::move(m)),
-      state(std::move(s)),
+      state(s),
       groups(state, group_options(settings)),
       decisions(state.width()),
       selector(state.width()),
@@ -356,43 +356,29 @@ Id Desk::start_request(Id request, Id node) {
   return slot;
 }
 
-void Desk::start(Id operation, Id node, std::span<const Amount> amounts, Time time) {
-  const Id slot = state.start(operation, node, amounts, time);
-  groups.add(state, slot);
-  usage_changed(operation, false);
+Id Desk::on(const Delta& delta) {
+  using Kind = Delta::Kind;
+  const bool of_slot = delta.kind != Kind::kStart && delta.kind < Kind::kPending;
+  const Index before = delta.kind == Kind::kPending ? state.pending(delta.row) : 0;
+  // Where a slot stands in its group's order follows from what changes here.
+  if (of_slot && state.running(delta.row)) groups.remove(state, delta.row);
+  const Id slot = apply(state, delta);
+  if (slot == kNoId) {
+    if (delta.kind == Kind::kPending) pending_changed(delta.row, before);
+    return slot;
+  }
+  if (state.running(slot)) groups.add(state, slot);
+  if (delta.kind != Kind::kTouch)
+    usage_changed(state.operation_of(slot),
+                  delta.kind != Kind::kStart && delta.kind != Kind::kResume);
+  return slot;
 }
 
-void Desk::end(Id slot) {
-  if (state.running(slot)) groups.remove(state, slot);
-  state.end(slot);
-  usage_changed(state.operation_of(slot), true);
-}
-
-void Desk::preempt(Id slot, Beneficiary beneficiary) {
-  if (state.running(slot)) groups.remove(state, slot);
-  state.preempt(slot, beneficiary);
-  usage_changed(state.operation_of(slot), true);
-}
-
-void Desk::touch(Id slot, Time last_start, Time last_progress) {
-  const bool listed = state.running(slot);
-  if (listed) groups.remove(state, slot);
-  state.touch(slot, last_start, last_progress);
-  if (listed) groups.add(state, slot);
-}
-
-void Desk::resize(Id slot, std::span<const Amount> amounts) {
-  const bool listed = state.running(slot);
-  if (listed) groups.remove(state, slot);
-  state.resize(slot, amounts);
-  if (listed) groups.add(state, slot);
-  usage_changed(state.operation_of(slot), true);
-}
-
-void Desk::set_pending(Id request, Index count) {
-  const Index before = state.pending(request);
-  state.set_pending(request, count);
-  pending_changed(request, before);
+void Desk::begin() {
+  decisions.clear();
+  counts = {};
+  handed.clear();
+  steps = 0;
 }
 
 }  // namespace evenhand::ytsaurus

@@ -273,19 +273,12 @@ class Heartbeat {
 
 }  // namespace
 
-void heartbeat(Desk& desk, Id node) {
+void heartbeat(Desk& desk, Id node, Recorder* recorder) {
   desk.groups.refresh(desk.state);
-  Heartbeat<NoObserver>(desk, node, {}).run();
-}
-
-void heartbeat(Desk& desk, Id node, Recorder& recorder) {
-  desk.groups.refresh(desk.state);
-  Heartbeat<RecordingObserver>(desk, node, RecordingObserver(recorder)).run();
-}
-
-void round(Desk& desk) {
-  for (Id node = 0; node < static_cast<Id>(desk.state.tables().nodes.size()); ++node)
-    heartbeat(desk, node);
+  if (recorder == nullptr)
+    Heartbeat<NoObserver>(desk, node, {}).run();
+  else
+    Heartbeat<RecordingObserver>(desk, node, RecordingObserver(*recorder)).run();
 }
 
 }  // namespace evenhand::ytsaurus

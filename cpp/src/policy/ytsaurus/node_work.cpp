@@ -341,7 +341,7 @@ void NodeWork::victim(Id slot, const Why& why) {
   d.at = s.now();
   d.until = s.now() + why.grace;
   desk_.decisions.add(d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
-  desk_.preempt(slot, why.beneficiary);
+  desk_.on({.kind = Delta::Kind::kPreempt, .row = slot, .beneficiary = why.beneficiary});
   // What leaves is room at once, or its beneficiary's until it has gone.
   if (desk_.settings.freed_room_at_once)
     for (Size r = 0; r < width_; ++r) room_[r] += s.amounts(slot)[r];

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "evenhand/core/poll.h"
-#include "evenhand/policy/ytsaurus/plan.h"
+#include "evenhand/policy/ytsaurus/planner.h"
 #include "node_work.h"
 
 namespace evenhand::ytsaurus {
@@ -110,11 +110,11 @@ class Finder {
 
 }  // namespace
 
-Refusals Plan::refusals() const {
+Refusals Planner::refusals() const {
   Desk& desk = *desk_;
   const Tables& t = desk.state.tables();
   const Size width = desk.state.width();
-  Finder finder(desk, inputs_.nodes);
+  Finder finder(desk, nodes_);
   // Limits are repaired after the stages: until then they held requests back.
   std::vector<Id> repaired;
   for (const Decision& d : desk.decisions.rows())
@@ -155,7 +155,7 @@ Refusals Plan::refusals() const {
       rule = Outcome::kLimits;
     } else if (widest == Stage::kRegular) {
       rule = Outcome::kNoFreeRoom;  // there is some now, of victims that went after the stage
-    } else if (std::ranges::none_of(inputs_.nodes, [&](Id n) {
+    } else if (std::ranges::none_of(nodes_, [&](Id n) {
                  return desk.memory.last_preemptive[static_cast<Size>(n)] == desk.state.now();
                })) {
       rule = Outcome::kBackoff;

@@ -13,7 +13,6 @@ from evenhand.building.problems import shorten
 from evenhand.config.checked import problems_of
 from evenhand.errors import InputError, Problem
 from evenhand.explain.facts import name_of
-from evenhand.plans.jobs import JobCore
 from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.systems.backendai import columns
@@ -196,8 +195,11 @@ class BackendAI(Policy):
         rows = columns.row_columns(snapshot, self.settings)
         memory, found = read_memory(snapshot, self, state)
         found = (*found, *columns.unknown_machines(snapshot))
-        core = _core.plan_backendai(snapshot._core, columns.switches(snapshot, self.settings), rows)
-        return Plan(snapshot, self, JobCore(snapshot, core, memory), state, on, given, found)
+        core = _core.backendai_planner(
+            snapshot._core, columns.switches(snapshot, self.settings), rows, memory
+        )
+        core.plan()
+        return Plan(snapshot, self, core, state, on, given, found)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a session has.

@@ -10,7 +10,6 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import raise_found
-from evenhand.config.triggers import PASSES
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
 from evenhand.systems.slurm.partitions import by_tier, settled
@@ -66,14 +65,12 @@ def first_come(s: SlurmSettings) -> bool:
     return plain and s.PreemptType == "preempt/qos" and len(tiers) == 1
 
 
-def switches(s: SlurmSettings, passes: Sequence[str] = PASSES) -> dict[str, Any]:
+def switches(s: SlurmSettings) -> dict[str, Any]:
     """Return the settings of the cluster under the core's names.
 
     Parameters
     ----------
     s : SlurmSettings
-    passes : sequence of str
-        Which passes there are.
 
     Returns
     -------
@@ -97,8 +94,6 @@ def switches(s: SlurmSettings, passes: Sequence[str] = PASSES) -> dict[str, Any]
         "min_exempt_priority": s.min_exempt_priority or 0.0,
         "gang_honours_exempt_time": s.gang_exempt_time == "honoured",
         "backfill": s.SchedulerType == "sched/backfill",
-        "main_pass": "main" in passes,
-        "backfill_pass": "backfill" in passes,
         "first_come": first_come(s),
         "backoff": _micros(s.KillWait + s.MessageTimeout),
         "kill_wait": _micros(s.KillWait),

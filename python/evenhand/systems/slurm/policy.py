@@ -189,9 +189,10 @@ class Slurm(Policy):
         self._nothing(given)
         jobs = columns.Jobs(snapshot, self.settings)
         memory, found = read_memory(snapshot, self, state)
-        core = _core.plan_slurm(
-            snapshot._core, columns.switches(self.settings, on.passes), columns.job_columns(jobs), memory
+        core = _core.slurm_planner(
+            snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
         )
+        core.plan(main_pass="main" in on.passes, backfill_pass="backfill" in on.passes)
         found = (
             *found,
             *words.unknown_shares(jobs),

@@ -137,7 +137,7 @@ class YTsaurus(Policy):
         if state is not None:
             volumes, dropped = _memory(snapshot, self.settings.fair_share, state)
             found += dropped
-        core = _core.plan_ytsaurus(
+        core = _core.ytsaurus_planner(
             snapshot._core,
             columns.tree_settings(snapshot, self.settings),
             options,
@@ -145,8 +145,8 @@ class YTsaurus(Policy):
             memory,
             volumes,
             values,
-            nodes,
         )
+        core.plan(nodes)
         return Plan(snapshot, self, core, state, on, given, found)
 
 

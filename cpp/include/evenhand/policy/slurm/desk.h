@@ -14,7 +14,8 @@
 
 namespace evenhand::slurm {
 
-struct RunInputs {
+// Everything that decisions follow from, beside the trigger.
+struct Inputs {
   Snapshot snapshot;
   Settings settings;
   JobColumns jobs;
@@ -32,12 +33,13 @@ struct RunningJob {
 
 class Desk {
  public:
-  explicit Desk(const RunInputs& inputs);
+  // Both are the caller's and outlive the desk.
+  Desk(const Inputs& inputs, ClusterState& state);
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
-  const RunInputs& inputs;
-  ClusterState state;
+  const Inputs& inputs;
+  ClusterState& state;
   Room room;  // for anybody
   Memory memory;
   // In the order in which they are wanted as victims.

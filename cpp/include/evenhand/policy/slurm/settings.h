@@ -49,8 +49,7 @@ struct Settings {
   bool has_min_exempt_priority = false;
   double min_exempt_priority = 0;
   bool gang_honours_exempt_time = true;
-  bool backfill = false;  // sched/backfill
-  bool main_pass = true, backfill_pass = true;
+  bool backfill = false;    // sched/backfill
   bool first_come = false;  // jobs are tried as they were submitted
   Time backoff = 0;         // before others are preempted for the same job again
   Time kill_wait = 0;
@@ -96,7 +95,7 @@ struct JobColumns {
 };
 
 struct Memory {
-  std::vector<Time> last_preempt;  // O: when others were last preempted for it
+  std::vector<Time> last_preempt;  // O: when others were last preempted for it; kNoTime: never
 };
 
 }  // namespace evenhand::slurm

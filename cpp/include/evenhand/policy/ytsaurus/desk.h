@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "evenhand/model/delta.h"
 #include "evenhand/place/queue.h"
 #include "evenhand/place/shapes.h"
 #include "evenhand/place/where.h"
@@ -43,27 +44,25 @@ enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
 
 class Desk {
  public:
-  Desk(ClusterState state, Settings settings, RowSettings rows, Given given, Memory memory);
+  // The state is the caller's, outlives the desk and changes by the desk's methods only.
+  Desk(ClusterState& state, Settings settings, RowSettings rows, Given given, Memory memory);
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
   // Shares, statuses, groups and queues at the state's instant.
   void update(const VolumeMemory* volumes, bool keep);
 
-  // Deltas from outside, between heartbeats.
-  void start(Id operation, Id node, std::span<const Amount> amounts, Time time);
-  void end(Id slot);
-  void preempt(Id slot, Beneficiary beneficiary);
-  void touch(Id slot, Time last_start, Time last_progress);
-  void resize(Id slot, std::span<const Amount> amounts);
-  // Who may ask follows from the update: until then more requests make nobody join.
-  void set_pending(Id request, Index count);
+  // Carries out a delta, of heartbeats or from outside; returns its slot. Which operations
+  // may ask follows from the update: until the next one more requests make none join.
+  Id on(const Delta& delta);
+  // Decisions, counts and steps begin anew.
+  void begin();
 
   Settings settings;
   RowSettings rows;
   Given given;
   Memory memory;
-  ClusterState state;
+  ClusterState& state;
   Update last;
   GroupLists groups;
   Decisions decisions;

@@ -12,12 +12,7 @@
 namespace evenhand::ytsaurus {
 
 // Decisions are added to the desk's; what they change holds for the next heartbeat.
-void heartbeat(Desk& desk, Id node);
-
-// The same, telling the recorder what was looked at. Decides nothing else.
-void heartbeat(Desk& desk, Id node, Recorder& recorder);
-
-// Every node in canonical order.
-void round(Desk& desk);
+// A recorder gets what was looked at; nothing else is decided with it.
+void heartbeat(Desk& desk, Id node, Recorder* recorder = nullptr);
 
 }  // namespace evenhand::ytsaurus

@@ -1,0 +1,153 @@
+// One class for the planners of all systems: triggers and deltas in, columns out.
+#include <variant>
+
+#include "arrays.h"
+#include "decisions.h"
+#include "deltas.h"
+#include "planner.h"
+#include "register.h"
+#include "shares.h"
+
+namespace evenhand::bindings {
+
+py::dict BoundPlanner::columns(Columns from) const {
+  const auto width = static_cast<py::ssize_t>(state().width());
+  py::dict out;
+  for (Column& column : from)
+    std::visit(
+        [&](auto&& values) {
+          const auto rows = static_cast<py::ssize_t>(values.size());
+          out[column.name] = column.by_resource
+                                 ? py::object(to_array(std::move(values), {rows / width, width}))
+                                 : py::object(to_array(std::move(values)));
+        },
+        std::move(column.values));
+  return out;
+}
+
+void BoundPlanner::read(const std::optional<py::array_t<Id>>& nodes, bool main_pass,
+                        bool backfill_pass) {
+  std::vector<Id> rows;
+  if (nodes) rows = to_vector(*nodes);
+  for (const Id node : rows) check_node(state(), node);
+  nodes_ = std::move(rows);
+  trigger_ = {nodes ? Trigger::Kind::kHeartbeats : Trigger::Kind::kRound, nodes_, main_pass,
+              backfill_pass};
+}
+
+void BoundPlanner::update(Time now, bool keep) {
+  const py::gil_scoped_release release;
+  groups_.reset();
+  planner_->update(now, keep);
+}
+
+void BoundPlanner::decide(const std::optional<py::array_t<Id>>& nodes, bool main_pass,
+                          bool backfill_pass) {
+  read(nodes, main_pass, backfill_pass);
+  const py::gil_scoped_release release;
+  planner_->decide(trigger_);
+}
+
+void BoundPlanner::plan(const std::optional<py::array_t<Id>>& nodes, bool main_pass,
+                        bool backfill_pass) {
+  read(nodes, main_pass, backfill_pass);
+  const LongCall call;
+  planner_->update(state().now(), false);
+  groups_ = planner_->groups();
+  planner_->decide(trigger_);
+}
+
+py::dict BoundPlanner::decisions() const {
+  return decision_columns(planner_->decisions(), state().width());
+}
+py::dict BoundPlanner::elements() const { return columns(planner_->elements()); }
+py::object BoundPlanner::groups() const {
+  return to_array(codes(groups_ ? *groups_ : planner_->groups()));
+}
+py::dict BoundPlanner::counts() const {
+  py::dict out;
+  for (const auto& [name, count] : planner_->counts()) out[py::str(name)] = count;
+  return out;
+}
+py::dict BoundPlanner::contested() const {
+  Contested found = planner_->contested();
+  return columns(
+      {{"beneficiary", std::move(found.beneficiary)}, {"earlier", std::move(found.earlier)}});
+}
+py::dict BoundPlanner::refusals() const {
+  Refusals found;
+  {
+    const LongCall call;
+    found = planner_->refusals();
+  }
+  return refusal_columns(std::move(found), state().width());
+}
+py::dict BoundPlanner::handed() const {
+  return handed_columns(planner_->handed(), state().width());
+}
+py::dict BoundPlanner::memory() const { return columns(planner_->memory()); }
+
+py::dict BoundPlanner::trace(const std::string& kind, Id row) const {
+  Recorder recorder{kind == "request" ? row : kNoId, kind == "request" ? kNoId : row, {}};
+  {
+    const LongCall call;
+    const std::unique_ptr<Planner> again = planner_->afresh();
+    again->update(again->state().now(), false);
+    again->decide(trigger_, &recorder);
+  }
+  return event_columns(recorder.events, state().width());
+}
+
+py::object BoundPlanner::shares() const {
+  const SharesView shares = planner_->shares();
+  if (shares.result == nullptr) return py::none();
+  return py::cast(FairShares(state().snapshot(), shares.options, *shares.result));
+}
+
+py::object BoundPlanner::fair_shares() const {
+  const SharesView shares = planner_->shares();
+  if (shares.result == nullptr) return py::none();
+  const auto width = static_cast<py::ssize_t>(state().width());
+  const auto rows = static_cast<py::ssize_t>(shares.result->total.size()) / width;
+  return to_array(shares.result->total, {rows, width});
+}
+
+std::optional<Time> BoundPlanner::next_due() const {
+  const Time due = planner_->next_due();
+  return due == kNoTime ? std::nullopt : std::optional(due);
+}
+
+void register_planner(py::module_& m) {
+  py::class_<BoundPlanner> c(m, "Planner", "A system's rules over a cluster that it owns.");
+  c.def("update", &BoundPlanner::update, py::arg("now"), py::arg("keep") = true,
+        "Shares, statuses, queues at an instant; keep: the next update is cheaper.")
+      .def("decide", &BoundPlanner::decide, py::arg("nodes") = py::none(),
+           py::arg("main_pass") = true, py::arg("backfill_pass") = true,
+           "Heartbeats of nodes in this order, of all by default; or a scheduling run.")
+      .def("plan", &BoundPlanner::plan, py::arg("nodes") = py::none(), py::arg("main_pass") = true,
+           py::arg("backfill_pass") = true,
+           "Update and decide at once; after an exception the planner must be dropped.")
+      .def("decisions", &BoundPlanner::decisions, "One row a decision, in order.")
+      .def("elements", &BoundPlanner::elements,
+           "One row an element: pools, then operations; empty without fair shares.")
+      .def("groups", &BoundPlanner::groups,
+           "Group of every slot now, after `plan` at its update; 255: none.")
+      .def("counts", &BoundPlanner::counts, "What was done, by \"<stage>.<what>\".")
+      .def("contested", &BoundPlanner::contested,
+           "Jobs that others leave for, and which job before each may take that room.")
+      .def("refusals", &BoundPlanner::refusals, "One row a request that still waits.")
+      .def("handed", &BoundPlanner::handed,
+           "Room of leaving allocations that was taken: rows, quanta.")
+      .def("memory", &BoundPlanner::memory, "What the next planner starts with.")
+      .def("trace", &BoundPlanner::trace, py::arg("kind"), py::arg("row"),
+           "What a \"request\" or an \"allocation\" met, by planning again.")
+      .def_property_readonly("shares", &BoundPlanner::shares,
+                             "Fair shares of the update; None: there are none.")
+      .def_property_readonly("fair_shares", &BoundPlanner::fair_shares, "Of the update (E, R).")
+      .def_property_readonly("next_due", &BoundPlanner::next_due,
+                             "Microseconds: when a decision can first differ; None: never.")
+      .def_property_readonly("memory_bytes", &BoundPlanner::memory_bytes);
+  define_deltas<BoundPlanner>(c);
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,56 @@
+// Backend.AI's scheduling runs as a planner: one run over a resource group's queue a trigger. No
+// clock, no file, no random source.
+//
+// Source: Backend.AI, proposal on preemption of low-priority sessions, and the planner of
+// release 26.8; which of both is a matter of settings.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "evenhand/policy/backendai/settings.h"
+#include "evenhand/policy/planner.h"
+
+namespace evenhand::backendai {
+
+// Everything that decisions follow from.
+struct Inputs {
+  Snapshot snapshot;
+  Settings settings;
+  RowSettings rows;
+  std::vector<Time> last_preempt;  // O: of other policies' memory, handed on as it is
+};
+
+// What a run did.
+struct Tally {
+  Index starts = 0, resumes = 0, victims = 0, sessions = 0, reservations = 0;
+  SelectionProof proof;  // summed over the sessions that preempt
+};
+
+class Planner final : public evenhand::Planner {
+ public:
+  explicit Planner(Inputs inputs);
+
+  void update(Time now, bool) override { state_.advance(now); }
+  void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  Id on(const Delta& delta) override;
+
+  const Decisions& decisions() const override { return decisions_; }
+  Counts counts() const override;
+  Refusals refusals() const override { return refusals_; }
+  Columns memory() const override { return {{"last_preempt", inputs_.last_preempt}}; }
+  std::unique_ptr<evenhand::Planner> afresh() const override {
+    return std::make_unique<Planner>(inputs_);
+  }
+
+ private:
+  // Machines have what their logical nodes leave.
+  void set_capacity(Id node, const Amount* amounts);
+
+  Inputs inputs_;
+  Decisions decisions_;
+  Tally tally_;
+  Refusals refusals_;
+};
+
+}  // namespace evenhand::backendai

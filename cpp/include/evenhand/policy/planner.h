@@ -1,0 +1,128 @@
+// One system's rules over one live cluster, behind one interface for all systems.
+//
+// A planner owns its ClusterState. `update` computes what holds until the next update,
+// `decide` answers one trigger, `on` carries out what happens in the cluster. A one-shot plan is
+// a planner that updates and decides once; a live cluster or a simulation keeps one and calls it
+// again and again. One virtual call a trigger, none below it.
+//
+// What `decide` changes. Systems that are asked node by node (YTsaurus) carry their decisions
+// out in the state: the next heartbeat counts on them. Systems that decide over a whole queue
+// (Slurm, Backend.AI) leave the state as it was; they compute everything anew at each decision,
+// so their `on` only carries out the delta.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "evenhand/model/delta.h"
+#include "evenhand/preempt/decision.h"
+#include "evenhand/preempt/recorder.h"
+#include "evenhand/share/fair_share.h"
+
+namespace evenhand {
+
+// What a decision is asked for.
+struct Trigger {
+  enum class Kind : std::uint8_t {
+    kRound,      // a heartbeat of every node in canonical order; or one scheduling run
+    kHeartbeats  // of these nodes in this order
+  };
+  Kind kind = Kind::kRound;
+  std::span<const Id> nodes{};
+  bool main_pass = true, backfill_pass = true;  // of a scheduling run
+};
+
+// A named column: one number a row, or one number a row and resource.
+struct Column {
+  const char* name;
+  std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<Id>,
+               std::vector<std::uint8_t>>
+      values;
+  bool by_resource = false;
+};
+using Columns = std::vector<Column>;
+
+// Enumerators as the numbers that columns hold.
+template <class E>
+std::vector<std::uint8_t> codes(const std::vector<E>& values) {
+  std::vector<std::uint8_t> out;
+  out.reserve(values.size());
+  for (const E e : values) out.push_back(static_cast<std::uint8_t>(e));
+  return out;
+}
+
+// How often what came of a try, by "<stage>.<what>".
+using Counts = std::vector<std::pair<std::string, Index>>;
+
+// How far the least costly victims were proved, as counts "minimum.*".
+inline void put_proof(Counts& counts, const SelectionProof& proof) {
+  counts.insert(counts.end(), {{"minimum.cost", proof.cost},
+                               {"minimum.lower_bound", proof.lower_bound},
+                               {"minimum.proved", static_cast<Index>(proof.proved)},
+                               {"minimum.branches", proof.branches}});
+}
+
+// Jobs that others are preempted for, and for each a job before it that may take the room first.
+struct Contested {
+  std::vector<Id> beneficiary, earlier;
+};
+
+// Fair shares of the last update, and the options that they were computed with.
+struct SharesView {
+  const FairShareResult* result = nullptr;  // nullptr: the system has no fair shares
+  FairShareOptions options{};
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
+
+  const ClusterState& state() const noexcept { return state_; }
+
+  // Shares, statuses, queues at an instant, which must not be before the last one. `keep`:
+  // intermediate results are kept and make the next update cheaper.
+  virtual void update(Time now, bool keep) = 0;
+  // Answers a trigger, after an update. What the trigger before decided is dropped. A recorder
+  // changes no decision.
+  virtual void decide(const Trigger& trigger, Recorder* recorder = nullptr) = 0;
+  // Carries out a delta; returns the slot that it changes, kNoId: none.
+  virtual Id on(const Delta& delta) { return apply(state_, delta); }
+
+  // --- of the last trigger
+  virtual const Decisions& decisions() const = 0;
+  virtual Counts counts() const = 0;
+  virtual Refusals refusals() const = 0;  // requests that still wait
+  virtual Contested contested() const { return {}; }
+  // Room of leaving allocations that their beneficiaries took.
+  virtual std::span<const ClusterState::TakenRoom> handed() const { return {}; }
+  // The earliest instant at which the same trigger can decide anything that it did not decide
+  // now: now, if it decided something; kNoTime: never, as far as is known.
+  virtual Time next_due() const { return kNoTime; }
+
+  // --- of the last update
+  virtual Columns elements() const { return {}; }  // E rows: pools, then operations
+  virtual SharesView shares() const { return {}; }
+  // Group of every slot as things are now; kNone: it runs no more, or there are no groups.
+  virtual std::vector<Group> groups() const {
+    return std::vector<Group>(static_cast<std::size_t>(state_.slots()), Group::kNone);
+  }
+
+  // What outlives the planner: clocks and back-offs, to build the next one with.
+  virtual Columns memory() const = 0;
+  // A planner of the same inputs, before any update, decision or delta.
+  virtual std::unique_ptr<Planner> afresh() const = 0;
+  virtual std::size_t memory_bytes() const { return state_.memory_bytes(); }
+
+ protected:
+  explicit Planner(ClusterState state) : state_(std::move(state)) {}
+
+  ClusterState state_;
+};
+
+}  // namespace evenhand

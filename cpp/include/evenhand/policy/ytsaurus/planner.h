@@ -1,0 +1,56 @@
+// YTsaurus' preemption as a planner: updates, and heartbeats between them. No clock, no file,
+// no random source.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "evenhand/policy/planner.h"
+#include "evenhand/policy/ytsaurus/desk.h"
+
+namespace evenhand::ytsaurus {
+
+// Everything that decisions follow from, beside the trigger.
+struct Inputs {
+  Snapshot snapshot;
+  Settings settings;
+  RowSettings rows;
+  Given given;
+  Memory memory;
+  bool has_volumes = false;
+  VolumeMemory volumes;
+};
+
+class Planner final : public evenhand::Planner {
+ public:
+  explicit Planner(Inputs inputs);
+
+  const Desk& desk() const noexcept { return *desk_; }
+
+  void update(Time now, bool keep) override;
+  void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  Id on(const Delta& delta) override { return desk_->on(delta); }
+
+  const Decisions& decisions() const override { return desk_->decisions; }
+  Counts counts() const override;
+  // Of requests that waited at the end of the trigger, with what stands in their way.
+  // O(shapes x nodes R + allocations + requests x victims of limit repair).
+  Refusals refusals() const override;
+  std::span<const ClusterState::TakenRoom> handed() const override { return desk_->handed; }
+  Time next_due() const override;
+  Columns elements() const override;
+  SharesView shares() const override;
+  std::vector<Group> groups() const override;
+  Columns memory() const override;
+  std::unique_ptr<evenhand::Planner> afresh() const override;
+  std::size_t memory_bytes() const override;
+
+ private:
+  Inputs inputs_;
+  VolumeMemory volumes_;  // of integral pools: what the update before left
+  bool has_volumes_;
+  std::unique_ptr<Desk> desk_;
+  std::vector<Id> nodes_;  // of the last trigger
+};
+
+}  // namespace evenhand::ytsaurus

@@ -1,0 +1,153 @@
+#include "evenhand/policy/ytsaurus/planner.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "evenhand/core/poll.h"
+#include "evenhand/policy/ytsaurus/heartbeat.h"
+
+namespace evenhand::ytsaurus {
+namespace {
+
+using Size = std::size_t;
+
+// Between updates that nothing else asks for, volumes of integral pools move on.
+constexpr Time kVolumeGrid = 60 * kMicrosecondsPerSecond;
+
+bool has_integral_pools(const Tables& t) {
+  return std::ranges::any_of(t.pools.integral.type,
+                             [](IntegralType type) { return type != IntegralType::kNone; });
+}
+
+}  // namespace
+
+Planner::Planner(Inputs inputs)
+    : evenhand::Planner(ClusterState(inputs.snapshot, inputs.rows.taken)),
+      inputs_(std::move(inputs)),
+      volumes_(inputs_.volumes),
+      has_volumes_(inputs_.has_volumes),
+      desk_(std::make_unique<Desk>(state_, inputs_.settings, inputs_.rows, inputs_.given,
+                                   inputs_.memory)) {}
+
+std::unique_ptr<evenhand::Planner> Planner::afresh() const {
+  return std::make_unique<Planner>(inputs_);
+}
+
+void Planner::update(Time now, bool keep) {
+  state_.advance(now);
+  desk_->update(has_volumes_ ? &volumes_ : nullptr, keep);
+  if (!has_integral_pools(state_.tables())) return;
+  const FairShareResult& shares = desk_->last.shares;
+  volumes_ = {now, shares.volume.accumulated, shares.volume.last_share_ratio};
+  has_volumes_ = true;
+}
+
+void Planner::decide(const Trigger& trigger, Recorder* recorder) {
+  if (trigger.kind == Trigger::Kind::kRound) {
+    nodes_.resize(static_cast<Size>(state_.tables().nodes.size()));
+    std::iota(nodes_.begin(), nodes_.end(), 0);
+  } else {
+    nodes_.assign(trigger.nodes.begin(), trigger.nodes.end());
+  }
+  desk_->begin();
+  desk_->groups.refresh(state_);  // also where no heartbeat follows
+  for (const Id node : nodes_) {
+    poll();
+    heartbeat(*desk_, node, recorder);
+  }
+}
+
+Counts Planner::counts() const {
+  static constexpr const char* kStage[] = {"regular",        "preemptive",     "aggressive",
+                                           "ssd_preemptive", "ssd_aggressive", "full_host",
+                                           "graceful",       "limit_repair",   "overcommit"};
+  static constexpr const char* kWhat[] = {"run", "started", "victims", "backoff"};
+  Counts out;
+  for (Size s = 0; s < desk_->counts.size(); ++s)
+    for (Size w = 0; w < std::size(kWhat); ++w)
+      if (const Index count = desk_->counts[s][w]; count > 0)
+        out.emplace_back(std::string(kStage[s]) + "." + kWhat[w], count);
+  return out;
+}
+
+Columns Planner::elements() const {
+  const Update& u = desk_->last;
+  const EffectiveSettings& effective = u.starvation.effective;
+  std::vector<std::uint8_t> priority(static_cast<Size>(desk_->pools()), 0);
+  for (const Priority p : u.priority) priority.push_back(static_cast<std::uint8_t>(p));
+  return {{"status", codes(u.starvation.status)},
+          {"starvation", codes(u.starvation.clocks.starvation)},
+          {"since", u.starvation.clocks.since},
+          {"satisfaction", u.satisfaction},
+          {"tolerance", effective.tolerance},
+          {"timeout", effective.timeout},
+          {"aggressive_starvation", effective.enable_aggressive},
+          {"aggressive_preemption", effective.allow_aggressive},
+          {"usage_threshold", effective.usage_threshold, true},
+          {"lowest_starving_ancestor", u.starvation.lowest_starving},
+          {"lowest_aggressive_ancestor", u.starvation.lowest_aggressive},
+          {"priority", std::move(priority)}};
+}
+
+SharesView Planner::shares() const { return {&desk_->last.shares, inputs_.settings.fair_share}; }
+
+std::vector<Group> Planner::groups() const {
+  desk_->groups.refresh(state_);
+  std::vector<Group> out(static_cast<Size>(state_.slots()), Group::kNone);
+  for (Size slot = 0; slot < out.size(); ++slot)
+    if (const auto id = static_cast<Id>(slot); state_.running(id)) out[slot] = desk_->group(id);
+  return out;
+}
+
+Columns Planner::memory() const {
+  const Memory& m = desk_->memory;
+  return {{"since", m.clocks.since},
+          {"starvation", codes(m.clocks.starvation)},
+          {"last_preemptive", m.last_preemptive},
+          {"overcommitted_since", m.overcommitted_since}};
+}
+
+std::size_t Planner::memory_bytes() const {
+  return state_.memory_bytes() + desk_->groups.memory_bytes();
+}
+
+Time Planner::next_due() const {
+  const Desk& d = *desk_;
+  const Time now = d.state.now();
+  if (!d.decisions.rows().empty()) return now;
+  Time due = kNoTime;
+  const auto after = [&](Time instant) {  // comparisons are strict: a microsecond later
+    if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
+  };
+  const StarvationSettings& set = d.settings.starvation;
+  const Tables& t = d.state.tables();
+  const auto pools = static_cast<Size>(t.pools.size());
+  for (Size e = 1; e < static_cast<Size>(t.element_count()); ++e) {
+    const Time since = d.last.starvation.clocks.since[e];
+    if (since == kNoTime) continue;
+    double part = 1;
+    if (e >= pools)
+      part = std::min(1.0, static_cast<double>(d.last.work.allocations[e - pools]) /
+                               set.allocation_count_coefficient);
+    const auto scaled = [&](Time timeout) {
+      return since + static_cast<Time>(static_cast<double>(timeout) * part);
+    };
+    after(scaled(d.last.starvation.effective.timeout[e]));
+    if (d.last.starvation.effective.enable_aggressive[e]) after(scaled(set.aggressive_timeout));
+    if (d.settings.full_host_stage) after(since + d.settings.full_host_timeout);
+  }
+  const auto candidates = [&](Stage stage) { return !d.queue(stage).empty(); };
+  const bool may_preempt = candidates(Stage::kPreemptive) || candidates(Stage::kAggressive) ||
+                           candidates(Stage::kFullHost) || d.settings.repair_in_stage;
+  for (const Id node : nodes_) {
+    const auto n = static_cast<Size>(node);
+    if (const Time last = d.memory.last_preemptive[n]; may_preempt && last != kNoTime)
+      after(last + d.settings.backoff);
+    if (const Time since = d.memory.overcommitted_since[n]; since != kNoTime)
+      after(since + d.settings.overcommit_delay);
+  }
+  if (has_integral_pools(t)) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
+  return due;
+}
+
+}  // namespace evenhand::ytsaurus
