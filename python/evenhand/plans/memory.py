@@ -80,15 +80,15 @@ def read_memory(
     columns: dict[str, NDArray[Any]] = {}
     found: list[Diagnostic] = []
     for table, declared in _by_table(policy):
-        keys = _keys(snapshot, table)
+        count = _count(snapshot, table)
         for column in declared:
-            empty = np.zeros(len(keys), np.uint8) if column.words else np.full(len(keys), NO_TIME, np.int64)
-            columns[column.name] = empty
-        if state is None:
-            continue
-        row_of = {key: row for row, key in enumerate(keys)}
+            nothing = np.zeros(count, np.uint8) if column.words else np.full(count, NO_TIME, np.int64)
+            columns[column.name] = nothing
+        remembered = {} if state is None else getattr(state, table)
+        names = _names(snapshot, table) if remembered else []
+        row_of = {_key(snapshot, table, names, row): row for row in range(len(names))}
         left = []
-        for key, kept in getattr(state, table).items():
+        for key, kept in remembered.items():
             row = row_of.get(key)
             if row is None:
                 left.append(key[1] if isinstance(key, tuple) else key)
@@ -107,12 +107,21 @@ def _by_table(policy: Any) -> list[tuple[str, list[Column]]]:
     return list(declared.items())
 
 
-def _keys(snapshot: Snapshot, table: str) -> Sequence[Any]:
-    """Return what the rows of a table are called in a state."""
+def _count(snapshot: Snapshot, table: str) -> int:
+    if table == "nodes":
+        return snapshot.node_count
+    return snapshot.operation_count + (snapshot.pool_count if table == "elements" else 0)
+
+
+def _names(snapshot: Snapshot, table: str) -> Sequence[Name]:
+    return snapshot.element_names if table == "elements" else snapshot.names(table)
+
+
+def _key(snapshot: Snapshot, table: str, names: Sequence[Name], row: int) -> Any:
+    """Return what a row of a table is called in a state."""
     if table != "elements":
-        return snapshot.names(table)
-    pools = [("pool", name) for name in snapshot.names("pools")]
-    return pools + [("operation", name) for name in snapshot.names("operations")]
+        return names[row]
+    return "pool" if row < snapshot.pool_count else "operation", names[row]
 
 
 def _code(column: Column, value: Any) -> int:
@@ -155,7 +164,7 @@ def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[s
     """
     tables: dict[str, Any] = {}
     for table, declared in _by_table(policy):
-        keys, columns = _keys(snapshot, table), [np.asarray(memory[column.name]) for column in declared]
+        names, columns = _names(snapshot, table), [np.asarray(memory[column.name]) for column in declared]
         empty = [0 if column.words else NO_TIME for column in declared]
         kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
         cells = [
@@ -164,9 +173,9 @@ def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[s
             else seconds_of(values[kept])
             for column, values in zip(declared, columns, strict=True)
         ]
-        names = [column.name for column in declared]
+        called = [column.name for column in declared]
         tables[table] = {
-            keys[row]: dict(zip(names, values, strict=True))
+            _key(snapshot, table, names, row): dict(zip(called, values, strict=True))
             for row, *values in zip(np.flatnonzero(kept).tolist(), *cells, strict=True)
         }
     return replace(before, policy=fingerprint(policy), **tables)
