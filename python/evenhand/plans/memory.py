@@ -85,8 +85,7 @@ def read_memory(
             nothing = np.zeros(count, np.uint8) if column.words else np.full(count, NO_TIME, np.int64)
             columns[column.name] = nothing
         remembered = {} if state is None else getattr(state, table)
-        names = _names(snapshot, table) if remembered else []
-        row_of = {_key(snapshot, table, names, row): row for row in range(len(names))}
+        row_of = {key: row for row, key in enumerate(_keys(snapshot, table))} if remembered else {}
         left = []
         for key, kept in remembered.items():
             row = row_of.get(key)
@@ -113,15 +112,14 @@ def _count(snapshot: Snapshot, table: str) -> int:
     return snapshot.operation_count + (snapshot.pool_count if table == "elements" else 0)
 
 
-def _names(snapshot: Snapshot, table: str) -> Sequence[Name]:
-    return snapshot.element_names if table == "elements" else snapshot.names(table)
-
-
-def _key(snapshot: Snapshot, table: str, names: Sequence[Name], row: int) -> Any:
-    """Return what a row of a table is called in a state."""
+def _keys(snapshot: Snapshot, table: str, rows: Sequence[int] | None = None) -> list[Any]:
+    """Return what rows of a table are called in a state; by default all of them."""
+    rows = range(_count(snapshot, table)) if rows is None else rows
     if table != "elements":
-        return names[row]
-    return "pool" if row < snapshot.pool_count else "operation", names[row]
+        names = snapshot.names(table)
+        return [names[row] for row in rows]
+    names, pools = snapshot.element_names, snapshot.pool_count
+    return [("pool" if row < pools else "operation", names[row]) for row in rows]
 
 
 def _code(column: Column, value: Any) -> int:
@@ -164,7 +162,7 @@ def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[s
     """
     tables: dict[str, Any] = {}
     for table, declared in _by_table(policy):
-        names, columns = _names(snapshot, table), [np.asarray(memory[column.name]) for column in declared]
+        columns = [np.asarray(memory[column.name]) for column in declared]
         empty = [0 if column.words else NO_TIME for column in declared]
         kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
         cells = [
@@ -173,9 +171,8 @@ def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[s
             else seconds_of(values[kept])
             for column, values in zip(declared, columns, strict=True)
         ]
-        called = [column.name for column in declared]
-        tables[table] = {
-            _key(snapshot, table, names, row): dict(zip(called, values, strict=True))
-            for row, *values in zip(np.flatnonzero(kept).tolist(), *cells, strict=True)
-        }
+        names = [column.name for column in declared]
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
+        keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
+        tables[table] = dict(zip(keys, rows, strict=True))
     return replace(before, policy=fingerprint(policy), **tables)
