@@ -138,7 +138,7 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
   const std::vector<std::uint8_t>& opted = state.tables().allocations.preemptible;
   if (!opted.empty())
     for (const Id slot : slots(job))
-      if (!opted[at(slot)]) return Outcome::kNotPreemptible;
+      if (!opted[at(slot)]) return Outcome::kNotPreemptibleFlag;
   if (suspends && !jobs.suspendable[v]) return Outcome::kSuspendNotAllowed;
   const Size partition_row = at(jobs.partition[p]) * static_cast<Size>(state.tables().nodes.size());
   for (const Id node : nodes(job))
