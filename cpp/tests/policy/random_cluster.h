@@ -39,18 +39,24 @@ class RandomCluster {
   explicit RandomCluster(Random& random) : random_(random) {
     width_ = 1 + static_cast<std::size_t>(random.below(3));
     wide_ = width_ > 1 && random.chance(40);
-    operations_ = 2 + static_cast<std::size_t>(random.below(10));
+    operations_ = 4 + static_cast<std::size_t>(random.below(12));
     nodes_ = 1 + static_cast<std::size_t>(random.below(6));
     kinds_ = random.column<std::uint8_t>(operations_, 4);
     if (random.chance(60)) std::ranges::fill(kinds_, std::uint8_t{0});
     begun_ = random.column<double>(operations_, 900);
     schedulable_ = std::vector<std::uint8_t>(nodes_, 1);
     if (random.chance(30)) schedulable_[0] = 0;
-    for (std::size_t n = 0; n < nodes_ * width_; ++n) capacity_.push_back(4 + random.below(6));
     tags_ = random.chance(30) ? random.column<std::int32_t>(nodes_, 2)
                               : std::vector<std::int32_t>(nodes_, 0);
     draw_allocations();
     draw_requests();
+    // Little is free: who asks has to wait, or others have to leave.
+    for (std::size_t n = 0; n < nodes_ * width_; ++n) capacity_.push_back(1 + random.below(5));
+    for (const Allocation& row : rows_)
+      if (row.node != kNoId && row.state != AllocationState::kPreempted)
+        for (std::size_t r = 0; r < width_; ++r)
+          capacity_[static_cast<std::size_t>(row.node) * width_ + r] += row.amounts[r];
+    for (const Allocation& row : rows_) wide_capacity_ += row.amounts.back();
   }
 
   std::size_t operations() const noexcept { return operations_; }
@@ -67,7 +73,7 @@ class RandomCluster {
       scope.back() = 1;
       in.resources.scope = arena_.keep(std::move(scope));
       std::vector<std::int64_t> wide(width_, 0);
-      wide.back() = 10;
+      wide.back() = wide_capacity_;
       in.resources.capacity = arena_.whole_amounts(wide);
     }
     if (keeps_) {
@@ -76,7 +82,7 @@ class RandomCluster {
       in.resources.available_after_preemption = arena_.keep(std::move(given_back));
     }
     in.now.seconds = now_;
-    in.total = arena_.whole_amounts(std::vector<std::int64_t>(width_, 100));
+
     in.operations.name = names("o", operations_);
     in.operations.kind = arena_.codes(kinds_);
     in.operations.start_time = arena_.numbers(begun_);
@@ -84,7 +90,13 @@ class RandomCluster {
     std::vector<std::int64_t> capacity = capacity_;
     if (wide_)
       for (std::size_t n = 0; n < nodes_; ++n) capacity[n * width_ + width_ - 1] = 0;
-    in.nodes.capacity = arena_.whole_amounts(capacity);
+
+    // Stated: else it follows which nodes are schedulable, which no delta of a state does.
+    std::vector<std::int64_t> total(width_, 0);
+    for (std::size_t i = 0; i < capacity.size(); ++i) total[i % width_] += capacity[i];
+    if (wide_) total.back() = wide_capacity_;
+    in.total = arena_.whole_amounts(total);
+    in.nodes.capacity = arena_.whole_amounts(std::move(capacity));
     in.nodes.schedulable = arena_.codes(schedulable_);
     in.nodes.tags = tag_list(tags_);
     put_allocations(in.allocations);
@@ -146,6 +158,7 @@ class RandomCluster {
   std::vector<std::int64_t> small() {
     std::vector<std::int64_t> out(width_);
     for (std::int64_t& v : out) v = random_.below(4);
+    out[0] += 1;
     return out;
   }
   raw::Names names(const char* letter, std::size_t count) {
@@ -166,35 +179,36 @@ class RandomCluster {
   void draw_allocations() {
     keeps_ = random_.chance(40);
     const bool ends = random_.chance(50);
-    const int many = random_.below(4 * static_cast<int>(nodes_));
+    const int many = random_.below(5 * static_cast<int>(nodes_));
     for (int i = 0; i < many; ++i) {
-      const int kind = random_.below(10);
+      const int kind = random_.below(20);
       Allocation row{next_slot_++,
                      random_.below(static_cast<int>(operations_)),
                      random_.chance(95) ? random_.below(static_cast<int>(nodes_)) : kNoId,
                      small(),
                      std::vector<std::int64_t>(width_, 0),
                      static_cast<double>(random_.below(1000)),
-                     kind < 7    ? AllocationState::kRunning
-                     : kind == 7 ? AllocationState::kPreempting
-                     : kind == 8 ? AllocationState::kPreempted
-                                 : AllocationState::kSuspended};
+                     kind < 17    ? AllocationState::kRunning
+                     : kind == 17 ? AllocationState::kPreempting
+                     : kind == 18 ? AllocationState::kPreempted
+                                  : AllocationState::kSuspended};
       if (row.state == AllocationState::kPreempted && keeps_)
         for (std::size_t r = 1; r < width_; ++r) row.held[r] = row.amounts[r];
       rows_.push_back(std::move(row));
       first_.push_back({ends ? 1000.0 + random_.below(300) : 0,
-                        random_.chance(60) ? 1000.0 + random_.below(60) : 0, random_.chance(85),
+                        random_.chance(60) ? 1000.0 + random_.below(60) : 0, random_.chance(95),
                         random_.below(static_cast<int>(operations_))});
     }
   }
   void draw_requests() {
-    const int many = random_.below(8);
+    const int many = 1 + random_.below(8);
     for (int i = 0; i < many; ++i) {
       asking_.push_back(random_.below(static_cast<int>(operations_)));
-      std::ranges::copy(small(), std::back_inserter(wanted_));
+      for (const std::int64_t amount : small())
+        wanted_.push_back(random_.chance(50) ? amount : 2 * amount);
       counts_.push_back(1 + random_.below(3));
       durations_.push_back(random_.chance(70) ? 10 + random_.below(500) : 0);
-      request_tags_.push_back(random_.chance(15));
+      request_tags_.push_back(random_.chance(5));
       required_.push_back(random_.chance(10) ? random_.below(static_cast<int>(nodes_)) : -1);
     }
     if (many > 0 && random_.chance(40))
@@ -275,6 +289,7 @@ class RandomCluster {
   Arena arena_;
   std::size_t width_, operations_, nodes_;
   bool wide_ = false, keeps_ = false;
+  std::int64_t wide_capacity_ = 3;
   double now_ = 1000;
   Id next_slot_ = 0;
   std::vector<std::uint8_t> kinds_, schedulable_, soft_;

@@ -40,7 +40,7 @@ struct SlurmSystem {
     const auto seconds = [&](int most) { return random.below(most) * kMicrosecondsPerSecond; };
     slurm::Inputs in{snapshot, {}, {}, {}};
     slurm::Settings& s = in.settings;
-    s.type = static_cast<slurm::PreemptType>(random.chance(90) ? 1 + random.below(2) : 0);
+    s.type = static_cast<slurm::PreemptType>(random.chance(95) ? 1 + random.below(2) : 0);
     s.gang = random.chance(40);
     s.within = random.chance(30);
     s.priority = random.chance(30);
@@ -50,12 +50,12 @@ struct SlurmSystem {
     s.youngest_first = random.chance(30);
     s.reclaim_licenses = random.chance(50);
     s.whole_nodes = random.chance(20);
-    s.has_min_exempt_priority = random.chance(20);
+    s.has_min_exempt_priority = random.chance(10);
     s.min_exempt_priority = random.below(5);
     s.gang_honours_exempt_time = random.chance(50);
     s.backfill = random.chance(60);
     s.first_come = random.chance(20);
-    s.backoff = seconds(60);
+    s.backoff = seconds(40);
     s.kill_wait = seconds(30);
     s.minimum_budget = 1 + random.below(200);
     s.victim_cost = static_cast<VictimCost>(random.below(3));
@@ -76,7 +76,8 @@ struct SlurmSystem {
 
     const int partitions = 1 + random.below(3), qualities = 1 + random.below(3);
     slurm::JobColumns& j = in.jobs;
-    const std::vector<int> tiers = random.column<int>(static_cast<std::size_t>(partitions), 3);
+    std::vector<int> tiers(static_cast<std::size_t>(partitions));
+    std::iota(tiers.begin(), tiers.end(), 1);
     j.partition = random.column<Id>(jobs, partitions);
     j.qos = random.column<Id>(jobs, qualities + 1);
     for (Id& qos : j.qos) --qos;
@@ -85,11 +86,12 @@ struct SlurmSystem {
     j.rank.assign(j.tier.begin(), j.tier.end());
     j.priority = random.column<double>(jobs, 5);
     for (std::size_t o = 0; o < jobs; ++o)
-      j.mode.push_back(static_cast<slurm::PreemptMode>(random.below(4)));
+      j.mode.push_back(
+          static_cast<slurm::PreemptMode>(random.chance(10) ? 0 : 1 + random.below(3)));
     for (std::size_t o = 0; o < jobs; ++o) {
       j.grace.push_back(random.chance(60) ? 0 : seconds(60));
-      j.exempt.push_back(random.chance(60) ? 0 : seconds(900));
-      j.eligible.push_back(random.chance(80) ? kNoTime : 990'000'000 + seconds(20));
+      j.exempt.push_back(random.chance(75) ? 0 : seconds(900));
+      j.eligible.push_back(random.chance(90) ? kNoTime : 990'000'000 + seconds(20));
       j.time_min.push_back(random.chance(80) ? kNoTime : seconds(100) + 1);
     }
     j.requeue = random.column<std::uint8_t>(jobs, 2);
@@ -100,7 +102,7 @@ struct SlurmSystem {
       for (std::size_t o = 0; o < jobs; ++o) j.preemption_cost.push_back(1 + random.below(4));
     for (std::size_t i = 0; i < static_cast<std::size_t>(partitions) * nodes; ++i)
       j.node_of_partition.push_back(random.chance(85));
-    for (int i = 0; i < qualities * qualities; ++i) j.qos_preempts.push_back(random.chance(50));
+    for (int i = 0; i < qualities * qualities; ++i) j.qos_preempts.push_back(random.chance(70));
     for (int r = 0; r < t.resource_count(); ++r) j.suspend_frees.push_back(random.chance(60));
     for (int i = 0; i < partitions; ++i) {
       j.partition_down.push_back(random.chance(5));
@@ -151,7 +153,7 @@ struct BackendAISystem {
     backendai::RowSettings& r = in.rows;
     r.priority = random.column<double>(sessions, 5);
     r.rank = random.chance(50) ? r.priority : random.column<double>(sessions, 4);
-    r.scope = random.column<Id>(sessions, random.chance(70) ? 1 : 2);
+    r.scope = random.column<Id>(sessions, random.chance(80) ? 1 : 2);
     for (std::size_t o = 0; o < sessions; ++o) {
       r.preemptible.push_back(random.chance(80));
       r.started.push_back(random.chance(80));
