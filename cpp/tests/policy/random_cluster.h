@@ -40,7 +40,7 @@ class RandomCluster {
     width_ = 1 + static_cast<std::size_t>(random.below(3));
     wide_ = width_ > 1 && random.chance(40);
     operations_ = 4 + static_cast<std::size_t>(random.below(12));
-    nodes_ = 1 + static_cast<std::size_t>(random.below(6));
+    nodes_ = 2 + static_cast<std::size_t>(random.below(6));
     kinds_ = random.column<std::uint8_t>(operations_, 4);
     if (random.chance(60)) std::ranges::fill(kinds_, std::uint8_t{0});
     begun_ = random.column<double>(operations_, 900);
@@ -206,7 +206,7 @@ class RandomCluster {
       asking_.push_back(random_.below(static_cast<int>(operations_)));
       for (const std::int64_t amount : small())
         wanted_.push_back(random_.chance(50) ? amount : 2 * amount);
-      counts_.push_back(1 + random_.below(3));
+      counts_.push_back(random_.chance(70) ? 1 : 2);
       durations_.push_back(random_.chance(70) ? 10 + random_.below(500) : 0);
       request_tags_.push_back(random_.chance(5));
       required_.push_back(random_.chance(10) ? random_.below(static_cast<int>(nodes_)) : -1);

@@ -59,14 +59,15 @@ struct SlurmSystem {
     s.kill_wait = seconds(30);
     s.minimum_budget = 1 + random.below(200);
     s.victim_cost = static_cast<VictimCost>(random.below(3));
+    const auto few = [&](int n) { return random.chance(15) ? random.below(n) : 0; };
     slurm::Passes& p = s.passes;
-    p.partition_job_depth = random.below(3);
-    p.sched_max_job_start = random.below(3);
-    p.bf_max_job_test = random.below(6);
+    p.partition_job_depth = few(3);
+    p.sched_max_job_start = few(3);
+    p.bf_max_job_test = few(6);
     p.bf_node_space_size = random.chance(30) ? 2 + random.below(10) : 500;
-    p.bf_max_job_start = random.below(3);
-    p.bf_max_job_part = random.below(3);
-    p.bf_max_job_user = random.below(3);
+    p.bf_max_job_start = few(3);
+    p.bf_max_job_part = few(3);
+    p.bf_max_job_user = few(3);
     p.bf_job_part_count_reserve = random.below(3);
     p.bf_window = seconds(2000);
     p.bf_resolution = 1 + seconds(30);
@@ -105,9 +106,9 @@ struct SlurmSystem {
     for (int i = 0; i < qualities * qualities; ++i) j.qos_preempts.push_back(random.chance(70));
     for (int r = 0; r < t.resource_count(); ++r) j.suspend_frees.push_back(random.chance(60));
     for (int i = 0; i < partitions; ++i) {
-      j.partition_down.push_back(random.chance(5));
-      j.partition_max_time.push_back(random.chance(70) ? kNoTime : seconds(300) + 1);
-      j.partition_default_time.push_back(random.chance(70) ? kNoTime : seconds(300) + 1);
+      j.partition_down.push_back(random.chance(2));
+      j.partition_max_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
+      j.partition_default_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
     }
     j.user = random.column<Id>(jobs, 3);
     for (std::size_t i = 0; i < 3; ++i) {
