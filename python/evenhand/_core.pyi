@@ -336,7 +336,7 @@ def satisfaction(
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
 def scan_json(
-    text: str,
+    text: bytes,
     longest_integer: typing.SupportsInt | typing.SupportsIndex,
     most: typing.SupportsInt | typing.SupportsIndex,
 ) -> list[typing.Any]: ...
