@@ -231,6 +231,8 @@ MODULES = (
     "policies",
     "reasons",
     "synthetic",
+    "systems.record",
+    "systems.registry",
     "testing.invariants",
     "testing.strategies",
 )

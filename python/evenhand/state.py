@@ -14,7 +14,7 @@ from evenhand.building.problems import shorten
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.frozen import freeze, thaw
-from evenhand.systems import SYSTEMS
+from evenhand.systems import SYSTEMS, Column
 
 __all__ = ["SCHEMA", "State"]
 
@@ -173,21 +173,22 @@ class State:
             _once(name, pools, f"pool {name!r}", row)
             pools[name] = values
         elements: dict[tuple[str, str | int], Mapping[str, Any]] = {}
+        declared = _declared("elements")
         for row, element in enumerate(_rows(data, "elements")):
-            name, values = _remembered(element, "an element", "elements", row, time)
+            name, values = _remembered(element, "an element", declared, row, time)
             pair = _word(element, "kind", _KINDS, row), name
             _once(pair, elements, f"{pair[0]} {pair[1]!r}", row)
             elements[pair] = values
-        others: dict[str, dict[str | int, Mapping[str, Any]]] = {"nodes": {}, "operations": {}}
-        for table, rows in others.items():
-            what = table.removesuffix("s")
+        others: list[dict[str | int, Mapping[str, Any]]] = [{}, {}]
+        for table, what, rows in zip(
+            ("nodes", "operations"), ("a node", "an operation"), others, strict=True
+        ):
+            declared = _declared(table)
             for row, given in enumerate(_rows(data, table)):
-                name, values = _remembered(
-                    given, f"{'an' if what[0] == 'o' else 'a'} {what}", table, row, time
-                )
-                _once(name, rows, f"{what} {name!r}", row)
+                name, values = _remembered(given, what, declared, row, time)
+                _once(name, rows, f"{table.removesuffix('s')} {name!r}", row)
                 rows[name] = values
-        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, **others)
+        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, *others)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -265,13 +266,17 @@ def _named(given: Any, what: str, fields: set[str], row: int) -> str | int:
     return name
 
 
+def _declared(table: str) -> list[list[Column]]:
+    """Return the columns of a table that systems remember, system by system."""
+    return [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
+
+
 def _remembered(
-    given: Any, what: str, table: str, row: int, time: float
+    given: Any, what: str, declared: list[list[Column]], row: int, time: float
 ) -> tuple[str | int, Mapping[str, Any]]:
-    """Return a row's name and the columns that the systems declare of which it has any."""
-    declared = [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
+    """Return a row's name, and all columns of the systems that declare one that it has."""
     known = {column.name for columns in declared for column in columns}
-    name = _named(given, what, known | {"kind"} if table == "elements" else known, row)
+    name = _named(given, what, known | {"kind"} if what == "an element" else known, row)
     some = [columns for columns in declared if any(c.name in given for c in columns)]
     return name, {
         c.name: _word(given, c.name, c.words, row) if c.words else _instant(given, c.name, row, time)

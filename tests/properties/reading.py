@@ -180,8 +180,72 @@ def _suspended() -> Row:
     return data
 
 
+def _rooted(field: str, *values: Any, **also: Any) -> tuple[Any, Row, Row]:
+    """Two trees of `_gangs` whose roots differ in one field."""
+    return (_STEP, *({**_gangs(), "root": _root(field, value, also)} for value in values))
+
+
+def _root(field: str, value: Any, also: Row) -> Row:
+    head, _, inner = field.partition(".")
+    return {**also, head: {**also.get(head, {}), inner: value} if inner else value}
+
+
+def _gangs() -> Row:
+    """Two pools and a gang beside them, which together want more than there is."""
+    data = _tree(strong_guarantee={"cpu": 4})
+    gang = {"name": "d", "demand": {"cpu": 8}, "gang": True, "start_time": 2}
+    return {**data, "operations": [data["operations"][0], gang, data["operations"][2]]}
+
+
+def _donated(donor: bool) -> Row:
+    """Guarantees of two pools, one of them served first, are more than there is."""
+    data = _tree(strong_guarantee={"cpu": 4}, priority_strong_guarantee=True)
+    data["pools"][1] |= {"strong_guarantee": {"cpu": 8}}
+    return {**data, "root": {"priority_donor": donor}}
+
+
+def _alone(data: Row) -> Row:
+    """The same operations without pools."""
+    operations = [{key: value for key, value in row.items() if key != "pool"} for row in data["operations"]]
+    return {**data, "pools": [], "operations": operations}
+
+
+def _spread(field: str, value: bool) -> Row:
+    """A root with volume to spread among `_volumes`."""
+    integral = {"can_accept_free_volume": True, "should_distribute_free_volume_among_children": True}
+    return {**_volumes(), "root": {"integral": integral | {field: value}}}
+
+
+_BURST = {"type": "burst", "resource_flow": {"cpu": 1}, "accumulated_volume": {"cpu": 90_000}}
+_OF_ROOT: dict[str, tuple[Any, Row, Row]] = {
+    "mode": (
+        _STEP,
+        {**_alone(_tree()), "root": {"mode": "fair_share"}},
+        {**_alone(_tree()), "root": {"mode": "fifo"}},
+    ),
+    "limits": _rooted("limits", {}, {"cpu": 3}),
+    "integral.type": _rooted("integral.type", "none", "relaxed", integral=_RELAXED),
+    "integral.resource_flow": _rooted("integral.resource_flow", {"cpu": 1}, {"cpu": 2}, integral=_RELAXED),
+    "integral.burst": _rooted("integral.burst", {"cpu": 2}, {"cpu": 3}, integral=_BURST),
+    "integral.relaxed_share_multiplier_limit": _rooted(
+        "integral.relaxed_share_multiplier_limit", 3, 6, integral=_RELAXED
+    ),
+    "integral.accumulated_volume": _rooted(
+        "integral.accumulated_volume", {"cpu": 90_000}, {"cpu": 5}, integral=_RELAXED
+    ),
+    "integral.last_share_ratio": _rooted("integral.last_share_ratio", 0.0, 0.5, integral=_RELAXED),
+    **{
+        f"integral.{field}": (YTsaurus(), _spread(field, True), _spread(field, False))
+        for field in ("can_accept_free_volume", "should_distribute_free_volume_among_children")
+    },
+    "step_function_for_gang": _rooted("step_function_for_gang", True, False),
+    "compute_promised_guarantee": _rooted("compute_promised_guarantee", False, True),
+    "priority_donor": (YTsaurus(), _donated(False), _donated(True)),
+}
+
 #: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
 WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
+    **{("ytsaurus", "root", field): case for field, case in _OF_ROOT.items()},
     ("ytsaurus", "operations", "gang"): (_STEP, _tree(), _GANG),
     ("ytsaurus", "pools", "step_function_for_gang"): (
         _STEP,

@@ -230,7 +230,7 @@ def victims(
     row = _request_row(frozen, request)
     on = None
     if node is not None:
-        if Heartbeat not in getattr(policy, "TRIGGERS", ()):
+        if Heartbeat not in policy.RECORD.triggers:
             message = f"node is given, but the {type(policy).__name__} policy chooses nodes itself"
             raise InputError([Problem("victims", None, None, "node", "unknown_field", None, message)])
         on = Heartbeat(node)

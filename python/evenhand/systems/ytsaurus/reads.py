@@ -7,6 +7,8 @@ from typing import Any, Final
 
 __all__ = ["ONLY_IF", "READS"]
 
+#: Of pools and of the root. A FIFO pool has no pools below it, so the root has no guarantee then, and its
+#: `fifo_reordering` plays no part.
 _POOLS = {
     "mode": "how its children share",
     "limits": "bounds its fair share; exceeded, work below it goes",
@@ -19,7 +21,6 @@ _POOLS = {
     "integral.accumulated_volume": "its volume, without a state",
     "integral.last_share_ratio": "its last integral share, without a state",
     "step_function_for_gang": "gangs below it: all or nothing",
-    "fifo_reordering": "whether gangs let later ones pass",
     "compute_promised_guarantee": "adds the promised fair share",
     "priority_donor": "pays for priority guarantees below it",
 }
@@ -37,6 +38,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "parent": "the tree",
         "weight": "part of what siblings share",
         "strong_guarantee": "fair share of it comes first",
+        "fifo_reordering": "whether gangs let later ones pass",
         "priority_strong_guarantee": "served before the other guarantees",
         **_POOLS,
     },
