@@ -85,7 +85,9 @@ class Facts:
         self.snapshot = plan.snapshot
         self.pools = plan.snapshot.pool_count
         #: Whether the policy knows fair shares; else operations are told by the policy's own words.
-        self.shared = plan._core.shares is not None
+        self.shared = plan._system.shares
+        #: Whether operations are preempted as a whole.
+        self.whole = plan._system.whole
 
     @cached_property
     def keys(self) -> list[str]:

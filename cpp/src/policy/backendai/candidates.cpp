@@ -67,7 +67,7 @@ void Run::build_candidates() {
     else if (kind == OperationKind::kSystem)
       why = Outcome::kSystemWork;
     else if (!willing)
-      why = Outcome::kNotPreemptible;
+      why = Outcome::kNotPreemptibleFlag;
     else if (rows_.priority[at(o)] > set_.threshold)
       why = Outcome::kAboveThreshold;
     else if (unsuited && !set_.unsuited_are_terminated)

@@ -137,7 +137,7 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
   const std::vector<std::uint8_t>& opted = state.tables().allocations.preemptible;
   if (!opted.empty())
     for (const Id slot : slots(job))
-      if (!cell_of(state, opted, slot, std::uint8_t{1})) return Outcome::kNotPreemptible;
+      if (!cell_of(state, opted, slot, std::uint8_t{1})) return Outcome::kNotPreemptibleFlag;
   if (suspends && !jobs.suspendable[v]) return Outcome::kSuspendNotAllowed;
   const Size partition_row = at(jobs.partition[p]) * static_cast<Size>(state.tables().nodes.size());
   for (const Id node : nodes(job))

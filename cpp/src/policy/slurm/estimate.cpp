@@ -95,9 +95,9 @@ Run::Estimate Run::estimate(Id job) {
 }
 
 // Free room; without all that may be preempted; then without what ends by and by, in spans that
-// grow, of which each is tried once: the instant is the last end of the span. As the system does,
-// a span is looked at as over only after an end that frees something: one that ends within it
-// elsewhere lets the next end that does into it, however late.
+// double until they reach the next end, of which each is tried once: the instant is the last end
+// of the span. As the system does, a span is looked at as over only after an end that frees
+// something: one that ends within it elsewhere lets the next end that does into it, however late.
 Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
                    std::vector<Spot>& spots) {
   const Time now = desk.state.now();
@@ -132,7 +132,8 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
       if (next < ends_.size() && ends_[next].at > until + span) break;
     }
     if (!any) return kNoTime;
-    span *= 2;
+    do span *= 2;
+    while (next < ends_.size() && ends_[next].at > until + span);
     if (wish.may_fit(room) && wish.place(room, spots))
       return last > now ? last : std::max(last + set().kill_wait, now + kMicrosecondsPerSecond);
   }
