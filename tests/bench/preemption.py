@@ -95,7 +95,7 @@ def groups(policy: Any) -> None:
         no_nodes = np.empty(0, np.int32)
         for node in range(2000):
             took += [
-                timed(made.start, operation, node, amounts, 0),
+                timed(made.start, operation, node, amounts, snapshot._core.now),
                 timed(made.decide, no_nodes),
                 timed(made.end, snapshot.allocation_count + node),
                 timed(made.decide, no_nodes),

@@ -36,7 +36,9 @@ class Alarm:
 
     def ring(self, _: int, frame: FrameType | None) -> None:
         assert frame
-        if "_core" not in linecache.getline(frame.f_code.co_filename, frame.f_lineno or 0):
+        if "core." not in linecache.getline(
+            frame.f_code.co_filename, frame.f_lineno or 0
+        ):  # a line that calls it
             self.set()  # it was in Python; the core is yet to come
             return
         self.late = time.process_time() - self._due
