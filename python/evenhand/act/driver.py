@@ -150,12 +150,12 @@ class Driver:
     def stopped(self) -> str | None:
         """Return why no step may begin, or None."""
         if self._stopping():
-            return "the driver was told to stop"
+            return "the driver was asked to stop"
         try:
             if self._stop_file is not None and self._stop_file.exists():
                 return f"there is a stop file: {self._stop_file}"
         except OSError as error:
-            return f"whether there is a stop file cannot be seen: {self._stop_file}: {error.strerror}"
+            return f"cannot check for the stop file: {self._stop_file}: {error.strerror}"
         return None
 
     def _stopping(self) -> bool:

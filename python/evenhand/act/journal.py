@@ -301,7 +301,7 @@ class Journal:
             self.write_late()
         except JournalError as error:
             if len(self._late) == 1:
-                _LOG.warning("%s; no job is told to leave until it can, and held jobs are released", error)
+                _LOG.warning("%s; no job is asked to leave until it can, and held jobs are released", error)
 
     def write_late(self) -> None:
         """Write the lines that could not be written when they came up.

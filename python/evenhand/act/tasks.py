@@ -108,7 +108,7 @@ def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
         for job, count in taken.items():
             if count < holds.get(job, 0):
                 message = (
-                    f"{count} of {holds[job]} allocations of {job} are to leave, and it can only leave whole"
+                    f"{count} of {holds[job]} allocations of {job} must leave, but it leaves only as a whole"
                 )
                 found.append(Refusal("partial_victim", message))
     starts = [d for d in task.step.decisions if d.action == "start"]

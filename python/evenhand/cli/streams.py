@@ -84,7 +84,7 @@ class Talker:
             sys.stdout.flush()
         except OSError as error:
             if not self._lost:
-                print_errors([f"standard output: cannot be written: {reason(error)}; it goes on"])
+                print_errors([f"standard output: cannot be written: {reason(error)}; the command continues"])
             self._lost = True
 
     def close(self) -> None:

@@ -135,11 +135,11 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
         place = same.index(row) + 1
         whole = len(set(column("operation")[same].tolist()))
         if facts.shared:
-            told = f"It is victim {place} of {len(same)} of this step, which free"
+            text = f"It is victim {place} of {len(same)} of this step, which free"
         else:
             whose = f"{whole} operation{'s' if whole > 1 else ''}"
-            told = f"It is allocation {place} of {len(same)}, of {whose}, that go in this step; they free"
-        sentences.append(f"{told} {amounts(together)} together.")
+            text = f"It is allocation {place} of {len(same)}, of {whose}, that go in this step; they free"
+        sentences.append(f"{text} {amounts(together)} together.")
     kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {amounts(decision.freed)}{kept}"
     if decision.until is not None and decision.grace is not None:
@@ -153,14 +153,14 @@ def explain_resumed(facts: Facts, row: int) -> Explanation:
     decisions = facts.plan.decisions
     decision = decisions[row]
     needed, free = (decisions.column(name)[row] for name in ("needed", "free_before"))
-    told = reason(decision.reason, "start").sentence.format(
+    text = reason(decision.reason, "start").sentence.format(
         allocation=f"allocation {name_of(decision.allocation)}",
         operation=name_of(decision.operation),
         node=facts.of_node(decision.node, "no node"),
         needed=amounts(facts.object(needed)),
         free=amounts(facts.object(free, zeros=True)),
     )
-    sentences = [sentence(told), *_beneficiary(facts, int(decisions.column("operation")[row]))]
+    sentences = [sentence(text), *_beneficiary(facts, int(decisions.column("operation")[row]))]
     name = decision.allocation if decision.allocation is not None else ""
     return Explanation(name, "allocations", decision.reason, tuple(sentences), decision.numbers)
 
