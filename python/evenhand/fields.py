@@ -61,7 +61,7 @@ class Field:
     description : str
         One sentence.
     default : object
-        Value of an absent cell; None where there is none, or where `default_says` tells it.
+        Value of an absent cell; None where there is none, or where `default_says` describes it.
     default_says : str
         The default in words, where it is computed.
     unit : str
@@ -130,7 +130,7 @@ _RESOURCES = TableSpec(
             "kind",
             "enum",
             "What it is, for rules that treat kinds differently.",
-            default_says="told by the usual names, else other",
+            default_says="recognised by the usual names, else other",
             words=("slots", "cpu", "memory", "license", "other"),
         ),
         Field("scope", "enum", "Where it is counted.", "node", words=("node", "cluster")),
@@ -199,7 +199,7 @@ _POOL_FIELDS = (
     Field(
         "integral.should_distribute_free_volume_among_children",
         "flag",
-        "Whether free volume goes on to its children.",
+        "Whether free volume is passed on to its children.",
         False,
         systems=(YT,),
     ),
@@ -350,7 +350,7 @@ _ALLOCATIONS = TableSpec(
         Field(
             "state",
             "enum",
-            "Running, told to leave, suspended by a person, or preempted by the engine.",
+            "Running, asked to leave, suspended by a person, or preempted by the engine.",
             "running",
             words=("running", "preempting", "suspended", "preempted"),
         ),
@@ -359,7 +359,7 @@ _ALLOCATIONS = TableSpec(
         Field("beneficiary.request", "label", "Request that it leaves for."),
         Field("held", "amounts", "What a preempted one keeps.", {}),
         Field("interruptible", "flag", "Whether it can use a grace period.", False, systems=(YT,)),
-        Field("checkpointable", "flag", "Whether it can save its work when told.", False, systems=(GE,)),
+        Field("checkpointable", "flag", "Whether it can save its work when asked.", False, systems=(GE,)),
         Field("rerunnable", "flag", "Whether it may be started anew.", False, systems=(GE,)),
         Field("preemptible", "flag", "Whether it has not opted out of preemption.", True),
         Field(
@@ -420,7 +420,7 @@ _COMMANDS = TableSpec(
         Field("providers", "labels", "Operations that are to give way, in this order.", [], systems=(GE,)),
         Field("action", "text", "How they give way: a letter of the system.", systems=(GE,)),
         Field("force", "flag", "Whether checks are skipped.", False, systems=(GE,)),
-        Field("user", "text", "Who orders it.", systems=(GE,)),
+        Field("user", "text", "User who orders it.", systems=(GE,)),
         Field("manager", "flag", "Whether that user is a manager.", False, systems=(GE,)),
     ),
 )

@@ -78,7 +78,7 @@ class Footprints:
 
 
 class _Reach:
-    """Where beneficiaries may start, as far as tags and required nodes tell."""
+    """Where beneficiaries may start, as far as tags and required nodes show."""
 
     def __init__(self, snapshot: Snapshot, tasks: Sequence[Task]) -> None:
         core = snapshot._core

@@ -24,7 +24,7 @@ class Victim:
     turn : int
         Its turn when the step began; a higher one says that it has left.
     asked : bool
-        Whether the cluster may have been told.
+        Whether the cluster may have received the command.
     answer : str or None
         What the driver found out: ``"left"``, ``"ended"`` (by itself), ``"stays"``, ``"unknown"``.
     freed : bool
@@ -53,7 +53,7 @@ class OpenStep:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The victims that the cluster may have been told to let go."""
+        """The victims that the cluster may have been asked to evict."""
         return tuple(victim.name for victim in self.victims.values() if victim.asked)
 
 
@@ -210,7 +210,7 @@ class Book:
         return count + 1 if last >= now - _REMEMBERED else 1
 
     def leaving(self) -> dict[str, str]:
-        """Return the jobs that were told to leave with the job that they leave for."""
+        """Return the jobs that were asked to leave, each with its beneficiary."""
         found = {owed.job: owed.beneficiary for owed in self.owed.values()}
         for step in self.open.values():
             found |= {name: step.beneficiary for name, victim in step.victims.items() if victim.asked}

@@ -22,7 +22,7 @@ _LOG = logging.getLogger("evenhand.act")
 
 
 class Carrier:
-    """Carries out steps and pays what is owed; no job is told to leave that the journal does not know of.
+    """Carries out steps and pays what is owed; no job is asked to leave before the journal has it.
 
     What gives jobs their place back needs no journal: its lines may be late (`Journal.note`).
 
@@ -61,7 +61,7 @@ class Carrier:
         Raises
         ------
         JournalError
-            If a job is to leave and the journal cannot be written; then it was not told.
+            If a job is to leave and the journal cannot be written; then it was not asked.
         """
         commands = self.adapter.commands(action, victim.name, reason)
         told = bool(commands) or action != "note"
@@ -188,9 +188,9 @@ class Carrier:
         return "wait" if lost and self.timing.now() < owed.since + self.timing.forget else None
 
     def _may_resume(self, owed: Owed) -> bool:
-        """Whether the room of a suspended job is free again and nobody is to have it first.
+        """Whether the room of a suspended job is free again and no other job is to have it first.
 
-        That is its beneficiary as long as it runs, and while it waits only if nobody saw whether it starts.
+        That is its beneficiary as long as it runs, and while it waits only if its start was not looked for.
         """
         if owed.beneficiary is not None and owed.outcome in ("started", "unwatched"):
             state = self._look([owed.beneficiary])[owed.beneficiary].state

@@ -47,13 +47,13 @@ class Course:
     Parameters
     ----------
     carrier : Carrier
-        Who asks the cluster, with the journal.
+        What asks the cluster, with the journal.
     step : OpenStep
         As it stands in the journal.
     seconds : float
         How long the beneficiary may take once the victims have left.
     recovered : bool
-        Whether an earlier driver began it: then no further victim is asked to leave, and one look tells what
+        Whether an earlier driver began it: then no further victim is asked to leave, and one look shows what
         became of those that were.
 
     Attributes

@@ -170,7 +170,7 @@ class Driver:
     def snapshot(self) -> Snapshot:
         """Return what is, to plan with.
 
-        Jobs that were told to leave are known to leave for their beneficiaries. Those that may not be victims
+        Jobs that were asked to leave are known to leave for their beneficiaries. Jobs that may not be victims
         now (an earlier step has not let go of them, a cap is reached, they may not be requeued) are not
         preemptible in it, so that a plan looks for others.
 
@@ -193,7 +193,7 @@ class Driver:
         return without(spare(snapshot, self._spared | self._aside.spared), self._aside.left)
 
     def _jobs_of(self, owners: set[str], snapshot: Snapshot) -> set[str]:
-        """Return the jobs of owners, as far as jobs that were looked at tell whose is whose."""
+        """Return the jobs of owners, as far as they are known from jobs that were looked at."""
         found = {job for job, owner in self._owners.items() if owner in owners}
         user_of = users(snapshot)
         named = {user_of[job] for job in found if job in user_of}
@@ -249,8 +249,8 @@ class Driver:
         AdapterError
             If the cluster does not answer; what was begun stays open in the journal.
         JournalError
-            If the journal cannot be written; nobody is told to leave that it does not know of, and jobs that
-            are held have been released.
+            If the journal cannot be written; no job is asked to leave before the journal has it, and held
+            jobs have been released.
 
         Notes
         -----

@@ -73,7 +73,7 @@ class Lock:
     path : path-like
         Made if it does not exist; a link is not followed.
     patience : float
-        How long to wait, in seconds, for commands of a driver that is dead. For one that lives nobody waits.
+        How long to wait, in seconds, for commands of a dead driver. One that runs is not waited for.
 
     Raises
     ------

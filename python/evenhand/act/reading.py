@@ -18,7 +18,7 @@ PLAIN = "evenhand/journal/1"  # its first lines, or all, have no checksums
 
 
 class JournalError(EvenhandError):
-    """The journal cannot be read or written; whoever needs it acts on nobody."""
+    """The journal cannot be read or written; what needs it does nothing."""
 
 
 def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     Raises
     ------
     JournalError
-        If it cannot be read, is of another version, or is not whole.
+        If it cannot be read, is of another version, or is damaged.
 
     Notes
     -----
@@ -121,7 +121,7 @@ def read_text(path: str | os.PathLike[str], data: bytes, *, torn: bool = False) 
     Raises
     ------
     JournalError
-        If it is of another version, or is not whole.
+        If it is of another version, or is damaged.
 
     Notes
     -----

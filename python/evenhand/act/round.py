@@ -52,7 +52,7 @@ class Round:
     plan : Plan or None
         The last one.
     state : State or None
-        What the next round goes on from: clocks of the first plan, which has all requests, and attempts to
+        What the next round starts from: clocks of the first plan, which has all requests, and attempts to
         preempt of the last one, which has only those that were to be carried out.
     seconds : dict of str to float
         How long reading, planning and acting took.
@@ -95,7 +95,7 @@ class Round:
             self._before = self._before.set_back(now)
 
     def _planned(self, snapshot: Snapshot) -> Plan:
-        """Return a plan whose steps may be begun as far as plan, journal and caps tell."""
+        """Return a plan whose steps may be begun as far as plan, journal and caps show."""
         from evenhand.plans.planning import plan
 
         driver, begin = self._driver, time.monotonic()
@@ -125,7 +125,7 @@ class Round:
         return waiting(self._first, self.plan, rows, self._driver._aside.left, unread)
 
     def held_up(self, found: dict[str, list[str]]) -> str:
-        """Return who holds up whom and why, where the system starts no job behind the first."""
+        """Return which job blocks which and why, where the system starts no job behind the first."""
         return "" if self.plan is None else held_up(found, self.plan, self._driver._aside.left)
 
     # Who leaves the plan
@@ -171,7 +171,7 @@ class Round:
         return True
 
     def _give_up(self, plan: Plan, tasks: list[Task]) -> bool:
-        """Leave out those for whom no other set was found within the caps."""
+        """Leave out those for which no other set was found within the caps."""
         served, starts = {task.beneficiary for task in tasks}, starting(plan)
         lost = [job for job in self._driver._aside.sets if job not in served and job not in starts]
         for job in lost:

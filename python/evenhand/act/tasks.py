@@ -1,4 +1,4 @@
-"""From the steps of a plan to what an adapter can be told; and why a step is not begun."""
+"""From the steps of a plan to the commands of an adapter; and why a step is not begun."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
 
 
 def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
-    """Return what a cluster that knows whole jobs only cannot do as planned.
+    """Return what a cluster that evicts jobs only as a whole cannot do as planned.
 
     Parameters
     ----------

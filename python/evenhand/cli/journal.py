@@ -1,4 +1,4 @@
-"""What a journal says of who left, for whom and why."""
+"""What a journal says of the jobs that left: for which job, and why."""
 
 from __future__ import annotations
 

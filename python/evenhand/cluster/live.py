@@ -429,7 +429,7 @@ class Cluster:
         Raises
         ------
         InputError
-            If the file is not a whole cluster of this version; the message names the version that wrote it.
+            If the file is no complete cluster of this version; the message names the version that wrote it.
         OSError
             If it cannot be read.
         """

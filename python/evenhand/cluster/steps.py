@@ -52,7 +52,7 @@ def events_of(plan: Any, present: Container[str]) -> list[Event]:
 
 
 def whole_plan(plan: Any) -> bool:
-    """Tell whether a plan does no more than start allocations and tell others to leave with all they have.
+    """Return whether a plan does no more than start allocations and ask others to leave with all they have.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ def broken(found: Iterable[tuple[str, str, str]]) -> None:
     Parameters
     ----------
     found : iterable of (field, rule, predicate)
-        The predicate goes on from the field's name: ``"is 0.6; it must not exceed 0.5"``.
+        The predicate follows the field's name: ``"is 0.6; it must not exceed 0.5"``.
 
     Raises
     ------

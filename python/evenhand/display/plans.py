@@ -200,7 +200,7 @@ def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[s
 
 
 def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
-    """Return a sentence on who is below its share, and a line for each that starves most."""
+    """Return a sentence on what is below its share, and a line for each that starves most."""
     if not len(statuses):
         return []
     lines: list[Line] = [[("head", sentence)] for sentence in _starving_sentences(statuses)]
@@ -231,7 +231,7 @@ def _statuses_body(statuses: Statuses) -> str:
 
 
 def plan_text(plan: Plan) -> str:
-    """Plan as text: how much is done, the first decisions, who starves, what was refused."""
+    """Plan as text: how much is done, the first decisions, what starves, what was refused."""
     lines: list[Line] = [
         [("head", "Plan"), ("", f" {plan_title(plan)}")],
         [("", plan_sentence(plan))],

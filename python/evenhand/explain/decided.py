@@ -149,7 +149,7 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
 
 
 def explain_resumed(facts: Facts, row: int) -> Explanation:
-    """Explain why a suspended allocation goes on, by its row among the decisions."""
+    """Explain why a suspended allocation resumes, by its row among the decisions."""
     decisions = facts.plan.decisions
     decision = decisions[row]
     needed, free = (decisions.column(name)[row] for name in ("needed", "free_before"))

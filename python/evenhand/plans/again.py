@@ -199,8 +199,8 @@ def _must_fit(old: Snapshot, fresh: Any) -> None:
 def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | None:
     """Return the state that a plan started from, with what its carried-out steps left in it.
 
-    That is for whom others were preempted, and on which nodes. A node on which another step still has victims
-    is in the middle of its heartbeat, and in no back-off yet.
+    That is for which jobs others were preempted, and on which nodes. A node on which another step still has
+    victims is in the middle of its heartbeat, and in no back-off yet.
     """
     before = plan.state_before
     taking = {step for step in done if steps[step].victims}

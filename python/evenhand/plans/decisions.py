@@ -26,7 +26,7 @@ __all__ = ["Beneficiary", "Decision", "Decisions"]
 
 @dataclass(frozen=True, slots=True)
 class Beneficiary:
-    """Whom a decision serves: an operation, and the request of it."""
+    """What a decision serves: an operation, and its request."""
 
     operation: Name | None
     request: Name | None
@@ -39,10 +39,10 @@ class Decision:
     Attributes
     ----------
     action : str
-        ``"preempt"``, ``"start"``, ``"resume"`` (a suspended one goes on), ``"reserve"`` (room is kept for
+        ``"preempt"``, ``"start"``, ``"resume"`` (a suspended one resumes), ``"reserve"`` (room is kept for
         a request that starts later) or ``"release"``.
     allocation : str, int or None
-        The victim, or what goes on; None of a start.
+        The victim, or what resumes; None for a start.
     operation : str, int or None
         The victim's operation, or the one that starts.
     node : str, int or None
@@ -65,7 +65,7 @@ class Decision:
     step : int
         Decisions of one step are carried out together or not at all.
     beneficiary : Beneficiary or None
-        Whom it serves; None where it repairs a limit.
+        What it serves; None where it repairs a limit.
     victim_within_fair_share : bool or None
         Whether the victim's operation used at most its fair share just before.
     freed, kept : mapping

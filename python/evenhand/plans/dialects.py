@@ -201,7 +201,7 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
 
     See Also
     --------
-    evenhand.history.side_by_side : who is owed what, by four systems.
+    evenhand.history.side_by_side : what four systems owe to each pool and user.
     evenhand.plot.side_by_side : the picture.
 
     Notes

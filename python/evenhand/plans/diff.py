@@ -41,7 +41,7 @@ class PlanDiff(Tabular):
     same : int
         How many decisions are alike.
     whole : bool
-        Operations go as a whole, so they are what the summary counts and names.
+        Operations are preempted as a whole, so they are what the summary counts and names.
     clusters : tuple of RowDiff
         How the other plan's cluster differs: rows more, rows less, fields with other values. The instants
         may differ without being named here.
@@ -64,7 +64,7 @@ class PlanDiff(Tabular):
     def summary(self) -> str:
         """Which victims are spared and which go instead, and how the clusters differ, in one line.
 
-        Victims are allocations, or operations that go as a whole.
+        Victims are allocations, or operations that are preempted as a whole.
         """
         differ = summary_of(self.clusters)
         return f"{self._victims}{differ and ' '}{differ}"

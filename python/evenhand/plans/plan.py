@@ -1,4 +1,4 @@
-"""A plan: what to do now, why, and what the next plan goes on from."""
+"""A plan: what to do now, why, and what the next plan starts from."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Plan(Frozen, Tabular):
     snapshot : Snapshot
         What was.
     policy : policy
-        Who decided: it has ``to_dict()`` and, as ``settings``, a model; with ``fair_share`` where its core
+        What decided: it has ``to_dict()`` and, as ``settings``, a model; with ``fair_share`` where its core
         has fair shares, else with ``standing(snapshot, row)`` (a job or session in words).
     core : object
         What the policy's core says, as columns (`evenhand.plans.columns.CorePlan`).
@@ -151,7 +151,7 @@ class Plan(Frozen, Tabular):
 
     @cached_property
     def state(self) -> State:
-        """What the next plan goes on from."""
+        """What the next plan starts from."""
         if self._core.shares is None:
             return next_state_of_jobs(self.snapshot, self.policy, self._core.memory())
         return next_state(self.snapshot, self.policy, self.shares, self._core.memory())
@@ -242,7 +242,7 @@ class Plan(Frozen, Tabular):
         return steps_of(self.snapshot, self.decisions)
 
     def diff(self, other: Plan) -> PlanDiff:
-        """Tell what another plan decides differently.
+        """Return what another plan decides differently.
 
         Parameters
         ----------
@@ -252,7 +252,7 @@ class Plan(Frozen, Tabular):
         Returns
         -------
         PlanDiff
-            From this plan to the other: who is spared, who is newly taken, which starts moved.
+            From this plan to the other: what is spared, what is newly taken, which starts moved.
         """
         from evenhand.plans.diff import diff
 

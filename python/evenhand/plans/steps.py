@@ -32,15 +32,15 @@ class Step:
     stage : str
         Where in the node's heartbeat it was decided.
     beneficiary : Beneficiary or None
-        Whom it serves; None of a repair.
+        What it serves; None for a repair.
     victims : tuple of Decision
-        Who leaves, in order.
+        Victims, in order.
     start : Decision or None
         What starts once they left, the first of several; None of a repair, and if it starts later.
     freed : mapping
         What the victims give back together, by resource.
     others : tuple of Decision
-        What else starts, goes on or is reserved with it: a session on several nodes.
+        What else starts, resumes or is reserved with it: a session on several nodes.
     """
 
     number: int

@@ -29,7 +29,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     ----------
     snapshot : Snapshot
     policy : policy
-        Its ``reads`` has the fields that it reads, by table; empty or absent: nothing is told.
+        Its ``reads`` has the fields that it reads, by table; empty or absent: nothing is reported.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Who is preempted for whom under several policies."""
+"""What is preempted, and for which operation, under several policies."""
 
 from __future__ import annotations
 
