@@ -65,8 +65,8 @@ CODES: Mapping[str, str] = {
         " room, may start there."
     ),
     "slurm_choice_not_used": (
-        "Where partitions are gang scheduled, jobs that share cpus are suspended in Slurm's own order, and settings"
-        " that choose victims play no part in that, or none at all."
+        "Where partitions are gang scheduled, jobs that share cpus are suspended in Slurm's own order, and"
+        " settings that choose victims play no part in that, or none at all."
     ),
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",

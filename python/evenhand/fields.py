@@ -458,7 +458,7 @@ TABLES: Final[dict[str, TableSpec]] = {
     )
 }
 
-#: Names (in lower case) by which the kind of a resource is told.
+#: Names (in lower case) by which the kind of a resource is recognised.
 RESOURCE_KINDS: Final[dict[str, str]] = {
     **dict.fromkeys(("slots", "slot", "user_slots", "pods"), "slots"),
     **dict.fromkeys(("cpu", "cpus", "core", "cores", "vcore", "vcores", "vcpu", "vcpus"), "cpu"),

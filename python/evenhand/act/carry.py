@@ -180,9 +180,9 @@ class Carrier:
         elif standing.state == "held" and (
             owed.what == "release" or (standing.turn > owed.turn and owed.what != "look:requeue")
         ):
-            # Where nobody saw the driver's own command arrive, the hold may be somebody else's.
+            # If the driver's own command was not seen to arrive, the hold may be another person's.
             return None if standing.held and owed.what.startswith("look:") else "release"
-        # Also suspended by somebody: the command may yet arrive.
+        # Also suspended by a person: the command may yet arrive.
         as_it_was = standing.state in ("running", "suspended") and standing.turn == owed.turn
         lost = owed.what.startswith("look:") and as_it_was
         return "wait" if lost and self.timing.now() < owed.since + self.timing.forget else None

@@ -99,7 +99,7 @@ class Course:
         """
         try:
             self._tell()
-        except JournalError as error:  # the job was not told; those before it get their place back
+        except JournalError as error:  # the job was not asked; those before it get their place back
             self._unwritten, self._untold = str(error), []
 
     def _tell(self) -> None:
@@ -111,7 +111,7 @@ class Course:
             victim = self._untold.pop(0)
             answer = carrier.do(self.step.number, victim.action, victim, self.step.reason)
             late = clock.steady() + clock.settle
-            # After a refusal no command is under way: one look tells.
+            # After a refusal no command is under way: one look is enough.
             until = clock.steady() if answer.status == "refused" else late
             self._told[victim.name] = _Told(answer, late, until)
             self._said[victim.name] = answer.message or answer.status
@@ -172,7 +172,7 @@ class Course:
             victim, standing = self.step.victims[name], standings[name]
             refused = told.answer is not None and told.answer.status == "refused"
             fate = _fate(victim, standing)
-            # Refused, it may be leaving by itself: whether it does, the end tells.
+            # Refused, it may be leaving by itself: whether it does shows at the end.
             if refused and standing.state == "leaving" and now < told.late:
                 continue
             if fate is None:

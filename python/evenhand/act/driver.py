@@ -270,7 +270,7 @@ class Driver:
             if self._journal is not None:
                 self._journal.write_late()
         finally:
-            if self._journal is None:  # nobody left
+            if self._journal is None:  # no job left
                 self._victims = run
                 del self._book.evictions[known:]
         return Report(self.report.rows[first:])

@@ -22,7 +22,7 @@ from evenhand.files import open_regular
 __all__ = ["Journal", "JournalError", "check_cluster", "lock_of", "read", "repair", "rotate"]
 
 _LOG = logging.getLogger("evenhand.act")
-_ROOM = 64 * 1024  # bytes that must be free before anybody is touched
+_ROOM = 64 * 1024  # bytes that must be free before any job is touched
 
 
 def repair(path: str | os.PathLike[str]) -> int:
@@ -197,7 +197,7 @@ class Journal:
                 f"journal {self.path}: cannot be written: {error.strerror or error}"
             ) from error
         self._size, self._count, self._total = found.size, len(found.lines), found.total
-        if found.begun:  # written once more, whole
+        if found.begun:  # written once more, in full
             self._late.append(found.lines[-1])
             self._size, self._count, self._total = found.start, self._count - 1, found.before
         self._dirty = end > self._size

@@ -133,7 +133,7 @@ def read_text(path: str | os.PathLike[str], data: bytes, *, torn: bool = False) 
     for text in whole:
         found.take(text, path)
     if last is not None and last[1:2] not in (b"", b"\0"):
-        # The next byte to be written, or a damaged one; what a line says holds also if nobody acted on it.
+        # The next byte to be written, or a damaged one; what a line says holds also if no action followed it.
         found.take(b"{" + last[1:], path)
         found.begun = True
     if rest and rest[:1] != b"\0" and not torn:

@@ -128,7 +128,7 @@ class Round:
         """Return which job blocks which and why, where the system starts no job behind the first."""
         return "" if self.plan is None else held_up(found, self.plan, self._driver._aside.left)
 
-    # Who leaves the plan
+    # What leaves the plan
 
     def _changed(self, plan: Plan) -> bool:
         """Leave beneficiaries out and spare victims beyond a cap; whether there was anything of it to do."""

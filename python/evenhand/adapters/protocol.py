@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS", "EVICTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
 
-#: What an adapter can be told to do to a job.
+#: What an adapter can be asked to do to a job.
 ACTIONS = ("note", "requeue", "requeue_hold", "cancel", "suspend", "release", "resume")
 #: Those of them after which a job has to give way.
 EVICTIONS = ("requeue", "requeue_hold", "cancel", "suspend")

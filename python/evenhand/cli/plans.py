@@ -159,7 +159,7 @@ def described_policy(name: str, config: str | None) -> tuple[str, str, dict[str,
             settings = tomllib.loads(read_text(config))
         except tomllib.TOMLDecodeError as error:
             raise Failure(f"{label(config)}: is not TOML: {error}") from error
-    # A file that describes a whole policy, too: what stands on the command line comes first.
+    # A file that describes a complete policy, too: the command line comes first.
     if (described := settings.pop("system", system)) != system:
         raise Failure(
             f"argument --policy: {label(str(config))} describes {described!r}, not {system}", usage=True

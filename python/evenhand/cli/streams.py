@@ -136,7 +136,7 @@ def print_csv(table: Table) -> None:
 
 def print_errors(lines: Iterable[str]) -> None:
     """Print lines to standard error, each in one piece."""
-    with suppress(OSError):  # nobody is left to be told
+    with suppress(OSError):  # no reader is left
         if hasattr(sys.stderr, "reconfigure"):
             sys.stderr.reconfigure(errors="backslashreplace")
         for line in lines:

@@ -97,7 +97,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
             return [f"{paid}; none that cost less make room for it{where}."]
         least = f"at least {proof['lower_bound']:,} must be paid{where}"
         return [f"{paid}; {least}: {open_.format('less')}."]
-    what = "victim" if facts.shared else "operation"  # what is counted: allocations, or whole jobs
+    what = "victim" if facts.shared else "operation"  # what is counted: allocations, or jobs
     if proof["proved"]:
         if proof["cost"] == 1:
             return [f"One {what} is the fewest that make room for it{where}."]

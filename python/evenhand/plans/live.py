@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLUSTER", "Live", "repairs"]
 
-#: The row of `Live.free` that is the whole cluster's.
+#: The row of `Live.free` that is the cluster's.
 CLUSTER = -1
 
 _RUNNING = tuple(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["unread_fields", "unread_settings"]
 
 _ALWAYS = frozenset({"name", "order", "settings"})
-#: What plans themselves leave in the snapshot after them (`Snapshot.after`): no news to whoever made them.
+#: What plans themselves leave in the snapshot after them (`Snapshot.after`): no news to their caller.
 _LEFT = {
     "allocations": frozenset({"deadline", "beneficiary.operation", "beneficiary.request", "held"}),
     "reservations": frozenset({"request", "allocation"}),
