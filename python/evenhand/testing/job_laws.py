@@ -129,7 +129,7 @@ def whole_jobs_go(run: JobPlan) -> None:
 
 
 def it_fits_afterwards(run: JobPlan) -> None:
-    """Whatever starts, or others are preempted for, finds room once they have gone; no job is preempted in vain.
+    """Whatever starts, or others are preempted for, finds room once they have gone; none is in vain.
 
     What is reserved for others is no room. Jobs that others go for are looked at one by one: room is tied to
     none of them, and one may start, or count on room, where another one does.
