@@ -99,10 +99,10 @@ class _Reach:
 
     def may(self, task: Task, nodes: set[str]) -> bool:
         """Whether the beneficiary of a step may start on one of some nodes."""
-        whom = task.step.beneficiary
+        served = task.step.beneficiary
         return any(
             (required is None or node == required) and calls <= self._tags.get(node, frozenset())
-            for calls, required in self._asks.get("" if whom is None else str(whom.operation), ())
+            for calls, required in self._asks.get("" if served is None else str(served.operation), ())
             for node in nodes
         )
 

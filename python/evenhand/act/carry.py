@@ -64,12 +64,12 @@ class Carrier:
             If a job is to leave and the journal cannot be written; then it was not asked.
         """
         commands = self.adapter.commands(action, victim.name, reason)
-        told = bool(commands) or action != "note"
-        if told:
+        recorded = bool(commands) or action != "note"
+        if recorded:
             write = self.journal.append if action in (*EVICTIONS, "note") else self.journal.note
             write("intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands])
         answer = self.adapter.do(action, victim.name, reason)
-        if told:
+        if recorded:
             self.journal.note(
                 "outcome",
                 step=step,

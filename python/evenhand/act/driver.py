@@ -222,7 +222,7 @@ class Driver:
         together.open = [self._carrier.recover(step) for step in self.book.open.values()]
         for course in together.to_their_ends():
             step = course.step
-            self._tell(Row(-1, step.beneficiary, step.told, course.outcome, (), course.why), begin)
+            self._tell(Row(-1, step.beneficiary, step.asked, course.outcome, (), course.why), begin)
         for number in self.book.open:
             data = {"step": number, "outcome": "open", "why": str(together.error)}
             _LOG.warning("step %d stays open: %s", number, together.error, extra={"evenhand": data})

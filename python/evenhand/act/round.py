@@ -161,11 +161,11 @@ class Round:
 
     def _no_other_set(self, plan: Plan, task: Task, refusals: list[Refusal]) -> bool:
         """Give up looking for another set; whether the plan is to be made again."""
-        whom = task.beneficiary
-        assert whom is not None  # noqa: S101 - see `_changed`
-        spared = self._driver._aside.sets.pop(whom, None)
+        beneficiary = task.beneficiary
+        assert beneficiary is not None  # noqa: S101 - see `_changed`
+        spared = self._driver._aside.sets.pop(beneficiary, None)
         if self._in_order:  # acting says why it is not served
-            self._tried[whom] = _SETS
+            self._tried[beneficiary] = _SETS
             return spared is not None
         self._refuse(plan, task, refusals)
         return True
@@ -206,14 +206,14 @@ class Round:
 
     def _within(self, plan: Plan, task: Task, excess: Excess, ahead: list[str]) -> bool:
         """Let the next plan look for another set within the caps; whether there is to be one."""
-        whom, sets = task.beneficiary, self._driver._aside.sets
-        assert whom is not None  # noqa: S101 - see `_changed`
+        beneficiary, sets = task.beneficiary, self._driver._aside.sets
+        assert beneficiary is not None  # noqa: S101 - see `_changed`
         refusals = [Refusal("cap", excess.message)]
-        self._tried[whom] += 1
+        self._tried[beneficiary] += 1
         more = self._beyond(plan, task, excess, ahead) - self._driver._aside.spared
-        if self._tried[whom] < _SETS and more:
-            sets[whom] = sets.get(whom, set()) | more
-            self._capped.setdefault(whom, (plan, task, refusals))
+        if self._tried[beneficiary] < _SETS and more:
+            sets[beneficiary] = sets.get(beneficiary, set()) | more
+            self._capped.setdefault(beneficiary, (plan, task, refusals))
             return True
         return self._no_other_set(plan, task, refusals)
 

@@ -66,10 +66,10 @@ def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
     """Return the steps of a plan as tasks, in order; O(decisions)."""
     tasks = []
     for step in plan.steps():
-        whom = step.beneficiary
+        beneficiary = step.beneficiary
         named: Name | None = None
-        if whom is not None:
-            named = whom.operation if adapter.whole else whom.request
+        if beneficiary is not None:
+            named = beneficiary.operation if adapter.whole else beneficiary.request
         victims, reasons = {}, {}
         for decision in step.victims:
             if decision.action == "preempt":

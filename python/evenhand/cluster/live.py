@@ -204,8 +204,8 @@ class Cluster:
         Parameters
         ----------
         policy : policy, optional
-            One of `evenhand.policies`; by default the cluster's own. States are kept one a policy, told apart
-            by their settings. The first plan with other settings starts from the newest state of the same
+            One of `evenhand.policies`; by default the cluster's own. One state is kept for each policy,
+            by its settings. The first plan with other settings starts from the newest state of the same
             system: clocks and volumes are taken over, all else is computed anew, and the plan has the
             diagnostic ``state_settings_changed``.
         on : trigger, optional

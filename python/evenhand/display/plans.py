@@ -88,12 +88,12 @@ def _of(name: object, operation: object, room: int | None = None) -> str:
 
 
 def _decision_cells(decision: Decision) -> list[str]:
-    whom = decision.beneficiary
+    beneficiary = decision.beneficiary
     preempts = decision.action == "preempt"
     what = decision.request if decision.allocation is None else decision.allocation
     share = {None: "", True: "within", False: "above"}[decision.victim_within_fair_share]
     numbers = decision.freed if preempts else decision.numbers.get("needed", {})
-    served = "" if whom is None or not preempts else _of(whom.request, whom.operation)
+    served = "" if beneficiary is None or not preempts else _of(beneficiary.request, beneficiary.operation)
     cells = (what, decision.operation, decision.node)
     names = ["" if cell is None else clean(cell) for cell in cells]
     return [decision.action, *names, decision.reason, served, _amounts(numbers), share]
@@ -274,8 +274,10 @@ def plan_html(plan: Plan) -> str:
 
 
 def _step_html(step: Any, *, opened: bool) -> str:
-    whom = step.beneficiary
-    served = "repair" if whom is None else f"{markup.safe(whom.request)} of {markup.safe(whom.operation)}"
+    beneficiary = step.beneficiary
+    served = "repair"
+    if beneficiary is not None:
+        served = f"{markup.safe(beneficiary.request)} of {markup.safe(beneficiary.operation)}"
     quiet = f"{markup.safe(step.stage)}, {counted(len(step.victims), 'victim')}"
     freed = _amounts(step.freed)
     if freed:

@@ -133,12 +133,12 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
     if len(same) > 1:
         together = facts.object(column("freed")[same].sum(axis=0, dtype=np.int64))
         place = same.index(row) + 1
-        whole = len(set(column("operation")[same].tolist()))
+        count = len(set(column("operation")[same].tolist()))
         if facts.shared:
             text = f"It is victim {place} of {len(same)} of this step, which free"
         else:
-            whose = f"{whole} operation{'s' if whole > 1 else ''}"
-            text = f"It is allocation {place} of {len(same)}, of {whose}, that go in this step; they free"
+            owners = f"{count} operation{'s' if count > 1 else ''}"
+            text = f"It is allocation {place} of {len(same)}, of {owners}, that go in this step; they free"
         sentences.append(f"{text} {amounts(together)} together.")
     kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {amounts(decision.freed)}{kept}"

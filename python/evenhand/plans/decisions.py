@@ -92,7 +92,7 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain values."""
-        whom = self.beneficiary
+        served = self.beneficiary
         return {
             "action": self.action,
             "allocation": self.allocation,
@@ -107,7 +107,7 @@ class Decision:
             "numbers": dict(self.numbers),
             "stage": self.stage,
             "step": self.step,
-            "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
+            "beneficiary": served and {"operation": served.operation, "request": served.request},
             "victim_within_fair_share": self.victim_within_fair_share,
             "freed": dict(self.freed),
             "kept": dict(self.kept),
@@ -252,9 +252,9 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
     def table(self) -> Table:
         """Return one row a decision; amounts are one column a resource (``freed.cpu``)."""
         columns: dict[str, Any] = dict(self._plain())
-        whom = columns.pop("beneficiary")
-        columns["beneficiary.operation"] = [b and b.operation for b in whom]
-        columns["beneficiary.request"] = [b and b.request for b in whom]
+        served = columns.pop("beneficiary")
+        columns["beneficiary.operation"] = [b and b.operation for b in served]
+        columns["beneficiary.request"] = [b and b.request for b in served]
         for name in ("freed", "kept", "free_before", "needed"):
             values = amounts_of(self._snapshot, self._columns[name]) if len(self) else None
             for r, resource in enumerate(self._snapshot.resources):

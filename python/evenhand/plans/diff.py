@@ -217,9 +217,9 @@ def _said(d: Decision) -> str:
     if d.action == "start":
         return f"{d.node} ({d.reason}, {d.stage})"
     if d.action == "preempt":
-        whom = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
+        beneficiary = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
         grace = "" if d.grace is None else f", grace {d.grace:g} s"
-        return f"{d.reason} on {d.node}{whom}, {d.mode}{grace}"
+        return f"{d.reason} on {d.node}{beneficiary}, {d.mode}{grace}"
     times = "".join(
         f" {word} {time:.15g}" for word, time in (("at", d.at), ("until", d.until)) if time is not None
     )

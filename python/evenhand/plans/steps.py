@@ -59,12 +59,12 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as plain values."""
-        whom = self.beneficiary
+        served = self.beneficiary
         return {
             "step": self.number,
             "node": self.node,
             "stage": self.stage,
-            "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
+            "beneficiary": served and {"operation": served.operation, "request": served.request},
             "victims": [victim.to_dict() for victim in self.victims],
             "start": self.start and self.start.to_dict(),
             "freed": dict(self.freed),
