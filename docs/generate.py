@@ -20,33 +20,12 @@ from pydantic_core import PydanticUndefined
 import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
-from evenhand.systems import reads
-from evenhand.systems.backendai import settings as backendai
-from evenhand.systems.slurm import rows as slurm_rows
-from evenhand.systems.slurm import settings as slurm
-from evenhand.systems.ytsaurus import settings as ytsaurus
+from evenhand.systems import SYSTEMS, System
+from evenhand.systems.record import named
 
 DOCS = Path(__file__).resolve().parent
 REFERENCE = DOCS / "reference" / "generated"
 TUTORIALS = DOCS / "tutorials" / "generated"
-SETTINGS = (
-    eh.FairShareSettings,
-    ytsaurus.YTsaurusSettings,
-    ytsaurus.SsdPriorityPreemption,
-    ytsaurus.FullHostPreemption,
-    ytsaurus.YTsaurusPoolSettings,
-    ytsaurus.YTsaurusOperationSettings,
-    ytsaurus.YTsaurusAllocationSettings,
-    ytsaurus.YTsaurusRequestSettings,
-    ytsaurus.YTsaurusNodeSettings,
-    backendai.BackendAISettings,
-    backendai.PriorityPolicy,
-    backendai.BackendAIOperationSettings,
-    slurm.SlurmSettings,
-    slurm.SlurmPartition,
-    slurm.SlurmQos,
-    slurm_rows.SlurmOperationSettings,
-)
 
 
 def main() -> None:
@@ -78,7 +57,8 @@ def settings_page() -> str:
     """Every field of the settings models, from the models."""
     lines = ["# Settings", ""]
     said: dict[str, str | None] = {}  # rows have settings of the tree, which says what they mean
-    for model in SETTINGS:
+    models = (named(place) for system in SYSTEMS.values() for place in system.settings_at)
+    for model in (eh.FairShareSettings, *models):
         lines += [f"## {model.__name__}", "", (inspect.getdoc(model) or "").partition("\n\n")[0], ""]
         for name, field in model.model_fields.items():
             default = field.get_default(call_default_factory=True)
@@ -126,13 +106,11 @@ def type_name(annotation: Any) -> str:
 def tables_page() -> str:
     """Every table and field of a snapshot, from their one description."""
     head = ["# Tables and fields", "", "What a snapshot may hold, in files, dicts and frames alike.", ""]
+    head += ["What each policy reads of it: [How systems read a snapshot](reading.md).", ""]
     return "\n".join(head) + "\n" + fields.reference_markdown().replace(" <Root>", " `<Root>`")
 
 
 # --- how systems read them
-
-
-SYSTEMS = {"ytsaurus": "YTsaurus", "backendai": "Backend.AI", "slurm": "Slurm"}
 
 
 READING = """\
@@ -146,20 +124,25 @@ def reading_page() -> str:
     """How each system reads each field of a snapshot, from their one table."""
     lines = ["# How systems read a snapshot", "", READING, ""]
     for table, spec in fields.TABLES.items():
-        read = reads.READ.get(table, {})
+        systems = [system for system in SYSTEMS.values() if table in system.reads]
         shown = [f for f in spec.fields if f.name not in ("name", "order", "settings")]
         lines += [f"## {table}", ""]
-        if not read:
+        if not systems:
             lines += ["No policy reads it yet.", ""]
             continue
-        lines += [f"| field | {' | '.join(SYSTEMS.values())} |", "| --- |" + " --- |" * len(SYSTEMS)]
+        titles = [system.title for system in SYSTEMS.values()]
+        lines += [f"| field | {' | '.join(titles)} |", "| --- |" + " --- |" * len(titles)]
         for field in shown:
-            starred = [" \\*" * ((system, table, field.name) in reads.ONLY_IF) for system in SYSTEMS]
-            said = [read.get(field.name, {}).get(system, "") for system in SYSTEMS]
-            words = [a + b for a, b in zip(said, starred, strict=True)]
+            words = [how_read(system, table, field.name) for system in SYSTEMS.values()]
             lines += [f"| `{field.name}` | {' | '.join(words)} |"]
         lines += [""]
     return "\n".join(lines)
+
+
+def how_read(system: System, table: str, field: str) -> str:
+    """How a system reads a field; with a star where some settings leave it aside."""
+    said = system.reads.get(table, {}).get(field, "")
+    return said + " \\*" * ((table, field) in system.only_if)
 
 
 # --- command line

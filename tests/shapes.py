@@ -55,6 +55,36 @@ TWICE = "a key twice in each row"
 SHAPES = (*SPOILS, TWICE)
 RIGHT = ("right", "settings")
 
+#: Rows of few bytes, of which a file has the most: the table and the text of row i.
+TINY: dict[str, tuple[str, Callable[[int], str]]] = {
+    "empty rows": ("allocations", lambda i: "{}"),
+    "names alone": ("operations", lambda i: f'{{"name":"{i}"}}'),
+    "integers for names": ("operations", lambda i: f'{{"name":{i}}}'),
+    "users alone": ("operations", lambda i: f'{{"name":{i},"user":"u{i}","pool":null}}'),
+    "no name, an operation": ("allocations", lambda i: '{"operation":"o"}'),
+    "one unknown key": ("allocations", lambda i: '{"a":1}'),
+    "an unknown key of its own": ("allocations", lambda i: f'{{"{i}":1}}'),
+    "one of many unknown keys": ("pools", lambda i: f'{{"name":{i},"k{i % 900}":1}}'),
+    "empty amounts": ("allocations", lambda i: '{"resources":{}}'),
+    "empty settings": ("pools", lambda i: f'{{"name":{i},"settings":{{}}}}'),
+    "settings with a float": ("pools", lambda i: f'{{"name":{i},"settings":{{"a":1.0}}}}'),
+    "settings deep": ("pools", lambda i: f'{{"name":{i},"settings":{{"a":[[[[]]]]}}}}'),
+    "empty integrals": ("pools", lambda i: f'{{"name":{i},"integral":{{}}}}'),
+    "tags": ("nodes", lambda i: f'{{"name":{i},"tags":["a","b"]}}'),
+    "bare beneficiaries": ("allocations", lambda i: f'{{"name":{i},"beneficiary":"r"}}'),
+    "empty commands": ("commands", lambda i: "{}"),
+    "a key twice": ("allocations", lambda i: '{"a":1,"a":1}'),
+    "constants": ("allocations", lambda i: "NaN"),
+    "nulls": ("allocations", lambda i: "null"),
+}
+
+
+def tiny_text_of(shape: str, size: int) -> str:
+    """Return the JSON text of a table of tiny rows, of about so many bytes."""
+    table, row = TINY[shape]
+    count = size // (len(row(10_000)) + 1)
+    return f'{{"resources":{{"cpu":{{}}}},"{table}":[{",".join(map(row, range(count)))}]}}'
+
 
 def text_of(shape: str, size: int) -> str:
     """Return the JSON text of a shape, of about so many bytes."""

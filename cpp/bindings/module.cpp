@@ -12,6 +12,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   m.attr("__version__") = EVENHAND_VERSION;
   evenhand::bindings::register_arrow(m);
   evenhand::bindings::register_build(m);
+  evenhand::bindings::register_json(m);
   evenhand::bindings::register_model(m);
   evenhand::bindings::register_cluster(m);
   evenhand::bindings::register_share(m);

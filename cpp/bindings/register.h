@@ -9,6 +9,7 @@ void register_arrow(py::module_& m);
 void register_backendai(py::module_& m);
 void register_build(py::module_& m);
 void register_cluster(py::module_& m);
+void register_json(py::module_& m);
 void register_model(py::module_& m);
 void register_history(py::module_& m);
 void register_planner(py::module_& m);

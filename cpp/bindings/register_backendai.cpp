@@ -5,7 +5,7 @@
 #include "register.h"
 
 namespace evenhand::bindings {
-namespace {
+namespace from_backendai {
 
 using backendai::RowSettings;
 using backendai::Settings;
@@ -55,9 +55,10 @@ RowSettings rows_of(const py::dict& columns) {
   return r;
 }
 
-}  // namespace
+}  // namespace from_backendai
 
 void register_backendai(py::module_& m) {
+  using namespace from_backendai;
   m.def(
       "backendai_planner",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,

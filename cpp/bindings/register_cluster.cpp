@@ -148,7 +148,7 @@ void register_cluster(py::module_& m) {
                         "A snapshot's rows, changed by deltas that can be undone.");
   define_deltas<Cluster>(c);
   c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
-      .def("copy", [](const Cluster& c) { return c; })
+      .def("copy", [](const Cluster& other) { return other; })
       .def("advance", &Cluster::advance, py::arg("now"))
       .def("mark", &Cluster::mark, "Deltas from here on can be undone.")
       .def("undo", &Cluster::undo, py::arg("mark"))

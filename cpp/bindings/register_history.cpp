@@ -19,13 +19,13 @@ namespace {
 using namespace history;
 
 template <class T>
-using Column = py::array_t<T, py::array::c_style | py::array::forcecast>;
-using Flags = Column<std::uint8_t>;
-using Numbers = Column<double>;
-using Rows = Column<Id>;
+using Values = py::array_t<T, py::array::c_style | py::array::forcecast>;
+using Flags = Values<std::uint8_t>;
+using Numbers = Values<double>;
+using Rows = Values<Id>;
 
 template <class T>
-std::span<const T> view(const Column<T>& column) {
+std::span<const T> view(const Values<T>& column) {
   return {column.data(), static_cast<std::size_t>(column.size())};
 }
 

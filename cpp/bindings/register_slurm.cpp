@@ -5,7 +5,7 @@
 #include "register.h"
 
 namespace evenhand::bindings {
-namespace {
+namespace from_slurm {
 
 slurm::Settings settings_of(const py::dict& values) {
   slurm::Settings s;
@@ -99,9 +99,10 @@ slurm::Memory memory_of(const py::dict& columns) {
   return m;
 }
 
-}  // namespace
+}  // namespace from_slurm
 
 void register_slurm(py::module_& m) {
+  using namespace from_slurm;
   m.def(
       "slurm_planner",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& jobs,

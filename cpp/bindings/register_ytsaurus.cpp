@@ -8,7 +8,7 @@
 #include "register.h"
 
 namespace evenhand::bindings {
-namespace {
+namespace from_ytsaurus {
 
 using ytsaurus::Given;
 using ytsaurus::Inputs;
@@ -121,9 +121,10 @@ Settings settings_of(const py::dict& values, const FairShareOptions& fair_share)
   return s;
 }
 
-}  // namespace
+}  // namespace from_ytsaurus
 
 void register_ytsaurus(py::module_& m) {
+  using namespace from_ytsaurus;
   m.def(
       "ytsaurus_stages",
       [](const py::dict& settings, bool ssd_node) {

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from evenhand.explain import Explanation
     from evenhand.model import Snapshot
     from evenhand.plans import Plan
+    from evenhand.plans.answers import starvation, usage_share
     from evenhand.plans.planning import plan
+    from evenhand.plans.victims import victims
     from evenhand.shares import FairShareEngine, Shares, fair_share
     from evenhand.state import State
     from evenhand.table import Table
@@ -58,7 +60,10 @@ _HOMES = {
     "plot": "evenhand.plot",
     "policies": "evenhand.policies",
     "show_versions": "evenhand.versions",
+    "starvation": "evenhand.plans.answers",
     "synthetic": "evenhand.synthetic",
+    "usage_share": "evenhand.plans.answers",
+    "victims": "evenhand.plans.victims",
 }
 
 __all__ = [
@@ -87,7 +92,10 @@ __all__ = [
     "plot",
     "policies",
     "show_versions",
+    "starvation",
     "synthetic",
+    "usage_share",
+    "victims",
 ]
 
 

@@ -302,6 +302,11 @@ def build_info() -> dict[str, typing.Any]: ...
 def build_snapshot(
     head: dict[str, typing.Any], tables: dict[str, typing.Any], rounding: str = "exact"
 ) -> Snapshot: ...
+def check_settings(
+    cells: list[typing.Any],
+    first: typing.SupportsInt | typing.SupportsIndex,
+    depth: typing.SupportsInt | typing.SupportsIndex,
+) -> int: ...
 def compare_products(
     a: typing.Annotated[
         collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(4)"
@@ -330,6 +335,11 @@ def satisfaction(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
+def scan_json(
+    text: str,
+    longest_integer: typing.SupportsInt | typing.SupportsIndex,
+    most: typing.SupportsInt | typing.SupportsIndex,
+) -> list[typing.Any]: ...
 def select_jobs(
     jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evenhand.building.problems import kind_of, shorten
 from evenhand.errors import InputError, Problem, printable
 
-__all__ = ["as_json", "expect", "looked_up", "row_number"]
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["Living", "as_json", "expect", "looked_up", "row_number", "snapshot_of"]
 
 _MOST_SPACES = 100
 
@@ -40,6 +43,42 @@ def expect(right: bool, table: str, argument: str, value: object, expected: str)
         message = f"{argument} is {kind_of(value)}; it must be {expected}"
         shown = printable(shorten(value))
         raise InputError([Problem(table, None, None, argument, "type", shown, printable(message))])
+
+
+class Living(Protocol):
+    """What is one snapshot after the other: a cluster."""
+
+    def snapshot(self) -> Snapshot:
+        """Return what is now."""
+
+
+def snapshot_of(function: str, value: Any) -> Snapshot:
+    """Return a snapshot itself, of a cluster the snapshot that it is now.
+
+    Parameters
+    ----------
+    function : str
+        For the problem.
+    value : object
+        What was given.
+
+    Returns
+    -------
+    Snapshot
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    from evenhand.model import Snapshot
+
+    if isinstance(value, Snapshot):
+        return value
+    right = callable(getattr(type(value), "snapshot", None))  # plans have one that is not called
+    expect(right, function, "snapshot", value, "a Snapshot or a Cluster")
+    now: Snapshot = value.snapshot()
+    return now
 
 
 def looked_up(known: Mapping[Any, Any], name: object, what: str) -> Any:

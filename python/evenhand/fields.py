@@ -45,8 +45,6 @@ Kind = Literal[
     "settings",
 ]
 
-YT, YK, BA, SL, GE = "ytsaurus", "yunikorn", "backendai", "slurm", "gridengine"
-
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -70,8 +68,6 @@ class Field:
         The words of an enum, in the order of the core's codes.
     target : str
         The table that a reference points into.
-    systems : tuple of str
-        The systems whose policies read the field; empty: all.
     required : bool
         Whether every row must have it.
     """
@@ -84,7 +80,6 @@ class Field:
     unit: str = ""
     words: tuple[str, ...] = ()
     target: str = ""
-    systems: tuple[str, ...] = ()
     required: bool = False
 
 
@@ -153,9 +148,9 @@ _NODES = TableSpec(
         Field("capacity", "amounts", "What it offers.", {}),
         Field("tags", "texts", "Labels that requests can ask for.", []),
         Field("schedulable", "flag", "Whether anything new may start there.", True),
-        Field("overcommitted_since", "time", "Since when more is used than it has.", unit="s", systems=(YT,)),
-        Field("physical", "text", "The machine that a logical node is cut from.", systems=(BA,)),
-        Field("swap_free", "integer", "Free swap space.", unit="unit of the memory resource", systems=(GE,)),
+        Field("overcommitted_since", "time", "Since when more is used than it has.", unit="s"),
+        Field("physical", "text", "The machine that a logical node is cut from."),
+        Field("swap_free", "integer", "Free swap space.", unit="unit of the memory resource"),
         _SETTINGS,
         _ORDER,
     ),
@@ -176,32 +171,26 @@ _POOL_FIELDS = (
         "How a guarantee over time is paid out.",
         "none",
         words=("none", "burst", "relaxed"),
-        systems=(YT,),
     ),
-    Field(
-        "integral.resource_flow", "amounts", "What flows into its volume.", {}, unit="amount", systems=(YT,)
-    ),
-    Field("integral.burst", "amounts", "Guarantee while volume lasts.", {}, systems=(YT,)),
+    Field("integral.resource_flow", "amounts", "What flows into its volume.", {}, unit="amount"),
+    Field("integral.burst", "amounts", "Guarantee while volume lasts.", {}),
     Field(
         "integral.relaxed_share_multiplier_limit",
         "number",
         "How many times its flow a relaxed pool may get.",
         3.0,
-        systems=(YT,),
     ),
     Field(
         "integral.can_accept_free_volume",
         "flag",
         "Whether it takes volume that others could not keep.",
         True,
-        systems=(YT,),
     ),
     Field(
         "integral.should_distribute_free_volume_among_children",
         "flag",
         "Whether free volume is passed on to its children.",
         False,
-        systems=(YT,),
     ),
     Field(
         "integral.accumulated_volume",
@@ -209,49 +198,42 @@ _POOL_FIELDS = (
         "Volume it has, where no state is given.",
         {},
         unit="amount × s",
-        systems=(YT,),
     ),
     Field(
         "integral.last_share_ratio",
         "number",
         "Largest component of its last integral share, where no state is given.",
         0.0,
-        systems=(YT,),
     ),
     Field(
         "step_function_for_gang",
         "flag",
         "Whether gangs below it get all of their demand or nothing, if the tree's settings say so.",
         True,
-        systems=(YT,),
     ),
     Field(
         "fifo_reordering",
         "flag",
         "Whether gangs that do not fit its guarantee let later ones pass.",
         False,
-        systems=(YT,),
     ),
     Field(
         "compute_promised_guarantee",
         "flag",
         "Whether the fair share that its guarantees promise is computed.",
         False,
-        systems=(YT,),
     ),
     Field(
         "priority_strong_guarantee",
         "flag",
         "Whether its strong guarantee is served before the others.",
         False,
-        systems=(YT,),
     ),
     Field(
         "priority_donor",
         "flag",
         "Whether it pays for the priority guarantees of its subtree.",
         False,
-        systems=(YT,),
     ),
     _SETTINGS,
     _ORDER,
@@ -278,7 +260,7 @@ _OPERATIONS = TableSpec(
         Field("pool", "reference", "Pool that it runs in.", default_says="the root", target="pools"),
         Field("user", "text", "Its owner."),
         Field("project", "text", "Project that it belongs to."),
-        Field("account", "text", "Account that it is charged to.", systems=(SL,)),
+        Field("account", "text", "Account that it is charged to."),
         Field("weight", "number", "Its part of what siblings share.", 1.0),
         Field("priority", "number", "More is more urgent.", default_says="the policy's"),
         Field(
@@ -301,7 +283,6 @@ _OPERATIONS = TableSpec(
             "shares",
             "Largest part of a resource that placement could ever give it; absent is 1.",
             {},
-            systems=(YT,),
         ),
         Field("start_time", "time", "When it was submitted or started.", 0.0, unit="s"),
         Field(
@@ -310,7 +291,6 @@ _OPERATIONS = TableSpec(
             "Its time for the order in FIFO pools.",
             default_says="start_time",
             unit="s",
-            systems=(YT,),
         ),
         Field(
             "kind",
@@ -318,10 +298,9 @@ _OPERATIONS = TableSpec(
             "What sort of work it is.",
             "batch",
             words=("batch", "interactive", "inference", "system"),
-            systems=(BA,),
         ),
-        Field("partition", "text", "Partition that it asks for.", systems=(SL,)),
-        Field("qos", "text", "Quality of service that it runs under.", systems=(SL,)),
+        Field("partition", "text", "Partition that it asks for."),
+        Field("qos", "text", "Quality of service that it runs under."),
         _SETTINGS,
         _ORDER,
     ),
@@ -342,7 +321,6 @@ _ALLOCATIONS = TableSpec(
             "When the job that runs in it started.",
             default_says="start_time",
             unit="s",
-            systems=(YT,),
         ),
         Field("last_progress_time", "time", "When its work was last saved.", unit="s"),
         Field("planned_end", "time", "When it will end by itself.", unit="s"),
@@ -358,18 +336,23 @@ _ALLOCATIONS = TableSpec(
         Field("beneficiary.operation", "label", "Operation that it leaves for."),
         Field("beneficiary.request", "label", "Request that it leaves for."),
         Field("held", "amounts", "What a preempted one keeps.", {}),
+<<<<<<< HEAD
         Field("interruptible", "flag", "Whether it can use a grace period.", False, systems=(YT,)),
         Field("checkpointable", "flag", "Whether it can save its work when asked.", False, systems=(GE,)),
         Field("rerunnable", "flag", "Whether it may be started anew.", False, systems=(GE,)),
+=======
+        Field("interruptible", "flag", "Whether it can use a grace period.", False),
+        Field("checkpointable", "flag", "Whether it can save its work when told.", False),
+        Field("rerunnable", "flag", "Whether it may be started anew.", False),
+>>>>>>> main
         Field("preemptible", "flag", "Whether it has not opted out of preemption.", True),
         Field(
             "originator",
             "flag",
             "Whether it is its application's first and leading part.",
             False,
-            systems=(YK,),
         ),
-        Field("required_node", "reference", "The only node where it can run.", target="nodes", systems=(YK,)),
+        Field("required_node", "reference", "The only node where it can run.", target="nodes"),
         _SETTINGS,
         _ORDER,
     ),
@@ -388,9 +371,9 @@ _REQUESTS = TableSpec(
         Field("priority", "number", "More is more urgent.", default_says=_FOLLOWS_OPERATION),
         Field("duration", "duration", "How long it will run.", unit="s"),
         Field("node_tags", "texts", "Tags that the node must have, all of them.", []),
-        Field("required_node", "reference", "The only node where it can run.", target="nodes", systems=(YK,)),
+        Field("required_node", "reference", "The only node where it can run.", target="nodes"),
         Field("preemptible", "flag", "Whether what starts from it may be preempted.", True),
-        Field("reserve", "flag", "Whether future room is reserved for it.", False, systems=(GE,)),
+        Field("reserve", "flag", "Whether future room is reserved for it.", False),
         _SETTINGS,
         _ORDER,
     ),
@@ -415,6 +398,7 @@ _COMMANDS = TableSpec(
     "commands",
     "A person's order, carried out by the policies that know such orders.",
     (
+<<<<<<< HEAD
         Field("kind", "enum", "What is ordered.", "preempt", words=("preempt",), systems=(GE,)),
         Field("consumer", "label", "Operation that is to run.", required=True, systems=(GE,)),
         Field("providers", "labels", "Operations that are to give way, in this order.", [], systems=(GE,)),
@@ -422,6 +406,15 @@ _COMMANDS = TableSpec(
         Field("force", "flag", "Whether checks are skipped.", False, systems=(GE,)),
         Field("user", "text", "User who orders it.", systems=(GE,)),
         Field("manager", "flag", "Whether that user is a manager.", False, systems=(GE,)),
+=======
+        Field("kind", "enum", "What is ordered.", "preempt", words=("preempt",)),
+        Field("consumer", "label", "Operation that is to run.", required=True),
+        Field("providers", "labels", "Operations that are to give way, in this order.", []),
+        Field("action", "text", "How they give way: a letter of the system."),
+        Field("force", "flag", "Whether checks are skipped.", False),
+        Field("user", "text", "Who orders it."),
+        Field("manager", "flag", "Whether that user is a manager.", False),
+>>>>>>> main
     ),
 )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
-from evenhand.arguments import expect
+from evenhand.arguments import Living, expect, snapshot_of
 from evenhand.building.problems import shorten
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import InputError, Problem
@@ -37,13 +37,13 @@ _ISSUES = (
 
 
 def fair_share(
-    snapshot: Snapshot, settings: FairShareSettings | None = None, *, state: State | None = None
+    snapshot: Snapshot | Living, settings: FairShareSettings | None = None, *, state: State | None = None
 ) -> Shares:
     """Compute the fair share of every pool and operation.
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Cluster
     settings : FairShareSettings, optional
         Options of the pool tree; the defaults of the system if absent.
     state : State, optional
@@ -109,7 +109,7 @@ class FairShareEngine:
         self._core = _core.FairShareEngine()
         self._lock = Lock()
 
-    def update(self, snapshot: Snapshot, *, state: State | None = None) -> Shares:
+    def update(self, snapshot: Snapshot | Living, *, state: State | None = None) -> Shares:
         """Compute the shares of a snapshot; see `fair_share`.
 
         Any snapshot is allowed; one with other pools or operations than the last is computed
@@ -117,7 +117,7 @@ class FairShareEngine:
 
         Parameters
         ----------
-        snapshot : Snapshot
+        snapshot : Snapshot or Cluster
             What is.
         state : State, optional
             What the last update left; see `fair_share`.
@@ -140,13 +140,11 @@ def _checked(settings: FairShareSettings | None) -> FairShareSettings:
 
 def _run(
     compute: Callable[[Any, Any, Any], _core.FairShares],
-    snapshot: Snapshot,
+    snapshot: Snapshot | Living,
     settings: FairShareSettings,
     state: State | None,
 ) -> Shares:
-    from evenhand.model import Snapshot
-
-    expect(isinstance(snapshot, Snapshot), "fair_share", "snapshot", snapshot, "a Snapshot")
+    snapshot = snapshot_of("fair_share", snapshot)
     expect(state is None or isinstance(state, State), "fair_share", "state", state, "a State")
     options, found = _options(snapshot, settings)
     memory = None

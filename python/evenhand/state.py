@@ -14,13 +14,13 @@ from evenhand.building.problems import shorten
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.frozen import freeze, thaw
+from evenhand.systems import SYSTEMS
 
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
 _KEYS = {"schema", "time", "settings", "policy", "pools", "elements", "nodes", "operations"}
 _KINDS = ("pool", "operation")
-_STARVATION = ("non_starving", "starving", "aggressively_starving")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,20 +174,20 @@ class State:
             pools[name] = values
         elements: dict[tuple[str, str | int], Mapping[str, Any]] = {}
         for row, element in enumerate(_rows(data, "elements")):
-            pair, values = _element(element, row, time)
+            name, values = _remembered(element, "an element", "elements", row, time)
+            pair = _word(element, "kind", _KINDS, row), name
             _once(pair, elements, f"{pair[0]} {pair[1]!r}", row)
             elements[pair] = values
-        nodes: dict[str | int, Mapping[str, Any]] = {}
-        for row, node in enumerate(_rows(data, "nodes")):
-            name, values = _node(node, row, time)
-            _once(name, nodes, f"node {name!r}", row)
-            nodes[name] = values
-        operations: dict[str | int, Mapping[str, Any]] = {}
-        for row, operation in enumerate(_rows(data, "operations")):
-            name = _named(operation, "an operation", {"last_preempt"}, row)
-            _once(name, operations, f"operation {name!r}", row)
-            operations[name] = {"last_preempt": _instant(operation, "last_preempt", row, time)}
-        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, nodes, operations)
+        others: dict[str, dict[str | int, Mapping[str, Any]]] = {"nodes": {}, "operations": {}}
+        for table, rows in others.items():
+            what = table.removesuffix("s")
+            for row, given in enumerate(_rows(data, table)):
+                name, values = _remembered(
+                    given, f"{'an' if what[0] == 'o' else 'a'} {what}", table, row, time
+                )
+                _once(name, rows, f"{what} {name!r}", row)
+                rows[name] = values
+        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, **others)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -265,17 +265,19 @@ def _named(given: Any, what: str, fields: set[str], row: int) -> str | int:
     return name
 
 
-def _element(element: Any, row: int, time: float) -> tuple[tuple[str, str | int], Mapping[str, Any]]:
-    name = _named(element, "an element", {"kind", "since", "starvation"}, row)
-    kind = _word(element, "kind", _KINDS, row)
-    starvation = _word(element, "starvation", _STARVATION, row)
-    return (kind, name), {"since": _instant(element, "since", row, time), "starvation": starvation}
-
-
-def _node(node: Any, row: int, time: float) -> tuple[str | int, Mapping[str, Any]]:
-    clocks = ("last_preemptive", "overcommitted_since")
-    name = _named(node, "a node", set(clocks), row)
-    return name, {clock: _instant(node, clock, row, time) for clock in clocks}
+def _remembered(
+    given: Any, what: str, table: str, row: int, time: float
+) -> tuple[str | int, Mapping[str, Any]]:
+    """Return a row's name and the columns that the systems declare of which it has any."""
+    declared = [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
+    known = {column.name for columns in declared for column in columns}
+    name = _named(given, what, known | {"kind"} if table == "elements" else known, row)
+    some = [columns for columns in declared if any(c.name in given for c in columns)]
+    return name, {
+        c.name: _word(given, c.name, c.words, row) if c.words else _instant(given, c.name, row, time)
+        for columns in some or declared
+        for c in columns
+    }
 
 
 def _word(given: Mapping[str, Any], key: str, words: tuple[str, ...], row: int) -> str:

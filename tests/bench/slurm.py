@@ -11,7 +11,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand import _core
-from evenhand.plans.memory import read_job_memory
+from evenhand.plans.memory import read_memory
 from evenhand.reasons import ACTIONS
 from evenhand.systems.slurm import columns
 
@@ -141,7 +141,7 @@ def main() -> None:
     names = snapshot.names("operations")
     for selection in ("reorder", "prefix", "irreducible", "minimum"):
         settings = policy.replace(victim_selection=selection).settings
-        memory, _ = read_job_memory(snapshot, policy, None)
+        memory, _ = read_memory(snapshot, policy, None)
         jobs = columns.job_columns(columns.Jobs(snapshot, settings))
         took = []
         for _ in range(TIMES):  # anew: a planner waits before it preempts for the same job again

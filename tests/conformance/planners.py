@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import evenhand as eh
+from evenhand.systems import SYSTEMS
 from tests.conformance import engines
 
 Settings = Mapping[str, Any]
@@ -93,16 +94,11 @@ def evenhand() -> Planner:
     """Return the library itself."""
     from evenhand import _core
 
-    policies: dict[str, Any] = {
-        "ytsaurus": eh.policies.YTsaurus,
-        "backendai": eh.policies.BackendAI,
-        "slurm": eh.policies.Slurm,
-    }
+    policies = {word: system.policy for word, system in SYSTEMS.items()}
 
     def answer(made: eh.Plan) -> Answer:
         statuses = {str(name): asdict(status) for name, status in made.statuses.items()}
-        known = "fair_share" in type(made.policy.settings).model_fields
-        shares = _totals(made.shares.to_dict()["elements"]) if known else {}
+        shares = _totals(made.shares.to_dict()["elements"]) if made.policy.RECORD.shares else {}
         return Answer(made.to_dict(), statuses, shares, made.state)
 
     def plan(
@@ -225,7 +221,7 @@ def reference() -> Planner:
         )
 
     return Planner(
-        policies=frozenset({"ytsaurus", "backendai", "slurm"}),
+        policies=frozenset(SYSTEMS),
         settings=lambda _policy, preset, settings: YTsaurusSettings.preset(preset, **settings).model_dump(),
         plan=plan,
         satisfaction=lambda *vectors: satisfaction(*map(list, vectors)),

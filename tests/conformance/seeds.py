@@ -9,13 +9,11 @@ from functools import partial
 from typing import Any
 
 import evenhand as eh
+from evenhand.systems import SYSTEMS
 from tests.conformance.case import Case, Checker
 from tests.conformance.engines import Engine
 from tests.conformance.planners import Planner, planner_of
 from tests.conformance.seed_answers import compare
-
-COVERED = frozenset({"ytsaurus", "backendai", "slurm"})
-"""Policies that the library has so far."""
 
 
 def recognises(document: Any) -> bool:
@@ -26,7 +24,7 @@ def recognises(document: Any) -> bool:
 def cases(document: dict[str, Any]) -> Iterator[Case]:
     """One case each, by policy."""
     for case in document["cases"]:
-        run = partial(check, case) if case["policy"] in COVERED else None
+        run = partial(check, case) if case["policy"] in SYSTEMS else None
         yield Case(f"seeds.{case['policy']}", case["id"], run)
 
 

@@ -17,28 +17,24 @@ EPILOG = 0.1
 
 
 @dataclass(frozen=True)
-class Order:
-    """An order of passes and ends that the controller may take.
+class Event:
+    """Something that a controller did: a pass, or a job's epilog reported from a node.
 
     Attributes
     ----------
-    first
-        The first pass.
-    between
-        The pass that runs after a preemption and before the first victim's end; none by default.
-    apart
-        What ends at once, with a main pass after each: all victims (""), or those of one "job" or "node".
-    backwards
-        Whether the last job or node is the first to end.
+    at
+        When.
+    what
+        "main", "backfill" or "end".
+    job, node
+        Of an end: whose, and where.
     """
 
-    first: str = "main"
-    between: str = ""
-    apart: str = ""
-    backwards: bool = False
+    at: float
+    what: str
+    job: str = ""
+    node: str = ""
 
-
-DEFAULT = Order()
 
 Planner = Callable[[dict[str, Any], Mapping[str, Any], Any, str], tuple[Mapping[str, Any], Any]]
 
@@ -55,32 +51,51 @@ class Passes:
         self.first: dict[str, Any] | None = None
         self.parts: dict[str, list[dict[str, Any]]] = {}  # of jobs of which some nodes have ended
 
-    def play(self, seconds: float, interval: float, order: Order = DEFAULT, idle: int | None = None) -> None:
-        """Let passes follow each other as the controller's do, until nothing changes or the watch ends.
+    def play(self, seconds: float, interval: float, first: str = "main", idle: int | None = None) -> None:
+        """Let passes follow each other as the controller's do, until nothing changes or the time is over.
 
-        ``idle`` is after how many passes that do nothing it stops; none: never.
+        All victims end at once. ``idle`` is after how many passes that do nothing it stops; none: never.
         """
         backfills = self.settings["SchedulerType"] == "sched/backfill"
-        now, name, nothing = self.tables["now"], order.first, 0
-        between, ending = "", False
+        now, name, nothing = self.tables["now"], first, 0
         until, next_backfill = now + seconds, now + interval
         while now < until and (idle is None or nothing < idle):
             self.tables["now"] = now
             did = self.run(name)
             nothing = 0 if did else nothing + 1
-            if did == "preempt" and not ending:
-                between, ending = order.between, True
-            if between:
-                name, between = between, ""
-            elif ending:
+            if did == "preempt":
                 now += EPILOG
-                ending = self.end_victims(now, order)
+                self.end(self._leaving(), now)
                 name = "main"
             elif backfills and name == "main":
                 now, name = max(now, next_backfill), "backfill"
                 next_backfill = now + interval
             else:
                 name = "main"
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """Let passes run, and victims end, in the order in which a controller's did.
+
+        What no later event ends (the controller did not preempt it, or did so earlier) ends before the
+        next main pass.
+        """
+        for place, event in enumerate(events):
+            ends = {(event.job, event.node)}
+            if event.what != "end":
+                self.tables["now"] = event.at
+                later = {(e.job, e.node) for e in events[place:] if e.what == "end"}
+                ends = self._leaving() - later if event.what == "main" else set()
+            self.end(ends, event.at)
+            if event.what != "end":
+                self.run(event.what)
+
+    def _leaving(self) -> set[tuple[str, str]]:
+        """Return which victims are to end, and where."""
+        return {
+            (row["operation"], row["node"])
+            for row in self.tables["allocations"]
+            if row.get("state") == "preempting"
+        }
 
     def run(self, name: str) -> str | None:
         """Plan one pass and carry it out; the strongest of what it did."""
@@ -131,14 +146,13 @@ class Passes:
         )
         self.tables["requests"] = [row for row in self.tables["requests"] if row.get("count", 1)]
 
-    def end_victims(self, now: float, order: Order = DEFAULT) -> bool:
-        """End the victims that end at once; requeued jobs wait. Return whether more are to end."""
-        leaving = [row for row in self.tables["allocations"] if row.get("state") == "preempting"]
-        gone = leaving
-        if order.apart and leaving:
-            field = {"job": "operation", "node": "node"}[order.apart]
-            values = sorted({row[field] for row in leaving}, key=lambda name: (len(str(name)), str(name)))
-            gone = [row for row in leaving if row[field] == values[-1 if order.backwards else 0]]
+    def end(self, ends: set[tuple[str, str]], now: float) -> None:
+        """End victims on nodes; a requeued job waits once it has ended on all of its own."""
+        gone = [
+            row
+            for row in self.tables["allocations"]
+            if row.get("state") == "preempting" and (row["operation"], row["node"]) in ends
+        ]
         self.tables["allocations"] = [row for row in self.tables["allocations"] if row not in gone]
         for job in dict.fromkeys(row["operation"] for row in gone):
             self.started.pop(job, None)
@@ -160,7 +174,6 @@ class Passes:
                 }
             )
             del self.parts[job]
-        return len(gone) < len(leaving)
 
 
 def tables_of(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,7 +291,7 @@ def answer(case: Mapping[str, Any], plan: Planner = engine_plan) -> dict[str, An
     world.play(
         case["observed_s"],
         float(config["SchedulerParameters"]["bf_interval"]),
-        Order("backfill" if case["name"].startswith("live_several_backfill_first") else "main"),
+        "backfill" if case["name"].startswith("live_several_backfill_first") else "main",
         idle=2 if backfills else 1,
     )
     running = {row["operation"] for row in world.tables["allocations"]}

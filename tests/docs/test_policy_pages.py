@@ -10,11 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.config.checked import CheckedSettings
-from evenhand.systems.backendai.settings import BackendAISettings
-from evenhand.systems.reads import READ
-from evenhand.systems.slurm.settings import SlurmSettings
-from evenhand.systems.ytsaurus.settings import YTsaurusSettings
+from evenhand.systems import SYSTEMS, System
 from tests.packaging.layers import ROOT
 from tests.shared import SHARED, shared
 
@@ -36,12 +32,7 @@ HEADINGS = (
     "Laws that hold",
 )
 RULES = HEADINGS[1:8]
-#: Settings by page; a page of a system must be entered here.
-MODELS: dict[str, type[CheckedSettings]] = {
-    "backendai": BackendAISettings,
-    "slurm": SlurmSettings,
-    "ytsaurus": YTsaurusSettings,
-}
+OF_SYSTEMS = pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.word)
 MARK = re.compile(r"\[([DRTE]|S\d)\]")
 
 
@@ -82,9 +73,16 @@ def test_every_source_is_explained(page: Path) -> None:
         assert explained.count(f"[{mark}]") == 2, f"{mark} is a link that says nothing"
 
 
-@pytest.mark.parametrize(("page", "model"), MODELS.items())
-def test_presets_are_all_in_the_table(page: str, model: type[CheckedSettings]) -> None:
-    table = sections(POLICIES / f"{page}.md")["Presets: documented and upstream"]
+def test_every_system_has_a_page() -> None:
+    assert {page.stem for page in PAGES} == set(SYSTEMS)
+
+
+@OF_SYSTEMS
+def test_presets_are_all_in_the_table(system: System) -> None:
+    table, model = (
+        sections(POLICIES / f"{system.word}.md")["Presets: documented and upstream"],
+        system.policy.model,
+    )
     row = r"^\* - `(\w+)`\\\n    \S.*\n  - `(.*?)` (\[.*)\n  - `(.*?)` (\[.*)$"
     rows = re.findall(row, table, re.MULTILINE)
     told = {name: (documented, upstream) for name, documented, _, upstream, _ in rows}
@@ -113,15 +111,16 @@ def test_ytsaurus_quotes_what_the_script_says() -> None:
     assert said == quoted
 
 
-@pytest.mark.parametrize("page", sorted(MODELS))
-def test_pages_name_only_fields_that_are_read(page: str) -> None:
+@OF_SYSTEMS
+def test_pages_name_only_fields_that_are_read(system: System) -> None:
     """The short table of a page says nothing that the table of all systems does not."""
-    text = sections(POLICIES / f"{page}.md")["How a snapshot is read"]
+    text = sections(POLICIES / f"{system.word}.md")["How a snapshot is read"]
     found = re.findall(r"^\| (\w+)[^|]* \| (.*) \|$", text, re.MULTILINE)
-    tables = [(table, cells) for table, cells in found if table in READ]
+    known = {table for other in SYSTEMS.values() for table in other.reads}
+    tables = [(table, cells) for table, cells in found if table in known]
     assert len(tables) >= 6
     for table, cells in tables:
-        read = {name for name, words in READ[table].items() if page in words} | {"settings"}
+        read = {*system.reads.get(table, ()), "settings"}
         named = set(re.findall(r"`([a-z_.]+)`", cells.partition("`settings`:")[0]))
         parts = {name.partition(".")[0] for name in read}
         assert named <= read | parts, (table, named - read)

@@ -21,6 +21,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 import evenhand as eh
+from evenhand.systems import SYSTEMS
 from evenhand.testing import strategies as es
 from tests.conformance import files
 from tests.conformance.engines import ENGINES
@@ -33,7 +34,7 @@ CASES = (
 )
 LATER = 600.0
 SENTENCES = ("message", "sentences", "text")
-POLICIES = {"ytsaurus": eh.policies.YTsaurus, "backendai": eh.policies.BackendAI, "slurm": eh.policies.Slurm}
+POLICIES = {word: system.policy for word, system in SYSTEMS.items()}
 
 Record = dict[str, Any]
 

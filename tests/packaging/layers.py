@@ -13,24 +13,33 @@ ROOT = Path(__file__).resolve().parents[2]
 #: A layer may use itself and what stands before it.
 ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim", "sweep", "front")
 
-#: Top-level Python modules by layer. A new module must be entered here: that is the moment to
-#: decide where it belongs. The front is what people and tests touch; nothing below imports it,
-#: except inside functions (a ``_repr_html_`` that asks for its display).
+#: Python packages by layer, in the order in which they may import each other: those before, never those
+#: behind. A new one must be entered here: that is the moment to decide where it belongs. The front is what
+#: people and tests touch.
 PYTHON = {
-    "core": {"_core", "errors", "diagnostics", "files", "frozen", "table", "arrow_export"},
-    "model": {"arguments", "fields", "building", "model"},
-    "share": {"config", "shares", "state", "history", "quantities"},
-    "starve": {"starvation"},
-    "place": set(),
-    "preempt": {"groups", "reasons"},
-    "policy": {"policies", "systems", "plan", "plans", "explain", "cluster"},
-    "sim": {"simulate"},
-    "sweep": {"sweep", "tune"},
-    "front": {
-        *("__init__", "__main__", "act", "adapters", "cli", "display", "plot", "synthetic", "testing"),
-        "versions",
-    },
+    "core": ("_core", "frozen", "files", "errors", "arrow_export", "table", "diagnostics"),
+    "model": ("fields", "building", "arguments", "model"),
+    "share": ("quantities", "config", "systems/records", "state", "shares", "history"),
+    "starve": ("starvation",),
+    "place": (),
+    "preempt": ("groups", "reasons"),
+    "policy": ("plans", "explain", "systems", "policies", "cluster"),
+    "sim": ("simulate",),
+    "sweep": ("sweep", "tune"),
+    "front": (
+        *("versions", "display", "plot", "adapters", "systems/adapter", "adapters/slurm", "act"),
+        *("synthetic", "testing", "__init__", "cli", "__main__"),
+    ),
 }
+PLACES = [place for places in PYTHON.values() for place in places]
+
+#: What a system says before any policy is needed: its record and what the record is made of.
+RECORDS = {"__init__", "record", "reads", "reason", "reasons"}
+
+#: Functions that hand on to a package behind: an error's table, the schema of the fields, what a plan says of
+#: a name; and what anything shows of itself.
+HANDED_ON = {("errors", "table"), ("fields", "building"), ("plans", "explain")}
+SHOWS = "display"
 
 #: Only the bindings know Python, and only one header of theirs includes pybind11.
 PYBIND_HEADER = "cpp/bindings/pybind.h"
@@ -45,19 +54,12 @@ class Use:
     file: str
     line: int
     names: str
-    layer: str
-    used_layer: str | None
-    deferred: bool = False
-
-    @property
-    def points_up(self) -> bool:
-        """Whether a lower layer names a higher one."""
-        if self.used_layer is None or (self.deferred and self.used_layer == "front"):
-            return False
-        return ORDER.index(self.used_layer) > ORDER.index(self.layer)
+    place: str
+    used: str | None
+    points_up: bool
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.layer} names {self.used_layer} ({self.names})"
+        return f"{self.file}:{self.line}: {self.place} names {self.used} ({self.names})"
 
 
 def cpp_layer(path: Path) -> str | None:
@@ -79,52 +81,68 @@ def cpp_uses(path: Path, text: str) -> Iterator[Use]:
     for line, target in includes(text):
         parts = target.split("/")
         if parts[0] == "evenhand" and len(parts) > 2:
-            yield Use(str(path), line, target, layer, parts[1])
+            known = parts[1] in ORDER
+            upward = known and ORDER.index(parts[1]) > ORDER.index(layer)
+            yield Use(str(path), line, target, layer, parts[1] if known else None, upward)
 
 
-def python_layer(module: str, *below: str) -> str:
-    """Layer of a module of the package: its top-level name, and the names below that."""
-    if module == "systems" and "adapter" in below:
-        return "front"
-    for layer, modules in PYTHON.items():
-        if module in modules:
-            return layer
-    raise LookupError(f"enter the module {module!r} in {Path(__file__).name}: which layer is it?")
+def python_place(*parts: str) -> str:
+    """Place of a module of the package in the order; its name in parts."""
+    if parts[0] == "systems" and (len(parts) == 1 or parts[-1] in RECORDS or parts[1] in RECORDS):
+        return "systems/records"
+    if parts[0] == "systems" and "adapter" in parts:
+        return "systems/adapter"
+    for name in ("/".join(parts[:2]), parts[0]):
+        if name in PLACES:
+            return name
+    raise LookupError(f"enter the module {parts[0]!r} in {Path(__file__).name}: where is its place?")
 
 
 def python_uses(path: Path, text: str) -> Iterator[Use]:
-    """Yield the package's own modules that a Python file imports; ``path`` is relative to the package."""
-    layer = python_layer(*(part.removesuffix(".py") for part in path.parts))
+    """Yield the package's own modules that a Python file imports, but for types; ``path`` is relative."""
+    place = python_place(*_named(path))
     tree = ast.parse(text)
     deferred: set[int] = set()
+    types_only: set[int] = set()
     for block in ast.walk(tree):
-        function = isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef)
-        types_only = isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
-        if function or types_only:
+        if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef):
             deferred |= {id(n) for n in ast.walk(block)}
+        elif isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test):
+            types_only |= {id(n) for n in ast.walk(block)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            modules = [a.name for a in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise SyntaxError(f"{path}:{node.lineno}: relative import; name the module in full")
-            base = node.module or ""
-            modules = [f"{base}.{a.name}" for a in node.names] if base == "evenhand" else [base]
-        else:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            raise SyntaxError(f"{path}:{node.lineno}: relative import; name the module in full")
+        if id(node) in types_only:
             continue
-        for module in modules:
-            parts = module.split(".")
-            if parts[0] != "evenhand":
-                continue
-            name = parts[1] if len(parts) > 1 else "__init__"
-            if _is_attribute(name):
-                name = "__init__"
-            used = python_layer(name, *parts[2:])
-            yield Use(str(path), node.lineno, module, layer, used, id(node) in deferred)
+        for module in _modules(node):
+            used = python_place(*module)
+            upward = PLACES.index(used) > PLACES.index(place)
+            if id(node) in deferred and (used == SHOWS or (place, used) in HANDED_ON):
+                upward = False
+            yield Use(str(path), node.lineno, ".".join(module), place, used, upward)  # type: ignore[attr-defined]
 
 
-def _is_attribute(name: str) -> bool:
-    """Whether ``from evenhand import name`` names an attribute of the package, not a module."""
-    package = ROOT / "python" / "evenhand"
-    known = any(name in modules for modules in PYTHON.values())
-    return not known and not (package / name).exists() and not (package / f"{name}.py").exists()
+def _named(path: Path) -> tuple[str, ...]:
+    return tuple(part.removesuffix(".py") for part in path.parts)
+
+
+def _modules(node: ast.AST) -> Iterator[tuple[str, ...]]:
+    """Yield the package's own modules that a statement imports, below ``evenhand``."""
+    if isinstance(node, ast.Import):
+        named = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        named = [f"{node.module}.{alias.name}" for alias in node.names]
+    else:
+        return
+    for name in named:
+        first, *parts = name.split(".")
+        if first != "evenhand":
+            continue
+        while parts and not _is_module(parts):
+            parts.pop()  # an attribute of the module, or of the package itself
+        yield tuple(parts) or ("__init__",)
+
+
+def _is_module(parts: list[str]) -> bool:
+    place = ROOT.joinpath("python", "evenhand", *parts)
+    return parts in (["_core"], ["__init__"]) or place.is_dir() or place.with_suffix(".py").exists()

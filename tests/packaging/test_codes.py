@@ -1,8 +1,11 @@
-"""The table of codes has the order of the core's enumerations."""
+"""Codes and words have the order of the core's enumerations."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +13,7 @@ from evenhand import reasons
 from tests.packaging.layers import ROOT
 
 INCLUDE = ROOT / "cpp" / "include" / "evenhand"
-
-#: Enumerators that are shorter than their codes.
-LONGER = {
-    "full_host_preemption": "default_gpu_full_host_preemption",
-    "limits": "limits_of_operation_or_pool",
-    "not_preemptible": "not_preemptible_flag",
-}
+HEADER = INCLUDE / "preempt" / "codes.h"
 
 
 def enumerators(header: str, name: str) -> tuple[str, ...]:
@@ -33,18 +30,31 @@ def enumerators(header: str, name: str) -> tuple[str, ...]:
     [
         ("preempt/decision.h", "Action", reasons.ACTIONS),
         ("preempt/decision.h", "Mode", reasons.MODES),
-        ("preempt/decision.h", "Stage", reasons.STAGES),
-        ("preempt/decision.h", "Reason", reasons.REASONS),
         ("preempt/groups.h", "Group", (*reasons.GROUPS, "none")),
-        ("preempt/recorder.h", "Outcome", reasons.OUTCOMES),
         ("policy/ytsaurus/update.h", "Priority", reasons.PRIORITIES),
     ],
 )
 def test_codes_are_the_cores(header: str, name: str, codes: tuple[str, ...]) -> None:
-    assert tuple(LONGER.get(word, word) for word in enumerators(header, name)) == codes
+    assert enumerators(header, name) == codes
 
 
 def test_words_of_starvation_are_the_cores() -> None:
     header = "starve/starvation.h"
     assert enumerators(header, "Starvation") == reasons.STARVATION
     assert enumerators(header, "Status") == reasons.STATUSES
+
+
+def check(header: Path) -> tuple[int, str]:
+    """Exit status and output of the comparison with a header."""
+    made = [sys.executable, str(ROOT / "tools" / "make_codes.py"), "--check", str(header)]
+    found = subprocess.run(made, check=False, capture_output=True, text=True)
+    return found.returncode, found.stdout
+
+
+def test_the_cores_codes_are_generated_from_the_systems_tables(tmp_path: Path) -> None:
+    assert check(HEADER) == (0, "")
+    other = tmp_path / "codes.h"
+    other.write_text(HEADER.read_text().replace("  kBackoff,\n  kStageTaken,", "  kStageTaken,\n  kBackoff,"))
+    status, told = check(other)
+    assert status == 1
+    assert "+  kBackoff," in told

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 import evenhand as eh
+from evenhand.systems import SYSTEMS
 from tests.mutants.plant import by_file, plant
 from tests.mutants.table import TABLES, defects
 from tests.packaging.layers import ROOT
 
 ROOMS = {
     *("core", "model", "share", "starve", "place", "preempt"),
-    *("policy-backendai", "policy-slurm", "policy-ytsaurus"),
+    *(f"policy-{word}" for word in SYSTEMS),
     *("act", "adapters", "building", "cluster", "config", "explain", "history", "plans", "state"),
 }
 LEAST = 60

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand import fields
+from evenhand import _core, fields
 from tests.unit.snapshots import GOOD, good
 
 TABLES = ("nodes", "pools", "operations", "allocations", "requests", "reservations")
@@ -283,3 +283,54 @@ def test_replace(data: dict[str, Any], names: list[str]) -> None:
     replaced = build(lambda: base.replace(**changes))
     if replaced is not None and not any(isinstance(changes.get(name), dict) for name in TABLES):
         assert replaced == eh.Snapshot.from_dict({**good(), **changes})
+
+
+_KEYS = st.sampled_from(["a", "b", "\n", "é", "\ud800", "\U0001f600", '"', "a" * 9, "a" * 8 + "b", ""])
+_NUMBERS = st.sampled_from(["0", "-1.5e3", "NaN", "-Infinity", "Infinity", "9" * 5000, "-" + "9" * 4300])
+
+
+def _json_text(draw: st.DrawFn, depth: int, path: list[Any], found: list[tuple[Any, ...]]) -> str:
+    """Draw a text, and list what is wrong in it: an object's own before those inside of it."""
+    kind = draw(st.sampled_from(["number", "text", "object", "object", "list"][: 5 if depth else 2]))
+    space = draw(st.sampled_from(["", " ", "\n\t"]))
+    if kind == "number":
+        number = draw(_NUMBERS)
+        if "N" in number or "I" in number:
+            found.append((path, "finite", number))
+        elif len(number.lstrip("-")) > 4300:
+            found.append((path, "overflow", number))
+        return number
+    if kind == "text":
+        return json.dumps(
+            draw(_KEYS | st.sampled_from(["{", "[,", '"a":1', "\\\\"])), ensure_ascii=draw(st.booleans())
+        )
+    if kind == "list":
+        items = [_json_text(draw, depth - 1, [*path, i], found) for i in range(draw(st.integers(0, 3)))]
+        return f"[{space}{f'{space},'.join(items)}{space}]"
+    keys = draw(st.lists(_KEYS, max_size=draw(st.sampled_from([3, 20]))))
+    found += [([*path, key], "duplicate_key", "") for key in sorted({k for k in keys if keys.count(k) > 1})]
+    parts = []
+    for key in keys:
+        item = _json_text(draw, depth - 1, [*path, key], found)
+        parts.append(f"{json.dumps(key, ensure_ascii=draw(st.booleans()))}{space}:{space}{item}")
+    return f"{{{space}{f',{space}'.join(parts)}{space}}}"
+
+
+@given(st.data())
+def test_what_json_lets_pass_is_found(data: st.DataObject) -> None:
+    found: list[tuple[Any, ...]] = []
+    text = _json_text(data.draw, 4, [], found)
+    encoded = text.encode("utf-8", "surrogatepass")
+    scanned = [
+        (path, rule, encoded[at : at + size].decode())
+        for path, rule, at, size in _core.scan_json(encoded, 4300, 10**6)
+    ]
+    assert scanned == found
+
+
+@given(
+    st.binary() | st.text('{}[],:"\\u\ud8001NaI-') | st.recursive(st.just("1"), lambda t: t.map("[{}".format))
+)
+def test_scanning_anything(source: bytes | str) -> None:
+    encoded = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
+    _core.scan_json(encoded, 4300, 5)

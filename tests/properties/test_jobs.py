@@ -64,6 +64,53 @@ def test_the_engine_plans_what_the_reference_plans(
     assert essence(found) == essence(expected)
 
 
+@st.composite
+def ends(draw: st.DrawFn) -> tuple[dict[str, Any], SlurmSettings]:
+    """Draw jobs that end at any time, some elsewhere; behind one of several nodes a short one may pass."""
+    home, away = draw(st.integers(3, 6)), draw(st.integers(0, 2))
+    nodes = [f"n{i}" for i in range(home + away)]
+    idle = nodes[home - 1]
+    operations: list[dict[str, Any]] = []
+    allocations = []
+    instants = []
+    for node in nodes:
+        if node == idle:
+            continue
+        instants.append(draw(st.integers(0, 5000) | st.sampled_from((599, 600, 659, 660, 661))))
+        part = "high" if node in nodes[:home] else "other"
+        operations.append({"name": f"r{node}", "partition": part, "start_time": 0})
+        row = {"name": f"a{node}", "operation": f"r{node}", "node": node, "resources": {"cpu": 1}}
+        allocations.append(row | {"start_time": 0, "planned_end": 60_000 + instants[-1]})
+    passes = draw(st.sampled_from(instants)) + draw(st.integers(-1, 1))
+    asks = [("high", draw(st.integers(2, home - 1)), 6000), ("low", 1, max(passes, 1))]
+    for i, (part, _, _) in enumerate(asks):
+        operations.append({"name": f"w{i}", "partition": part, "start_time": i})
+    requests = [
+        {"name": f"q{i}", "operation": f"w{i}", "resources": {"cpu": 1}, "count": count, "duration": seconds}
+        for i, (_, count, seconds) in enumerate(asks)
+    ]
+    parts: dict[str, Any] = {
+        "high": {"PriorityTier": 2, "Nodes": nodes[:home]},
+        "low": {"Nodes": nodes[:home]},
+    }
+    if away:
+        parts["other"] = {"PriorityTier": 2, "Nodes": nodes[home:]}
+    table = [{"name": node, "capacity": {"cpu": 1}} for node in nodes]
+    data: dict[str, Any] = {"now": 60_000, "resources": {"cpu": {}}, "nodes": table}
+    data |= {"operations": operations, "allocations": allocations, "requests": requests}
+    return data, SlurmSettings(SchedulerType="sched/backfill", bf_resolution=1.0, partitions=parts)
+
+
+@settings(max_examples=300)
+@given(cluster=ends())
+def test_the_engine_takes_ends_as_the_reference_does(cluster: tuple[dict[str, Any], SlurmSettings]) -> None:
+    """Backfill's planned starts are seen in who may pass."""
+    data, slurm = cluster
+    found = plan_of(data, slurm, passes=("backfill",)).to_dict()
+    expected = reference_plan(eh.Snapshot.from_dict(data), slurm, passes=("backfill",))
+    assert essence(found) == essence(expected)
+
+
 @settings(max_examples=400)
 @given(
     data=es.job_clusters(max_waiting=1, mixed=True),

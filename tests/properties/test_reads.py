@@ -13,12 +13,11 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.fields import TABLES
 from evenhand.policies import BackendAI, Slurm, YTsaurus
-from evenhand.systems.reads import ONLY_IF, READ, SYSTEMS
+from evenhand.systems import SYSTEMS, System
 from evenhand.testing import strategies as es
 from tests.properties.perturbing import FIELDS, enriched, perturbed
 from tests.properties.reading import ASIDE, WITNESSES
 
-POLICIES = {"ytsaurus": YTsaurus, "backendai": BackendAI, "slurm": Slurm}
 DRAWN = 60
 MOST = 400
 NOT_SEEN = {
@@ -104,7 +103,7 @@ def essence(one: Drawn) -> Any:
 
 
 def reads(system: str) -> set[tuple[str, str]]:
-    return {(table, name) for table, names in POLICIES[system].READS.items() for name in names} & set(FIELDS)
+    return {(table, name) for table, names in SYSTEMS[system].reads.items() for name in names} & set(FIELDS)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -125,7 +124,7 @@ def test_what_is_not_read_changes_nothing(system: str) -> None:
     untried = {field for field, times in tried.items() if not times}
     assert untried <= {("operations", "demand"), ("reservations", "allocation")}
     # What only some settings read was tried with others, too.
-    assert {key for key in ONLY_IF if key[0] == system} <= {(system, *f) for f in tried} | set(ASIDE)
+    assert {(system, *key) for key in SYSTEMS[system].only_if} <= {(system, *f) for f in tried} | set(ASIDE)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -164,10 +163,10 @@ def test_a_field_that_seldom_matters(case: tuple[str, str, str]) -> None:
 
 @pytest.mark.parametrize("case", ASIDE, ids="-".join)
 def test_a_field_that_settings_leave_aside(case: tuple[str, str, str]) -> None:
-    _, table, field = case
+    system, table, field = case
     policy, one, other = ASIDE[case]
     assert field not in policy.reads[table]
-    assert field in policy.READS[table]
+    assert field in SYSTEMS[system].reads[table]
     assert essence(Drawn(one, policy)) == essence(Drawn(other, policy))
 
 
@@ -195,13 +194,14 @@ def test_what_starts_may_be_spared(system: str) -> None:
         "requests": [{"name": "r", "operation": "o", "resources": {"cpu": 1}, "preemptible": False}],
     }
     snapshot = eh.Snapshot.from_dict(data)
-    after = snapshot.after(eh.plan(snapshot, POLICIES[system]()))
+    after = snapshot.after(eh.plan(snapshot, SYSTEMS[system].policy()))
     assert [row["preemptible"] for row in after.to_dict()["allocations"]] == [False]
 
 
-def test_the_table_has_no_field_that_is_none() -> None:
-    for table, fields in READ.items():
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=lambda system: system.word)
+def test_the_record_has_no_field_that_is_none(system: System) -> None:
+    for table, fields in system.reads.items():
         assert set(fields) <= set(TABLES[table].names)
-        for words in fields.values():
-            assert set(words) <= set(SYSTEMS)
-            assert all(words.values())
+        assert all(fields.values())
+    for table, field in system.only_if:
+        assert field in system.reads[table]

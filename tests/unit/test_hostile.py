@@ -79,6 +79,15 @@ ARGUMENTS: dict[str, Callable[[Any], Any]] = {
     "fair_share": lambda v: eh.fair_share(v),
     "fair_share settings": lambda v: eh.fair_share(SNAPSHOT, v),
     "fair_share state": lambda v: eh.fair_share(SNAPSHOT, state=v),
+    "usage_share": lambda v: eh.usage_share(v),
+    "starvation": lambda v: eh.starvation(v, YT),
+    "starvation policy": lambda v: eh.starvation(SNAPSHOT, v),
+    "starvation state": lambda v: eh.starvation(SNAPSHOT, YT, v),
+    "victims": lambda v: eh.victims(v, YT, "r"),
+    "victims policy": lambda v: eh.victims(SNAPSHOT, v, "r"),
+    "victims request": lambda v: eh.victims(SNAPSHOT, YT, v),
+    "victims node": lambda v: eh.victims(SNAPSHOT, YT, "r", v),
+    "victims state": lambda v: eh.victims(SNAPSHOT, YT, "r", state=v),
     "engine": lambda v: eh.FairShareEngine(v),
     "engine snapshot": lambda v: eh.FairShareEngine().update(v),
     "engine state": lambda v: eh.FairShareEngine().update(SNAPSHOT, state=v),
@@ -242,6 +251,13 @@ def test_cells(name: str) -> None:
         (lambda: eh.fair_share(CLUSTER), "snapshot"),  # type: ignore[arg-type]
         (lambda: eh.fair_share(SNAPSHOT, {}), "settings"),  # type: ignore[arg-type]
         (lambda: eh.fair_share(SNAPSHOT, state={}), "state"),  # type: ignore[arg-type]
+        (lambda: eh.usage_share(CLUSTER), "snapshot"),  # type: ignore[arg-type]
+        (lambda: eh.starvation(CLUSTER, YT), "snapshot"),  # type: ignore[arg-type]
+        (lambda: eh.starvation(SNAPSHOT, None), "policy"),
+        (lambda: eh.starvation(SNAPSHOT, SL), "policy"),
+        (lambda: eh.victims(CLUSTER, YT, "r"), "snapshot"),  # type: ignore[arg-type]
+        (lambda: eh.victims(SNAPSHOT, None, "r"), "policy"),
+        (lambda: eh.victims(SNAPSHOT, YT, None), "request"),  # type: ignore[arg-type]
         (lambda: eh.FairShareEngine(5), "settings"),  # type: ignore[arg-type]
         (lambda: SNAPSHOT.after(None), "plan"),
         (lambda: SNAPSHOT.to_json(indent="x"), "indent"),  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -13,7 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.building.problems import COUNTED, KEPT
-from tests.shapes import RIGHT, SHAPES, TWICE, text_of
+from tests.shapes import RIGHT, SHAPES, TINY, TWICE, text_of, tiny_text_of
 
 SIZE = 600_000
 #: Seconds of CPU beyond parsing, of the parsing's own, and to begin with; bytes beyond it a byte of text.
@@ -63,6 +64,39 @@ def test_memory(shape: str) -> None:
     text = text_of(shape, SIZE // 2)
     read(text)
     assert peak(lambda: read(text)) - peak(lambda: json.loads(text)) <= BYTES * len(text)
+
+
+@pytest.mark.parametrize("shape", TINY)
+def test_memory_of_tiny_rows(shape: str) -> None:
+    text = tiny_text_of(shape, SIZE)
+    read(text)
+    assert peak(lambda: read(text)) - peak(lambda: json.loads(text)) <= BYTES * len(text)
+
+
+def calls(text: str) -> int:
+    """Count the Python functions that are called while a text is read."""
+    count = 0
+
+    def counted(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        read(text)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *TINY])
+def test_no_function_is_called_for_every_row(shape: str) -> None:
+    """Beyond the problems that are counted, twice the rows take as many calls."""
+    make = text_of if shape in SHAPES else tiny_text_of
+    read(make(shape, 1000))  # imports
+    text, twice = make(shape, SIZE), make(shape, 2 * SIZE)
+    more_rows = twice.count("}") - text.count("}")
+    assert calls(twice) - calls(text) <= max(more_rows, SIZE // 200) / 20
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -208,7 +208,7 @@ def test_there_and_back_is_exact() -> None:
         "last_preemptive": np.array([NO_TIME, 12_345_678, 0][:nodes], np.int64),
         "overcommitted_since": np.array([3, NO_TIME, NO_TIME][:nodes], np.int64),
     }
-    state = next_state(snapshot, POLICY, plan.shares, memory)
+    state = next_state(snapshot, POLICY, plan.shares.state, memory)
     state = eh.State.from_dict(json.loads(json.dumps(state.to_dict())))
     read, found = read_memory(snapshot, POLICY, state)
     assert found == ()
@@ -236,7 +236,9 @@ def test_names_that_left_are_dropped_and_said() -> None:
 def test_changed_settings_are_said() -> None:
     state = make().state
     assert read_memory(make().snapshot, POLICY, state)[1] == ()
-    other = type(POLICY)(settings=POLICY.settings, to_dict=lambda: {"policy": "another"})
+    other = type(POLICY)(
+        RECORD=POLICY.RECORD, settings=POLICY.settings, to_dict=lambda: {"policy": "another"}
+    )
     assert [d.code for d in read_memory(make().snapshot, other, state)[1]] == ["state_settings_changed"]
 
 

@@ -33,23 +33,25 @@ struct Small {
 };
 
 // A planner that has updated and decided once, on all nodes.
-struct Plan : Planner {
-  explicit Plan(Inputs inputs) : Planner(std::move(inputs)) {
-    update(state().now(), false);
-    decide({});
+struct Plan {
+  Planner planner;
+  explicit Plan(Inputs inputs) : planner(std::move(inputs)) {
+    planner.update(planner.state().now(), false);
+    planner.decide({});
   }
+  const std::vector<Decision>& rows() const { return planner.decisions().rows(); }
 };
 
 TEST(Heartbeat, NoAllocationLeavesBeforeAnOperationStarves) {
   const Plan plan(Small().inputs());
-  EXPECT_TRUE(plan.desk().decisions.rows().empty());
-  EXPECT_EQ(plan.next_due(), (1000 + 30) * kMicrosecondsPerSecond + 1);
+  EXPECT_TRUE(plan.rows().empty());
+  EXPECT_EQ(plan.planner.next_due(), (1000 + 30) * kMicrosecondsPerSecond + 1);
 }
 
 TEST(Heartbeat, TheNewestGoesForAStarvingOperation) {
   Small small;
   const Plan plan(small.starving());
-  const auto& rows = plan.desk().decisions.rows();
+  const auto& rows = plan.rows();
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].action, Action::kPreempt);
   EXPECT_EQ(rows[0].slot, 3);
@@ -57,12 +59,12 @@ TEST(Heartbeat, TheNewestGoesForAStarvingOperation) {
   EXPECT_EQ(rows[1].action, Action::kStart);
   EXPECT_EQ(rows[1].reason, Reason::kFitsAfterPreemption);
   EXPECT_EQ(rows[0].step, rows[1].step);
-  EXPECT_EQ(plan.next_due(), plan.desk().state.now());
+  EXPECT_EQ(plan.planner.next_due(), plan.planner.state().now());
 }
 
 TEST(Heartbeat, FreeRoomComesFirst) {
   const Plan plan(Small(5).starving());
-  const auto& rows = plan.desk().decisions.rows();
+  const auto& rows = plan.rows();
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].reason, Reason::kFitsFreeRoom);
 }
@@ -72,15 +74,15 @@ TEST(Heartbeat, ANodeBacksOffAfterAnAttempt) {
   const Time now = in.snapshot.tables().now;
   in.memory.last_preemptive = {now - 5 * kMicrosecondsPerSecond};
   const Plan plan(in);
-  EXPECT_TRUE(plan.desk().decisions.rows().empty());
-  EXPECT_EQ(plan.next_due(), now + 1);
+  EXPECT_TRUE(plan.rows().empty());
+  EXPECT_EQ(plan.planner.next_due(), now + 1);
   in.memory.last_preemptive = {now - 5 * kMicrosecondsPerSecond - 1};
-  EXPECT_EQ(Plan(in).desk().decisions.rows().size(), 2u);
+  EXPECT_EQ(Plan(in).rows().size(), 2u);
 }
 
 TEST(Heartbeat, WhatIsBeyondTheNodeLeaves) {
   const Plan plan(Small(2).inputs());
-  const auto& rows = plan.desk().decisions.rows();
+  const auto& rows = plan.rows();
   ASSERT_EQ(rows.size(), 2u);
   for (const Decision& d : rows) EXPECT_EQ(d.reason, Reason::kResourceOvercommit);
 }
@@ -88,13 +90,13 @@ TEST(Heartbeat, WhatIsBeyondTheNodeLeaves) {
 TEST(Heartbeat, RecordingDecidesNothingElse) {
   Small small;
   const Plan plan(small.starving());
-  const std::unique_ptr<evenhand::Planner> again = plan.afresh();
+  const std::unique_ptr<evenhand::Planner> again = plan.planner.afresh();
   again->update(again->state().now(), false);
   Recorder recorder{small.request, kNoId, {}};
   again->decide({}, &recorder);
   EXPECT_FALSE(recorder.events.empty());
   ASSERT_EQ(again->decisions().rows().size(), 2u);
-  EXPECT_EQ(again->decisions().rows()[0].slot, plan.decisions().rows()[0].slot);
+  EXPECT_EQ(again->decisions().rows()[0].slot, plan.rows()[0].slot);
 }
 
 TEST(Planner, DeltasBetweenHeartbeatsAreSeen) {
@@ -112,7 +114,8 @@ TEST(Planner, DeltasBetweenHeartbeatsAreSeen) {
   planner.decide({});
   ASSERT_EQ(planner.decisions().rows().size(), 1u);
   EXPECT_EQ(planner.decisions().rows()[0].request, small.request);
-  EXPECT_EQ(planner.counts(), (Counts{{"regular.run", 1}, {"regular.started", 1}}));
+  EXPECT_EQ(planner.counts(),
+            (Counts{{"regular.run", 1}, {"regular.started", 1}, {"preemptive.backoff", 1}}));
   planner.on({.kind = Delta::Kind::kEnd, .row = 2});
   planner.on({.kind = Delta::Kind::kPending, .row = small.request, .count = 0});
   planner.decide({});

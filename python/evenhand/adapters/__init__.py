@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.adapters.guarded import follows, guarded
 from evenhand.adapters.protocol import Adapter, AdapterError, Answer, Standing
+from evenhand.systems import SYSTEMS
+from evenhand.systems.record import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +23,7 @@ GROUP = "evenhand.adapters"
 
 
 def _own() -> dict[str, Callable[..., Adapter]]:
-    from evenhand.systems.slurm.adapter.live import Slurm
-
-    return {"slurm": Slurm}
+    return {word: named(s.adapter_at) for word, s in SYSTEMS.items() if s.adapter_at}
 
 
 def available() -> dict[str, str]:

@@ -52,8 +52,9 @@ def _canonical(settings: Settings, core: _core.Snapshot) -> Settings:
     result: Settings = {}
     for table, by_row in settings.items():
         if table == "root":
-            result.setdefault("pools", {})[0] = by_row[0]
+            result["pools"] = {0: by_row[0], **result.get("pools", {})}
             continue
-        row_of = {i: row for row, i in enumerate(core.permutation(table).tolist())}
-        result.setdefault(table, {}).update({row_of[i]: settings for i, settings in by_row.items()})
-    return {table: dict(sorted(by_row.items())) for table, by_row in sorted(result.items())}
+        given = enumerate(core.permutation(table).tolist())
+        moved = {row: by_row[i] for row, i in given if i in by_row}
+        result[table] = {**result[table], **moved} if table in result else moved
+    return dict(sorted(result.items()))

@@ -11,9 +11,10 @@ array or (bytes, offsets); references likewise with validity; amounts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import tzinfo
-from itertools import islice
+from itertools import chain, compress, count, islice, repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -44,15 +45,14 @@ Reporter = Callable[[int | None, str, Predicate, object], None]
 Raw = Any
 
 
-def convert(cells: Iterable[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
+def convert(cells: Sequence[Any], one: Callable[[Any], Any], report: Reporter) -> list[Any]:
     """Convert cell by cell; what is wrong is reported and becomes None.
 
     So does the rest of the column once `COUNTED` cells are wrong.
     """
     converted: list[Any] = []
     wrong = 0
-    rest = iter(cells)
-    for row, cell in enumerate(rest):
+    for row, cell in enumerate(cells):
         plain = cell.item() if isinstance(cell, np.generic) else cell
         try:
             converted.append(None if plain is None else one(plain))
@@ -61,7 +61,7 @@ def convert(cells: Iterable[Any], one: Callable[[Any], Any], report: Reporter) -
             converted.append(None)
             wrong += 1
             if wrong == COUNTED:
-                return converted + [None] * sum(1 for _ in rest)
+                return converted + [None] * (len(cells) - len(converted))
     return converted
 
 
@@ -150,6 +150,14 @@ def word(cells: Cells, field: Field, report: Reporter) -> Raw:
         return np.array([codes[cell] for cell in items], np.uint8)
 
 
+def given_words(cells: Cells, field: Field, report: Reporter) -> list[Any]:
+    """Return the words of an enum as they are; None where there is none."""
+    items = as_list(cells)
+    if set(map(type, items)) <= {str, _NONE} and set(items) <= {*field.words, None}:
+        return items
+    return convert(items, one_word(field.words), report)
+
+
 def instant(cells: Cells, zone: tzinfo | None, text: bool, report: Reporter) -> Raw:
     """Parse instants: float64 seconds, or int64 microseconds."""
     if isinstance(cells, Times) and not cells.span:
@@ -182,21 +190,32 @@ def text(cells: Cells, report: Reporter) -> Raw:
     items = as_list(cells)
     if not _is_utf8(items, {str, _NONE}):
         items = convert(items, one_text, report)
-    codes: dict[Any, int] = {}
-    column = np.fromiter(
-        (-1 if cell is None else codes.setdefault(cell, len(codes)) for cell in items), np.int32, len(items)
-    )
-    return list(codes), column
+    return _coded(items, len(items))
 
 
 def texts(cells: Cells, report: Reporter) -> Raw:
     """Parse lists of text: (words, offsets, codes)."""
-    items = convert(as_list(cells), one_list(one_text, "text"), report)
-    words: dict[str, int] = {}
-    codes = [words.setdefault(word, len(words)) for cell in items for word in cell or ()]
+    items = as_list(cells)
+    if not (set(map(type, items)) <= {list, _NONE} and _is_utf8(list(_joined(items)), {str})):
+        items = convert(items, one_list(one_text, "text"), report)
     offsets = np.zeros(len(items) + 1, np.int64)
     np.cumsum([len(cell or ()) for cell in items], out=offsets[1:])
-    return list(words), offsets, np.array(codes, np.int32)
+    words, codes = _coded(_joined(items), int(offsets[-1]))
+    return words, offsets, codes
+
+
+def _joined(lists: list[Any]) -> Iterator[Any]:
+    return chain.from_iterable(filter(None, lists))
+
+
+def _coded(items: Iterable[Any], size: int) -> tuple[list[str], np.ndarray[Any, Any]]:
+    """Return the distinct texts in the order of their first places, and the code of each item (None: -1)."""
+    first: dict[Any, int] = {}
+    places = np.fromiter(map(first.setdefault, items, count()), np.int32, size)
+    first.pop(None, None)
+    codes = np.full(size, -1, np.int32)  # by first place
+    codes[np.fromiter(first.values(), np.int32, len(first))] = np.arange(len(first), dtype=np.int32)
+    return list(first), codes[places]
 
 
 def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
@@ -212,17 +231,16 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
         if values.dtype == np.int64:
             return values, True
     items = as_list(cells)
-    if _is_utf8(items, {str}) and "" not in items:
+    if _are_names(items, {str, int}) and "" not in items:
         return items, True
-    missing = list(islice((row for row, cell in enumerate(items) if cell is None), COUNTED))
+    missing = list(islice(compress(count(), map(is_, items, repeat(None))), COUNTED))
     if len(missing) == COUNTED:
         items = items[: missing[-1] + 1]
     result = convert(items, one_name, report)
     for row in missing:
         report(row, "required", "is missing; every row needs one", None)
-    stand_ins = (f"{STAND_IN}{row}" for row in range(len(items)))
     usable = None not in result  # a table that was left is not asked for either
-    return [s if cell is None else cell for cell, s in zip(result, stand_ins, strict=True)], usable
+    return [f"{STAND_IN}{row}" if cell is None else cell for row, cell in enumerate(result)], usable
 
 
 def reference(cells: Cells, report: Reporter) -> Raw:
@@ -230,21 +248,40 @@ def reference(cells: Cells, report: Reporter) -> Raw:
     if isinstance(cells, Strings):
         return cells.data, cells.offsets, cells.valid
     items = as_list(cells)
-    if _is_utf8(items, {str, _NONE}):
+    return items if _are_names(items, {str, int, _NONE}) else convert(items, one_label, report)
+
+
+def given_names(cells: Cells, report: Reporter) -> list[Any]:
+    """Return names that need not exist, as they are; None where there is none."""
+    items = as_list(cells)
+    if _are_names(items, {str, int, _NONE}) and "" not in items:
         return items
-    return convert(items, one_label, report)
+    return convert(items, one_name, report)
 
 
 def labels(cells: Cells, report: Reporter) -> Raw:
     """Parse names that need not exist: as text, an integer as its decimal text."""
-    items = convert(as_list(cells), one_name, report)
-    return text([None if cell is None else str(cell) for cell in items], report)
+    items = given_names(cells, report)
+    if not set(map(type, items)) <= {str, _NONE}:
+        items = [None if cell is None else str(cell) for cell in items]
+    return _coded(items, len(items))
 
 
 def row_index(cells: Cells, report: Reporter) -> Raw:
     """Parse references by row number; absent is -1, none. The core looks whether the rows exist."""
     raw = integer(cells, report)
     return np.where(raw[1], raw[0], -1) if isinstance(raw, tuple) else raw
+
+
+def _are_names(items: list[Any], kinds: set[type]) -> bool:
+    """Tell whether all are text that UTF-8 can write, or integers that 64 bits hold, or None."""
+    found = set(map(type, items))
+    if int in found:
+        whole = [cell for cell in items if type(cell) is int]
+        if not INT64[0] <= min(whole) <= max(whole) <= INT64[1]:
+            return False
+        items = [cell for cell in items if type(cell) is not int] if len(found) > 1 else []
+    return found <= kinds and _is_utf8(items, kinds)
 
 
 def _is_utf8(items: list[Any], kinds: set[type]) -> bool:

@@ -32,7 +32,7 @@ def read_rows(
 ) -> TableCells:
     """Turn a list of objects into cells; O(rows x fields present).
 
-    With `own` no other code holds the rows: settings are taken out of them. A row that is no object
+    With `own` no other code holds the rows: they are used up. A row that is no object
     ends the table once there are `COUNTED` of them.
     """
     if not isinstance(rows, list | tuple):
@@ -41,23 +41,26 @@ def read_rows(
     rows = _objects(spec, rows, report)
     table = TableCells(len(rows))
     heads = list(dict.fromkeys(name.partition(".")[0] for name in spec.names))
+    settings: list[Any] = []
     keys, strange = keys_of(rows, heads)
     for key, (row, count) in strange.items():
         report.add(spec.name, row, str(key)[:100], "unknown_field", _later(key, heads, count))
     for head in heads:
         if head not in keys and not (head == "name" and named):
             continue
+        # Where no row has a name, more than are counted need not be looked at.
+        cells = cells_of(rows, head) if head in keys else [None] * min(len(rows), COUNTED)
         if head == "settings":
-            taken = ((row.pop(head, None) if own else row.get(head)) for row in rows)
-            one = settings_of_json if own else one_settings
-            converted = convert(taken, one, report.column(spec.name, head))
-            table.settings = {i: cell for i, cell in enumerate(converted) if cell}
+            reporter = report.column(spec.name, head)
+            settings = settings_of_json(cells, reporter) if own else convert(cells, one_settings, reporter)
             continue
-        cells = cells_of(rows, head)
         if head in spec.names:
             table.cells[head] = cells
         else:
             inner_cells(spec, head, cells, table, report)
+    if own and isinstance(rows, list):
+        rows.clear()  # before more is made of them
+    table.settings = {i: cell for i, cell in enumerate(settings) if cell}
     return table
 
 
@@ -72,15 +75,21 @@ def inner_cells(spec: TableSpec, head: str, cells: list[Any], table: TableCells,
             return {"request": cell}
         raise CellError("type", f"is {kind_of(cell)}; it must be an object")
 
-    objects = [cell or {} for cell in convert(cells, accept, report.column(spec.name, head))]
+    kinds = set(map(type, cells))
+    if head == "beneficiary" and kinds <= {str, int, type(None)}:
+        table.cells["beneficiary.request"] = cells
+        return
+    if not kinds <= {dict}:
+        nothing: dict[Any, Any] = {}
+        cells = [cell or nothing for cell in convert(cells, accept, report.column(spec.name, head))]
     known = [name.removeprefix(f"{head}.") for name in spec.names if name.startswith(f"{head}.")]
-    keys, strange = keys_of(objects, known)
+    keys, strange = keys_of(cells, known)
     for key, (row, count) in strange.items():
         field = f"{head}.{str(key)[:100]}"
         report.add(spec.name, row, field, "unknown_field", _later(key, known, count))
     for name in known:
         if name in keys:
-            table.cells[f"{head}.{name}"] = cells_of(objects, name)
+            table.cells[f"{head}.{name}"] = cells_of(cells, name)
 
 
 def _objects(spec: TableSpec, rows: Any, report: Report) -> Sequence[Mapping[Any, Any]]:

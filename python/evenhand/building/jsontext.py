@@ -4,37 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import islice
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evenhand import _core
 from evenhand.building.problems import COUNTED, Report
-
-_COMMON = frozenset((str, int, float, bool, type(None)))
-
-
-class _Constant:
-    """NaN, Infinity or -Infinity: Python's parser takes them, JSON does not."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-class _HugeInteger(_Constant):
-    __slots__ = ()
-
-
-class _Duplicated(dict[str, Any]):
-    """An object that names a key twice."""
-
-    keys_twice: list[str]
 
 
 def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> Any:
@@ -59,45 +35,15 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
     return _parse(text, report)
 
 
-def _parse(text: str | bytes | bytearray, report: Report) -> Any:
-    strange = 0
-    constants = {name: _Constant(name) for name in ("NaN", "Infinity", "-Infinity")}
-
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal strange
-        found = dict(items)
-        if len(found) == len(items):
-            return found
-        strange += 1
-        if strange > COUNTED:
-            return found
-        twice = _Duplicated(found)
-        counts = Counter(name for name, _ in items)
-        twice.keys_twice = sorted(name for name, count in counts.items() if count > 1)
-        return twice
-
-    def constant(name: str) -> _Constant:
-        nonlocal strange
-        strange += 1
-        return constants[name]
-
-    def integer(digits: str) -> int | _HugeInteger:
-        nonlocal strange
-        if len(digits) < 4000:
-            return int(digits)
-        strange += 1
-        return _HugeInteger(digits[:40] + "...")
-
+def _parse(given: str | bytes | bytearray, report: Report) -> Any:
     try:
-        try:
-            data = json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            raise
-        except ValueError:
-            # Python refuses integers of more than 4,300 digits without saying where: a slower hook does.
-            data = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=integer)
+        text = given if isinstance(given, str) else given.decode(json.detect_encoding(given), "surrogatepass")
+        # What Python's parser lets pass is looked for beforehand: a hook would be called for every object.
+        encoded = text.encode("utf-8", "surrogatepass")
+        strange = _core.scan_json(encoded, sys.get_int_max_str_digits() or sys.maxsize, COUNTED)
+        data = json.loads(_without_long_integers(text, encoded, strange))
     except json.JSONDecodeError as error:
-        _not_json(text, error, report)
+        _not_json(given, error, report)
         return None
     except UnicodeDecodeError as error:
         report.fail("snapshot", None, "json", f"is not UTF-8 text: byte {error.start} is wrong")
@@ -105,11 +51,32 @@ def _parse(text: str | bytes | bytearray, report: Report) -> Any:
     except RecursionError:
         report.fail("snapshot", None, "depth", "is JSON that is nested too deeply")
         return None
-    if strange:
-        for path, rule, message, value in islice(_strange(data), COUNTED):
-            _report_at(data, path, rule, message, value, report)
-        report.unusable = True
+    for path, rule, at, size in strange:
+        _report_at(data, path, rule, *_said(rule, encoded[at : at + size].decode()), report)
+    report.unusable |= bool(strange)
     return data
+
+
+def _said(rule: str, value: str) -> tuple[str, str | None]:
+    """Return the predicate for what was found, and the value to show."""
+    match rule:
+        case "duplicate_key":
+            return "stands twice in its object", None
+        case "finite":
+            return f"is {value}, which JSON does not have; it must be a finite number", value
+        case _:
+            return "is a number of thousands of digits", f"{value[:40]}..."
+
+
+def _without_long_integers(text: str, encoded: bytes, strange: list[tuple[Any, ...]]) -> str:
+    """Put a 0, filled up with spaces, in the place of integers that Python refuses without saying where."""
+    long = [(at, size) for _, rule, at, size in strange if rule == "overflow"]
+    if not long:
+        return text
+    changed = bytearray(encoded)
+    for at, size in long:
+        changed[at : at + size] = b"0".ljust(size)
+    return changed.decode("utf-8", "surrogatepass")
 
 
 def _not_json(text: str | bytes | bytearray, error: json.JSONDecodeError, report: Report) -> None:
@@ -125,34 +92,6 @@ def _not_json(text: str | bytes | bytearray, error: json.JSONDecodeError, report
     else:
         message = f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         report.fail("snapshot", None, "json", message, error.doc[error.pos : error.pos + 20])
-
-
-def _strange(data: Any) -> Iterator[tuple[list[Any], str, str, object]]:
-    """Walk over the data for what the parser let pass; in the order of the text."""
-    path: list[Any] = []
-    stack: list[Iterator[tuple[Any, Any]]] = [iter([(None, data)])]
-    while stack:
-        for key, value in stack[-1]:
-            kind = type(value)
-            if kind in _COMMON:
-                continue
-            where = [*path[1:], key] if path else []
-            if kind is _HugeInteger:
-                yield where, "overflow", "is a number of thousands of digits", value
-            elif kind is _Constant:
-                message = f"is {value.text}, which JSON does not have; it must be a finite number"
-                yield where, "finite", message, value
-            else:
-                if kind is _Duplicated:
-                    for twice in value.keys_twice:
-                        yield [*where, twice], "duplicate_key", "stands twice in its object", None
-                stack.append(iter(value.items()) if isinstance(value, dict) else enumerate(value))
-                path.append(key)
-                break
-        else:
-            stack.pop()
-            if path:
-                path.pop()
 
 
 class _Names(Sequence[Any]):
@@ -171,15 +110,12 @@ class _Names(Sequence[Any]):
 
 def _report_at(data: Any, path: list[Any], rule: str, message: str, value: object, report: Report) -> None:
     """Name table, row and field of a path such as ["pools", 3, "limits", "cpu"]."""
-    names = (
-        {key: item for key, item in data.items() if isinstance(item, list)} if isinstance(data, dict) else {}
-    )
     table, row, rest = "snapshot", None, path
     match path:
-        case [str(name), int(at), *inner] if name in names:
+        case [str(name), int(at), *inner] if isinstance(data[name], list):
             table, row, rest = name, at, inner
-            report.names.setdefault(name, _Names(names[name]))
-        case ["resources", str(name), *inner] if inner:
+            report.names.setdefault(name, _Names(data[name]))
+        case ["resources", str(name), *inner] if inner and name in data["resources"]:
             report.names["resources"] = list(data["resources"])
             table, row, rest = "resources", report.names["resources"].index(name), inner
         case ["root", *inner] if inner:

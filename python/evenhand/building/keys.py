@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -10,8 +11,10 @@ from evenhand.building.problems import COUNTED
 
 __all__ = ["cells_of", "keys_of"]
 
-_CHUNK = 65_536
+_CHUNK = 8192
 """So many rows are looked at in one go, so that what is put together stays small."""
+_COUNTED_ROWS = 8 * _CHUNK
+"""After so many rows each time counting ends if `COUNTED` unknown keys are known."""
 
 
 def cells_of(objects: Sequence[Mapping[Any, Any]], key: str) -> list[Any]:
@@ -40,23 +43,29 @@ def keys_of(
 
     Notes
     -----
-    O(keys), by unions of many rows where they hold nothing strange.
+    O(keys), by unions of many rows; where they hold something strange, by the distinct sets of keys.
     """
     wanted = frozenset(known)
     used: set[Any] = set()
     strange: dict[Any, list[int]] = {}
+    full = False
     for start in range(0, len(objects), _CHUNK):
+        if start % _COUNTED_ROWS == 0:
+            full = len(strange) == COUNTED
         chunk = objects[start : start + _CHUNK]
         keys: set[Any] = set().union(*chunk)
         used |= keys & wanted
-        if keys <= wanted or len(strange) == COUNTED:
+        if full or keys <= wanted:
             continue
-        for row, cell in enumerate(chunk, start):
-            if cell.keys() <= wanted:
-                continue
-            for key in cell.keys() - wanted:
+        # Tuples are let go one by one: as many at once would start the garbage collector.
+        new = not (keys - wanted) <= strange.keys()
+        first = (
+            dict(zip(map(tuple, reversed(chunk)), reversed(range(len(chunk))), strict=True)) if new else {}
+        )
+        for of_row, rows in Counter(map(tuple, chunk)).items():  # in the order of their first rows
+            for key in of_row if wanted.isdisjoint(of_row) else set(of_row) - wanted:
                 if key in strange:
-                    strange[key][1] += 1
+                    strange[key][1] += rows
                 elif len(strange) < COUNTED:
-                    strange[key] = [row, 1]
+                    strange[key] = [start + first[of_row], rows]
     return used, dict(sorted(strange.items(), key=lambda item: str(item[0])))

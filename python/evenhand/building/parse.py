@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from evenhand import fields
 from evenhand.building import columns, single
 from evenhand.building.cells import as_list
 from evenhand.building.dicts import TableCells, read_rows
-from evenhand.building.problems import STAND_IN, Report, kind_of
+from evenhand.building.problems import COUNTED, STAND_IN, Report, kind_of
 from evenhand.fields import TABLES, Field, TableSpec
 
 MAX_RESOURCES = 16
@@ -186,26 +187,36 @@ class Parser:
         """Parse the commands; they stay on this side of the core."""
         spec = TABLES["commands"]
         one: dict[str, Callable[[Any], Any]] = {
-            "label": single.one_name,
             "labels": single.one_list(single.one_name, "names"),
             "text": single.one_text,
             "flag": single.one_flag,
-            "enum": single.one_word(spec["kind"].words),
         }
-        rows: list[dict[str, Any]] = [{} for _ in range(table.rows)]
+        found: dict[str, list[Any]] = {}
         for of in spec.fields:
             report = self.report.column("commands", of.name)
-            if of.name not in table.cells and not of.required:
-                continue
-            cells = columns.convert(
-                as_list(table.cells.get(of.name, [None] * table.rows)), one[of.kind], report
-            )
-            for i, (row, cell) in enumerate(zip(rows, cells, strict=True)):
-                if cell is not None:
-                    row[of.name] = cell
-                elif of.required and not self.report.unusable and not self.report.has_row("commands", i):
-                    report(i, "required", "is missing; every command needs one", None)
-        self.raw.commands = rows
+            if of.name in table.cells:
+                given = as_list(table.cells[of.name])
+                match of.kind:
+                    case "label":
+                        found[of.name] = columns.given_names(given, report)
+                    case "enum":
+                        found[of.name] = columns.given_words(given, of, report)
+                    case kind:
+                        found[of.name] = columns.convert(given, one[kind], report)
+            if of.required and not self.report.unusable:
+                cells = found.get(of.name)
+                missing = (
+                    range(table.rows) if cells is None else (i for i, c in enumerate(cells) if c is None)
+                )
+                for i in islice(missing, COUNTED):
+                    if not self.report.has_row("commands", i):
+                        report(i, "required", "is missing; every command needs one", None)
+        if not self.report:
+            rows = zip(*found.values(), strict=True)
+            self.raw.commands = [
+                {name: cell for name, cell in zip(found, row, strict=True) if cell is not None}
+                for row in rows
+            ]
 
     def fill_order(self) -> None:
         """Give every row without an order its position; operations come after all pools."""

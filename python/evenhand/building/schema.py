@@ -122,8 +122,8 @@ def _section(table: TableSpec) -> str:
         "",
         table.description,
         "",
-        "| field | kind | default | unit | meaning | read by |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| field | kind | default | unit | meaning |",
+        "| --- | --- | --- | --- | --- |",
     ]
     for field in table.fields:
         kind = " \\| ".join(f'"{word}"' for word in field.words) if field.kind == "enum" else field.kind
@@ -135,7 +135,6 @@ def _section(table: TableSpec) -> str:
             _default(field),
             field.unit,
             field.description,
-            ", ".join(field.systems),
         )
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.building.problems import kind_of
+from evenhand import _core
+from evenhand.building.problems import COUNTED, kind_of
 from evenhand.building.single import INT64, CellError, one_text
 from evenhand.building.times import timedelta_seconds
 
@@ -24,27 +25,22 @@ def one_settings(cell: Any) -> dict[str, Any]:
     return copy
 
 
-def settings_of_json(cell: Any) -> dict[str, Any]:
-    """Accept an object that JSON's parser made and no other code holds; it is returned itself."""
-    if type(cell) is not dict:
-        raise CellError("type", f"is {kind_of(cell)}; it must be an object (name: value)")
-    _check_json(cell, 0)
-    return cell
+def settings_of_json(cells: list[Any], report: Callable[[int, str, str, object], None]) -> list[Any]:
+    """Check a column of what JSON's parser made and no other code holds; it is returned itself.
 
-
-def _check_json(value: dict[str, Any] | list[Any], depth: int) -> None:
-    """Do to containers in place what `plain` does to a copy."""
-    if depth >= DEPTH:
-        raise CellError("depth", f"is nested more than {DEPTH} deep")
-    places: Any = value.items() if isinstance(value, dict) else enumerate(value)
-    for place, item in places:
-        if type(place) is str and not place.isascii():
-            one_text(place)
-        known = _SCALARS.get(type(item))
-        if known is None:
-            _check_json(item, depth + 1)
-        elif (found := known(item)) is not item:
-            value[place] = found
+    What is wrong is reported and becomes None, as does the rest once `COUNTED` cells are wrong.
+    """
+    wrong = row = 0
+    while (row := _core.check_settings(cells, row, DEPTH)) < len(cells):
+        try:
+            cells[row] = one_settings(cells[row])
+        except CellError as error:
+            report(row, error.rule, str(error), cells[row])
+            cells[row] = None
+            wrong += 1
+        if wrong == COUNTED:
+            cells[row:] = [None] * (len(cells) - row)
+    return cells
 
 
 def _text(value: str) -> str:

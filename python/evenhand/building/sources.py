@@ -35,7 +35,7 @@ def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
         return parser
     for key in sorted(islice((key for key in data if key not in _TOP), COUNTED), key=str):
         report.add("snapshot", None, str(key)[:100], "unknown_field", partial(unknown_field, key, list(TOP)))
-    tables = dict(data)
+    tables = {key: data[key] for key in TOP if key in data}
     if own and isinstance(data, dict):
         data.clear()  # each table is to go as soon as its cells are taken
     _parse(parser, tables, partial(read_rows, own=own))

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
+
+from evenhand.systems import SYSTEMS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["parser"]
 
@@ -160,22 +166,36 @@ def _format_option(command: argparse.ArgumentParser) -> None:
 
 def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
     """Add the options of all that decides."""
+    first, *others = SYSTEMS
+    words = [f"{first} (the default)", *others]
     command.add_argument(
         "--policy",
-        default="ytsaurus",
+        default=first,
         metavar="NAME[:PRESET]",
-        help="whose rules: ytsaurus (the default), backendai or slurm; as its documents say, NAME:documented "
-        "(the default), or as its source does, NAME:upstream",
+        help=f"whose rules: {_either(words)}; as its documents say, NAME:documented (the default), or as its "
+        "source does, NAME:upstream",
     )
     command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
     command.add_argument("--state", metavar="FILE", help=state)
     command.add_argument(
         "--on",
         metavar="TRIGGER",
-        help="what is decided on: round (a heartbeat of every node) or heartbeat:NODE with ytsaurus, "
-        "run (a scheduling run) with backendai and slurm; default: the policy's first",
+        help=f"what is decided on: {_triggers()}; default: the policy's first",
     )
     _format_option(command)
+
+
+def _either(words: Sequence[str], last: str = "or") -> str:
+    """Return words in a row, ``last`` before the last of them."""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _triggers() -> str:
+    """Say what is decided on, with which systems."""
+    systems: dict[str, list[str]] = {}
+    for word, system in SYSTEMS.items():
+        systems.setdefault(_either([trigger.SAID for trigger in system.triggers]), []).append(word)
+    return ", ".join(f"{said} with {_either(words, 'and')}" for said, words in systems.items())
 
 
 def _table_options(command: argparse.ArgumentParser, *, depth: int | None, operations: bool) -> None:

@@ -20,6 +20,7 @@ from evenhand.cli.streams import (
     read_text,
 )
 from evenhand.errors import InputError
+from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
     import argparse
@@ -143,17 +144,14 @@ def _planned(args: argparse.Namespace) -> Plan:
         raise Failure(*lines_of(path, error)) from error
 
 
-_POLICIES = {"ytsaurus": "YTsaurus", "backendai": "BackendAI", "slurm": "Slurm"}
-
-
 def described_policy(name: str, config: str | None) -> tuple[str, str, dict[str, Any]]:
     """Return system, preset and settings that the command line and its file ask for."""
     system, _, preset = name.partition(":")
-    if system not in _POLICIES:
-        known = ", ".join(_POLICIES)
+    if system not in SYSTEMS:
+        known = ", ".join(SYSTEMS)
         raise Failure(f"argument --policy: there is no policy {system!r} but {known}", usage=True)
-    if preset not in ("", "documented", "upstream"):
-        known = "documented and upstream"
+    if preset not in ("", *SYSTEMS[system].presets):
+        known = " and ".join(SYSTEMS[system].presets)
         raise Failure(f"argument --policy: {system} has no preset {preset!r} but {known}", usage=True)
     settings: dict[str, Any] = {}
     if config is not None:
@@ -166,17 +164,15 @@ def described_policy(name: str, config: str | None) -> tuple[str, str, dict[str,
         raise Failure(
             f"argument --policy: {label(str(config))} describes {described!r}, not {system}", usage=True
         )
-    other = settings.pop("preset", "documented")
+    other = settings.pop("preset", SYSTEMS[system].presets[0])
     return system, preset or other, settings
 
 
 def made_policy(name: str, config: str | None) -> Any:
     """Return the policy that the command line and its file ask for."""
-    import evenhand as eh
-
     system, preset, settings = described_policy(name, config)
     try:
-        return getattr(eh.policies, _POLICIES[system])(preset, **settings)
+        return SYSTEMS[system].policy(preset, **settings)
     except InputError as error:
         raise Failure(*lines_of(config or name, error)) from error
 

@@ -42,7 +42,7 @@ def text_of(kept: Kept) -> str:
     InputError
         If its policy is not of a system of this package: a file cannot say what it does.
     """
-    from evenhand import __version__
+    from evenhand._core import __version__
 
     snapshot, total_stated, policy, states = kept
     return json.dumps(

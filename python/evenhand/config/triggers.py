@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-__all__ = ["PASSES", "Heartbeat", "Round", "SchedulingRun"]
+__all__ = ["PASSES", "Heartbeat", "Round", "SchedulingRun", "Trigger"]
 
 #: Passes of a scheduling run, in their order.
 PASSES = ("main", "backfill")
@@ -13,6 +14,9 @@ PASSES = ("main", "backfill")
 @dataclass(frozen=True, slots=True)
 class Round:
     """One update, then one heartbeat of every node in canonical order."""
+
+    #: How it is written on the command line.
+    SAID: ClassVar[str] = "round (a heartbeat of every node)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,9 @@ class Heartbeat:
     node : str or int
         Name of the node that reports.
     """
+
+    #: How it is written on the command line.
+    SAID: ClassVar[str] = "heartbeat:NODE"
 
     node: str | int
 
@@ -43,6 +50,9 @@ class SchedulingRun:
         If there is none, or another one, or the order is another.
     """
 
+    #: How it is written on the command line.
+    SAID: ClassVar[str] = "run (a scheduling run)"
+
     passes: tuple[str, ...] = PASSES
 
     def __post_init__(self) -> None:
@@ -55,3 +65,6 @@ class SchedulingRun:
 
     def __repr__(self) -> str:
         return "SchedulingRun()" if self.passes == PASSES else f"SchedulingRun(passes={self.passes!r})"
+
+
+Trigger = Round | Heartbeat | SchedulingRun

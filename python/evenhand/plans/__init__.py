@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.plans.answers import Starvation
 from evenhand.plans.check import Check, Finding
 from evenhand.plans.comparison import SideBySide, side_by_side
 from evenhand.plans.decisions import Beneficiary, Decision, Decisions
@@ -10,6 +11,7 @@ from evenhand.plans.plan import Plan
 from evenhand.plans.refusals import Refusal, Refusals
 from evenhand.plans.statuses import Groups, Status, Statuses
 from evenhand.plans.steps import Step
+from evenhand.plans.victims import Victims
 
 __all__ = [
     "Beneficiary",
@@ -23,8 +25,10 @@ __all__ = [
     "Refusal",
     "Refusals",
     "SideBySide",
+    "Starvation",
     "Status",
     "Statuses",
     "Step",
+    "Victims",
     "side_by_side",
 ]

@@ -29,7 +29,7 @@ class CorePlan(Protocol):
 
     @property
     def shares(self) -> Any:
-        """Fair shares, as `evenhand.shares.Shares` takes them; None where the policy knows none."""
+        """Fair shares, as `evenhand.shares.Shares` takes them; asked only of systems that have them."""
 
     @property
     def next_due(self) -> int | None:
@@ -51,7 +51,7 @@ class CorePlan(Protocol):
         """One row a request that did not start."""
 
     def memory(self) -> Mapping[str, NDArray[Any]]:
-        """Clocks of elements and nodes, or ``last_preempt`` of operations, for the next plan."""
+        """Columns that the system's record declares, for the next plan."""
 
     def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
         """Decide again with a recorder: all that was looked at for one allocation or request."""

@@ -159,7 +159,7 @@ def diff(before: Plan, after: Plan) -> PlanDiff:
         lost=tuple(left),
         gained=tuple(d for ds in waiting.values() for d in ds),
         same=len(both) - len(changed) + len(pairs) - len(other),
-        whole=before._core.shares is None and after._core.shares is None,
+        whole=before._system.whole and after._system.whole,
         clusters=tuple(rows_between(before.snapshot, after.snapshot)),
     )
 

@@ -41,7 +41,7 @@ class KeptPlan:
             "memory": dict(core.memory()),
             "handed": dict(plan.handed),
         }
-        self.shares = None if core.shares is None else KeptShares.of(core.shares)
+        self.shares = KeptShares.of(core.shares) if plan._system.shares else None
         self.next_due = core.next_due
         self._inputs = (plan.policy, plan.snapshot, plan.state_before, plan.on, plan.given)
         self._again: Any = None

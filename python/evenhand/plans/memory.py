@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,6 @@ import numpy as np
 from evenhand.building.readback import NO_TIME
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.plans.columns import Name, seconds_of
-from evenhand.reasons import STARVATION
-from evenhand.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,11 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
-    from evenhand.shares import Shares
+    from evenhand.state import State
+    from evenhand.systems.record import Column
 
-__all__ = ["fingerprint", "next_state", "next_state_of_jobs", "read_job_memory", "read_memory"]
+__all__ = ["fingerprint", "next_state", "read_memory"]
 
-_CLOCKS = ("last_preemptive", "overcommitted_since")
+_ELEMENTS_LEFT = ("state_element_left", "pools and operations")
 
 
 def fingerprint(policy: Any) -> str:
@@ -46,7 +46,7 @@ def fingerprint(policy: Any) -> str:
 def read_memory(
     snapshot: Snapshot, policy: Any, state: State | None
 ) -> tuple[dict[str, NDArray[Any]], tuple[Diagnostic, ...]]:
-    """Return a state's clocks by the snapshot's rows, as the core takes them.
+    """Return what a state remembers by the snapshot's rows, as the core takes it.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def read_memory(
     Returns
     -------
     columns : dict of str to array
-        ``since`` (int64 microseconds, E), ``starvation`` (uint8, E), ``last_preemptive`` and
-        ``overcommitted_since`` (int64 microseconds, N). Elements are pools, the root first, then operations.
+        Those that the policy's system declares: instants (int64 microseconds) and codes (uint8), one row an
+        element (pools, the root first, then operations), a node or an operation.
     diagnostics : tuple of Diagnostic
         Names that left; changed settings.
 
@@ -75,77 +75,57 @@ def read_memory(
     O(elements + nodes + rows of the state). Where a node of the snapshot has an ``overcommitted_since`` of
     its own, the core takes that in the place of the state's.
     """
-    pools, elements = snapshot.pool_count, snapshot.pool_count + snapshot.operation_count
-    since = np.full(elements, NO_TIME, np.int64)
-    starvation = np.zeros(elements, np.uint8)
-    clocks = {clock: np.full(snapshot.node_count, NO_TIME, np.int64) for clock in _CLOCKS}
-    columns: dict[str, NDArray[Any]] = {"since": since, "starvation": starvation, **clocks}
-    if state is None:
-        return columns, ()
-    state.check_clock(snapshot.now)
-    found = []
-    row_of = {("pool", name): row for row, name in enumerate(snapshot.names("pools"))}
-    row_of |= {("operation", name): row for row, name in enumerate(snapshot.names("operations"), pools)}
-    left: list[Name] = []
-    for key, kept in state.elements.items():
-        row = row_of.get(key)
-        if row is None:
-            left.append(key[1])
-        else:
-            since[row] = _micros(kept["since"])
-            starvation[row] = STARVATION.index(kept["starvation"])
-    found += _left("state_element_left", "pools and operations", left)
-    nodes = {name: row for row, name in enumerate(snapshot.names("nodes"))}
-    left = []
-    for name, kept in state.nodes.items():
-        row = nodes.get(name)
-        if row is None:
-            left.append(name)
-            continue
-        for clock in _CLOCKS:
-            if kept[clock] is not None:
-                clocks[clock][row] = _micros(kept[clock])
-    found += _left("state_node_left", "nodes", left)
-    return columns, (*found, *_changed(policy, state))
+    if state is not None:
+        state.check_clock(snapshot.now)
+    columns: dict[str, NDArray[Any]] = {}
+    found: list[Diagnostic] = []
+    for table, declared in _by_table(policy):
+        count = _count(snapshot, table)
+        for column in declared:
+            nothing = np.zeros(count, np.uint8) if column.words else np.full(count, NO_TIME, np.int64)
+            columns[column.name] = nothing
+        remembered = {} if state is None else getattr(state, table)
+        row_of = {key: row for row, key in enumerate(_keys(snapshot, table))} if remembered else {}
+        left = []
+        for key, kept in remembered.items():
+            row = row_of.get(key)
+            if row is None:
+                left.append(key[1] if isinstance(key, tuple) else key)
+                continue
+            for column in declared:
+                columns[column.name][row] = _code(column, kept.get(column.name))
+        found += _left(table, left)
+    return columns, (*found, *([] if state is None else _changed(policy, state)))
 
 
-def read_job_memory(
-    snapshot: Snapshot, policy: Any, state: State | None
-) -> tuple[dict[str, NDArray[Any]], tuple[Diagnostic, ...]]:
-    """Return what a state remembers of operations, where whole jobs or sessions are scheduled.
+def _by_table(policy: Any) -> list[tuple[str, list[Column]]]:
+    """Return the columns that a policy's system declares, table by table."""
+    declared: dict[str, list[Column]] = {}
+    for column in policy.RECORD.memory:
+        declared.setdefault(column.table, []).append(column)
+    return list(declared.items())
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        What is.
-    policy : policy
-        Whose settings go on from the state.
-    state : State or None
-        What the plan before left; None: nothing is remembered.
 
-    Returns
-    -------
-    columns : dict of str to array
-        ``last_preempt`` (int64 microseconds, one an operation).
-    diagnostics : tuple of Diagnostic
-        Names that left; changed settings.
+def _count(snapshot: Snapshot, table: str) -> int:
+    if table == "nodes":
+        return snapshot.node_count
+    return snapshot.operation_count + (snapshot.pool_count if table == "elements" else 0)
 
-    Raises
-    ------
-    InputError
-        If the snapshot is older than the state.
-    """
-    last = np.full(snapshot.operation_count, NO_TIME, np.int64)
-    if state is None:
-        return {"last_preempt": last}, ()
-    state.check_clock(snapshot.now)
-    row_of = {name: row for row, name in enumerate(snapshot.names("operations"))}
-    left = [name for name in state.operations if name not in row_of]
-    for name, kept in state.operations.items():
-        if name in row_of:
-            last[row_of[name]] = _micros(kept["last_preempt"])
-    found = _left("state_element_left", "pools and operations", left)
-    return {"last_preempt": last}, (*found, *_changed(policy, state))
+
+def _keys(snapshot: Snapshot, table: str, rows: Sequence[int] | None = None) -> list[Any]:
+    """Return what rows of a table are called in a state; by default all of them."""
+    rows = range(_count(snapshot, table)) if rows is None else rows
+    if table != "elements":
+        names = snapshot.names(table)
+        return [names[row] for row in rows]
+    names, pools = snapshot.element_names, snapshot.pool_count
+    return [("pool" if row < pools else "operation", names[row]) for row in rows]
+
+
+def _code(column: Column, value: Any) -> int:
+    if column.words:
+        return 0 if value is None else column.words.index(value)
+    return NO_TIME if value is None else round(value * 1e6)
 
 
 def _changed(policy: Any, state: State) -> list[Diagnostic]:
@@ -154,71 +134,45 @@ def _changed(policy: Any, state: State) -> list[Diagnostic]:
     return [Diagnostic("state_settings_changed", (), CODES["state_settings_changed"])]
 
 
-def _left(code: str, what: str, names: Sequence[Name]) -> list[Diagnostic]:
+def _left(table: str, names: Sequence[Name]) -> list[Diagnostic]:
     if not names:
         return []
+    code, what = ("state_node_left", "nodes") if table == "nodes" else _ELEMENTS_LEFT
     shown = ", ".join(map(str, names[:5])) + (", ..." if len(names) > 5 else "")
     message = f"{len(names)} {what} of the state have left and are dropped: {shown}"
     return [Diagnostic(code, tuple(names), message, {"count": len(names)})]
 
 
-def _micros(instant: float | None) -> int:
-    return NO_TIME if instant is None else round(instant * 1e6)
-
-
-def next_state(snapshot: Snapshot, policy: Any, shares: Shares, memory: Mapping[str, NDArray[Any]]) -> State:
+def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[str, NDArray[Any]]) -> State:
     """Return what the next plan goes on from.
 
     Parameters
     ----------
     snapshot : Snapshot
     policy : policy
-    shares : Shares
-        Of the plan's update: volumes of integral pools.
+    before : State
+        What the plan's update left; of a system without fair shares, the plan's instant alone.
     memory : mapping
-        The core's clocks; as in `read_memory`.
+        The core's columns, as in `read_memory`.
 
     Returns
     -------
     State
+        Rows in which any column has something to remember.
     """
-    names, pools = snapshot.element_names, snapshot.pool_count
-    since, starvation = seconds_of(memory["since"]), memory["starvation"].tolist()
-    kept = np.flatnonzero((memory["since"] != NO_TIME) | (memory["starvation"] != 0)).tolist()
-    ticking = np.flatnonzero(np.any([memory[clock] != NO_TIME for clock in _CLOCKS], axis=0)).tolist()
-    clocks = {clock: seconds_of(memory[clock]) for clock in _CLOCKS}
-    nodes = snapshot.names("nodes")
-    base = shares.state
-    return State(
-        base.time,
-        base.pools,
-        base.settings,
-        fingerprint(policy),
-        {
-            ("pool" if row < pools else "operation", names[row]): {
-                "since": since[row],
-                "starvation": STARVATION[starvation[row]],
-            }
-            for row in kept
-        },
-        {nodes[row]: {clock: clocks[clock][row] for clock in _CLOCKS} for row in ticking},
-    )
-
-
-def next_state_of_jobs(snapshot: Snapshot, policy: Any, memory: Mapping[str, NDArray[Any]]) -> State:
-    """Return what the next plan goes on from, where whole jobs or sessions are scheduled.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    policy : policy
-    memory : mapping
-        The core's clocks; as in `read_job_memory`.
-
-    Returns
-    -------
-    State
-    """
-    names, last = snapshot.names("operations"), seconds_of(memory["last_preempt"])
-    operations = {names[row]: {"last_preempt": at} for row, at in enumerate(last) if at is not None}
-    return State(snapshot.now, policy=fingerprint(policy), operations=operations)
+    tables: dict[str, Any] = {}
+    for table, declared in _by_table(policy):
+        columns = [np.asarray(memory[column.name]) for column in declared]
+        empty = [0 if column.words else NO_TIME for column in declared]
+        kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
+        cells = [
+            [column.words[code] for code in values[kept].tolist()]
+            if column.words
+            else seconds_of(values[kept])
+            for column, values in zip(declared, columns, strict=True)
+        ]
+        names = [column.name for column in declared]
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
+        keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
+        tables[table] = dict(zip(keys, rows, strict=True))
+    return replace(before, policy=fingerprint(policy), **tables)

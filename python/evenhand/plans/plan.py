@@ -14,10 +14,11 @@ from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
 from evenhand.plans.live import repairs
-from evenhand.plans.memory import next_state, next_state_of_jobs
+from evenhand.plans.memory import next_state
 from evenhand.plans.refusals import Refusals
 from evenhand.plans.statuses import Groups, Statuses
 from evenhand.shares import Shares, _diagnostics, _options
+from evenhand.state import State
 from evenhand.table import Tabular
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from evenhand.plans.columns import CorePlan
     from evenhand.plans.diff import PlanDiff
     from evenhand.plans.steps import Step
-    from evenhand.state import State
+    from evenhand.systems.record import System
     from evenhand.table import Table
 
 __all__ = ["Plan"]
@@ -46,8 +47,9 @@ class Plan(Frozen, Tabular):
     snapshot : Snapshot
         What was.
     policy : policy
-        What decided: it has ``to_dict()`` and, as ``settings``, a model; with ``fair_share`` where its core
-        has fair shares, else with ``standing(snapshot, row)`` (a job or session in words).
+        What decided: it has its system's record, ``to_dict()`` and, as ``settings``, a model; with
+        ``fair_share`` where its system has fair shares, else with ``standing(snapshot, row)`` (a job or
+        session in words).
     core : object
         What the policy's core says, as columns (`evenhand.plans.columns.CorePlan`).
     state : State, optional
@@ -105,6 +107,11 @@ class Plan(Frozen, Tabular):
         return hash((self.snapshot, len(self.decisions)))
 
     @property
+    def _system(self) -> System:
+        system: System = self.policy.RECORD
+        return system
+
+    @property
     def _inputs(self) -> tuple[Any, ...]:
         return self.snapshot, self.policy, self.state_before, self.on, self.given
 
@@ -129,10 +136,9 @@ class Plan(Frozen, Tabular):
     @cached_property
     def shares(self) -> Shares:
         """Fair shares of the plan's update; AttributeError if the policy knows none."""
-        snapshot, core = self.snapshot, self._core.shares
-        if core is None:
+        if not self._system.shares:
             raise AttributeError(f"the {type(self.policy).__name__} policy knows no fair shares")
-        settings = self.policy.settings.fair_share
+        snapshot, core, settings = self.snapshot, self._core.shares, self.policy.settings.fair_share
         found = (*_options(snapshot, settings)[1], *_diagnostics(snapshot, core))
         return Shares(snapshot, settings, core, found)
 
@@ -152,9 +158,8 @@ class Plan(Frozen, Tabular):
     @cached_property
     def state(self) -> State:
         """What the next plan starts from."""
-        if self._core.shares is None:
-            return next_state_of_jobs(self.snapshot, self.policy, self._core.memory())
-        return next_state(self.snapshot, self.policy, self.shares, self._core.memory())
+        before = self.shares.state if self._system.shares else State(self.snapshot.now)
+        return next_state(self.snapshot, self.policy, before, self._core.memory())
 
     @property
     def handed(self) -> Mapping[str, Any]:
@@ -192,7 +197,7 @@ class Plan(Frozen, Tabular):
             *unread_fields(self.snapshot, self.policy),
             *unread_settings(self.policy),
         )
-        return found if self._core.shares is None else (*found, *self.shares.diagnostics)
+        return (*found, *self.shares.diagnostics) if self._system.shares else found
 
     @cached_property
     def counts(self) -> dict[str, int]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
 
-__all__ = ["plan"]
+__all__ = ["expect_policy", "plan"]
 
 
 @overload
@@ -138,13 +138,30 @@ def _naming(name: str) -> Iterator[None]:
 
 def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any) -> Plan:
     _must_be_snapshot(snapshot)
-    planner = None if isinstance(policy, type) else getattr(policy, "plan", None)
-    usable = callable(planner) and hasattr(policy, "settings")
-    expect(usable, "plan", "policy", policy, "one of evenhand.policies")
+    expect_policy("plan", policy)
     expect(state is None or isinstance(state, State), "plan", "state", state, "a State")
     _must_be_given(given)
     result: Plan = policy.plan(snapshot, state, on, given)
     return result
+
+
+def expect_policy(function: str, policy: Any) -> None:
+    """Refuse what is no policy.
+
+    Parameters
+    ----------
+    function : str
+        For the problem.
+    policy : object
+        What was given.
+
+    Raises
+    ------
+    InputError
+    """
+    planner = None if isinstance(policy, type) else getattr(policy, "plan", None)
+    usable = callable(planner) and hasattr(policy, "settings")
+    expect(usable, function, "policy", policy, "one of evenhand.policies")
 
 
 def _must_be_snapshot(value: Any) -> None:

@@ -98,8 +98,22 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
     def __getitem__(self, index: int | slice) -> Refusal | Self:
         rows = np.arange(len(self))
         rows = rows[index if isinstance(index, slice) else row_number(index, len(self), "refusals")]
-        taken = type(self)(self._snapshot, {n: c[np.atleast_1d(rows)] for n, c in self._columns.items()})
+        taken = self.take(np.atleast_1d(rows))
         return taken if isinstance(index, slice) else taken._objects()[0]
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """Return some of the refusals.
+
+        Parameters
+        ----------
+        rows : array of int
+            Which, by row number.
+
+        Returns
+        -------
+        Refusals
+        """
+        return type(self)(self._snapshot, {name: column[rows] for name, column in self._columns.items()})
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one of the core's columns.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from evenhand.reasons.row import OWN, Reason
+from evenhand.systems.reason import Reason
 
 __all__ = ["CHECKED"]
 
 #: What changed since the plan was made, or what a plan made now does instead.
 CHECKED: Final[tuple[Reason, ...]] = tuple(
-    Reason(code, "check", sentence, doc, OWN)
+    Reason(code, "check", sentence, doc)
     for code, sentence, doc in (
         ("victim_ended", "{allocation} has ended", "The victim is no longer there."),
         ("victim_moved", "{allocation} runs on {now}, not on {was}", "The victim is on another node."),

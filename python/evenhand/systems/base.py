@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from evenhand.arguments import expect
 from evenhand.building.problems import shorten
 from evenhand.errors import InputError, Problem, printable
-from evenhand.systems.reads import reads_with
 
 if TYPE_CHECKING:
     from evenhand.config.checked import CheckedSettings
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
     from evenhand.state import State
+    from evenhand.systems.record import System
 
 __all__ = ["Policy"]
 
@@ -41,16 +41,12 @@ class Policy:
         If a setting is unknown or breaks a rule.
     """
 
+    #: What its system is.
+    RECORD: ClassVar[System]
     #: The system's word, as in file names and state files.
     system: ClassVar[str]
     #: Model of the settings.
     model: ClassVar[type[CheckedSettings]]
-    #: Fields of a snapshot that are read under some settings, by table, beside names, order and settings;
-    #: empty: not told.
-    READS: ClassVar[Mapping[str, frozenset[str]]] = {}
-
-    #: What it can act on; the first, which takes no argument, if nothing is said.
-    TRIGGERS: ClassVar[tuple[type, ...]] = ()
 
     #: Tells what was compared, of a snapshot, settings, a code and two operations: of whom it was said, and
     #: which asked (-1: none).
@@ -60,6 +56,9 @@ class Policy:
 
     preset: str
     settings: Any
+
+    def __init_subclass__(cls) -> None:
+        cls.system = cls.RECORD.word
 
     def __init__(self, preset: str = "documented", **settings: Any) -> None:
         object.__setattr__(self, "preset", preset)
@@ -94,8 +93,8 @@ class Policy:
 
     @property
     def reads(self) -> Mapping[str, frozenset[str]]:
-        """Fields of a snapshot that are read with these settings; as `READS`."""
-        return reads_with(self.system, self.settings) if self.READS else {}
+        """Fields of a snapshot that are read with these settings, by table."""
+        return self.RECORD.reads_with(self.settings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return system, preset and all settings as plain values."""
@@ -143,12 +142,13 @@ class Policy:
         expect(right, "plan", "given", given, "an object (what: values by name)")
 
     def _trigger(self, on: Any) -> Any:
-        """Return what is acted on: `on`, or by default the first of `TRIGGERS`."""
+        """Return what is acted on: `on`, or by default the system's first trigger."""
+        triggers: tuple[type[Any], ...] = self.RECORD.triggers
         if on is None:
-            return self.TRIGGERS[0]()
-        if isinstance(on, self.TRIGGERS):
+            return triggers[0]()
+        if isinstance(on, triggers):
             return on
-        known = " or ".join(f"{t.__name__}({', '.join(f.name for f in fields(t))})" for t in self.TRIGGERS)
+        known = " or ".join(f"{t.__name__}({', '.join(f.name for f in fields(t))})" for t in triggers)
         message = f"on is {shorten(on)}; the {type(self).__name__} policy acts on {known}"
         raise InputError([Problem("trigger", None, None, "on", "type", shorten(on), printable(message))])
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError, Problem
-from evenhand.systems.backendai.policy import BackendAI
-from evenhand.systems.base import Policy
-from evenhand.systems.slurm.policy import Slurm
-from evenhand.systems.ytsaurus.policy import YTsaurus
+from evenhand.systems import SYSTEMS
+
+if TYPE_CHECKING:
+    from evenhand.systems.base import Policy
 
 __all__ = ["from_dict", "from_name", "from_toml"]
-
-_POLICIES: tuple[type[Policy], ...] = (YTsaurus, BackendAI, Slurm)
-_SYSTEMS = {policy.system: policy for policy in _POLICIES}
 
 
 def from_dict(data: dict[str, Any]) -> Policy:
@@ -38,11 +35,11 @@ def from_dict(data: dict[str, Any]) -> Policy:
     """
     settings = dict(data)
     system = settings.pop("system", None)
-    preset = settings.pop("preset", "documented")
-    if system not in _SYSTEMS:
-        message = f"system is {system!r}; there are {', '.join(_SYSTEMS)}"
+    if system not in SYSTEMS:
+        message = f"system is {system!r}; there are {', '.join(SYSTEMS)}"
         raise InputError([Problem("settings", None, None, "system", "choice", repr(system), message)])
-    return _SYSTEMS[system](preset, **settings)
+    preset = settings.pop("preset", SYSTEMS[system].presets[0])
+    return SYSTEMS[system].policy(preset, **settings)
 
 
 def from_name(name: str, **settings: Any) -> Policy:

@@ -258,9 +258,11 @@ class Backfill(Main):
                 last = end
                 if i < len(ends) and ends[i][0] > until + span:
                     break
-            if last is None:
+            if last is None or until is None:
                 return None
             span *= 2
+            while i < len(ends) and ends[i][0] > until + span:
+                span *= 2
             spots = place(world, room, job, blocked)
             if spots is not None:
                 return (last if last > now else max(last + s.KillWait, now + 1)), spots

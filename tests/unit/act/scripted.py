@@ -7,12 +7,14 @@ from typing import Any
 
 import evenhand as eh
 from evenhand.plans import Plan
+from evenhand.systems import SYSTEMS
 from tests.unit.plans.fake import FakeCore
 
 
 class Scripted:
     """For jobs of one node; it looks at cpus only. The partition ``urgent`` comes before all others."""
 
+    RECORD = SYSTEMS["ytsaurus"]
     settings = SimpleNamespace(fair_share=eh.FairShareSettings())
 
     def __init__(self, at_most: int = 100, mode: str = "requeue", urgent: str = "") -> None:

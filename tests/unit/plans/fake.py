@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import evenhand as eh
 from evenhand.plans import Plan
 from evenhand.reasons import ACTIONS, GROUPS, MODES, OUTCOMES, REASONS, STAGES, STARVATION
+from evenhand.systems import SYSTEMS
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\r\n\u202e\x9b&amp;\"'"
 NO_TIME = np.iinfo(np.int64).min
@@ -93,7 +95,7 @@ class FakeCore:
         def times(key: str) -> Any:
             return np.array([round(d[key] * SECOND) if key in d else NO_TIME for d in said], np.int64)
 
-        def codes(words: tuple[str, ...], key: str, absent: int) -> Any:
+        def codes(words: Sequence[str], key: str, absent: int) -> Any:
             return np.array([words.index(d[key]) if key in d else absent for d in said], np.uint8)
 
         return {
@@ -203,6 +205,7 @@ def policy(again: list[dict[str, Any]] | None = None) -> SimpleNamespace:
         return Plan(snapshot, made, FakeCore(snapshot, again), state, on, given)
 
     made = SimpleNamespace(
+        RECORD=SYSTEMS["ytsaurus"],
         settings=SimpleNamespace(fair_share=eh.FairShareSettings()),
         to_dict=lambda: {"policy": "fake", "fair_share_starvation_timeout": 30},
         plan=plan,

@@ -13,6 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import plot
+from evenhand.systems import SYSTEMS
 from tests.unit.plans.fake import CLUSTER, GROUPS_OF_A, HOSTILE, make, remade
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -28,11 +29,12 @@ def no_screen() -> Iterator[None]:
 @pytest.fixture
 def plan() -> Any:
     policy = SimpleNamespace(
+        RECORD=SYSTEMS["ytsaurus"],
         settings=SimpleNamespace(
             fair_share=eh.FairShareSettings(),
             preemption_satisfaction_threshold=1.0,
             aggressive_preemption_satisfaction_threshold=0.5,
-        )
+        ),
     )
     return remade(make(), policy=policy)
 

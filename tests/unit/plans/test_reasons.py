@@ -43,7 +43,7 @@ def test_codes_are_unique_in_what_they_are_said_of() -> None:
 
 def test_the_numbers_of_codes_never_change() -> None:
     """What is stored and compared elsewhere: append, never insert."""
-    assert reasons.REASONS[:8] == (
+    assert reasons.REASONS[:8] == [
         "preemption",
         "aggressive_preemption",
         "ssd_preemption",
@@ -52,25 +52,25 @@ def test_the_numbers_of_codes_never_change() -> None:
         "graceful_preemption",
         "resource_overcommit",
         "resource_limits_violated",
-    )
-    assert reasons.REASONS[8:10] == ("fits_free_room", "fits_after_preemption")
-    assert reasons.STAGES[:3] == ("regular", "preemptive", "aggressive")
-    assert reasons.STAGES[3:9] == (
+    ]
+    assert reasons.REASONS[8:10] == ["fits_free_room", "fits_after_preemption"]
+    assert reasons.STAGES[:3] == ["regular", "preemptive", "aggressive"]
+    assert reasons.STAGES[3:9] == [
         "ssd_preemptive",
         "ssd_aggressive",
         "full_host",
         "graceful",
         "limit_repair",
         "overcommit",
-    )
-    assert reasons.OUTCOMES[14:18] == (
+    ]
+    assert reasons.OUTCOMES[14:18] == [
         "no_heartbeat",
         "ssd_only",
         "within_fair_share_only",
         "penalty_too_high",
-    )
+    ]
     assert reasons.OUTCOMES.index("taken") == 18
-    assert reasons.OUTCOMES[29:31] == ("other_node", "no_violation")
+    assert reasons.OUTCOMES[29:31] == ["other_node", "no_violation"]
     assert reasons.ACTIONS == ("start", "preempt", "resume", "reserve", "release")
     modes = ("terminate", "requeue", "checkpoint", "preempt", "enhanced_suspend", "suspend")
     assert modes == reasons.MODES

@@ -194,6 +194,21 @@ def test_an_end_elsewhere_lets_a_late_one_into_a_span(elsewhere: float | None, s
     assert ("A" in outcome(data, settings)[0]) == starts
 
 
+@pytest.mark.parametrize(
+    ("second", "third", "late"),
+    [(2000, 2549, True), (2000, 2550, True), (2000, 2551, False), (1590, 1591, False), (1591, 1592, True)],
+)
+def test_spans_double_until_they_reach_the_next_end(second: float, third: float, late: bool) -> None:
+    """H fits when R2 ends, with n4; if R3 ends in the same span it is planned then, on the first three nodes.
+
+    The first span ends at 630 and 30 s more; those behind it may end 60, 120, ... 960, 1920 s after 630.
+    """
+    runs = [running(f"R{i}", "high", f"n{i}", end=end) for i, end in enumerate((600, second, third), 1)]
+    waits = [waiting("H", "high", 3), waiting("A", "low", minutes=45, on="n4")]
+    settings = {**BACKFILL, "bf_resolution": 1.0}
+    assert ("A" in outcome(cluster(4, runs, waits), settings)[0]) == late
+
+
 @pytest.mark.parametrize(("ahead", "starts"), [(-1, True), (0, True), (1, False)])
 def test_the_end_of_the_window(ahead: int, starts: bool) -> None:
     """A start at its very end keeps nodes from then on, which is beyond what the pass looks at."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evenhand.fields import TABLES
-from evenhand.systems.reads import READ
+from evenhand.systems import SYSTEMS
 from tests.unit.ytsaurus.cluster import Planner, cluster, done, row
 
 
@@ -47,4 +47,4 @@ def test_the_reference_of_the_field_says_so() -> None:
     says = TABLES["operations"]["gang"].description
     assert "YTsaurus' rules" in says
     assert "starts one by one" in says
-    assert "starts one by one" in READ["operations"]["gang"]["ytsaurus"]
+    assert "starts one by one" in SYSTEMS["ytsaurus"].reads["operations"]["gang"]

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
+#include "evenhand/preempt/codes.h"
 #include "evenhand/preempt/cover.h"
 #include "evenhand/preempt/groups.h"
 
@@ -17,41 +18,6 @@ enum class Mode : std::uint8_t {
   kPreempt,
   kEnhancedSuspend,
   kSuspend
-};
-
-enum class Stage : std::uint8_t {
-  kRegular,
-  kPreemptive,
-  kAggressive,
-  kSsdPreemptive,
-  kSsdAggressive,
-  kFullHost,
-  kGraceful,
-  kLimitRepair,
-  kOvercommit,
-  kSchedulingRun,
-  kBackfill
-};
-
-enum class Reason : std::uint8_t {
-  kPreemption,
-  kAggressivePreemption,
-  kSsdPreemption,
-  kSsdAggressivePreemption,
-  kFullHostPreemption,
-  kGracefulPreemption,
-  kResourceOvercommit,
-  kResourceLimitsViolated,
-  kFitsFreeRoom,
-  kFitsAfterPreemption,
-  kLowerPriority,
-  kGoesOn,
-  kRoomReserved,
-  kReservationDue,
-  kHigherPartitionTier,
-  kQosPreempts,
-  kHigherPriorityInQos,
-  kFitsOverSuspended
 };
 
 struct Decision {

@@ -34,27 +34,27 @@ void Run::build_candidates() {
   const AllocationColumns& a = t.allocations;
   const auto operations = static_cast<Id>(t.operations.size());
   if (set_.mode == PreemptionMode::kSuspend && set_.keep_containers) {
-    freed_ = kept_ = a.resources;
-    for (Id slot = 0; slot < static_cast<Id>(a.size()); ++slot)
+    for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
+      freed_.insert(freed_.end(), state_.amounts(slot), state_.amounts(slot) + width_);
+    kept_ = freed_;
+    for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
       for (Size r = 0; r < width_; ++r) {
-        const bool stays = mode_of(a.operation[at(slot)]) == Mode::kSuspend &&
+        const bool stays = mode_of(state_.operation_of(slot)) == Mode::kSuspend &&
                            !t.resources.available_after_preemption[r];
         (stays ? freed_ : kept_)[at(slot) * width_ + r] = 0;
       }
   }
   no_candidate_.assign(at(operations), Outcome::kNotRunning);
   for (Id o = 0; o < operations; ++o) {
-    const Grouping& g = t.allocations_by_operation;
     Candidate c;
     c.operation = o;
     bool leaves = false, stopped = false, willing = rows_.preemptible[at(o)] != 0;
-    for (Index i = g.offsets[at(o)]; i < g.offsets[at(o) + 1]; ++i) {
-      const Id slot = g.items[static_cast<Size>(i)];
+    for (const Id slot : slots_.of(o)) {
       leaves |= state_.leaving(slot);
       stopped |= state_.holds(slot) && !state_.running(slot);
       if (!state_.running(slot)) continue;
-      willing &= at_or(a.preemptible, slot, std::uint8_t{1}) != 0;
-      const Time began = a.start_time[at(slot)];
+      willing &= cell_of(state_, a.preemptible, slot, std::uint8_t{1}) != 0;
+      const Time began = start_of(state_, slot);
       c.start = c.slots.empty() ? began : std::min(c.start, began);
       c.key += units_of(state_.amounts(slot));
       c.slots.push_back(slot);
@@ -67,7 +67,7 @@ void Run::build_candidates() {
     else if (kind == OperationKind::kSystem)
       why = Outcome::kSystemWork;
     else if (!willing)
-      why = Outcome::kNotPreemptible;
+      why = Outcome::kNotPreemptibleFlag;
     else if (rows_.priority[at(o)] > set_.threshold)
       why = Outcome::kAboveThreshold;
     else if (unsuited && !set_.unsuited_are_terminated)

@@ -8,9 +8,9 @@ namespace evenhand::backendai {
 
 // What it leaves, without what it will keep.
 void Run::add_leaving(Rooms& to, const Leaving& l, Amount sign) const {
-  const AllocationColumns& a = state_.tables().allocations;
   to.add(l.left.data(), state_.node_of(l.slot), sign);
-  if (!a.held.empty()) to.add(a.held.data() + at(l.slot) * width_, state_.node_of(l.slot), -sign);
+  if (l.slot >= state_.slots_of_snapshot()) return;
+  if (const Amount* held = state_.kept(l.slot)) to.add(held, state_.node_of(l.slot), -sign);
 }
 
 void Run::credit_leaving(Id operation, Amount sign) {

@@ -46,12 +46,13 @@ bool Run::place(const Entry& entry, Entry* failed) {
   poll();
   placed_.clear();
   const bool anywhere = entry.suspended && !set_.keep_containers;
-  const AllocationColumns& a = state_.tables().allocations;
   const auto release_held = [&](Amount sign) {
-    if (!anywhere || a.held.empty()) return;
-    for (const Unit& u : entry.units)
-      if (const Id n = a.node[at(u.slot)]; n != kNoId)
-        rooms_.add(a.held.data() + at(u.slot) * width_, n, sign);
+    if (!anywhere) return;
+    for (const Unit& u : entry.units) {
+      const Id n = state_.node_of(u.slot);
+      const Amount* held = state_.kept(u.slot);
+      if (n != kNoId && held != nullptr) rooms_.add(held, n, sign);
+    }
   };
   release_held(1);
   for (Size i = 0; i < entry.units.size(); ++i) {

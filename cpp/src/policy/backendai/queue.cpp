@@ -23,20 +23,18 @@ std::vector<Unit> Run::waiting_units(Id operation) const {
 
 // A kept container goes on where it is and keeps what it has; a fresh one may run anywhere.
 std::vector<Unit> Run::suspended_units(Id operation) {
-  const AllocationColumns& a = state_.tables().allocations;
-  const Grouping& g = state_.tables().allocations_by_operation;
+  const std::vector<Id>& required = state_.tables().allocations.required_node;
   std::vector<Unit> units;
-  for (Index i = g.offsets[at(operation)]; i < g.offsets[at(operation) + 1]; ++i) {
-    const Id slot = g.items[static_cast<Size>(i)];
-    if (a.state[at(slot)] != AllocationState::kPreempted) continue;
-    if (needs_.empty()) needs_ = a.resources;
+  for (const Id slot : slots_.of(operation)) {
+    if (!state_.away(slot)) continue;
+    if (needs_.empty()) needs_.resize(at(static_cast<Id>(state_.slots())) * width_);
     Amount* need = needs_.data() + at(slot) * width_;
-    const bool stays = set_.keep_containers && a.node[at(slot)] != kNoId;
-    if (stays && !a.held.empty())
-      for (Size r = 0; r < width_; ++r) need[r] -= a.held[at(slot) * width_ + r];
+    const Amount *all = state_.amounts(slot), *held = state_.kept(slot);
+    const bool stays = set_.keep_containers && state_.node_of(slot) != kNoId;
+    for (Size r = 0; r < width_; ++r) need[r] = all[r] - (stays && held != nullptr ? held[r] : 0);
     Unit unit;
     unit.slot = slot;
-    unit.only_node = stays ? a.node[at(slot)] : at_or(a.required_node, slot, kNoId);
+    unit.only_node = stays ? state_.node_of(slot) : cell_of(state_, required, slot, kNoId);
     unit.need = need;
     units.push_back(unit);
   }

@@ -11,6 +11,7 @@ Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
       record_(record),
       state_(state),
       width_(state_.width()),
+      slots_(state_),
       rooms_(state_),
       where_(state_.tables()),
       containers_(static_cast<Size>(rooms_.nodes()), 0),
@@ -103,7 +104,6 @@ void Run::add(Decision d, const DecisionAmounts& amounts) {
 
 // Where placed_ says; the room is still as before.
 void Run::start(Entry& entry, Reason reason) {
-  const AllocationColumns& a = state_.tables().allocations;
   const Id step = steps_++;
   for (const Placement& p : placed_) {
     const Unit& unit = entry.units[p.unit];
@@ -123,8 +123,7 @@ void Run::start(Entry& entry, Reason reason) {
       ++tally.starts;
     }
     room_at(p.node);
-    const Amount* held =
-        entry.suspended && !a.held.empty() ? a.held.data() + at(unit.slot) * width_ : nullptr;
+    const Amount* held = entry.suspended ? state_.kept(unit.slot) : nullptr;
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation), held});
   }
   entry.outcome = Outcome::kStarted;

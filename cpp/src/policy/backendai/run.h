@@ -8,6 +8,7 @@
 #include "evenhand/place/rooms.h"
 #include "evenhand/place/where.h"
 #include "evenhand/policy/backendai/planner.h"
+#include "evenhand/policy/slot_cells.h"
 #include "evenhand/preempt/victim_sets.h"
 
 namespace evenhand::backendai {
@@ -153,6 +154,7 @@ class Run {
   bool record_;
   const ClusterState& state_;
   Size width_;
+  SlotsByOperation slots_;
   Rooms rooms_;
   Where where_;
   std::vector<Index> containers_;     // N

@@ -162,7 +162,7 @@ Time Run::take(Id job, const Wish& wish, Index victim, const std::vector<Spot>& 
   if (d.mode != Mode::kSuspend) d.grace = jobs().grace[v];
   Time left = now;
   for (const Id slot : desk.slots(other)) {
-    const Time ends = at_or(tables().allocations.planned_end, slot, kNoTime);
+    const Time ends = cell_of(desk.state, tables().allocations.planned_end, slot, kNoTime);
     d.until = now + d.grace;
     if (ends != kNoTime && ends >= now) d.until = std::min(d.until, ends);
     left = std::max(left, d.until);

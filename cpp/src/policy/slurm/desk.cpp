@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "evenhand/core/poll.h"
+#include "evenhand/policy/slot_cells.h"
 
 namespace evenhand::slurm {
 namespace {
@@ -47,7 +48,7 @@ RunningJob Desk::job_of(Id operation, std::span<const Id> slots) {
                  kNoTime};
   for (const Id slot : slots) {
     slots_.push_back(slot);
-    const Time start = state.tables().allocations.start_time[at(slot)];
+    const Time start = start_of(state, slot);
     if (job.start == kNoTime || start < job.start) job.start = start;
     if (state.node_of(slot) != kNoId) nodes_.push_back(state.node_of(slot));
   }
@@ -60,16 +61,14 @@ RunningJob Desk::job_of(Id operation, std::span<const Id> slots) {
 
 void Desk::collect() {
   const Tables& t = state.tables();
+  const SlotsByOperation slots_of(state);
   std::vector<Id> held, stopped_slots;
   for (Id operation = 0; operation < static_cast<Id>(t.operations.size()); ++operation) {
     held.clear();
     stopped_slots.clear();
-    const Grouping& by = t.allocations_by_operation;
-    for (Index i = by.offsets[at(operation)]; i < by.offsets[at(operation) + 1]; ++i) {
-      const Id slot = by.items[static_cast<Size>(i)];
+    for (const Id slot : slots_of.of(operation)) {
       if (state.holds(slot)) held.push_back(slot);
-      if (t.allocations.state[at(slot)] == AllocationState::kPreempted)
-        stopped_slots.push_back(slot);
+      if (state.away(slot)) stopped_slots.push_back(slot);
     }
     if (!held.empty()) running.push_back(job_of(operation, held));
     if (!stopped_slots.empty()) stopped.push_back(job_of(operation, stopped_slots));
@@ -138,7 +137,7 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
   const std::vector<std::uint8_t>& opted = state.tables().allocations.preemptible;
   if (!opted.empty())
     for (const Id slot : slots(job))
-      if (!opted[at(slot)]) return Outcome::kNotPreemptible;
+      if (!cell_of(state, opted, slot, std::uint8_t{1})) return Outcome::kNotPreemptibleFlag;
   if (suspends && !jobs.suspendable[v]) return Outcome::kSuspendNotAllowed;
   const Size partition_row = at(jobs.partition[p]) * static_cast<Size>(state.tables().nodes.size());
   for (const Id node : nodes(job))

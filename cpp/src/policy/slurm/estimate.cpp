@@ -69,14 +69,14 @@ Run::Estimate Run::estimate(Id job) {
   Estimate e{.wanted = candidate_set(job), .now = desk.room, .emptied = desk.room};
   const Time now = desk.state.now();
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
+    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
     if (deadline == kNoTime || deadline <= now) free(e.now, l.slot, nullptr);
   }
   for (const Index i : gone_)
     if (jobs().grace[at(of(i).operation)] == 0) free(e.now, of(i), nullptr);
   e.emptied = e.now;
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
+    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
     if (deadline != kNoTime && deadline > now && l.beneficiary.operation == job)
       free(e.emptied, l.slot, nullptr);
   }
@@ -95,9 +95,9 @@ Run::Estimate Run::estimate(Id job) {
 }
 
 // Free room; without all that may be preempted; then without what ends by and by, in spans that
-// grow, of which each is tried once: the instant is the last end of the span. As the system does,
-// a span is looked at as over only after an end that frees something: one that ends within it
-// elsewhere lets the next end that does into it, however late.
+// double until they reach the next end, of which each is tried once: the instant is the last end
+// of the span. As the system does, a span is looked at as over only after an end that frees
+// something: one that ends within it elsewhere lets the next end that does into it, however late.
 Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
                    std::vector<Spot>& spots) {
   const Time now = desk.state.now();
@@ -132,7 +132,8 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
       if (next < ends_.size() && ends_[next].at > until + span) break;
     }
     if (!any) return kNoTime;
-    span *= 2;
+    do span *= 2;
+    while (next < ends_.size() && ends_[next].at > until + span);
     if (wish.may_fit(room) && wish.place(room, spots))
       return last > now ? last : std::max(last + set().kill_wait, now + kMicrosecondsPerSecond);
   }
@@ -142,7 +143,7 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
 Time Run::end_of(const RunningJob& job) const {
   Time last = kNoTime;
   for (const Id slot : desk.slots(job)) {
-    const Time end = at_or(tables().allocations.planned_end, slot, kNoTime);
+    const Time end = cell_of(desk.state, tables().allocations.planned_end, slot, kNoTime);
     if (end == kNoTime) return job.start + kYear;
     last = std::max(last, end);
   }
@@ -160,7 +161,7 @@ void Run::collect_ends() {
     if (const Time grace = jobs().grace[at(of(i).operation)]; grace > 0)
       ends_.push_back({std::min(now + grace, end_of(of(i))), of(i).operation, End::Of::kVictim, i});
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
+    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
     if (deadline != kNoTime && deadline > now)
       ends_.push_back({deadline, desk.state.operation_of(l.slot), End::Of::kLeaving,
                        static_cast<Index>(l.slot)});

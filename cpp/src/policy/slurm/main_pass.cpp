@@ -43,7 +43,7 @@ Run::Run(Inputs inputs, ClusterState& state, const Trigger& trigger, Recorder* r
   for (Id i = 0; i < static_cast<Id>(kept.size()); ++i)
     reserved_ |= keeps_room(kept, i, desk.state.now());
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = at_or(tables().allocations.deadline, l.slot, kNoTime);
+    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
     const Id node = desk.state.node_of(l.slot);
     if (deadline != kNoTime && deadline > desk.state.now()) {
       due(deadline);

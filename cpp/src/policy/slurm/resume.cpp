@@ -81,10 +81,10 @@ Room Run::afterwards() const {
 Row Run::back(Id slot) const {
   Row more{};
   const Size width = desk.state.width();
-  const std::vector<Amount>& held = tables().allocations.held;
+  const Amount* held = desk.state.kept(slot);
   for (Size r = 0; r < width; ++r)
     if (desk.state.node_of(slot) != kNoId || tables().resources.scope[r] == ResourceScope::kCluster)
-      more[r] = desk.state.amounts(slot)[r] - (held.empty() ? 0 : held[at(slot) * width + r]);
+      more[r] = desk.state.amounts(slot)[r] - (held == nullptr ? 0 : held[r]);
   return more;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "evenhand/policy/slot_cells.h"
 #include "evenhand/policy/slurm/planner.h"
 #include "evenhand/policy/slurm/slots.h"
 

@@ -34,7 +34,8 @@ std::vector<StageRule> stage_rules(const Settings& s, bool ssd_node) {
   pair({Stage::kPreemptive, Level::kPreemptible, Reason::kPreemption},
        {Stage::kAggressive, Level::kAggressivelyPreemptible, Reason::kAggressivePreemption});
   if (s.full_host_stage)
-    out.push_back({Stage::kFullHost, Level::kSsdNonPreemptible, Reason::kFullHostPreemption});
+    out.push_back(
+        {Stage::kFullHost, Level::kSsdNonPreemptible, Reason::kDefaultGpuFullHostPreemption});
   return out;
 }
 

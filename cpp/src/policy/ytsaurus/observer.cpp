@@ -112,7 +112,7 @@ void RecordingObserver::request_after(Desk& desk, const NodeWork& work, Stage st
   }
   if (!desk.within_limits(o, work.need(q), is_preemptive(stage))) {
     desk.lacking_limits(o, work.need(q), is_preemptive(stage), missing.data());
-    return add(work, desk, stage, Outcome::kLimits, &missing);
+    return add(work, desk, stage, Outcome::kLimitsOfOperationOrPool, &missing);
   }
   if (desk.decisions.rows().size() > decisions_before_)
     return add(work, desk, stage, Outcome::kStageTaken);
@@ -145,7 +145,7 @@ Outcome RecordingObserver::left_alone(Desk& desk, const NodeWork& work, Stage st
   const Id slot = recorder_->slot, o = desk.state.operation_of(slot);
   if (desk.graceful(o)) return Outcome::kGracefulOperation;
   if (!desk.exposure(o).to(stage)) return Outcome::kOperationStarving;
-  if (!desk.may_leave(slot)) return Outcome::kNotPreemptible;
+  if (!desk.may_leave(slot)) return Outcome::kNotPreemptibleFlag;
   const Group group = desk.group(slot);
   const auto e = static_cast<std::size_t>(desk.pools() + o);
   const bool aggressive = desk.last.starvation.effective.allow_aggressive[e] != 0;

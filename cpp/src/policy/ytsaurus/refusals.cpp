@@ -145,14 +145,14 @@ Refusals Planner::refusals() const {
       rule = best.barred;
     } else if (!desk.within_limits(o, desk.shapes().amounts(desk.shapes().of(q)),
                                    widest != Stage::kRegular)) {
-      rule = Outcome::kLimits;
+      rule = Outcome::kLimitsOfOperationOrPool;
       desk.lacking_limits(o, desk.shapes().amounts(desk.shapes().of(q)), widest != Stage::kRegular,
                           missing.data());
     } else if (!best.fits) {
       rule = widest == Stage::kRegular ? Outcome::kNoFreeRoom : Outcome::kNoRoomEvenWithVictims;
       missing = best.missing;
     } else if (lacked(o, q, widest != Stage::kRegular, missing.data())) {
-      rule = Outcome::kLimits;
+      rule = Outcome::kLimitsOfOperationOrPool;
     } else if (widest == Stage::kRegular) {
       rule = Outcome::kNoFreeRoom;  // there is some now, of victims that went after the stage
     } else if (std::ranges::none_of(nodes_, [&](Id n) {

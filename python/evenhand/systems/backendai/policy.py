@@ -11,16 +11,15 @@ from pydantic import ValidationError
 from evenhand import _core
 from evenhand.building.problems import shorten
 from evenhand.config.checked import problems_of
-from evenhand.config.triggers import SchedulingRun
 from evenhand.errors import InputError, Problem
 from evenhand.explain.facts import name_of
-from evenhand.plans.memory import read_job_memory
+from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.systems.backendai import columns
+from evenhand.systems.backendai.record import BACKENDAI
 from evenhand.systems.backendai.settings import BackendAISettings, PriorityPolicy, choice_of, read_options
 from evenhand.systems.backendai.words import compared
 from evenhand.systems.base import Policy
-from evenhand.systems.reads import reads_of
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -63,10 +62,8 @@ class BackendAI(Policy):
     BackendAI('documented', preemptible_priority=7, preemption_order='newest')
     """
 
-    system = "backendai"
+    RECORD = BACKENDAI
     model = BackendAISettings
-    READS = reads_of("backendai")
-    TRIGGERS = (SchedulingRun,)
     _COMPARED = compared
     __slots__ = ()
 
@@ -196,7 +193,7 @@ class BackendAI(Policy):
         on = self._trigger(on)
         self._nothing(given)
         rows = columns.row_columns(snapshot, self.settings)
-        memory, found = read_job_memory(snapshot, self, state)
+        memory, found = read_memory(snapshot, self, state)
         found = (*found, *columns.unknown_machines(snapshot))
         core = _core.backendai_planner(
             snapshot._core, columns.switches(snapshot, self.settings), rows, memory

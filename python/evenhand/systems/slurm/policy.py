@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from evenhand import _core
 from evenhand.arguments import expect
-from evenhand.config.triggers import SchedulingRun
-from evenhand.plans.memory import read_job_memory
+from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
-from evenhand.systems.reads import reads_of
 from evenhand.systems.slurm import columns, words
+from evenhand.systems.slurm.record import SLURM
 from evenhand.systems.slurm.settings import SlurmSettings
 
 if TYPE_CHECKING:
@@ -63,10 +62,8 @@ class Slurm(Policy):
     'REQUEUE'
     """
 
-    system = "slurm"
+    RECORD = SLURM
     model = SlurmSettings
-    READS = reads_of("slurm")
-    TRIGGERS = (SchedulingRun,)
     _COMPARED = words.compared
     __slots__ = ()
 
@@ -191,7 +188,7 @@ class Slurm(Policy):
         on = self._trigger(on)
         self._nothing(given)
         jobs = columns.Jobs(snapshot, self.settings)
-        memory, found = read_job_memory(snapshot, self, state)
+        memory, found = read_memory(snapshot, self, state)
         core = _core.slurm_planner(
             snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
         )

@@ -15,8 +15,8 @@ from evenhand.plans.plan import Plan
 from evenhand.reasons import STAGES
 from evenhand.shares import _memory, _options
 from evenhand.systems.base import Policy
-from evenhand.systems.reads import reads_of
 from evenhand.systems.ytsaurus import columns
+from evenhand.systems.ytsaurus.record import YTSAURUS
 from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
 if TYPE_CHECKING:
@@ -60,10 +60,8 @@ class YTsaurus(Policy):
     'minimum'
     """
 
-    system = "ytsaurus"
+    RECORD = YTSAURUS
     model = YTsaurusSettings
-    READS = reads_of("ytsaurus")
-    TRIGGERS = (Round, Heartbeat)
     __slots__ = ()
 
     settings: YTsaurusSettings

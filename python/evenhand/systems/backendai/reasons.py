@@ -2,168 +2,149 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
-from evenhand.reasons.row import BACKENDAI, OWN, Reason
+from evenhand.systems.reason import Reason
 
-__all__ = ["WHOLE"]
+__all__ = ["REASONS"]
+
+_reason = partial(Reason, source="Backend.AI")
 
 #: Of work that is started and preempted whole. What is added to any kind comes here.
-WHOLE: Final[tuple[Reason, ...]] = (
+REASONS: Final = (
     Reason(
         "behind_first_waiting",
         "request",
         "{request} stands in the queue behind one that waits, and may not pass it",
         "The first that cannot start blocks those behind it.",
-        OWN,
     ),
     Reason(
         "stays_suspended",
         "unseen",
         "it goes on once that is free there and nobody who may preempt it is before it",
         "A suspended one goes on when what it gave back fits again where it is.",
-        OWN,
     ),
     Reason(
         "waits_for_victims",
         "request",
         "{request} starts once those who leave for it have gone",
         "Enough has been told to leave for it; it starts in a later run.",
-        OWN,
     ),
-    Reason(
+    _reason(
         "lower_priority",
         "victim",
         "{allocation} of operation {operation} leaves {node}: {lacking} for request {request} of"
         " {beneficiary}, whose priority is higher",
         "A session or job of higher priority stands first in the queue and does not fit.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "goes_on",
         "start",
         "{allocation} of operation {operation} goes on, on {node}: it needs {needed}, and {free} was free",
         "A suspended one goes on once it fits without preempting anybody.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "room_reserved",
         "start",
         "on {node} {needed} is reserved for request {request} of operation {operation}",
         "What its victims leave is kept for it until it starts.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "reservation_due",
         "start",
         "request {request} of operation {operation} starts on {node}, where room was reserved for it",
         "Those who left for it have gone.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "preemption_disabled",
         "request",
         "preemption is switched off",
         "Nobody is preempted, whatever the priorities.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "no_lower_priority",
         "request",
         "nothing of lower priority runs that may be preempted for it",
         "Preemption needs running work of lower priority that is preemptible.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "priority_change_disabled",
         "request",
         "operation {operation} names a priority, which the policy of its user or project does not allow",
         "A resource policy forbids to change the priority; one that equals the default is a change, too.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "priority_out_of_range",
         "request",
         "operation {operation} names a priority that its user or project may not set",
         "The priority lies outside the range that the resource policies of user and project have in common.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "not_lower_priority",
         "allocation",
         "operation {operation} does not have a lower priority than who asks with {request}",
         "Nobody is preempted by equal or lower priority.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "above_threshold",
         "allocation",
         "the priority of operation {operation} is above those that may be preempted",
         "Only priorities up to `preemptible_priority` may be preempted.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "system_work",
         "allocation",
         "operation {operation} is one of the system's own",
         "Sessions of the system are never preempted.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "suspend_does_not_suit",
         "allocation",
         "operation {operation} is of a kind that cannot be suspended",
         "Interactive and inference sessions cannot simply go on later.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "other_scope",
         "allocation",
         "operation {operation} is not of the user, project or domain that asks with {request}",
         "Preemption stays within `victim_scope`.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "ran_too_short",
         "allocation",
         "operation {operation} has not run long enough yet",
         "A minimum run time shields what has just started.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "frees_nothing_useful",
         "allocation",
         "operation {operation} holds nothing that would help {request}, where that can be placed at all",
         "It has nothing on a node where the request could still be placed.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "not_first_in_queue",
         "request",
         "{request} is not the first of the queue, and only the first may preempt",
         "It does not fit, and only the session that is first when the run begins may preempt.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "system_does_not_preempt",
         "request",
         "{request} is of the system's own work, which preempts nobody",
         "It does not fit, and sessions of the system never preempt.",
-        BACKENDAI,
     ),
-    Reason(
+    _reason(
         "max_containers",
         "request",
         "every node where it might run has as many allocations as it may",
         "No node has one allocation less than `max_containers`; victims do not count as gone.",
-        BACKENDAI,
     ),
     Reason(
         "other_request_waits",
         "request",
         "another request of operation {operation} cannot start yet, and it starts whole",
         "Something else of the same session has no place; sessions start whole.",
-        OWN,
     ),
-    Reason("no_nodes", "request", "there is no node at all", "The snapshot has no nodes.", OWN),
+    Reason("no_nodes", "request", "there is no node at all", "The snapshot has no nodes."),
 )

@@ -1,18 +1,19 @@
-"""What a code is."""
+"""What a code is, and words that records and results share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-__all__ = ["BACKENDAI", "OWN", "YTSAURUS", "Kind", "Reason"]
+__all__ = ["OWN", "STARVATION", "Kind", "Reason"]
 
 Kind = Literal["victim", "start", "stage", "request", "allocation", "unseen", "check"]
 
-#: Systems whose word or rule a code is.
-YTSAURUS = "YTsaurus"
+#: Words of starvation by the core's codes.
+STARVATION: Final = ("non_starving", "starving", "aggressively_starving")
+
+#: Source of a code that no system has.
 OWN = "Evenhand"
-BACKENDAI = "Backend.AI"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +42,4 @@ class Reason:
     kind: Kind
     sentence: str
     doc: str
-    source: str = YTSAURUS
+    source: str = OWN

@@ -1,0 +1,111 @@
+"""What a system is: one record, from which all lists of systems are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evenhand.config.triggers import Trigger
+    from evenhand.systems.base import Policy
+    from evenhand.systems.reason import Reason
+
+__all__ = ["Column", "System"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of what a system remembers from one plan to the next.
+
+    Attributes
+    ----------
+    table : {"elements", "nodes", "operations"}
+        Whose it is. Elements are pools, the root first, then operations.
+    name : str
+        As in the columns of the core and in state files.
+    words : tuple of str
+        Words by the core's codes (uint8), the first of which is what a row has that is left out; empty: an
+        instant (int64 microseconds).
+    """
+
+    table: str
+    name: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A scheduler whose rules the library knows.
+
+    A record is read where no policy is needed yet, such as in the command line's help: what takes long to
+    import is named, ``"package.module:Name"``, and imported when it is asked for.
+
+    Attributes
+    ----------
+    word : str
+        The name of its folders, of its policy in files and on the command line.
+    title : str
+        How people write it.
+    policy_at : str
+        Its policy.
+    triggers : tuple of type
+        What its policy acts on; the first, which takes no argument, if nothing is said.
+    reads : mapping of str to mapping of str to str
+        Table to field to how it is read, in a few words, beside names, order and settings. What is not read
+        is left out.
+    only_if : mapping of (str, str) to callable
+        Table and field to whether settings let it be read, for those that not all settings do.
+    reasons : tuple of Reason
+        Its codes, those of one kind in the order of its core's numbers.
+    memory : tuple of Column
+        What its plans remember.
+    shares : bool
+        Whether it computes fair shares, and has a status of every element.
+    whole : bool
+        Whether it preempts whole operations (jobs, sessions), not single allocations.
+    presets : tuple of str
+        The first is the default.
+    settings_at : tuple of str
+        Models of its settings and of those of rows, for the reference.
+    adapter_at : str
+        Its live adapter; empty: none.
+    """
+
+    word: str
+    title: str
+    policy_at: str
+    triggers: tuple[type[Trigger], ...]
+    reads: Mapping[str, Mapping[str, str]]
+    only_if: Mapping[tuple[str, str], Callable[[Any], bool]] = field(default_factory=dict)
+    reasons: tuple[Reason, ...] = ()
+    memory: tuple[Column, ...] = ()
+    shares: bool = False
+    whole: bool = False
+    presets: tuple[str, ...] = ("documented", "upstream")
+    settings_at: tuple[str, ...] = ()
+    adapter_at: str = ""
+
+    @property
+    def policy(self) -> type[Policy]:
+        """Class of its policy."""
+        found: type[Policy] = named(self.policy_at)
+        return found
+
+    def reads_with(self, settings: Any) -> dict[str, frozenset[str]]:
+        """Return the fields that are read with these settings, by table."""
+        return {
+            table: frozenset(
+                name
+                for name in fields
+                if (is_read := self.only_if.get((table, name))) is None or is_read(settings)
+            )
+            for table, fields in self.reads.items()
+        }
+
+
+def named(place: str) -> Any:
+    """Import what ``"package.module:Name"`` names."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,1 @@
+"""Systems as such: their records, and one that is made for these tests."""
