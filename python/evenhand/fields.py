@@ -336,15 +336,9 @@ _ALLOCATIONS = TableSpec(
         Field("beneficiary.operation", "label", "Operation that it leaves for."),
         Field("beneficiary.request", "label", "Request that it leaves for."),
         Field("held", "amounts", "What a preempted one keeps.", {}),
-<<<<<<< HEAD
-        Field("interruptible", "flag", "Whether it can use a grace period.", False, systems=(YT,)),
-        Field("checkpointable", "flag", "Whether it can save its work when asked.", False, systems=(GE,)),
-        Field("rerunnable", "flag", "Whether it may be started anew.", False, systems=(GE,)),
-=======
         Field("interruptible", "flag", "Whether it can use a grace period.", False),
-        Field("checkpointable", "flag", "Whether it can save its work when told.", False),
+        Field("checkpointable", "flag", "Whether it can save its work when asked.", False),
         Field("rerunnable", "flag", "Whether it may be started anew.", False),
->>>>>>> main
         Field("preemptible", "flag", "Whether it has not opted out of preemption.", True),
         Field(
             "originator",
@@ -398,23 +392,13 @@ _COMMANDS = TableSpec(
     "commands",
     "A person's order, carried out by the policies that know such orders.",
     (
-<<<<<<< HEAD
-        Field("kind", "enum", "What is ordered.", "preempt", words=("preempt",), systems=(GE,)),
-        Field("consumer", "label", "Operation that is to run.", required=True, systems=(GE,)),
-        Field("providers", "labels", "Operations that are to give way, in this order.", [], systems=(GE,)),
-        Field("action", "text", "How they give way: a letter of the system.", systems=(GE,)),
-        Field("force", "flag", "Whether checks are skipped.", False, systems=(GE,)),
-        Field("user", "text", "User who orders it.", systems=(GE,)),
-        Field("manager", "flag", "Whether that user is a manager.", False, systems=(GE,)),
-=======
         Field("kind", "enum", "What is ordered.", "preempt", words=("preempt",)),
         Field("consumer", "label", "Operation that is to run.", required=True),
         Field("providers", "labels", "Operations that are to give way, in this order.", []),
         Field("action", "text", "How they give way: a letter of the system."),
         Field("force", "flag", "Whether checks are skipped.", False),
-        Field("user", "text", "Who orders it."),
+        Field("user", "text", "User who orders it."),
         Field("manager", "flag", "Whether that user is a manager.", False),
->>>>>>> main
     ),
 )
 

@@ -97,11 +97,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
             return [f"{paid}; none that cost less make room for it{where}."]
         least = f"at least {proof['lower_bound']:,} must be paid{where}"
         return [f"{paid}; {least}: {open_.format('less')}."]
-<<<<<<< HEAD
-    what = "victim" if facts.shared else "operation"  # what is counted: allocations, or jobs
-=======
-    what = "operation" if facts.whole else "victim"  # what is counted: allocations, or whole jobs
->>>>>>> main
+    what = "operation" if facts.whole else "victim"  # what is counted: allocations, or jobs
     if proof["proved"]:
         if proof["cost"] == 1:
             return [f"One {what} is the fewest that make room for it{where}."]
@@ -137,23 +133,13 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
     if len(same) > 1:
         together = facts.object(column("freed")[same].sum(axis=0, dtype=np.int64))
         place = same.index(row) + 1
-<<<<<<< HEAD
         count = len(set(column("operation")[same].tolist()))
-        if facts.shared:
-            text = f"It is victim {place} of {len(same)} of this step, which free"
-        else:
+        if facts.whole:
             owners = f"{count} operation{'s' if count > 1 else ''}"
             text = f"It is allocation {place} of {len(same)}, of {owners}, that go in this step; they free"
-        sentences.append(f"{text} {amounts(together)} together.")
-=======
-        whole = len(set(column("operation")[same].tolist()))
-        if facts.whole:
-            whose = f"{whole} operation{'s' if whole > 1 else ''}"
-            told = f"It is allocation {place} of {len(same)}, of {whose}, that go in this step; they free"
         else:
-            told = f"It is victim {place} of {len(same)} of this step, which free"
-        sentences.append(f"{told} {amounts(together)} together.")
->>>>>>> main
+            text = f"It is victim {place} of {len(same)} of this step, which free"
+        sentences.append(f"{text} {amounts(together)} together.")
     kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {amounts(decision.freed)}{kept}"
     if decision.until is not None and decision.grace is not None:

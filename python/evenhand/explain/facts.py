@@ -84,15 +84,10 @@ class Facts:
         self.plan = plan
         self.snapshot = plan.snapshot
         self.pools = plan.snapshot.pool_count
-<<<<<<< HEAD
         #: Whether the policy knows fair shares; else operations are described in the policy's own words.
-        self.shared = plan._core.shares is not None
-=======
-        #: Whether the policy knows fair shares; else operations are told by the policy's own words.
         self.shared = plan._system.shares
         #: Whether operations are preempted as a whole.
         self.whole = plan._system.whole
->>>>>>> main
 
     @cached_property
     def keys(self) -> list[str]:
