@@ -103,7 +103,7 @@ class Facts:
     def element(self, row: int) -> str:
         """Return what an element is called in a sentence: ``operation a``, ``pool p``, ``the root``."""
         if row == 0:
-            return "the whole cluster"
+            return "the cluster as a whole"
         kind, table, first = (
             ("pool", "pools", 0) if row < self.pools else ("operation", "operations", self.pools)
         )

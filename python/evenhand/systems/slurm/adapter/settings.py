@@ -168,8 +168,8 @@ def notices_of(live: Mapping[str, Any], rules: Mapping[str, Any]) -> list[str]:
         found.append(f"the cluster preempts by itself (PreemptType={kind}), and chooses victims of its own")
     elif rules.get("PreemptType") in (None, "preempt/none"):
         found.append(
-            "nobody will be preempted: the cluster's own preemption is off (PreemptType=preempt/none), and "
-            "the settings of the policy do not say who may preempt whom"
+            "no job will be preempted: the cluster's own preemption is off (PreemptType=preempt/none), and "
+            "the settings of the policy do not say which jobs may preempt which"
         )
     if "qos" not in live:
         found.append("the cluster keeps no accounting: it has no QOS to go by")
