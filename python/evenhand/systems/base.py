@@ -119,7 +119,7 @@ class Policy:
         code : str
             An outcome; see `evenhand.reasons`.
         operation, request : int
-            Rows: of whom it was said, and of the request that asked (-1: none).
+            Rows: of the allocation or request concerned, and of the request that asked (-1: none).
 
         Returns
         -------

@@ -86,7 +86,7 @@ def test_what_goes_on_and_what_stays_suspended(policy: Any) -> None:
     for told in (plan.why("back@n1"), plan.why_not("back@n1")):
         assert told.code == "goes_on"
         assert told.sentences[0] == (
-            "Allocation back@n1 of operation wide goes on, on node n1: it needs cpu 3, and cpu 3 was free."
+            "Allocation back@n1 of operation wide resumes on node n1: it needs cpu 3, and cpu 3 was free."
         )
     stays = eh.plan(one_node(2), policy).why_not("back@n1")
     assert stays.sentences[:2] == (

@@ -197,7 +197,7 @@ def _in_parts(snapshot: Snapshot) -> NDArray[np.int64]:
 
 
 def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
-    """Tell of logical nodes of machines that are no nodes: nothing says how much these have.
+    """Report logical nodes of machines that are no nodes: nothing says how much these have.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def effective_priorities(
 def _scopes(
     snapshot: Snapshot, s: BackendAISettings, sessions: Mapping[int, BackendAIOperationSettings]
 ) -> NDArray[np.int32]:
-    """Return a number a session; victims have the preemptor's. One without a user is in nobody's scope."""
+    """Return a number a session; victims have the preemptor's. One without a user is in no scope."""
     if s.victim_scope == "resource-group":
         return np.zeros(snapshot.operation_count, np.int32)
     if s.victim_scope == "domain":

@@ -11,7 +11,7 @@ __all__ = ["REASONS"]
 
 _reason = partial(Reason, source="Backend.AI")
 
-#: Of work that is started and preempted whole. What is added to any kind comes here.
+#: Of work that is started and preempted as a whole. What is added to any kind comes here.
 REASONS: Final = (
     Reason(
         "behind_first_waiting",

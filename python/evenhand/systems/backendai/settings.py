@@ -115,7 +115,7 @@ class BackendAISettings(CheckedSettings):
 
     preemption_key: Literal["priority", "job_priority"] = Field(
         "priority",
-        description="Which number decides what may preempt what; the queue always goes by priority.",
+        description="Number that decides what may preempt what; the queue is ordered by priority.",
     )
     victim_threshold: Literal["preemptible_priority", "none"] = Field(
         "preemptible_priority", description="What a victim must not exceed, besides being strictly lower."
@@ -306,7 +306,7 @@ def choice_of(
 def choice_for(
     settings: BackendAISettings, user: str | None, project: str | None
 ) -> tuple[int, tuple[int, int], bool]:
-    """Return `choice_of` the policies of a session's user and project; who has none may do anything.
+    """Return `choice_of` the policies of a session's user and project; a session without any may do anything.
 
     Parameters
     ----------

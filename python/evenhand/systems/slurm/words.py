@@ -1,4 +1,4 @@
-"""What Slurm's policy says of a job in words and numbers: what it falls under, and who is before it."""
+"""What Slurm's policy says of a job in words and numbers: what it falls under, and what is before it."""
 
 from __future__ import annotations
 

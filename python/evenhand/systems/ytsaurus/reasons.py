@@ -125,7 +125,7 @@ _REQUESTS = (
         "no_room_even_with_victims",
         "request",
         "{node} has too little room, even with all that may be preempted there: {missing} is missing",
-        "The node's free room and all eligible victims together are less than it needs; nothing is preempted.",
+        "The node's free room and all eligible victims together are less than it needs; none is preempted.",
     ),
     _reason(
         "no_free_room",

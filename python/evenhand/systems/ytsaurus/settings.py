@@ -191,7 +191,7 @@ class YTsaurusSettings(CheckedSettings):
     )
     preemptive_stage_targets: Literal["starving_and_aggressively_starving", "exactly_starving"] = Field(
         "starving_and_aggressively_starving",
-        description="Which operations are candidates in the preemptive stage.",
+        description="Candidates of the preemptive stage.",
     )
     victim_selection: Literal["irreducible", "prefix", "minimum"] = Field(
         "irreducible",

@@ -30,7 +30,7 @@ _SETTING = re.compile(r"^(\S+) *= (.*\S)", re.MULTILINE)
 
 
 def identity_of(ask: Ask) -> str:
-    """Return what tells a cluster from others: its name and its controller, however one came to it.
+    """Return what distinguishes a cluster from others: its name and its controller, however it was reached.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ def base_of(state: Collection[str]) -> str:
 
 
 def is_held(state: Collection[str], priority: int) -> bool:
-    """Whether a job that waits does so until somebody releases it."""
+    """Whether a job that waits does so until a person releases it."""
     return priority == 0 or not _HELD.isdisjoint(state)
 
 

@@ -147,7 +147,7 @@ def parse_shares(text: str) -> ShareTree:
     Parameters
     ----------
     text : str
-        With its header; ``-l`` and ``-m`` (which tells associations of partitions apart) may be added.
+        With its header; ``-l`` and ``-m`` (which lists associations of partitions separately) may be added.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Names of parameters that slurm.conf has, so that a misspelt one is told from one that does not matter."""
+"""Names of parameters that slurm.conf has, to find misspelt ones among those that do not matter."""
 
 from __future__ import annotations
 
