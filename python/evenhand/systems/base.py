@@ -48,7 +48,7 @@ class Policy:
     #: Model of the settings.
     model: ClassVar[type[CheckedSettings]]
 
-    #: Tells what was compared, of a snapshot, settings, a code and two operations: of whom it was said, and
+    #: Returns what was compared, of a snapshot, settings, a code and two operations: the one concerned, and
     #: which asked (-1: none).
     _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
 

@@ -212,9 +212,9 @@ def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
     unknown = [(machine, parts) for machine, row, parts in _machines(snapshot) if row is None]
     if not unknown:
         return ()
-    told = ", ".join(shorten(machine) for machine, _ in unknown[:_SHOWN])
+    machines = ", ".join(shorten(machine) for machine, _ in unknown[:_SHOWN])
     more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
-    message = f"{CODES['machine_unknown']} Machines: {told}{more}."
+    message = f"{CODES['machine_unknown']} Machines: {machines}{more}."
     elements = tuple(names[row] for _, parts in unknown for row in parts.tolist())
     return (Diagnostic("machine_unknown", elements, message, {"machines": len(unknown)}),)
 

@@ -28,7 +28,7 @@ __all__ = [
     "read_options",
 ]
 
-#: Priority of a session for which nobody says anything.
+#: Priority of a session for which none is given.
 DEFAULT_PRIORITY = 10
 #: Priorities are whole numbers from 0 to this.
 HIGHEST_PRIORITY = 100
@@ -254,10 +254,10 @@ def _parsed(text: str) -> Any:
     report = Report()
     options = load(text, report)
     if report:
-        told = [(p, p.message.removeprefix("the snapshot ")) for p in report.error().problems]
+        messages = [(p, p.message.removeprefix("the snapshot ")) for p in report.error().problems]
         raise InputError(
             replace(p, table="settings", message=said if said == p.message else f"scheduler_opts {said}")
-            for p, said in told
+            for p, said in messages
         )
     return options
 

@@ -299,20 +299,20 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
 def _with_fair_share(values: Mapping[str, Any], before: FairShareSettings | None) -> Mapping[str, Any]:
     """Bring settings of fair shares that stand beside the others into `fair_share`, or into what it was."""
     aliases = FairShareSettings.ALIASES
-    told = {name: values[key] for key, name in aliases.items() if key in values}
-    if not told:
+    given = {name: values[key] for key, name in aliases.items() if key in values}
+    if not given:
         return values
     rest = {key: value for key, value in values.items() if key not in aliases}
     whole = rest.get("fair_share", before)
     fields = whole.model_dump(exclude_unset=True) if isinstance(whole, FairShareSettings) else whole or {}
     if isinstance(fields, Mapping):
         fields = under_own_names(fields, aliases)
-        for name in told if "fair_share" in rest else ():
+        for name in given if "fair_share" in rest else ():
             if name in fields:
                 message = f"fair_share.{name} is given twice, also beside fair_share"
                 field = f"fair_share.{name}"
                 raise InputError([Problem("settings", None, None, field, "unique", None, message)])
-        rest["fair_share"] = {**fields, **told}
+        rest["fair_share"] = {**fields, **given}
     return rest
 
 

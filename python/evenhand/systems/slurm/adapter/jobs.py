@@ -31,7 +31,7 @@ __all__ = [
     "reserved_of",
 ]
 
-#: Cells of ``squeue -O`` that hold nobody's own words.
+#: Cells of ``squeue -O`` that hold no text of users.
 COLUMNS = (
     *("jobid", "arrayjobid", "arraytaskid", "hetjobid", "state", "reasonlist", "prioritylong", "numnodes"),
     *("numcpus", "minmemory", "starttime", "endtime", "submittime", "restartcnt", "userid", "partition"),

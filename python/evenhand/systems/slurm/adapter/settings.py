@@ -76,7 +76,7 @@ def live_settings(ask: Ask) -> dict[str, Any]:
         settings = read_shown(config)
         partitions = read_partitions(_whole(_PARTITIONS, ask(*_PARTITIONS)))
         if not settings.get("PreemptType"):
-            # Slurm shows the mode of the whole cluster, OFF, as every partition's.
+            # Slurm shows the mode of the cluster, OFF, as every partition's.
             for partition in partitions.values():
                 partition.pop("PreemptMode", None)
         settings["partitions"] = partitions
