@@ -107,7 +107,8 @@ def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
         taken = Counter(str(d.operation) for d in task.step.victims if d.action == "preempt")
         for job, count in taken.items():
             if count < holds.get(job, 0):
-                message = f"{count} of {holds[job]} allocations of {job} must leave, but only all can leave"
+                part = f"{count} of {holds[job]} allocations of {job} must leave"
+                message = f"{part}, but a job can only leave as a whole"
                 found.append(Refusal("partial_victim", message))
     starts = [d for d in task.step.decisions if d.action == "start"]
     if starts and task.beneficiary in names:

@@ -142,8 +142,8 @@ class Slurm:
         leaving : mapping of str to str, optional
             Jobs that were asked to leave, with the job that they leave for.
         released : iterable of str, optional
-            Jobs that wait for whatever reason, held ones too, and are read as if they waited for room: then a plan
-            says which jobs would be preempted if they were released.
+            Jobs that wait for whatever reason, held ones too, and are read as if they waited for room: so a
+            plan shows which jobs would be preempted if they were released.
 
         Returns
         -------
