@@ -137,7 +137,7 @@ class Caps:
         owners = Counter(owner for _, owner, _ in recent)
         return (
             {job for job, count in jobs.items() if self.per_job is not None and count >= self.per_job},
-            {user for user, n in owners.items() if self.per_owner is not None and n >= self.per_owner},
+            {who for who, count in owners.items() if self.per_owner is not None and count >= self.per_owner},
         )
 
 
