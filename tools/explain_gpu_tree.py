@@ -6,8 +6,8 @@
 Pools, operations, weights, demands and usages are those of the file. It has no nodes, so 744 equal ones
 are made, each a 744th of the totals, and what runs is dealt out in file order, each allocation to the
 first node with room. ``pool0``, of which the file has one row only, is one operation that wants every GPU
-and fills what is left. No gang rules apply: with them, whoever waits in this tree is owed nothing, and
-nobody starves.
+and fills what is left. No gang rules apply: with them, what waits in this tree is owed nothing, and
+nothing starves.
 """
 
 from __future__ import annotations

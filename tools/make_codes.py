@@ -32,7 +32,7 @@ ENUMERATIONS = (
 
 
 def header() -> str:
-    """Return the whole text."""
+    """Return the text of the header."""
     return "\n".join([HEAD, *(_enumeration(*each) for each in ENUMERATIONS), "}  // namespace evenhand\n"])
 
 

@@ -58,15 +58,15 @@ CODES: Mapping[str, str] = {
         " jobs; their factor is 0."
     ),
     "machine_unknown": (
-        "Logical nodes name a machine that is no node, so nothing tells whether they exceed it together."
+        "Logical nodes name a machine that is no node, so whether they exceed it together cannot be checked."
     ),
     "slurm_room_contested": (
         "Slurm ties the room that victims leave to no job: one that is tried first, or counts on the same"
         " room, may start there."
     ),
     "slurm_choice_not_used": (
-        "Where partitions are gang scheduled, who shares cpus is suspended in Slurm's own order, and settings"
-        " that choose victims play no part in that, or none at all."
+        "Where partitions are gang scheduled, jobs that share cpus are suspended in Slurm's own order, and"
+        " settings that choose victims play no part in that, or none at all."
     ),
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",

@@ -1,4 +1,4 @@
-"""Errors of the library: one base class, and what each error can tell.
+"""Errors of the library: one base class, and what each error reports.
 
 Expected outcomes are values, never exceptions; what is raised is wrong input
 (`InputError`) and a missing optional package (`MissingExtraError`).

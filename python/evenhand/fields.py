@@ -59,7 +59,7 @@ class Field:
     description : str
         One sentence.
     default : object
-        Value of an absent cell; None where there is none, or where `default_says` tells it.
+        Value of an absent cell; None where there is none, or where `default_says` describes it.
     default_says : str
         The default in words, where it is computed.
     unit : str
@@ -125,7 +125,7 @@ _RESOURCES = TableSpec(
             "kind",
             "enum",
             "What it is, for rules that treat kinds differently.",
-            default_says="told by the usual names, else other",
+            default_says="recognised by the usual names, else other",
             words=("slots", "cpu", "memory", "license", "other"),
         ),
         Field("scope", "enum", "Where it is counted.", "node", words=("node", "cluster")),
@@ -189,7 +189,7 @@ _POOL_FIELDS = (
     Field(
         "integral.should_distribute_free_volume_among_children",
         "flag",
-        "Whether free volume goes on to its children.",
+        "Whether free volume is passed on to its children.",
         False,
     ),
     Field(
@@ -328,7 +328,7 @@ _ALLOCATIONS = TableSpec(
         Field(
             "state",
             "enum",
-            "Running, told to leave, suspended by a person, or preempted by the engine.",
+            "Running, asked to leave, suspended by a person, or preempted by the engine.",
             "running",
             words=("running", "preempting", "suspended", "preempted"),
         ),
@@ -337,7 +337,7 @@ _ALLOCATIONS = TableSpec(
         Field("beneficiary.request", "label", "Request that it leaves for."),
         Field("held", "amounts", "What a preempted one keeps.", {}),
         Field("interruptible", "flag", "Whether it can use a grace period.", False),
-        Field("checkpointable", "flag", "Whether it can save its work when told.", False),
+        Field("checkpointable", "flag", "Whether it can save its work when asked.", False),
         Field("rerunnable", "flag", "Whether it may be started anew.", False),
         Field("preemptible", "flag", "Whether it has not opted out of preemption.", True),
         Field(
@@ -397,7 +397,7 @@ _COMMANDS = TableSpec(
         Field("providers", "labels", "Operations that are to give way, in this order.", []),
         Field("action", "text", "How they give way: a letter of the system."),
         Field("force", "flag", "Whether checks are skipped.", False),
-        Field("user", "text", "Who orders it."),
+        Field("user", "text", "User who orders it."),
         Field("manager", "flag", "Whether that user is a manager.", False),
     ),
 )
@@ -435,7 +435,7 @@ TABLES: Final[dict[str, TableSpec]] = {
     )
 }
 
-#: Names (in lower case) by which the kind of a resource is told.
+#: Names (in lower case) by which the kind of a resource is recognised.
 RESOURCE_KINDS: Final[dict[str, str]] = {
     **dict.fromkeys(("slots", "slot", "user_slots", "pods"), "slots"),
     **dict.fromkeys(("cpu", "cpus", "core", "cores", "vcore", "vcores", "vcpu", "vcpus"), "cpu"),

@@ -1,4 +1,4 @@
-"""Files that are read and replaced: regular ones only, and never through a link that somebody planted."""
+"""Files that are read and replaced: regular ones only, and never through a planted link."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def replace_file(path: str | os.PathLike[str], text: str, mode: int | None = Non
         Its folder must exist.
     text : str
     mode : int, optional
-        Who may read and write it; by default as of the file that is replaced, or as the umask has it.
+        Permissions; by default those of the file that is replaced, or as the umask has it.
 
     Raises
     ------

@@ -252,7 +252,7 @@ class Snapshot(Frozen):
 
         Notes
         -----
-        Instants: one copy of the columns. Else O(cells), as the whole is checked again, but tables that
+        Instants: one copy of the columns. Else O(cells), as everything is checked again, but tables that
         stay are not parsed again. Demand, usage and total follow the new tables where they agreed with
         the old ones.
         """

@@ -254,7 +254,7 @@ class Shares(Frozen, Tabular):
 
     @property
     def state(self) -> State:
-        """What the next update goes on from."""
+        """What the next update starts from."""
         snapshot = self.snapshot
         volumes, ratios = self["volume.accumulated_after"], self["volume.last_share_ratio_after"]
         kinds = snapshot._core.column("pools", "integral.type")

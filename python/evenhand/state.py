@@ -94,7 +94,7 @@ class State:
         Parameters
         ----------
         now : float
-            Instant of the snapshot that is to go on from the state, in seconds.
+            Instant of the snapshot that is to start from the state, in seconds.
 
         Raises
         ------
@@ -206,7 +206,7 @@ class State:
         Raises
         ------
         InputError
-            If the file is not a whole state of this version.
+            If the file is not a complete state of this version.
         OSError
             If it cannot be read.
         """
@@ -222,7 +222,7 @@ class State:
         except InputError:
             raise
         except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
-            raise _wrong(None, "json", f"is not a whole JSON text: {error}") from error
+            raise _wrong(None, "json", f"is not a complete JSON text: {error}") from error
         return cls.from_dict(data)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -28,7 +28,7 @@ def victims_shipped(case: Mapping[str, Any]) -> Answers:
         request = f"r{number}"
         (placed,) = [d for d in plan.decisions if d.action != "preempt" and d.request == request] or [None]
         if placed is None:
-            assert not plan.decisions, "a session starts whole or not at all"
+            assert not plan.decisions, "a session starts as a whole or not at all"
             return {"placements": None, "failure": "stays_pending"}
         victims = [d.operation for d in plan.decisions.victims if d.beneficiary.request == request]
         placements.append({"agent": placed.node, "victims": list(dict.fromkeys(victims))})

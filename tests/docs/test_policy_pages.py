@@ -18,8 +18,8 @@ POLICIES = ROOT / "docs" / "policies"
 PAGES = [page for page in sorted(POLICIES.glob("*.md")) if page.stem != "index"]
 HEADINGS = (
     "In one paragraph",
-    "Who may ask",
-    "Who may be a victim",
+    "What may preempt",
+    "What may be preempted",
     "Order and selection",
     "Feasibility and pace",
     "Actions and grace",

@@ -137,7 +137,7 @@ def test_a_file_that_is_no_cluster(tmp_path: Path, changes: dict[str, Any], mess
 
 
 @pytest.mark.parametrize(
-    ("text", "message"), [(b"{", "whole JSON"), (b"[]", "an object"), (b"\xff", "UTF-8")]
+    ("text", "message"), [(b"{", "complete JSON"), (b"[]", "an object"), (b"\xff", "UTF-8")]
 )
 def test_a_file_that_is_no_text_of_a_cluster(tmp_path: Path, text: bytes, message: str) -> None:
     (tmp_path / "cluster").write_bytes(text)

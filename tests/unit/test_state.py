@@ -122,7 +122,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
     text = json.dumps(WHOLE)
     for length in (0, 1, len(text) // 2, len(text) - 1):
         path.write_text(text[:length])
-        with pytest.raises(eh.InputError, match=r"state: is not a whole JSON text"):
+        with pytest.raises(eh.InputError, match=r"state: is not a complete JSON text"):
             eh.State.load(path)
 
 
@@ -136,7 +136,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
         ('"since": -3.5', '"since": -Infinity', r"state: -Infinity is not a number .*\[finite\]"),
         ('"cpu": 1.5', '"cpu": 1.7976931348623159e308', r"too large for one \[finite\]"),
         ('"cpu": 1.5', '"cpu": 1' + "0" * 400, r"accumulated_volume.cpu is too large \[range\]"),
-        ('"cpu": 1.5', '"cpu": 1' + "0" * 5000, r"state: is not a whole JSON text: .*\[json\]"),
+        ('"cpu": 1.5', '"cpu": 1' + "0" * 5000, r"state: is not a complete JSON text: .*\[json\]"),
         ('"time": 100.0', '"time": 100.0, "time": 1.0', r"state: field 'time' stands twice .*\[unique\]"),
         ('"cpu": 1.5', '"cpu": 1.5, "cpu": 1.5', r"state: field 'cpu' stands twice .*\[unique\]"),
         ('"cpu": 1.5', '"a": 1, "b": 2, "b": 3', r"state: field 'b' stands twice .*\[unique\]"),

@@ -1,6 +1,6 @@
 """Acting: from the steps of a plan to a cluster, safely enough to be killed at any moment.
 
-`act` carries out one plan, `Driver` several; `watch` goes on until it is stopped.
+`act` carries out one plan, `Driver` several; `watch` runs until it is stopped.
 """
 
 from __future__ import annotations

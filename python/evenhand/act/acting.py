@@ -1,4 +1,4 @@
-"""Acting on one plan: the whole of it as one call, also for asyncio."""
+"""Acting on one plan: all of it as one call, also for asyncio."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class Footprints:
 
 
 class _Reach:
-    """Where beneficiaries may start, as far as tags and required nodes tell."""
+    """Where beneficiaries may start, as far as tags and required nodes show."""
 
     def __init__(self, snapshot: Snapshot, tasks: Sequence[Task]) -> None:
         core = snapshot._core
@@ -99,10 +99,10 @@ class _Reach:
 
     def may(self, task: Task, nodes: set[str]) -> bool:
         """Whether the beneficiary of a step may start on one of some nodes."""
-        whom = task.step.beneficiary
+        served = task.step.beneficiary
         return any(
             (required is None or node == required) and calls <= self._tags.get(node, frozenset())
-            for calls, required in self._asks.get("" if whom is None else str(whom.operation), ())
+            for calls, required in self._asks.get("" if served is None else str(served.operation), ())
             for node in nodes
         )
 

@@ -1,4 +1,4 @@
-"""Whom a round leaves out: beneficiaries that may not be served now, and victims beyond a cap."""
+"""What a round leaves out: beneficiaries that may not be served now, and victims beyond a cap."""
 
 from __future__ import annotations
 

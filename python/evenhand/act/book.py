@@ -24,7 +24,7 @@ class Victim:
     turn : int
         Its turn when the step began; a higher one says that it has left.
     asked : bool
-        Whether the cluster may have been told.
+        Whether the cluster may have received the command.
     answer : str or None
         What the driver found out: ``"left"``, ``"ended"`` (by itself), ``"stays"``, ``"unknown"``.
     freed : bool
@@ -52,8 +52,8 @@ class OpenStep:
     answered: bool = True
 
     @property
-    def told(self) -> tuple[str, ...]:
-        """The victims that the cluster may have been told to let go."""
+    def asked(self) -> tuple[str, ...]:
+        """The victims that the cluster may have been asked to evict."""
         return tuple(victim.name for victim in self.victims.values() if victim.asked)
 
 
@@ -182,8 +182,8 @@ class Book:
         self.ends[line["outcome"]] = self.ends.get(line["outcome"], 0) + 1
         for job, what in line["owed"].items():
             turn = step.victims[job].turn if step and job in step.victims else 0
-            whom = step.beneficiary if step else None
-            self.owed[job] = Owed(job, what, turn, whom, line["step"], line["t"], line["outcome"])
+            beneficiary = step.beneficiary if step else None
+            self.owed[job] = Owed(job, what, turn, beneficiary, line["step"], line["t"], line["outcome"])
         if step is not None and step.beneficiary is not None:
             if line["outcome"] == "started":
                 self.failures.pop(step.beneficiary, None)
@@ -210,11 +210,11 @@ class Book:
         return count + 1 if last >= now - _REMEMBERED else 1
 
     def leaving(self) -> dict[str, str]:
-        """Return the jobs that were told to leave with the job that they leave for."""
+        """Return the jobs that were asked to leave, each with its beneficiary."""
         found = {owed.job: owed.beneficiary for owed in self.owed.values()}
         for step in self.open.values():
             found |= {name: step.beneficiary for name, victim in step.victims.items() if victim.asked}
-        return {job: whom for job, whom in found.items() if whom is not None}
+        return {job: beneficiary for job, beneficiary in found.items() if beneficiary is not None}
 
     def busy(self) -> set[str]:
         """Return the jobs of which something is open; a driver begins nothing with them."""

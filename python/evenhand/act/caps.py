@@ -1,4 +1,4 @@
-"""Caps: how many may be told to leave, whatever a plan says."""
+"""Caps: how many jobs may be asked to leave, whatever a plan says."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Caps:
     per_run : int or None
         Of one driver from its start to its end; while it watches, of every round. None: no cap.
     per_hour : int or None
-        Within the last hour by the journal, whoever drove.
+        Within the last hour by the journal, of all drivers.
     per_owner : int or None
         Of one owner within the last hour.
     per_job : int or None
@@ -115,7 +115,7 @@ class Caps:
         return None
 
     def spent(self, book: Book, now: float) -> tuple[set[str], set[str]]:
-        """Return the jobs and the owners of whom nobody may leave at this moment.
+        """Return the jobs that may not leave at this moment, and the owners none of whose jobs may.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ _LOG = logging.getLogger("evenhand.act")
 
 
 class Carrier:
-    """Carries out steps and pays what is owed; no job is told to leave that the journal does not know of.
+    """Carries out steps and pays what is owed; no job is asked to leave before the journal has it.
 
     What gives jobs their place back needs no journal: its lines may be late (`Journal.note`).
 
@@ -61,15 +61,15 @@ class Carrier:
         Raises
         ------
         JournalError
-            If a job is to leave and the journal cannot be written; then it was not told.
+            If a job is to leave and the journal cannot be written; then it was not asked.
         """
         commands = self.adapter.commands(action, victim.name, reason)
-        told = bool(commands) or action != "note"
-        if told:
+        recorded = bool(commands) or action != "note"
+        if recorded:
             write = self.journal.append if action in (*EVICTIONS, "note") else self.journal.note
             write("intent", step=step, action=action, job=victim.name, commands=[list(c) for c in commands])
         answer = self.adapter.do(action, victim.name, reason)
-        if told:
+        if recorded:
             self.journal.note(
                 "outcome",
                 step=step,
@@ -180,17 +180,17 @@ class Carrier:
         elif standing.state == "held" and (
             owed.what == "release" or (standing.turn > owed.turn and owed.what != "look:requeue")
         ):
-            # Where nobody saw the driver's own command arrive, the hold may be somebody else's.
+            # If the driver's own command was not seen to arrive, the hold may be another person's.
             return None if standing.held and owed.what.startswith("look:") else "release"
-        # Also suspended by somebody: the command may yet arrive.
+        # Also suspended by a person: the command may yet arrive.
         as_it_was = standing.state in ("running", "suspended") and standing.turn == owed.turn
         lost = owed.what.startswith("look:") and as_it_was
         return "wait" if lost and self.timing.now() < owed.since + self.timing.forget else None
 
     def _may_resume(self, owed: Owed) -> bool:
-        """Whether the room of a suspended job is free again and nobody is to have it first.
+        """Whether the room of a suspended job is free again and no other job is to have it first.
 
-        That is its beneficiary as long as it runs, and while it waits only if nobody saw whether it starts.
+        That is its beneficiary as long as it runs, and while it waits only if its start was not looked for.
         """
         if owed.beneficiary is not None and owed.outcome in ("started", "unwatched"):
             state = self._look([owed.beneficiary])[owed.beneficiary].state

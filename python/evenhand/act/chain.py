@@ -74,7 +74,7 @@ def unseal(text: bytes, before: bytes, *, plain: bool) -> tuple[dict[str, Any], 
 
 
 def encoded(lines: Iterable[dict[str, Any]]) -> bytes:
-    """Return the whole text of a journal with these lines."""
+    """Return the full text of a journal with these lines."""
     texts, total = [], b""
     for line in lines:
         text, total = seal(line, total)

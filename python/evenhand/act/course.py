@@ -23,7 +23,7 @@ _GONE = ("left", "ended")
 
 
 @dataclass(slots=True)
-class _Told:
+class _Asked:
     """A victim whose fate is not known yet: what the cluster said, and how long to look."""
 
     answer: Answer | None
@@ -47,13 +47,13 @@ class Course:
     Parameters
     ----------
     carrier : Carrier
-        Who asks the cluster, with the journal.
+        What asks the cluster, with the journal.
     step : OpenStep
         As it stands in the journal.
     seconds : float
         How long the beneficiary may take once the victims have left.
     recovered : bool
-        Whether an earlier driver began it: then no further victim is asked to leave, and one look tells what
+        Whether an earlier driver began it: then no further victim is asked to leave, and one look shows what
         became of those that were.
 
     Attributes
@@ -73,14 +73,14 @@ class Course:
         self._verdict: tuple[str, str, bool] | None = None
         self._releases: dict[str, _Release] = {}
         self._owed: dict[str, str] = {}
-        self._told: dict[str, _Told] = {}
+        self._asked: dict[str, _Asked] = {}
         self._untold: list[Victim] = []
         self._said: dict[str, str] = {}
         self._unwritten = ""
         now = carrier.timing.steady()
         for victim in step.victims.values():
             if victim.asked and victim.answer not in _GONE:
-                self._told[victim.name] = _Told(None, now, now)
+                self._asked[victim.name] = _Asked(None, now, now)
             elif not victim.asked and not recovered:
                 self._untold.append(victim)
         self._unnoted = list(self._untold)
@@ -99,7 +99,7 @@ class Course:
         """
         try:
             self._tell()
-        except JournalError as error:  # the job was not told; those before it get their place back
+        except JournalError as error:  # the job was not asked; those before it get their place back
             self._unwritten, self._untold = str(error), []
 
     def _tell(self) -> None:
@@ -111,9 +111,9 @@ class Course:
             victim = self._untold.pop(0)
             answer = carrier.do(self.step.number, victim.action, victim, self.step.reason)
             late = clock.steady() + clock.settle
-            # After a refusal no command is under way: one look tells.
+            # After a refusal no command is under way: one look is enough.
             until = clock.steady() if answer.status == "refused" else late
-            self._told[victim.name] = _Told(answer, late, until)
+            self._asked[victim.name] = _Asked(answer, late, until)
             self._said[victim.name] = answer.message or answer.status
             if answer.status != "done":
                 return
@@ -124,8 +124,8 @@ class Course:
         """Return the jobs that the next look must show."""
         if self._verdict is not None:
             return list(self._releases)
-        whom = self.step.beneficiary
-        return [*self._told, *([] if whom is None else [whom])]
+        beneficiary = self.step.beneficiary
+        return [*self._asked, *([] if beneficiary is None else [beneficiary])]
 
     def missed(self) -> None:
         """Take into account that the cluster did not answer a look."""
@@ -135,7 +135,7 @@ class Course:
         """Move on by a look at all `wanted` jobs; whether the next look is due at once."""
         if self._verdict is None:
             self._settle(standings)
-            if self._told:
+            if self._asked:
                 return False
             if self._untold and self._all_gone() and self._waits(standings):
                 self.tell()
@@ -168,26 +168,26 @@ class Course:
     def _settle(self, standings: Mapping[str, Standing]) -> None:
         """Find out what became of victims: the cluster's word is not enough."""
         now = self.carrier.timing.steady()
-        for name, told in list(self._told.items()):
+        for name, asked in list(self._asked.items()):
             victim, standing = self.step.victims[name], standings[name]
-            refused = told.answer is not None and told.answer.status == "refused"
+            refused = asked.answer is not None and asked.answer.status == "refused"
             fate = _fate(victim, standing)
-            # Refused, it may be leaving by itself: whether it does, the end tells.
-            if refused and standing.state == "leaving" and now < told.late:
+            # Refused, it may be leaving by itself: whether it does shows at the end.
+            if refused and standing.state == "leaving" and now < asked.late:
                 continue
             if fate is None:
-                if now < told.until:
+                if now < asked.until:
                     continue
                 fate = "stays" if refused else "unknown"
-            del self._told[name]
+            del self._asked[name]
             self.carrier.become(self.step.number, victim, fate)
 
     def _all_gone(self) -> bool:
         return all(v.answer in _GONE for v in self.step.victims.values() if v.asked)
 
     def _waits(self, standings: Mapping[str, Standing]) -> bool:
-        whom = self.step.beneficiary
-        return whom is None or standings[whom].state in ("pending", "unknown")
+        beneficiary = self.step.beneficiary
+        return beneficiary is None or standings[beneficiary].state in ("pending", "unknown")
 
     # The beneficiary
 
@@ -202,22 +202,22 @@ class Course:
             return "not_started", f"victim {stays.name} did not leave: {self._said[stays.name]}", False
         if self._unwritten:
             return "not_started", self._unwritten, False
-        clock, whom = self.carrier.timing, self.step.beneficiary
-        if whom is None:
+        clock, beneficiary = self.carrier.timing, self.step.beneficiary
+        if beneficiary is None:
             return "repaired", "the victims have left", True
         if self._until is None:
             self._until = clock.steady() + self._seconds
-        standing, chance = standings[whom], self._answered
+        standing, chance = standings[beneficiary], self._answered
         if standing.started:
-            return "started", f"{whom} started", True
+            return "started", f"{beneficiary} started", True
         if standing.state not in ("pending", "running", "unknown"):
-            why = f"{whom} does not wait any more: {standing.state} ({standing.detail})"
+            why = f"{beneficiary} does not wait any more: {standing.state} ({standing.detail})"
             return "not_started", why, chance
         if self.carrier.stopping():
-            return "unwatched", f"the driver was stopped before {whom} was seen to start", True
+            return "unwatched", f"the driver was stopped before {beneficiary} was seen to start", True
         if clock.steady() < self._until:
             return None
-        why = f"{whom} did not start within {clock.start:g} s: {standing.detail}"
+        why = f"{beneficiary} did not start within {clock.start:g} s: {standing.detail}"
         rivals = self.carrier.started(self.rivals)
         if rivals:  # the room went to one that stands before it in the queue
             why, chance = f"{why}; {', '.join(rivals)} started instead", False

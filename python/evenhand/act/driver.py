@@ -150,12 +150,12 @@ class Driver:
     def stopped(self) -> str | None:
         """Return why no step may begin, or None."""
         if self._stopping():
-            return "the driver was told to stop"
+            return "the driver was asked to stop"
         try:
             if self._stop_file is not None and self._stop_file.exists():
                 return f"there is a stop file: {self._stop_file}"
         except OSError as error:
-            return f"whether there is a stop file cannot be seen: {self._stop_file}: {error.strerror}"
+            return f"cannot check for the stop file: {self._stop_file}: {error.strerror}"
         return None
 
     def _stopping(self) -> bool:
@@ -170,7 +170,7 @@ class Driver:
     def snapshot(self) -> Snapshot:
         """Return what is, to plan with.
 
-        Jobs that were told to leave are known to leave for their beneficiaries. Those that may not be victims
+        Jobs that were asked to leave are known to leave for their beneficiaries. Jobs that may not be victims
         now (an earlier step has not let go of them, a cap is reached, they may not be requeued) are not
         preemptible in it, so that a plan looks for others.
 
@@ -193,7 +193,7 @@ class Driver:
         return without(spare(snapshot, self._spared | self._aside.spared), self._aside.left)
 
     def _jobs_of(self, owners: set[str], snapshot: Snapshot) -> set[str]:
-        """Return the jobs of owners, as far as jobs that were looked at tell whose is whose."""
+        """Return the jobs of owners, as far as they are known from jobs that were looked at."""
         found = {job for job, owner in self._owners.items() if owner in owners}
         user_of = users(snapshot)
         named = {user_of[job] for job in found if job in user_of}
@@ -222,7 +222,7 @@ class Driver:
         together.open = [self._carrier.recover(step) for step in self.book.open.values()]
         for course in together.to_their_ends():
             step = course.step
-            self._tell(Row(-1, step.beneficiary, step.told, course.outcome, (), course.why), begin)
+            self._tell(Row(-1, step.beneficiary, step.asked, course.outcome, (), course.why), begin)
         for number in self.book.open:
             data = {"step": number, "outcome": "open", "why": str(together.error)}
             _LOG.warning("step %d stays open: %s", number, together.error, extra={"evenhand": data})
@@ -249,8 +249,8 @@ class Driver:
         AdapterError
             If the cluster does not answer; what was begun stays open in the journal.
         JournalError
-            If the journal cannot be written; nobody is told to leave that it does not know of, and jobs that
-            are held have been released.
+            If the journal cannot be written; no job is asked to leave before the journal has it, and held
+            jobs have been released.
 
         Notes
         -----
@@ -270,7 +270,7 @@ class Driver:
             if self._journal is not None:
                 self._journal.write_late()
         finally:
-            if self._journal is None:  # nobody left
+            if self._journal is None:  # no job left
                 self._victims = run
                 del self._book.evictions[known:]
         return Report(self.report.rows[first:])

@@ -150,5 +150,5 @@ class Execution:
 
     def _ended(self, course: Course) -> None:
         task, begin = self._running.pop(course)
-        row = Row(task.step.number, task.beneficiary, course.step.told, course.outcome, (), course.why)
+        row = Row(task.step.number, task.beneficiary, course.step.asked, course.outcome, (), course.why)
         self._driver._tell(row, begin)

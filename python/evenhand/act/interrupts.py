@@ -17,11 +17,11 @@ class Interrupts:
     Attributes
     ----------
     came : bool
-        Whether one came; what goes on for long looks here.
+        Whether one came; what runs for long looks here.
 
     Notes
     -----
-    Where somebody else handles interrupts, and in threads, which get none, it does nothing.
+    Where other code handles interrupts, and in threads, which get none, it does nothing.
     """
 
     def __init__(self) -> None:

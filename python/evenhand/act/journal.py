@@ -22,7 +22,7 @@ from evenhand.files import open_regular
 __all__ = ["Journal", "JournalError", "check_cluster", "lock_of", "read", "repair", "rotate"]
 
 _LOG = logging.getLogger("evenhand.act")
-_ROOM = 64 * 1024  # bytes that must be free before anybody is touched
+_ROOM = 64 * 1024  # bytes that must be free before any job is touched
 
 
 def repair(path: str | os.PathLike[str]) -> int:
@@ -87,7 +87,7 @@ def lock_beside(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def lock_of(path: str | os.PathLike[str], patience: float = 35.0) -> Lock:
-    """Take the lock of a journal; made by root, it belongs to whom the journal belongs; see `Lock`."""
+    """Take the lock of a journal; made by root, it belongs to the owner of the journal; see `Lock`."""
     if os.path.lexists(path) and not (Path(path).is_symlink() or Path(path).is_file()):
         raise JournalError(f"journal {path}: cannot be read: it is no file")
     lock = Lock(f"{os.fspath(path)}.lock", patience)
@@ -116,7 +116,7 @@ def rotate(path: str | os.PathLike[str]) -> Path | None:
 
     Notes
     -----
-    Whom it belongs to, and who may read it, stays.
+    Its owner and its permissions stay.
     """
     with lock_beside(path):
         lines = read(path)
@@ -166,7 +166,7 @@ class Journal:
     Raises
     ------
     JournalError
-        If it cannot be read or written, is not whole, or is of another version or cluster.
+        If it cannot be read or written, is damaged, or is of another version or cluster.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: str, clock: Any) -> None:
@@ -197,7 +197,7 @@ class Journal:
                 f"journal {self.path}: cannot be written: {error.strerror or error}"
             ) from error
         self._size, self._count, self._total = found.size, len(found.lines), found.total
-        if found.begun:  # written once more, whole
+        if found.begun:  # written once more, in full
             self._late.append(found.lines[-1])
             self._size, self._count, self._total = found.start, self._count - 1, found.before
         self._dirty = end > self._size
@@ -227,7 +227,7 @@ class Journal:
         ------
         JournalError
             If the journal cannot be read or opened again. That the new one cannot be written is only logged:
-            then the old one goes on.
+            then the old one is continued.
         """
         if self._late or self._size <= max(size, 2 * self._least):
             return None
@@ -262,13 +262,13 @@ class Journal:
         Raises
         ------
         JournalError
-            If it, or one that is late, could not be written whole: then it is taken back; or if it says what
+            If it, or one that is late, could not be written fully: then it is taken back; or if it says what
             no line may say.
 
         Notes
         -----
         A kill may cut a write in two. So the first byte of a line is written last: one that begins with NUL
-        never was, and nobody acted on it.
+        never was, and no action followed it.
         """
         line = self._line(kind, fields)
         self.write_late()
@@ -301,7 +301,7 @@ class Journal:
             self.write_late()
         except JournalError as error:
             if len(self._late) == 1:
-                _LOG.warning("%s; no job is told to leave until it can, and held jobs are released", error)
+                _LOG.warning("%s; no job is asked to leave until it can, and held jobs are released", error)
 
     def write_late(self) -> None:
         """Write the lines that could not be written when they came up.

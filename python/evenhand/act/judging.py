@@ -23,7 +23,7 @@ __all__ = ["Judged", "judge", "known_refusals", "standings_now", "unserved"]
 
 
 def known_refusals(plan: Plan, task: Task, book: Book, timing: Timing) -> list[Refusal]:
-    """Return why a step is not begun, as far as plan and journal tell.
+    """Return why a step is not begun, as far as plan and journal show.
 
     Parameters
     ----------

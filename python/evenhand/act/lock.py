@@ -73,7 +73,7 @@ class Lock:
     path : path-like
         Made if it does not exist; a link is not followed.
     patience : float
-        How long to wait, in seconds, for commands of a driver that is dead. For one that lives nobody waits.
+        How long to wait, in seconds, for commands of a dead driver. One that runs is not waited for.
 
     Raises
     ------
@@ -93,9 +93,9 @@ class Lock:
                 holder = os.pread(self.descriptor, 32, 0).decode("ascii", "replace").strip()
                 if _lives(holder) or time.monotonic() > until:
                     os.close(self.descriptor)
-                    who = f"process {holder}" if holder.isdecimal() else "another process"
+                    other = f"process {holder}" if holder.isdecimal() else "another process"
                     raise LockedError(
-                        f"another driver ({who}) acts on this cluster: lock {self.path}"
+                        f"another driver ({other}) acts on this cluster: lock {self.path}"
                     ) from None
                 time.sleep(0.05)
         number = f"{os.getpid()}\n".encode()

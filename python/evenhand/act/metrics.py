@@ -41,7 +41,7 @@ def metrics_text(book: Book, cycle: Cycle, now: float) -> str:
     def labels(key: str, values: dict[str, int]) -> dict[str, float]:
         return {f'{{{key}="{word}"}}': count for word, count in sorted(values.items())}
 
-    put("evictions_total", "counter", "Jobs that were told to leave.", {"": book.evicted})
+    put("evictions_total", "counter", "Jobs that were asked to leave.", {"": book.evicted})
     put("steps_total", "counter", "Steps that ended, by outcome.", labels("outcome", book.ends))
     put("refusals_total", "counter", "Steps that were not begun, by reason.", labels("code", book.refusals))
     put("open_steps", "gauge", "Steps without an end.", {"": len(book.open)})

@@ -18,7 +18,7 @@ PLAIN = "evenhand/journal/1"  # its first lines, or all, have no checksums
 
 
 class JournalError(EvenhandError):
-    """The journal cannot be read or written; whoever needs it acts on nobody."""
+    """The journal cannot be read or written; what needs it does nothing."""
 
 
 def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -36,7 +36,7 @@ def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     Raises
     ------
     JournalError
-        If it cannot be read, is of another version, or is not whole.
+        If it cannot be read, is of another version, or is damaged.
 
     Notes
     -----
@@ -121,7 +121,7 @@ def read_text(path: str | os.PathLike[str], data: bytes, *, torn: bool = False) 
     Raises
     ------
     JournalError
-        If it is of another version, or is not whole.
+        If it is of another version, or is damaged.
 
     Notes
     -----
@@ -133,7 +133,7 @@ def read_text(path: str | os.PathLike[str], data: bytes, *, torn: bool = False) 
     for text in whole:
         found.take(text, path)
     if last is not None and last[1:2] not in (b"", b"\0"):
-        # The next byte to be written, or a damaged one; what a line says holds also if nobody acted on it.
+        # The next byte to be written, or a damaged one; what a line says holds also if no action followed it.
         found.take(b"{" + last[1:], path)
         found.begun = True
     if rest and rest[:1] != b"\0" and not torn:

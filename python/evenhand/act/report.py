@@ -1,4 +1,4 @@
-"""What came of acting: one row a step."""
+"""The outcome of acting: one row per step."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Report", "Row"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of one step.
+    """The outcome of one step.
 
     Attributes
     ----------
     step : int
         Its number in the plan; -1 of what an earlier driver left open.
     beneficiary : str or None
-        Whom it serves; None of a repair.
+        The job that it serves; None for a repair.
     victims : tuple of str
-        Who was told to leave; of a step that was refused, or of a dry run, who would have been.
+        Jobs that were asked to leave, or, in a refused step or a dry run, would have been.
     outcome : str
         ``"started"``, ``"repaired"``, ``"not_started"``, ``"unwatched"`` (stopped before it was seen),
         ``"refused"``, ``"stopped"``, ``"dry_run"`` or ``"nothing_to_do"``.
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(slots=True)
 class Report:
-    """What came of a plan, or of several.
+    """The outcome of a plan, or of several.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Report:
 
     @property
     def evicted(self) -> list[str]:
-        """Who was told to leave."""
+        """Jobs that were asked to leave."""
         acted = ("started", "repaired", "not_started", "unwatched")
         return [victim for row in self.rows if row.outcome in acted for victim in row.victims]
 

@@ -22,12 +22,12 @@ _OF_STEPS = ("step", "intent", "outcome", "victim", "end")
 
 
 def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
-    """Return the lines by which a driver goes on as if it had all of them.
+    """Return the lines from which a driver continues as if it had all of them.
 
     Parameters
     ----------
     lines : list of dict
-        Of a whole journal.
+        Of a complete journal.
     now : float
         Seconds since 1970.
 
@@ -40,7 +40,7 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
 
     Notes
     -----
-    O(lines). Steps keep their numbers, and new ones go on from the highest.
+    O(lines). Steps keep their numbers, and new ones continue from the highest.
     """
     lines = _in_order(lines)
     book = Book()
@@ -71,7 +71,7 @@ def needed(lines: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
 
 
 def _in_order(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the lines with the times that `Book.set_clock` gives them, as lines that tell it may go."""
+    """Return the lines with the times that `Book.set_clock` gives them, as lines that say so may go."""
     found, latest = [], math.inf
     for line in reversed(lines):
         latest = min(latest, line["t"])
@@ -90,7 +90,7 @@ def replace(path: Path, data: bytes, sync: Callable[[Path], None]) -> Path:
     Parameters
     ----------
     path : pathlib.Path
-        Of the journal; nobody else may write it.
+        Of the journal; no other process may write it.
     data : bytes
         What the new one says.
     sync : callable
@@ -109,7 +109,7 @@ def replace(path: Path, data: bytes, sync: Callable[[Path], None]) -> Path:
 
     Notes
     -----
-    At every moment the journal is the whole old one or the whole new one.
+    At every moment the journal is the complete old one or the complete new one.
     """
     if path.is_symlink():
         raise OSError(errno.ELOOP, "it is a link, and only the file itself can be replaced", str(path))
@@ -160,7 +160,7 @@ def _link(path: Path, old: Path) -> None:
 
 
 def _copy(path: Path, old: Path) -> None:
-    """Copy a journal, whole before it changes, and readable for no one else at any moment."""
+    """Copy a journal, completely before it changes, and readable for no other user at any moment."""
     descriptor = os.open(old, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -52,7 +52,7 @@ class Round:
     plan : Plan or None
         The last one.
     state : State or None
-        What the next round goes on from: clocks of the first plan, which has all requests, and attempts to
+        What the next round starts from: clocks of the first plan, which has all requests, and attempts to
         preempt of the last one, which has only those that were to be carried out.
     seconds : dict of str to float
         How long reading, planning and acting took.
@@ -95,7 +95,7 @@ class Round:
             self._before = self._before.set_back(now)
 
     def _planned(self, snapshot: Snapshot) -> Plan:
-        """Return a plan whose steps may be begun as far as plan, journal and caps tell."""
+        """Return a plan whose steps may be begun as far as plan, journal and caps show."""
         from evenhand.plans.planning import plan
 
         driver, begin = self._driver, time.monotonic()
@@ -125,10 +125,10 @@ class Round:
         return waiting(self._first, self.plan, rows, self._driver._aside.left, unread)
 
     def held_up(self, found: dict[str, list[str]]) -> str:
-        """Return who holds up whom and why, where the system starts no job behind the first."""
+        """Return which job blocks which and why, where the system starts no job behind the first."""
         return "" if self.plan is None else held_up(found, self.plan, self._driver._aside.left)
 
-    # Who leaves the plan
+    # What leaves the plan
 
     def _changed(self, plan: Plan) -> bool:
         """Leave beneficiaries out and spare victims beyond a cap; whether there was anything of it to do."""
@@ -161,17 +161,17 @@ class Round:
 
     def _no_other_set(self, plan: Plan, task: Task, refusals: list[Refusal]) -> bool:
         """Give up looking for another set; whether the plan is to be made again."""
-        whom = task.beneficiary
-        assert whom is not None  # noqa: S101 - see `_changed`
-        spared = self._driver._aside.sets.pop(whom, None)
+        beneficiary = task.beneficiary
+        assert beneficiary is not None  # noqa: S101 - see `_changed`
+        spared = self._driver._aside.sets.pop(beneficiary, None)
         if self._in_order:  # acting says why it is not served
-            self._tried[whom] = _SETS
+            self._tried[beneficiary] = _SETS
             return spared is not None
         self._refuse(plan, task, refusals)
         return True
 
     def _give_up(self, plan: Plan, tasks: list[Task]) -> bool:
-        """Leave out those for whom no other set was found within the caps."""
+        """Leave out those for which no other set was found within the caps."""
         served, starts = {task.beneficiary for task in tasks}, starting(plan)
         lost = [job for job in self._driver._aside.sets if job not in served and job not in starts]
         for job in lost:
@@ -206,14 +206,14 @@ class Round:
 
     def _within(self, plan: Plan, task: Task, excess: Excess, ahead: list[str]) -> bool:
         """Let the next plan look for another set within the caps; whether there is to be one."""
-        whom, sets = task.beneficiary, self._driver._aside.sets
-        assert whom is not None  # noqa: S101 - see `_changed`
+        beneficiary, sets = task.beneficiary, self._driver._aside.sets
+        assert beneficiary is not None  # noqa: S101 - see `_changed`
         refusals = [Refusal("cap", excess.message)]
-        self._tried[whom] += 1
+        self._tried[beneficiary] += 1
         more = self._beyond(plan, task, excess, ahead) - self._driver._aside.spared
-        if self._tried[whom] < _SETS and more:
-            sets[whom] = sets.get(whom, set()) | more
-            self._capped.setdefault(whom, (plan, task, refusals))
+        if self._tried[beneficiary] < _SETS and more:
+            sets[beneficiary] = sets.get(beneficiary, set()) | more
+            self._capped.setdefault(beneficiary, (plan, task, refusals))
             return True
         return self._no_other_set(plan, task, refusals)
 

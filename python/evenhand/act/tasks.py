@@ -1,4 +1,4 @@
-"""From the steps of a plan to what an adapter can be told; and why a step is not begun."""
+"""From the steps of a plan to the commands of an adapter; and why a step is not begun."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
     """Return the steps of a plan as tasks, in order; O(decisions)."""
     tasks = []
     for step in plan.steps():
-        whom = step.beneficiary
+        beneficiary = step.beneficiary
         named: Name | None = None
-        if whom is not None:
-            named = whom.operation if adapter.whole else whom.request
+        if beneficiary is not None:
+            named = beneficiary.operation if adapter.whole else beneficiary.request
         victims, reasons = {}, {}
         for decision in step.victims:
             if decision.action == "preempt":
@@ -81,7 +81,7 @@ def tasks_of(plan: Plan, adapter: Adapter) -> list[Task]:
 
 
 def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
-    """Return what a cluster that knows whole jobs only cannot do as planned.
+    """Return what a cluster that evicts jobs only as a whole cannot do as planned.
 
     Parameters
     ----------
@@ -107,9 +107,8 @@ def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
         taken = Counter(str(d.operation) for d in task.step.victims if d.action == "preempt")
         for job, count in taken.items():
             if count < holds.get(job, 0):
-                message = (
-                    f"{count} of {holds[job]} allocations of {job} are to leave, and it can only leave whole"
-                )
+                part = f"{count} of {holds[job]} allocations of {job} must leave"
+                message = f"{part}, but a job can only leave as a whole"
                 found.append(Refusal("partial_victim", message))
     starts = [d for d in task.step.decisions if d.action == "start"]
     if starts and task.beneficiary in names:

@@ -59,7 +59,7 @@ class Timing:
         return self.clock()
 
     def steady(self) -> float:
-        """Return seconds of a clock for waiting that nobody sets; a clock that was given is that, too."""
+        """Return seconds of a monotonic clock, for waiting; a clock that was given is used for that, too."""
         return time.monotonic() if self.clock is time.time else self.clock()
 
     def pause_after(self, failures: int) -> float:

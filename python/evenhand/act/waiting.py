@@ -81,7 +81,7 @@ def waiting_text(found: Mapping[str, list[str]]) -> str:
 
 
 def held_up(found: Mapping[str, list[str]], last: Plan, left: Mapping[str, Refusal]) -> str:
-    """Return who holds up whom and why, where the system starts no job behind the first; else nothing.
+    """Return which job blocks which and why, where the system starts no job behind the first; else nothing.
 
     Parameters
     ----------

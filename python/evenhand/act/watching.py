@@ -36,7 +36,7 @@ class Cycle:
     decisions : int
         How many there were.
     state : State or None
-        What the next plan goes on from.
+        What the next plan starts from.
     seconds : dict of str to float
         How long snapshot, plan and acting took.
     error : str
@@ -46,7 +46,7 @@ class Cycle:
     waiting : dict of str to list of str
         Jobs that wait and were not served, by reason (`evenhand.act.waiting`).
     held_up : str
-        Who holds up whom, where the system itself starts no job behind the first; else empty.
+        Which job blocks which, where the system itself starts no job behind the first; else empty.
     """
 
     number: int
@@ -71,7 +71,7 @@ def watch(
     each: Callable[[Cycle], object] | None = None,
     on: Any = None,
 ) -> State | None:
-    """Plan and act until the driver is told to stop.
+    """Plan and act until the driver is asked to stop.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def watch(
     Returns
     -------
     State or None
-        What the next watch goes on from.
+        What the next watch starts from.
 
     Raises
     ------
@@ -105,12 +105,12 @@ def watch(
     InputError
         If the policy cannot be made: its settings are wrong, or do not fit the cluster.
     OSError
-        If the state cannot be written: nobody is told to leave on a plan whose state would be lost.
+        If the state cannot be written: no job is asked to leave on a plan whose state would be lost.
 
     Notes
     -----
     A cluster that does not answer ends a round, not the watch; so does one that cannot be planned on. How
-    long to sleep is told by a clock that nobody sets.
+    long to sleep is measured by a monotonic clock.
     """
     number = 0
     while True:

@@ -13,7 +13,7 @@ from typing import Protocol
 __all__ = ["Result", "Runner", "Subprocesses"]
 
 _LIMIT = 512 * 1024 * 1024  # bytes of output
-#: Variables of the person who started the driver that would change what Slurm's commands answer, or of whom.
+#: Variables in the environment of the driver that would change the answers of Slurm's commands.
 _PERSONAL = ("SQUEUE_", "SINFO_", "SCANCEL_", "SCONTROL_", "SACCTMGR_", "SSHARE_", "SLURM_CLUSTERS")
 _SET = {"LC_ALL": "C.UTF-8", "SLURM_TIME_FORMAT": "standard"}
 # Hidden partitions count: their jobs hold nodes.

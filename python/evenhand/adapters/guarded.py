@@ -57,7 +57,7 @@ class Guarded:
 
     @property
     def identity(self) -> str:
-        """What tells clusters apart."""
+        """What distinguishes clusters."""
         return str(self._ask("identity", lambda: self.adapter.identity))
 
     @property

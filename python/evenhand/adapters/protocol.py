@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS", "EVICTIONS", "Adapter", "AdapterError", "Answer", "Standing"]
 
-#: What an adapter can be told to do to a job.
+#: What an adapter can be asked to do to a job.
 ACTIONS = ("note", "requeue", "requeue_hold", "cancel", "suspend", "release", "resume")
 #: Those of them after which a job has to give way.
 EVICTIONS = ("requeue", "requeue_hold", "cancel", "suspend")
@@ -37,7 +37,7 @@ class Standing:
         Of the job: an operation of the snapshot.
     state : str
         ``"pending"``, ``"held"`` (pending until released), ``"running"``, ``"suspended"``, ``"leaving"``
-        (told to end, not yet gone), ``"ended"``, ``"gone"`` (the cluster knows it no more) or ``"unknown"``
+        (asked to end, not yet gone), ``"ended"``, ``"gone"`` (the cluster knows it no more) or ``"unknown"``
         (the cluster has a word for it that the adapter does not know: waited for, and never acted on).
     turn : int
         How often it went back to the queue: an eviction by requeue shows in it.
@@ -48,7 +48,7 @@ class Standing:
     requeueable : bool
         Whether it may go back to the queue without being lost.
     held : bool
-        Whether somebody held it by name, while it runs (once back in the queue it is to stay there) or waits:
+        Whether a person held it by name, while it runs (once back in the queue it is to stay there) or waits:
         not by sending it back to the queue held.
     detail : str
         The cluster's own words; untrusted.
@@ -72,7 +72,7 @@ class Answer:
     ----------
     status : str
         ``"done"`` (the cluster says so), ``"refused"`` (it says no) or ``"unknown"`` (no answer in time).
-        None of them is proof: who needs to know looks at the job.
+        None of them is proof: a driver that needs to know looks at the job.
     message : str
         The cluster's own words, sanitised.
     """
@@ -96,16 +96,16 @@ class Adapter(Protocol):
 
     @property
     def identity(self) -> str:
-        """What tells clusters apart; drivers of the same identity exclude each other on one machine.
+        """What distinguishes clusters; drivers of the same identity exclude each other on one machine.
 
-        The same for whoever comes to a cluster, by whichever spelling of its address. May ask the cluster;
+        The same for every driver of a cluster, by whichever spelling of its address. May ask the cluster;
         raises `AdapterError`.
         """
         ...
 
     @property
     def whole(self) -> bool:
-        """Whether evicting one allocation evicts its whole operation, and an operation starts as a whole."""
+        """Whether evicting one allocation evicts its entire operation, and an operation starts as a whole."""
         ...
 
     @property
@@ -118,7 +118,7 @@ class Adapter(Protocol):
         ...
 
     def snapshot(self, leaving: Mapping[str, str] | None = None) -> Snapshot:
-        """Return what is; ``leaving`` says of jobs that were told to leave for whom.
+        """Return what is; ``leaving`` has, for jobs that were asked to leave, the job that each leaves for.
 
         Raises `AdapterError`.
         """
@@ -135,7 +135,7 @@ class Adapter(Protocol):
     def commands(self, action: str, name: str, reason: str) -> list[tuple[str, ...]]:
         """Return what `do` would run, for a dry run and for the journal.
 
-        Of a note none: then it is not made. Of the others none may be told: they are made all the same.
+        Of a note none: then it is not made. Of the others none may be mentioned: they are made all the same.
         """
         ...
 

@@ -79,7 +79,7 @@ class Replay:
     Raises
     ------
     AdapterError
-        If it is no whole recording of this version.
+        If it is no complete recording of this version.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -86,18 +86,18 @@ def _watch(args: argparse.Namespace, driver: Driver, policy: Any, state: Any, sa
     from evenhand.display.text import clean
 
     failures: list[str] = []
-    told: set[str] = set()
+    noted: set[str] = set()
     last = [""]
 
     def each(cycle: Cycle) -> None:
-        print_errors([f"note: {notice}" for notice in cycle.notices if notice not in told])
-        told.update(cycle.notices)
+        print_errors([f"note: {notice}" for notice in cycle.notices if notice not in noted])
+        noted.update(cycle.notices)
         if cycle.error:
             failures[:] = [cycle.error]  # one is enough
             print_errors([cycle.error])
         counts = ", ".join(f"{count} {outcome}" for outcome, count in cycle.report.counts.items())
         waits = waiting_text(cycle.waiting)
-        idle = "" if waits else "nobody has to leave"
+        idle = "" if waits else "no job must leave"
         done = "failed" if cycle.error else f"steps: {counts}" if counts else idle
         done = "; ".join(filter(None, (done, waits, clean(cycle.held_up))))
         if done != last[0] or counts:  # idle rounds once
@@ -134,17 +134,17 @@ def _stopping(event: threading.Event) -> Iterator[None]:
 def _print_row(say: Talker, row: Row) -> None:
     from evenhand.display.text import clean
 
-    who = ", ".join(row.victims) or "nobody"
-    whom = f" for {row.beneficiary}" if row.beneficiary else ""
+    victims = ", ".join(row.victims) or "no job"
+    beneficiary = f" for {row.beneficiary}" if row.beneficiary else ""
     owed = "".join(row.why.partition("; ")[1:])  # what it is still owed
     said = {
-        "started": f"started: {row.beneficiary} runs, {who} left for it{owed}",
-        "repaired": f"repaired: {who} left",
-        "not_started": f"not started: {who} was told to leave{whom}: {row.why}",
-        "unwatched": f"unwatched: {who} left{whom}: {row.why}",
-        "dry_run": f"dry run: {who} {row.why}",
+        "started": f"started: {row.beneficiary} runs, {victims} left for it{owed}",
+        "repaired": f"repaired: {victims} left",
+        "not_started": f"not started: {victims} was asked to leave{beneficiary}: {row.why}",
+        "unwatched": f"unwatched: {victims} left{beneficiary}: {row.why}",
+        "dry_run": f"dry run: {victims} {row.why}",
     }
-    words = said.get(row.outcome, f"{row.outcome}: {who} was to leave{whom}: {row.why}")
+    words = said.get(row.outcome, f"{row.outcome}: {victims} was to leave{beneficiary}: {row.why}")
     say(clean(words))
     for command in row.commands:
         say(f"  would run: {clean(shlex.join(command))}")

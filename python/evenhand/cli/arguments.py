@@ -24,19 +24,20 @@ def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
     main = argparse.ArgumentParser(
         prog="evenhand",
-        description="Who is owed what in a shared cluster, who has it, and who must give way.",
+        description="Compute what each pool and operation of a shared cluster is owed, what it has, and "
+        "which allocations must give way.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    demo = commands.add_parser("demo", help="show fair shares and a plan of a bundled synthetic cluster")
+    demo = commands.add_parser("demo", help="show fair shares and a plan for a bundled synthetic cluster")
     demo.add_argument(
         "--snapshot", action="store_true", help="print the cluster itself, as JSON for other commands"
     )
     _table_options(demo, depth=2, operations=False)
 
-    validate = commands.add_parser("validate", help="check a snapshot and say all that is wrong with it")
+    validate = commands.add_parser("validate", help="check a snapshot and report all that is wrong with it")
     validate.add_argument("file", metavar="FILE", help="snapshot as JSON")
     _format_option(validate)
 
@@ -44,41 +45,41 @@ def parser() -> argparse.ArgumentParser:
     shares.add_argument("file", metavar="FILE", help="snapshot as JSON")
     shares.add_argument("--config", metavar="FILE.toml", help="settings of the fair shares")
     shares.add_argument(
-        "--state", metavar="FILE", help="state to go on from if it exists; replaced by the next one"
+        "--state", metavar="FILE", help="state to start from, if it exists; replaced by the next one"
     )
     _table_options(shares, depth=None, operations=True)
 
-    plan = commands.add_parser("plan", help="decide what to start and whom to preempt, and say why")
+    plan = commands.add_parser("plan", help="decide what to start and what to preempt, with reasons")
     plan.add_argument("file", metavar="FILE", help="snapshot as JSON")
-    _plan_options(plan, state="state to go on from if it exists; replaced by the next one")
+    _plan_options(plan, state="state to start from, if it exists; replaced by the next one")
     plan.add_argument(
         "--top", type=_number(1), metavar="N", help=f"most decisions in the table; default: {_DECISIONS}"
     )
     plan.add_argument("--all", action="store_true", help="all decisions in the table")
     plan.set_defaults(default_top=_DECISIONS)
 
-    explain = commands.add_parser("explain", help="say why something is decided, or is not")
+    explain = commands.add_parser("explain", help="say why something was decided, or was not")
     explain.add_argument("file", metavar="FILE", help="snapshot as JSON")
     explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
-    _plan_options(explain, state="state to go on from if it exists; it stays as it is")
+    _plan_options(explain, state="state to start from, if it exists; it stays as it is")
 
     _watch_command(commands)
 
     journal = commands.add_parser(
-        "journal", help="show what was done to whom, for whom, why, and what is still open"
+        "journal", help="show which jobs were evicted, for which job and why, and what is still open"
     )
     journal.add_argument("file", metavar="FILE", help="journal that watch wrote")
     journal.add_argument("--repair", action="store_true", help="first cut off a last line that is torn")
     journal.add_argument(
         "--rotate",
         action="store_true",
-        help="first begin it anew with all that is open and the last 24 hours; the old one becomes FILE.1",
+        help="first start a new journal with what is open and the last 24 hours; the old one becomes FILE.1",
     )
     _format_option(journal)
 
     commands.add_parser("schema", help="print the JSON Schema of a snapshot")
 
-    versions = commands.add_parser("versions", help="print the versions of all that matters in a report")
+    versions = commands.add_parser("versions", help="print the versions that matter in a bug report")
     _format_option(versions)
     return main
 
@@ -87,54 +88,61 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     """Add the command that acts."""
     watch = commands.add_parser(
         "watch",
-        help="plan for a living cluster and carry the plan out, until stopped",
+        help="plan for a live cluster and carry the plan out, until stopped",
         description="Snapshot, plan, check, act, sleep, until a signal. A first run with --dry-run changes "
         "nothing and prints what would be run.",
     )
     watch.add_argument(
         "--adapter", default="slurm", metavar="NAME", help="the cluster's system; default: slurm"
     )
-    watch.add_argument("--journal", required=True, metavar="FILE", help="where all is written down first")
+    watch.add_argument(
+        "--journal",
+        required=True,
+        metavar="FILE",
+        help="where each action is recorded before it is carried out",
+    )
     watch.add_argument(
         "--rotate-at",
         type=_number(0),
         default=16,
         metavar="MB",
-        help="size at which the journal begins anew, the old one beside it; 0: never; default: 16",
+        help="size at which a new journal is started and the old one kept beside it; 0: never; default: 16",
     )
     watch.add_argument(
         "--policy",
         default="slurm",
         metavar="NAME[:PRESET]",
-        help="whose rules; default: slurm, as the cluster's own configuration has them every round",
+        help="system whose rules apply; default: slurm, with the cluster's own configuration of each round",
     )
     watch.add_argument(
-        "--config", metavar="FILE.toml", help="settings of the policy; of slurm, those that are to differ"
+        "--config",
+        metavar="FILE.toml",
+        help="settings of the policy; for slurm, only those to change",
     )
     watch.add_argument(
         "--pools",
         choices=("partition", "account", "user"),
         default="partition",
-        help="what pools are; default: partition",
+        help="what becomes a pool; default: partition",
     )
     watch.add_argument(
-        "--state", metavar="FILE", help="state to go on from if it exists; replaced every round"
+        "--state", metavar="FILE", help="state to start from, if it exists; replaced every round"
     )
     watch.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
     watch.add_argument("--once", action="store_true", help="one round only")
     watch.add_argument("--interval", type=_seconds, default=30.0, metavar="S", help="seconds; default: 30")
-    watch.add_argument("--stop-file", metavar="FILE", help="while it exists nobody is told to leave")
+    watch.add_argument("--stop-file", metavar="FILE", help="while it exists, no job is asked to leave")
     watch.add_argument(
         "--lock",
         metavar="FILE",
-        help="held by whoever drives the cluster; default: one in /run/lock, $RUNTIME_DIRECTORY or /tmp",
+        help="lock held by the driver of the cluster; default: one in /run/lock, $RUNTIME_DIRECTORY or /tmp",
     )
-    watch.add_argument("--metrics", metavar="FILE", help="figures in Prometheus' text format, every round")
+    watch.add_argument("--metrics", metavar="FILE", help="metrics in Prometheus' text format, every round")
     watch.add_argument(
         "--evict",
         choices=("requeue_hold", "requeue", "as_planned"),
         default="requeue_hold",
-        help="how victims leave; default: requeue_hold (queued again, held until who they left for runs)",
+        help="how victims leave; default: requeue_hold (requeued, and held until their beneficiary runs)",
     )
     caps = watch.add_argument_group("most victims (0: no cap)")
     caps.add_argument("--per-run", type=_number(0), default=100, metavar="N", help="in a round; default: 100")
@@ -202,7 +210,7 @@ def _table_options(command: argparse.ArgumentParser, *, depth: int | None, opera
     )
     group.add_argument("--top", type=_number(1), metavar="N", help=f"most rows, the largest; default: {_TOP}")
     group.add_argument(
-        "--all", action="store_true", help="all levels and rows, where --depth and --top do not say"
+        "--all", action="store_true", help="all levels and rows, unless --depth or --top limits them"
     )
     group.add_argument(
         "--operations",

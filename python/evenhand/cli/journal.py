@@ -1,4 +1,4 @@
-"""What a journal says of who left, for whom and why."""
+"""What a journal says of the jobs that left: for which job, and why."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def journal(args: argparse.Namespace) -> int:
     if args.format == "csv":
         print_csv(table)
         return 0
-    print_text("\n".join(_told(table)) or "nobody was told to leave")
+    print_text("\n".join(_history_lines(table)) or "no job was asked to leave")
     ends = ", ".join(f"{count} {outcome}" for outcome, count in book.ends.items()) or "none"
     print_text(f"\nsteps ended: {ends}; evictions asked for: {book.evicted}")
     print_text(f"refused: {', '.join(f'{n} {code}' for code, n in book.refusals.items()) or 'none'}")
@@ -59,8 +59,8 @@ def unsettled(book: Book) -> list[str]:
     return found + [f"owed: {owed.what} of {owed.job} (step {owed.step})" for owed in book.owed.values()]
 
 
-def _told(table: Table) -> list[str]:
-    """Return one line a victim and a refused step: when, what came of it, who, for whom, why."""
+def _history_lines(table: Table) -> list[str]:
+    """Return one line per victim and per refused step: time, outcome, victim, beneficiary, reason."""
     from evenhand.display.text import clean
 
     found = []
@@ -72,13 +72,14 @@ def _told(table: Table) -> list[str]:
             said += f"; {row['became']}"
         if row["outcome"] not in ("started", "refused", "open"):
             said += f"; {row['why']}"
-        whom = f" for {row['for']}" if row["for"] is not None else ""
-        found.append(clean(f"{row['UTC']} UTC  {row['outcome']:<11}  {row['victim']}{owner}{whom}: {said}"))
+        beneficiary = f" for {row['for']}" if row["for"] is not None else ""
+        line = f"{row['UTC']} UTC  {row['outcome']:<11}  {row['victim']}{owner}{beneficiary}: {said}"
+        found.append(clean(line))
     return found
 
 
 def _history(lines: list[dict[str, Any]]) -> Table:
-    """Return one row a victim, and one a refused step."""
+    """Return one row per victim, and one per refused step."""
     from datetime import UTC, datetime
 
     from evenhand.adapters.protocol import EVICTIONS
@@ -88,7 +89,7 @@ def _history(lines: list[dict[str, Any]]) -> Table:
     became: dict[tuple[int, str], str] = {}
     for line in lines:
         if line["kind"] == "intent" and line["action"] in EVICTIONS:
-            became[line["step"], line["job"]] = "told to leave"
+            became[line["step"], line["job"]] = "asked to leave"
         elif line["kind"] == "victim" and line.get("answer"):
             became[line["step"], line["job"]] = line["answer"]
     rows: list[dict[str, Any]] = []
@@ -108,7 +109,7 @@ def _history(lines: list[dict[str, Any]]) -> Table:
                 "action": victim.get("action"),
                 "for": line["beneficiary"],
                 "reason": victim.get("reason") or ", ".join(line.get("codes", ())),
-                "became": became.get((line["step"], victim["job"]), "not told") if step else "",
+                "became": became.get((line["step"], victim["job"]), "not asked") if step else "",
                 "outcome": (end["outcome"] if end else "open") if step else "refused",
                 "why": (end["why"] if end else "") if step else line["why"],
             }

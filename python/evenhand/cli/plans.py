@@ -62,19 +62,21 @@ def explain(args: argparse.Namespace) -> int:
 
     result = _planned(args)
     try:
-        told = result.why(args.name)
+        explanation = result.why(args.name)
     except KeyError as error:
         raise Failure(f"argument NAME: {label(args.file)}: {error.args[0]}", usage=True) from error
     if args.format == "json":
-        print_json(told.to_dict())
+        print_json(explanation.to_dict())
     elif args.format == "csv":
         heads = ("stage", "outcome", "times", "node", "request")
-        columns: dict[str, Any] = {head: [row[head] for row in told.looked_at] for head in heads}
+        columns: dict[str, Any] = {head: [row[head] for row in explanation.looked_at] for head in heads}
         for resource in result.snapshot.resources:
-            columns[f"missing.{resource}"] = [row["missing"].get(resource, 0) for row in told.looked_at]
+            columns[f"missing.{resource}"] = [
+                row["missing"].get(resource, 0) for row in explanation.looked_at
+            ]
         print_csv(Table(columns))
     else:
-        print_text(told.text)
+        print_text(explanation.text)
     return 0
 
 
@@ -97,11 +99,11 @@ def demo_lines(result: Plan) -> list[Line]:
         return lines
     names = result.snapshot.names("allocations")
     taken = int(victims.column("allocation")[0])
-    told = [("Why does it leave?", taken)]
+    asked = [("Why does it leave?", taken)]
     spared = _spared(result, taken)
     if spared is not None:
-        told.append(("Why not the one beside it?", spared))
-    for question, row in told:
+        asked.append(("Why not the one beside it?", spared))
+    for question, row in asked:
         text = result.why(names[row], table="allocations").text
         lines += [[], [("head", question)]]
         lines += [[("", part)] for line in text.split("\n") for part in textwrap.wrap(line, _WIDTH)]
@@ -157,7 +159,7 @@ def described_policy(name: str, config: str | None) -> tuple[str, str, dict[str,
             settings = tomllib.loads(read_text(config))
         except tomllib.TOMLDecodeError as error:
             raise Failure(f"{label(config)}: is not TOML: {error}") from error
-    # A file that describes a whole policy, too: what stands on the command line comes first.
+    # A file that describes a complete policy, too: the command line comes first.
     if (described := settings.pop("system", system)) != system:
         raise Failure(
             f"argument --policy: {label(str(config))} describes {described!r}, not {system}", usage=True

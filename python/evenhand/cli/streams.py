@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Failure(Exception):
-    """What ends a command: lines for standard error. `usage` tells a wrong call from wrong input."""
+    """What ends a command: lines for standard error. `usage` distinguishes a wrong call from wrong input."""
 
     def __init__(self, *lines: str, usage: bool = False) -> None:
         super().__init__(*lines)
@@ -72,7 +72,7 @@ def print_text(text: str) -> None:
 
 
 class Talker:
-    """Prints text at once, and goes on where nobody reads it or no room is left: for what must not end."""
+    """Prints text at once, and continues where there is no reader or no room left: for what must not end."""
 
     def __init__(self) -> None:
         self._lost = False
@@ -84,7 +84,7 @@ class Talker:
             sys.stdout.flush()
         except OSError as error:
             if not self._lost:
-                print_errors([f"standard output: cannot be written: {reason(error)}; it goes on"])
+                print_errors([f"standard output: cannot be written: {reason(error)}; the command continues"])
             self._lost = True
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ def print_lines(lines: Iterable[Line]) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Print JSON in ASCII, so that every name arrives whole and none can touch the terminal."""
+    """Print JSON in ASCII, so that every name arrives complete and none can control the terminal."""
     _write(json.dumps(value, allow_nan=False) + "\n")
 
 
@@ -136,7 +136,7 @@ def print_csv(table: Table) -> None:
 
 def print_errors(lines: Iterable[str]) -> None:
     """Print lines to standard error, each in one piece."""
-    with suppress(OSError):  # nobody is left to be told
+    with suppress(OSError):  # no reader is left
         if hasattr(sys.stderr, "reconfigure"):
             sys.stderr.reconfigure(errors="backslashreplace")
         for line in lines:
@@ -171,5 +171,5 @@ def glyphs() -> Glyphs:
 
 
 def wants_color() -> bool:
-    """Whether standard output is a terminal that shows colours, and nobody minds (no-color.org)."""
+    """Whether standard output is a terminal that shows colours, and NO_COLOR is not set (no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

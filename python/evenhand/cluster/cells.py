@@ -95,7 +95,7 @@ class Cells:
         return InputError(problems, error.omitted)
 
     def of(self, position: int) -> Row:
-        """Return the row of an event; one that tells no cells has an empty one."""
+        """Return the row of an event; one that states no cells has an empty one."""
         table, row = self._place.get(position, ("", 0))
         return Row(self._snapshot, table, self._row_of[table][row] if table else 0)
 
@@ -122,7 +122,7 @@ class Row:
 
 
 def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
-    """Return the row, and its table, whose cells an event tells; None: it tells none."""
+    """Return the row, and its table, whose cells an event states; None: it states none."""
     match event:
         case Start(row) | Put("requests", row):
             table = "allocations" if isinstance(event, Start) else "requests"

@@ -70,7 +70,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """An allocation is told to leave; its operation uses it no more, its room is not yet free.
+    """An allocation is asked to leave; its operation no longer uses it, and its room is not yet free.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Suspend:
     Attributes
     ----------
     allocation : str or int
-        Running, stopped by a person, or leaving; for whom it left stays in its row.
+        Running, stopped by a person, or leaving; its row keeps what it leaves for.
     held : mapping, optional
         What it keeps, at most what it has. By default what its row says already: a plan that is carried out
         writes there what a victim will keep; else nothing.

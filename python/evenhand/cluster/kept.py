@@ -84,7 +84,7 @@ def read(path: str | os.PathLike[str]) -> Kept:
     Raises
     ------
     InputError
-        If the file is not a whole cluster of this version; the message names the version that wrote it.
+        If the file is not a complete cluster of this version; the message names the version that wrote it.
     OSError
         If it cannot be read.
     """
@@ -93,7 +93,7 @@ def read(path: str | os.PathLike[str]) -> Kept:
     except UnicodeDecodeError as error:
         raise _wrong(None, "utf8", f"is not UTF-8 text: {error.reason}") from error
     except (ValueError, RecursionError) as error:
-        raise _wrong(None, "json", f"is not a whole JSON text: {error}") from error
+        raise _wrong(None, "json", f"is not a complete JSON text: {error}") from error
     return kept_of(data)
 
 

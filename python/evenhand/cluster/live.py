@@ -204,8 +204,8 @@ class Cluster:
         Parameters
         ----------
         policy : policy, optional
-            One of `evenhand.policies`; by default the cluster's own. States are kept one a policy, told apart
-            by their settings. The first plan with other settings starts from the newest state of the same
+            One of `evenhand.policies`; by default the cluster's own. One state is kept for each policy,
+            by its settings. The first plan with other settings starts from the newest state of the same
             system: clocks and volumes are taken over, all else is computed anew, and the plan has the
             diagnostic ``state_settings_changed``.
         on : trigger, optional
@@ -429,7 +429,7 @@ class Cluster:
         Raises
         ------
         InputError
-            If the file is not a whole cluster of this version; the message names the version that wrote it.
+            If the file is no complete cluster of this version; the message names the version that wrote it.
         OSError
             If it cannot be read.
         """

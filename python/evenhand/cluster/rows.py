@@ -1,4 +1,4 @@
-"""A few rows on their own, checked by the rules of whole snapshots."""
+"""A few rows on their own, checked by the rules of entire snapshots."""
 
 from __future__ import annotations
 

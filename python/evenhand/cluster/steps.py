@@ -52,7 +52,7 @@ def events_of(plan: Any, present: Container[str]) -> list[Event]:
 
 
 def whole_plan(plan: Any) -> bool:
-    """Tell whether a plan does no more than start allocations and tell others to leave with all they have.
+    """Return whether a plan does no more than start allocations and ask others to leave with all they have.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ def _amounts(snapshot: Snapshot, quanta: Any) -> dict[str, Any]:
 
 
 def _leave(snapshot: Snapshot, columns: Any, row: int) -> Leave:
-    whom = {
+    beneficiary = {
         field: snapshot.names(f"{field}s")[place]
         for field in ("operation", "request")
         if (place := int(columns[f"beneficiary_{field}"][row])) >= 0
     }
     name = snapshot.names("allocations")[int(columns["allocation"][row])]
-    return Leave(name, _second(columns["until"][row]), whom or None)
+    return Leave(name, _second(columns["until"][row]), beneficiary or None)
 
 
 def _start(snapshot: Snapshot, columns: Any, row: int, name: str) -> Start:

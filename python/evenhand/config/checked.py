@@ -155,7 +155,7 @@ def broken(found: Iterable[tuple[str, str, str]]) -> None:
     Parameters
     ----------
     found : iterable of (field, rule, predicate)
-        The predicate goes on from the field's name: ``"is 0.6; it must not exceed 0.5"``.
+        The predicate follows the field's name: ``"is 0.6; it must not exceed 0.5"``.
 
     Raises
     ------
@@ -192,13 +192,13 @@ def problems_of(
         In the order of the fields.
     """
     prefix = "" if table == "settings" else "settings."
-    who = "" if name is None else f' of the {table.removesuffix("s")} "{shorten(name)}"'
+    named = "" if name is None else f' of the {table.removesuffix("s")} "{shorten(name)}"'
     found = []
     for detail in error.errors(include_url=False):
         for field, rule, predicate in _said(model, detail):
             value = None if detail["type"] in ("broken", "missing") else shorten(detail["input"])
             place = printable(prefix + field)
-            message = printable(f"{place}{who} {predicate}")
+            message = printable(f"{place}{named} {predicate}")
             found.append(Problem(table, row, name, place, rule, value, message))
     return found
 
@@ -219,8 +219,8 @@ def _said(model: type[BaseModel], detail: ErrorDetails) -> list[tuple[str, str, 
     if detail["type"] == "rule":
         return [(field, context["rule"], detail["msg"])]
     rule = _RULES.get(detail["type"], "type")
-    told = detail["msg"].replace("Input", "it", 1)
-    return [(field, rule, f"is {shorten(value)}; {told}")]
+    message = detail["msg"].replace("Input", "it", 1)
+    return [(field, rule, f"is {shorten(value)}; {message}")]
 
 
 def _known(model: type[BaseModel], path: list[str]) -> list[str]:

@@ -40,7 +40,7 @@ class FairShareSettings(BaseModel):
         description="Resource from which guarantees that are not given are implied; without it none are.",
     )
     step_function_for_gang: bool = Field(
-        False, description="A gang gets its whole demand at once or nothing (the pool must allow it too)."
+        False, description="A gang gets its entire demand at once or nothing (the pool must allow it too)."
     )
     fifo_reordering: bool = Field(
         False,
@@ -64,8 +64,8 @@ class FairShareSettings(BaseModel):
     )
     fifo_truncation: bool = Field(
         False,
-        description="Older rule instead of the gang step: a gang of a FIFO pool without its whole demand"
-        " gets nothing, and nobody else receives its share.",
+        description="Older rule instead of the gang step: a gang of a FIFO pool without its entire demand"
+        " gets nothing, and no other element receives its share.",
     )
     limit_strong_before_scaling: bool = Field(
         False,

@@ -34,7 +34,7 @@ def _style() -> str:
 
 
 def wrap(plain: str, *parts: str) -> str:
-    """Return a whole output: HTML where styles work, the plain text elsewhere."""
+    """Return a complete output: HTML where styles work, the plain text elsewhere."""
     body = "".join(parts)
     return (
         f'<style>{_style()}</style><pre class="evenhand-text">{escape(plain)}</pre>'

@@ -88,12 +88,12 @@ def _of(name: object, operation: object, room: int | None = None) -> str:
 
 
 def _decision_cells(decision: Decision) -> list[str]:
-    whom = decision.beneficiary
+    beneficiary = decision.beneficiary
     preempts = decision.action == "preempt"
     what = decision.request if decision.allocation is None else decision.allocation
     share = {None: "", True: "within", False: "above"}[decision.victim_within_fair_share]
     numbers = decision.freed if preempts else decision.numbers.get("needed", {})
-    served = "" if whom is None or not preempts else _of(whom.request, whom.operation)
+    served = "" if beneficiary is None or not preempts else _of(beneficiary.request, beneficiary.operation)
     cells = (what, decision.operation, decision.node)
     names = ["" if cell is None else clean(cell) for cell in cells]
     return [decision.action, *names, decision.reason, served, _amounts(numbers), share]
@@ -200,7 +200,7 @@ def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[s
 
 
 def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
-    """Return a sentence on who is below its share, and a line for each that starves most."""
+    """Return a sentence on what is below its share, and a line for each that starves most."""
     if not len(statuses):
         return []
     lines: list[Line] = [[("head", sentence)] for sentence in _starving_sentences(statuses)]
@@ -231,7 +231,7 @@ def _statuses_body(statuses: Statuses) -> str:
 
 
 def plan_text(plan: Plan) -> str:
-    """Plan as text: how much is done, the first decisions, who starves, what was refused."""
+    """Plan as text: how much is done, the first decisions, what starves, what was refused."""
     lines: list[Line] = [
         [("head", "Plan"), ("", f" {plan_title(plan)}")],
         [("", plan_sentence(plan))],
@@ -274,8 +274,10 @@ def plan_html(plan: Plan) -> str:
 
 
 def _step_html(step: Any, *, opened: bool) -> str:
-    whom = step.beneficiary
-    served = "repair" if whom is None else f"{markup.safe(whom.request)} of {markup.safe(whom.operation)}"
+    beneficiary = step.beneficiary
+    served = "repair"
+    if beneficiary is not None:
+        served = f"{markup.safe(beneficiary.request)} of {markup.safe(beneficiary.operation)}"
     quiet = f"{markup.safe(step.stage)}, {counted(len(step.victims), 'victim')}"
     freed = _amounts(step.freed)
     if freed:

@@ -1,4 +1,4 @@
-"""Overviews and tables as lines of plain text, coloured only where somebody asks for it."""
+"""Overviews and tables as lines of plain text, coloured only on request."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
             return [f"{paid}; none that cost less make room for it{where}."]
         least = f"at least {proof['lower_bound']:,} must be paid{where}"
         return [f"{paid}; {least}: {open_.format('less')}."]
-    what = "operation" if facts.whole else "victim"  # what is counted: allocations, or whole jobs
+    what = "operation" if facts.whole else "victim"  # what is counted: allocations, or jobs
     if proof["proved"]:
         if proof["cost"] == 1:
             return [f"One {what} is the fewest that make room for it{where}."]
@@ -133,13 +133,13 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
     if len(same) > 1:
         together = facts.object(column("freed")[same].sum(axis=0, dtype=np.int64))
         place = same.index(row) + 1
-        whole = len(set(column("operation")[same].tolist()))
+        count = len(set(column("operation")[same].tolist()))
         if facts.whole:
-            whose = f"{whole} operation{'s' if whole > 1 else ''}"
-            told = f"It is allocation {place} of {len(same)}, of {whose}, that go in this step; they free"
+            owners = f"{count} operation{'s' if count > 1 else ''}"
+            text = f"It is allocation {place} of {len(same)}, of {owners}, that go in this step; they free"
         else:
-            told = f"It is victim {place} of {len(same)} of this step, which free"
-        sentences.append(f"{told} {amounts(together)} together.")
+            text = f"It is victim {place} of {len(same)} of this step, which free"
+        sentences.append(f"{text} {amounts(together)} together.")
     kept = f" and keeps {amounts(decision.kept)}" if decision.kept else ""
     leaves = f"It gives back {amounts(decision.freed)}{kept}"
     if decision.until is not None and decision.grace is not None:
@@ -149,18 +149,18 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
 
 
 def explain_resumed(facts: Facts, row: int) -> Explanation:
-    """Explain why a suspended allocation goes on, by its row among the decisions."""
+    """Explain why a suspended allocation resumes, by its row among the decisions."""
     decisions = facts.plan.decisions
     decision = decisions[row]
     needed, free = (decisions.column(name)[row] for name in ("needed", "free_before"))
-    told = reason(decision.reason, "start").sentence.format(
+    text = reason(decision.reason, "start").sentence.format(
         allocation=f"allocation {name_of(decision.allocation)}",
         operation=name_of(decision.operation),
         node=facts.of_node(decision.node, "no node"),
         needed=amounts(facts.object(needed)),
         free=amounts(facts.object(free, zeros=True)),
     )
-    sentences = [sentence(told), *_beneficiary(facts, int(decisions.column("operation")[row]))]
+    sentences = [sentence(text), *_beneficiary(facts, int(decisions.column("operation")[row]))]
     name = decision.allocation if decision.allocation is not None else ""
     return Explanation(name, "allocations", decision.reason, tuple(sentences), decision.numbers)
 

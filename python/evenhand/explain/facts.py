@@ -60,11 +60,11 @@ def seconds(value: float) -> str:
 def pairs(values: Mapping[str, Any]) -> str:
     """Return what was compared: ``priority 7, preemptible_priority 5``."""
 
-    def told(value: Any) -> str:
+    def shown(value: Any) -> str:
         return _number(value) if isinstance(value, int | float) else name_of(value)
 
     return ", ".join(
-        f"{name_of(name.replace('_of_', ' of '))} {told(value)}" for name, value in values.items()
+        f"{name_of(name.replace('_of_', ' of '))} {shown(value)}" for name, value in values.items()
     )
 
 
@@ -84,7 +84,7 @@ class Facts:
         self.plan = plan
         self.snapshot = plan.snapshot
         self.pools = plan.snapshot.pool_count
-        #: Whether the policy knows fair shares; else operations are told by the policy's own words.
+        #: Whether the policy knows fair shares; else operations are described in the policy's own words.
         self.shared = plan._system.shares
         #: Whether operations are preempted as a whole.
         self.whole = plan._system.whole
@@ -103,7 +103,7 @@ class Facts:
     def element(self, row: int) -> str:
         """Return what an element is called in a sentence: ``operation a``, ``pool p``, ``the root``."""
         if row == 0:
-            return "the whole cluster"
+            return "the cluster as a whole"
         kind, table, first = (
             ("pool", "pools", 0) if row < self.pools else ("operation", "operations", self.pools)
         )

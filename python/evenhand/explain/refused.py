@@ -1,4 +1,4 @@
-"""Why something was not done: told from what a recorder saw."""
+"""Why something was not done: explained from what a recorder saw."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ __all__ = ["explain_spared", "explain_waiting"]
 
 _STATES = TABLES["allocations"]["state"].words
 _STANDS = {
-    "preempting": "has been told to leave already, so it is not asked again",
-    "preempted": "was suspended before, and stays so",
+    "preempting": "has been asked to leave already, so it is not asked again",
+    "preempted": "was suspended before, and stays suspended",
     "suspended": "was stopped by a person, and is not preempted",
 }
-_MOST = 8  # kinds of outcomes told
+_MOST = 8  # kinds of outcomes that are reported
 
 
 def explain_spared(facts: Facts, row: int) -> Explanation:
@@ -45,7 +45,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
     code = int(facts.plan.groups.codes[row])
     if state == "preempted":
         numbers["needed"] = needed = _back(facts, row)
-        sentences.append(f"To go on it needs {amounts(needed)} more than it keeps.")
+        sentences.append(f"To resume it needs {amounts(needed)} more than it keeps.")
     elif state == "running" and code < len(GROUPS):
         element = facts.pools + operation
         group = GROUPS[code].replace("_", " ").replace("non preemptible", "non-preemptible")
@@ -53,7 +53,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         sentences.append(
             f"It is {group}: operation {owner} had {share} of its fair share. {facts.protection(operation)}"
         )
-    looked_at, told = _told(facts, "allocation", row, operation)
+    looked_at, found = _outcomes(facts, "allocation", row, operation)
     if looked_at:
         verdict = looked_at[0]["outcome"]
         numbers |= looked_at[0].get("compared", {})
@@ -63,11 +63,11 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         )
         if verdict != "already_preempting":
             sentences.append(sentence(reason(verdict, "unseen").sentence))
-    return Explanation(name, "allocations", verdict, (*sentences, *told), numbers, tuple(looked_at))
+    return Explanation(name, "allocations", verdict, (*sentences, *found), numbers, tuple(looked_at))
 
 
 def _back(facts: Facts, row: int) -> dict[str, float]:
-    """Return what a suspended allocation takes when it goes on."""
+    """Return what a suspended allocation takes when it resumes."""
     core = facts.snapshot._core
     held = np.asarray(core.column("allocations", "held"))
     has = np.asarray(core.column("allocations", "resources"))[row]
@@ -91,23 +91,23 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
     ]
     claim = facts.claim(operation)
     refused = facts.refusal(row)
-    looked_at, told = _told(facts, "request", row, operation)
+    looked_at, found = _outcomes(facts, "request", row, operation)
     verdict = refused.rule if refused else looked_at[0]["outcome"] if looked_at else ""
     compared = facts.compared(refused.rule, operation, row) if refused else {}
-    if refused and not told:
+    if refused and not found:
         numbered = f" ({pairs(compared)})." if compared else "."
         sentences.append(refused.message.removesuffix(".") + numbered)
     elif not verdict:
         verdict = "nobody_asked"
         sentences.append(sentence(reason(verdict, "unseen").sentence))
-    every = (*sentences, *([claim] if claim else []), *told)
+    every = (*sentences, *([claim] if claim else []), *found)
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}
     if refused:
         numbers |= {**refused.numbers, **compared}
     return Explanation(name, "requests", verdict, every, numbers, tuple(looked_at))
 
 
-def _told(
+def _outcomes(
     facts: Facts, what: Literal["request", "allocation"], row: int, operation: int
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return one object and one sentence a kind of outcome, in the order in which they first came.
@@ -120,7 +120,7 @@ def _told(
         kinds.setdefault(kind, []).append(place)
     total = np.maximum(np.asarray(facts.snapshot._core.total, np.float64), 1.0)
     looked_at: list[dict[str, Any]] = []
-    told: list[str] = []
+    found: list[str] = []
     nothing = OUTCOMES.index("no_violation")
     for (stage, outcome), rows in sorted(kinds.items(), key=lambda kind: kind[0][1] == nothing):
         lacks = np.maximum(trace["numbers"][rows], 0)
@@ -130,11 +130,11 @@ def _told(
         numbers = facts.compared(code, operation, int(trace["request"][nearest]))
         compared = {"compared": numbers} if numbers else {}
         looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
-        if outcome != nothing or not told:
-            told.append(_outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation))
-    if len(told) > _MOST:
-        told = [*told[:_MOST], f"{len(told) - _MOST} more kinds of outcomes are in looked_at."]
-    return looked_at, told
+        if outcome != nothing or not found:
+            found.append(_outcome(facts, what, stage, code, len(rows), {**event, **compared}, operation))
+    if len(found) > _MOST:
+        found = [*found[:_MOST], f"{len(found) - _MOST} more kinds of outcomes are in looked_at."]
+    return looked_at, found
 
 
 def _event(facts: Facts, trace: Mapping[str, NDArray[Any]], row: int) -> dict[str, Any]:

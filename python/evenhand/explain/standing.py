@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_element", "explain_node"]
 
-_MOST = 3  # requests told
+_MOST = 3  # requests listed
 
 
 def explain_element(facts: Facts, row: int) -> Explanation:
@@ -22,8 +22,8 @@ def explain_element(facts: Facts, row: int) -> Explanation:
     pool = row < facts.pools
     name = facts.snapshot.element_names[row]
     if not facts.shared:
-        told = (sentence(facts.standing(row)), _decided(facts, row), *_waiting(facts, row))
-        return Explanation(name, "pools" if pool else "operations", "no_fair_shares", told)
+        texts = (sentence(facts.standing(row)), _decided(facts, row), *_waiting(facts, row))
+        return Explanation(name, "pools" if pool else "operations", "no_fair_shares", texts)
     status = facts.plan.statuses.at(row)
     sentences = [sentence(facts.standing(row))]
     if row:
@@ -73,11 +73,11 @@ def _decided(facts: Facts, row: int) -> str:
     operations = inside[facts.pools :]
     mine = decisions.take(operations[decisions.column("operation")]) if len(decisions) else decisions
     starts, victims = len(mine.starts), len(mine.victims)
-    told = f"This plan starts {starts:,} of its requests and preempts {victims:,} of its allocations"
+    text = f"This plan starts {starts:,} of its requests and preempts {victims:,} of its allocations"
     others = decisions.victims
     served = others.column("beneficiary_operation")
     made = int(np.count_nonzero(operations[served[served >= 0]]))
-    return f"{told}, and {made:,} {'is' if made == 1 else 'are'} preempted for it." if made else f"{told}."
+    return f"{text}, and {made:,} {'is' if made == 1 else 'are'} preempted for it." if made else f"{text}."
 
 
 def _waiting(facts: Facts, row: int) -> list[str]:
@@ -87,9 +87,9 @@ def _waiting(facts: Facts, row: int) -> list[str]:
     core = facts.snapshot._core
     requests = np.flatnonzero(core.column("requests", "operation") == row - facts.pools)
     refused = [(facts.name("requests", int(r)), facts.refusal(int(r))) for r in requests]
-    told = [f"Request {name_of(name)} waits: {why.message}" for name, why in refused if why is not None]
-    more = len(told) - _MOST
-    return told if more < 2 else [*told[:_MOST], f"{more:,} more of its requests wait."]
+    texts = [f"Request {name_of(name)} waits: {why.message}" for name, why in refused if why is not None]
+    more = len(texts) - _MOST
+    return texts if more < 2 else [*texts[:_MOST], f"{more:,} more of its requests wait."]
 
 
 def explain_node(facts: Facts, row: int) -> Explanation:
@@ -103,8 +103,8 @@ def explain_node(facts: Facts, row: int) -> Explanation:
     done = f"preempts {len(mine.victims):,} and starts {len(mine.starts):,}"
     sentences = [f"On node {name_of(name)} this plan {done}.{free}"]
     if len(mine.victims):
-        sentences.append(f"Those who leave: {listed(d.allocation for d in mine.victims)}.")
+        sentences.append(f"Allocations that leave: {listed(d.allocation for d in mine.victims)}.")
     if len(mine.starts):
-        sentences.append(f"What starts: {listed(d.request for d in mine.starts)}.")
+        sentences.append(f"Requests that start: {listed(d.request for d in mine.starts)}.")
     code = "decided" if len(mine) else "nothing_decided"
     return Explanation(name, "nodes", code, tuple(sentences))

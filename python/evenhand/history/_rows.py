@@ -95,7 +95,7 @@ class People:
 
     @classmethod
     def of(cls, snapshot: Snapshot, history: History) -> People:
-        """Everybody who has operations or history."""
+        """All users that have operations or history."""
         pools = snapshot.pool_count
         names = snapshot.element_names
         row = _pool_rows(snapshot)

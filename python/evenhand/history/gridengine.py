@@ -66,7 +66,7 @@ def share_tree(tree: ShareTree, *, compensation_factor: float = 5.0) -> Table:
     """Long-term and short-term target shares of a share tree.
 
     Per level, among nodes with jobs, the long-term target is shares / Σ shares, the short-term target the
-    share of shares² / max(usage, overall long-term target); overall targets multiply down the tree. Whoever
+    share of shares² / max(usage, overall long-term target); overall targets multiply down the tree. What
     would get more than `compensation_factor` times the overall long-term target is cut to that before the
     level is normalised again: once only, so that the result may still lie above the bound.
 

@@ -35,7 +35,7 @@ def classic(
     tree : ShareTree
         Associations; usage decayed already (`Decay.slurm`).
     total : float, optional
-        Usage of the whole cluster in the unit of the tree, by default the sum over the tree. Fractions are at
+        Usage of the cluster in the unit of the tree, by default the sum over the tree. Fractions are at
         most 1.
     fair_share_dampening_factor : float
         d, above 0.

@@ -45,7 +45,7 @@ class ShareTree:
     active : ndarray of bool, shape (n,)
         Has jobs itself (Grid Engine).
     total : ndarray of bool, shape (n,)
-        `usage` already is that of the whole subtree (Grid Engine: a project's own usage).
+        `usage` already is that of the entire subtree (Grid Engine: a project's own usage).
 
     Examples
     --------

@@ -35,16 +35,16 @@ def side_by_side(
     compensation_factor: float = 5.0,
     preset: Literal["upstream", "documented"] = "upstream",
 ) -> Table:
-    """Who is owed what by YTsaurus, Slurm, Grid Engine and Backend.AI, one row a pool and a user of a pool.
+    """Return what four systems owe to each pool and to each user of a pool: one row each.
 
     Parameters
     ----------
     snapshot : Snapshot
         Pools are accounts, projects or share tree nodes; their weights are shares. A user of a pool is
-        whoever has operations or history in it, with one share; an operation without user stands for itself.
+        one that has operations or history in it, with one share; an operation without user stands for itself.
     usage_history : rows, columns or frame
         Past usage: ``pool`` (null: the root), ``user``, ``time`` (seconds; when it counts as used, not after
-        the snapshot's now), ``usage.<resource>`` (resource-seconds). By default nobody has used anything.
+        the snapshot's now), ``usage.<resource>`` (resource-seconds). By default nothing was used.
     shares : Shares, optional
         Result of `evenhand.fair_share` for this snapshot; computed with default settings if absent.
     half_life_days : float

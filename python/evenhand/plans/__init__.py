@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from evenhand.plans.answers import Starvation
 from evenhand.plans.check import Check, Finding
+from evenhand.plans.comparison import SideBySide, side_by_side
 from evenhand.plans.decisions import Beneficiary, Decision, Decisions
-from evenhand.plans.dialects import SideBySide, side_by_side
 from evenhand.plans.diff import PlanDiff
 from evenhand.plans.plan import Plan
 from evenhand.plans.refusals import Refusal, Refusals

@@ -60,7 +60,7 @@ def essences(snapshot: Snapshot, decisions: Decisions) -> dict[int, Essence]:
     requests = decisions.column("beneficiary_request").tolist()
     result = {}
     for step, rows in rows_by_step(decisions).items():
-        whom = next((row for row in rows if operations[row] >= 0), None)
+        beneficiary = next((row for row in rows if operations[row] >= 0), None)
         places = []
         for row in rows:
             if c["action"][row] not in (_PREEMPT, _RESERVE):
@@ -68,8 +68,8 @@ def essences(snapshot: Snapshot, decisions: Decisions) -> dict[int, Essence]:
                 name = named("requests", request) if request >= 0 else named("allocations", allocation)
                 places.append((ACTIONS[c["action"][row]], name, named("nodes", c["node"][row])))
         result[step] = Essence(
-            None if whom is None else named("operations", operations[whom]),
-            None if whom is None else named("requests", requests[whom]),
+            None if beneficiary is None else named("operations", operations[beneficiary]),
+            None if beneficiary is None else named("requests", requests[beneficiary]),
             frozenset(
                 (named("allocations", c["allocation"][row]), MODES[c["mode"][row]])
                 for row in rows
@@ -199,8 +199,8 @@ def _must_fit(old: Snapshot, fresh: Any) -> None:
 def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | None:
     """Return the state that a plan started from, with what its carried-out steps left in it.
 
-    That is for whom others were preempted, and on which nodes. A node on which another step still has victims
-    is in the middle of its heartbeat, and in no back-off yet.
+    That is for which jobs others were preempted, and on which nodes. A node on which another step still has
+    victims is in the middle of its heartbeat, and in no back-off yet.
     """
     before = plan.state_before
     taking = {step for step in done if steps[step].victims}
@@ -211,7 +211,8 @@ def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | 
         before = State(after.time, after.pools, after.settings, after.policy)
     served = {steps[step].operation for step in taking}
     nodes_of = _nodes(plan)
-    open_ = {n for step, whom in steps.items() if step not in done and whom.operation for n in nodes_of[step]}
+    later = [number for number, step in steps.items() if number not in done and step.operation]
+    open_ = {node for number in later for node in nodes_of[number]}
     tried = {n for step in taking for n in nodes_of[step]} - open_
     operations = {name: kept for name, kept in after.operations.items() if str(name) in served}
     nodes = dict(before.nodes)

@@ -84,7 +84,7 @@ class Check:
     ----------
     plan : Plan
     findings : tuple of Finding
-        Empty if the whole plan holds.
+        Empty if the entire plan holds.
     skipped : frozenset of int
         Steps that were not looked at.
     """
@@ -98,7 +98,7 @@ class Check:
 
     @cached_property
     def decisions(self) -> Decisions:
-        """The decisions that still hold: whole steps."""
+        """The decisions that still hold: entire steps."""
         stale = {finding.decision for finding in self.findings}
         holds = np.array([row not in stale for row in range(len(self.plan.decisions))], np.bool_)
         if self.skipped:

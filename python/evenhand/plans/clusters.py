@@ -31,7 +31,7 @@ class RowDiff:
     name : str, int or None
         Of the row; of ``"other"`` with the field: ``n1.capacity``.
     before, after : object
-        The values; of a whole row None where there is no such row.
+        The values; of an entire row None where there is no such row.
     """
 
     table: str

@@ -26,7 +26,7 @@ __all__ = ["Beneficiary", "Decision", "Decisions"]
 
 @dataclass(frozen=True, slots=True)
 class Beneficiary:
-    """Whom a decision serves: an operation, and the request of it."""
+    """What a decision serves: an operation, and its request."""
 
     operation: Name | None
     request: Name | None
@@ -39,10 +39,10 @@ class Decision:
     Attributes
     ----------
     action : str
-        ``"preempt"``, ``"start"``, ``"resume"`` (a suspended one goes on), ``"reserve"`` (room is kept for
+        ``"preempt"``, ``"start"``, ``"resume"`` (a suspended one resumes), ``"reserve"`` (room is kept for
         a request that starts later) or ``"release"``.
     allocation : str, int or None
-        The victim, or what goes on; None of a start.
+        The victim, or what resumes; None for a start.
     operation : str, int or None
         The victim's operation, or the one that starts.
     node : str, int or None
@@ -65,7 +65,7 @@ class Decision:
     step : int
         Decisions of one step are carried out together or not at all.
     beneficiary : Beneficiary or None
-        Whom it serves; None where it repairs a limit.
+        What it serves; None where it repairs a limit.
     victim_within_fair_share : bool or None
         Whether the victim's operation used at most its fair share just before.
     freed, kept : mapping
@@ -92,7 +92,7 @@ class Decision:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision as plain values."""
-        whom = self.beneficiary
+        served = self.beneficiary
         return {
             "action": self.action,
             "allocation": self.allocation,
@@ -107,7 +107,7 @@ class Decision:
             "numbers": dict(self.numbers),
             "stage": self.stage,
             "step": self.step,
-            "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
+            "beneficiary": served and {"operation": served.operation, "request": served.request},
             "victim_within_fair_share": self.victim_within_fair_share,
             "freed": dict(self.freed),
             "kept": dict(self.kept),
@@ -252,9 +252,9 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
     def table(self) -> Table:
         """Return one row a decision; amounts are one column a resource (``freed.cpu``)."""
         columns: dict[str, Any] = dict(self._plain())
-        whom = columns.pop("beneficiary")
-        columns["beneficiary.operation"] = [b and b.operation for b in whom]
-        columns["beneficiary.request"] = [b and b.request for b in whom]
+        served = columns.pop("beneficiary")
+        columns["beneficiary.operation"] = [b and b.operation for b in served]
+        columns["beneficiary.request"] = [b and b.request for b in served]
         for name in ("freed", "kept", "free_before", "needed"):
             values = amounts_of(self._snapshot, self._columns[name]) if len(self) else None
             for r, resource in enumerate(self._snapshot.resources):

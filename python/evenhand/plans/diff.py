@@ -41,7 +41,7 @@ class PlanDiff(Tabular):
     same : int
         How many decisions are alike.
     whole : bool
-        Operations go as a whole, so they are what the summary counts and names.
+        Operations are preempted as a whole, so they are what the summary counts and names.
     clusters : tuple of RowDiff
         How the other plan's cluster differs: rows more, rows less, fields with other values. The instants
         may differ without being named here.
@@ -64,7 +64,7 @@ class PlanDiff(Tabular):
     def summary(self) -> str:
         """Which victims are spared and which go instead, and how the clusters differ, in one line.
 
-        Victims are allocations, or operations that go as a whole.
+        Victims are allocations, or operations that are preempted as a whole.
         """
         differ = summary_of(self.clusters)
         return f"{self._victims}{differ and ' '}{differ}"
@@ -217,9 +217,9 @@ def _said(d: Decision) -> str:
     if d.action == "start":
         return f"{d.node} ({d.reason}, {d.stage})"
     if d.action == "preempt":
-        whom = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
+        beneficiary = f" for {d.beneficiary.request or d.beneficiary.operation}" if d.beneficiary else ""
         grace = "" if d.grace is None else f", grace {d.grace:g} s"
-        return f"{d.reason} on {d.node}{whom}, {d.mode}{grace}"
+        return f"{d.reason} on {d.node}{beneficiary}, {d.mode}{grace}"
     times = "".join(
         f" {word} {time:.15g}" for word, time in (("at", d.at), ("until", d.until)) if time is not None
     )

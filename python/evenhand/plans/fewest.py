@@ -81,8 +81,8 @@ def spent_budgets(
             numbers["budget"] = budget
         else:
             numbers["most"] = MOST_LOST_WORK
-        whom = sorted(set(columns["beneficiary_operation"][rows].tolist()))
-        names = picked(snapshot.names("operations"), np.array(whom))
+        beneficiary = sorted(set(columns["beneficiary_operation"][rows].tolist()))
+        names = picked(snapshot.names("operations"), np.array(beneficiary))
         message = f"{CODES[code]} Operations: {', '.join(map(str, names))}."
         known = tuple(name for name in names if name is not None)
         found.append(Diagnostic(code, known, message, numbers))

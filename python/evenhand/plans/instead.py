@@ -35,7 +35,7 @@ def instead(again: Again, plan: Plan, rows: list[int], step: int) -> list[Found]
     Returns
     -------
     list of Found
-        At least one: of victims that would be left alone, or else of the step's first decision.
+        At least one: of victims that would be spared, or else of the step's first decision.
 
     Notes
     -----

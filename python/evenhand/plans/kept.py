@@ -17,7 +17,7 @@ __all__ = ["KeptPlan"]
 
 
 class KeptPlan:
-    """All that `evenhand.plans.columns.CorePlan` tells, read off another one.
+    """All that `evenhand.plans.columns.CorePlan` reports, read off another one.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class KeptPlan:
         return self._mapping("refusals")
 
     def memory(self) -> Mapping[str, NDArray[Any]]:
-        """Return the clocks that the next plan goes on from."""
+        """Return the clocks that the next plan starts from."""
         return self._mapping("memory")
 
     def handed(self) -> Mapping[str, NDArray[Any]]:
@@ -76,7 +76,7 @@ class KeptPlan:
         return self._mapping("handed")
 
     def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
-        """Plan again, and tell all that was looked at for one allocation or request."""
+        """Plan again, and return all that was looked at for one allocation or request."""
         if self._again is None:
             policy, snapshot, state, on, given = self._inputs
             self._again = policy.plan(snapshot, state, on, given)._core

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CLUSTER", "Live", "repairs"]
 
-#: The row of `Live.free` that is the whole cluster's.
+#: The row of `Live.free` that is the cluster's.
 CLUSTER = -1
 
 _RUNNING = tuple(
@@ -39,8 +39,8 @@ class Live:
     usage : array of int64, (E, R)
         Of every element: pools, the root first, then operations.
     free : array of int64, (N + 1, R)
-        Of every node, the last row (`CLUSTER`) of the whole cluster; negative where more is used than there
-        is. What is counted elsewhere, on nodes or for the whole cluster, is always free in a row.
+        Of every node, the last row (`CLUSTER`) of the cluster; negative where more is used than there
+        is. What is counted elsewhere, on nodes or for the cluster as a whole, is always free in a row.
 
     Notes
     -----

@@ -53,7 +53,7 @@ def read_memory(
     snapshot : Snapshot
         What is.
     policy : policy
-        Whose settings go on from the state.
+        Policy that starts from the state.
     state : State or None
         What the plan before left; None: nothing is remembered.
 
@@ -144,7 +144,7 @@ def _left(table: str, names: Sequence[Name]) -> list[Diagnostic]:
 
 
 def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[str, NDArray[Any]]) -> State:
-    """Return what the next plan goes on from.
+    """Return what the next plan starts from.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A plan: what to do now, why, and what the next plan goes on from."""
+"""A plan: what to do now, why, and what the next plan starts from."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Plan(Frozen, Tabular):
     snapshot : Snapshot
         What was.
     policy : policy
-        Who decided: it has its system's record, ``to_dict()`` and, as ``settings``, a model; with
+        What decided: it has its system's record, ``to_dict()`` and, as ``settings``, a model; with
         ``fair_share`` where its system has fair shares, else with ``standing(snapshot, row)`` (a job or
         session in words).
     core : object
@@ -157,7 +157,7 @@ class Plan(Frozen, Tabular):
 
     @cached_property
     def state(self) -> State:
-        """What the next plan goes on from."""
+        """What the next plan starts from."""
         before = self.shares.state if self._system.shares else State(self.snapshot.now)
         return next_state(self.snapshot, self.policy, before, self._core.memory())
 
@@ -247,7 +247,7 @@ class Plan(Frozen, Tabular):
         return steps_of(self.snapshot, self.decisions)
 
     def diff(self, other: Plan) -> PlanDiff:
-        """Tell what another plan decides differently.
+        """Return what another plan decides differently.
 
         Parameters
         ----------
@@ -257,7 +257,7 @@ class Plan(Frozen, Tabular):
         Returns
         -------
         PlanDiff
-            From this plan to the other: who is spared, who is newly taken, which starts moved.
+            From this plan to the other: what is spared, what is newly taken, which starts moved.
         """
         from evenhand.plans.diff import diff
 

@@ -56,7 +56,7 @@ def plan(
         One of `evenhand.policies`.
     state : State, optional
         What the plan before left (``plan.state``): clocks of starvation and of nodes, volumes. Without
-        it nobody has waited yet, so the first plan of a cluster stamps clocks only.
+        it nothing has waited yet, so the first plan of a cluster only stamps clocks.
     on : trigger, optional
         What the policy acts on: ``eh.Round()``, ``eh.Heartbeat(node)``; by default the policy's own.
     given : mapping, optional

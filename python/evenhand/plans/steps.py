@@ -32,15 +32,15 @@ class Step:
     stage : str
         Where in the node's heartbeat it was decided.
     beneficiary : Beneficiary or None
-        Whom it serves; None of a repair.
+        What it serves; None for a repair.
     victims : tuple of Decision
-        Who leaves, in order.
+        Victims, in order.
     start : Decision or None
         What starts once they left, the first of several; None of a repair, and if it starts later.
     freed : mapping
         What the victims give back together, by resource.
     others : tuple of Decision
-        What else starts, goes on or is reserved with it: a session on several nodes.
+        What else starts, resumes or is reserved with it: a session on several nodes.
     """
 
     number: int
@@ -59,12 +59,12 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the step as plain values."""
-        whom = self.beneficiary
+        served = self.beneficiary
         return {
             "step": self.number,
             "node": self.node,
             "stage": self.stage,
-            "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
+            "beneficiary": served and {"operation": served.operation, "request": served.request},
             "victims": [victim.to_dict() for victim in self.victims],
             "start": self.start and self.start.to_dict(),
             "freed": dict(self.freed),

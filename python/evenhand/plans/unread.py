@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["unread_fields", "unread_settings"]
 
 _ALWAYS = frozenset({"name", "order", "settings"})
-#: What plans themselves leave in the snapshot after them (`Snapshot.after`): no news to whoever made them.
+#: What plans themselves leave in the snapshot after them (`Snapshot.after`): no news to their caller.
 _LEFT = {
     "allocations": frozenset({"deadline", "beneficiary.operation", "beneficiary.request", "held"}),
     "reservations": frozenset({"request", "allocation"}),
@@ -29,7 +29,7 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
     ----------
     snapshot : Snapshot
     policy : policy
-        Its ``reads`` has the fields that it reads, by table; empty or absent: nothing is told.
+        Its ``reads`` has the fields that it reads, by table; empty or absent: nothing is reported.
 
     Returns
     -------

@@ -140,12 +140,12 @@ class Victims(Frozen, Tabular):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: ``request, victims, freed, beneficiary, start, certificate, refusals``."""
-        whom, start, proof = self.beneficiary, self.start, self.certificate
+        served, start, proof = self.beneficiary, self.start, self.certificate
         return {
             "request": self.request,
             "victims": [victim.to_dict() for victim in self.decisions.victims],
             "freed": [{"node": node, "resources": amounts} for node, amounts in self.freed.items()],
-            "beneficiary": whom and {"operation": whom.operation, "request": whom.request},
+            "beneficiary": served and {"operation": served.operation, "request": served.request},
             "start": start and start.to_dict(),
             "certificate": proof and dict(proof),
             "refusals": self.refusals.to_list(),

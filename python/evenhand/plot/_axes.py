@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BLUE", "GREEN", "GREY", "LEAVES", "ORANGE", "ROW", "STARTS", "new_axes", "tidy"]
 
-# Near Okabe and Ito's blue, green and orange: told apart under every common colour blindness, on light and on
+# Near Okabe and Ito's blue, green and orange: distinct under every common colour blindness, on light and on
 # dark ground. Hatching and outline say the same without colour.
 BLUE, GREEN, ORANGE, GREY = "#3b8fc4", "#2f9e77", "#d98200", "#8a8f98"
 LEAVES: dict[str, Any] = {"facecolor": (ORANGE, 0.35), "edgecolor": ORANGE, "hatch": "////"}

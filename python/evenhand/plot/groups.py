@@ -38,7 +38,7 @@ def groups(
 ) -> Axes:
     """Draw an operation's allocations as a staircase of its cumulative share.
 
-    The oldest work is at the bottom. Colour and hatching tell the groups; lines mark the fair share and the
+    The oldest work is at the bottom. Colour and hatching show the groups; lines mark the fair share and the
     thresholds that cut them; a cross marks what the plan preempts.
 
     Parameters

@@ -32,7 +32,7 @@ def pool_tree(
     """Draw the pool tree as indented horizontal bars.
 
     A bar shows what a pool uses up to its fair share, what it uses above it (hatched) and what it is still
-    owed below it (outlined); a vertical line marks its guarantee. The root is not drawn: it is the whole.
+    owed below it (outlined); a vertical line marks its guarantee. The root is not drawn: it is the cluster.
 
     Parameters
     ----------

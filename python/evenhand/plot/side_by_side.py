@@ -1,4 +1,4 @@
-"""Who is preempted for whom under several policies."""
+"""What is preempted, and for which operation, under several policies."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def side_by_side(
     -----
     O(operations + decisions) a plan.
     """
-    from evenhand.plans.dialects import side_by_side as checked
+    from evenhand.plans.comparison import side_by_side as checked
 
     if max_operations < 1:
         raise ValueError(f"max_operations is at least 1, not {max_operations}")
@@ -124,12 +124,12 @@ def _moved(plan: Plan, r: int) -> tuple[Floats, Floats]:
     preempts = c("action") == ACTIONS.index("preempt")
     freed = np.asarray(c("freed"), np.float64)[preempts, r]
     count = plan.snapshot.operation_count
-    whom = c("beneficiary_operation")[preempts]
+    beneficiary = c("beneficiary_operation")[preempts]
 
     def sums(rows: NDArray[Any]) -> Floats:
         return np.bincount(rows[rows >= 0], freed[rows >= 0], count).astype(np.float64)
 
-    return sums(c("operation")[preempts]), sums(whom)
+    return sums(c("operation")[preempts]), sums(beneficiary)
 
 
 def _chosen(moved: list[tuple[Floats, Floats]], most: int) -> NDArray[np.int64]:

@@ -40,7 +40,7 @@ _UNSEEN = (
         "nobody_asked",
         "unseen",
         "no stage of this plan looked at it",
-        "No stage had a reason to look at it: nobody who could use it was entitled to preempt.",
+        "No stage had a reason to look at it: no request that could use it was entitled to preempt.",
     ),
 )
 

@@ -24,7 +24,7 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         (
             "priority_fell",
             "priority of {request} is {now}, no longer {was}",
-            "Who takes a place is less urgent than it was.",
+            "The beneficiary is less urgent than it was.",
         ),
         (
             "order_changed",
@@ -36,7 +36,7 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         ("node_full", "on node {node} {missing} is missing for {request}", "The request would not fit."),
         (
             "cluster_full",
-            "{missing} is missing in the whole cluster for {request}",
+            "{missing} is missing in the cluster as a whole for {request}",
             "The request would not fit, for what no node has.",
         ),
         ("request_gone", "request {request} is gone", "The request is no longer there."),
@@ -46,7 +46,7 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         ("operation_moved", "operation {operation} is in another pool", "Its pool is another one."),
         ("limits_exceeded", "{element} would be over its limits by {missing}", "A limit would not hold."),
         ("violation_gone", "{element} is within its limits now", "There is nothing to repair any more."),
-        ("not_suspended", "{allocation} is {now}, not suspended", "It goes on already, or has ended."),
+        ("not_suspended", "{allocation} is {now}, not suspended", "It has resumed already, or has ended."),
         ("step_broken", "the rest of its step does not hold", "A step is done as a whole or not at all."),
         (
             "victim_of_another",
@@ -56,7 +56,7 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         (
             "beneficiary_gone",
             "{beneficiary} no longer waits",
-            "The beneficiary has gone, or runs already: others would leave for nothing.",
+            "The beneficiary has gone, or runs already: others would leave in vain.",
         ),
         (
             "beneficiary_fits_without_victims",
@@ -85,8 +85,8 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         ),
         (
             "victim_protected",
-            "{allocation} would be left alone now: {field} is {now}, no longer {was}",
-            "A fresh plan leaves the victim alone, of which a field has changed that may protect it.",
+            "{allocation} would be spared now: {field} is {now}, no longer {was}",
+            "A fresh plan spares the victim; a field of it has changed that may protect it.",
         ),
         (
             "mode_changed",

@@ -252,7 +252,7 @@ def _requests(
     starving = np.zeros(count, dtype=bool)
     starving[unlucky] = True
     waited = np.where(starving, 4 * 3600 + long * 3 * 86_400, 5 + recent * recent * 1800)
-    # What nobody has served yet waits since the operation came; the starving ones came long ago.
+    # What was not served yet waits since the operation came; the starving ones came long ago.
     submitted = NOW - np.floor(waited).astype(np.int64)
     started[operation] = np.where(
         starving, np.minimum(started[operation], submitted - 60), started[operation]

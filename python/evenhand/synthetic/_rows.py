@@ -16,8 +16,8 @@ PEOPLE = (
 
 def person(number: int) -> str:
     """Return a user name; the first few dozen are given names, the rest numbered ones."""
-    again, who = divmod(number, len(PEOPLE))
-    return PEOPLE[who] + (str(again + 1) if again else "")
+    again, person = divmod(number, len(PEOPLE))
+    return PEOPLE[person] + (str(again + 1) if again else "")
 
 
 def from_columns(tables: dict[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Stream:
     Parameters
     ----------
     seed : int
-        Seed of the whole cluster; taken modulo 2**64.
+        Seed of the cluster; taken modulo 2**64.
     label : str
         What the numbers are for.
     """

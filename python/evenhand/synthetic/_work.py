@@ -153,7 +153,7 @@ def _serve(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Decide how many allocations of each operation run: gangs all or none, others the more, the luckier.
 
-    Returns what is wanted, what runs, and who is a gang; the first and the last
+    Returns what is wanted, what runs, and which operations are gangs; the first and the last
     are changed only where `allocations` could not be met exactly otherwise.
     """
 

@@ -48,7 +48,7 @@ class Policy:
     #: Model of the settings.
     model: ClassVar[type[CheckedSettings]]
 
-    #: Tells what was compared, of a snapshot, settings, a code and two operations: of whom it was said, and
+    #: Returns what was compared, of a snapshot, settings, a code and two operations: the one concerned, and
     #: which asked (-1: none).
     _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
 
@@ -119,7 +119,7 @@ class Policy:
         code : str
             An outcome; see `evenhand.reasons`.
         operation, request : int
-            Rows: of whom it was said, and of the request that asked (-1: none).
+            Rows: of the allocation or request concerned, and of the request that asked (-1: none).
 
         Returns
         -------

@@ -87,6 +87,6 @@ def from_toml(path: str | os.PathLike[str]) -> Policy:
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        message = f"is no whole TOML text: {error}"
+        message = f"is no complete TOML text: {error}"
         raise InputError([Problem("settings", None, None, None, "toml", None, message)]) from error
     return from_dict(data)

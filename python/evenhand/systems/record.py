@@ -64,7 +64,7 @@ class System:
     shares : bool
         Whether it computes fair shares, and has a status of every element.
     whole : bool
-        Whether it preempts whole operations (jobs, sessions), not single allocations.
+        Whether it preempts operations (jobs, sessions) as a whole, not single allocations.
     presets : tuple of str
         The first is the default.
     settings_at : tuple of str

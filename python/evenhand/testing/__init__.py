@@ -1,4 +1,4 @@
-"""For tests of those who use the library: strategies, laws and comparisons.
+"""For tests of programs that use the library: strategies, laws and comparisons.
 
 `strategies` draws snapshots (it needs the extra `test`), `invariants` and
 `metamorphic` hold the laws of fair shares, and `assertions` compares results in the

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 def register() -> None:
     """Register the strategies of the library's types; they are built when first asked for."""
-    # Not above: hypothesis calls this while it is imported, so who imported this module first
+    # Not above: hypothesis calls this while it is imported, so a program that imported this module first
     # would have it called before it exists.
     from hypothesis import strategies as st
 

@@ -14,7 +14,7 @@ _Subject = TypeVar("_Subject")
 
 @dataclass(frozen=True)
 class PlanOfJobs:
-    """A scheduling run of whole jobs or sessions, and what it was made of.
+    """A scheduling run of jobs or sessions, and what it was made of.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Comparing shares, with differences told in the words of the field."""
+"""Comparing shares, with differences reported in the words of the field."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def positions(taken: Sequence[Any], count: int) -> list[int]:
 
 
 def helps(row: Sequence[int], shortage: Sequence[int]) -> bool:
-    """Tell whether a candidate frees any of what is short.
+    """Return whether a candidate frees any of what is short.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def helps(row: Sequence[int], shortage: Sequence[int]) -> bool:
 
 
 def covers(amounts: Rows, shortage: Sequence[int], taken: Sequence[int]) -> bool:
-    """Tell whether candidates together free what is missing.
+    """Return whether candidates together free what is missing.
 
     Parameters
     ----------

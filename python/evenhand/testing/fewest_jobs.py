@@ -68,7 +68,7 @@ class Spread:
     copies: int
 
     def suffices(self, taken: Sequence[int]) -> bool:
-        """Tell whether all copies find room once these jobs are gone."""
+        """Return whether all copies find room once these jobs are gone."""
         gone = set(taken)
         return sum(site.levels(gone) for site in self.sites) >= self.copies
 

@@ -11,7 +11,7 @@ them); law 6 follows from law 5 on every path.
 Not promised, however plausible (each has a counterexample):
 
 * 22: Pareto efficiency, or that nothing is left over while someone wants it. One
-  saturated resource stops everybody in a pool: with two operations that want
+  saturated resource stops every child of a pool: with two operations that want
   memory alone and one that wants cpu alone, half of the cpu is left over.
 * 23: that asking for more never lowers one's share in some resource.
 * 24: independence of the order of children with gangs in improved mode, or with

@@ -33,11 +33,11 @@ class JobPlan(PlanOfJobs):
 
     @cached_property
     def wide(self) -> set[str]:
-        """Resources that are counted for the whole cluster."""
+        """Resources that are counted for the cluster as a whole."""
         return {r for r, spec in self.snapshot["resources"].items() if spec.get("scope") == "cluster"}
 
     def takes_whole_nodes(self, job: str) -> bool:
-        """Whether nobody else may be on a job's nodes."""
+        """Whether no other job may be on a job's nodes."""
         row, s = self.jobs[job], self.settings
         partition = s.partitions.get(row.get("partition", ""))
         apart = partition is not None and partition.OverSubscribe == "EXCLUSIVE"
@@ -46,7 +46,7 @@ class JobPlan(PlanOfJobs):
     def room(self, *, at_once: bool = False) -> dict[tuple[str | None, str], float]:
         """Return free room by node and resource; cluster-wide: node None.
 
-        Once all who leave have gone or, ``at_once``, while only those have that are suspended for others.
+        Once all victims have gone or, ``at_once``, while only those have that are suspended for others.
         """
         wide = self.wide
         room: dict[tuple[str | None, str], float] = {
@@ -75,7 +75,7 @@ class JobPlan(PlanOfJobs):
 
 
 def nobody_goes_for_a_lower_one(run: JobPlan) -> None:
-    """Nobody is preempted by equal or lower priority, as the type of preemption defines it."""
+    """No job is preempted by equal or lower priority, as the type of preemption defines it."""
     s = run.settings
     flags = split_mode(s.PreemptMode)[1]
     for d in run.decided("preempt"):
@@ -129,7 +129,7 @@ def whole_jobs_go(run: JobPlan) -> None:
 
 
 def it_fits_afterwards(run: JobPlan) -> None:
-    """Whatever starts, or others go for, finds room once they have gone; nobody goes for nothing.
+    """Whatever starts, or others are preempted for, finds room once they have gone; none is in vain.
 
     What is reserved for others is no room. Jobs that others go for are looked at one by one: room is tied to
     none of them, and one may start, or count on room, where another one does.
@@ -165,7 +165,7 @@ def it_fits_afterwards(run: JobPlan) -> None:
 
 
 def who_starts_fits_at_once(run: JobPlan) -> None:
-    """Whatever starts or goes on finds room while those who end are still there."""
+    """Whatever starts or resumes finds room while the victims that end are still there."""
     room = run.room(at_once=True)
     touched = set()
     for d in run.decided("start", "resume"):
@@ -180,7 +180,7 @@ def who_starts_fits_at_once(run: JobPlan) -> None:
 
 
 def whole_nodes_are_shared_with_nobody(run: JobPlan) -> None:
-    """Who comes to a node that it takes whole, or that somebody has whole, finds it empty then."""
+    """Jobs that start on a node which they, or another job there, take exclusively find it empty then."""
     gone = {str(d["allocation"]) for d in run.decided("preempt")}
     there: dict[str, set[str]] = {}
     for name, row in run.allocations.items():
@@ -197,7 +197,7 @@ def whole_nodes_are_shared_with_nobody(run: JobPlan) -> None:
 
 
 def nobody_ends_for_who_starts(run: JobPlan) -> None:
-    """Whoever starts at once needs nobody to end; others may be suspended for it."""
+    """Jobs that start at once need no other to end; others may be suspended for them."""
     started = {str(d["operation"]) for d in run.decided("start")}
     for d in run.decided("preempt"):
         must(d["mode"] == "suspend" or str(d["beneficiary"]["operation"]) not in started, d)

@@ -1,7 +1,7 @@
 """Laws of the Slurm policy about the queue: what its first job gets, what no job behind another one takes.
 
 They follow from the rules of the two passes alone and use no planner. The main pass closes the partition of a
-job that has to wait, with all its nodes. The backfill pass keeps whole nodes for such a job, from its planned
+job that has to wait, with all its nodes. The backfill pass keeps nodes for such a job, from its planned
 start for as long as its time limit.
 """
 
@@ -45,7 +45,7 @@ _YEAR = 365 * 86_400.0
 
 
 def nobody_goes_when_it_fits(run: JobPlan) -> None:
-    """Nobody is preempted for the first job of the queue if it fits without.
+    """No job is preempted for the first job of the queue if it fits without.
 
     What leaves already counts for the job that it leaves for.
     """
@@ -89,7 +89,7 @@ def nothing_passes_a_closed_partition(run: JobPlan) -> None:
 
 
 def nothing_passes_onto_kept_nodes(run: JobPlan) -> None:
-    """With backfill, jobs behind one that waits leave it as many whole nodes as it asks for.
+    """With backfill, jobs behind one that waits leave it as many entire nodes as it asks for.
 
     Asked of the first job of the queue, which is always planned, and of each for which that pass preempts.
     Nodes are kept from the planned start; jobs that end before it may have them. Which nodes the estimate
@@ -119,7 +119,7 @@ def nothing_passes_onto_kept_nodes(run: JobPlan) -> None:
 
 
 def has_usual_limits(settings: SlurmSettings) -> bool:
-    """Return whether neither pass is told to look at fewer jobs, or to plan for fewer, than by default."""
+    """Return whether no setting makes a pass look at fewer jobs, or plan for fewer, than by default."""
     fields = type(settings).model_fields
     limits = [name for name in fields if name.startswith(("bf_", "sched_", "partition_job", "default_queue"))]
     return all(getattr(settings, name) == fields[name].get_default() for name in limits)

@@ -33,16 +33,16 @@ def steps(run: JobPlan) -> Iterator[tuple[str, list[str], Free, list[str]]]:
     """Yield jobs for which others end: victims, and what is free once these have gone, too."""
     free = free_room(run)
     decided = run.plan["decisions"]
-    told: set[str] = set()
+    seen: set[str] = set()
     for place, d in enumerate(decided):
         if d["action"] == "start" and d["node"] is not None:
             add(free, d["node"], run.requests[str(d["request"])].get("resources", {}), -1)
-        if d["action"] != "preempt" or str(d["operation"]) in told:
+        if d["action"] != "preempt" or str(d["operation"]) in seen:
             continue
         job = str(d["beneficiary"]["operation"])
         mine = [v for v in decided[place:] if v["action"] == "preempt" and v["step"] == d["step"]]
         victims = list(dict.fromkeys(str(v["operation"]) for v in mine))
-        told |= set(victims)
+        seen |= set(victims)
         for v in mine:
             add(free, v["node"], v["freed"], 1)
         if all(v["mode"] != "suspend" for v in mine) and is_plain(run, job):

@@ -1,7 +1,7 @@
 """Laws of the Slurm policy about victims: how they leave, whether they suffice, which are needless.
 
 They hold whatever pass a job is served in and however many wait: what a job may count on is what is free when
-its victims are told, and what has been told to leave by then. Cluster-wide resources, jobs that take whole
+its victims are chosen, and what is leaving by then. Cluster-wide resources, jobs that take whole
 nodes, reservations and jobs that suspend others are left to other laws.
 """
 

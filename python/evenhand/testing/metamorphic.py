@@ -3,7 +3,7 @@
 The numbers are those of the YTsaurus fair-share specification, section 5. Every
 law takes a snapshot in the file format and a function that computes shares of
 one (`Compute`), and raises `AssertionError` in the words of the field. Its
-condition stands in its docstring; whoever calls it sees that it is met.
+condition stands in its docstring; the caller sees to it that it is met.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def weights_scale(snapshot: Data, compute: Compute, factor: float = 4.0) -> None
 def idle_operation_changes_nothing(
     snapshot: Data, compute: Compute, pool: str | int | None = None, weight: float = 1.0
 ) -> None:
-    """Law 17: an operation without demand changes nobody's share, whatever its weight.
+    """Law 17: an operation without demand changes no other share, whatever its weight.
 
     Condition: no exact ties (a knife edge can tip), and `weight` is above 1e-9.
 

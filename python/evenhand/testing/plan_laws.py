@@ -4,7 +4,7 @@ A law takes a `Planned` and raises `AssertionError` in the words of the field; `
 The numbers are those of the YTsaurus preemption specification, section 9.4.
 
 Not promised, however plausible: that as few as possible go (unless `victim_selection` is "minimum"), that
-a large allocation ever starts without the aggressive stage, that nobody takes from itself, and that two
+a large allocation ever starts without the aggressive stage, that no operation takes from itself, and that two
 operations near their tolerance do not take from each other in turn.
 """
 
@@ -133,7 +133,7 @@ def victims_start_again(planned: Planned) -> None:
 
 
 def stages_spare(planned: Planned) -> None:
-    """No stage takes from who starves (unless allowed), is graceful, or has opted out (4)."""
+    """No stage takes from what starves (unless allowed), is graceful, or has opted out (4)."""
     lenient = planned.settings.allow_preemption_from_starving_operations
     for decision in planned.victims:
         if decision["stage"] not in STAGES:
@@ -156,7 +156,7 @@ def stages_take_their_groups(planned: Planned) -> None:
 
 
 def _usage_changes(planned: Planned, decision: Mapping[str, Any]) -> bool:
-    """Tell whether the victim's operation gained or lost anything earlier: groups were cut again then."""
+    """Return whether the victim's operation gained or lost anything earlier: groups were cut again then."""
     place = planned.plan["decisions"].index(decision)
     return any(d["operation"] == decision["operation"] for d in planned.plan["decisions"][:place])
 
@@ -174,7 +174,7 @@ def nobody_goes_for_nothing(planned: Planned) -> None:
 
 
 def no_victim_is_useless(planned: Planned) -> None:
-    """Without the last victim it would not fit; by the other selections, without none of them (3)."""
+    """Without the last victim it would not fit; by the other selections, not without any one of them (3)."""
     for step in planned.steps:
         spared = step.victims[-1:] if planned.settings.victim_selection == "prefix" else step.victims
         for victim in spared:

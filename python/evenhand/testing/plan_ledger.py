@@ -37,7 +37,7 @@ class Step:
     victims: list[Amounts]
 
     def fits(self, victims: Sequence[Amounts]) -> bool:
-        """Tell whether the request fits once these victims are gone."""
+        """Return whether the request fits once these victims are gone."""
         return all(
             self.room[r] + sum(victim.get(r, 0) for victim in victims) + EPSILON >= self.need.get(r, 0)
             for r in self.room

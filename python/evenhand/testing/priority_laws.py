@@ -3,7 +3,7 @@
 A law takes a `Scheduled` and raises `AssertionError`; `check_run` runs them all.
 
 Not promised: that as few as possible go (unless `victim_selection` is "minimum"), that a session behind the
-first that waits ever starts, and that a suspended session goes on soon.
+first that waits ever starts, and that a suspended session resumes soon.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Scheduled(PlanOfJobs):
         return float(self.jobs[str(name)].get("priority", 10))
 
     def rank(self, name: Any) -> float:
-        """Return the number that tells who may preempt whom."""
+        """Return the number that decides which session may preempt which."""
         if self.settings.preemption_key == "priority":
             return self.priority(name)
         return float(self.jobs[str(name)].get("settings", {}).get("job_priority", 0))
@@ -94,7 +94,7 @@ class Scheduled(PlanOfJobs):
 
 
 def strictly_lower_priority(run: Scheduled) -> None:
-    """Nobody is preempted by equal or lower priority."""
+    """No session is preempted by equal or lower priority."""
     for d in run.victims:
         must(run.rank(d["operation"]) < run.rank(d["beneficiary"]["operation"]), d)
 
@@ -108,7 +108,7 @@ def threshold(run: Scheduled) -> None:
 
 
 def whole_sessions(run: Scheduled) -> None:
-    """Victims go whole, nothing that does not run is asked to go, and nobody who has opted out."""
+    """Victims leave as a whole; nothing is preempted that does not run or has opted out."""
     taken = {str(d["allocation"]) for d in run.victims}
     sessions = {str(d["operation"]) for d in run.victims}
     for name, row in run.allocations.items():
@@ -119,7 +119,7 @@ def whole_sessions(run: Scheduled) -> None:
 
 
 def no_room_is_used_twice(run: Scheduled) -> None:
-    """Whatever starts, goes on or is reserved finds room once those who leave have gone."""
+    """Whatever starts, resumes or is reserved finds room once the victims have gone."""
     room = run.room()
     touched = set()
     for d in run.plan["decisions"]:
@@ -136,7 +136,7 @@ def no_room_is_used_twice(run: Scheduled) -> None:
 
 
 def only_where_it_may(run: Scheduled) -> None:
-    """Nothing starts, goes on or is reserved on a node that takes nothing new, or that it may not run on."""
+    """Nothing starts, resumes or is reserved on a node that takes nothing new, or that it may not run on."""
     nodes = {str(node["name"]): node for node in run.snapshot.get("nodes", ())}
     for d in run.decided("start", "reserve", "resume"):
         node = nodes[str(d["node"])]
@@ -157,7 +157,7 @@ def one_preempts(run: Scheduled) -> None:
 
 
 def whole_starts(run: Scheduled) -> None:
-    """Sessions start whole or not at all."""
+    """Sessions start as a whole or not at all."""
     started = [d for d in run.plan["decisions"] if d["action"] == "start"]
     for name in {d["operation"] for d in started}:
         asked = sum(r.get("count", 1) for r in run.snapshot["requests"] if r["operation"] == name)
@@ -201,7 +201,7 @@ def victims_free_what_they_do_not_keep(run: Scheduled) -> None:
 
 
 def nobody_goes_when_it_fits(run: Scheduled) -> None:
-    """Nobody is preempted for a session that fits, be it once all has gone that leaves for it already."""
+    """No session is preempted for one that fits, be it once all has gone that leaves for it already."""
     for turn in run.turns:
         must(not turn.victims or not (turn.fits or turn.served), turn)
 
@@ -213,13 +213,13 @@ def what_fits_starts(run: Scheduled) -> None:
 
 
 def nothing_passes_who_waits(run: Scheduled) -> None:
-    """Behind the first session that cannot start nothing starts, and nobody is preempted."""
+    """Behind the first session that cannot start nothing starts, and nothing is preempted."""
     for turn in run.turns:
         must(not turn.behind or not (turn.starts or turn.victims), turn)
 
 
 def who_may_preempt_does(run: Scheduled) -> None:
-    """Whoever fits only once others have gone, and may preempt them, does."""
+    """Sessions that fit only once others have gone, and may preempt them, do."""
     for turn in run.turns:
         must(turn.behind or bool(turn.wanted) == bool(turn.victims), turn)
 
@@ -231,7 +231,7 @@ def victims_suffice(run: Scheduled) -> None:
 
 
 def no_victim_is_needless(run: Scheduled) -> None:
-    """Without the last victim it would not fit; by any selection but `prefix`, without none of them."""
+    """Without the last victim it would not fit; by others than `prefix`, not without any of them."""
     for turn in run.turns:
         must(not turn.spare, turn)
 
@@ -247,13 +247,13 @@ def victims_go_in_order(run: Scheduled) -> None:
 
 
 def fewest_cost_no_more(run: Scheduled) -> None:
-    """Over the whole group the fewest never cost more than an irreducible set."""
+    """Over the entire group the fewest never cost more than an irreducible set."""
     for turn in run.turns:
         must(turn.cost <= turn.irreducible_cost, turn)
 
 
 def a_served_need_takes_nobody(run: Scheduled) -> None:
-    """Planned again before anybody has gone, nobody is taken for a session that others leave for."""
+    """Planned again before any victim has gone, no session is preempted for one that others leave for."""
     from evenhand.model import Snapshot
     from evenhand.policies import BackendAI
 

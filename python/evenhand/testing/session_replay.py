@@ -37,7 +37,7 @@ class Turn:
     fits, served : bool
         It fits into free room; it would once all that leaves for it already has gone.
     wanted : list of Session
-        What the rules preempt for it, in order; empty: nobody.
+        What the rules preempt for it, in order; may be empty.
     suffices : bool
         It fits once its victims have gone.
     spare : list of Session

@@ -109,7 +109,7 @@ def test_a_job_that_took_another_node_is_refused(tmp_path: Path) -> None:
     assert not partial(plan.snapshot, task)
     (refusal,) = partial(eh.Snapshot.from_dict(data), task)
     assert refusal.code == "partial_victim"
-    assert refusal.message.startswith(f"1 of 2 allocations of {victim} are to leave")
+    assert refusal.message.startswith(f"1 of 2 allocations of {victim} must leave")
 
 
 @pytest.mark.parametrize("change", [{"start": T0 - 1, "turn": 1}, {"priority": 50}])

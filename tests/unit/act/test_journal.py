@@ -170,7 +170,7 @@ def test_small_disk_fills_before_a_step(small_disk: Path) -> None:
 
 
 def test_no_room_for_the_state(small_disk: Path, tmp_path: Path) -> None:
-    """Nobody is told to leave on a plan whose state would be lost."""
+    """No job is asked to leave on a plan whose state would be lost."""
     world = World(tmp_path)
     fill(small_disk, 0)
     with world.driver() as driver, pytest.raises(OSError, match="No space left"):
@@ -321,9 +321,9 @@ def test_what_became_of_each_victim(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert world.round()
     assert main(["journal", str(world.journal), "--format", "csv"]) == 0
     rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
-    assert [row["became"] for row in rows] == ["left", "stays", "not told", "not told"]
+    assert [row["became"] for row in rows] == ["left", "stays", "not asked", "not asked"]
     assert main(["journal", str(world.journal)]) == 0
-    assert capsys.readouterr().out.count("; not told;") == 2
+    assert capsys.readouterr().out.count("; not asked;") == 2
 
 
 def test_a_victim_that_was_ending_anyway(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_output_without_room_is_said_once(monkeypatch: Any, capsys: pytest.Captu
         say(text)
     say.close()
     assert capsys.readouterr().err == (
-        "evenhand: standard output: cannot be written: No space left on device; it goes on\n"
+        "evenhand: standard output: cannot be written: No space left on device; the command continues\n"
     )
     assert full.getvalue() == "a\nb\nc\n"
 

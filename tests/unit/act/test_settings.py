@@ -54,7 +54,7 @@ def test_a_cluster_that_preempts_nobody_leaves_the_rules_to_the_settings() -> No
     assert (settings.qos["gold"].Priority, settings.qos["gold"].GraceTime) == (3, 5.0)
     assert not adapter.notices
     adapter.policy()
-    assert [notice[:24] for notice in adapter.notices] == ["nobody will be preempted"]
+    assert [notice[:24] for notice in adapter.notices] == ["no job will be preempted"]
     for table, name, meant in (("partitions", "mein", "main"), ("qos", "golt", "gold")):
         with pytest.raises(eh.InputError, match=f'no {table}.{name}; did you mean "{meant}"'):
             adapter.policy(**{table: {name: {}}})

@@ -235,7 +235,9 @@ def test_wrong_input_says_where(calls: Any, file: Path, tmp_path: Path, run: Any
     assert (status, out) == (1, "")
     assert err.startswith(f"evenhand: {file}: snapshot: the snapshot is of 100.0, before the state (500.0)")
     state.write_text('{"schema": "evenhand/state/1", "ti')
-    assert run("plan", file, "--state", state)[2].startswith(f"evenhand: {state}: state: is not a whole JSON")
+    assert run("plan", file, "--state", state)[2].startswith(
+        f"evenhand: {state}: state: is not a complete JSON"
+    )
     config = tmp_path / "policy.toml"
     config.write_text("wrong = 1")
     status, _, err = run("explain", file, "a09", "--config", config)

@@ -327,5 +327,5 @@ def test_the_rule_of_a_refusal_is_a_number_of_the_finding() -> None:
         "request": "b",
         "rule": "no_room_even_with_victims",
         "why": "the node's free room and all eligible victims together are less than it needs;"
-        " nobody is touched",
+        " none is preempted",
     }

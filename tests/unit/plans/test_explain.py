@@ -163,9 +163,9 @@ def test_what_nothing_looked_at() -> None:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ("preempting", "has been told to leave already, so it is not asked again."),
+        ("preempting", "has been asked to leave already, so it is not asked again."),
         ("suspended", "was stopped by a person, and is not preempted."),
-        ("preempted", "was suspended before, and stays so."),
+        ("preempted", "was suspended before, and stays suspended."),
     ],
 )
 def test_an_allocation_that_does_not_run(state: str, words: str) -> None:
@@ -216,8 +216,8 @@ def test_elements_and_nodes(plan: Any) -> None:
     node = plan.why("n1")
     assert node.sentences == (
         "On node n1 this plan preempts 1 and starts 1. Free before: cpu 0, memory 75.",
-        "Those who leave: a09.",
-        "What starts: b.",
+        "Allocations that leave: a09.",
+        "Requests that start: b.",
     )
     assert make([]).why("n1").code == "nothing_decided"
 

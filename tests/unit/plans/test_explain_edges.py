@@ -127,4 +127,4 @@ def test_what_is_kept_is_not_needed_again(policy: Any, held: int) -> None:
     data = one_node(4).to_dict()
     data["allocations"][0]["held"] = {"cpu": held}
     told = eh.plan(eh.Snapshot.from_dict(data), policy).why_not("back@n1")
-    assert told.sentences[1] == f"To go on it needs cpu {3 - held} more than it keeps."
+    assert told.sentences[1] == f"To resume it needs cpu {3 - held} more than it keeps."

@@ -86,12 +86,12 @@ def test_what_goes_on_and_what_stays_suspended(policy: Any) -> None:
     for told in (plan.why("back@n1"), plan.why_not("back@n1")):
         assert told.code == "goes_on"
         assert told.sentences[0] == (
-            "Allocation back@n1 of operation wide goes on, on node n1: it needs cpu 3, and cpu 3 was free."
+            "Allocation back@n1 of operation wide resumes on node n1: it needs cpu 3, and cpu 3 was free."
         )
     stays = eh.plan(one_node(2), policy).why_not("back@n1")
     assert stays.sentences[:2] == (
-        "Allocation back@n1 of operation wide on node n1 was suspended before, and stays so.",
-        "To go on it needs cpu 3 more than it keeps.",
+        "Allocation back@n1 of operation wide on node n1 was suspended before, and stays suspended.",
+        "To resume it needs cpu 3 more than it keeps.",
     )
     assert stays.numbers["needed"] == {"cpu": 3}
 
@@ -102,7 +102,7 @@ def test_what_leaves_already() -> None:
     for policy in (slurm(), eh.policies.BackendAI()):
         told = eh.plan(two_nodes(allocations=rows), policy).why("wide@n1")
         assert told.code == "already_preempting"
-        assert told.sentences[0].endswith("has been told to leave already, so it is not asked again.")
+        assert told.sentences[0].endswith("has been asked to leave already, so it is not asked again.")
 
 
 QOS = {"PreemptType": "preempt/qos", "qos": {"bronze": {}, "gold": {"Preempt": ["bronze"]}}}

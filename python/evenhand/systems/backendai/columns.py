@@ -197,7 +197,7 @@ def _in_parts(snapshot: Snapshot) -> NDArray[np.int64]:
 
 
 def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
-    """Tell of logical nodes of machines that are no nodes: nothing says how much these have.
+    """Report logical nodes of machines that are no nodes: nothing says how much these have.
 
     Parameters
     ----------
@@ -212,9 +212,9 @@ def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
     unknown = [(machine, parts) for machine, row, parts in _machines(snapshot) if row is None]
     if not unknown:
         return ()
-    told = ", ".join(shorten(machine) for machine, _ in unknown[:_SHOWN])
+    machines = ", ".join(shorten(machine) for machine, _ in unknown[:_SHOWN])
     more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
-    message = f"{CODES['machine_unknown']} Machines: {told}{more}."
+    message = f"{CODES['machine_unknown']} Machines: {machines}{more}."
     elements = tuple(names[row] for _, parts in unknown for row in parts.tolist())
     return (Diagnostic("machine_unknown", elements, message, {"machines": len(unknown)}),)
 
@@ -286,7 +286,7 @@ def effective_priorities(
 def _scopes(
     snapshot: Snapshot, s: BackendAISettings, sessions: Mapping[int, BackendAIOperationSettings]
 ) -> NDArray[np.int32]:
-    """Return a number a session; victims have the preemptor's. One without a user is in nobody's scope."""
+    """Return a number a session; victims have the preemptor's. One without a user is in no scope."""
     if s.victim_scope == "resource-group":
         return np.zeros(snapshot.operation_count, np.int32)
     if s.victim_scope == "domain":

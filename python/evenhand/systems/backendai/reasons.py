@@ -1,4 +1,4 @@
-"""Codes of systems that start and preempt whole sessions or jobs."""
+"""Codes of systems that start and preempt sessions or jobs as a whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["REASONS"]
 
 _reason = partial(Reason, source="Backend.AI")
 
-#: Of work that is started and preempted whole. What is added to any kind comes here.
+#: Of work that is started and preempted as a whole. What is added to any kind comes here.
 REASONS: Final = (
     Reason(
         "behind_first_waiting",
@@ -22,14 +22,14 @@ REASONS: Final = (
     Reason(
         "stays_suspended",
         "unseen",
-        "it goes on once that is free there and nobody who may preempt it is before it",
-        "A suspended one goes on when what it gave back fits again where it is.",
+        "it resumes once that is free there and nothing that may preempt it is before it",
+        "A suspended session or job resumes when what it gave back fits again where it is.",
     ),
     Reason(
         "waits_for_victims",
         "request",
-        "{request} starts once those who leave for it have gone",
-        "Enough has been told to leave for it; it starts in a later run.",
+        "{request} starts once the victims that leave for it have gone",
+        "Enough has been asked to leave for it; it starts in a later run.",
     ),
     _reason(
         "lower_priority",
@@ -41,8 +41,8 @@ REASONS: Final = (
     _reason(
         "goes_on",
         "start",
-        "{allocation} of operation {operation} goes on, on {node}: it needs {needed}, and {free} was free",
-        "A suspended one goes on once it fits without preempting anybody.",
+        "{allocation} of operation {operation} resumes on {node}: it needs {needed}, and {free} was free",
+        "A suspended session or job resumes once it fits without preempting any other.",
     ),
     _reason(
         "room_reserved",
@@ -54,13 +54,13 @@ REASONS: Final = (
         "reservation_due",
         "start",
         "request {request} of operation {operation} starts on {node}, where room was reserved for it",
-        "Those who left for it have gone.",
+        "The victims that left for it have gone.",
     ),
     _reason(
         "preemption_disabled",
         "request",
         "preemption is switched off",
-        "Nobody is preempted, whatever the priorities.",
+        "Nothing is preempted, whatever the priorities.",
     ),
     _reason(
         "no_lower_priority",
@@ -83,8 +83,8 @@ REASONS: Final = (
     _reason(
         "not_lower_priority",
         "allocation",
-        "operation {operation} does not have a lower priority than who asks with {request}",
-        "Nobody is preempted by equal or lower priority.",
+        "operation {operation} does not have a lower priority than the one that asks with {request}",
+        "Nothing is preempted by equal or lower priority.",
     ),
     _reason(
         "above_threshold",
@@ -102,7 +102,7 @@ REASONS: Final = (
         "suspend_does_not_suit",
         "allocation",
         "operation {operation} is of a kind that cannot be suspended",
-        "Interactive and inference sessions cannot simply go on later.",
+        "Interactive and inference sessions cannot simply resume later.",
     ),
     _reason(
         "other_scope",
@@ -131,7 +131,7 @@ REASONS: Final = (
     _reason(
         "system_does_not_preempt",
         "request",
-        "{request} is of the system's own work, which preempts nobody",
+        "{request} is of the system's own work, which preempts nothing",
         "It does not fit, and sessions of the system never preempt.",
     ),
     _reason(
@@ -143,8 +143,8 @@ REASONS: Final = (
     Reason(
         "other_request_waits",
         "request",
-        "another request of operation {operation} cannot start yet, and it starts whole",
-        "Something else of the same session has no place; sessions start whole.",
+        "another request of operation {operation} cannot start yet, and it starts as a whole",
+        "Another request of the same session has no place; sessions start as a whole.",
     ),
     Reason("no_nodes", "request", "there is no node at all", "The snapshot has no nodes."),
 )

@@ -28,7 +28,7 @@ __all__ = [
     "read_options",
 ]
 
-#: Priority of a session for which nobody says anything.
+#: Priority of a session for which none is given.
 DEFAULT_PRIORITY = 10
 #: Priorities are whole numbers from 0 to this.
 HIGHEST_PRIORITY = 100
@@ -80,7 +80,7 @@ class BackendAISettings(CheckedSettings):
 
     UPSTREAM: ClassVar[Mapping[str, Any]] = _UPSTREAM
 
-    enabled: bool = Field(True, description="Off: nobody is preempted.")
+    enabled: bool = Field(True, description="Off: nothing is preempted.")
     preemptible_priority: Priority = Field(
         5, description="Running sessions of at most this priority are preemptible."
     )
@@ -114,13 +114,14 @@ class BackendAISettings(CheckedSettings):
     )
 
     preemption_key: Literal["priority", "job_priority"] = Field(
-        "priority", description="Which number tells who may preempt whom; the queue always goes by priority."
+        "priority",
+        description="Number that decides what may preempt what; the queue is ordered by priority.",
     )
     victim_threshold: Literal["preemptible_priority", "none"] = Field(
         "preemptible_priority", description="What a victim must not exceed, besides being strictly lower."
     )
     preemptors: Literal["front", "every"] = Field(
-        "front", description="Who may preempt: the session that is first when the run begins, or every one."
+        "front", description="What may preempt: the session that is first when the run begins, or every one."
     )
     victim_area: Literal["group", "agent"] = Field(
         "group", description="Victims are taken in one order over all nodes, or on the agent that is chosen."
@@ -137,7 +138,7 @@ class BackendAISettings(CheckedSettings):
         ("cuda", "rocm", "tpu", "cpu", "mem"), description="Which resources are compared first for that."
     )
     preemptor_room: Literal["open", "reserved"] = Field(
-        "open", description="Whether the room that victims leave is reserved for whom they leave."
+        "open", description="Whether the room that victims leave is reserved for their beneficiary."
     )
     blocked_by: Literal["any_session", "lack_of_resources"] = Field(
         "any_session",
@@ -253,10 +254,10 @@ def _parsed(text: str) -> Any:
     report = Report()
     options = load(text, report)
     if report:
-        told = [(p, p.message.removeprefix("the snapshot ")) for p in report.error().problems]
+        messages = [(p, p.message.removeprefix("the snapshot ")) for p in report.error().problems]
         raise InputError(
             replace(p, table="settings", message=said if said == p.message else f"scheduler_opts {said}")
-            for p, said in told
+            for p, said in messages
         )
     return options
 
@@ -305,7 +306,7 @@ def choice_of(
 def choice_for(
     settings: BackendAISettings, user: str | None, project: str | None
 ) -> tuple[int, tuple[int, int], bool]:
-    """Return `choice_of` the policies of a session's user and project; who has none may do anything.
+    """Return `choice_of` the policies of a session's user and project; a session without any may do anything.
 
     Parameters
     ----------
@@ -337,7 +338,7 @@ class BackendAIOperationSettings(RowSettings):
     """Settings of a session."""
 
     job_priority: Annotated[int, Ge(-(2**53)), Le(2**53)] = Field(
-        0, description="Who may preempt whom, where preemption goes by it."
+        0, description="Decides what may preempt what, where preemption goes by it."
     )
     is_preemptible: bool | None = Field(
         None, description="Whether it may be preempted; by default as the kind of session."

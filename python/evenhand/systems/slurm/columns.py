@@ -58,7 +58,7 @@ def first_come(s: SlurmSettings) -> bool:
     Returns
     -------
     bool
-        True without backfill, priorities and tiers that would tell jobs apart, under preempt/qos.
+        True without backfill, priorities and tiers that would distinguish jobs, under preempt/qos.
     """
     tiers = {partition.PriorityTier for partition in s.partitions.values()}
     plain = s.SchedulerType == "sched/builtin" and s.PriorityType == "priority/basic"
@@ -171,7 +171,7 @@ class Jobs:
         self.found.append(Problem("operations", row, job, field, "exists", repr(name), message))
 
     def exclusive(self, row: int, partition: str | None) -> bool:
-        """Return whether a job takes whole nodes in a partition."""
+        """Return whether a job takes entire nodes in a partition."""
         return self.rows.get(row, _NOTHING).exclusive or (
             self.partitions[partition].OverSubscribe == "EXCLUSIVE"
         )

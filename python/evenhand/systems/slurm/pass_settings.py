@@ -44,7 +44,7 @@ class SlurmPasses(SlurmPriority):
     )
     bf_node_space_size: Annotated[int, Ge(2), Le(10**6)] | None = Field(
         None,
-        description="Spans of time that a backfill pass tells apart; none: `bf_max_job_test`, at least 2.",
+        description="Spans of time that a backfill pass distinguishes; none: `bf_max_job_test`, at least 2.",
     )
     bf_window: Annotated[Duration, Ge(60), Le(43_200 * 60)] = Field(
         86_400.0, description="How far ahead a backfill pass plans starts; minutes in slurm.conf."
@@ -79,7 +79,7 @@ class SlurmPasses(SlurmPriority):
         0, description=f"As `bf_max_job_user`, of a user in a partition. {_PACE}."
     )
     bf_running_job_reserve: bool = Field(
-        False, description=f"Jobs that run and take whole nodes are planned ahead, too. {_PACE}."
+        False, description=f"Jobs that run and take entire nodes are planned ahead, too. {_PACE}."
     )
     bf_window_linear: _Count = Field(
         0, description=f"Seconds by which the spans grow in which ends of jobs are looked at. {_PACE}."

@@ -1,4 +1,4 @@
-"""Slurm: whole jobs preempted by partition tier or QOS, in a scheduling run."""
+"""Slurm: jobs preempted as a whole, by partition tier or QOS, in a scheduling run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Slurm"]
 
 
 class Slurm(Policy):
-    """Preemption as Slurm does it: partition tiers or QOS, whole jobs, reordered victims.
+    """Preemption as Slurm does it: partition tiers or QOS, jobs as a whole, reordered victims.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Slurm(Policy):
         ----------
         snapshot : Snapshot
         state : State, optional
-            What the plan before left: for whom others were preempted, and when.
+            What the plan before left: the jobs for which others were preempted, and when.
         on : SchedulingRun, optional
         given : mapping, optional
             Nothing can be given: there are no shares, starvation or groups.

@@ -29,7 +29,7 @@ _DAY = 86_400.0
 
 
 def rule(name: str, said: str) -> PydanticCustomError:
-    """Return the error of a value that breaks a rule, in words that go on from the field's name."""
+    """Return the error of a value that breaks a rule, in words that follow the field's name."""
     return PydanticCustomError("rule", "{said}", {"rule": name, "said": said})
 
 
@@ -114,7 +114,7 @@ class SlurmPriority(CheckedSettings):
         (), description=f"Of {', '.join(PRIORITY_FLAGS)}; or text as in slurm.conf."
     )
     FairShareDampeningFactor: Annotated[int, Ge(1)] = Field(
-        1, description="With NO_FAIR_TREE: a higher one tells heavy users less apart."
+        1, description="With NO_FAIR_TREE: a higher one distinguishes heavy users less."
     )
     tied_accounts: Literal["documented", "upstream"] = Field(
         "documented",

@@ -23,12 +23,12 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
     "operations": {
         "user": "association: fair share, priority",
         "account": "association: fair share, priority",
-        "priority": "order of the queue, before factors; in mode PRIORITY who may preempt whom",
+        "priority": "order of the queue, before factors; in mode PRIORITY which jobs may preempt which",
         "usage": "what it has of licences, where nothing is itemised",
         "start_time": "submission: order of the queue and of victims, age",
         "kind": "only batch is requeued",
         "partition": "tier, mode, nodes, grace",
-        "qos": "priority, mode, whom it preempts, grace",
+        "qos": "priority, mode, which QOS it preempts, grace",
     },
     "allocations": {
         "operation": "whose it is",
@@ -45,9 +45,9 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "preemptible": "false: it never goes",
     },
     "requests": {
-        "operation": "who asks",
+        "operation": "which operation asks",
         "resources": "what one of them needs",
-        "count": "how many nodes; the job starts whole",
+        "count": "how many nodes; the job starts as a whole",
         "duration": "time limit: within that of its partition; whether it is done in time, in backfill; size",
         "node_tags": "which nodes will do",
         "required_node": "which node alone will do",

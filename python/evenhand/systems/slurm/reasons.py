@@ -58,7 +58,7 @@ REASONS: Final = (
         "licenses_missing",
         "request",
         "too few licences are free: {missing} is missing",
-        "Without `reclaim_licenses` nobody is preempted for a licence.",
+        "Without `reclaim_licenses` no job is preempted for a licence.",
     ),
     _reason(
         "not_eligible_yet",
@@ -112,7 +112,7 @@ REASONS: Final = (
         "outside_partition",
         "allocation",
         "operation {operation} has nothing on a node of the partition of {request}",
-        "Only jobs that share a node with the partition of who asks can help.",
+        "Only jobs that share a node with the partition of the waiting job can help.",
     ),
     _reason(
         "off_chosen_nodes",
@@ -123,8 +123,8 @@ REASONS: Final = (
     _reason(
         "nobody_may_go",
         "request",
-        "there is too little free room, and nobody runs that may be preempted for operation {operation}",
-        "There is too little free room, and of those who run nobody may be preempted for it.",
+        "there is too little free room, and no running job may be preempted for operation {operation}",
+        "There is too little free room, and no running job may be preempted for it.",
     ),
     _reason(
         "partition_without_nodes",
@@ -136,19 +136,19 @@ REASONS: Final = (
         "larger_than_nodes",
         "request",
         "operation {operation} asks for more, or for more nodes, than there are where it may run",
-        "It would not fit if nothing else ran. It holds up nobody.",
+        "It would not fit if nothing else ran. It blocks no other job.",
     ),
     _reason(
         "dry_run_names_nobody",
         "request",
         "operation {operation} fits over jobs that would share their cpus with it",
-        "It fits by gang scheduling; the dry run does not say who would have to wait.",
+        "It fits by gang scheduling; the dry run does not say which jobs would have to wait.",
     ),
     _reason(
         "whole_node_in_use",
         "request",
-        "on {node} are others, and not all of them share it: {missing} is missing",
-        "The job takes whole nodes, or one that is there does.",
+        "other jobs are on {node}, and not all of them share it: {missing} is missing",
+        "The job takes entire nodes, or a job that is there does.",
     ),
     _reason(
         "reserved_for_others",
@@ -159,15 +159,15 @@ REASONS: Final = (
     _reason(
         "no_room_to_go_on",
         "allocation",
-        "{node} has too little free room for operation {operation} to go on: {missing} is missing",
-        "A suspended job goes on where it is, with all its parts at once.",
+        "{node} has too little free room for operation {operation} to resume: {missing} is missing",
+        "A suspended job resumes where it is, with all its parts at once.",
     ),
     _reason(
         "room_held",
         "allocation",
         "room on {node} is held for a job that others leave for; operation {operation} would lack"
         " {missing} there",
-        "A suspended job does not go on in room that a job counts on whom others leave for.",
+        "A suspended job does not resume in room that is being freed for another job.",
     ),
     _reason(
         "partition_down",

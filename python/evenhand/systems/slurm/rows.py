@@ -23,7 +23,7 @@ class SlurmOperationSettings(RowSettings):
     """Settings of an operation, that is a job."""
 
     requeue: bool | None = Field(None, description="--requeue or --no-requeue; none: `JobRequeue`.")
-    exclusive: bool = Field(False, description="--exclusive: takes whole nodes.")
+    exclusive: bool = Field(False, description="--exclusive: takes entire nodes.")
     eligible_time: Instant | None = Field(None, description="Instant before which it does not start.")
     accrue_time: Instant | None = Field(
         None,

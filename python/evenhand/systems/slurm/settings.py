@@ -84,7 +84,7 @@ def _mode_of_qos(value: Any) -> Any:
         return None
     mode = _mode(value)
     if isinstance(mode, str) and "GANG" in mode.split(","):
-        raise rule("choice", f"is {value!r}; GANG is of the whole cluster")
+        raise rule("choice", f"is {value!r}; GANG is a mode of the cluster as a whole")
     return mode
 
 
@@ -121,7 +121,7 @@ class _Part(BaseModel):
 
 
 class SlurmPartition(_Part):
-    """A partition: who belongs to it stands in the ``partition`` of operations."""
+    """A partition: its jobs have it as the ``partition`` of their operations."""
 
     PreemptMode: Annotated[str | None, BeforeValidator(_mode_of_partition)] = Field(
         None, description="What becomes of its jobs, OFF: nothing; none: as in the cluster."
@@ -131,7 +131,7 @@ class SlurmPartition(_Part):
         1, description="Of its jobs' priority, as a part of the highest of all partitions."
     )
     OverSubscribe: Annotated[str, BeforeValidator(_sharing)] = Field(
-        "NO", description="NO, EXCLUSIVE (whole nodes), YES or FORCE; jobs are suspended under the last two."
+        "NO", description="NO, EXCLUSIVE (entire nodes), YES or FORCE; jobs are suspended under the last two."
     )
     Nodes: Annotated[Texts, BeforeValidator(_nodes)] = Field(
         ("ALL",), description='Names of its nodes, as a list or a host list; "ALL".'
@@ -150,7 +150,7 @@ class SlurmPartition(_Part):
 
 
 class SlurmQos(_Part):
-    """A quality of service: who has it stands in the ``qos`` of operations."""
+    """A quality of service: its jobs have it as the ``qos`` of their operations."""
 
     PreemptMode: Annotated[str | None, BeforeValidator(_mode_of_qos)] = Field(
         None, description="What becomes of its jobs; none, OFF or CLUSTER: as in the cluster."
@@ -172,7 +172,7 @@ class SlurmSettings(SlurmPasses):
     UNREAD: ClassVar[tuple[str, ...]] = ("send_user_signal", "suspend_grace_time", *PASSES_UNREAD)
 
     PreemptType: Annotated[str | None, BeforeValidator(_type)] = Field(
-        None, description="preempt/none, preempt/partition_prio or preempt/qos: who may preempt whom."
+        None, description="preempt/none, preempt/partition_prio or preempt/qos: which jobs may preempt which."
     )
     PreemptMode: Annotated[str, BeforeValidator(_mode)] = Field(
         "OFF", description="OFF, CANCEL, REQUEUE or SUSPEND, and flags GANG, WITHIN, PRIORITY."
@@ -196,7 +196,7 @@ class SlurmSettings(SlurmPasses):
     KillWait: Duration = Field(30.0, description="Between the signals that end a job.")
     MessageTimeout: Duration = Field(10.0, description="With `KillWait`: before a job preempts again.")
     SelectType: Literal["select/cons_tres", "select/cons_res", "select/linear"] = Field(
-        "select/cons_tres", description="select/linear gives jobs whole nodes."
+        "select/cons_tres", description="select/linear gives jobs entire nodes."
     )
     partitions: dict[str, SlurmPartition] = Field(
         default_factory=dict, description="By name; without any there is one of all nodes."

@@ -1,4 +1,4 @@
-"""What Slurm's policy says of a job in words and numbers: what it falls under, and who is before it."""
+"""What Slurm's policy says of a job in words and numbers: what it falls under, and what is before it."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
     words.append(f"priority {jobs.priorities.total[row]:.10g}{_sum(jobs.priorities.parts(row))}")
     before = _before(jobs, row)
     if before is not None:
-        who, its = clean(snapshot.names("operations")[before]), jobs.priorities.total[before]
-        words.append(f"behind operation {who} with {its:.10g}{_more(jobs.priorities, before, row)}")
+        name, its = clean(snapshot.names("operations")[before]), jobs.priorities.total[before]
+        words.append(f"behind operation {name} with {its:.10g}{_more(jobs.priorities, before, row)}")
     mode = BASES[mode_of(s, *jobs.of(row))]
     return f"{', '.join(words)}; if it is preempted the mode is {mode}"
 
@@ -196,8 +196,8 @@ def _more(found: Priorities, ahead: int, behind: int) -> str:
     if not mine or not its:
         return ""
     differences = {name: its.get(name, 0.0) - mine.get(name, 0.0) for name in {**its, **mine}}
-    told = [f"{name} {_plain(abs(d))} {'more' if d > 0 else 'less'}" for name, d in differences.items() if d]
-    return f" ({', '.join(told)})" if told else ""
+    parts = [f"{name} {_plain(abs(d))} {'more' if d > 0 else 'less'}" for name, d in differences.items() if d]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _plain(number: float) -> str:

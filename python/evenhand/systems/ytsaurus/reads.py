@@ -17,7 +17,7 @@ _POOLS = {
     "integral.burst": "guarantee while its volume lasts",
     "integral.relaxed_share_multiplier_limit": "the most a relaxed pool gets of its flow",
     "integral.can_accept_free_volume": "whether it takes volume of others",
-    "integral.should_distribute_free_volume_among_children": "whether volume goes on below it",
+    "integral.should_distribute_free_volume_among_children": "whether volume is passed on below it",
     "integral.accumulated_volume": "its volume, without a state",
     "integral.last_share_ratio": "its last integral share, without a state",
     "step_function_for_gang": "gangs below it: all or nothing",
@@ -73,7 +73,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "preemptible": "false: it never goes",
     },
     "requests": {
-        "operation": "who asks",
+        "operation": "which operation asks",
         "resources": "what one of them needs",
         "count": "how many",
         "node_tags": "which nodes will do",

@@ -41,7 +41,7 @@ _VICTIMS = (
     _reason(
         "default_gpu_full_host_preemption",
         "victim",
-        f"{_ROOM}, which needs the whole node",
+        f"{_ROOM}, which needs the entire node",
         "An operation that takes all gpus of a node has waited long; anything may go within a penalty.",
     ),
     _reason(
@@ -105,7 +105,9 @@ _STAGES = (
         "in the aggressive stage for fast disks",
         "As `aggressive`, on nodes with fast disks, for operations that need them.",
     ),
-    _reason("full_host", "stage", "in the stage for whole nodes", "Operations that take all gpus of a node."),
+    _reason(
+        "full_host", "stage", "in the stage for entire nodes", "Operations that take all gpus of a node."
+    ),
     _reason("graceful", "stage", "in the graceful pass", "Graceful operations are asked to give back."),
     _reason("limit_repair", "stage", "in the repair of limits", "Violated limits of operations and pools."),
     _reason("overcommit", "stage", "in the repair of the node", "A node that uses more than it has."),
@@ -113,7 +115,7 @@ _STAGES = (
         "scheduling_run",
         "stage",
         "in the scheduling run",
-        "Whole jobs or sessions, one after the other in the order of the queue.",
+        "Jobs or sessions as a whole, one after the other in the order of the queue.",
     ),
 )
 
@@ -123,7 +125,7 @@ _REQUESTS = (
         "no_room_even_with_victims",
         "request",
         "{node} has too little room, even with all that may be preempted there: {missing} is missing",
-        "The node's free room and all eligible victims together are less than it needs; nobody is touched.",
+        "The node's free room and all eligible victims together are less than it needs; none is preempted.",
     ),
     _reason(
         "no_free_room",
@@ -160,7 +162,7 @@ _REQUESTS = (
     _reason(
         "not_starving",
         "request",
-        "operation {operation} is not starving, so nobody is preempted for it",
+        "operation {operation} is not starving, so nothing is preempted for it",
         "Only starving operations, or those below a starving pool, may preempt.",
     ),
     _reason(
@@ -198,7 +200,7 @@ _REQUESTS = (
         "within_fair_share_only",
         "request",
         "operation {operation} would use more than its fair share",
-        "A whole node is only cleared for an operation that stays within its fair share.",
+        "An entire node is only cleared for an operation that stays within its fair share.",
     ),
     _reason(
         "penalty_too_high",
@@ -214,8 +216,8 @@ _ALLOCATIONS = (
     _reason(
         "already_preempting",
         "allocation",
-        "it has been told to leave already",
-        "Nobody is asked to leave twice.",
+        "it has been asked to leave already",
+        "No allocation is asked to leave twice.",
     ),
     _reason(
         "protected_group",
@@ -262,8 +264,8 @@ _ALLOCATIONS = (
     _reason(
         "no_start_in_stage",
         "allocation",
-        "{stage} on {node} nothing could be started, so nobody was preempted",
-        "Nobody is touched unless the request certainly fits afterwards.",
+        "{stage} on {node} nothing could be started, so nothing was preempted",
+        "Nothing is preempted unless the request certainly fits afterwards.",
     ),
     _reason(
         "other_node",

@@ -177,10 +177,10 @@ class YTsaurusSettings(CheckedSettings):
     )
 
     preemption_check_starvation: bool = Field(
-        False, description="Older rule: who starves, pools too, shields the work in it from the stages."
+        False, description="Older rule: a starving operation or pool shields the work in it from the stages."
     )
     preemption_check_satisfaction: bool = Field(
-        False, description="Older rule: who is served below the stage's threshold shields the work in it."
+        False, description="Older rule: an element served below the stage's threshold shields the work in it."
     )
     enable_conditional_preemption: bool = Field(
         False, description="Older rule: a pool does not shield its work from candidates inside it."
@@ -190,7 +190,8 @@ class YTsaurusSettings(CheckedSettings):
         "regular_preemptive_aggressive", description="Order of the stages of a heartbeat."
     )
     preemptive_stage_targets: Literal["starving_and_aggressively_starving", "exactly_starving"] = Field(
-        "starving_and_aggressively_starving", description="Who is a candidate in the preemptive stage."
+        "starving_and_aggressively_starving",
+        description="Candidates of the preemptive stage.",
     )
     victim_selection: Literal["irreducible", "prefix", "minimum"] = Field(
         "irreducible",
@@ -215,10 +216,10 @@ class YTsaurusSettings(CheckedSettings):
         0.0, description="How long a node may be over its resources before allocations are taken."
     )
     order_key: Literal["last_job_start", "last_progress"] = Field(
-        "last_job_start", description="Which time tells old allocations from new ones."
+        "last_job_start", description="Which time orders allocations from old to new."
     )
     victims_room: Literal["held_until_gone", "free_at_once"] = Field(
-        "held_until_gone", description="When what victims free beyond the need is anybody's."
+        "held_until_gone", description="When what victims free beyond the need becomes free for any request."
     )
     victim_cost: VictimCost = victim_cost()
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
@@ -298,20 +299,20 @@ def _cross_checks(settings: YTsaurusSettings) -> list[tuple[str, str, str]]:
 def _with_fair_share(values: Mapping[str, Any], before: FairShareSettings | None) -> Mapping[str, Any]:
     """Bring settings of fair shares that stand beside the others into `fair_share`, or into what it was."""
     aliases = FairShareSettings.ALIASES
-    told = {name: values[key] for key, name in aliases.items() if key in values}
-    if not told:
+    given = {name: values[key] for key, name in aliases.items() if key in values}
+    if not given:
         return values
     rest = {key: value for key, value in values.items() if key not in aliases}
     whole = rest.get("fair_share", before)
     fields = whole.model_dump(exclude_unset=True) if isinstance(whole, FairShareSettings) else whole or {}
     if isinstance(fields, Mapping):
         fields = under_own_names(fields, aliases)
-        for name in told if "fair_share" in rest else ():
+        for name in given if "fair_share" in rest else ():
             if name in fields:
                 message = f"fair_share.{name} is given twice, also beside fair_share"
                 field = f"fair_share.{name}"
                 raise InputError([Problem("settings", None, None, field, "unique", None, message)])
-        rest["fair_share"] = {**fields, **told}
+        rest["fair_share"] = {**fields, **given}
     return rest
 
 

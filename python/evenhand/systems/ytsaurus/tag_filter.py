@@ -24,7 +24,7 @@ class TagFilter:
     Raises
     ------
     ValueError
-        If the formula is not whole; the message says what is missing, without a subject.
+        If the formula is incomplete; the message says what is missing, without a subject.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class TagFilter:
         self._postfix = postfix
 
     def accepts(self, tags: Collection[str]) -> bool:
-        """Tell whether a node with these tags satisfies the formula.
+        """Return whether a node with these tags satisfies the formula.
 
         Parameters
         ----------

@@ -222,7 +222,7 @@ class _Run:
         self.world.reservations = [r for r in self.world.reservations if r.get("request") not in names]
 
     def admit(self, queue: list[tuple[Session, bool, Needs]]) -> set[Session]:
-        """Start sessions whose whole room is reserved and free; first reserved first."""
+        """Start sessions for which all room is reserved and free; first reserved first."""
         due = []
         for session, suspended, _ in queue:
             held = self.world.reservations
@@ -408,7 +408,7 @@ class _Run:
         }
 
     def collect(self, node: Any, amounts: Amounts, left: list[Session], room: Any) -> list[Session]:
-        """Return who goes so that amounts fit on a node."""
+        """Return the victims that make amounts fit on a node."""
         base = room()
 
         def lacks(taken: list[Session]) -> Amounts:

@@ -35,7 +35,7 @@ def will_keep(container: Container, world: World, settings: BackendAISettings) -
 
 
 class Room:
-    """Free room under a supposition: who is gone, who has been placed."""
+    """Free room under a supposition: what is gone, what has been placed."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Room:
         self.released = set(released)
 
     def held_by(self, c: Container) -> Amounts:
-        """Return what of a container's room nobody else may use."""
+        """Return what of a container's room no other may use."""
         if c.state == "preempted":
             return dict.fromkeys(c.amounts, 0) if c in self.released else c.held
         if c.state == "preempting" and self.all_left:

@@ -1,4 +1,4 @@
-"""Who gives way: candidates, their order, and which of them."""
+"""Victims: candidates, their order, and which of them are chosen."""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ construction, and everything shrinks towards one resource, no pools, no
 operations and zero amounts.
 
 **Ties.** Where a cap is met exactly, or two jumps coincide, two correct engines
-may differ by a whole operation, the specification's "knife edge". Snapshots are
-therefore generic unless told otherwise: every amount carries a small excess of
+may differ by an entire operation, the specification's "knife edge". Snapshots are
+therefore generic unless asked otherwise: every amount carries a small excess of
 its own. With ``ties=True`` amounts are exact percentages of small totals, and a
 drawn boolean switches on the nasty shapes of `NASTY`: use that for laws, not for
 comparing engines.

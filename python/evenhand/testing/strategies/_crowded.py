@@ -201,7 +201,7 @@ def _allocation(
 
 
 def state(snapshot: Mapping[str, Any], codes: bytes) -> Row:
-    """Return what an earlier plan could have left; every byte tells of one element or node."""
+    """Return what an earlier plan could have left; every byte stands for one element or node."""
     elements = [("pool", row["name"]) for row in snapshot["pools"]]
     elements += [("operation", row["name"]) for row in snapshot["operations"]]
     nodes = [row["name"] for row in snapshot["nodes"]]

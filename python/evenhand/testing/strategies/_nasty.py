@@ -48,7 +48,7 @@ def huge_weights(raw: Raw) -> None:
 
 
 def knife_edges(raw: Raw) -> None:
-    """Let the first operation want the whole of the first resource and the others none of it."""
+    """Let the first operation want all of the first resource and the others none of it."""
     for i, (_, row) in enumerate(raw["operations"]):
         row["demand"] = (0 if i else 100, *row["demand"][1:])
     for _, row in raw["pools"]:

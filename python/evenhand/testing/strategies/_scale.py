@@ -42,7 +42,7 @@ class Scale:
     def counts(
         self, percents: Sequence[int | None], place: str, whole: Sequence[int] | None = None
     ) -> tuple[int | None, ...]:
-        """Turn percentages of `whole` (the total) into counts of quanta; `place` tells equal ones apart."""
+        """Turn percentages of `whole` (the total) into counts of quanta; `place` distinguishes equal ones."""
         return tuple(
             None if percent is None else self._count(percent, of, f"{place}.{r}")
             for r, (percent, of) in enumerate(zip(percents, whole or self.total, strict=True))

@@ -75,7 +75,7 @@ def _session(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, 
     if _rare(draw, plain):
         row["kind"] = draw(st.sampled_from(("interactive", "inference", "system")))
     settings: dict[str, Any] = {"job_priority": draw(st.integers(0, 3) if waits else st.integers(-2, 1))}
-    for field in ("user", "project"):  # without one a session is in nobody's scope
+    for field in ("user", "project"):  # without one a session is in no scope
         owner = "a" if plain else draw(st.sampled_from(("a", "a", "a", "a", "b", "b", None)))
         row |= {} if owner is None else {field: owner}
     if _rare(draw, plain):

@@ -1,4 +1,4 @@
-"""Strategies for whole snapshots and for settings."""
+"""Strategies for snapshots and for settings."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ TOY = System(
     triggers=(SchedulingRun,),
     reads={
         "nodes": {"capacity": "the room"},
-        "operations": {"priority": "who may preempt whom"},
+        "operations": {"priority": "which jobs may preempt which"},
         "allocations": {
             "operation": "whose it is",
             "node": "where its room is",
@@ -23,7 +23,7 @@ TOY = System(
             "start_time": "the newest leaves",
             "state": "only running ones leave",
         },
-        "requests": {"operation": "who asks", "resources": "what it needs"},
+        "requests": {"operation": "which operation asks", "resources": "what it needs"},
     },
     only_if={("operations", "priority"): lambda settings: settings.preempts},
     reasons=(

@@ -150,7 +150,7 @@ def pages() -> ModuleType:
 def test_the_reference_has_a_column_for_it(pages: ModuleType) -> None:
     reading = pages.reading_page()
     assert "| field | YTsaurus | Backend.AI | Slurm | Toy |" in reading
-    [row] = [line for line in reading.splitlines() if "who may preempt whom \\* |" in line]
+    [row] = [line for line in reading.splitlines() if "which jobs may preempt which \\* |" in line]
     assert row.startswith("| `priority` |")
     assert "`newest_leaves` (Toy)" in pages.reasons_page()
     assert "## ToySettings" in pages.settings_page()

@@ -79,7 +79,7 @@ def unfit_of_json(row: Mapping[str, Any], each: int) -> str:
 
 
 def unfit_of_text(row: Mapping[str, str], each: int) -> str:
-    """Return the same of a row of ``squeue -O``, which tells less: an old one knows of no excluded nodes."""
+    """Return the same of a row of ``squeue -O``, which has less: an old one knows of no excluded nodes."""
     asked = {
         "heterogeneous": row["hetjobid"],
         "a reservation": row["reservation"],

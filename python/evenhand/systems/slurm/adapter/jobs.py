@@ -31,7 +31,7 @@ __all__ = [
     "reserved_of",
 ]
 
-#: Cells of ``squeue -O`` that hold nobody's own words.
+#: Cells of ``squeue -O`` that hold no text of users.
 COLUMNS = (
     *("jobid", "arrayjobid", "arraytaskid", "hetjobid", "state", "reasonlist", "prioritylong", "numnodes"),
     *("numcpus", "minmemory", "starttime", "endtime", "submittime", "restartcnt", "userid", "partition"),
@@ -69,9 +69,9 @@ class Job:
     tags : tuple of str
         What its nodes must be called for: features, kinds of devices.
     comment : str or None
-        Anybody's; None where it was not read.
+        Of any user; None where it was not read.
     held : bool
-        Whether it waits for somebody to release it or, if it runs, is to wait for that once it is back in the
+        Whether it waits for a person to release it or, if it runs, is to wait for that once it is back in the
         queue.
     unfit : str
         Why a driver cannot serve one that waits as a beneficiary; empty if it can.
@@ -143,7 +143,7 @@ def jobs_of_json(text: str) -> list[Job]:
     Raises
     ------
     AdapterError
-        If it is not whole, or reports errors.
+        If it is incomplete, or reports errors.
     """
     try:
         return [_job(row) for row in _document(text, "jobs")]
@@ -257,7 +257,7 @@ def jobs_of_text(text: str) -> list[Job]:
     Raises
     ------
     AdapterError
-        If a row is not whole.
+        If a row is incomplete.
     """
     found = []
     for cells in rows(text, len(COLUMNS), bars=True):
@@ -381,7 +381,7 @@ def reserved_of(text: str) -> dict[str, float]:
     Raises
     ------
     AdapterError
-        If it is not whole.
+        If it is incomplete.
     """
     head, *lines = text.split("\n")
     if lines[-1:] != [""]:

@@ -62,7 +62,7 @@ class Slurm:
     preemptible : callable, optional
         Whether a job, as a mapping of its fields, may be a victim; by default all that can be requeued.
     note : bool
-        Whether victims get a reason in their comment. A comment that somebody else wrote stays as it is, and
+        Whether victims get a reason in their comment. A comment that another person wrote stays as it is, and
         one that cannot be read (where ``squeue`` has no JSON) is not touched.
     timeout : float
         Seconds that a command may take.
@@ -140,10 +140,10 @@ class Slurm:
         Parameters
         ----------
         leaving : mapping of str to str, optional
-            Jobs that were told to leave, with the job that they leave for.
+            Jobs that were asked to leave, with the job that they leave for.
         released : iterable of str, optional
-            Jobs that wait for whatever reason, held ones too, and are read as if they waited for room: who
-            would be preempted if they were released.
+            Jobs that wait for whatever reason, held ones too, and are read as if they waited for room: so a
+            plan shows which jobs would be preempted if they were released.
 
         Returns
         -------
@@ -155,11 +155,11 @@ class Slurm:
         Raises
         ------
         AdapterError
-            If a command fails or its answer is not whole.
+            If a command fails or its answer is incomplete.
 
         Notes
         -----
-        `seconds` tells afterwards how long Slurm's own commands took. O(jobs + nodes).
+        `seconds` says afterwards how long Slurm's own commands took. O(jobs + nodes).
         """
         from evenhand.systems.slurm.adapter.snapshot import build, left_out
 
@@ -204,7 +204,7 @@ class Slurm:
             As for `evenhand.policies.Slurm`.
         **changes
             Settings that are to differ; partitions and QOS are changed field by field. A cluster whose own
-            preemption is off says nothing of who may preempt whom: that has to stand here.
+            preemption is off does not say which jobs may preempt which: these settings must.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class Slurm:
         return jobs_of_text(self._ask("squeue", "-a", "-t", "all", "-O", ",".join(f"{c}:|" for c in COLUMNS)))
 
     def _with_switches(self, jobs: list[Job], text: str) -> list[Job]:
-        """Return the jobs; those that ask for switches, which JSON before 23.02 does not tell, are unfit."""
+        """Return the jobs; those that ask for switches, which JSON before 23.02 does not show, are unfit."""
         if '"required_switches"' in text or not any(job.state == "PENDING" for job in jobs):
             return jobs
         cells = rows(self._ask("squeue", "-a", "-t", "pending", "-O", "jobid:|,reqswitch:|"), 2)
@@ -316,7 +316,7 @@ class Slurm:
         Raises
         ------
         AdapterError
-            If a command fails or its answer is not whole. A job is ``gone`` only if Slurm says so.
+            If a command fails or its answer is incomplete. A job is ``gone`` only if Slurm says so.
         """
         wanted = list(dict.fromkeys(map(_checked, names)))
         found = self._look(wanted) if wanted else {}
@@ -348,7 +348,7 @@ class Slurm:
     def room(self, name: str) -> bool:
         """Whether the cpus of a suspended job are free where it stands.
 
-        ``scontrol resume`` does not ask: it shares the cpus silently with whoever has them by then.
+        ``scontrol resume`` does not ask: it shares the cpus silently with the jobs that have them by then.
 
         Parameters
         ----------

@@ -30,7 +30,7 @@ _SETTING = re.compile(r"^(\S+) *= (.*\S)", re.MULTILINE)
 
 
 def identity_of(ask: Ask) -> str:
-    """Return what tells a cluster from others: its name and its controller, however one came to it.
+    """Return what distinguishes a cluster from others: its name and its controller, however it was reached.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def live_settings(ask: Ask) -> dict[str, Any]:
         settings = read_shown(config)
         partitions = read_partitions(_whole(_PARTITIONS, ask(*_PARTITIONS)))
         if not settings.get("PreemptType"):
-            # Slurm shows the mode of the whole cluster, OFF, as every partition's.
+            # Slurm shows the mode of the cluster, OFF, as every partition's.
             for partition in partitions.values():
                 partition.pop("PreemptMode", None)
         settings["partitions"] = partitions
@@ -168,8 +168,8 @@ def notices_of(live: Mapping[str, Any], rules: Mapping[str, Any]) -> list[str]:
         found.append(f"the cluster preempts by itself (PreemptType={kind}), and chooses victims of its own")
     elif rules.get("PreemptType") in (None, "preempt/none"):
         found.append(
-            "nobody will be preempted: the cluster's own preemption is off (PreemptType=preempt/none), and "
-            "the settings of the policy do not say who may preempt whom"
+            "no job will be preempted: the cluster's own preemption is off (PreemptType=preempt/none), and "
+            "the settings of the policy do not say which jobs may preempt which"
         )
     if "qos" not in live:
         found.append("the cluster keeps no accounting: it has no QOS to go by")

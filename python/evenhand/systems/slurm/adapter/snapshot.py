@@ -41,7 +41,7 @@ def build(
     preemptible : callable or None
         Which jobs may be victims.
     leaving : mapping of str to str
-        Jobs that were told to leave, with the job that they leave for.
+        Jobs that were asked to leave, with the job that they leave for.
     released : collection of str
         Jobs whose reason to wait does not count.
     accounts : mapping, optional
@@ -54,7 +54,7 @@ def build(
     Snapshot
         Memory is in MiB. Nodes are called for by features, partitions and, for jobs that name several, by
         those together; a job's pool is its first partition's. Suspended jobs keep all but their cpus, stopped
-        ones all. Jobs that were held while they run are no victims: whoever held them does not want them to
+        ones all. Jobs that were held while they run are no victims, as they are not to
         start again.
 
     Notes

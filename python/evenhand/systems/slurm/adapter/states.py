@@ -57,7 +57,7 @@ def base_of(state: Collection[str]) -> str:
 
 
 def is_held(state: Collection[str], priority: int) -> bool:
-    """Whether a job that waits does so until somebody releases it."""
+    """Whether a job that waits does so until a person releases it."""
     return priority == 0 or not _HELD.isdisjoint(state)
 
 
@@ -98,7 +98,7 @@ def standing(name: str, row: Mapping[str, str]) -> Standing:
         started=row["nodelist"] not in ("", "(null)") and state not in ("pending", "held", "unknown"),
         owner=row["userid"],
         requeueable=row["requeue"] == "1",
-        # Slurm takes the priority of those that it suspends; one that runs has none only if somebody held it.
+        # Slurm takes the priority of those that it suspends; one that runs has none only if a person held it.
         held=(state == "running" and priority == 0) or (state == "held" and reason in _BY_NAME),
         detail=f"{row['state'].upper()} {row['reasonlist']}".strip(),
     )

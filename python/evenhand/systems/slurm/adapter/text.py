@@ -96,7 +96,7 @@ def rows(text: str, columns: int, *, bars: bool = False) -> list[list[str]]:
     Raises
     ------
     AdapterError
-        If a row is not whole.
+        If a row is incomplete.
     """
     found = []
     for line in text.split("\n")[:-1]:

@@ -147,7 +147,7 @@ def parse_shares(text: str) -> ShareTree:
     Parameters
     ----------
     text : str
-        With its header; ``-l`` and ``-m`` (which tells associations of partitions apart) may be added.
+        With its header; ``-l`` and ``-m`` (which lists associations of partitions separately) may be added.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def _values(
 
 def _once(name: str, known: Container[Any], line: int, field: str, found: Found) -> None:
     if name in known:
-        message = f"{shorten(name)} is there twice; sshare tells partitions apart with -m"
+        message = f"{shorten(name)} is there twice; sshare -m lists partitions separately"
         found.add(line, field, "unique", shorten(name), message)
 
 

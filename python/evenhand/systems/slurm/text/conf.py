@@ -30,7 +30,7 @@ _PAIR = re.compile(r'\s*([A-Za-z][\w/:-]*)\s*=\s*("[^"]*"|\S*)')
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the number and the text of every line that says something; a backslash goes on."""
+    """Yield the number and the text of every line that says something; a backslash continues it."""
     begun, number = "", 0
     for place, line in enumerate(text.splitlines(), 1):
         plain = re.sub(r"(?<!\\)#.*", "", line).rstrip()
@@ -194,7 +194,7 @@ def read_conf(text: str) -> dict[str, Any]:
     Parameters
     ----------
     text : str
-        The whole file; names are told apart without regard to case, as Slurm does.
+        The entire file; names are compared without regard to case, as Slurm does.
 
     Returns
     -------

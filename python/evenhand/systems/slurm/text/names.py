@@ -1,4 +1,4 @@
-"""Names of parameters that slurm.conf has, so that a misspelt one is told from one that does not matter."""
+"""Names of parameters that slurm.conf has, to find misspelt ones among those that do not matter."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _PARTITION = """
     SuspendTime SuspendTimeout TRESBillingWeights Topology
 """
 
-#: Parameters of the whole cluster. Source: slurm.conf, manual page (22.05 to 25.05).
+#: Parameters of the cluster as a whole. Source: slurm.conf, manual page (22.05 to 25.05).
 CLUSTER: Final = frozenset(_CLUSTER.split())
 
 #: Words that begin a line of another kind.

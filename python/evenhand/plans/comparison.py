@@ -120,13 +120,13 @@ class SideBySide(Frozen, Tabular):
         taken = {name: _victims(plan) for name, plan in self.plans.items()}
         rows, times = np.unique(np.concatenate([v["allocation"] for v in taken.values()]), return_counts=True)
         once = rows[times == 1]
-        whom = {n: v["beneficiary_operation"][v["beneficiary_operation"] >= 0] for n, v in taken.items()}
+        served = {n: v["beneficiary_operation"][v["beneficiary_operation"] >= 0] for n, v in taken.items()}
         action = [np.asarray(plan.decisions.column("action")) for plan in self.plans.values()]
         columns: dict[str, Any] = {
             "plan": list(self.plans),
             "allocations": [len(v["allocation"]) for v in taken.values()],
             "operations": [len(np.unique(v["operation"])) for v in taken.values()],
-            "for": [len(np.unique(rows)) for rows in whom.values()],
+            "for": [len(np.unique(rows)) for rows in served.values()],
             "only_here": [int(np.isin(v["allocation"], once).sum()) for v in taken.values()],
             "reasons": [", ".join(REASONS[i] for i in np.unique(v["reason"])) for v in taken.values()],
             "starts": [len(plan.decisions.starts) for plan in self.plans.values()],
@@ -201,7 +201,7 @@ def side_by_side(plans: Mapping[str, Plan]) -> SideBySide:
 
     See Also
     --------
-    evenhand.history.side_by_side : who is owed what, by four systems.
+    evenhand.history.side_by_side : what four systems owe to each pool and user.
     evenhand.plot.side_by_side : the picture.
 
     Notes
@@ -273,10 +273,10 @@ def _where(wanted: list[bool], values: Sequence[Any]) -> list[Any]:
     return [value if is_so else None for value, is_so in zip(values, wanted, strict=True)]
 
 
-def _in_short(action: Any, whom: Any, mode: Any, grace: Any) -> str | None:
+def _in_short(action: Any, served: Any, mode: Any, grace: Any) -> str | None:
     if action is None:
         return None
     if action != "preempt":
         return str(action)
     after = "" if not grace else f" in {grace:g} s"
-    return f"{'' if whom is None else whom} ({mode}{after})".strip()
+    return f"{'' if served is None else served} ({mode}{after})".strip()
