@@ -19,6 +19,12 @@ inline void check_present(const ClusterState& state, Id slot) {
   if (state.gone(slot) && !state.away(slot)) throw py::value_error("the allocation has ended");
 }
 
+template <class Columns>
+void check_present(const LiveTable<Columns>& rows, Id row) {
+  check_row(row, rows.rows());
+  if (!rows.present(row)) throw py::value_error("the row has gone");
+}
+
 inline void check_holding(const ClusterState& state, Id slot) {
   check_row(slot, state.slots());
   if (!state.holds(slot)) throw py::value_error("the allocation holds nothing");
