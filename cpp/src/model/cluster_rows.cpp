@@ -156,14 +156,7 @@ Id ClusterState::put_operation(const OperationColumns& from, Id row, Id pool, In
     }
   }
   point(Table::kOperations, made, version);
-  if (old != kNoId) return made;
-  std::vector<Amount> usage(width_), besides(width_);
-  for (std::size_t r = 0; r < width_; ++r) {
-    usage[r] = from.usage[at(row) * width_ + r];
-    besides[r] = from.demand[at(row) * width_ + r] - usage[r];
-  }
-  set_stated(made, usage, besides);
-  follow_names(Table::kOperations, made, operations_.keys().name(made));
+  if (old == kNoId) follow_names(Table::kOperations, made, operations_.keys().name(made));
   return made;
 }
 

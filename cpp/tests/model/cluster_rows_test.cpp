@@ -38,10 +38,10 @@ class Churn {
           !reserved(t_.reservations.allocation, a) && chance())
         out(allocations_, a, [&] { state_.end(row(state_.allocations(), a)); });
     for (Id o = 0; o < static_cast<Id>(t_.operations.size()); ++o) {
-      // One that the snapshot has rows of would state what these add up to.
-      if (!std::ranges::count(t_.allocations.operation, o) &&
-          !std::ranges::count(t_.requests.operation, o) && chance())
-        out(operations_, o, [&] { state_.remove_operation(operation(o)); });
+      const Id now = operation(o);
+      if (state_.allocations_of(now).empty() && state_.requests_of(now).empty() &&
+          !state_.stated(now) && chance())
+        out(operations_, o, [&] { state_.remove_operation(now); });
     }
   }
 

@@ -30,8 +30,8 @@ def makes_anew(stage: Stage, event: Event) -> bool:
         case Remove("requests"):
             return False
         case Remove("operations", name):  # what refers to it is looked for in the new tables
-            row = stage.find("operations", name)
-            return row < 0 or stage.core.has_rows(row)
+            found = stage.find("operations", name)
+            return found < 0 or stage.core.has_rows(found)
         case Put() | Remove():
             return True
     return False

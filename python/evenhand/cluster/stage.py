@@ -69,7 +69,7 @@ class Stage:
         """Drop the journal; numbers of rows that have gone are free."""
         self.core.reclaim()
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         """Tell whether there is an allocation of a name."""
         return self.find("allocations", name) >= 0
 

@@ -159,7 +159,7 @@ class ClusterState {
   // Rows. `from` has the cells and the name, references are rows of this state; `note` is
   // the owner's (LiveTable::note). `old`: the row that it takes the place of, which keeps
   // its number and what refers to it; its name and `order` are the same. An operation that
-  // takes a place states nothing, nor does the one before it.
+  // is put uses and wants what its rows do (`stated`), and so did the one before it.
   Id put_operation(const OperationColumns& from, Id row, Id pool, Index note, Id old = kNoId);
   void remove_operation(Id operation);  // that no row refers to
   Id put_request(const RequestColumns& from, Id row, Id operation, Id required_node, Index note,
