@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
     from evenhand.model import Snapshot
 
-__all__ = ["Cells", "Refused", "Row", "name_of", "refuse", "table_of"]
+__all__ = ["Cells", "Refused", "Row", "name_of", "refuse", "row_put"]
 
 
 class Refused(ValueError):
@@ -60,9 +60,9 @@ class Cells:
         self._snapshot = stage.base
         # Rows that come keep their names; what other events say of rows stands beside them.
         self._coming = {
-            (table, str(event.row.get("name"))): event.row
+            (put[0], str(put[1].get("name"))): put[1]
             for _, event in events
-            if (table := table_of(event)) is not None and isinstance(event.row, Mapping)
+            if (put := row_put(event)) is not None and isinstance(put[1], Mapping)
         }
         self._names = set(self._coming)
         for position, event in events:
@@ -75,9 +75,9 @@ class Cells:
             raise self._blamed(error, dict(events)) from None
 
     def _add(self, stage: Stage, position: int, event: Event) -> None:
-        table = table_of(event)
-        if table is not None:
-            row = dict(event.row) if isinstance(event.row, Mapping) else {"name": event.row}
+        put = row_put(event)
+        if put is not None:
+            table, row = put[0], dict(put[1]) if isinstance(put[1], Mapping) else {"name": put[1]}
         else:
             where = self._cells_of(stage, event)
             if where is None:
@@ -177,13 +177,13 @@ class Row:
         return None if code < 0 else str(words[code])
 
 
-def table_of(event: Event) -> str | None:
-    """Return the table of the row that an event puts; None: it puts none."""
+def row_put(event: Event) -> tuple[str, Any] | None:
+    """Return the table and the row that an event puts there; None: it puts none."""
     match event:
-        case Start():
-            return "allocations"
-        case Put("requests" | "operations" as table):
-            return table
+        case Start(row):
+            return "allocations", row
+        case Put("requests" | "operations" as table, row):
+            return table, row
     return None
 
 

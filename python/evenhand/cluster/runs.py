@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cluster.cells import table_of
+from evenhand.cluster.cells import row_put
 from evenhand.cluster.events import Event, Put, Remove
 
 if TYPE_CHECKING:
@@ -41,9 +41,10 @@ def key_of(event: Event) -> tuple[str, str] | None:
     """Return table and name of the row that an event puts or removes; None: it does neither."""
     if isinstance(event, Remove):
         return event.table, str(event.name)
-    table = table_of(event)
-    row: Any = getattr(event, "row", None)
-    return (table, str(row.get("name"))) if table is not None and isinstance(row, Mapping) else None
+    put = row_put(event)
+    if put is None or not isinstance(put[1], Mapping):
+        return None
+    return put[0], str(put[1].get("name"))
 
 
 def joins(stage: Stage, event: Event, seen: set[tuple[str, str] | None]) -> bool:
