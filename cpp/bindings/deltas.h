@@ -24,8 +24,10 @@ inline void check_holding(const ClusterState& state, Id slot) {
   if (!state.holds(slot)) throw py::value_error("the allocation holds nothing");
 }
 
-inline void check_node(const ClusterState& state, Id node) {
-  check_row(node, state.tables().nodes.size());
+template <class Columns>
+void check_present(const LiveTable<Columns>& rows, Id row) {
+  check_row(row, rows.rows());
+  if (!rows.present(row)) throw py::value_error("the row has gone");
 }
 
 inline std::vector<Amount> checked_amounts(const ClusterState& state,
@@ -45,8 +47,8 @@ void define_deltas(Class& c) {
   c.def(
        "start",
        [](Owner& o, Id operation, Id node, const Amounts& amounts, Time time) {
-         check_row(operation, o.state().tables().operations.size());
-         if (node != kNoId) check_node(o.state(), node);
+         check_present(o.state().operations(), operation);
+         if (node != kNoId) check_present(o.state().nodes(), node);
          const std::vector<Amount> size = checked_amounts(o.state(), amounts);
          return o.on(
              {.kind = Kind::kStart, .row = operation, .node = node, .amounts = size, .time = time});
@@ -64,7 +66,7 @@ void define_deltas(Class& c) {
           [](Owner& o, Id slot, Id operation, Id request) {
             const Tables& t = o.state().tables();
             check_holding(o.state(), slot);
-            if (operation != kNoId) check_row(operation, t.operations.size());
+            if (operation != kNoId) check_present(o.state().operations(), operation);
             if (request != kNoId) {
               check_row(request, t.requests.size());
               operation = t.requests.operation[static_cast<std::size_t>(request)];
@@ -90,7 +92,7 @@ void define_deltas(Class& c) {
           [](Owner& o, Id slot, Id node, Time time) {
             check_row(slot, o.state().slots());
             if (!o.state().away(slot)) throw py::value_error("the allocation is not suspended");
-            if (node != kNoId) check_node(o.state(), node);
+            if (node != kNoId) check_present(o.state().nodes(), node);
             o.on({.kind = Kind::kResume, .row = slot, .node = node, .time = time});
           },
           py::arg("slot"), py::arg("node"), py::arg("time"), "It runs again; node -1: none.")
@@ -113,14 +115,14 @@ void define_deltas(Class& c) {
       .def(
           "set_pending",
           [](Owner& o, Id request, Index count) {
-            check_row(request, o.state().tables().requests.size());
+            check_present(o.state().requests(), request);
             o.on({.kind = Kind::kPending, .row = request, .count = count});
           },
           py::arg("request"), py::arg("count"))
       .def(
           "set_capacity",
           [](Owner& o, Id node, const Amounts& amounts) {
-            check_node(o.state(), node);
+            check_present(o.state().nodes(), node);
             const std::vector<Amount> size = checked_amounts(o.state(), amounts);
             o.on({.kind = Kind::kCapacity, .row = node, .amounts = size});
           },
@@ -128,7 +130,7 @@ void define_deltas(Class& c) {
       .def(
           "set_schedulable",
           [](Owner& o, Id node, bool schedulable) {
-            check_node(o.state(), node);
+            check_present(o.state().nodes(), node);
             o.on({.kind = Kind::kSchedulable, .row = node, .schedulable = schedulable});
           },
           py::arg("node"), py::arg("schedulable"));

@@ -1,4 +1,6 @@
 // The mutable form of a snapshot: deltas that can be undone, and its columns.
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,68 +18,147 @@ class Cluster {
   explicit Cluster(const Snapshot& snapshot) : state_(snapshot) {}
 
   const ClusterState& state() const { return state_; }
-  Id on(const Delta& delta) { return apply(state_, delta); }
+  Id on(const Delta& delta) {
+    const Id slot = apply(state_, delta);
+    if (delta.kind == Delta::Kind::kResume)  // no job waits for its room any more
+      state_.tell(delta.row, {delta.time, kNoTime, {}, {}});
+    return slot;
+  }
+  // Rows: cells and name are those of a row of `from`, references are rows of this state.
+  Id put_operation(const Snapshot& from, Id row, Id pool, Index note, Id old) {
+    check_row(row, from.tables().operations.size());
+    check_row(pool, tables().pools.size());
+    if (old != kNoId) check_present(state_.operations(), old);
+    return state_.put_operation(from.tables().operations, row, pool, note, old);
+  }
+  Id put_request(const Snapshot& from, Id row, Id operation, Id required_node, Index note, Id old) {
+    check_row(row, from.tables().requests.size());
+    check_present(state_.operations(), operation);
+    if (required_node != kNoId) check_present(state_.nodes(), required_node);
+    if (old != kNoId) check_present(state_.requests(), old);
+    return state_.put_request(from.tables().requests, row, operation, required_node, note, old);
+  }
+  Id start_row(const Snapshot& from, Id row, Id operation, Id node, Id required_node, Time time,
+               Time last_start, Index note) {
+    check_row(row, from.tables().allocations.size());
+    check_present(state_.operations(), operation);
+    for (const Id its : {node, required_node})
+      if (its != kNoId) check_present(state_.nodes(), its);
+    return state_.start_row(from.tables().allocations, row, operation, node, required_node, time,
+                            last_start, note);
+  }
+  void remove_operation(Id operation) {
+    check_present(state_.operations(), operation);
+    if (has_rows(operation)) throw py::value_error("the operation has allocations or requests");
+    state_.remove_operation(operation);
+  }
+  void remove_request(Id request) {
+    check_present(state_.requests(), request);
+    state_.remove_request(request);
+  }
+  bool has_rows(Id operation) const {
+    check_present(state_.operations(), operation);
+    return !state_.allocations_of(operation).empty() || !state_.requests_of(operation).empty();
+  }
+  void leave(Id slot, Time deadline, const std::string& operation, const std::string& request) {
+    check_holding(state_, slot);
+    state_.preempt(slot, {});
+    state_.tell(slot, {start_time(slot), deadline, operation, request});
+  }
+  void set_note(Id slot, Index note) {
+    check_present(state_, slot);
+    state_.set_note(slot, note);
+  }
+  Index note(Id slot) const {
+    check_present(state_, slot);
+    return state_.allocations().note(slot);
+  }
   void advance(Time now) { state_.advance(now); }
 
   std::size_t mark() { return state_.mark().entries; }
   void undo(std::size_t entries) { state_.undo({entries}); }
   void forget() { state_.forget(); }
 
-  // State of every slot: a code of the table, or 255: it has ended.
-  py::array_t<std::uint8_t> phases() const {
-    std::vector<std::uint8_t> out;
-    for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot) {
-      const AllocationState state = state_.running(slot)   ? AllocationState::kRunning
-                                    : state_.holds(slot)   ? AllocationState::kSuspended
-                                    : state_.leaving(slot) ? AllocationState::kPreempting
-                                                           : AllocationState::kPreempted;
-      const bool ended = state_.gone(slot) && !state_.away(slot);
-      out.push_back(ended ? std::uint8_t{255} : static_cast<std::uint8_t>(state));
+  void reclaim() {
+    state_.forget();
+    state_.reclaim();
+  }
+
+  // The rows as a snapshot; by table: the row of this state for each of its rows, and the notes.
+  py::tuple frozen(bool total_stated) const {
+    ClusterState::Sources rows;
+    std::optional<Snapshot> made;
+    {
+      const py::gil_scoped_release release;
+      made.emplace(state_.frozen(total_stated, &rows));
     }
-    return to_array(std::move(out));
+    py::dict sources;
+    const auto add = [&](const char* table, const auto& live, std::vector<Id>& of) {
+      std::vector<Index> notes;
+      for (const Id row : of) notes.push_back(live.note(row));
+      sources[table] = py::make_tuple(to_array(std::move(of)), to_array(std::move(notes)));
+    };
+    add("operations", state_.operations(), rows.operations);
+    add("nodes", state_.nodes(), rows.nodes);
+    add("allocations", state_.allocations(), rows.allocations);
+    add("requests", state_.requests(), rows.requests);
+    add("reservations", state_.reservations(), rows.reservations);
+    return py::make_tuple(*made, sources);
   }
-  py::array_t<Amount> amounts() const {
-    std::vector<Amount> out;
-    for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
-      out.insert(out.end(), state_.amounts(slot), state_.amounts(slot) + state_.width());
-    return matrix(std::move(out));
+
+  // The row of a name; -1: there is none.
+  Id find(const std::string& table, const std::string& name) const {
+    const Id row = keys(table).find(name);
+    return row != kNoId && present(table, row) ? row : kNoId;
   }
-  py::array_t<Time> last_start() const {
-    return each_slot([&](Id slot) { return state_.last_start(slot); });
+  // Names of the rows that there are, in no order.
+  py::list names(const std::string& table) const {
+    py::list out;
+    for (Id row = 0; row < keys(table).rows(); ++row)
+      if (present(table, row)) out.append(name(table, row));
+    return out;
   }
-  py::array_t<Time> last_progress() const {
-    return each_slot([&](Id slot) { return state_.last_progress(slot); });
+  py::object name(const std::string& table, Id row) const {
+    const LiveKeys& of = keys(table);
+    check_row(row, of.rows());
+    py::object text = py::str(std::string(of.name(row)));
+    return of.is_integer(row) ? py::object(py::int_(text)) : text;
   }
-  py::array_t<Index> pending() const {
-    std::vector<Index> out;
-    for (Id q = 0; q < static_cast<Id>(tables().requests.size()); ++q)
-      out.push_back(state_.pending(q));
-    return to_array(std::move(out));
+  double order(const std::string& table, Id row) const {
+    check_row(row, keys(table).rows());
+    return keys(table).order(row);
   }
-  py::array_t<Amount> capacity() const {
-    std::vector<Amount> out;
-    for (Id n = 0; n < static_cast<Id>(tables().nodes.size()); ++n)
-      out.insert(out.end(), state_.node_capacity(n), state_.node_capacity(n) + state_.width());
-    return matrix(std::move(out));
+  bool stated(Id operation) const {
+    check_present(state_.operations(), operation);
+    return state_.stated(operation);
   }
-  py::array_t<std::uint8_t> schedulable() const {
-    std::vector<std::uint8_t> out;
-    for (Id n = 0; n < static_cast<Id>(tables().nodes.size()); ++n)
-      out.push_back(state_.schedulable(n));
-    return to_array(std::move(out));
+  bool gang(Id operation) const {
+    check_present(state_.operations(), operation);
+    return state_.operations().get(&OperationColumns::gang, operation) != 0;
+  }
+  py::array_t<Amount> asked() { return to_array(std::vector<Amount>(state_.asked())); }
+  py::array_t<Amount> offered() { return to_array(std::vector<Amount>(state_.offered())); }
+  // Count, operation and amounts of a request.
+  py::tuple request(Id request) const {
+    check_present(state_.requests(), request);
+    const Amount* each = state_.requests().get_row(&RequestColumns::resources, request);
+    std::vector<Amount> amounts(state_.width(), 0);
+    if (each != nullptr) std::copy_n(each, state_.width(), amounts.begin());
+    return py::make_tuple(state_.pending(request), state_.operation_of_request(request),
+                          to_array(std::move(amounts)));
   }
 
   // What is held by a row of "operations", "pools" or "nodes", R.
   py::array_t<Amount> usage(const std::string& table, Id row) const {
     const Amount* used = nullptr;
     if (table == "operations") {
-      check_row(row, tables().operations.size());
+      check_present(state_.operations(), row);
       used = state_.operation_usage(row);
     } else if (table == "pools") {
       check_row(row, tables().pools.size());
       used = state_.pool_usage(row);
     } else if (table == "nodes") {
-      check_row(row, tables().nodes.size());
+      check_present(state_.nodes(), row);
       used = state_.node_used(row);
     } else {
       throw py::key_error("nothing is used by rows of " + table);
@@ -90,12 +171,13 @@ class Cluster {
     return one(state_.amounts(slot));
   }
   py::array_t<Amount> capacity_of(Id node) const {
-    check_row(node, tables().nodes.size());
+    check_present(state_.nodes(), node);
     return one(state_.node_capacity(node));
   }
-  Index pending_of(Id request) const {
-    check_row(request, tables().requests.size());
-    return state_.pending(request);
+  py::array_t<Amount> kept_of(Id slot) const {
+    check_present(state_, slot);
+    const Amount* kept = state_.kept(slot);
+    return kept != nullptr ? one(kept) : to_array(std::vector<Amount>(state_.width(), 0));
   }
   std::pair<Time, Time> times_of(Id slot) const {
     check_row(slot, state_.slots());
@@ -113,6 +195,10 @@ class Cluster {
     check_row(slot, state_.slots());
     return state_.away(slot);
   }
+  Id operation_of(Id slot) const {
+    check_row(slot, state_.slots());
+    return state_.operation_of(slot);
+  }
   Id node_of(Id slot) const {
     check_row(slot, state_.slots());
     return state_.node_of(slot);
@@ -126,16 +212,21 @@ class Cluster {
   py::array_t<Amount> one(const Amount* row) const {
     return to_array(std::vector<Amount>(row, row + state_.width()));
   }
-  py::array_t<Amount> matrix(std::vector<Amount> values) const {
-    const auto width = static_cast<py::ssize_t>(state_.width());
-    const auto rows = static_cast<py::ssize_t>(values.size()) / width;
-    return to_array(std::move(values), {rows, width});
+  const LiveKeys& keys(const std::string& table) const {
+    if (table == "operations") return state_.operations().keys();
+    if (table == "nodes") return state_.nodes().keys();
+    if (table == "allocations") return state_.allocations().keys();
+    if (table == "requests") return state_.requests().keys();
+    throw py::key_error("no such table: " + table);
   }
-  template <class Value>
-  py::array_t<Time> each_slot(Value&& value) const {
-    std::vector<Time> out;
-    for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot) out.push_back(value(slot));
-    return to_array(std::move(out));
+  bool present(const std::string& table, Id row) const {
+    if (table == "operations") return state_.operations().present(row);
+    if (table == "nodes") return state_.nodes().present(row);
+    if (table == "requests") return state_.requests().present(row);
+    return state_.allocations().present(row) && (!state_.gone(row) || state_.away(row));
+  }
+  Time start_time(Id slot) const {
+    return state_.allocations().get(&AllocationColumns::start_time, slot);
   }
 
   ClusterState state_;
@@ -150,20 +241,45 @@ void register_cluster(py::module_& m) {
   c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
       .def("copy", [](const Cluster& other) { return other; })
       .def("advance", &Cluster::advance, py::arg("now"))
+      .def("put_operation", &Cluster::put_operation, py::arg("source"), py::arg("row"),
+           py::arg("pool"), py::arg("note"), py::arg("old") = kNoId, "Its row.")
+      .def("put_request", &Cluster::put_request, py::arg("source"), py::arg("row"),
+           py::arg("operation"), py::arg("required_node"), py::arg("note"), py::arg("old") = kNoId,
+           "Its row.")
+      .def("remove_operation", &Cluster::remove_operation, py::arg("operation"),
+           "One without allocations and requests.")
+      .def("remove_request", &Cluster::remove_request, py::arg("request"))
+      .def("start_row", &Cluster::start_row, py::arg("source"), py::arg("row"),
+           py::arg("operation"), py::arg("node"), py::arg("required_node"), py::arg("time"),
+           py::arg("last_start"), py::arg("note"), "The slot.")
+      .def("leave", &Cluster::leave, py::arg("slot"), py::arg("deadline"), py::arg("operation"),
+           py::arg("request"), "It must be released, for a beneficiary by name; empty: none.")
+      .def("set_note", &Cluster::set_note, py::arg("slot"), py::arg("note"))
+      .def("note", &Cluster::note, py::arg("slot"), "-1: what the snapshot has beside the row.")
       .def("mark", &Cluster::mark, "Deltas from here on can be undone.")
       .def("undo", &Cluster::undo, py::arg("mark"))
-      .def("forget", &Cluster::forget, "What was is forgotten.")
-      .def("phases", &Cluster::phases, "State of every slot, 255: ended.")
-      .def("amounts", &Cluster::amounts, "Quanta of every slot (S, R).")
-      .def("last_start", &Cluster::last_start, "Microseconds, of every slot.")
-      .def("last_progress", &Cluster::last_progress, "Microseconds, of every slot.")
-      .def("pending", &Cluster::pending, "Count of every request.")
-      .def("capacity", &Cluster::capacity, "Quanta of every node (N, R).")
-      .def("schedulable", &Cluster::schedulable, "Flag of every node.")
+      .def("forget", &Cluster::forget, "There is no way back any more.")
+      .def("reclaim", &Cluster::reclaim,
+           "Forget, and give numbers of rows that have gone to later ones.")
+      .def("frozen", &Cluster::frozen, py::arg("total_stated"),
+           "The snapshot, and by table (row here, note) of each of its rows.")
+      .def("find", &Cluster::find, py::arg("table"), py::arg("name"), "Row of a name; -1: none.")
+      .def("names", &Cluster::names, py::arg("table"), "Of the rows that there are, in no order.")
+      .def("name", &Cluster::name, py::arg("table"), py::arg("row"))
+      .def("has_rows", &Cluster::has_rows, py::arg("operation"),
+           "Whether it has allocations or requests.")
+      .def("stated", &Cluster::stated, py::arg("operation"),
+           "Whether it states usage or demand that no row stands for.")
+      .def("operation_of", &Cluster::operation_of, py::arg("slot"))
+      .def("gang", &Cluster::gang, py::arg("operation"))
+      .def("order", &Cluster::order, py::arg("table"), py::arg("row"), "NaN: none is given.")
+      .def("asked", &Cluster::asked, "Quanta that run, wait and are stated (R).")
+      .def("offered", &Cluster::offered, "Quanta that all nodes have (R).")
+      .def("request", &Cluster::request, py::arg("request"), "Count, operation, quanta of one (R).")
       .def("usage", &Cluster::usage, py::arg("table"), py::arg("row"), "Quanta held (R).")
       .def("amounts_of", &Cluster::amounts_of, py::arg("slot"), "Quanta (R).")
       .def("capacity_of", &Cluster::capacity_of, py::arg("node"), "Quanta (R).")
-      .def("pending_of", &Cluster::pending_of, py::arg("request"))
+      .def("kept_of", &Cluster::kept_of, py::arg("slot"), "Quanta (R).")
       .def("times_of", &Cluster::times_of, py::arg("slot"), "Last start and last progress.")
       .def("leaving", &Cluster::leaving, py::arg("slot"))
       .def("away", &Cluster::away, py::arg("slot"), "Suspended; it keeps what `suspend` said.")

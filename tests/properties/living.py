@@ -174,8 +174,9 @@ class Desk:
         self.snapshot = snapshot
         self.now = snapshot._core.now
         self.names = [str(name) for name in snapshot.names("allocations")]
-        rows = _core.ClusterState(snapshot._core)
-        self.times = [list(pair) for pair in zip(rows.last_start(), rows.last_progress(), strict=True)]
+        fields = ("last_job_start_time", "last_progress_time")
+        rows = (snapshot._core.column("allocations", field) for field in fields)
+        self.times = [list(pair) for pair in zip(*rows, strict=True)]
         self.requests = [str(name) for name in snapshot.names("requests")]
         self.operations = [str(name) for name in snapshot.names("operations")]
         self.nodes = [str(name) for name in snapshot.names("nodes")]

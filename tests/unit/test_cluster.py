@@ -238,6 +238,41 @@ def test_the_total_follows_the_nodes_unless_it_is_stated(cluster: eh.Cluster) ->
     assert stated.snapshot().total == {"cpu": 20, "memory": 1}
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_an_operation_comes_and_goes_with_its_requests(cluster: eh.Cluster, alone: bool) -> None:
+    """However the events are put together, and although rows of the same name come again."""
+    late = {"name": "late", "pool": "main", "gang": True, "settings": {"z": 1}}
+    asked = {"name": "late", "operation": "late", "resources": {"cpu": 2}, "count": 3}
+    start = {"name": "late/1", "operation": "late", "node": "n1", "resources": {"cpu": 2}}
+
+    def happen(*events: Any) -> None:
+        for some in [[event] for event in events] if alone else [events]:
+            cluster.apply(some)
+
+    for _ in range(3):
+        happen(Put("operations", late), Put("requests", asked), Start(start, "late"))
+        assert cluster.usage("main") == {"cpu": 5, "memory": 0}
+        started = {**start, "start_time": 100}
+        assert cluster.copy().snapshot() == edited(
+            operations=[*ROWS["operations"], late],
+            requests=[*ROWS["requests"], {**asked, "count": 2}],
+            allocations=[*ROWS["allocations"], started],
+        )
+        happen(End("late/1"), Remove("requests", "late"), Remove("operations", "late"))
+        assert cluster.copy().snapshot() == edited()
+
+
+def test_an_operation_that_takes_a_place_takes_its_rows(cluster: eh.Cluster) -> None:
+    """Usage moves to its pool, and requests that said nothing follow its gang."""
+    mark = cluster.mark()
+    cluster.apply([Put("operations", {"name": "etl", "weight": 2})])
+    assert cluster.usage("main") == {"cpu": 0, "memory": 0}
+    assert cluster.snapshot() == edited(operations=[{"name": "etl", "weight": 2}, ROWS["operations"][1]])
+    cluster.undo(mark)
+    assert cluster.usage("main") == {"cpu": 3, "memory": 0}
+    assert cluster.snapshot() == edited()
+
+
 def test_tables_are_made_anew(cluster: eh.Cluster) -> None:
     request = {"name": "r2", "operation": "etl", "resources": {"memory": 1}}
     cluster.apply([Put("operations", {"name": "late", "pool": "main"}), Put("requests", request)])

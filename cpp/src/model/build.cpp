@@ -18,7 +18,7 @@ std::variant<Built, Problems> build(const raw::Input& input) {
   build_allocations(b);
   build_requests(b);
   build_reservations(b);
-  group_rows(b);
+  group_rows(b.tables);
   derive_usage_and_demand(b);
   derive_total(b);
   check_sums(b);

@@ -22,6 +22,10 @@ void ClusterState::undo(Mark mark) {
 }
 
 void ClusterState::forget() {
+  for (const Change& c : journal_)  // cells that there is no way back to
+    if (c.kind == Change::Kind::kVersion)
+      with(static_cast<Table>(c.first),
+           [&](auto& rows) { rows.free_version(static_cast<Id>(c.second)); });
   journal_.clear();
   recording_ = false;
 }
@@ -31,8 +35,10 @@ void ClusterState::revert(const Change& c) {
     case Change::Kind::kNow:
       now_ = c.first;
       break;
-    case Change::Kind::kStart:  // always the last slot by now
-      end(c.row);
+    case Change::Kind::kStart: {  // the last slot by now, or one that was used before
+      stop(c.row);
+      allocations_.take_back_row(c.row, c.first != 0);
+      if (c.first != 0) break;
       operation_.pop_back();
       node_.pop_back();
       phase_.pop_back();
@@ -41,9 +47,11 @@ void ClusterState::revert(const Change& c) {
       amounts_.resize(amounts_.size() - width_);
       if (owns_held_) held_.resize(held_.size() - width_);
       break;
+    }
     case Change::Kind::kEnd:
       phase_[at(c.row)] = static_cast<Phase>(c.first);
-      if (node_[at(c.row)] != kNoId && !away(c.row)) put_on_node(node_[at(c.row)], c.row);
+      if (node_[at(c.row)] != kNoId && !away(c.row)) on_node_.add(node_[at(c.row)], c.row);
+      list(c.row, true);
       if (holds(c.row)) add_usage(c.row, 1);
       if (const Amount* held = away(c.row) ? kept(c.row) : nullptr) add_usage(c.row, held, 1);
       if (c.leaving.slot != kNoId) leave(c.leaving);
@@ -57,13 +65,13 @@ void ClusterState::revert(const Change& c) {
       add_usage(c.row, kept(c.row), -1);
       std::ranges::copy(c.amounts, row(held_, c.row));
       phase_[at(c.row)] = static_cast<Phase>(c.first);
-      if (node_[at(c.row)] != kNoId) put_on_node(node_[at(c.row)], c.row);
+      if (node_[at(c.row)] != kNoId) on_node_.add(node_[at(c.row)], c.row);
       if (holds(c.row)) add_usage(c.row, 1);
       if (c.leaving.slot != kNoId) leave(c.leaving);
       break;
     case Change::Kind::kResume:
       add_usage(c.row, -1);
-      if (node_[at(c.row)] != kNoId) take_off_node(node_[at(c.row)], c.row);
+      if (node_[at(c.row)] != kNoId) on_node_.remove(node_[at(c.row)], c.row);
       node_[at(c.row)] = static_cast<Id>(c.first);
       phase_[at(c.row)] = Phase::kAway;
       last_start_[at(c.row)] = c.second;
@@ -90,6 +98,23 @@ void ClusterState::revert(const Change& c) {
       break;
     case Change::Kind::kSchedulable:
       set_schedulable(c.row, c.first != 0);
+      break;
+    case Change::Kind::kRow:
+      take_back_row(static_cast<Table>(c.first), c.row, c.second != 0);
+      break;
+    case Change::Kind::kVersion: {
+      const auto table = static_cast<Table>(c.first);
+      with(table, [&](auto& rows) {
+        if (!rows.present(c.row)) gone_.pop_back();
+      });
+      point(table, c.row, static_cast<Id>(c.second));
+      break;
+    }
+    case Change::Kind::kStated:
+      set_stated(c.row, std::span(c.amounts).first(width_), std::span(c.amounts).last(width_));
+      break;
+    case Change::Kind::kBeneficiary:
+      leaving_of(c.row)->beneficiary = c.leaving.beneficiary;
       break;
   }
 }

@@ -1,35 +1,9 @@
 #include "evenhand/model/cluster_state.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 namespace evenhand {
-namespace {
-
-// A name that is no row any more: nobody has it.
-constexpr Id kGone = -2;
-
-// Rows of the names in a text column, one a distinct value.
-std::vector<Id> rows_of(const NameColumn& names, const TextColumn& column) {
-  std::vector<Id> rows(static_cast<std::size_t>(column.values.size()), kGone);
-  if (rows.empty()) return rows;
-  std::unordered_map<std::string_view, Id> row_of;
-  for (Index i = 0; i < names.text.size(); ++i) row_of.emplace(names.text[i], static_cast<Id>(i));
-  for (std::size_t v = 0; v < rows.size(); ++v)
-    if (const auto found = row_of.find(column.values[static_cast<Index>(v)]); found != row_of.end())
-      rows[v] = found->second;
-  return rows;
-}
-
-Id decoded(const std::vector<Id>& rows, const TextColumn& column, Id row) {
-  const Id code = at_or(column.codes, row, kNoId);
-  return code == kNoId ? kNoId : rows[static_cast<std::size_t>(code)];
-}
-
-}  // namespace
-
 ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
     : snapshot_(std::move(snapshot)),
       width_(static_cast<std::size_t>(tables().resource_count())),
@@ -43,7 +17,17 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
       last_progress_(tables().allocations.last_progress_time),
       capacity_(tables().nodes.capacity),
       schedulable_(tables().nodes.schedulable),
-      pending_(tables().requests.count) {
+      pending_(tables().requests.count),
+      pool_(tables().operations.pool),
+      asking_(tables().requests.operation),
+      on_node_(tables().allocations_by_node),
+      operation_allocations_(tables().allocations_by_operation),
+      operation_requests_(tables().requests_by_operation),
+      operations_(tables().operations, width_),
+      nodes_(tables().nodes, width_),
+      allocations_(tables().allocations, width_),
+      requests_(tables().requests, width_),
+      reservations_(tables().reservations, width_) {
   const Tables& t = tables();
   const AllocationColumns& a = t.allocations;
   const auto nodes = static_cast<std::size_t>(t.nodes.size());
@@ -57,13 +41,6 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   node_dirty_.assign(nodes, 0);
 
   phase_.resize(operation_.size());
-  lists_.resize(nodes);
-  list_items_ = t.allocations_by_node.items;
-  for (std::size_t n = 0; n < nodes; ++n) {
-    lists_[n].begin = t.allocations_by_node.offsets[n];
-    lists_[n].size = lists_[n].capacity = static_cast<std::int32_t>(
-        t.allocations_by_node.offsets[n + 1] - t.allocations_by_node.offsets[n]);
-  }
   std::vector<Id> in_flight, away;
   for (std::size_t i = 0; i < operation_.size(); ++i) {
     switch (a.state[i]) {
@@ -86,7 +63,7 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   }
   for (const Id slot : away)
     if (node_[at(slot)] != kNoId) {
-      take_off_node(node_[at(slot)], slot);
+      on_node_.remove(node_[at(slot)], slot);
       if (const Amount* held = kept(slot))
         for (std::size_t r = 0; r < width_; ++r) row(node_used_, node_[at(slot)])[r] += held[r];
     }
@@ -101,15 +78,10 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
       for (std::size_t r = 0; r < width_; ++r)
         row(pool_usage_, parent)[r] += row(pool_usage_, *p)[r];
 
-  const std::vector<Id> operation_rows = rows_of(t.operations.names, a.beneficiary_operation);
-  const std::vector<Id> request_rows = rows_of(t.requests.names, a.beneficiary_request);
   for (const Id slot : in_flight) {
     Leaving l;
     l.slot = slot;
-    l.beneficiary = {decoded(operation_rows, a.beneficiary_operation, slot),
-                     decoded(request_rows, a.beneficiary_request, slot)};
-    if (l.beneficiary.operation == kNoId && l.beneficiary.request >= 0)
-      l.beneficiary.operation = t.requests.operation[at(l.beneficiary.request)];
+    l.beneficiary = beneficiary_of(slot);
     std::copy_n(amounts(slot), width_, l.left.begin());
     for (const TakenRoom& room : taken)
       if (room.allocation == slot)
@@ -131,20 +103,60 @@ const Amount* ClusterState::amounts(Id slot) const noexcept {
                           : amounts_.data() + (at(slot) - first) * width_;
 }
 
-std::span<const Id> ClusterState::on_node(Id node) const noexcept {
-  const NodeList& list = lists_[at(node)];
-  return {list_items_.data() + list.begin, static_cast<std::size_t>(list.size)};
-}
-
 std::vector<Amount> ClusterState::demand() const {
-  const Tables& t = tables();
   std::vector<Amount> out = wanted_besides_;
   for (std::size_t i = 0; i < out.size(); ++i) out[i] += usage_[i];
-  for (std::size_t q = 0; q < pending_.size(); ++q)
-    for (std::size_t r = 0; r < width_; ++r)
-      out[at(t.requests.operation[q]) * width_ + r] +=
-          t.requests.resources[q * width_ + r] * pending_[q];
+  for (Id q = 0; q < requests_.rows(); ++q) {
+    const Amount* each =
+        pending(q) == 0 ? nullptr : requests_.get_row(&RequestColumns::resources, q);
+    if (each == nullptr) continue;
+    Amount* sum = out.data() + at(asking_[at(q)]) * width_;
+    for (std::size_t r = 0; r < width_; ++r) sum[r] += each[r] * pending(q);
+  }
   return out;
+}
+
+// What is listed of an allocation that has not ended.
+void ClusterState::list(Id slot, bool present) {
+  if (present)
+    operation_allocations_.add(operation_[at(slot)], slot);
+  else
+    operation_allocations_.remove(operation_[at(slot)], slot);
+  count(asked_, amounts(slot), present ? 1 : -1);
+}
+
+void ClusterState::count(std::vector<Amount>& sums, const Amount* amounts, Index times) noexcept {
+  if (sums.empty() || amounts == nullptr) return;
+  for (std::size_t r = 0; r < width_; ++r) sums[r] += amounts[r] * times;
+}
+
+const std::vector<Amount>& ClusterState::offered() {
+  if (!offered_.empty()) return offered_;
+  offered_.assign(width_, 0);
+  for (Id n = 0; n < nodes_.rows(); ++n) count(offered_, node_capacity(n), 1);
+  return offered_;
+}
+
+const std::vector<Amount>& ClusterState::asked() {
+  if (!asked_.empty()) return asked_;
+  asked_.assign(width_, 0);
+  for (Id slot = 0; slot < static_cast<Id>(slots()); ++slot)
+    if (!gone(slot) || away(slot)) count(asked_, amounts(slot), 1);
+  for (Id q = 0; q < requests_.rows(); ++q)
+    count(asked_, requests_.get_row(&RequestColumns::resources, q), pending(q));
+  for (Id o = 0; o < operations_.rows(); ++o)
+    if (stated(o)) {
+      count(asked_, operation_usage(o), 1);
+      count(asked_, row(wanted_besides_, o), 1);
+    }
+  return asked_;
+}
+
+bool ClusterState::stated(Id operation) const noexcept {
+  if (!allocations_of(operation).empty() || !requests_of(operation).empty()) return false;
+  const Amount *used = operation_usage(operation), *more = row(wanted_besides_, operation);
+  return std::any_of(used, used + width_, [](Amount a) { return a != 0; }) ||
+         std::any_of(more, more + width_, [](Amount a) { return a != 0; });
 }
 
 void ClusterState::soil(Id operation, Id node) {
@@ -161,43 +173,26 @@ void ClusterState::soil(Id operation, Id node) {
 const Amount* ClusterState::kept(Id slot) const noexcept {
   if (owns_held_) return held_.data() + at(slot) * width_;
   const std::vector<Amount>& held = tables().allocations.held;
-  return held.empty() ? nullptr : held.data() + at(slot) * width_;
+  return held.empty() || slot >= first_new_ ? nullptr : held.data() + at(slot) * width_;
+}
+
+void ClusterState::add_to_pools(Id operation, const Amount* amount, Amount sign) {
+  for (Id pool = pool_[at(operation)]; pool != kNoId; pool = tables().pools.parent[at(pool)]) {
+    Amount* below = row(pool_usage_, pool);
+    for (std::size_t r = 0; r < width_; ++r) below[r] += sign * amount[r];
+  }
 }
 
 void ClusterState::add_usage(Id slot, const Amount* amount, Amount sign) {
   const Id operation = operation_[at(slot)], node = node_[at(slot)];
   Amount* used = row(usage_, operation);
   for (std::size_t r = 0; r < width_; ++r) used[r] += sign * amount[r];
-  for (Id pool = tables().operations.pool[at(operation)]; pool != kNoId;
-       pool = tables().pools.parent[at(pool)]) {
-    Amount* below = row(pool_usage_, pool);
-    for (std::size_t r = 0; r < width_; ++r) below[r] += sign * amount[r];
-  }
+  add_to_pools(operation, amount, sign);
   if (node != kNoId) {
     Amount* here = row(node_used_, node);
     for (std::size_t r = 0; r < width_; ++r) here[r] += sign * amount[r];
   }
   soil(operation, node);
-}
-
-void ClusterState::put_on_node(Id node, Id slot) {
-  NodeList& list = lists_[at(node)];
-  if (list.size == list.capacity) {  // moves to the end of the store, with room to grow
-    const auto begin = static_cast<Index>(list_items_.size());
-    const std::int32_t capacity = std::max(8, 2 * list.capacity);
-    list_items_.resize(list_items_.size() + static_cast<std::size_t>(capacity), kNoId);
-    std::copy_n(list_items_.begin() + list.begin, list.size, list_items_.begin() + begin);
-    list.begin = begin;
-    list.capacity = capacity;
-  }
-  list_items_[static_cast<std::size_t>(list.begin + list.size++)] = slot;
-}
-
-void ClusterState::take_off_node(Id node, Id slot) {
-  NodeList& list = lists_[at(node)];
-  Id* items = list_items_.data() + list.begin;
-  Id* found = std::find(items, items + list.size, slot);
-  *found = items[--list.size];
 }
 
 void ClusterState::add_left(Id slot, const Amount* amounts, Amount sign) {
@@ -240,41 +235,66 @@ void ClusterState::advance(Time now) {
   now_ = now;
 }
 
-Id ClusterState::start(Id operation, Id node, std::span<const Amount> amounts, Time time) {
-  const Id slot = static_cast<Id>(operation_.size());
-  operation_.push_back(operation);
-  node_.push_back(node);
-  phase_.push_back(Phase::kRuns);
-  last_start_.push_back(time);
-  if (!last_progress_.empty()) last_progress_.push_back(kNoTime);
-  amounts_.insert(amounts_.end(), amounts.begin(), amounts.end());
-  if (owns_held_) held_.resize(held_.size() + width_, 0);
-  if (node != kNoId) put_on_node(node, slot);
+Id ClusterState::new_slot(Id operation, Id node, const Amount* size, Time time) {
+  bool again = false;
+  const Id slot = allocations_.new_row(again);
+  if (!again) {
+    operation_.push_back(operation);
+    node_.push_back(node);
+    phase_.push_back(Phase::kRuns);
+    last_start_.push_back(time);
+    if (!last_progress_.empty()) last_progress_.push_back(kNoTime);
+    amounts_.insert(amounts_.end(), size, size + width_);
+    if (owns_held_) held_.resize(held_.size() + width_, 0);
+  } else {
+    operation_[at(slot)] = operation;
+    node_[at(slot)] = node;
+    phase_[at(slot)] = Phase::kRuns;
+    last_start_[at(slot)] = time;
+    if (!last_progress_.empty()) last_progress_[at(slot)] = kNoTime;
+    const Index first = owns_amounts_ ? 0 : first_new_;
+    std::copy_n(size, width_, row(amounts_, static_cast<Id>(slot - first)));
+    if (owns_held_) std::fill_n(row(held_, slot), width_, Amount{0});
+  }
+  if (node != kNoId) on_node_.add(node, slot);
+  list(slot, true);
   add_usage(slot, 1);
-  record([&] { return Change{Change::Kind::kStart, slot, 0, 0, {}, {}}; });
+  record([&] { return Change{Change::Kind::kStart, slot, again, 0, {}, {}}; });
   return slot;
+}
+
+Id ClusterState::start(Id operation, Id node, std::span<const Amount> amounts, Time time) {
+  return new_slot(operation, node, amounts.data(), time);
 }
 
 Id ClusterState::start_request(Id request, Id node) {
   set_pending(request, pending(request) - 1);
-  const RequestColumns& q = tables().requests;
-  return start(q.operation[at(request)], node,
-               std::span<const Amount>(q.resources).subspan(at(request) * width_, width_), now_);
+  std::array<Amount, kMaxResources> size{};
+  if (const Amount* each = requests_.get_row(&RequestColumns::resources, request))
+    std::copy_n(each, width_, size.begin());
+  return new_slot(asking_[at(request)], node, size.data(), now_);
+}
+
+// What ends holds nothing and is listed nowhere.
+void ClusterState::stop(Id slot) {
+  if (holds(slot)) add_usage(slot, -1);
+  if (!away(slot)) {
+    if (node_[at(slot)] != kNoId) on_node_.remove(node_[at(slot)], slot);
+  } else if (const Amount* held = kept(slot)) {
+    add_usage(slot, held, -1);
+  }
+  list(slot, false);
+  phase_[at(slot)] = Phase::kGone;
 }
 
 void ClusterState::end(Id slot) {
+  if (static_cast<Index>(slot) >= first_new_) remove_cells(slot);
   Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[at(slot)]), 0, {}, {}};
-  if (holds(slot)) add_usage(slot, -1);
   if (leaving(slot)) {
     change.leaving = drop_leaving(slot);
     soil(operation_[at(slot)], node_[at(slot)]);
   }
-  if (!away(slot)) {
-    if (node_[at(slot)] != kNoId) take_off_node(node_[at(slot)], slot);
-  } else if (const Amount* held = kept(slot)) {
-    add_usage(slot, held, -1);
-  }
-  phase_[at(slot)] = Phase::kGone;
+  stop(slot);
   record([&] { return std::move(change); });
 }
 
@@ -305,7 +325,7 @@ void ClusterState::suspend(Id slot, std::span<const Amount> held) {
     add_usage(slot, -1);
   else
     change.leaving = drop_leaving(slot);
-  if (node_[at(slot)] != kNoId) take_off_node(node_[at(slot)], slot);
+  if (node_[at(slot)] != kNoId) on_node_.remove(node_[at(slot)], slot);
   phase_[at(slot)] = Phase::kAway;
   std::ranges::copy(held, kept);
   add_usage(slot, kept, 1);
@@ -322,7 +342,7 @@ void ClusterState::resume(Id slot, Id node, Time time) {
   node_[at(slot)] = node;
   phase_[at(slot)] = Phase::kRuns;
   last_start_[at(slot)] = time;
-  if (node != kNoId) put_on_node(node, slot);
+  if (node != kNoId) on_node_.add(node, slot);
   add_usage(slot, 1);
   record([&] { return std::move(change); });
 }
@@ -362,14 +382,18 @@ void ClusterState::resize(Id slot, std::span<const Amount> size) {
     return Change{Change::Kind::kResize, slot, 0, 0, {amounts(slot), amounts(slot) + width_}, {}};
   });
   add_usage(slot, -1);
+  count(asked_, amounts(slot), -1);
   std::ranges::copy(size, row(amounts_, slot));
+  count(asked_, amounts(slot), 1);
   add_usage(slot, 1);
 }
 
 void ClusterState::set_pending(Id request, Index count) {
   record([&] { return Change{Change::Kind::kPending, request, pending(request), 0, {}, {}}; });
+  this->count(asked_, requests_.get_row(&RequestColumns::resources, request),
+              count - pending(request));
   pending_[at(request)] = count;
-  soil(tables().requests.operation[at(request)], kNoId);
+  soil(asking_[at(request)], kNoId);
 }
 
 void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
@@ -381,7 +405,9 @@ void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
                   {node_capacity(node), node_capacity(node) + width_},
                   {}};
   });
+  count(offered_, node_capacity(node), -1);
   std::ranges::copy(amounts, row(capacity_, node));
+  count(offered_, node_capacity(node), 1);
   soil(kNoId, node);
 }
 
@@ -406,8 +432,10 @@ std::size_t ClusterState::memory_bytes() const noexcept {
   return bytes(operation_) + bytes(node_) + bytes(phase_) + bytes(last_start_) +
          bytes(last_progress_) + bytes(amounts_) + bytes(held_) + bytes(node_used_) +
          bytes(node_left_) + bytes(capacity_) + bytes(usage_) + bytes(pool_usage_) +
-         bytes(schedulable_) + bytes(pending_) + bytes(wanted_besides_) + bytes(lists_) +
-         bytes(list_items_);
+         bytes(schedulable_) + bytes(pending_) + bytes(wanted_besides_) + bytes(pool_) +
+         bytes(asking_) + on_node_.memory_bytes() + operation_allocations_.memory_bytes() +
+         operation_requests_.memory_bytes() + operations_.memory_bytes() + nodes_.memory_bytes() +
+         allocations_.memory_bytes() + requests_.memory_bytes() + reservations_.memory_bytes();
 }
 
 }  // namespace evenhand

@@ -127,8 +127,7 @@ Grouping grouped(const std::vector<Id>& group_of, std::size_t groups) {
   return result;
 }
 
-void group_rows(Building& b) {
-  Tables& t = b.tables;
+void group_rows(Tables& t) {
   t.allocations_by_operation = grouped(t.allocations.operation, t.operations.pool.size());
   t.allocations_by_node = grouped(t.allocations.node, t.nodes.schedulable.size());
   t.requests_by_operation = grouped(t.requests.operation, t.operations.pool.size());
@@ -212,20 +211,25 @@ void read_instants(const raw::Instant& now, const std::optional<raw::Instant>& p
   });
 }
 
+std::vector<Amount> derived_total(const Tables& t) {
+  std::vector<Amount> total = t.resources.capacity;
+  const std::size_t resources = total.size();
+  for (std::size_t node = 0; node < t.nodes.schedulable.size(); ++node)
+    if (t.nodes.schedulable[node])
+      for (std::size_t r = 0; r < resources; ++r)
+        add_checked(total[r], t.nodes.capacity[node * resources + r]);
+  return total;
+}
+
 void derive_total(Building& b) {
   Tables& t = b.tables;
-  const std::size_t resources = b.scale->resource_count();
   read_instants(b.input.now, b.input.previous_update, t, b.problems);
   if (b.input.total) {
     const TableRows head{"snapshot", "snapshot", RowOrder(1), {}, &b.problems, true};
     t.total = b.scale->read(head, "total", b.input.total);
     return;
   }
-  t.total = t.resources.capacity;
-  for (std::size_t node = 0; node < t.nodes.schedulable.size(); ++node)
-    if (t.nodes.schedulable[node])
-      for (std::size_t r = 0; r < resources; ++r)
-        add_checked(t.total[r], t.nodes.capacity[node * resources + r]);
+  t.total = derived_total(t);
 }
 
 void check_sums(Building& b) {

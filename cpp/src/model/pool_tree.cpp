@@ -69,6 +69,7 @@ void group_children(Tables& t) {
 void list_top_down(Tables& t) {
   const std::size_t pools = t.pools.parent.size();
   std::vector<Id>& list = t.pools.top_down;
+  list.clear();
   list.reserve(pools);
   list.push_back(0);
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -81,10 +82,14 @@ void list_top_down(Tables& t) {
 
 }  // namespace
 
+void order_tree(Tables& t) {
+  group_children(t);
+  list_top_down(t);
+}
+
 void build_tree(Building& b) {
   cut_cycles(b);
-  group_children(b.tables);
-  list_top_down(b.tables);
+  order_tree(b.tables);
 }
 
 }  // namespace evenhand

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
     from evenhand.model import Snapshot
 
-__all__ = ["Cells", "Refused", "Row", "name_of", "refuse"]
+__all__ = ["Cells", "Refused", "Row", "name_of", "refuse", "row_put"]
 
 
 class Refused(ValueError):
@@ -57,8 +57,14 @@ class Cells:
     def __init__(self, stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
         self._rows: dict[str, list[Any]] = {}
         self._place: dict[int, tuple[str, int]] = {}
-        self._names: set[str] = set()
         self._snapshot = stage.base
+        # Rows that come keep their names; what other events say of rows stands beside them.
+        self._coming = {
+            (put[0], str(put[1].get("name"))): put[1]
+            for _, event in events
+            if (put := row_put(event)) is not None and isinstance(put[1], Mapping)
+        }
+        self._names = set(self._coming)
         for position, event in events:
             self._add(stage, position, event)
         if not self._rows:
@@ -69,16 +75,53 @@ class Cells:
             raise self._blamed(error, dict(events)) from None
 
     def _add(self, stage: Stage, position: int, event: Event) -> None:
-        where = _row_of(stage, event)
-        if where is None:
-            return
-        table, row = where
-        name = row.get("name")
-        if name is not None and str(name) in self._names:
-            row["name"] = f"{name} (event {position})"
-        self._names.add(str(row.get("name")))
+        put = row_put(event)
+        if put is not None:
+            table, row = put[0], dict(put[1]) if isinstance(put[1], Mapping) else {"name": put[1]}
+        else:
+            where = self._cells_of(stage, event)
+            if where is None:
+                return
+            table, row = where
+            if (table, str(row["name"])) in self._names:
+                row["name"] = f"{row['name']} (event {position})"
+            self._names.add((table, str(row["name"])))
         self._place[position] = (table, len(self._rows.setdefault(table, [])))
         self._rows[table].append(row)
+
+    def _cells_of(self, stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
+        """Return the table and the cells that an event tells of a row; None: it tells none."""
+        match event:
+            case Leave(name, deadline, beneficiary):
+                row = {"deadline": deadline, "beneficiary": beneficiary}
+            case Job(name, started, saved):
+                row = {"last_job_start_time": started, "last_progress_time": saved}
+            case Resize(name, resources) | Take(name, resources):
+                row = {"resources": resources}
+            case Suspend(name, held):
+                row = {"resources": held}  # whether it has so much is asked when the event's turn comes
+            case Resume(name, node, started):
+                row = {"node": node, "start_time": started}
+            case Node(name, capacity, schedulable):
+                return "nodes", _given(name, capacity=capacity, schedulable=schedulable)
+            case Count(name, count):
+                if type(count) is int and count == 0:
+                    return None
+                return self._owned(stage, "requests", _given(name, count=count))
+            case _:
+                return None
+        return self._owned(stage, "allocations", _given(name, **row))
+
+    def _owned(self, stage: Stage, table: str, row: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+        """Add the operation of a row; none if there is no such row."""
+        if (coming := self._coming.get((table, str(row["name"])))) is not None:
+            return table, {**row, "operation": coming.get("operation")}
+        found = stage.find(table, row["name"])
+        if found < 0:
+            return None
+        core = stage.core
+        operation = core.operation_of(found) if table == "allocations" else core.request(found)[1]
+        return table, {**row, "operation": core.name("operations", operation)}
 
     def _blamed(self, error: InputError, events: Mapping[int, Event]) -> InputError:
         """Return an error of rows as one of events."""
@@ -101,56 +144,48 @@ class Cells:
 
 
 class Row:
-    """One row of the checked ones."""
+    """One row of the checked ones.
+
+    Attributes
+    ----------
+    core : _core.Snapshot
+        Where it stands.
+    at : int
+        Its row there.
+    """
 
     def __init__(self, snapshot: Snapshot, table: str, row: int) -> None:
-        self._core, self._table, self._at = snapshot._core, table, row
+        self.core, self.at = snapshot._core, row
+        self._table, self._settings = table, snapshot._settings
 
     def amounts(self, field: str = "resources") -> tuple[int, ...]:
         """Return amounts in quanta, one a resource."""
-        return tuple(self._core.column(self._table, field)[self._at].tolist())
+        return tuple(self.core.column(self._table, field)[self.at].tolist())
 
     def time(self, field: str) -> int:
         """Return a time in microseconds; absent: `NO_TIME`."""
-        return int(self._core.column(self._table, field)[self._at])
+        return int(self.core.column(self._table, field)[self.at])
+
+    def settings(self) -> dict[str, Any] | None:
+        """Return the settings of the row."""
+        return self._settings.get(self._table, {}).get(self.at)
 
     def label(self, field: str) -> str | None:
         """Return a text, or None."""
-        words, codes = self._core.text(self._table, field)
-        code = int(codes[self._at])
+        words, codes = self.core.text(self._table, field)
+        code = int(codes[self.at])
         return None if code < 0 else str(words[code])
 
 
-def _row_of(stage: Stage, event: Event) -> tuple[str, dict[str, Any]] | None:
-    """Return the row, and its table, whose cells an event states; None: it states none."""
+def row_put(event: Event) -> tuple[str, Any] | None:
+    """Return the table and the row that an event puts there; None: it puts none."""
     match event:
-        case Start(row) | Put("requests", row):
-            table = "allocations" if isinstance(event, Start) else "requests"
-            return table, dict(row) if isinstance(row, Mapping) else {"name": row}
-        case Leave(name, deadline, beneficiary):
-            row = {"deadline": deadline, "beneficiary": beneficiary}
-        case Job(name, started, saved):
-            row = {"last_job_start_time": started, "last_progress_time": saved}
-        case Resize(name, resources) | Take(name, resources):
-            row = {"resources": resources}
-        case Suspend(name, held):
-            row = {"resources": held}  # whether it has so much is asked when the event's turn comes
-        case Resume(name, node, started):
-            row = {"node": node, "start_time": started}
-        case Node(name, capacity, schedulable):
-            return "nodes", _given(name, capacity=capacity, schedulable=schedulable)
-        case Count(name, count):
-            if type(count) is int and count == 0:
-                return None
-            return "requests", {"name": name, "operation": _any_operation(stage), "count": count}
-        case _:
-            return None
-    return "allocations", {**_given(name, **row), "operation": _any_operation(stage)}
+        case Start(row):
+            return "allocations", row
+        case Put("requests" | "operations" as table, row):
+            return table, row
+    return None
 
 
 def _given(name: Any, **cells: Any) -> dict[str, Any]:
     return {"name": name, **{field: cell for field, cell in cells.items() if cell is not None}}
-
-
-def _any_operation(stage: Stage) -> Any:
-    return next(iter(stage.base.names("operations")), None)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.problems import nearest
-from evenhand.building.readback import NO_TIME, seconds
 from evenhand.building.single import CellError, one_time
 from evenhand.cluster.cells import Cells, Refused, Row, name_of, refuse
 from evenhand.cluster.events import (
@@ -30,6 +29,8 @@ from evenhand.cluster.events import (
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from evenhand.cluster.stage import Stage
 
 __all__ = ["carry_out"]
@@ -58,9 +59,10 @@ def _error(position: int, event: Event, field: str | None, rule: str, message: s
 
 
 def _alive(stage: Stage, name: Any) -> int:
-    slot = stage.slots.get(str(name))
-    if slot is None:
-        refuse("allocation", "exists", f"there is no allocation {name!r}{nearest(name, stage.slots)}")
+    slot = stage.find("allocations", name)
+    if slot < 0:
+        hint = nearest(name, [str(n) for n in stage.core.names("allocations")])
+        refuse("allocation", "exists", f"there is no allocation {name!r}{hint}")
     return slot
 
 
@@ -71,21 +73,23 @@ def _holding(stage: Stage, name: Any, what: str) -> int:
     return slot
 
 
-def _grow(stage: Stage, which: str, before: Sequence[int], after: Sequence[int]) -> None:
-    """Follow a sum; refuse what makes it pass the largest amount."""
-    old = stage.sums[which]
-    new = tuple(s - b + a for s, b, a in zip(old, before, after, strict=True))
-    if any(n > MOST and n > o for n, o in zip(new, old, strict=True)):
-        refuse(None, "overflow", "with this event amounts add up to more than 2^60 quanta")
-    stage.put(stage.sums, which, new)
+def _grow(sums: NDArray[np.int64], before: Sequence[int], after: Sequence[int]) -> None:
+    """Refuse what makes a sum pass the largest amount."""
+    for s, b, a in zip(sums.tolist(), before, after, strict=True):
+        if a > b and s - b + a > MOST:
+            refuse(None, "overflow", "with this event amounts add up to more than 2^60 quanta")
 
 
 def _operation(stage: Stage, row: Mapping[str, Any]) -> int:
-    operation = stage.rows["operations"][str(row["operation"])]
-    if stage.stated[operation]:
+    operation = stage.find("operations", row["operation"])
+    if stage.core.stated(operation):
         message = f"the operation {row['operation']!r} states its usage or demand itself; it can have no rows"
         refuse("operation", "sum_agrees", message)
     return operation
+
+
+def _node_of(stage: Stage, row: Mapping[str, Any], field: str = "node") -> int:
+    return -1 if row.get(field) is None else stage.find("nodes", row[field])
 
 
 def _time(stage: Stage, event: Time, _: Row) -> None:
@@ -104,38 +108,28 @@ def _time(stage: Stage, event: Time, _: Row) -> None:
 
 
 def _start(stage: Stage, event: Start, cells: Row) -> None:
-    row = dict(event.row)
-    text = str(row["name"])
-    if text in stage.slots:
-        hint = ", suspended as a victim; resume it" if stage.core.away(stage.slots[text]) else ""
+    row, core = event.row, stage.core
+    slot = stage.find("allocations", row["name"])
+    if slot >= 0:
+        hint = ", suspended as a victim; resume it" if core.away(slot) else ""
         refuse("name", "unique", f"there is an allocation {row['name']!r} already{hint}")
     if row.get("state", "running") != "running":
         refuse("state", "choice", f"state is {row['state']!r}; what starts is running")
     operation = _operation(stage, row)
-    node = -1 if row.get("node") is None else stage.rows["nodes"][str(row["node"])]
-    if row.get("start_time") is None:
-        row["start_time"] = float(seconds(np.array([stage.core.now]))[0])
-        started = stage.core.now
-    else:
-        started = cells.time("start_time")
-    if row.get("last_job_start_time") is not None:
-        started = cells.time("last_job_start_time")
+    began = core.now if row.get("start_time") is None else cells.time("start_time")
+    started = began if row.get("last_job_start_time") is None else cells.time("last_job_start_time")
     amounts = cells.amounts()
     if event.request is not None:
         _serve(stage, event.request, operation)
-    _grow(stage, "wanted", (0,) * len(amounts), amounts)
-    slot = stage.core.start(operation, node, np.array(amounts, np.int64), started)
-    if (saved := cells.time("last_progress_time")) != NO_TIME:
-        stage.core.touch(slot, started, saved)
-    stage.put(stage.slots, text, slot)
-    stage.put(stage.started, slot, row)
-    if row.get("held"):
-        stage.put(stage.held, slot, cells.amounts("held"))
+    _grow(core.asked(), (0,) * len(amounts), amounts)
+    places = _node_of(stage, row), _node_of(stage, row, "required_node")
+    note = stage.noted(cells.settings())
+    core.start_row(cells.core, cells.at, operation, *places, began, started, note)
 
 
 def _serve(stage: Stage, request: Any, operation: int) -> None:
     """Let the count of a request fall by one."""
-    count, asking, _ = _asked(stage, request)
+    count, asking, _ = stage.core.request(_asked(stage, request))
     if count == 0:
         refuse("request", "count", f"the request {request!r} is for none")
     if asking != operation:
@@ -143,31 +137,23 @@ def _serve(stage: Stage, request: Any, operation: int) -> None:
     _set_count(stage, request, count - 1)
 
 
-def _asked(stage: Stage, request: Any) -> tuple[int, int, tuple[int, ...]]:
-    """Return count, operation and amounts of a request."""
-    text = str(request)
-    if text in stage.asked:
-        row, amounts = stage.asked[text]
-        return int(row.get("count", 1)), stage.rows["operations"][str(row["operation"])], amounts
-    place = stage.request_row(text)
-    if place is None:
-        refuse("request", "exists", f"there is no request {request!r}{nearest(request, stage.requests)}")
-    amounts = tuple(stage.column("requests", "resources", place).tolist())
-    return stage.core.pending_of(place), int(stage.column("requests", "operation", place)), amounts
+def _asked(stage: Stage, request: Any) -> int:
+    row = stage.find("requests", request)
+    if row < 0:
+        hint = nearest(request, [str(n) for n in stage.core.names("requests")])
+        refuse("request", "exists", f"there is no request {request!r}{hint}")
+    return row
 
 
 def _set_count(stage: Stage, request: Any, count: int) -> None:
-    before, _, amounts = _asked(stage, request)
-    _grow(stage, "wanted", [a * before for a in amounts], [a * count for a in amounts])
-    text = str(request)
-    if text not in stage.asked:
-        stage.core.set_pending(stage.requests[text], count)
-        if count == 0:
-            stage.put(stage.withdrawn, stage.requests[text], True)
-    elif count == 0:
-        stage.drop(stage.asked, text)
-    else:
-        stage.put(stage.asked, text, ({**stage.asked[text][0], "count": count}, amounts))
+    row = _asked(stage, request)
+    if count == 0:
+        stage.core.remove_request(row)
+        return
+    before, _, amounts = stage.core.request(row)
+    each = amounts.tolist()
+    _grow(stage.core.asked(), [a * before for a in each], [a * count for a in each])
+    stage.core.set_pending(row, count)
 
 
 def _count(stage: Stage, event: Count, _: Row) -> None:
@@ -175,33 +161,26 @@ def _count(stage: Stage, event: Count, _: Row) -> None:
 
 
 def _end(stage: Stage, event: End, _: Row) -> None:
-    slot = _alive(stage, event.allocation)
-    _grow(stage, "wanted", stage.core.amounts_of(slot).tolist(), [0] * len(stage.base.resources))
-    stage.core.end(slot)
-    stage.drop(stage.slots, str(event.allocation))
-    for of in (stage.started, stage.leaving, stage.taken, stage.held, stage.resumed):
-        stage.drop(of, slot)
+    stage.core.end(_alive(stage, event.allocation))
 
 
 def _leave(stage: Stage, event: Leave, cells: Row) -> None:
     slot = _holding(stage, event.allocation, "told to leave")
-    stage.core.preempt(slot)
-    whom = cells.label("beneficiary.operation"), cells.label("beneficiary.request")
-    stage.put(stage.leaving, slot, (cells.time("deadline"), *whom))
+    whom = cells.label("beneficiary.operation") or "", cells.label("beneficiary.request") or ""
+    stage.core.leave(slot, cells.time("deadline"), *whom)
 
 
 def _suspend(stage: Stage, event: Suspend, cells: Row) -> None:
     slot = _alive(stage, event.allocation)
     if stage.core.away(slot):
         refuse("allocation", "state", f"the allocation {event.allocation!r} is suspended already")
-    held = stage.held_of(slot) if event.held is None else cells.amounts()
+    held = stage.core.kept_of(slot).tolist() if event.held is None else cells.amounts()
     has = stage.core.amounts_of(slot).tolist()
     for r, kept, amount in zip(stage.base.resources, held, has, strict=True):
         if kept > amount:
             message = f"the allocation {event.allocation!r} cannot keep more {r} than it has"
             refuse(f"held.{r}", "held_within_resources", message)
     stage.core.suspend(slot, np.array(held, np.int64))
-    stage.put(stage.held, slot, held)
 
 
 def _resume(stage: Stage, event: Resume, cells: Row) -> None:
@@ -209,13 +188,20 @@ def _resume(stage: Stage, event: Resume, cells: Row) -> None:
     if not stage.core.away(slot):
         message = f"the allocation {event.allocation!r} is not suspended as a victim"
         refuse("allocation", "state", message)
-    node = stage.core.node_of(slot) if event.node is None else stage.rows["nodes"][str(event.node)]
+    node = stage.core.node_of(slot) if event.node is None else stage.find("nodes", event.node)
     started = stage.core.now if event.start_time is None else cells.time("start_time")
     stage.core.resume(slot, node, started)
-    stage.put(stage.held, slot, (0,) * len(stage.base.resources))
-    stage.put(stage.resumed, slot, (node, started))
-    stage.put(stage.leaving, slot, (NO_TIME, None, None))
-    stage.put(stage.taken, slot, None)
+    _set_room_taken(stage, slot, None)
+
+
+def _set_room_taken(stage: Stage, slot: int, taken: dict[str, Any] | None) -> None:
+    before = stage.settings_of(slot)
+    if taken is None and "room_taken" not in before:
+        return
+    settings = {name: value for name, value in before.items() if name != "room_taken"}
+    if taken is not None:
+        settings["room_taken"] = taken
+    stage.core.set_note(slot, stage.noted(settings))
 
 
 def _job(stage: Stage, event: Job, cells: Row) -> None:
@@ -231,7 +217,7 @@ def _job(stage: Stage, event: Job, cells: Row) -> None:
 def _resize(stage: Stage, event: Resize, cells: Row) -> None:
     slot = _holding(stage, event.allocation, "resized")
     amounts = cells.amounts()
-    _grow(stage, "wanted", stage.core.amounts_of(slot).tolist(), amounts)
+    _grow(stage.core.asked(), stage.core.amounts_of(slot).tolist(), amounts)
     stage.core.resize(slot, np.array(amounts, np.int64))
 
 
@@ -239,37 +225,48 @@ def _take(stage: Stage, event: Take, _: Row) -> None:
     slot = _alive(stage, event.allocation)
     if not stage.core.leaving(slot):
         refuse("allocation", "state", f"the allocation {event.allocation!r} is not leaving")
-    stage.put(stage.taken, slot, dict(event.resources))
+    _set_room_taken(stage, slot, dict(event.resources))
 
 
 def _node(stage: Stage, event: Node, cells: Row) -> None:
-    row = stage.rows["nodes"].get(str(event.node))
-    if row is None:
-        refuse("node", "exists", f"there is no node {event.node!r}{nearest(event.node, stage.rows['nodes'])}")
+    row = stage.find("nodes", event.node)
+    if row < 0:
+        hint = nearest(event.node, [str(n) for n in stage.core.names("nodes")])
+        refuse("node", "exists", f"there is no node {event.node!r}{hint}")
     if event.capacity is not None:
         amounts = cells.amounts("capacity")
-        _grow(stage, "capacity", stage.core.capacity_of(row).tolist(), amounts)
+        _grow(stage.core.offered(), stage.core.capacity_of(row).tolist(), amounts)
         stage.core.set_capacity(row, np.array(amounts, np.int64))
     if event.schedulable is not None:
         stage.core.set_schedulable(row, event.schedulable)
 
 
 def _put(stage: Stage, event: Put, cells: Row) -> None:
-    """Put a request that is new since the last snapshot."""
-    row = dict(event.row)
-    text = str(row["name"])
-    _operation(stage, row)
-    amounts = cells.amounts()
-    if text in stage.asked:
-        _set_count(stage, text, 0)
+    """Put a request or an operation."""
+    row, core = event.row, stage.core
+    old = stage.find(event.table, row["name"])
+    if event.table == "operations":
+        pool = 0 if row.get("pool") is None else stage.find("pools", row["pool"])
+        core.put_operation(cells.core, cells.at, pool, stage.noted(cells.settings()), old)
+        return
+    operation = _operation(stage, row)
+    each = cells.amounts()
+    before = [0] * len(each)
+    if old >= 0:
+        count, _, amounts = core.request(old)
+        before = [a * count for a in amounts.tolist()]
     count = 1 if row.get("count") is None else int(row["count"])
-    _grow(stage, "wanted", (0,) * len(amounts), [a * count for a in amounts])
-    stage.put(stage.asked, text, ({**row, "count": count}, amounts))
+    _grow(core.asked(), before, [a * count for a in each])
+    places = operation, _node_of(stage, row, "required_node")
+    core.put_request(cells.core, cells.at, *places, stage.noted(cells.settings()), old)
 
 
 def _remove(stage: Stage, event: Remove, _: Row) -> None:
-    """Withdraw a request."""
-    _set_count(stage, event.name, 0)
+    """Withdraw a request, or remove an operation that has no rows."""
+    if event.table == "requests":
+        _set_count(stage, event.name, 0)
+    else:
+        stage.core.remove_operation(stage.find("operations", event.name))
 
 
 _DO: Mapping[type, Any] = {

@@ -18,6 +18,7 @@ from evenhand.cluster.changes import carry_out
 from evenhand.cluster.events import Event, Put, Remove, as_event
 from evenhand.cluster.kept import Kept, read, text_of
 from evenhand.cluster.remade import remade
+from evenhand.cluster.runs import joins, key_of, makes_anew
 from evenhand.cluster.stage import Stage
 from evenhand.cluster.steps import events_of, whole_plan
 from evenhand.errors import InputError, Problem
@@ -82,10 +83,11 @@ class Cluster:
     Calls from several threads run one after the other. A cluster can be copied, pickled and saved; marks stay
     with the original.
 
-    An event of an allocation, a request's count or a node's capacity costs O(resources × depth of the pool
-    tree), beside the check of its own cells. Putting and removing rows of any table but requests, and putting
-    a request that the last snapshot has in another form, costs O(cells), once for any number of such
-    events in a row.
+    An event of an allocation, of a request's count or of a node's capacity costs O(resources × depth of the
+    pool tree), beside the check of its own cells; putting and removing a request or an operation costs the
+    cells of its row. Putting and removing rows of other tables costs O(cells), once for any number of such
+    events in a row; so does an operation that states its usage or demand, and a row that takes the place of
+    one with another `order`.
 
     Examples
     --------
@@ -154,7 +156,7 @@ class Cluster:
         """Carry out runs of events: those that make tables anew, and those that do not."""
         at = 0
         while at < len(events):
-            first, anew = at, self._makes_anew(events[at][1])
+            first, anew = at, makes_anew(self._stage, events[at][1])
             at += 1
             if anew:  # whatever puts or removes rows is one more row of these tables
                 while at < len(events) and isinstance(events[at][1], Put | Remove):
@@ -162,22 +164,11 @@ class Cluster:
                 rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
                 self._stage = remade(self._stage, rows)
                 continue
-            while at < len(events) and not self._makes_anew(events[at][1]):
+            seen = {key_of(events[first][1])}
+            while at < len(events) and joins(self._stage, events[at][1], seen):
                 at += 1
             carry_out(self._stage, events[first:at])
-            self._stage.put(self._stage.sums, "changed", True)
-
-    def _makes_anew(self, event: Event) -> bool:
-        """Tell whether an event is beyond what a stage can follow, as the stage is before this run."""
-        match event:
-            case Put("requests", row):
-                name = row.get("name") if isinstance(row, Mapping) else None
-                return self._stage.request_row(name) is not None
-            case Remove("requests"):
-                return False
-            case Put() | Remove():
-                return True
-        return False
+            self._stage.changed = True
 
     @_one_at_a_time
     def snapshot(self) -> Snapshot:
@@ -287,7 +278,7 @@ class Cluster:
         """
         expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
         if whole_plan(plan):
-            self.apply(events_of(plan, self._stage.slots))
+            self.apply(events_of(plan, self._stage))
         elif plan.snapshot == self.snapshot():
             self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
         else:
@@ -315,8 +306,8 @@ class Cluster:
             If there is no such name.
         """
         for where in ("operations", "pools", "nodes") if table is None else (table,):
-            row = self._stage.rows[where].get(str(name))
-            if row is not None:
+            row = self._stage.find(where, name)
+            if row >= 0:
                 quanta = self._stage.core.usage(where, row)[None, :]
                 amounts = matrix(quanta, np.asarray(self._stage.base._head["quantum"]))[0].tolist()
                 named = zip(self._stage.base.resources, amounts, strict=True)
@@ -443,8 +434,8 @@ class Cluster:
         return _restored, (type(self), self._kept())
 
     def __repr__(self) -> str:
-        stage = self._stage
-        rows = f"{len(stage.slots):,} allocations, {len(stage.rows['nodes']):,} nodes"
+        names = self._stage.core.names
+        rows = f"{len(names('allocations')):,} allocations, {len(names('nodes')):,} nodes"
         return f"<Cluster at {self.now:g} s: {rows}>"
 
 

@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 
 __all__ = ["few_rows"]
 
+_REFERENCES = {"operations": ("operation",), "nodes": ("node", "required_node"), "pools": ("pool",)}
+
 
 def few_rows(stage: Stage, tables: Mapping[str, Sequence[Any]]) -> tuple[Snapshot, dict[str, dict[int, int]]]:
-    """Build a snapshot of some rows, beside the bare operations and nodes that they name.
+    """Build a snapshot of some rows, beside the bare pools, operations and nodes that they name.
 
     Parameters
     ----------
     stage : Stage
-        Which operations and nodes there are.
+        Which pools, operations and nodes there are.
     tables : mapping
-        "allocations", "requests" or "nodes" to rows in the file format.
+        "allocations", "requests", "operations" or "nodes" to rows in the file format.
 
     Returns
     -------
@@ -48,21 +50,18 @@ def few_rows(stage: Stage, tables: Mapping[str, Sequence[Any]]) -> tuple[Snapsho
     parser.raw.head = {**base._head, "now": stage.core.now, "previous_update": None, "total": None}
     parser.resources = base._head["resources"]
     rows = [row for table in tables.values() for row in table if isinstance(row, dict)]
-    wanted = {
-        "operations": ("operation",),
-        "nodes": ("node", "required_node"),
-    }
     given: dict[str, list[Any]] = {table: list(rows) for table, rows in tables.items()}
-    for table, fields in wanted.items():
+    for table, fields in _REFERENCES.items():
         have = {str(row.get("name")) for row in given.get(table, ()) if isinstance(row, dict)}
         named = [row[field] for row in rows for field in fields if row.get(field) is not None]
         for text, name in {str(name): name for name in named}.items():
-            if text in stage.rows[table] and text not in have:
-                stub = {"name": name}
-                if table == "operations":
-                    stub["gang"] = bool(stage.column(table, "gang", stage.rows[table][text]))
-                given.setdefault(table, []).append(stub)
-    for table in ("operations", "nodes", "allocations", "requests"):
+            if text in have or (row := stage.find(table, text)) < 0 or (table == "pools" and row == 0):
+                continue
+            stub = {"name": name}
+            if table == "operations" and stage.core.gang(row):
+                stub["gang"] = True
+            given.setdefault(table, []).append(stub)
+    for table in ("pools", "operations", "nodes", "allocations", "requests"):
         if given.get(table):
             parser.read_table(table, read_rows(TABLES[table], given[table], report))
     snapshot = base._build(parser.raw, report)

@@ -44,9 +44,12 @@ void build_tree(Building& b);
 void check_pool_rules(Building& b);
 
 // What follows from several tables.
-void group_rows(Building& b);
+void group_rows(Tables& t);
+// Children of the pools and their order from the root down: follows from the parents.
+void order_tree(Tables& t);
 void derive_usage_and_demand(Building& b);
 void derive_total(Building& b);
+std::vector<Amount> derived_total(const Tables& t);  // where none is stated
 void read_instants(const raw::Instant& now, const std::optional<raw::Instant>& previous_update,
                    Tables& tables, Problems& problems);
 void check_sums(Building& b);

@@ -1,23 +1,29 @@
 // The one mutable form of a scheduling domain: what runs where and how much of it,
 // changed by deltas that can be undone.
 //
-// A state starts as the rows of a snapshot, which it shares. Allocations live in
-// slots: the snapshot's rows first, then those that start later. Sums of usage
-// (nodes, operations, pools) are integers and exact whatever the history. Slots
-// are storage, never an order: ties go by `rank`.
+// A state starts as the rows of a snapshot, which it shares. Rows that come later stand
+// behind them: operations, requests, nodes and reservations in their tables, allocations
+// in slots. Sums of usage (nodes, operations, pools) are integers and exact whatever the
+// history. Row numbers are storage, never an order: ties go by `rank`. A row that has gone
+// leaves its number free for another one, but only when the owner says so (`reclaim`).
 //
 // Room. What a node's leaving allocations have is nobody's until they have gone,
 // but for the operation and request they leave for: `left` holds the part that
 // their beneficiary has not taken yet.
 //
-// A delta costs O(R x depth); undo the same. Copying is O(allocations).
+// A delta costs O(R x depth), one that writes a row O(cells of the row) beside; undo the
+// same. Copying is O(allocations).
 #pragma once
 
 #include <array>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "evenhand/core/types.h"
+#include "evenhand/model/live_table.h"
+#include "evenhand/model/row_lists.h"
 #include "evenhand/model/snapshot.h"
 
 namespace evenhand {
@@ -35,8 +41,16 @@ struct Leaving {
   std::array<Amount, kMaxResources> left{};  // room that its beneficiary has not taken
 };
 
+// What the row of an allocation says of its leaving; texts are names, empty: none.
+struct Told {
+  Time start_time = 0, deadline = kNoTime;
+  std::string_view operation, request;
+};
+
 class ClusterState {
  public:
+  enum class Table : std::uint8_t { kOperations, kNodes, kAllocations, kRequests, kReservations };
+
   // For each in-flight allocation of the tables, room its beneficiary took already.
   struct TakenRoom {
     Id allocation;
@@ -45,11 +59,29 @@ class ClusterState {
 
   explicit ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken = {});
 
-  // What stays as the snapshot has it: names, pools, operations, nodes, requests.
+  // The snapshot's own rows, as they were.
   const Tables& tables() const noexcept { return snapshot_.tables(); }
   const Snapshot& snapshot() const noexcept { return snapshot_; }
   std::size_t width() const noexcept { return width_; }
   Time now() const noexcept { return now_; }
+
+  // Cells of the rows that there are. Those that deltas change are below: they are what
+  // counts where a column has them too.
+  const PoolColumns& pools() const noexcept { return tables().pools; }
+  const LiveTable<OperationColumns>& operations() const noexcept { return operations_; }
+  const LiveTable<NodeColumns>& nodes() const noexcept { return nodes_; }
+  const LiveTable<AllocationColumns>& allocations() const noexcept { return allocations_; }
+  const LiveTable<RequestColumns>& requests() const noexcept { return requests_; }
+  const LiveTable<ReservationColumns>& reservations() const noexcept { return reservations_; }
+  Id pool_of(Id operation) const noexcept { return pool_[at(operation)]; }
+  Id operation_of_request(Id request) const noexcept { return asking_[at(request)]; }
+  // No order within a group; of allocations, those that have not ended.
+  std::span<const Id> allocations_of(Id operation) const noexcept {
+    return operation_allocations_.of(operation);
+  }
+  std::span<const Id> requests_of(Id operation) const noexcept {
+    return operation_requests_.of(operation);
+  }
 
   // Allocations.
   Index slots() const noexcept { return static_cast<Index>(operation_.size()); }
@@ -69,9 +101,11 @@ class ClusterState {
   Time last_progress(Id slot) const noexcept {
     return last_progress_.empty() ? kNoTime : last_progress_[at(slot)];
   }
-  // Ties among allocations: canonical rows first, then in the order of starting.
-  Id rank(Id slot) const noexcept { return slot; }
-  std::span<const Id> on_node(Id node) const noexcept;  // running and leaving; no order
+  // Ties among allocations: in canonical order, those without a name behind all others in
+  // the order of starting.
+  Index rank(Id slot) const noexcept { return allocations_.keys().rank(slot); }
+  // Running and leaving; no order.
+  std::span<const Id> on_node(Id node) const noexcept { return on_node_.of(node); }
 
   // Sums of what is held, in quanta; R each.
   const Amount* node_used(Id node) const noexcept { return row(node_used_, node); }
@@ -94,6 +128,12 @@ class ClusterState {
   // Demand of every operation, O x R: its usage and what its requests still want,
   // beside what the snapshot says it wants on top of its rows.
   std::vector<Amount> demand() const;
+  // Whether it says itself what it uses or wants, and no row stands for it.
+  bool stated(Id operation) const noexcept;
+  // What all allocations have, all requests want and all operations state; R. Counted in
+  // O(rows) when it is first asked for, and followed from then on.
+  const std::vector<Amount>& asked();
+  const std::vector<Amount>& offered();  // what all nodes have; likewise
 
   // Deltas. Their conditions are the caller's to keep: see each.
   void advance(Time now);
@@ -115,6 +155,38 @@ class ClusterState {
   void set_pending(Id request, Index count);
   void set_capacity(Id node, std::span<const Amount> amounts);
   void set_schedulable(Id node, bool schedulable);
+
+  // Rows. `from` has the cells and the name, references are rows of this state; `note` is
+  // the owner's (LiveTable::note). `old`: the row that it takes the place of, which keeps
+  // its number and what refers to it; its name and `order` are the same. An operation that
+  // is put uses and wants what its rows do (`stated`), and so did the one before it.
+  Id put_operation(const OperationColumns& from, Id row, Id pool, Index note, Id old = kNoId);
+  void remove_operation(Id operation);  // that no row refers to
+  Id put_request(const RequestColumns& from, Id row, Id operation, Id required_node, Index note,
+                 Id old = kNoId);
+  void remove_request(Id request);  // reservations for it go too: O(reservations)
+  Id put_node(const NodeColumns& from, Id row, Index note, Id old = kNoId);
+  void remove_node(Id node);  // that no row refers to
+  Id start_row(const AllocationColumns& from, Id row, Id operation, Id node, Id required_node,
+               Time time, Time last_start, Index note);  // it runs from `time` on
+  Id reserve(const ReservationColumns& from, Id row, Id request, Id allocation, Id node,
+             Index note);
+  void release(Id reservation);
+  void tell(Id slot, const Told& told);  // of one that has not ended
+  void set_priority(Id slot, double priority, bool given);
+  void set_preemptible(Id slot, bool preemptible);
+  void set_note(Id slot, Index note);
+
+  // Numbers of rows that have gone are free from here on: for owners that keep none of
+  // them. Nothing is done while a journal is kept.
+  void reclaim();
+
+  // The rows as tables in canonical order: what build() makes of them. The total follows
+  // the nodes unless it is stated. O(cells), and O(n log n) for texts.
+  struct Sources {  // the row of this state for each row of the tables
+    std::vector<Id> operations, nodes, allocations, requests, reservations;
+  };
+  Tables frozen(bool total_stated, Sources* sources = nullptr) const;
 
   // Journal: undo(mark()) leaves everything as it was at the mark. Without a mark
   // nothing is recorded.
@@ -145,8 +217,40 @@ class ClusterState {
 
   void add_usage(Id slot, const Amount* amount, Amount sign);
   void add_usage(Id slot, Amount sign) { add_usage(slot, amounts(slot), sign); }
-  void put_on_node(Id node, Id slot);
-  void take_off_node(Id node, Id slot);
+  void add_to_pools(Id operation, const Amount* amount, Amount sign);
+  void list(Id slot, bool present);
+  void count(std::vector<Amount>& sums, const Amount* amounts, Index times) noexcept;
+  Id new_slot(Id operation, Id node, const Amount* amounts, Time time);
+  void stop(Id slot);
+  template <class Columns>
+  Id new_row(Table table, LiveTable<Columns>& rows, const Columns& from, Id row);
+  void take_back_row(Table table, Id row, bool again);
+  template <class Do>
+  void with(Table table, Do&& act) {
+    switch (table) {
+      case Table::kOperations:
+        return act(operations_);
+      case Table::kNodes:
+        return act(nodes_);
+      case Table::kAllocations:
+        return act(allocations_);
+      case Table::kRequests:
+        return act(requests_);
+      case Table::kReservations:
+        return act(reservations_);
+    }
+  }
+  void point(Table table, Id row, Id version);
+  void group(Table table, Id row, bool present);
+  void remove(Table table, Id row);
+  void remove_cells(Id slot);
+  void release_for(std::vector<Id> ReservationColumns::* column, Id row);
+  template <class Set>
+  void change(Id slot, Set&& set);
+  void set_stated(Id operation, std::span<const Amount> usage, std::span<const Amount> besides);
+  void follow_names(Table table, Id row, std::string_view name);
+  Beneficiary beneficiary_of(Id slot) const;
+  void set_beneficiary(Leaving& leaving, Beneficiary beneficiary);
   void add_left(Id slot, const Amount* amounts, Amount sign);
   void leave(const Leaving& leaving);
   Leaving drop_leaving(Id slot);
@@ -159,11 +263,6 @@ class ClusterState {
     if (recording_) journal_.push_back(undo());
   }
   void revert(const Change& change);
-
-  struct NodeList {
-    Index begin = 0;
-    std::int32_t size = 0, capacity = 0;
-  };
 
   Snapshot snapshot_;
   std::size_t width_;
@@ -180,8 +279,15 @@ class ClusterState {
   std::vector<std::uint8_t> schedulable_;
   std::vector<Index> pending_;
   std::vector<Amount> wanted_besides_;  // O x R: demand that no row stands for
-  std::vector<NodeList> lists_;
-  std::vector<Id> list_items_;
+  std::vector<Id> pool_, asking_;       // of operations and of requests
+  RowLists on_node_, operation_allocations_, operation_requests_;
+  LiveTable<OperationColumns> operations_;
+  LiveTable<NodeColumns> nodes_;
+  LiveTable<AllocationColumns> allocations_;
+  LiveTable<RequestColumns> requests_;
+  LiveTable<ReservationColumns> reservations_;
+  std::vector<std::pair<Table, Id>> gone_;  // rows that `reclaim` frees
+  std::vector<Amount> asked_, offered_;     // R, once asked for
   std::vector<Leaving> leaving_;
   std::vector<Id> leaving_place_;         // slot -> place in leaving_; as long as needed
   std::vector<std::int32_t> leaving_on_;  // per node
@@ -205,7 +311,11 @@ struct ClusterState::Change {
     kResize,
     kPending,
     kCapacity,
-    kSchedulable
+    kSchedulable,
+    kRow,
+    kVersion,
+    kStated,
+    kBeneficiary
   };
   Kind kind;
   Id row = kNoId;

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <string_view>
+#include <type_traits>
 
 #include "evenhand/model/tables.h"
 
@@ -43,97 +44,143 @@ void visit_columns(const PoolColumns& t, Visit&& visit) {
   visit("order", t.order, kNoOrder);
 }
 
+// How a column stores its rows: what an absent cell holds, whether the column is empty
+// while every cell does, and whether a row has one cell a resource.
+template <class T>
+struct Cells {
+  T absent;
+  bool sparse, each;
+};
+template <class T>
+constexpr Cells<T> dense(T absent) {
+  return {absent, false, false};
+}
+template <class T>
+constexpr Cells<T> sparse(T absent) {
+  return {absent, true, false};
+}
+template <class T>
+constexpr Cells<T> each(T absent) {
+  return {absent, false, true};
+}
+template <class T>
+constexpr Cells<T> sparse_each(T absent) {
+  return {absent, true, true};
+}
+
+// Calls visit(field, &Columns::column, cells) for every column; for names and texts
+// the third is 0.
 template <class Visit>
-void visit_columns(const OperationColumns& t, Visit&& visit) {
-  visit("name", t.names, 0);
-  visit("pool", t.pool, kNoId);
-  visit("user", t.user, 0);
-  visit("project", t.project, 0);
-  visit("account", t.account, 0);
-  visit("partition", t.partition, 0);
-  visit("qos", t.qos, 0);
-  visit("weight", t.weight, 1.0);
-  visit("priority", t.priority, 0.0);
-  visit("priority_given", t.priority_given, std::uint8_t{0});
-  visit("demand", t.demand, Amount{0});
-  visit("usage", t.usage, Amount{0});
-  visit("limits", t.limits, Amount{0});
-  visit("limits_given", t.limits_given, ResourceMask{0});
-  visit("gang", t.gang, std::uint8_t{0});
-  visit("best_allocation_share", t.best_allocation_share, 1.0);
-  visit("start_time", t.start_time, Time{0});
-  visit("fifo_start_time", t.fifo_start_time, Time{0});
-  visit("kind", t.kind, OperationKind::kBatch);
-  visit("order", t.order, kNoOrder);
+void visit_members(const OperationColumns*, Visit&& visit) {
+  using T = OperationColumns;
+  visit("name", &T::names, 0);
+  visit("pool", &T::pool, dense(kNoId));
+  visit("user", &T::user, 0);
+  visit("project", &T::project, 0);
+  visit("account", &T::account, 0);
+  visit("partition", &T::partition, 0);
+  visit("qos", &T::qos, 0);
+  visit("weight", &T::weight, dense(1.0));
+  visit("priority", &T::priority, sparse(0.0));
+  visit("priority_given", &T::priority_given, sparse(std::uint8_t{0}));
+  visit("demand", &T::demand, each(Amount{0}));
+  visit("usage", &T::usage, each(Amount{0}));
+  visit("limits", &T::limits, each(Amount{0}));
+  visit("limits_given", &T::limits_given, dense(ResourceMask{0}));
+  visit("gang", &T::gang, dense(std::uint8_t{0}));
+  visit("best_allocation_share", &T::best_allocation_share, sparse_each(1.0));
+  visit("start_time", &T::start_time, dense(Time{0}));
+  visit("fifo_start_time", &T::fifo_start_time, dense(Time{0}));
+  visit("kind", &T::kind, dense(OperationKind::kBatch));
+  visit("order", &T::order, sparse(kNoOrder));
 }
 
 template <class Visit>
-void visit_columns(const NodeColumns& t, Visit&& visit) {
-  visit("name", t.names, 0);
-  visit("capacity", t.capacity, Amount{0});
-  visit("tags", t.tags, 0);
-  visit("schedulable", t.schedulable, std::uint8_t{1});
-  visit("overcommitted_since", t.overcommitted_since, kNoTime);
-  visit("physical", t.physical, 0);
-  visit("swap_free", t.swap_free, Amount{-1});
-  visit("order", t.order, kNoOrder);
+void visit_members(const NodeColumns*, Visit&& visit) {
+  using T = NodeColumns;
+  visit("name", &T::names, 0);
+  visit("capacity", &T::capacity, each(Amount{0}));
+  visit("tags", &T::tags, 0);
+  visit("schedulable", &T::schedulable, dense(std::uint8_t{1}));
+  visit("overcommitted_since", &T::overcommitted_since, sparse(kNoTime));
+  visit("physical", &T::physical, 0);
+  visit("swap_free", &T::swap_free, sparse(Amount{-1}));
+  visit("order", &T::order, sparse(kNoOrder));
 }
 
 template <class Visit>
-void visit_columns(const AllocationColumns& t, Visit&& visit) {
-  visit("name", t.names, 0);
-  visit("operation", t.operation, kNoId);
-  visit("node", t.node, kNoId);
-  visit("resources", t.resources, Amount{0});
-  visit("start_time", t.start_time, Time{0});
-  visit("last_job_start_time", t.last_job_start_time.empty() ? t.start_time : t.last_job_start_time,
-        Time{0});
-  visit("last_progress_time", t.last_progress_time, kNoTime);
-  visit("planned_end", t.planned_end, kNoTime);
-  visit("priority", t.priority, 0.0);
-  visit("priority_given", t.priority_given, std::uint8_t{0});
-  visit("state", t.state, AllocationState::kRunning);
-  visit("deadline", t.deadline, kNoTime);
-  visit("beneficiary.operation", t.beneficiary_operation, 0);
-  visit("beneficiary.request", t.beneficiary_request, 0);
-  visit("held", t.held, Amount{0});
-  visit("interruptible", t.interruptible, std::uint8_t{0});
-  visit("checkpointable", t.checkpointable, std::uint8_t{0});
-  visit("rerunnable", t.rerunnable, std::uint8_t{0});
-  visit("preemptible", t.preemptible, std::uint8_t{1});
-  visit("originator", t.originator, std::uint8_t{0});
-  visit("required_node", t.required_node, kNoId);
-  visit("order", t.order, kNoOrder);
+void visit_members(const AllocationColumns*, Visit&& visit) {
+  using T = AllocationColumns;
+  visit("name", &T::names, 0);
+  visit("operation", &T::operation, dense(kNoId));
+  visit("node", &T::node, dense(kNoId));
+  visit("resources", &T::resources, each(Amount{0}));
+  visit("start_time", &T::start_time, dense(Time{0}));
+  visit("last_job_start_time", &T::last_job_start_time, sparse(kNoTime));
+  visit("last_progress_time", &T::last_progress_time, sparse(kNoTime));
+  visit("planned_end", &T::planned_end, sparse(kNoTime));
+  visit("priority", &T::priority, sparse(0.0));
+  visit("priority_given", &T::priority_given, sparse(std::uint8_t{0}));
+  visit("state", &T::state, dense(AllocationState::kRunning));
+  visit("deadline", &T::deadline, sparse(kNoTime));
+  visit("beneficiary.operation", &T::beneficiary_operation, 0);
+  visit("beneficiary.request", &T::beneficiary_request, 0);
+  visit("held", &T::held, sparse_each(Amount{0}));
+  visit("interruptible", &T::interruptible, sparse(std::uint8_t{0}));
+  visit("checkpointable", &T::checkpointable, sparse(std::uint8_t{0}));
+  visit("rerunnable", &T::rerunnable, sparse(std::uint8_t{0}));
+  visit("preemptible", &T::preemptible, sparse(std::uint8_t{1}));
+  visit("originator", &T::originator, sparse(std::uint8_t{0}));
+  visit("required_node", &T::required_node, sparse(kNoId));
+  visit("order", &T::order, sparse(kNoOrder));
 }
 
 template <class Visit>
-void visit_columns(const RequestColumns& t, Visit&& visit) {
-  visit("name", t.names, 0);
-  visit("operation", t.operation, kNoId);
-  visit("resources", t.resources, Amount{0});
-  visit("count", t.count, Index{1});
-  visit("gang", t.gang, std::uint8_t{0});
-  visit("submit_time", t.submit_time, Time{0});
-  visit("priority", t.priority, 0.0);
-  visit("priority_given", t.priority_given, std::uint8_t{0});
-  visit("duration", t.duration, kNoTime);
-  visit("node_tags", t.node_tags, 0);
-  visit("required_node", t.required_node, kNoId);
-  visit("preemptible", t.preemptible, std::uint8_t{1});
-  visit("reserve", t.reserve, std::uint8_t{0});
-  visit("order", t.order, kNoOrder);
+void visit_members(const RequestColumns*, Visit&& visit) {
+  using T = RequestColumns;
+  visit("name", &T::names, 0);
+  visit("operation", &T::operation, dense(kNoId));
+  visit("resources", &T::resources, each(Amount{0}));
+  visit("count", &T::count, dense(Index{1}));
+  visit("gang", &T::gang, dense(std::uint8_t{0}));
+  visit("submit_time", &T::submit_time, dense(Time{0}));
+  visit("priority", &T::priority, sparse(0.0));
+  visit("priority_given", &T::priority_given, sparse(std::uint8_t{0}));
+  visit("duration", &T::duration, sparse(kNoTime));
+  visit("node_tags", &T::node_tags, 0);
+  visit("required_node", &T::required_node, sparse(kNoId));
+  visit("preemptible", &T::preemptible, sparse(std::uint8_t{1}));
+  visit("reserve", &T::reserve, sparse(std::uint8_t{0}));
+  visit("order", &T::order, sparse(kNoOrder));
 }
 
 template <class Visit>
-void visit_columns(const ReservationColumns& t, Visit&& visit) {
-  visit("name", t.names, 0);
-  visit("request", t.request, kNoId);
-  visit("allocation", t.allocation, kNoId);
-  visit("node", t.node, kNoId);
-  visit("resources", t.resources, Amount{0});
-  visit("from", t.from, kNoTime);
-  visit("until", t.until, kNoTime);
-  visit("soft", t.soft, std::uint8_t{0});
+void visit_members(const ReservationColumns*, Visit&& visit) {
+  using T = ReservationColumns;
+  visit("name", &T::names, 0);
+  visit("request", &T::request, dense(kNoId));
+  visit("allocation", &T::allocation, dense(kNoId));
+  visit("node", &T::node, dense(kNoId));
+  visit("resources", &T::resources, each(Amount{0}));
+  visit("from", &T::from, sparse(kNoTime));
+  visit("until", &T::until, sparse(kNoTime));
+  visit("soft", &T::soft, sparse(std::uint8_t{0}));
+}
+
+// The columns of a table by name, as for pools.
+template <class Columns, class Visit>
+void visit_columns(const Columns& t, Visit&& visit) {
+  visit_members(
+      &t, [&]<class Member, class Of>(std::string_view field, Member member, const Of& cells) {
+        if constexpr (std::is_same_v<Of, int>) {
+          visit(field, t.*member, cells);
+        } else {
+          if constexpr (std::is_same_v<Member, std::vector<Time> AllocationColumns::*>)
+            if (member == &AllocationColumns::last_job_start_time && (t.*member).empty())
+              return visit(field, t.start_time, Time{0});
+          visit(field, t.*member, cells.absent);
+        }
+      });
 }
 
 // Calls visit(name, table, row count) for every table of rows.

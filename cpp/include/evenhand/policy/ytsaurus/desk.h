@@ -174,7 +174,8 @@ class Desk {
   struct Wanted {
     std::uint8_t eagerness;
     Time time;
-    Id rank, slot;
+    Index rank;
+    Id slot;
   };
   std::vector<Wanted> wanted;
   Id steps = 0;

@@ -1,0 +1,79 @@
+// Names and canonical order of a table whose rows come and go.
+//
+// Rows are storage, never an order. The snapshot's rows stand in canonical order
+// already; a row that came later finds its place among them by its key, (order, name
+// as UTF-8 bytes), and gets a number between those of its neighbours, so that two rows
+// are compared by two numbers. Nothing is ever sorted again.
+//
+// find: O(log n) comparisons of names, beside one hash. enter, leave: the same, and a move
+// of 4 bytes for each later row that stands behind it.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "evenhand/model/tables.h"
+
+namespace evenhand {
+
+class LiveKeys {
+ public:
+  // The columns are a snapshot's and outlive this.
+  LiveKeys(const NameColumn& names, const std::vector<double>& order);
+
+  // The row of that name that came last; the snapshot's rows count as present.
+  Id find(std::string_view name) const;
+  std::string_view name(Id row) const noexcept;
+  bool is_integer(Id row) const noexcept;
+  double order(Id row) const noexcept;
+
+  // Ascending in canonical order. Rows without a name stand behind all others, in the
+  // order of coming. Holds until the next row is added.
+  Index rank(Id row) const noexcept {
+    return row < rows_ ? (Index{row} + 1) << kGap : later_[at(row - rows_)].rank;
+  }
+  // Rows of the table, later ones that have been dropped included.
+  Id rows() const noexcept { return rows_ + static_cast<Id>(later_.size()); }
+  // Named rows that came later, in canonical order.
+  const std::vector<Id>& sorted() const noexcept { return sorted_; }
+
+  // Of rows behind the snapshot's: the next one, or one that was dropped.
+  void add(Id row);  // without a name
+  void set_name(Id row, std::string_view name, bool is_integer, double order);
+  void enter(Id row);  // from here on it is found by its name
+  void leave(Id row);  // the way back: its name is free
+  void pop() { later_.pop_back(); }
+
+ private:
+  static constexpr int kGap = 32;                 // bits of the numbers between two rows
+  static constexpr Index kStep = Index{1} << 12;  // between rows that follow one another
+  struct Later {
+    std::string name;
+    double order = 0;
+    Index rank = 0;
+    bool is_integer = false;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  static std::size_t at(Id i) noexcept { return static_cast<std::size_t>(i); }
+  bool before(Id a, double order, std::string_view name) const noexcept;
+  Id of_snapshot(std::string_view name) const;
+  void rank_anew(std::size_t position);
+
+  const NameColumn* names_;
+  const std::vector<double>* order_;
+  Id rows_;
+  std::vector<Later> later_;
+  std::vector<Id> sorted_;
+  std::unordered_map<std::string, Id, Hash, std::equal_to<>> named_;
+  Index unnamed_ = 0;
+  mutable std::vector<Id> by_name_;  // the snapshot's rows, once asked, where `order` rules
+};
+
+}  // namespace evenhand

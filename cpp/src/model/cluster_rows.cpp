@@ -1,0 +1,335 @@
+// Rows of a mutable cluster that are put, changed and removed.
+//
+// Every way to change the cells of a row ends in `point`: the row gets another version,
+// and the journal keeps the one before. What is grouped by the row's cells (requests and
+// allocations by operation, usage by pool) leaves its group before and enters one after.
+#include <algorithm>
+
+#include "evenhand/model/cluster_state.h"
+#include "evenhand/model/visit_columns.h"
+
+namespace evenhand {
+namespace {
+
+// A name that is no row any more: it is not for any operation.
+constexpr Id kNoRow = -2;
+
+}  // namespace
+
+void ClusterState::group(Table table, Id row, bool present) {
+  if (table == Table::kOperations) {
+    if (present) pool_[at(row)] = operations_.get(&OperationColumns::pool, row);
+    add_to_pools(row, operation_usage(row), present ? 1 : -1);
+  } else if (table == Table::kRequests) {
+    if (present) asking_[at(row)] = requests_.get(&RequestColumns::operation, row);
+    if (present)
+      operation_requests_.add(asking_[at(row)], row);
+    else
+      operation_requests_.remove(asking_[at(row)], row);
+    soil(asking_[at(row)], kNoId);
+  }
+  if (table == Table::kOperations) soil(row, kNoId);
+  if (table == Table::kNodes) soil(kNoId, row);
+}
+
+void ClusterState::point(Table table, Id row, Id version) {
+  with(table, [&]<class Rows>(Rows& rows) {
+    const Id before = rows.version(row);
+    if (before >= Rows::kOfSnapshot) group(table, row, false);
+    rows.point(row, version);
+    if (version >= Rows::kOfSnapshot) group(table, row, true);
+    if (recording_)
+      journal_.push_back(
+          {Change::Kind::kVersion, row, static_cast<std::int64_t>(table), before, {}, {}});
+    else
+      rows.free_version(before);
+  });
+}
+
+template <class Columns>
+Id ClusterState::new_row(Table table, LiveTable<Columns>& rows, const Columns& from, Id row) {
+  bool again = false;
+  const Id made = rows.new_row(again);
+  double order = kNoOrder;
+  if constexpr (requires { from.order; }) order = at_or(from.order, row, kNoOrder);
+  rows.set_name(made, from.names.text[row], at_or(from.names.is_integer, row, std::uint8_t{0}) != 0,
+                order);
+  if (!again && table == Table::kOperations) {
+    usage_.resize(usage_.size() + width_, 0);
+    wanted_besides_.resize(wanted_besides_.size() + width_, 0);
+    operation_dirty_.push_back(0);
+    pool_.push_back(kNoId);
+    operation_allocations_.add_group();
+    operation_requests_.add_group();
+  } else if (!again && table == Table::kNodes) {
+    for (std::vector<Amount>* sums : {&node_used_, &node_left_, &capacity_})
+      sums->resize(sums->size() + width_, 0);
+    schedulable_.push_back(1);
+    leaving_on_.push_back(0);
+    node_dirty_.push_back(0);
+    on_node_.add_group();
+  } else if (!again && table == Table::kRequests) {
+    pending_.push_back(0);
+    asking_.push_back(kNoId);
+  }
+  record([&] {
+    return Change{Change::Kind::kRow, made, static_cast<std::int64_t>(table), again, {}, {}};
+  });
+  return made;
+}
+
+void ClusterState::take_back_row(Table table, Id row, bool again) {
+  with(table, [&](auto& rows) { rows.take_back_row(row, again); });
+  if (again) return;
+  // What is dirty stays so: that says too much, never too little, but for a row that is none.
+  const auto forget_dirty = [&](std::vector<std::uint8_t>& flags, std::vector<Id>& rows) {
+    if (flags.back()) std::erase(rows, row);
+    flags.pop_back();
+  };
+  if (table == Table::kOperations) {
+    usage_.resize(usage_.size() - width_);
+    wanted_besides_.resize(wanted_besides_.size() - width_);
+    pool_.pop_back();
+    operation_allocations_.pop_group();
+    operation_requests_.pop_group();
+    forget_dirty(operation_dirty_, dirty_operations_);
+  } else if (table == Table::kNodes) {
+    for (std::vector<Amount>* sums : {&node_used_, &node_left_, &capacity_})
+      sums->resize(sums->size() - width_);
+    schedulable_.pop_back();
+    leaving_on_.pop_back();
+    on_node_.pop_group();
+    forget_dirty(node_dirty_, dirty_nodes_);
+  } else if (table == Table::kRequests) {
+    pending_.pop_back();
+    asking_.pop_back();
+  }
+}
+
+void ClusterState::remove(Table table, Id row) {
+  gone_.emplace_back(table, row);
+  with(table, [&]<class Rows>(Rows& rows) {
+    const std::string name(rows.keys().name(row));
+    point(table, row, Rows::kRemoved);
+    follow_names(table, row, name);
+  });
+}
+
+void ClusterState::reclaim() {
+  if (recording_) return;
+  for (const auto& [table, row] : gone_) with(table, [&](auto& rows) { rows.free_row(row); });
+  gone_.clear();
+}
+
+void ClusterState::set_stated(Id operation, std::span<const Amount> usage,
+                              std::span<const Amount> besides) {
+  Amount *used = row(usage_, operation), *more = row(wanted_besides_, operation);
+  record([&] {
+    Change change{Change::Kind::kStated, operation, 0, 0, {used, used + width_}, {}};
+    change.amounts.insert(change.amounts.end(), more, more + width_);
+    return change;
+  });
+  for (const Amount* before : {used, more}) count(asked_, before, -1);
+  add_to_pools(operation, used, -1);
+  std::ranges::copy(usage, used);
+  std::ranges::copy(besides, more);
+  add_to_pools(operation, used, 1);
+  for (const Amount* after : {used, more}) count(asked_, after, 1);
+  soil(operation, kNoId);
+}
+
+Id ClusterState::put_operation(const OperationColumns& from, Id row, Id pool, Index note, Id old) {
+  const Id made = old == kNoId ? new_row(Table::kOperations, operations_, from, row) : old;
+  const Id version = operations_.write(from, row, note);
+  operations_.set(&OperationColumns::pool, version, pool, kNoId);
+  if (old != kNoId) {  // requests that said nothing of it follow
+    const auto gang = operations_.get(&OperationColumns::gang, old);
+    const std::uint8_t now = from.gang[at(row)];
+    if (gang != now) {
+      const std::span<const Id> asking = requests_of(old);
+      for (const Id q : std::vector<Id>(asking.begin(), asking.end()))
+        if (requests_.get(&RequestColumns::gang, q) == gang) {
+          const Id again = requests_.write_again(q);
+          requests_.set(&RequestColumns::gang, again, now, std::uint8_t{0});
+          point(Table::kRequests, q, again);
+        }
+    }
+  }
+  point(Table::kOperations, made, version);
+  if (old == kNoId) follow_names(Table::kOperations, made, operations_.keys().name(made));
+  return made;
+}
+
+void ClusterState::remove_operation(Id operation) {
+  if (stated(operation)) {
+    const std::vector<Amount> nothing(width_, 0);
+    set_stated(operation, nothing, nothing);
+  }
+  remove(Table::kOperations, operation);
+}
+
+Id ClusterState::put_request(const RequestColumns& from, Id row, Id operation, Id required_node,
+                             Index note, Id old) {
+  if (old != kNoId) set_pending(old, 0);
+  const Id made = old == kNoId ? new_row(Table::kRequests, requests_, from, row) : old;
+  const Id version = requests_.write(from, row, note);
+  requests_.set(&RequestColumns::operation, version, operation, kNoId);
+  requests_.set(&RequestColumns::required_node, version, required_node, kNoId);
+  point(Table::kRequests, made, version);
+  set_pending(made, from.count[at(row)]);
+  if (old == kNoId) follow_names(Table::kRequests, made, requests_.keys().name(made));
+  return made;
+}
+
+void ClusterState::remove_request(Id request) {
+  set_pending(request, 0);
+  release_for(&ReservationColumns::request, request);
+  remove(Table::kRequests, request);
+}
+
+Id ClusterState::put_node(const NodeColumns& from, Id row, Index note, Id old) {
+  const Id made = old == kNoId ? new_row(Table::kNodes, nodes_, from, row) : old;
+  point(Table::kNodes, made, nodes_.write(from, row, note));
+  set_capacity(made, std::span(from.capacity).subspan(at(row) * width_, width_));
+  set_schedulable(made, from.schedulable[at(row)] != 0);
+  return made;
+}
+
+void ClusterState::remove_node(Id node) {
+  set_capacity(node, std::vector<Amount>(width_, 0));
+  remove(Table::kNodes, node);
+}
+
+Id ClusterState::start_row(const AllocationColumns& from, Id row, Id operation, Id node,
+                           Id required_node, Time time, Time last_start, Index note) {
+  const Id slot = new_slot(operation, node, from.resources.data() + at(row) * width_, last_start);
+  allocations_.set_name(slot, from.names.text[row],
+                        at_or(from.names.is_integer, row, std::uint8_t{0}) != 0,
+                        at_or(from.order, row, kNoOrder));
+  const Id version = allocations_.write(from, row, note);
+  allocations_.set(&AllocationColumns::required_node, version, required_node, kNoId);
+  allocations_.set(&AllocationColumns::start_time, version, time, kNoTime);
+  point(Table::kAllocations, slot, version);
+  if (const Time saved = at_or(from.last_progress_time, row, kNoTime); saved != kNoTime)
+    touch(slot, last_start, saved);
+  if (!from.held.empty()) {
+    own_held();
+    std::copy_n(from.held.data() + at(row) * width_, width_, this->row(held_, slot));
+  }
+  return slot;
+}
+
+// The cells of an allocation that came later go with it.
+void ClusterState::remove_cells(Id slot) {
+  if (reservations_.rows() > reservations_.snapshot_rows())
+    release_for(&ReservationColumns::allocation, slot);
+  gone_.emplace_back(Table::kAllocations, slot);
+  point(Table::kAllocations, slot, LiveTable<AllocationColumns>::kRemoved);
+}
+
+Id ClusterState::reserve(const ReservationColumns& from, Id row, Id request, Id allocation, Id node,
+                         Index note) {
+  const Id made = new_row(Table::kReservations, reservations_, from, row);
+  const Id version = reservations_.write(from, row, note);
+  reservations_.set(&ReservationColumns::request, version, request, kNoId);
+  reservations_.set(&ReservationColumns::allocation, version, allocation, kNoId);
+  reservations_.set(&ReservationColumns::node, version, node, kNoId);
+  point(Table::kReservations, made, version);
+  return made;
+}
+
+void ClusterState::release(Id reservation) { remove(Table::kReservations, reservation); }
+
+void ClusterState::release_for(std::vector<Id> ReservationColumns::* column, Id row) {
+  for (Id v = 0; v < reservations_.rows(); ++v)
+    if (reservations_.present(v) && reservations_.get(column, v, kNoId) == row) release(v);
+}
+
+template <class Set>
+void ClusterState::change(Id slot, Set&& set) {
+  const Id version = allocations_.write_again(slot);
+  set(version);
+  if (allocations_.version(slot) == LiveTable<AllocationColumns>::kBare)
+    allocations_.set_name(slot, {}, false, kNoOrder);
+  point(Table::kAllocations, slot, version);
+}
+
+void ClusterState::tell(Id slot, const Told& told) {
+  change(slot, [&](Id version) {
+    using A = AllocationColumns;
+    allocations_.set(&A::start_time, version, told.start_time, Time{0});
+    allocations_.set(&A::deadline, version, told.deadline, kNoTime);
+    allocations_.set_text(&A::beneficiary_operation, version, told.operation);
+    allocations_.set_text(&A::beneficiary_request, version, told.request);
+  });
+  if (Leaving* l = leaving_of(slot)) set_beneficiary(*l, beneficiary_of(slot));
+}
+
+void ClusterState::set_priority(Id slot, double priority, bool given) {
+  change(slot, [&](Id version) {
+    allocations_.set(&AllocationColumns::priority, version, priority, 0.0);
+    allocations_.set(&AllocationColumns::priority_given, version, std::uint8_t{given},
+                     std::uint8_t{0});
+  });
+  soil(operation_[at(slot)], node_[at(slot)]);
+}
+
+void ClusterState::set_preemptible(Id slot, bool preemptible) {
+  change(slot, [&](Id version) {
+    allocations_.set(&AllocationColumns::preemptible, version, std::uint8_t{preemptible},
+                     std::uint8_t{1});
+  });
+  soil(operation_[at(slot)], node_[at(slot)]);
+}
+
+void ClusterState::set_note(Id slot, Index note) {
+  change(slot, [&](Id version) { allocations_.set_note(version, note); });
+}
+
+// For which rows an allocation leaves, by the names in its row.
+Beneficiary ClusterState::beneficiary_of(Id slot) const {
+  const auto row_of = [](const auto& rows, std::string_view name) {
+    if (name.empty()) return kNoId;
+    const Id found = rows.find(name);
+    return found == kNoId ? kNoRow : found;
+  };
+  Beneficiary found{
+      row_of(operations_, allocations_.text(&AllocationColumns::beneficiary_operation, slot)),
+      row_of(requests_, allocations_.text(&AllocationColumns::beneficiary_request, slot))};
+  if (found.operation == kNoId && found.request >= 0) found.operation = asking_[at(found.request)];
+  return found;
+}
+
+// A row has come or gone: what leaves for one of its name leaves for it, or for none.
+void ClusterState::follow_names(Table table, Id row, std::string_view name) {
+  for (Leaving& l : leaving_) {
+    Beneficiary found = l.beneficiary;
+    switch (table) {
+      case Table::kOperations:
+        if (found.operation == row ||
+            allocations_.text(&AllocationColumns::beneficiary_operation, l.slot) == name)
+          found.operation = operations_.present(row) ? row : kNoRow;
+        break;
+      case Table::kRequests:
+        if (found.request == row ||
+            allocations_.text(&AllocationColumns::beneficiary_request, l.slot) == name) {
+          found.request = requests_.present(row) ? row : kNoRow;
+          if (allocations_.text(&AllocationColumns::beneficiary_request, l.slot) == name &&
+              allocations_.text(&AllocationColumns::beneficiary_operation, l.slot).empty())
+            found.operation = found.request >= 0 ? asking_[at(row)] : kNoId;
+        }
+        break;
+      default:
+        return;
+    }
+    set_beneficiary(l, found);
+  }
+}
+
+void ClusterState::set_beneficiary(Leaving& leaving, Beneficiary beneficiary) {
+  if (leaving.beneficiary == beneficiary) return;
+  record([&] { return Change{Change::Kind::kBeneficiary, leaving.slot, 0, 0, {}, leaving}; });
+  leaving.beneficiary = beneficiary;
+}
+
+}  // namespace evenhand

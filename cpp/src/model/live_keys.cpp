@@ -1,0 +1,121 @@
+#include "evenhand/model/live_keys.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "evenhand/model/row_order.h"
+#include "evenhand/model/visit_columns.h"
+
+namespace evenhand {
+
+LiveKeys::LiveKeys(const NameColumn& names, const std::vector<double>& order)
+    : names_(&names), order_(&order), rows_(static_cast<Id>(names.text.size())) {}
+
+std::string_view LiveKeys::name(Id row) const noexcept {
+  return row < rows_ ? names_->text[row] : std::string_view(later_[at(row - rows_)].name);
+}
+
+bool LiveKeys::is_integer(Id row) const noexcept {
+  return row < rows_ ? at_or(names_->is_integer, row, std::uint8_t{0}) != 0
+                     : later_[at(row - rows_)].is_integer;
+}
+
+double LiveKeys::order(Id row) const noexcept {
+  return row < rows_ ? at_or(*order_, row, kNoOrder) : later_[at(row - rows_)].order;
+}
+
+bool LiveKeys::before(Id a, double order, std::string_view text) const noexcept {
+  const double its = this->order(a);
+  if (order_less(its, order)) return true;
+  return !order_less(order, its) && name(a) < text;
+}
+
+Id LiveKeys::of_snapshot(std::string_view text) const {
+  const auto less = [&](Id row, std::string_view other) { return names_->text[row] < other; };
+  if (!order_->empty() && by_name_.empty()) {
+    by_name_.resize(at(rows_));
+    std::iota(by_name_.begin(), by_name_.end(), Id{0});
+    std::ranges::sort(by_name_, {}, [&](Id row) { return names_->text[row]; });
+  }
+  Id low = 0;
+  if (!by_name_.empty()) {
+    const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), text, less);
+    low = found == by_name_.end() ? rows_ : *found;
+  } else {
+    for (Id high = rows_; low < high;) {
+      const Id middle = low + (high - low) / 2;
+      if (less(middle, text))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+  }
+  return low < rows_ && names_->text[low] == text ? low : kNoId;
+}
+
+Id LiveKeys::find(std::string_view text) const {
+  const auto found = named_.find(text);
+  return found != named_.end() ? found->second : of_snapshot(text);
+}
+
+void LiveKeys::add(Id row) {
+  if (row == rows()) later_.emplace_back();
+  Later& l = later_[at(row - rows_)];
+  l.name.clear();
+  l.rank = ((Index{rows_} + 2) << kGap) + unnamed_++;
+}
+
+void LiveKeys::set_name(Id row, std::string_view name, bool is_integer, double order) {
+  Later& l = later_[at(row - rows_)];
+  l.name = name;
+  l.order = order;
+  l.is_integer = is_integer;
+}
+
+void LiveKeys::enter(Id row) {
+  Later& l = later_[at(row - rows_)];
+  if (l.name.empty()) return;
+  named_[l.name] = row;
+  const auto less = [&](Id a, const Later& b) { return before(a, b.order, b.name); };
+  const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), l, less);
+  Id low = 0;
+  for (Id high = rows_; low < high;) {  // the snapshot's rows before it
+    const Id middle = low + (high - low) / 2;
+    if (less(middle, l))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  Index above = Index{low} << kGap, below = above + (Index{1} << kGap);
+  const Index end = below;
+  if (place != sorted_.begin()) above = std::max(above, rank(*(place - 1)));
+  if (place != sorted_.end()) below = std::min(below, rank(*place));
+  // What follows all others leaves room behind it; what stands between two halves theirs.
+  l.rank = above + (below == end ? std::min(kStep, (below - above) / 2) : (below - above) / 2);
+  const bool full = l.rank == above;
+  const auto position = static_cast<std::size_t>(place - sorted_.begin());
+  sorted_.insert(place, row);
+  if (full) rank_anew(position);
+}
+
+// Spreads the numbers of all later rows between the same two of the snapshot's.
+void LiveKeys::rank_anew(std::size_t position) {
+  const Index gap = rank(sorted_[position]) >> kGap;
+  const auto inside = [&](std::size_t i) { return rank(sorted_[i]) >> kGap == gap; };
+  std::size_t begin = position, end = position + 1;
+  while (begin > 0 && inside(begin - 1)) --begin;
+  while (end < sorted_.size() && inside(end)) ++end;
+  const Index step = (Index{1} << kGap) / static_cast<Index>(end - begin + 1);
+  for (std::size_t i = begin; i < end; ++i)
+    later_[at(sorted_[i] - rows_)].rank = (gap << kGap) + step * static_cast<Index>(i - begin + 1);
+}
+
+void LiveKeys::leave(Id row) {
+  Later& l = later_[at(row - rows_)];
+  if (l.name.empty()) return;
+  named_.erase(named_.find(l.name));
+  const auto less = [&](Id a, const Later& b) { return before(a, b.order, b.name); };
+  sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), l, less));
+}
+
+}  // namespace evenhand

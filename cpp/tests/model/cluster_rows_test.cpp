@@ -1,0 +1,259 @@
+// Laws of rows that come, change and go.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+#include "evenhand/model/cluster_state.h"
+#include "random_input.h"
+#include "scene.h"
+
+namespace evenhand {
+namespace {
+
+using testing::Scene;
+
+Snapshot drawn(unsigned seed) {
+  testing::RandomInput random(seed);
+  return Snapshot(testing::built(random.input()));
+}
+
+std::string frozen(const ClusterState& state) { return fingerprint(state.frozen(true)); }
+
+// Takes rows out that the rest does not need, and puts them back as they were.
+class Churn {
+ public:
+  Churn(const Snapshot& snapshot, ClusterState& state, unsigned seed)
+      : t_(snapshot.tables()), state_(state), random_(seed) {}
+
+  void take_out() {
+    for (Id v = 0; v < static_cast<Id>(t_.reservations.size()); ++v)
+      if (chance()) out(reservations_, v, [&] { state_.release(row(state_.reservations(), v)); });
+    for (Id q = 0; q < static_cast<Id>(t_.requests.size()); ++q)
+      if (!reserved(t_.reservations.request, q) && chance())
+        out(requests_, q, [&] { state_.remove_request(row(state_.requests(), q)); });
+    for (Id a = 0; a < static_cast<Id>(t_.allocations.size()); ++a)
+      if (t_.allocations.state[at(a)] == AllocationState::kRunning &&
+          !reserved(t_.reservations.allocation, a) && chance())
+        out(allocations_, a, [&] { state_.end(row(state_.allocations(), a)); });
+    for (Id o = 0; o < static_cast<Id>(t_.operations.size()); ++o) {
+      const Id now = operation(o);
+      if (state_.allocations_of(now).empty() && state_.requests_of(now).empty() &&
+          !state_.stated(now) && chance())
+        out(operations_, o, [&] { state_.remove_operation(now); });
+    }
+  }
+
+  void put_back() {
+    each(operations_,
+         [&](Id o) { state_.put_operation(t_.operations, o, t_.operations.pool[at(o)], -2); });
+    each(allocations_, [&](Id a) {
+      const AllocationColumns& c = t_.allocations;
+      const Time start = c.start_time[at(a)];
+      state_.start_row(c, a, operation(c.operation[at(a)]), c.node[at(a)],
+                       at_or(c.required_node, a, kNoId), start,
+                       at_or(c.last_job_start_time, a, start), -2);
+    });
+    each(requests_, [&](Id q) {
+      state_.put_request(t_.requests, q, operation(t_.requests.operation[at(q)]),
+                         at_or(t_.requests.required_node, q, kNoId), -2);
+    });
+    each(reservations_, [&](Id v) {
+      const ReservationColumns& c = t_.reservations;
+      const Id request = c.request[at(v)], allocation = c.allocation[at(v)];
+      state_.reserve(c, v, request == kNoId ? kNoId : row(state_.requests(), request),
+                     allocation == kNoId ? kNoId : row(state_.allocations(), allocation),
+                     c.node[at(v)], -2);
+    });
+  }
+
+ private:
+  static std::size_t at(Id i) { return static_cast<std::size_t>(i); }
+  bool chance() { return random_() % 3 != 0; }
+  template <class Columns>
+  Id row(const LiveTable<Columns>& rows, Id before) const {
+    return rows.find(names(static_cast<const Columns*>(nullptr)).text[before]);
+  }
+  const NameColumn& names(const OperationColumns*) const { return t_.operations.names; }
+  const NameColumn& names(const AllocationColumns*) const { return t_.allocations.names; }
+  const NameColumn& names(const RequestColumns*) const { return t_.requests.names; }
+  const NameColumn& names(const ReservationColumns*) const { return t_.reservations.names; }
+  Id operation(Id before) const { return row(state_.operations(), before); }
+  bool reserved(const std::vector<Id>& column, Id row) const {
+    for (std::size_t v = 0; v < column.size(); ++v)
+      if (column[v] == row && !std::ranges::count(reservations_, static_cast<Id>(v))) return true;
+    return false;
+  }
+  template <class Act>
+  void out(std::vector<Id>& list, Id row, Act&& act) {
+    list.push_back(row);
+    act();
+  }
+  template <class Put>
+  void each(std::vector<Id>& list, Put&& put) {
+    std::ranges::shuffle(list, random_);
+    for (const Id row : list) put(row);
+    list.clear();
+  }
+
+  const Tables& t_;
+  ClusterState& state_;
+  std::mt19937 random_;
+  std::vector<Id> operations_, requests_, allocations_, reservations_;
+};
+
+TEST(ClusterRows, ThawedAndFrozenIsTheSame) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const Snapshot snapshot = drawn(seed);
+    EXPECT_EQ(frozen(ClusterState(snapshot)), fingerprint(snapshot.tables())) << seed;
+  }
+}
+
+TEST(ClusterRows, WhatGoesAndComesBackWasNeverAway) {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const Snapshot snapshot = drawn(seed);
+    const std::string before = fingerprint(snapshot.tables());
+    ClusterState state(snapshot);
+    Churn churn(snapshot, state, seed);
+    const std::vector<Amount> asked = state.asked();
+    for (int round = 0; round < 4; ++round) {
+      const ClusterState::Mark mark = state.mark();
+      churn.take_out();
+      const std::string fewer = frozen(state);
+      churn.put_back();
+      EXPECT_EQ(frozen(state), before) << seed;
+      EXPECT_EQ(state.asked(), asked) << seed;
+      if (round == 1) {  // and again, from where they were
+        state.undo(mark);
+        EXPECT_EQ(frozen(state), before) << seed;
+        EXPECT_EQ(state.asked(), asked) << seed;
+      }
+      state.forget();
+      state.reclaim();
+      static_cast<void>(fewer);
+    }
+  }
+}
+
+TEST(ClusterRows, UndoneIsNeverDoneWhileRowsAreAway) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    const Snapshot snapshot = drawn(seed);
+    ClusterState state(snapshot);
+    Churn churn(snapshot, state, seed);
+    churn.take_out();
+    state.reclaim();
+    const std::string before = frozen(state);
+    const ClusterState::Mark mark = state.mark();
+    churn.put_back();
+    state.undo(mark);
+    EXPECT_EQ(frozen(state), before) << seed;
+  }
+}
+
+TEST(ClusterRows, NumbersAreUsedAgainOnlyOnceReclaimed) {
+  Scene scene;
+  scene.operation();
+  const Snapshot other = [] {
+    Scene more;
+    more.operation();
+    more.request(0, {2}, 3);
+    return more.snapshot();
+  }();
+  ClusterState state(scene.snapshot());
+  const RequestColumns& cells = other.tables().requests;
+  const Id first = state.put_request(cells, 0, 0, kNoId, 7);
+  EXPECT_EQ(first, 0);
+  EXPECT_EQ(state.requests().note(first), 7);
+  EXPECT_EQ(state.pending(first), 3);
+  EXPECT_EQ(state.demand()[0], 6);
+  state.remove_request(first);
+  EXPECT_EQ(state.demand()[0], 0);
+  EXPECT_EQ(state.put_request(cells, 0, 0, kNoId, 7), 1);
+  state.remove_request(1);
+  state.mark();
+  state.reclaim();  // nothing while there is a way back
+  EXPECT_EQ(state.put_request(cells, 0, 0, kNoId, 7), 2);
+  state.forget();
+  state.remove_request(2);
+  state.reclaim();
+  EXPECT_LT(state.put_request(cells, 0, 0, kNoId, 7), 3);
+  EXPECT_EQ(state.requests().rows(), 3);
+}
+
+TEST(ClusterRows, WhatLeavesIsForTheRowOfThatName) {
+  Scene scene;
+  scene.node({8});
+  scene.operation();
+  const Id a = scene.allocation(0, 0, {5}, 0);
+  scene.request(0, {2});
+  const Snapshot snapshot = scene.snapshot();
+  ClusterState state(snapshot);
+  const ClusterState::Mark mark = state.mark();
+  state.preempt(a, {});
+  state.tell(a, {0, 5, "", "r1000"});
+  EXPECT_EQ(state.leaving_at(a)->beneficiary, (Beneficiary{0, 0}));
+  EXPECT_EQ(state.allocations().get(&AllocationColumns::deadline, a, kNoTime), 5);
+  state.remove_request(0);
+  EXPECT_EQ(state.leaving_at(a)->beneficiary, (Beneficiary{kNoId, -2}));
+  const Id again = state.put_request(snapshot.tables().requests, 0, 0, kNoId, -2);
+  EXPECT_EQ(state.leaving_at(a)->beneficiary, (Beneficiary{0, again}));
+  EXPECT_EQ(fingerprint(ClusterState(Snapshot(state.frozen(false))).frozen(false)), frozen(state));
+  state.undo(mark);
+  EXPECT_EQ(frozen(state), fingerprint(snapshot.tables()));
+}
+
+TEST(ClusterRows, ChangedCellsOfAnAllocationAreItsOwn) {
+  Scene scene;
+  scene.operation();
+  const Id a = scene.allocation(0, kNoId, {5}, 0), b = scene.allocation(0, kNoId, {5}, 0);
+  const Snapshot snapshot = scene.snapshot();
+  ClusterState state(snapshot);
+  const ClusterState::Mark mark = state.mark();
+  state.set_priority(a, 4.0, true);
+  state.set_preemptible(a, false);
+  using C = AllocationColumns;
+  EXPECT_EQ(state.allocations().get(&C::priority, a, 0.0), 4.0);
+  EXPECT_EQ(state.allocations().get(&C::preemptible, a, std::uint8_t{1}), 0);
+  EXPECT_EQ(state.allocations().get(&C::priority, b, 0.0), 0.0);
+  EXPECT_EQ(state.allocations().get(&C::preemptible, b, std::uint8_t{1}), 1);
+  EXPECT_EQ(state.frozen(true).allocations.priority, (std::vector<double>{4.0, 0.0}));
+  state.undo(mark);
+  EXPECT_EQ(frozen(state), fingerprint(snapshot.tables()));
+}
+
+TEST(ClusterRows, RanksAreTheCanonicalOrder) {
+  // Names between two of the snapshot's, so many that the numbers between them run out.
+  Scene scene;
+  scene.operation();
+  for (int a = 0; a < 3; ++a) scene.allocation(0, kNoId, {1}, 0);
+  ClusterState state(scene.snapshot());
+  Tables other = scene.snapshot().tables();
+  std::mt19937 random(1);
+  std::vector<std::pair<std::string, Id>> slots;
+  for (Id slot = 0; slot < 3; ++slot) slots.emplace_back("a100" + std::to_string(slot), slot);
+  std::string name = "a1001";
+  for (int i = 0; i < 200; ++i) {
+    if (i < 100)
+      name += 'm';  // each behind the one before, close to it
+    else
+      name = "a100" + std::to_string(random() % 3) + std::to_string(random() % 1000) + "x" +
+             std::to_string(i);
+    if (i == 60) name = "a1001";  // and each before all others: halves of halves
+    const std::string its =
+        i >= 60 && i < 100
+            ? "a1001" + std::string(1, 'a') + std::string(static_cast<std::size_t>(100 - i), 'b')
+            : name;
+    other.allocations.names.text = {};
+    other.allocations.names.text.push_back(its);
+    slots.emplace_back(its, state.start_row(other.allocations, 0, 0, kNoId, kNoId, 0, 0, -2));
+  }
+  const Id unnamed = state.start(0, kNoId, std::vector<Amount>{1}, 0);
+  std::ranges::sort(slots);
+  for (std::size_t i = 1; i < slots.size(); ++i)
+    EXPECT_LT(state.rank(slots[i - 1].second), state.rank(slots[i].second)) << slots[i].first;
+  EXPECT_LT(state.rank(slots.back().second), state.rank(unnamed));
+}
+
+}  // namespace
+}  // namespace evenhand
