@@ -29,7 +29,7 @@ void BoundPlanner::read(const std::optional<py::array_t<Id>>& nodes, bool main_p
                         bool backfill_pass) {
   std::vector<Id> rows;
   if (nodes) rows = to_vector(*nodes);
-  for (const Id node : rows) check_node(state(), node);
+  for (const Id node : rows) check_present(state().nodes(), node);
   nodes_ = std::move(rows);
   trigger_ = {nodes ? Trigger::Kind::kHeartbeats : Trigger::Kind::kRound, nodes_, main_pass,
               backfill_pass};

@@ -81,6 +81,12 @@ class ClusterState:
     def offered(self) -> numpy.typing.NDArray[numpy.int64]: ...
     def operation_of(self, slot: typing.SupportsInt | typing.SupportsIndex) -> int: ...
     def order(self, table: str, row: typing.SupportsInt | typing.SupportsIndex) -> float: ...
+    def preempt(
+        self,
+        slot: typing.SupportsInt | typing.SupportsIndex,
+        operation: typing.SupportsInt | typing.SupportsIndex = -1,
+        request: typing.SupportsInt | typing.SupportsIndex = -1,
+    ) -> None: ...
     def put_operation(
         self,
         source: Snapshot,
@@ -128,6 +134,13 @@ class ClusterState:
     ) -> None: ...
     def set_schedulable(self, node: typing.SupportsInt | typing.SupportsIndex, schedulable: bool) -> None: ...
     def start(
+        self,
+        operation: typing.SupportsInt | typing.SupportsIndex,
+        node: typing.SupportsInt | typing.SupportsIndex,
+        amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+        time: typing.SupportsInt | typing.SupportsIndex,
+    ) -> int: ...
+    def start_row(
         self,
         source: Snapshot,
         row: typing.SupportsInt | typing.SupportsIndex,
@@ -230,79 +243,48 @@ class Decay:
     @property
     def step(self) -> float: ...
 
-class BackendAIPlan:
-    def counts(self) -> dict[str, typing.Any]: ...
-    def decisions(self) -> dict[str, typing.Any]: ...
-    def refusals(self) -> dict[str, typing.Any]: ...
-    def trace(self, kind: str, row: typing.SupportsInt | typing.SupportsIndex) -> dict[str, typing.Any]: ...
-
-class SlurmPlan:
+class Planner:
     def contested(self) -> dict[str, typing.Any]: ...
     def counts(self) -> dict[str, typing.Any]: ...
-    def decisions(self) -> dict[str, typing.Any]: ...
-    def elements(self) -> dict[str, typing.Any]: ...
-    def groups(self) -> typing.Any: ...
-    def memory(self) -> dict[str, typing.Any]: ...
-    def refusals(self) -> dict[str, typing.Any]: ...
-    def trace(self, kind: str, row: typing.SupportsInt | typing.SupportsIndex) -> dict[str, typing.Any]: ...
-    @property
-    def next_due(self) -> int | None: ...
-    @property
-    def shares(self) -> None: ...
-
-class SlurmDesk:
-    def __init__(
+    def decide(
         self,
-        snapshot: Snapshot,
-        settings: dict[str, typing.Any],
-        jobs: dict[str, typing.Any],
-        memory: dict[str, typing.Any],
+        nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32] | None = None,
+        main_pass: bool = True,
+        backfill_pass: bool = True,
     ) -> None: ...
-    def victims(
-        self, job: typing.SupportsInt | typing.SupportsIndex
-    ) -> tuple[numpy.typing.NDArray[numpy.int32], int]: ...
-
-class YTsaurusPlan:
-    def counts(self) -> dict[str, typing.Any]: ...
     def decisions(self) -> dict[str, typing.Any]: ...
     def elements(self) -> dict[str, typing.Any]: ...
+    def end(self, slot: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     def groups(self) -> typing.Any: ...
     def handed(self) -> dict[str, typing.Any]: ...
     def memory(self) -> dict[str, typing.Any]: ...
-    def refusals(self) -> dict[str, typing.Any]: ...
-    def trace(self, kind: str, row: typing.SupportsInt | typing.SupportsIndex) -> dict[str, typing.Any]: ...
-    @property
-    def next_due(self) -> int | None: ...
-    @property
-    def shares(self) -> FairShares: ...
-
-class YTsaurusDesk:
-    def __init__(
+    def plan(
         self,
-        snapshot: Snapshot,
-        settings: dict[str, typing.Any],
-        fair_share: FairShareOptions,
-        rows: dict[str, typing.Any],
-        memory: dict[str, typing.Any],
-        volumes: VolumeMemory | None,
-        given: dict[str, typing.Any],
+        nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32] | None = None,
+        main_pass: bool = True,
+        backfill_pass: bool = True,
     ) -> None: ...
-    def decisions(self) -> dict[str, typing.Any]: ...
-    def end(self, slot: typing.SupportsInt | typing.SupportsIndex) -> None: ...
-    def groups(self) -> numpy.typing.NDArray[numpy.uint8]: ...
-    def heartbeats(
-        self, nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32]
-    ) -> numpy.typing.NDArray[numpy.int64]: ...
-    def memory(self) -> dict[str, typing.Any]: ...
     def preempt(
         self,
         slot: typing.SupportsInt | typing.SupportsIndex,
         operation: typing.SupportsInt | typing.SupportsIndex = -1,
         request: typing.SupportsInt | typing.SupportsIndex = -1,
     ) -> None: ...
+    def refusals(self) -> dict[str, typing.Any]: ...
     def resize(
         self,
         slot: typing.SupportsInt | typing.SupportsIndex,
+        amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    ) -> None: ...
+    def resume(
+        self,
+        slot: typing.SupportsInt | typing.SupportsIndex,
+        node: typing.SupportsInt | typing.SupportsIndex,
+        time: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+    def set_capacity(
+        self,
+        node: typing.SupportsInt | typing.SupportsIndex,
         amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     ) -> None: ...
     def set_pending(
@@ -318,25 +300,27 @@ class YTsaurusDesk:
         amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
         time: typing.SupportsInt | typing.SupportsIndex,
     ) -> int: ...
-    def starts_and_ends(
+    def suspend(
         self,
-        operation: typing.SupportsInt | typing.SupportsIndex,
-        amounts: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
-        nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-    ) -> numpy.typing.NDArray[numpy.int64]: ...
+        slot: typing.SupportsInt | typing.SupportsIndex,
+        held: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
+    ) -> None: ...
     def touch(
         self,
         slot: typing.SupportsInt | typing.SupportsIndex,
         last_start: typing.SupportsInt | typing.SupportsIndex,
         last_progress: typing.SupportsInt | typing.SupportsIndex,
     ) -> None: ...
+    def trace(self, kind: str, row: typing.SupportsInt | typing.SupportsIndex) -> dict[str, typing.Any]: ...
     def update(self, now: typing.SupportsInt | typing.SupportsIndex, keep: bool = True) -> None: ...
     @property
-    def decision_count(self) -> int: ...
-    @property
-    def fair_shares(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    def fair_shares(self) -> typing.Any: ...
     @property
     def memory_bytes(self) -> int: ...
+    @property
+    def next_due(self) -> int | None: ...
+    @property
+    def shares(self) -> typing.Any: ...
 
 def accumulate_decayed(
     decay: Decay,
@@ -357,10 +341,21 @@ def backendai_normalised_usage(
     weights: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     lookback: typing.SupportsFloat | typing.SupportsIndex,
 ) -> numpy.typing.NDArray[numpy.float64]: ...
+def backendai_planner(
+    snapshot: Snapshot,
+    settings: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+) -> Planner: ...
 def build_info() -> dict[str, typing.Any]: ...
 def build_snapshot(
     head: dict[str, typing.Any], tables: dict[str, typing.Any], rounding: str = "exact"
 ) -> Snapshot: ...
+def check_settings(
+    cells: list[typing.Any],
+    first: typing.SupportsInt | typing.SupportsIndex,
+    depth: typing.SupportsInt | typing.SupportsIndex,
+) -> int: ...
 def compare_products(
     a: typing.Annotated[
         collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(4)"
@@ -379,25 +374,6 @@ def gridengine_share_tree(
     active: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
-def plan_backendai(
-    snapshot: Snapshot, settings: dict[str, typing.Any], rows: dict[str, typing.Any]
-) -> BackendAIPlan: ...
-def plan_slurm(
-    snapshot: Snapshot,
-    settings: dict[str, typing.Any],
-    jobs: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-) -> SlurmPlan: ...
-def plan_ytsaurus(
-    snapshot: Snapshot,
-    settings: dict[str, typing.Any],
-    fair_share: FairShareOptions,
-    rows: dict[str, typing.Any],
-    memory: dict[str, typing.Any],
-    volumes: VolumeMemory | None,
-    given: dict[str, typing.Any],
-    nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
-) -> YTsaurusPlan: ...
 def roll_up(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     own: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -408,6 +384,11 @@ def satisfaction(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
+def scan_json(
+    text: bytes,
+    longest_integer: typing.SupportsInt | typing.SupportsIndex,
+    most: typing.SupportsInt | typing.SupportsIndex,
+) -> list[typing.Any]: ...
 def select_jobs(
     jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
@@ -449,6 +430,12 @@ def slurm_fair_tree(
     exact: bool,
     merge_tied_accounts: bool,
 ) -> dict[str, typing.Any]: ...
+def slurm_planner(
+    snapshot: Snapshot,
+    settings: dict[str, typing.Any],
+    jobs: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+) -> Planner: ...
 def stands_in(
     parents: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     element: typing.SupportsInt | typing.SupportsIndex,
@@ -457,6 +444,15 @@ def stands_in(
 def tree_order(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
 ) -> numpy.typing.NDArray[numpy.int32]: ...
+def ytsaurus_planner(
+    snapshot: Snapshot,
+    settings: dict[str, typing.Any],
+    fair_share: FairShareOptions,
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+    volumes: VolumeMemory | None,
+    given: dict[str, typing.Any],
+) -> Planner: ...
 def ytsaurus_stages(settings: dict[str, typing.Any], ssd_node: bool) -> list[tuple[int, str]]: ...
 
 __version__: str
