@@ -80,10 +80,12 @@ class Stage:
                 "rows of pools", lambda: {str(n): row for row, n in enumerate(self.base.names("pools"))}
             )
             return int(rows.get(str(name), -1))
+        text = str(name)
         try:
-            return self.core.find(table, str(name))
-        except UnicodeEncodeError:  # no text: no row has it
+            text.encode()
+        except UnicodeEncodeError:  # half a character: no row has it
             return -1
+        return self.core.find(table, text)
 
     def noted(self, settings: dict[str, Any] | None) -> int:
         """Return the number of a row's settings."""
