@@ -128,7 +128,7 @@ def starvation(snapshot: Snapshot | Cluster, policy: Any, state: State | None = 
     """
     frozen = snapshot_of("starvation", snapshot)
     expect_policy("starvation", policy)
-    if not hasattr(policy.settings, "fair_share"):
+    if not policy.RECORD.shares:
         message = (
             f"policy is the {type(policy).__name__} policy, which knows no fair shares and no starvation"
         )
