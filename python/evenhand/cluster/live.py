@@ -23,6 +23,7 @@ from evenhand.cluster.stage import Stage
 from evenhand.cluster.steps import events_of, whole_plan
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
+from evenhand.plans.planning import expect_policy
 from evenhand.state import State
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ class Cluster:
         from evenhand.model import Snapshot
 
         expect(isinstance(snapshot, Snapshot), "cluster", "snapshot", snapshot, "a Snapshot")
-        usable = policy is None or _is_policy(policy)
-        expect(usable, "cluster", "policy", policy, "one of evenhand.policies")
+        if policy is not None:
+            expect_policy("cluster", policy)
         right = state is None or (isinstance(state, State) and policy is not None)
         expect(right, "cluster", "state", state, "a State, beside a policy")
         if state is not None:
@@ -235,7 +236,7 @@ class Cluster:
         """Return a policy, by default the cluster's own."""
         if policy is None:
             policy = self._policy
-        expect(_is_policy(policy), "plan", "policy", policy, "one of evenhand.policies")
+        expect_policy("plan", policy)
         return policy
 
     @_one_at_a_time
@@ -459,10 +460,6 @@ def _as_events(events: Iterable[Any]) -> list[Event]:
     if problems:
         raise InputError(problems[:100], max(len(problems) - 100, 0))
     return result
-
-
-def _is_policy(policy: Any) -> bool:
-    return hasattr(policy, "to_dict") and hasattr(policy, "plan") and not isinstance(policy, type)
 
 
 def _key(policy: Any) -> _Key:
