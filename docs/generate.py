@@ -200,10 +200,12 @@ def reasons_page() -> str:
         for row in reasons.TABLE:
             if row.kind == kind:
                 lines += [f"`{row.code}` ({row.source})", f": {row.doc}", ""]
+    lines += ["## Renamed codes", "", "What earlier versions wrote is read by the name of today.", ""]
+    lines += [f"* `{old}`: now `{new}`" for old, new in reasons.RENAMED.items()]
     forgotten = {row.kind for row in reasons.TABLE} - set(KINDS)
     if forgotten:
         raise LookupError(f"codes of no section: {sorted(forgotten)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, ""])
 
 
 # --- API

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evenhand.adapters.protocol import EVICTIONS
+from evenhand.reasons import current
 
 __all__ = ["Book", "OpenStep", "Victim"]
 
@@ -148,7 +149,8 @@ class Book:
         totals = line.get("totals", {})
         self.evicted += totals.get("evictions", 0)
         for counts, earlier in ((self.ends, "ends"), (self.refusals, "refusals")):
-            for word, count in totals.get(earlier, {}).items():
+            for written, count in totals.get(earlier, {}).items():
+                word = current(written)
                 counts[word] = counts.get(word, 0) + count
 
     def _step(self, line: dict[str, Any]) -> None:
@@ -195,7 +197,7 @@ class Book:
         self.owed.pop(line["job"], None)
 
     def _refused(self, line: dict[str, Any]) -> None:
-        for code in line["codes"]:
+        for code in map(current, line["codes"]):
             self.refusals[code] = self.refusals.get(code, 0) + 1
 
     def failed(self, step: OpenStep, now: float) -> int:

@@ -83,6 +83,7 @@ def _history(lines: list[dict[str, Any]]) -> Table:
     from datetime import UTC, datetime
 
     from evenhand.adapters.protocol import EVICTIONS
+    from evenhand.reasons import current
     from evenhand.table import Table
 
     ends = {line["step"]: line for line in lines if line["kind"] == "end"}
@@ -108,7 +109,8 @@ def _history(lines: list[dict[str, Any]]) -> Table:
                 "owner": victim.get("owner"),
                 "action": victim.get("action"),
                 "for": line["beneficiary"],
-                "reason": victim.get("reason") or ", ".join(line.get("codes", ())),
+                "reason": current(victim.get("reason") or "")
+                or ", ".join(map(current, line.get("codes", ()))),
                 "became": became.get((line["step"], victim["job"]), "not asked") if step else "",
                 "outcome": (end["outcome"] if end else "open") if step else "refused",
                 "why": (end["why"] if end else "") if step else line["why"],

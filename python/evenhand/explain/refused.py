@@ -59,7 +59,7 @@ def explain_spared(facts: Facts, row: int) -> Explanation:
         numbers |= looked_at[0].get("compared", {})
     else:
         verdict = {"preempted": "stays_suspended", "preempting": "already_preempting"}.get(
-            state, "nobody_asked"
+            state, "not_considered"
         )
         if verdict != "already_preempting":
             sentences.append(sentence(reason(verdict, "unseen").sentence))
@@ -98,7 +98,7 @@ def explain_waiting(facts: Facts, row: int) -> Explanation:
         numbered = f" ({pairs(compared)})." if compared else "."
         sentences.append(refused.message.removesuffix(".") + numbered)
     elif not verdict:
-        verdict = "nobody_asked"
+        verdict = "not_considered"
         sentences.append(sentence(reason(verdict, "unseen").sentence))
     every = (*sentences, *([claim] if claim else []), *found)
     numbers: dict[str, Any] = {"needed": needed, "count": count, **facts.order(operation)}

@@ -2,7 +2,7 @@
 
 `TABLE` has the codes of all systems, from their records: the sentences of explanations, the reference page
 and the numbers of the core (the place of a code among those of its kind) come from it. A code never changes
-its meaning.
+its meaning; one that was renamed is still found by its old name (`RENAMED`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evenhand.reasons.checks import CHECKED
+from evenhand.reasons.renamed import RENAMED, current
 from evenhand.systems import SYSTEMS
 from evenhand.systems.reason import STARVATION, Kind, Reason
 
@@ -24,6 +25,7 @@ __all__ = [
     "OUTCOMES",
     "PRIORITIES",
     "REASONS",
+    "RENAMED",
     "STAGES",
     "STARVATION",
     "STATUSES",
@@ -31,13 +33,14 @@ __all__ = [
     "Kind",
     "Reason",
     "add",
+    "current",
     "reason",
 ]
 
 
 _UNSEEN = (
     Reason(
-        "nobody_asked",
+        "not_considered",
         "unseen",
         "no stage of this plan looked at it",
         "No stage had a reason to look at it: no request that could use it was entitled to preempt.",
@@ -81,10 +84,10 @@ def add(rows: Iterable[Reason]) -> None:
     Raises
     ------
     ValueError
-        If there is such a code of that kind already; nothing is added then.
+        If there is such a code of that kind already, or a code had that name before; nothing is added then.
     """
     new = {(row.kind, row.code): row for row in rows}
-    if twice := sorted(code for kind, code in new.keys() & _ROWS.keys()):
+    if twice := sorted(code for kind, code in new if (kind, code) in _ROWS or code in RENAMED):
         raise ValueError(f"there are codes {', '.join(twice)} already")
     for key, row in new.items():
         _ROWS[key] = row
@@ -99,7 +102,7 @@ def reason(code: str, *kinds: Kind) -> Reason:
     Parameters
     ----------
     code : str
-        A code of `TABLE`.
+        A code of `TABLE`, or the name that it had before.
     *kinds : str
         Kinds to look among, in this order; all unless given.
 
@@ -112,6 +115,7 @@ def reason(code: str, *kinds: Kind) -> Reason:
     KeyError
         If there is no such code.
     """
+    code = current(code)
     for kind in kinds or tuple(dict.fromkeys(row.kind for row in TABLE)):
         if (kind, code) in _ROWS:
             return _ROWS[kind, code]

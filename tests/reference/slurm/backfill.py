@@ -189,7 +189,9 @@ class Backfill(Main):
         if world.settings.PreemptType is None:
             return "preemption_disabled"
         return (
-            "no_room_even_with_victims" if candidates(world, job, self.gone, world.now) else "nobody_may_go"
+            "no_room_even_with_victims"
+            if candidates(world, job, self.gone, world.now)
+            else "no_eligible_victims"
         )
 
     def _suffices(self, job: Job, free: frozenset[str]) -> bool:

@@ -27,9 +27,9 @@ _WAITS = (
     "behind_first_waiting",
     "waits_for_next_pass",
     "preemption_disabled",
-    "nobody_may_go",
+    "no_eligible_victims",
     "no_room_even_with_victims",
-    "dry_run_names_nobody",
+    "dry_run_omits_victims",
     "preemption_backoff",
 )
 #: A job was not looked at, or only on what others left to it.
@@ -260,7 +260,7 @@ class Main:
             return "preemption_disabled"
         wanted = candidates(world, job, self.gone, now)
         if not wanted:
-            return "nobody_may_go"
+            return "no_eligible_victims"
         flags = split_mode(s.PreemptMode)[1]
         by_tier = s.PreemptType == "preempt/partition_prio"
         gang = "GANG" in flags and by_tier
@@ -269,7 +269,7 @@ class Main:
             spots = over(world, base, job, sharing, blocked)
             if spots is not None:
                 if s.victim_selection == "test_only":
-                    return "dry_run_names_nobody"
+                    return "dry_run_omits_victims"
                 victims = under(world, base, job, sharing, spots)
                 if leaving or any(other.mode(s) != "SUSPEND" for other in victims):
                     return self._end(job, spots, victims)

@@ -313,3 +313,20 @@ def test_a_debt_that_cannot_be_paid_for_days(tmp_path: Path) -> None:
     with world.driver(rotate_at=0):
         assert world.cluster.jobs["1"]["priority"] > 0
     world.check()
+
+
+def test_codes_of_before_are_read_by_their_names_of_now(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "journal"
+    with Journal(path, "fake", lambda: 0.0) as journal:
+        for code in ("nobody_may_go", "no_eligible_victims"):
+            journal.append("refused", beneficiary="9", victims=["1"], codes=[code, "busy"], why="")
+    lines = read(path)
+    assert summed(lines).refusals == {"no_eligible_victims": 2, "busy": 2}
+    totals = {**lines[0], "totals": {"evictions": 0, "ends": {}, "refusals": {"nobody_may_go": 3}}}
+    assert summed([totals, *lines[1:]]).refusals == {"no_eligible_victims": 5, "busy": 2}
+    assert main(["journal", str(path), "--format", "csv"]) == 0
+    shown = capsys.readouterr().out
+    assert "nobody_may_go" not in shown
+    assert shown.count("no_eligible_victims, busy") == 2

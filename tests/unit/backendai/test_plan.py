@@ -100,7 +100,7 @@ def test_every_reason_to_be_spared() -> None:
     assert plan(data).why_not("b-k").code == "not_lower_priority"
     data["operations"][0]["kind"] = "interactive"
     suspend = {"preemption_mode": "suspend", "suspend_fallback": "not_a_victim"}
-    assert plan(data, **suspend).why_not("b-k").code == "suspend_does_not_suit"
+    assert plan(data, **suspend).why_not("b-k").code == "not_suspendable"
     assert plan(data, enabled=False).refusals[0].rule == "preemption_disabled"
 
 
@@ -123,7 +123,7 @@ def test_a_kept_container_comes_back_to_its_node() -> None:
             row.pop("beneficiary")
     later = eh.plan(eh.Snapshot.from_dict(data), made.policy)
     (back,) = later.decisions
-    assert (back.action, back.allocation, back.node, back.reason) == ("resume", "c-k", "n1", "goes_on")
+    assert (back.action, back.allocation, back.node, back.reason) == ("resume", "c-k", "n1", "resumes")
     assert back.numbers["needed"] == {"cpu": 4}
     running = rows(later.snapshot.after(later), "allocations")["c-k"]
     assert running.get("state", "running") == "running"

@@ -155,8 +155,8 @@ def test_a_request_that_waits(plan: Any) -> None:
 
 def test_what_nothing_looked_at() -> None:
     plan = make(refused={}, traces={})
-    assert plan.why_not("a01").code == "nobody_asked"
-    assert plan.why_not("c").code == "nobody_asked"
+    assert plan.why_not("a01").code == "not_considered"
+    assert plan.why_not("c").code == "not_considered"
     assert plan.why_not("a01").sentences[-1] == "No stage of this plan looked at it."
 
 

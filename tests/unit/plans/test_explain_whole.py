@@ -84,7 +84,7 @@ def test_what_goes_on_and_what_stays_suspended(policy: Any) -> None:
     plan = eh.plan(one_node(1), policy)
     assert [d.action for d in plan.decisions] == ["resume"]
     for told in (plan.why("back@n1"), plan.why_not("back@n1")):
-        assert told.code == "goes_on"
+        assert told.code == "resumes"
         assert told.sentences[0] == (
             "Allocation back@n1 of operation wide resumes on node n1: it needs cpu 3, and cpu 3 was free."
         )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import string
+from pathlib import Path
 
 import pytest
 
 from evenhand import reasons
 from evenhand.reasons import TABLE, reason
 
+RECORDED = Path(__file__).parents[2] / "data" / "golden"
 FIELDS = {
     "victim": {"allocation", "operation", "node", "request", "beneficiary", "lacking", "violated", "over"},
     "start": {"allocation", "request", "operation", "node", "victims", "needed", "free"},
@@ -83,3 +85,22 @@ def test_a_row_is_found_by_its_kind() -> None:
         reason("graceful", "victim")
     with pytest.raises(KeyError):
         reason("nonsense")
+
+
+def test_a_renamed_code_is_found_by_its_old_name() -> None:
+    names = {row.code for row in TABLE}
+    assert names.isdisjoint(reasons.RENAMED)
+    assert names.issuperset(reasons.RENAMED.values())
+    assert all(reason(old) is reason(new) for old, new in reasons.RENAMED.items())
+    assert reason("nobody_may_go", "request").code == "no_eligible_victims"
+
+
+def test_a_new_code_takes_no_name_of_before() -> None:
+    with pytest.raises(ValueError, match="there are codes goes_on already"):
+        reasons.add([reasons.Reason("goes_on", "start", "it starts", "It starts.")])
+    assert reason("goes_on").code == "resumes"
+
+
+def test_recorded_answers_are_compared_by_the_same_names() -> None:
+    lines = (RECORDED / "renamed-codes.txt").read_text().splitlines()
+    assert dict(line.split() for line in lines) == dict(reasons.RENAMED)

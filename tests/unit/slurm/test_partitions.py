@@ -51,12 +51,12 @@ def test_of_equal_tiers_the_one_that_is_written_first(partition: str, node: str)
     assert said(waits(partition, {})) == [("start", "p-r", node, None)]
 
 
-def test_the_next_is_tried_where_nobody_may_go() -> None:
+def test_the_next_is_tried_where_there_are_no_eligible_victims() -> None:
     high = {f"j{i}": ("high", [i], 4) for i in (3, 4)}
     assert said(waits("low,half", high)) == [("start", "p-r", "n1", None)]
     full = {f"j{i}": ("high", [i], 4) for i in (1, 2, 3, 4)}
     plan = waits("low,half", full)
-    assert [(r.request, r.rule) for r in plan.refusals] == [("p-r", "nobody_may_go")]
+    assert [(r.request, r.rule) for r in plan.refusals] == [("p-r", "no_eligible_victims")]
     assert "it is tried next in low (tier 1)" in plan.why_not("p-r").text
 
 

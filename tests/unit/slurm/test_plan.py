@@ -106,7 +106,7 @@ def test_suspended_jobs_keep_their_memory_and_go_on() -> None:
     after["allocations"] = [row for row in after["allocations"] if row["operation"] == "j"]
     resumed = eh.plan(eh.Snapshot.from_dict(after), gang)
     assert said(resumed) == [("resume", "j@n1", "n1", None)]
-    assert resumed.decisions[0].reason == "goes_on"
+    assert resumed.decisions[0].reason == "resumes"
     too_much = eh.plan(cluster({"j": ("low", [1], 4)}, {"cpu": 4, "memory": 5}, nodes=1), gang)
     assert said(too_much) == []
 
@@ -353,7 +353,7 @@ def test_backfill() -> None:
     short = plan(59)
     assert said(short) == [("start", "q-r", "n1", None)]
     assert short.decisions[0].stage == "backfill"
-    assert [r.rule for r in short.refusals] == ["nobody_may_go"]
+    assert [r.rule for r in short.refusals] == ["no_eligible_victims"]
     for duration in (60, 61, None):  # what is kept from 1060 on is kept at 1060, too
         assert said(plan(duration)) == []
     assert said(plan(59, partitions={**TIERS, "low": {"PriorityTier": 1}})) == said(short)

@@ -59,14 +59,14 @@ def test_what_is_missing_on_a_whole_node(one: dict[str, Any], two: dict[str, Any
     assert plan.why_not("p-r").looked_at[0]["outcome"] == "whole_node_in_use"
 
 
-def test_nobody_may_go() -> None:
+def test_no_eligible_victims() -> None:
     snapshot = cluster({"n1": 4}, {"b": HIGH, "p": HIGH}, [("b", "n1", 4, {})], {"p": 1})
-    assert rules(eh.plan(snapshot, CANCEL)) == {"p-r": "nobody_may_go"}
+    assert rules(eh.plan(snapshot, CANCEL)) == {"p-r": "no_eligible_victims"}
     off = CANCEL.replace(PreemptType=None, PreemptMode="OFF")
     assert rules(eh.plan(snapshot, off)) == {"p-r": "preemption_disabled"}
     quality = {"gold": {"Preempt": ["bronze"]}, "bronze": {}}
     by_qos = CANCEL.replace(PreemptType="preempt/qos", qos=quality)
-    assert rules(eh.plan(snapshot, by_qos)) == {"p-r": "nobody_may_go"}
+    assert rules(eh.plan(snapshot, by_qos)) == {"p-r": "no_eligible_victims"}
 
 
 def test_who_cannot_help() -> None:
@@ -150,7 +150,7 @@ def test_why_a_suspended_job_stays_suspended() -> None:
     jobs = {"j": LOW, "p": HIGH}
     runs = [("j", "n1", 3, {"state": "preempted"}), ("p", "n1", 2, {})]
     told = said(cluster({"n1": 4}, jobs, runs, {}), GANG)[0].why_not("j@n1")
-    assert told.code == "no_room_to_go_on"
+    assert told.code == "no_room_to_resume"
     assert "cpu 1 is missing" in told.text
     alone = cluster({"n1": 8}, jobs | {"p": HIGH | ALONE}, runs, {})
     assert said(alone, GANG)[0].why_not("j@n1").code == "whole_node_in_use"
@@ -173,4 +173,4 @@ def test_gang_scheduling_says_which_choices_it_does_not_use() -> None:
     )
     assert not eh.plan(snapshot, GANG).diagnostics
     dry = eh.plan(snapshot, GANG.replace(victim_selection="test_only"))
-    assert (rules(dry), not dry.diagnostics) == ({"p-r": "dry_run_names_nobody"}, True)
+    assert (rules(dry), not dry.diagnostics) == ({"p-r": "dry_run_omits_victims"}, True)

@@ -71,7 +71,7 @@ void Run::build_candidates() {
     else if (rows_.priority[at(o)] > set_.threshold)
       why = Outcome::kAboveThreshold;
     else if (unsuited && !set_.unsuited_are_terminated)
-      why = Outcome::kSuspendDoesNotSuit;
+      why = Outcome::kNotSuspendable;
     else if (set_.min_runtime > 0 &&
              (!rows_.started[at(o)] || c.start > state_.now() - set_.min_runtime))
       why = Outcome::kRanTooShort;

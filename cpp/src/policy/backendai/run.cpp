@@ -115,7 +115,7 @@ void Run::start(Entry& entry, Reason reason) {
     d.request = unit.request;
     if (entry.suspended) {
       d.action = Action::kResume;
-      d.reason = Reason::kGoesOn;
+      d.reason = Reason::kResumes;
       d.slot = unit.slot;
       d.mode = Mode::kSuspend;
       ++tally.resumes;

@@ -38,7 +38,7 @@ Outcome Run::preempt(Id job, Wish& wish, const std::uint8_t* open) {
   }
   const std::vector<Index> candidates = candidates_of(job, wish);
   if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
-  if (candidates.empty()) return Outcome::kNobodyMayGo;
+  if (candidates.empty()) return Outcome::kNoEligibleVictims;
   const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
   std::vector<Index> sharing;
   if (gang) {
@@ -47,7 +47,7 @@ Outcome Run::preempt(Id job, Wish& wish, const std::uint8_t* open) {
     if (over(wish, base, sharing, spots)) {
       if (set.selection == Selection::kTestOnly) {  // it fits; who has to wait is not said
         note(wish, candidates, nullptr);
-        return Outcome::kDryRunNamesNobody;
+        return Outcome::kDryRunOmitsVictims;
       }
       const std::vector<Index> victims = under(job, base, sharing, spots);
       note_sharing(wish, candidates, victims, spots);

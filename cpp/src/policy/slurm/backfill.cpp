@@ -5,8 +5,8 @@ namespace evenhand::slurm {
 // Would more room help?
 bool may_wait_for_room(Outcome rule) {
   return rule == Outcome::kBehindFirstWaiting || rule == Outcome::kWaitsForNextPass ||
-         rule == Outcome::kPreemptionDisabled || rule == Outcome::kNobodyMayGo ||
-         rule == Outcome::kNoRoomEvenWithVictims || rule == Outcome::kDryRunNamesNobody ||
+         rule == Outcome::kPreemptionDisabled || rule == Outcome::kNoEligibleVictims ||
+         rule == Outcome::kNoRoomEvenWithVictims || rule == Outcome::kDryRunOmitsVictims ||
          rule == Outcome::kPreemptionBackoff;
 }
 
@@ -163,7 +163,7 @@ Outcome Run::waits(const BackfillPass& pass, Id job, const Wish& wish) {
   if (pass.slots.ever_taken(partition_set(jobs().partition[at(job)], true)))
     return Outcome::kBehindFirstWaiting;
   if (set().type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
-  return candidate_set(job)->jobs.empty() ? Outcome::kNobodyMayGo : Outcome::kNoRoomEvenWithVictims;
+  return candidate_set(job)->jobs.empty() ? Outcome::kNoEligibleVictims : Outcome::kNoRoomEvenWithVictims;
 }
 
 // An absolute instant, rounded down.

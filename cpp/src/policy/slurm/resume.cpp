@@ -28,7 +28,7 @@ void Run::resume(Id before) {
       const Row more = back(slot), free = free_on(node);
       decisions.add({.action = Action::kResume,
                      .stage = stage_,
-                     .reason = Reason::kGoesOn,
+                     .reason = Reason::kResumes,
                      .slot = slot,
                      .operation = job.operation,
                      .node = node,
@@ -51,7 +51,7 @@ Outcome Run::goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) c
     const Row more = back(slot);
     if (Row lack{}; found == Outcome::kStarted && lacks(in, more.data(), node, whole, lack)) {
       const bool room = in.rooms.fits(more.data(), node);
-      found = room ? Outcome::kWholeNodeInUse : Outcome::kNoRoomToGoOn;
+      found = room ? Outcome::kWholeNodeInUse : Outcome::kNoRoomToResume;
       where = node;
       missing = lack;
     }

@@ -39,7 +39,7 @@ REASONS: Final = (
         "A session or job of higher priority stands first in the queue and does not fit.",
     ),
     _reason(
-        "goes_on",
+        "resumes",
         "start",
         "{allocation} of operation {operation} resumes on {node}: it needs {needed}, and {free} was free",
         "A suspended session or job resumes once it fits without preempting any other.",
@@ -99,7 +99,7 @@ REASONS: Final = (
         "Sessions of the system are never preempted.",
     ),
     _reason(
-        "suspend_does_not_suit",
+        "not_suspendable",
         "allocation",
         "operation {operation} is of a kind that cannot be suspended",
         "Interactive and inference sessions cannot simply resume later.",

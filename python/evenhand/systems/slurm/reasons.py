@@ -121,7 +121,7 @@ REASONS: Final = (
         "Of those that were considered only jobs on a chosen node are preempted.",
     ),
     _reason(
-        "nobody_may_go",
+        "no_eligible_victims",
         "request",
         "there is too little free room, and no running job may be preempted for operation {operation}",
         "There is too little free room, and no running job may be preempted for it.",
@@ -139,7 +139,7 @@ REASONS: Final = (
         "It would not fit if nothing else ran. It blocks no other job.",
     ),
     _reason(
-        "dry_run_names_nobody",
+        "dry_run_omits_victims",
         "request",
         "operation {operation} fits over jobs that would share their cpus with it",
         "It fits by gang scheduling; the dry run does not say which jobs would have to wait.",
@@ -157,7 +157,7 @@ REASONS: Final = (
         "It would fit but for what hard reservations keep there.",
     ),
     _reason(
-        "no_room_to_go_on",
+        "no_room_to_resume",
         "allocation",
         "{node} has too little free room for operation {operation} to resume: {missing} is missing",
         "A suspended job resumes where it is, with all its parts at once.",

@@ -207,7 +207,7 @@ class _Run:
                     "request": None if suspended else p.what.name,
                     "operation": session.name,
                     "node": self.world.nodes[p.node]["name"],
-                    "reason": reason or ("goes_on" if suspended else "fits_free_room"),
+                    "reason": reason or ("resumes" if suspended else "fits_free_room"),
                     "stage": "scheduling_run",
                     "step": self.step,
                 }
