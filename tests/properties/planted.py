@@ -186,7 +186,7 @@ def dearer_twin(subject: JobPlan) -> Plan | None:
     return None
 
 
-def nobody_goes(subject: Any) -> Plan | None:
+def no_preemption(subject: Any) -> Plan | None:
     """The first for whom others leave is passed over."""
     plan = copied(subject)
     victim = first(plan, "preempt")
@@ -258,21 +258,21 @@ def past_the_front(subject: Scheduled) -> Plan | None:
 # Defect, what plants it, and the law that says so; another law may say so, too.
 OF_SESSIONS: Mapping[str, tuple[Defect, str]] = {
     "needless victim": (one_job_more, "no_victim_is_needless"),
-    "wrong order": (reversed_sessions, "victims_go_in_order"),
+    "wrong order": (reversed_sessions, "victims_in_the_order_of_settings"),
     "wrong mode": (wrong_mode, "victims_leave_by_the_mode"),
     "wrong freed": (wrong_freed, "victims_free_what_they_do_not_keep"),
     "too few victims": (too_few_jobs, "victims_suffice"),
-    "missed preemption": (nobody_goes, "who_may_preempt_does"),
-    "past the front": (past_the_front, "nothing_passes_who_waits"),
-    "gone for one that fits": (gone_for_one_that_fits, "nobody_goes_when_it_fits"),
-    "need not served": (too_few_jobs, "a_served_need_takes_nobody"),
+    "missed preemption": (no_preemption, "every_entitled_session_preempts"),
+    "past the front": (past_the_front, "no_start_behind_a_waiting_session"),
+    "gone for one that fits": (gone_for_one_that_fits, "no_preemption_when_it_fits"),
+    "need not served": (too_few_jobs, "a_served_session_preempts_no_more"),
     "dearer set": (dearer_set, "fewest_cost_no_more"),
 }
 OF_JOBS: Mapping[str, tuple[Defect, str]] = {
-    "needless victim": (one_job_more, "needless_jobs_stay"),
-    "wrong order": (dearer_twin, "cheaper_ones_go_first"),
+    "needless victim": (one_job_more, "no_victim_is_needless"),
+    "wrong order": (dearer_twin, "cheaper_victims_first"),
     "wrong mode": (wrong_mode, "victims_leave_by_their_mode"),
     "wrong freed": (wrong_freed, "victims_free_what_they_do_not_keep"),
-    "too few victims": (too_few_jobs, "those_who_go_make_room"),
-    "missed preemption": (nobody_goes, "the_first_job_preempts"),
+    "too few victims": (too_few_jobs, "victims_make_room"),
+    "missed preemption": (no_preemption, "the_first_job_preempts"),
 }

@@ -152,13 +152,13 @@ def those_who_have_come_first(subject: Planned) -> Plan | None:
 
 
 OF_ALLOCATIONS: Mapping[str, tuple[Defect, str]] = {
-    "needless victim": (one_more, "no_victim_is_useless"),
-    "wrong order": (oldest_first, "newest_go_first"),
-    "wrong victim": (older_instead, "nobody_is_passed_over"),
-    "wrong mode": (wrong_mode, "victims_start_again"),
-    "wrong freed": (wrong_freed, "victims_run"),
-    "too few victims": (too_few, "nobody_goes_for_nothing"),
-    "missed preemption": (starving_passed_over, "who_starves_preempts"),
-    "wrong preemptor": (satisfied_preempts, "only_those_who_starve_preempt"),
-    "past the front": (those_who_have_come_first, "those_who_have_nothing_start_first"),
+    "needless victim": (one_more, "no_victim_is_needless"),
+    "wrong order": (oldest_first, "newest_victims_first"),
+    "wrong victim": (older_instead, "no_newer_twin_is_spared"),
+    "wrong mode": (wrong_mode, "victims_are_started_again"),
+    "wrong freed": (wrong_freed, "victims_were_running"),
+    "too few victims": (too_few, "victims_make_room_for_a_start"),
+    "missed preemption": (starving_passed_over, "starving_operations_preempt"),
+    "wrong preemptor": (satisfied_preempts, "only_starving_operations_preempt"),
+    "past the front": (those_who_have_come_first, "operations_without_room_start_first"),
 }

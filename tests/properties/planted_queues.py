@@ -153,8 +153,8 @@ def preempts_for_the_first_that_fits(subject: JobPlan) -> Plan | None:
 
 
 OF_QUEUES: Mapping[str, tuple[Defect, str]] = {
-    "past the front": (starts_in_a_closed_partition, "nothing_passes_a_closed_partition"),
-    "past the front in backfill": (starts_on_kept_nodes, "nothing_passes_onto_kept_nodes"),
-    "victims past the front": (preempts_in_a_closed_partition, "nothing_passes_a_closed_partition"),
-    "gone for one that fits": (preempts_for_the_first_that_fits, "nobody_goes_when_it_fits"),
+    "past the front": (starts_in_a_closed_partition, "closed_partitions_are_not_entered"),
+    "past the front in backfill": (starts_on_kept_nodes, "planned_nodes_are_not_taken"),
+    "victims past the front": (preempts_in_a_closed_partition, "closed_partitions_are_not_entered"),
+    "gone for one that fits": (preempts_for_the_first_that_fits, "no_preemption_when_it_fits"),
 }

@@ -91,10 +91,10 @@ def test_the_reference_breaks_no_law() -> None:
 @pytest.mark.parametrize(
     ("planner", "law"),
     [
-        (_ClosesNothing, "nothing_passes_a_closed_partition"),
-        (_ClosesNoNodes, "nothing_passes_a_closed_partition"),
-        (_KeepsNothing, "nothing_passes_onto_kept_nodes"),
-        (_LastFirst, "nothing_passes_a_closed_partition"),
+        (_ClosesNothing, "closed_partitions_are_not_entered"),
+        (_ClosesNoNodes, "closed_partitions_are_not_entered"),
+        (_KeepsNothing, "planned_nodes_are_not_taken"),
+        (_LastFirst, "closed_partitions_are_not_entered"),
         (_LastFirst, "the_first_job_preempts"),
     ],
 )

@@ -74,7 +74,7 @@ class JobPlan(PlanOfJobs):
         return room
 
 
-def nobody_goes_for_a_lower_one(run: JobPlan) -> None:
+def victims_have_lower_priority(run: JobPlan) -> None:
     """No job is preempted by equal or lower priority, as the type of preemption defines it."""
     s = run.settings
     flags = split_mode(s.PreemptMode)[1]
@@ -96,8 +96,8 @@ def nobody_goes_for_a_lower_one(run: JobPlan) -> None:
             must("PRIORITY" not in flags or mine > its, d)
 
 
-def shielded_jobs_stay(run: JobPlan) -> None:
-    """Jobs that are above the exempt priority, too young, opted out or of mode OFF are not touched."""
+def protected_jobs_stay(run: JobPlan) -> None:
+    """Jobs above the exempt priority, within the exempt time, opted out or of mode OFF are not preempted."""
     s = run.settings
     for d in run.decided("preempt"):
         job = run.jobs[str(d["operation"])]
@@ -113,8 +113,8 @@ def shielded_jobs_stay(run: JobPlan) -> None:
         must(ran >= (s.PreemptExemptTime or 0) or ignored, d)
 
 
-def whole_jobs_go(run: JobPlan) -> None:
-    """All that a victim runs goes, in one mode, for one job, once."""
+def jobs_leave_as_a_whole(run: JobPlan) -> None:
+    """All allocations of a victim leave, in one mode, for one job, once."""
     taken = [str(d["allocation"]) for d in run.decided("preempt")]
     must(len(taken) == len(set(taken)), taken)
     for job in {str(d["operation"]) for d in run.decided("preempt")}:
@@ -128,11 +128,11 @@ def whole_jobs_go(run: JobPlan) -> None:
         must(runs == {str(d["allocation"]) for d in mine}, job)
 
 
-def it_fits_afterwards(run: JobPlan) -> None:
-    """Whatever starts, or others are preempted for, finds room once they have gone; none is in vain.
+def beneficiaries_fit_afterwards(run: JobPlan) -> None:
+    """Every job that starts or preempts fits once the victims have left; no job is preempted in vain.
 
-    What is reserved for others is no room. Jobs that others go for are looked at one by one: room is tied to
-    none of them, and one may start, or count on room, where another one does.
+    What is reserved for others is no room. Jobs that preempt are checked one by one: room is tied to none of
+    them, and one may start, or count on room, where another one does.
     """
     placed = {str(d["operation"]) for d in run.decided("start", "reserve")}
     together = list(run.decided("start"))
@@ -164,8 +164,8 @@ def it_fits_afterwards(run: JobPlan) -> None:
         must(str(d["beneficiary"]["operation"]) in placed, d)
 
 
-def who_starts_fits_at_once(run: JobPlan) -> None:
-    """Whatever starts or resumes finds room while the victims that end are still there."""
+def starts_fit_at_once(run: JobPlan) -> None:
+    """Jobs that start or resume fit while the victims that end are still there."""
     room = run.room(at_once=True)
     touched = set()
     for d in run.decided("start", "resume"):
@@ -179,8 +179,8 @@ def who_starts_fits_at_once(run: JobPlan) -> None:
         must(room[place] >= -1e-9, place)
 
 
-def whole_nodes_are_shared_with_nobody(run: JobPlan) -> None:
-    """Jobs that start on a node which they, or another job there, take exclusively find it empty then."""
+def exclusive_nodes_are_not_shared(run: JobPlan) -> None:
+    """Nodes that a job takes exclusively have no other job once the plan is carried out."""
     gone = {str(d["allocation"]) for d in run.decided("preempt")}
     there: dict[str, set[str]] = {}
     for name, row in run.allocations.items():
@@ -196,14 +196,14 @@ def whole_nodes_are_shared_with_nobody(run: JobPlan) -> None:
         must(not whole or there[node] == {job}, (node, there[node]))
 
 
-def nobody_ends_for_who_starts(run: JobPlan) -> None:
-    """Jobs that start at once need no other to end; others may be suspended for them."""
+def no_job_ends_for_an_immediate_start(run: JobPlan) -> None:
+    """No job ends for one that starts at once; jobs may be suspended for it."""
     started = {str(d["operation"]) for d in run.decided("start")}
     for d in run.decided("preempt"):
         must(d["mode"] == "suspend" or str(d["beneficiary"]["operation"]) not in started, d)
 
 
-def whole_jobs_start(run: JobPlan) -> None:
+def jobs_start_as_a_whole(run: JobPlan) -> None:
     """All that a job asks for starts, each of a request's count on another node, or nothing."""
     for action in ("start", "reserve"):
         for job in {str(d["operation"]) for d in run.decided(action)}:
@@ -238,25 +238,25 @@ def every_request_is_answered(run: JobPlan) -> None:
 LAWS: Mapping[str, Callable[[JobPlan], None]] = {
     law.__name__: law
     for law in (
-        nobody_goes_for_a_lower_one,
-        shielded_jobs_stay,
-        whole_jobs_go,
-        it_fits_afterwards,
-        who_starts_fits_at_once,
-        whole_nodes_are_shared_with_nobody,
-        nobody_ends_for_who_starts,
-        whole_jobs_start,
+        victims_have_lower_priority,
+        protected_jobs_stay,
+        jobs_leave_as_a_whole,
+        beneficiaries_fit_afterwards,
+        starts_fit_at_once,
+        exclusive_nodes_are_not_shared,
+        no_job_ends_for_an_immediate_start,
+        jobs_start_as_a_whole,
         jobs_stay_in_a_partition,
         every_request_is_answered,
         of_victims.victims_leave_by_their_mode,
         of_victims.victims_free_what_they_do_not_keep,
-        of_victims.those_who_go_make_room,
-        of_victims.needless_jobs_stay,
-        of_victims.cheaper_ones_go_first,
-        of_queues.nobody_goes_when_it_fits,
+        of_victims.victims_make_room,
+        of_victims.no_victim_is_needless,
+        of_victims.cheaper_victims_first,
+        of_queues.no_preemption_when_it_fits,
         of_queues.the_first_job_preempts,
-        of_queues.nothing_passes_a_closed_partition,
-        of_queues.nothing_passes_onto_kept_nodes,
+        of_queues.closed_partitions_are_not_entered,
+        of_queues.planned_nodes_are_not_taken,
     )
 }
 

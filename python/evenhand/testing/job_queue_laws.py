@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from evenhand.testing.job_laws import JobPlan
 
 __all__ = [
+    "closed_partitions_are_not_entered",
     "first_of_the_queue",
     "has_usual_limits",
-    "nobody_goes_when_it_fits",
-    "nothing_passes_a_closed_partition",
-    "nothing_passes_onto_kept_nodes",
+    "no_preemption_when_it_fits",
+    "planned_nodes_are_not_taken",
     "stands_behind",
     "the_first_job_preempts",
     "waits_for_room",
@@ -44,8 +44,8 @@ __all__ = [
 _YEAR = 365 * 86_400.0
 
 
-def nobody_goes_when_it_fits(run: JobPlan) -> None:
-    """No job is preempted for the first job of the queue if it fits without.
+def no_preemption_when_it_fits(run: JobPlan) -> None:
+    """No job is preempted for the first job of the queue if that fits without.
 
     What leaves already counts for the job that it leaves for.
     """
@@ -61,7 +61,7 @@ def nobody_goes_when_it_fits(run: JobPlan) -> None:
 
 
 def the_first_job_preempts(run: JobPlan) -> None:
-    """If the first job of the queue fits once all that it may preempt have gone, it starts or they go."""
+    """If the first job of the queue fits without all that it may preempt, it starts or preempts."""
     job = first_of_the_queue(run)
     settings = run.settings
     if job is None or settings.PreemptType is None or settings.victim_selection == "test_only":
@@ -74,7 +74,7 @@ def the_first_job_preempts(run: JobPlan) -> None:
     must(not _fits_without(run, job, candidates(run, job)), job)
 
 
-def nothing_passes_a_closed_partition(run: JobPlan) -> None:
+def closed_partitions_are_not_entered(run: JobPlan) -> None:
     """In the main pass no job starts, or preempts, on nodes of a partition where a job before it waits."""
     if not has_usual_limits(run.settings):
         return
@@ -88,7 +88,7 @@ def nothing_passes_a_closed_partition(run: JobPlan) -> None:
                 must(d["node"] not in closed, (front, d))
 
 
-def nothing_passes_onto_kept_nodes(run: JobPlan) -> None:
+def planned_nodes_are_not_taken(run: JobPlan) -> None:
     """With backfill, jobs behind one that waits leave it as many entire nodes as it asks for.
 
     Asked of the first job of the queue, which is always planned, and of each for which that pass preempts.

@@ -112,7 +112,7 @@ def running(run: JobPlan, job: str) -> list[Mapping[str, Any]]:
 
 def candidates(run: JobPlan, job: str) -> list[str]:
     """Return the jobs that may be preempted for one, by the laws that forbid it."""
-    from evenhand.testing.job_laws import nobody_goes_for_a_lower_one, shielded_jobs_stay
+    from evenhand.testing.job_laws import protected_jobs_stay, victims_have_lower_priority
 
     found = []
     inside = set(nodes_of(run, job))
@@ -132,8 +132,8 @@ def candidates(run: JobPlan, job: str) -> list[str]:
         }
         asked = type(run)(run.snapshot, {"decisions": [decision]}, run.settings)
         try:
-            nobody_goes_for_a_lower_one(asked)
-            shielded_jobs_stay(asked)
+            victims_have_lower_priority(asked)
+            protected_jobs_stay(asked)
         except AssertionError:
             continue
         found.append(name)

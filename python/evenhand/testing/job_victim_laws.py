@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from evenhand.testing.job_laws import JobPlan
 
 __all__ = [
-    "cheaper_ones_go_first",
-    "needless_jobs_stay",
-    "those_who_go_make_room",
+    "cheaper_victims_first",
+    "no_victim_is_needless",
     "victims_free_what_they_do_not_keep",
     "victims_leave_by_their_mode",
+    "victims_make_room",
 ]
 
 _MODES = {"CANCEL": "terminate", "REQUEUE": "requeue", "SUSPEND": "suspend"}
@@ -53,13 +53,13 @@ def victims_free_what_they_do_not_keep(run: JobPlan) -> None:
         must((d["operation"], d["node"]) == (row["operation"], row.get("node")), d)
 
 
-def those_who_go_make_room(run: JobPlan) -> None:
-    """Jobs for which others leave find room on as many nodes as they ask for, once these have gone."""
+def victims_make_room(run: JobPlan) -> None:
+    """Jobs that preempt fit on as many nodes as they ask for once their victims have left."""
     for job, _, free, nodes in steps(run):
         must(len(fit(run, job, free, nodes)) >= count_of(run, job), job)
 
 
-def needless_jobs_stay(run: JobPlan) -> None:
+def no_victim_is_needless(run: JobPlan) -> None:
     """All victims stand on nodes that the job takes; of an irreducible set none can stay.
 
     Of these nodes: others may be closed to the job, or kept for one before it.
@@ -74,8 +74,8 @@ def needless_jobs_stay(run: JobPlan) -> None:
                 must(len(left) < count_of(run, job), (job, spared))
 
 
-def cheaper_ones_go_first(run: JobPlan) -> None:
-    """No job stays that is wanted before a victim and has the like of it on the same nodes."""
+def cheaper_victims_first(run: JobPlan) -> None:
+    """No job is spared that comes before a victim in the order and has the same on the same nodes."""
     s = run.settings
     if s.victim_selection == "minimum" and s.victim_cost != "victims":
         return

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from evenhand.testing._laws import hold_all, must
 from evenhand.testing.plan_ledger import Ledger, Step
 from evenhand.testing.plan_order_laws import (
-    newest_go_first,
-    nobody_is_passed_over,
-    only_those_who_starve_preempt,
-    those_who_have_nothing_start_first,
-    who_starves_preempts,
+    newest_victims_first,
+    no_newer_twin_is_spared,
+    only_starving_operations_preempt,
+    operations_without_room_start_first,
+    starving_operations_preempt,
 )
 
 if TYPE_CHECKING:
@@ -101,16 +101,16 @@ class Planned:
         return list(Ledger(self.snapshot, self.settings.victims_room).steps(self.plan["decisions"]))
 
 
-def groups_are_of_what_runs(planned: Planned) -> None:
-    """Every running allocation is in exactly one group, nothing else is in any."""
+def only_running_allocations_have_groups(planned: Planned) -> None:
+    """Every running allocation is in exactly one group, and no other allocation is in any."""
     running = {str(n) for n, a in planned.allocations.items() if a.get("state", "running") == "running"}
     groups = planned.plan["groups"]
     must({str(name) for name in groups} == running, groups)
     must(set(groups.values()) <= set(GROUPS), groups)
 
 
-def victims_run(planned: Planned) -> None:
-    """Victims were running, go once, free what they have, and leave within their grace."""
+def victims_were_running(planned: Planned) -> None:
+    """Victims were running, are taken once, free what they have, and leave within their grace."""
     seen = set()
     for decision in planned.victims:
         allocation = planned.allocations[decision["allocation"]]
@@ -126,13 +126,13 @@ def victims_run(planned: Planned) -> None:
         must(abs(decision["until"] - decision["at"] - decision["grace"]) < 1e-6, decision)
 
 
-def victims_start_again(planned: Planned) -> None:
+def victims_are_started_again(planned: Planned) -> None:
     """There is one way to leave: the work is started again."""
     for decision in planned.victims:
         must(decision.get("mode", "requeue") == "requeue", decision)
 
 
-def stages_spare(planned: Planned) -> None:
+def stages_spare_the_protected(planned: Planned) -> None:
     """No stage takes from what starves (unless allowed), is graceful, or has opted out (4)."""
     lenient = planned.settings.allow_preemption_from_starving_operations
     for decision in planned.victims:
@@ -161,8 +161,8 @@ def _usage_changes(planned: Planned, decision: Mapping[str, Any]) -> bool:
     return any(d["operation"] == decision["operation"] for d in planned.plan["decisions"][:place])
 
 
-def nobody_goes_for_nothing(planned: Planned) -> None:
-    """Victims of a stage go for one request, on its node, and with them it fits (2, 3)."""
+def victims_make_room_for_a_start(planned: Planned) -> None:
+    """Victims of a stage are taken for one request, on its node, and without them it fits (2, 3)."""
     served = {d["step"] for d in planned.plan["decisions"] if d["action"] == "start"}
     for decision in planned.victims:
         if decision["stage"] in STAGES:
@@ -173,7 +173,7 @@ def nobody_goes_for_nothing(planned: Planned) -> None:
         must(step.fits(step.victims), step)
 
 
-def no_victim_is_useless(planned: Planned) -> None:
+def no_victim_is_needless(planned: Planned) -> None:
     """Without the last victim it would not fit; by the other selections, not without any one of them (3)."""
     for step in planned.steps:
         spared = step.victims[-1:] if planned.settings.victim_selection == "prefix" else step.victims
@@ -191,7 +191,7 @@ def back_off_is_kept(planned: Planned) -> None:
             must(decision["at"] > before + backoff, decision)
 
 
-def starts_are_few(planned: Planned) -> None:
+def starts_within_the_limit(planned: Planned) -> None:
     """At most one start by preemption in a stage of a heartbeat, or in a heartbeat (5)."""
     several = planned.settings.preemptive_starts == "one_per_stage"
     seen = set()
@@ -202,8 +202,8 @@ def starts_are_few(planned: Planned) -> None:
             seen.add(key)
 
 
-def starts_are_wanted(planned: Planned) -> None:
-    """Nothing starts that was not asked for, more often, or on a node where it may not."""
+def starts_were_requested(planned: Planned) -> None:
+    """Nothing starts that was not requested, more often than requested, or on a node where it may not."""
     requests = {row["name"]: row for row in planned.snapshot.get("requests", ())}
     nodes = {row["name"]: row for row in planned.snapshot.get("nodes", ())}
     started: dict[Any, int] = {}
@@ -222,21 +222,21 @@ def starts_are_wanted(planned: Planned) -> None:
 
 
 LAWS: tuple[Callable[[Planned], None], ...] = (
-    groups_are_of_what_runs,
-    victims_run,
-    stages_spare,
+    only_running_allocations_have_groups,
+    victims_were_running,
+    stages_spare_the_protected,
     stages_take_their_groups,
-    nobody_goes_for_nothing,
-    no_victim_is_useless,
+    victims_make_room_for_a_start,
+    no_victim_is_needless,
     back_off_is_kept,
-    starts_are_few,
-    starts_are_wanted,
-    victims_start_again,
-    only_those_who_starve_preempt,
-    newest_go_first,
-    nobody_is_passed_over,
-    those_who_have_nothing_start_first,
-    who_starves_preempts,
+    starts_within_the_limit,
+    starts_were_requested,
+    victims_are_started_again,
+    only_starving_operations_preempt,
+    newest_victims_first,
+    no_newer_twin_is_spared,
+    operations_without_room_start_first,
+    starving_operations_preempt,
 )
 
 

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from evenhand.testing.plan_laws import Planned
 
 __all__ = [
-    "newest_go_first",
-    "nobody_is_passed_over",
-    "only_those_who_starve_preempt",
-    "those_who_have_nothing_start_first",
-    "who_starves_preempts",
+    "newest_victims_first",
+    "no_newer_twin_is_spared",
+    "only_starving_operations_preempt",
+    "operations_without_room_start_first",
+    "starving_operations_preempt",
 ]
 
 _FOR_THE_STARVING = ("preemptive", "aggressive", "ssd_preemptive", "ssd_aggressive")
 
 
-def only_those_who_starve_preempt(planned: Planned) -> None:
-    """Victims of a stage go for an operation that starves, or stands below a pool that does."""
+def only_starving_operations_preempt(planned: Planned) -> None:
+    """Victims of a stage are taken for an operation that starves, or is below a pool that does."""
     pools = {row["name"]: row for row in planned.snapshot.get("pools", ())}
     for decision in planned.victims:
         if decision["stage"] not in _FOR_THE_STARVING:
@@ -41,8 +41,8 @@ def only_those_who_starve_preempt(planned: Planned) -> None:
         must(any(state != "non_starving" for state in states), decision)
 
 
-def newest_go_first(planned: Planned) -> None:
-    """In the preemptive stage victims go newest first; equal times by canonical order, last first."""
+def newest_victims_first(planned: Planned) -> None:
+    """In the preemptive stage victims are taken newest first; equal times by canonical order, last first."""
     place = {name: row for row, name in enumerate(planned.allocations)}
     steps: dict[Any, list[tuple[float, int]]] = {}
     for d in planned.victims:
@@ -53,8 +53,8 @@ def newest_go_first(planned: Planned) -> None:
         must(keys == sorted(keys, reverse=True), keys)
 
 
-def nobody_is_passed_over(planned: Planned) -> None:
-    """In the preemptive stage nothing stays that is newer than a victim of its operation, and its like."""
+def no_newer_twin_is_spared(planned: Planned) -> None:
+    """In the preemptive stage no allocation is spared that is newer than an equal victim of its operation."""
     s = planned.settings
     if s.victim_selection == "minimum" and s.victim_cost != "victims":
         return
@@ -73,7 +73,7 @@ def nobody_is_passed_over(planned: Planned) -> None:
                 must(_age_key(planned, name) <= _age_key(planned, d["allocation"]), (d, name))
 
 
-def those_who_have_nothing_start_first(planned: Planned) -> None:
+def operations_without_room_start_first(planned: Planned) -> None:
     """Side by side, an operation that has nothing is served in free room before one that has something.
 
     Its satisfaction is 0, the least there is.
@@ -100,7 +100,7 @@ def those_who_have_nothing_start_first(planned: Planned) -> None:
         has.add(decision["operation"])
 
 
-def who_starves_preempts(planned: Planned) -> None:
+def starving_operations_preempt(planned: Planned) -> None:
     """On a node where nothing is decided no starving operation fits in the room of what is preemptible.
 
     Where neither limits nor back-offs nor special stages are.

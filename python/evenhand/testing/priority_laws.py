@@ -99,15 +99,15 @@ def strictly_lower_priority(run: Scheduled) -> None:
         must(run.rank(d["operation"]) < run.rank(d["beneficiary"]["operation"]), d)
 
 
-def threshold(run: Scheduled) -> None:
-    """No session above the threshold is touched."""
+def victims_within_threshold(run: Scheduled) -> None:
+    """No session above the threshold is preempted."""
     if run.settings.victim_threshold == "none":
         return
     for d in run.victims:
         must(run.priority(d["operation"]) <= run.settings.preemptible_priority, d)
 
 
-def whole_sessions(run: Scheduled) -> None:
+def sessions_leave_as_a_whole(run: Scheduled) -> None:
     """Victims leave as a whole; nothing is preempted that does not run or has opted out."""
     taken = {str(d["allocation"]) for d in run.victims}
     sessions = {str(d["operation"]) for d in run.victims}
@@ -119,7 +119,7 @@ def whole_sessions(run: Scheduled) -> None:
 
 
 def no_room_is_used_twice(run: Scheduled) -> None:
-    """Whatever starts, resumes or is reserved finds room once the victims have gone."""
+    """All that starts, resumes or is reserved fits once the victims have left."""
     room = run.room()
     touched = set()
     for d in run.plan["decisions"]:
@@ -135,7 +135,7 @@ def no_room_is_used_twice(run: Scheduled) -> None:
         must(room[place] >= -1e-9, place)
 
 
-def only_where_it_may(run: Scheduled) -> None:
+def only_allowed_nodes_are_used(run: Scheduled) -> None:
     """Nothing starts, resumes or is reserved on a node that takes nothing new, or that it may not run on."""
     nodes = {str(node["name"]): node for node in run.snapshot.get("nodes", ())}
     for d in run.decided("start", "reserve", "resume"):
@@ -146,7 +146,7 @@ def only_where_it_may(run: Scheduled) -> None:
         must(set(row.get("node_tags", ())) <= set(node.get("tags", ())), d)
 
 
-def one_preempts(run: Scheduled) -> None:
+def only_the_front_preempts(run: Scheduled) -> None:
     """Where only the front may preempt, one session is served, and it is first in the queue."""
     if run.settings.preemptors == "every" or not run.victims:
         return
@@ -156,7 +156,7 @@ def one_preempts(run: Scheduled) -> None:
     must(run.priority(served) == max(map(run.priority, waiting | asleep)), "")
 
 
-def whole_starts(run: Scheduled) -> None:
+def sessions_start_as_a_whole(run: Scheduled) -> None:
     """Sessions start as a whole or not at all."""
     started = [d for d in run.plan["decisions"] if d["action"] == "start"]
     for name in {d["operation"] for d in started}:
@@ -174,7 +174,7 @@ def every_request_is_answered(run: Scheduled) -> None:
 
 
 def victims_leave_by_the_mode(run: Scheduled) -> None:
-    """Victims leave by the group's mode; those that suspend does not suit are terminated or spared."""
+    """Victims leave by the group's mode; those that cannot be suspended are terminated or spared."""
     s = run.settings
     for d in run.victims:
         batch = run.jobs[str(d["operation"])].get("kind", "batch") == "batch"
@@ -200,8 +200,8 @@ def victims_free_what_they_do_not_keep(run: Scheduled) -> None:
         must((d["operation"], d["node"]) == (row["operation"], row.get("node")), d)
 
 
-def nobody_goes_when_it_fits(run: Scheduled) -> None:
-    """No session is preempted for one that fits, be it once all has gone that leaves for it already."""
+def no_preemption_when_it_fits(run: Scheduled) -> None:
+    """No session is preempted for one that fits, also if it fits once earlier victims have left."""
     for turn in run.turns:
         must(not turn.victims or not (turn.fits or turn.served), turn)
 
@@ -212,20 +212,20 @@ def what_fits_starts(run: Scheduled) -> None:
         must(turn.behind or turn.fits == turn.starts, turn)
 
 
-def nothing_passes_who_waits(run: Scheduled) -> None:
+def no_start_behind_a_waiting_session(run: Scheduled) -> None:
     """Behind the first session that cannot start nothing starts, and nothing is preempted."""
     for turn in run.turns:
         must(not turn.behind or not (turn.starts or turn.victims), turn)
 
 
-def who_may_preempt_does(run: Scheduled) -> None:
-    """Sessions that fit only once others have gone, and may preempt them, do."""
+def every_entitled_session_preempts(run: Scheduled) -> None:
+    """Sessions that fit only without others, and may preempt them, do."""
     for turn in run.turns:
         must(turn.behind or bool(turn.wanted) == bool(turn.victims), turn)
 
 
 def victims_suffice(run: Scheduled) -> None:
-    """Sessions for which others leave fit once these have gone."""
+    """Sessions that preempt fit once their victims have left."""
     for turn in run.turns:
         must(turn.suffices, turn)
 
@@ -236,7 +236,7 @@ def no_victim_is_needless(run: Scheduled) -> None:
         must(not turn.spare, turn)
 
 
-def victims_go_in_order(run: Scheduled) -> None:
+def victims_in_the_order_of_settings(run: Scheduled) -> None:
     """Victims are those of the order that the settings name, lowest priority first."""
     for turn in run.turns:
         if run.settings.victim_selection != "minimum":
@@ -252,8 +252,8 @@ def fewest_cost_no_more(run: Scheduled) -> None:
         must(turn.cost <= turn.irreducible_cost, turn)
 
 
-def a_served_need_takes_nobody(run: Scheduled) -> None:
-    """Planned again before any victim has gone, no session is preempted for one that others leave for."""
+def a_served_session_preempts_no_more(run: Scheduled) -> None:
+    """Planned again before any victim has left, a session that preempted takes no more victims."""
     from evenhand.model import Snapshot
     from evenhand.policies import BackendAI
 
@@ -299,24 +299,24 @@ LAWS: Mapping[str, Callable[[Scheduled], None]] = {
     law.__name__: law
     for law in (
         strictly_lower_priority,
-        threshold,
-        whole_sessions,
+        victims_within_threshold,
+        sessions_leave_as_a_whole,
         no_room_is_used_twice,
-        only_where_it_may,
-        one_preempts,
-        whole_starts,
+        only_allowed_nodes_are_used,
+        only_the_front_preempts,
+        sessions_start_as_a_whole,
         every_request_is_answered,
         victims_leave_by_the_mode,
         victims_free_what_they_do_not_keep,
-        nobody_goes_when_it_fits,
+        no_preemption_when_it_fits,
         what_fits_starts,
-        nothing_passes_who_waits,
-        who_may_preempt_does,
+        no_start_behind_a_waiting_session,
+        every_entitled_session_preempts,
         victims_suffice,
         no_victim_is_needless,
-        victims_go_in_order,
+        victims_in_the_order_of_settings,
         fewest_cost_no_more,
-        a_served_need_takes_nobody,
+        a_served_session_preempts_no_more,
     )
 }
 
