@@ -217,6 +217,6 @@ class Facts:
             bounds += " As its fair share covers its demand, nothing of it is preemptible without aggression."
         return (
             f"Its oldest work is safe up to {up_to(ends[0])} of the cluster ({counts[0]:,} non-preemptible),"
-            f" what follows up to {up_to(ends[1])} goes in aggressive preemption only ({counts[1]:,}), and"
-            f" the rest is preemptible ({counts[2]:,}).{bounds}"
+            f" what follows up to {up_to(ends[1])} is preempted in aggressive preemption only"
+            f" ({counts[1]:,}), and the rest is preemptible ({counts[2]:,}).{bounds}"
         )

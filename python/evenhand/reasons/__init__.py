@@ -42,8 +42,8 @@ _UNSEEN = (
     Reason(
         "not_considered",
         "unseen",
-        "no stage of this plan looked at it",
-        "No stage had a reason to look at it: no request that could use it was entitled to preempt.",
+        "no stage of this plan considered it",
+        "No stage had a reason to consider it: no request that could use it was entitled to preempt.",
     ),
 )
 

@@ -20,7 +20,7 @@ memory 0.00 of 0.0571.
 The request needs cpu 2, memory 4; cpu 0, memory 75 was free before.
 a09 is preemptible: just before, operation A had cpu 0.8333 of 0.6667, memory 0.2381 of 0.2381 of its \
 fair share. Its oldest work is safe up to cpu 0.25 of the cluster (3 non-preemptible), what follows up \
-to cpu 0.50 goes in aggressive preemption only (3), and the rest is preemptible (4).
+to cpu 0.50 is preempted in aggressive preemption only (3), and the rest is preemptible (4).
 It gives back cpu 2, memory 5, within 30 s, until 130 s; its work starts again."""
 
 
@@ -101,7 +101,10 @@ def test_what_was_left_alone_is_told_from_the_recorder(plan: Any) -> None:
     assert told.code == "protected_group"
     assert told.sentences[0] == "Allocation a01 of operation A on node n1 was not preempted."
     assert told.sentences[1].startswith("It is non-preemptible: operation A had cpu 0.8333 of 0.6667")
-    assert told.sentences[2] == "In the preemptive stage on node n1 its group may not be touched."
+    assert (
+        told.sentences[2]
+        == "In the preemptive stage on node n1 allocations of its group may not be preempted."
+    )
     assert plan.why_not("a07").sentences[2] == (
         "In the preemptive stage on node n1 there was room for request b before its turn came."
     )
@@ -157,7 +160,7 @@ def test_what_nothing_looked_at() -> None:
     plan = make(refused={}, traces={})
     assert plan.why_not("a01").code == "not_considered"
     assert plan.why_not("c").code == "not_considered"
-    assert plan.why_not("a01").sentences[-1] == "No stage of this plan looked at it."
+    assert plan.why_not("a01").sentences[-1] == "No stage of this plan considered it."
 
 
 @pytest.mark.parametrize(

@@ -16,27 +16,27 @@ REASONS: Final = (
     Reason(
         "behind_first_waiting",
         "request",
-        "{request} stands in the queue behind one that waits, and may not pass it",
-        "The first that cannot start blocks those behind it.",
+        "{request} is in the queue behind a request that waits, and may not start before it",
+        "The first request that cannot start blocks all behind it.",
     ),
     Reason(
         "stays_suspended",
         "unseen",
-        "it resumes once that is free there and nothing that may preempt it is before it",
+        "it resumes once that much is free there and no work that may preempt it is before it in the queue",
         "A suspended session or job resumes when what it gave back fits again where it is.",
     ),
     Reason(
         "waits_for_victims",
         "request",
-        "{request} starts once the victims that leave for it have gone",
-        "Enough has been asked to leave for it; it starts in a later run.",
+        "{request} starts once its victims, which have been asked to leave, have left",
+        "Enough victims have been asked to leave; it starts in a later run.",
     ),
     _reason(
         "lower_priority",
         "victim",
         "{allocation} of operation {operation} leaves {node}: {lacking} for request {request} of"
         " {beneficiary}, whose priority is higher",
-        "A session or job of higher priority stands first in the queue and does not fit.",
+        "A session or job of higher priority is first in the queue and does not fit.",
     ),
     _reason(
         "resumes",
@@ -48,13 +48,13 @@ REASONS: Final = (
         "room_reserved",
         "start",
         "on {node} {needed} is reserved for request {request} of operation {operation}",
-        "What its victims leave is kept for it until it starts.",
+        "The room of its victims is kept for it until it starts.",
     ),
     _reason(
         "reservation_due",
         "start",
         "request {request} of operation {operation} starts on {node}, where room was reserved for it",
-        "The victims that left for it have gone.",
+        "Its victims have left.",
     ),
     _reason(
         "preemption_disabled",
@@ -65,37 +65,37 @@ REASONS: Final = (
     _reason(
         "no_lower_priority",
         "request",
-        "nothing of lower priority runs that may be preempted for it",
+        "no work of lower priority runs that may be preempted for it",
         "Preemption needs running work of lower priority that is preemptible.",
     ),
     _reason(
         "priority_change_disabled",
         "request",
-        "operation {operation} names a priority, which the policy of its user or project does not allow",
+        "operation {operation} sets its own priority, which the policy of its user or project does not allow",
         "A resource policy forbids to change the priority; one that equals the default is a change, too.",
     ),
     _reason(
         "priority_out_of_range",
         "request",
-        "operation {operation} names a priority that its user or project may not set",
+        "the priority of operation {operation} is outside the range that its user and project allow",
         "The priority lies outside the range that the resource policies of user and project have in common.",
     ),
     _reason(
         "not_lower_priority",
         "allocation",
-        "operation {operation} does not have a lower priority than the one that asks with {request}",
-        "Nothing is preempted by equal or lower priority.",
+        "the priority of operation {operation} is not lower than that of the operation of {request}",
+        "Work is preempted by higher priority only.",
     ),
     _reason(
         "above_threshold",
         "allocation",
-        "the priority of operation {operation} is above those that may be preempted",
+        "the priority of operation {operation} is above `preemptible_priority`",
         "Only priorities up to `preemptible_priority` may be preempted.",
     ),
     _reason(
         "system_work",
         "allocation",
-        "operation {operation} is one of the system's own",
+        "operation {operation} is a session of the system",
         "Sessions of the system are never preempted.",
     ),
     _reason(
@@ -107,25 +107,25 @@ REASONS: Final = (
     _reason(
         "other_scope",
         "allocation",
-        "operation {operation} is not of the user, project or domain that asks with {request}",
+        "operation {operation} is of another user, project or domain than {request}",
         "Preemption stays within `victim_scope`.",
     ),
     _reason(
         "ran_too_short",
         "allocation",
-        "operation {operation} has not run long enough yet",
-        "A minimum run time shields what has just started.",
+        "operation {operation} has not reached its minimum run time yet",
+        "A minimum run time protects work that has just started.",
     ),
     _reason(
         "frees_nothing_useful",
         "allocation",
-        "operation {operation} holds nothing that would help {request}, where that can be placed at all",
+        "operation {operation} holds nothing that {request} needs on a node where that could be placed",
         "It has nothing on a node where the request could still be placed.",
     ),
     _reason(
         "not_first_in_queue",
         "request",
-        "{request} is not the first of the queue, and only the first may preempt",
+        "{request} is not first in the queue, and only the first may preempt",
         "It does not fit, and only the session that is first when the run begins may preempt.",
     ),
     _reason(
@@ -137,14 +137,14 @@ REASONS: Final = (
     _reason(
         "max_containers",
         "request",
-        "every node where it might run has as many allocations as it may",
+        "every node where it could run has as many allocations as `max_containers` allows",
         "No node has one allocation less than `max_containers`; victims do not count as gone.",
     ),
     Reason(
         "other_request_waits",
         "request",
-        "another request of operation {operation} cannot start yet, and it starts as a whole",
-        "Another request of the same session has no place; sessions start as a whole.",
+        "another request of operation {operation} cannot start yet, and all of them start together",
+        "Another request of the same session does not fit; a session starts as a whole.",
     ),
     Reason("no_nodes", "request", "there is no node at all", "The snapshot has no nodes."),
 )

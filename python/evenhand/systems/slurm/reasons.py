@@ -33,7 +33,7 @@ REASONS: Final = (
         "qos_preempts",
         "victim",
         f"{_LEAVES}, whose QOS may preempt its QOS",
-        "With preempt/qos a job preempts those whose QOS stands in the `Preempt` of its own.",
+        "With preempt/qos a job preempts those whose QOS is listed in the `Preempt` of its own.",
     ),
     _reason(
         "higher_priority_in_qos",
@@ -63,25 +63,25 @@ REASONS: Final = (
     _reason(
         "not_eligible_yet",
         "request",
-        "operation {operation} may not start before its time",
+        "operation {operation} may not start before its begin time",
         "A job with a begin time, or one that was just requeued, waits for it.",
     ),
     _reason(
         "preemption_backoff",
         "request",
-        "others were preempted for operation {operation} too short a time ago",
+        "the last preemption for operation {operation} was too recent",
         "Between two attempts of one job `KillWait` and `MessageTimeout` must pass.",
     ),
     _reason(
         "same_operation",
         "allocation",
-        "it is the same job that asks with {request}",
+        "it is part of the same job as {request}",
         "A job does not preempt itself.",
     ),
     _reason(
         "tier_not_lower",
         "allocation",
-        "the partition of operation {operation} has no lower tier than that of {request}",
+        "the tier of the partition of operation {operation} is not lower than that of {request}",
         "Partitions of equal or higher `PriorityTier` are not preempted.",
     ),
     _reason(
@@ -111,14 +111,14 @@ REASONS: Final = (
     _reason(
         "outside_partition",
         "allocation",
-        "operation {operation} has nothing on a node of the partition of {request}",
+        "operation {operation} runs on no node of the partition of {request}",
         "Only jobs that share a node with the partition of the waiting job can help.",
     ),
     _reason(
         "off_chosen_nodes",
         "allocation",
-        "operation {operation} came up for {request}, which was then placed on other nodes",
-        "Of those that were considered only jobs on a chosen node are preempted.",
+        "operation {operation} was a candidate for {request}, which was then placed on other nodes",
+        "Of the candidates only jobs on a chosen node are preempted.",
     ),
     _reason(
         "no_eligible_victims",
@@ -135,19 +135,19 @@ REASONS: Final = (
     _reason(
         "larger_than_nodes",
         "request",
-        "operation {operation} asks for more, or for more nodes, than there are where it may run",
-        "It would not fit if nothing else ran. It blocks no other job.",
+        "operation {operation} asks for more resources, or more nodes, than exist where it may run",
+        "It would not fit on an empty cluster either. It blocks no other job.",
     ),
     _reason(
         "dry_run_omits_victims",
         "request",
-        "operation {operation} fits over jobs that would share their cpus with it",
-        "It fits by gang scheduling; the dry run does not say which jobs would have to wait.",
+        "operation {operation} fits if other jobs share their cpus with it; the dry run does not list those",
+        "It fits by gang scheduling, and the dry run does not list jobs that take turns with it.",
     ),
     _reason(
         "whole_node_in_use",
         "request",
-        "other jobs are on {node}, and not all of them share it: {missing} is missing",
+        "other jobs run on {node}, and not all of them share it: {missing} is missing",
         "The job takes entire nodes, or a job that is there does.",
     ),
     _reason(
@@ -165,8 +165,8 @@ REASONS: Final = (
     _reason(
         "room_held",
         "allocation",
-        "room on {node} is held for a job that others leave for; operation {operation} would lack"
-        " {missing} there",
+        "room on {node} is held for another job whose victims are leaving; without it {missing} is missing"
+        " for operation {operation} to resume",
         "A suspended job does not resume in room that is being freed for another job.",
     ),
     _reason(
@@ -184,9 +184,8 @@ REASONS: Final = (
     _reason(
         "waits_for_next_pass",
         "request",
-        "{request} is looked at in a later pass: this one was over, or served jobs before it that have its"
-        " nodes",
-        "It needs another pass: one that reached its limits did not look at it, its partition's nodes are"
-        " those of a job that others leave for, or jobs still end where it fits.",
+        "{request} is considered in a later pass: this one ended before it, or jobs before it have its nodes",
+        "It needs another pass: this one reached its limits before it, a job whose victims are leaving has"
+        " its partition's nodes, or jobs are still ending where it fits.",
     ),
 )

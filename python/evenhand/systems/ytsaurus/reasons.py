@@ -24,13 +24,13 @@ _VICTIMS = (
         "aggressive_preemption",
         "victim",
         f"{_ROOM}, in the aggressive stage",
-        "An aggressively starving operation needs room; aggressively preemptible allocations may go too.",
+        "An aggressively starving operation needs room; aggressively preemptible ones may be preempted too.",
     ),
     _reason(
         "ssd_preemption",
         "victim",
         f"{_ROOM}, in the preemptive stage for fast disks",
-        "A starving operation needs a node with fast disks; work that does not use them may go.",
+        "A starving operation needs a node with fast disks; work that does not use them may be preempted.",
     ),
     _reason(
         "ssd_aggressive_preemption",
@@ -42,7 +42,7 @@ _VICTIMS = (
         "default_gpu_full_host_preemption",
         "victim",
         f"{_ROOM}, which needs the entire node",
-        "An operation that takes all gpus of a node has waited long; anything may go within a penalty.",
+        "An operation that takes all gpus of a node has waited long; any work is eligible within a penalty.",
     ),
     _reason(
         "graceful_preemption",
@@ -54,7 +54,7 @@ _VICTIMS = (
         "resource_overcommit",
         "victim",
         f"{_LEAVES}: the allocations there use more than the node has, {{lacking}}",
-        "The node uses more than it has; what no longer fits goes.",
+        "The node uses more than it has; what no longer fits is preempted.",
     ),
     _reason(
         "resource_limits_violated",
@@ -85,13 +85,13 @@ _STAGES = (
         "regular", "stage", "in the regular stage", "Requests start in free room, least satisfied first."
     ),
     _reason(
-        "preemptive", "stage", "in the preemptive stage", "Starving operations may take preemptible work."
+        "preemptive", "stage", "in the preemptive stage", "Starving operations may preempt preemptible work."
     ),
     _reason(
         "aggressive",
         "stage",
         "in the aggressive stage",
-        "Aggressively starving operations may take aggressively preemptible work too.",
+        "Aggressively starving operations may preempt aggressively preemptible work too.",
     ),
     _reason(
         "ssd_preemptive",
@@ -139,8 +139,13 @@ _REQUESTS = (
         "with it, operation {operation} or a pool above it would be over its limits by {missing}",
         "The limits of its operation and of the pools above must hold with it.",
     ),
-    _reason("wrong_tags", "request", "{node} lacks a tag that it asks for", "The node's tags do not fit."),
-    _reason("wrong_node", "request", "it may start on one node only, and {node} is another", "Another node."),
+    _reason("wrong_tags", "request", "{node} lacks a tag that it requires", "The node's tags do not fit."),
+    _reason(
+        "wrong_node",
+        "request",
+        "it may start on its required node only, and {node} is another",
+        "The request names another node.",
+    ),
     _reason(
         "node_not_schedulable",
         "request",
@@ -150,13 +155,13 @@ _REQUESTS = (
     _reason(
         "backoff",
         "request",
-        "{node} tried preemption too short a time ago",
+        "the last attempt to preempt on {node} was too recent",
         "Between two attempts to preempt on a node the back-off must pass.",
     ),
     _reason(
         "stage_taken",
         "request",
-        "another start on {node} used up the stage",
+        "the stage has started another allocation on {node} already",
         "A stage, or all of them together, starts one allocation a heartbeat.",
     ),
     _reason(
@@ -168,13 +173,13 @@ _REQUESTS = (
     _reason(
         "not_aggressively_starving",
         "request",
-        "operation {operation} is not aggressively starving, so only preemptible work may go for it",
+        "operation {operation} is not aggressively starving: only preemptible work is preempted for it",
         "The aggressive stage serves aggressively starving operations.",
     ),
     _reason(
         "graceful_while_normal",
         "request",
-        "operation {operation} is preempted gracefully and gets nothing new while it is not below its share",
+        "operation {operation} is preempted gracefully and starts nothing new unless below its fair share",
         "A graceful operation would refill what it has just given back.",
     ),
     _reason(
@@ -222,7 +227,7 @@ _ALLOCATIONS = (
     _reason(
         "protected_group",
         "allocation",
-        "{stage} on {node} its group may not be touched",
+        "{stage} on {node} allocations of its group may not be preempted",
         "Its group is safer than those that the stage may take.",
     ),
     _reason(
@@ -258,8 +263,8 @@ _ALLOCATIONS = (
     _reason(
         "given_back",
         "allocation",
-        "{stage} on {node} it was taken for {request} and given back: the others suffice",
-        "Every victim without which the request still fits is given back.",
+        "{stage} on {node} it was chosen for {request} and then spared: the other victims suffice",
+        "Every victim without which the request still fits is spared.",
     ),
     _reason(
         "no_start_in_stage",

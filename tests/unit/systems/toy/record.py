@@ -38,7 +38,7 @@ TOY = System(
         Reason(
             "node_rests",
             "request",
-            "{node} was cleared too short a time ago",
+            "{node} was cleared too recently",
             "Between two victims on a node `rest` must pass.",
             "Toy",
         ),

@@ -109,7 +109,7 @@ def test_it_says_why() -> None:
     assert "Operation old has priority 1." in taken
     assert "nothing looked" not in plan.why("first").text
     rests = eh.plan(snapshot(now=130), Toy(), plan.state)
-    assert "node n was cleared too short a time ago" in rests.why("r").text
+    assert "node n was cleared too recently" in rests.why("r").text
     assert rests.why_not("r").code == "node_rests"
 
 
