@@ -153,7 +153,7 @@ def test_leaving_and_the_room_that_is_taken(cluster: eh.Cluster) -> None:
     told = {"state": "preempting", "deadline": 130, "beneficiary": {"operation": "etl", "request": "r1"}}
     row = {**ROWS["allocations"][0], **told, "settings": {"x": 1, "room_taken": {"cpu": 1.5}}}
     assert cluster.snapshot() == edited(allocations=[row, ROWS["allocations"][1]])
-    with pytest.raises(eh.InputError, match="told to leave"):
+    with pytest.raises(eh.InputError, match="asked to leave"):
         cluster.apply([Leave("a1")])
 
 

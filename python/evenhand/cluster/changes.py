@@ -69,7 +69,11 @@ def _alive(stage: Stage, name: Any) -> int:
 def _holding(stage: Stage, name: Any, what: str) -> int:
     slot = _alive(stage, name)
     if not stage.core.holds(slot):
-        refuse("allocation", "state", f"the allocation {name!r} is leaving or away; it cannot be {what}")
+        refuse(
+            "allocation",
+            "state",
+            f"the allocation {name!r} is leaving or suspended as a victim; it cannot be {what}",
+        )
     return slot
 
 
@@ -131,7 +135,7 @@ def _serve(stage: Stage, request: Any, operation: int) -> None:
     """Let the count of a request fall by one."""
     count, asking, _ = stage.core.request(_asked(stage, request))
     if count == 0:
-        refuse("request", "count", f"the request {request!r} is for none")
+        refuse("request", "count", f"the request {request!r} has a count of 0")
     if asking != operation:
         refuse("request", "operation", f"the request {request!r} is of another operation")
     _set_count(stage, request, count - 1)
@@ -165,7 +169,7 @@ def _end(stage: Stage, event: End, _: Row) -> None:
 
 
 def _leave(stage: Stage, event: Leave, cells: Row) -> None:
-    slot = _holding(stage, event.allocation, "told to leave")
+    slot = _holding(stage, event.allocation, "asked to leave")
     whom = cells.label("beneficiary.operation") or "", cells.label("beneficiary.request") or ""
     stage.core.leave(slot, cells.time("deadline"), *whom)
 
