@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument("file", metavar="FILE", help="snapshot as JSON")
     _plan_options(plan, state="state to start from, if it exists; replaced by the next one")
     plan.add_argument(
-        "--top", type=_number(1), metavar="N", help=f"most decisions in the table; default: {_DECISIONS}"
+        "--top", type=_number(1), metavar="N", help=f"at most N decisions in the table; default: {_DECISIONS}"
     )
     plan.add_argument("--all", action="store_true", help="all decisions in the table")
     plan.set_defaults(default_top=_DECISIONS)
@@ -130,7 +130,9 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     )
     watch.add_argument("--dry-run", action="store_true", help="change nothing, print what would be run")
     watch.add_argument("--once", action="store_true", help="one round only")
-    watch.add_argument("--interval", type=_seconds, default=30.0, metavar="S", help="seconds; default: 30")
+    watch.add_argument(
+        "--interval", type=_seconds, default=30.0, metavar="S", help="seconds between rounds; default: 30"
+    )
     watch.add_argument("--stop-file", metavar="FILE", help="while it exists, no job is asked to leave")
     watch.add_argument(
         "--lock",
@@ -151,10 +153,18 @@ def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     caps.add_argument("--per-job", type=_number(0), default=3, metavar="N", help="in a day; default: 3")
     times = watch.add_argument_group("seconds")
     times.add_argument(
-        "--start-timeout", type=_seconds, default=120.0, metavar="S", help="for a beneficiary to start; 120"
+        "--start-timeout",
+        type=_seconds,
+        default=120.0,
+        metavar="S",
+        help="for a beneficiary to start; default: 120",
     )
-    times.add_argument("--max-age", type=_seconds, default=60.0, metavar="S", help="of plan and snapshot; 60")
-    times.add_argument("--timeout", type=_seconds, default=30.0, metavar="S", help="of a command; 30")
+    times.add_argument(
+        "--max-age", type=_seconds, default=60.0, metavar="S", help="of plan and snapshot; default: 60"
+    )
+    times.add_argument(
+        "--timeout", type=_seconds, default=30.0, metavar="S", help="of a command; default: 30"
+    )
 
 
 _FORMATS = "default: table; csv has an apostrophe before text that begins like a formula"
@@ -172,15 +182,15 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
         "--policy",
         default=first,
         metavar="NAME[:PRESET]",
-        help=f"whose rules: {_either(words)}; as its documents say, NAME:documented (the default), or as its "
-        "source does, NAME:upstream",
+        help=f"system whose rules apply: {_either(words)}; NAME:documented (the default) follows its "
+        "documents, NAME:upstream its source",
     )
     command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
     command.add_argument("--state", metavar="FILE", help=state)
     command.add_argument(
         "--on",
         metavar="TRIGGER",
-        help=f"what is decided on: {_triggers()}; default: the policy's first",
+        help=f"what is decided on: {_triggers()}; default: the first of the policy",
     )
     _format_option(command)
 
@@ -208,7 +218,9 @@ def _table_options(command: argparse.ArgumentParser, *, depth: int | None, opera
     group.add_argument(
         "--depth", type=_number(0), metavar="N", help=f"deepest level of the tree; default: {depth or 'all'}"
     )
-    group.add_argument("--top", type=_number(1), metavar="N", help=f"most rows, the largest; default: {_TOP}")
+    group.add_argument(
+        "--top", type=_number(1), metavar="N", help=f"at most N rows, the largest; default: {_TOP}"
+    )
     group.add_argument(
         "--all", action="store_true", help="all levels and rows, unless --depth or --top limits them"
     )
