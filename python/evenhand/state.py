@@ -250,7 +250,7 @@ def _rows(data: Mapping[str, Any], key: str) -> list[Any]:
 
 def _once(name: Any, known: Mapping[Any, Any], what: str, row: int) -> None:
     if name in known:
-        raise _wrong("name", "unique", f"{what} stands twice", row)
+        raise _wrong("name", "unique", f"{what} appears twice", row)
 
 
 def _named(given: Any, what: str, fields: set[str], row: int) -> str | int:
@@ -341,7 +341,7 @@ def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         seen: set[str] = set()
         name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _wrong(name, "unique", f"field {name!r} stands twice in an object")
+        raise _wrong(name, "unique", f"field {name!r} appears twice in an object")
     return found
 
 

@@ -254,16 +254,16 @@ TEXTS: list[tuple[str | bytes, Where, str]] = [
     (HEAD + '"now": -Infinity}', ("snapshot", None, "now", "finite"), "-Infinity"),
     (HEAD + '"now": 1e999}', ("snapshot", None, "now", "finite"), "finite"),
     (HEAD + '"now": 1' + 5000 * "0" + "}", ("snapshot", None, "now", "overflow"), "thousands of digits"),
-    (HEAD + '"now": 1, "now": 2}', ("snapshot", None, "now", "duplicate_key"), "stands twice"),
+    (HEAD + '"now": 1, "now": 2}', ("snapshot", None, "now", "duplicate_key"), "appears twice"),
     (
         '{"resources": {"cpu": {"quantum": 1, "quantum": 2}}}',
         ("resources", 0, "quantum", "duplicate_key"),
-        'quantum of the resource "cpu" stands twice',
+        'quantum of the resource "cpu" appears twice',
     ),
     (
         HEAD + '"pools": [{"name": "p"}, {"name": "q", "limits": {"cpu": 1, "cpu": 2}}]}',
         ("pools", 1, "limits.cpu", "duplicate_key"),
-        'limits.cpu of the pool "q" stands twice',
+        'limits.cpu of the pool "q" appears twice',
     ),
     (
         HEAD + '"nodes": [{"name": "n", "capacity": {"cpu": NaN}}]}',

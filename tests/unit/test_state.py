@@ -62,7 +62,7 @@ def broken(*path: Any, value: Any) -> dict[str, Any]:
         (broken("policy", value=3), r"state: policy is a text, not 3 \[type\]"),
         (broken("elements", value={}), r"state: elements is a list \[type\]"),
         (broken("elements", 0, value=5), r"state\[0\]: an element is an object \[type\]"),
-        (broken("elements", 1, "kind", value="pool"), r"state\[1\]: pool 'x' stands twice \[unique\]"),
+        (broken("elements", 1, "kind", value="pool"), r"state\[1\]: pool 'x' appears twice \[unique\]"),
         (broken("elements", 1, "kind", value="node"), r"state\[1\]: kind is 'node'; .*\[word\]"),
         (broken("elements", 2, "starvation", value=1), r"state\[2\]: starvation is 1; it must be .*\[word\]"),
         (broken("elements", 2, "since", value=100.5), r"state\[2\]: since is 100.5, after .*\[clock\]"),
@@ -137,10 +137,10 @@ def test_a_truncated_file_is_refused(tmp_path: Path) -> None:
         ('"cpu": 1.5', '"cpu": 1.7976931348623159e308', r"too large for one \[finite\]"),
         ('"cpu": 1.5', '"cpu": 1' + "0" * 400, r"accumulated_volume.cpu is too large \[range\]"),
         ('"cpu": 1.5', '"cpu": 1' + "0" * 5000, r"state: is not a complete JSON text: .*\[json\]"),
-        ('"time": 100.0', '"time": 100.0, "time": 1.0', r"state: field 'time' stands twice .*\[unique\]"),
-        ('"cpu": 1.5', '"cpu": 1.5, "cpu": 1.5', r"state: field 'cpu' stands twice .*\[unique\]"),
-        ('"cpu": 1.5', '"a": 1, "b": 2, "b": 3', r"state: field 'b' stands twice .*\[unique\]"),
-        ('"name": "n1"', '"name": "n1", "name": "n2"', r"state: field 'name' stands twice .*\[unique\]"),
+        ('"time": 100.0', '"time": 100.0, "time": 1.0', r"state: field 'time' appears twice .*\[unique\]"),
+        ('"cpu": 1.5', '"cpu": 1.5, "cpu": 1.5', r"state: field 'cpu' appears twice .*\[unique\]"),
+        ('"cpu": 1.5', '"a": 1, "b": 2, "b": 3', r"state: field 'b' appears twice .*\[unique\]"),
+        ('"name": "n1"', '"name": "n1", "name": "n2"', r"state: field 'name' appears twice .*\[unique\]"),
     ],
 )
 def test_a_file_whose_numbers_or_fields_are_none(old: str, new: str, message: str, tmp_path: Path) -> None:

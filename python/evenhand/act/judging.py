@@ -41,7 +41,7 @@ def known_refusals(plan: Plan, task: Task, book: Book, timing: Timing) -> list[R
     """
     found = _old("plan", plan.snapshot, timing)
     busy = book.busy() & {*task.victims, task.beneficiary}
-    found += [Refusal("busy", f"an earlier step has not let go of {job}") for job in sorted(map(str, busy))]
+    found += [Refusal("busy", f"an earlier step with {job} has not ended") for job in sorted(map(str, busy))]
     return found + ([] if task.beneficiary is None else unserved(task.beneficiary, book, timing))
 
 

@@ -49,7 +49,7 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
                 spec.name, name, "length", f"has {len(cells)} rows; the columns before it have {rows}"
             )
         elif name in columns:
-            report.add(spec.name, None, name, "duplicate_field", "stands for two columns")
+            report.add(spec.name, None, name, "duplicate_field", "is the name of two columns")
         else:
             columns[name] = cells
     table = TableCells(rows or 0)

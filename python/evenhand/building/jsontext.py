@@ -61,7 +61,7 @@ def _said(rule: str, value: str) -> tuple[str, str | None]:
     """Return the predicate for what was found, and the value to show."""
     match rule:
         case "duplicate_key":
-            return "stands twice in its object", None
+            return "appears twice in its object", None
         case "finite":
             return f"is {value}, which JSON does not have; it must be a finite number", value
         case _:

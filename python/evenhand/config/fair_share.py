@@ -45,7 +45,7 @@ class FairShareSettings(BaseModel):
     fifo_reordering: bool = Field(
         False,
         description="In FIFO pools that ask for it, a waiting gang that does not fit into the pool's"
-        " guarantee goes behind what does. Needs `step_function_for_gang`.",
+        " guarantee is served after what does. Needs `step_function_for_gang`.",
     )
     improved: bool = Field(
         False, description="Children of a pool that would jump together jump one after the other."

@@ -86,7 +86,7 @@ class PlanDiff(Tabular):
             f"{_listed(names)} {one if len(names) == 1 else many}"
             for names, one, many in (
                 (spared, "is spared", "are spared"),
-                (taken, f"goes{instead}", f"go{instead}"),
+                (taken, f"leaves{instead}", f"leave{instead}"),
             )
             if names
         ]

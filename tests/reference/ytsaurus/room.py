@@ -1,6 +1,6 @@
 """Free room of a node, and what of it a request may use.
 
-"free_at_once": what has been told to leave counts as gone. "held_until_gone": it stands in the way of
+"free_at_once": what has been asked to leave counts as gone. "held_until_gone": it stands in the way of
 everybody but its beneficiary until it has gone, on an overfull node too, and what victims free beyond
 their beneficiary's need is nobody's yet.
 """

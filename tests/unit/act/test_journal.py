@@ -327,7 +327,7 @@ def test_what_became_of_each_victim(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_a_victim_that_was_ending_anyway(tmp_path: Path) -> None:
-    """It is completing when it is told to leave, and ends: it did not leave for anybody."""
+    """It is completing when it is asked to leave, and ends: it did not leave for another job."""
     world = World(tmp_path, [job(1, 4, node="n2"), job(9, 4, priority=90)])
     world.cluster.nodes = {"n2": 4}
     plain = world.cluster.scontrol

@@ -30,7 +30,7 @@ def evicted(world: World) -> list[str]:
 
 
 def evicted_before(world: World, name: str, owner: str, step: int = 0) -> None:
-    """The journal says that a job was told to leave just now."""
+    """The journal says that a job was asked to leave just now."""
     victim = {"job": name, "owner": owner, "action": "requeue_hold", "turn": 0, "reason": "x"}
     with Journal(world.journal, "fake", world.clock) as journal:
         journal.append("step", step=step, beneficiary=None, victims=[victim], reason="", node="n1")

@@ -164,7 +164,7 @@ def test_who_is_spared(system: str) -> None:
     what, end = ("victim", "-k") if system == "ytsaurus" else ("operation", "")
     named = [f"{d.operation}{end}" for d in difference.taken]
     assert len(named) == 2
-    expected = f"1 {what} more: large{end} is spared; {', '.join(named)} go instead."
+    expected = f"1 {what} more: large{end} is spared; {', '.join(named)} leave instead."
     assert difference.summary == expected
 
 

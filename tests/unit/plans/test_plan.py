@@ -216,10 +216,10 @@ def test_diff(plan: Any) -> None:
     assert (difference.lost, difference.gained, difference.same) == ((), (), 1)
     assert len(difference.table()) == 5
     assert "2 spared, 1 taken, 1 changed, 1 moved; 1 alike" in repr(difference)
-    assert difference.summary == "1 victim fewer: a10, c2 are spared; a07 goes instead."
+    assert difference.summary == "1 victim fewer: a10, c2 are spared; a07 leaves instead."
     assert difference.summary in repr(difference)
     assert difference.summary in difference._repr_html_()
-    assert other.diff(plan).summary == "1 victim more: a07 is spared; a10, c2 go instead."
+    assert other.diff(plan).summary == "1 victim more: a07 is spared; a10, c2 leave instead."
     assert plan.diff(plan).summary == "The victims are the same."
     assert plan.diff(plan)._repr_html_().count("no difference") == 2
     back = other.diff(plan)

@@ -309,8 +309,8 @@ def test_a_difference_counts_jobs_not_their_nodes() -> None:
         eh.plan(snapshot, policy(victim_selection=selection)) for selection in ("reorder", "minimum")
     )
     assert len(few.decisions.victims) == 3
-    assert some.diff(few).summary == "1 operation fewer: a, b are spared; wide goes instead."
-    assert few.diff(some).summary == "1 operation more: wide is spared; a, b go instead."
+    assert some.diff(few).summary == "1 operation fewer: a, b are spared; wide leaves instead."
+    assert few.diff(some).summary == "1 operation more: wide is spared; a, b leave instead."
 
 
 def test_whole_nodes() -> None:

@@ -17,7 +17,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "nodes": {
         "capacity": "the room",
-        "tags": "where requests may stand",
+        "tags": "where requests may be placed",
         "schedulable": "whether anything starts there",
         "physical": "its parts must not exceed it; it has what they leave",
     },
@@ -40,11 +40,11 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "beneficiary.operation": "whose room it will be",
         "beneficiary.request": "for which part it leaves",
         "held": "what a preempted one keeps",
-        "preemptible": "false: it never goes",
+        "preemptible": "false: it is never preempted",
         "required_node": "where a suspended session resumes",
     },
     "requests": {
-        "operation": "which operation asks",
+        "operation": "its operation",
         "resources": "what one of them needs",
         "count": "how many; the session starts as a whole",
         "submit_time": "order of the queue",

@@ -85,7 +85,7 @@ class BackendAISettings(CheckedSettings):
         5, description="Running sessions of at most this priority are preemptible."
     )
     preemption_order: Literal["oldest", "newest", "fewest-sessions", "smallest-resources"] = Field(
-        "oldest", description="Which of several sessions of the same priority goes first."
+        "oldest", description="Which of several sessions of the same priority is preempted first."
     )
     preemption_mode: Literal["terminate", "suspend", "reschedule"] = Field(
         "terminate", description="What happens to a preempted session."
@@ -151,7 +151,7 @@ class BackendAISettings(CheckedSettings):
         "fifo", description="Order of the queue among equal priorities: first or last come, or least share."
     )
     max_containers: Annotated[int, Ge(1), Le(2**31 - 1)] | None = Field(
-        None, description="Most allocations that a node may have; victims do not count as gone."
+        None, description="Most allocations that a node may have; victims count until they have left."
     )
     victim_cost: VictimCost = victim_cost()
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(

@@ -17,7 +17,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "nodes": {
         "capacity": "the room",
-        "tags": "where requests may stand",
+        "tags": "where requests may be placed",
         "schedulable": "whether anything starts there",
     },
     "operations": {
@@ -42,10 +42,10 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "deadline": "whether it still runs; when its room comes, in backfill",
         "beneficiary.operation": "whose room it will be",
         "held": "what a preempted one keeps",
-        "preemptible": "false: it never goes",
+        "preemptible": "false: it is never preempted",
     },
     "requests": {
-        "operation": "which operation asks",
+        "operation": "its operation",
         "resources": "what one of them needs",
         "count": "how many nodes; the job starts as a whole",
         "duration": "time limit: within that of its partition; whether it is done in time, in backfill; size",

@@ -182,7 +182,7 @@ class SlurmSettings(SlurmPasses):
         1, description="Attempts to reorder victims; below 0 it is 1."
     )
     strict_order: bool = Field(False, description="Reordering moves the last candidate only.")
-    youngest_first: bool = Field(False, description="Victims are wanted latest start first.")
+    youngest_first: bool = Field(False, description="Victims are taken latest start first.")
     reclaim_licenses: bool = Field(False, description="Jobs are preempted for their licences, too.")
     min_exempt_priority: float | None = Field(None, description="Jobs above this priority are no victims.")
     send_user_signal: bool = Field(

@@ -11,7 +11,7 @@ __all__ = ["ONLY_IF", "READS"]
 #: `fifo_reordering` plays no part.
 _POOLS = {
     "mode": "how its children share",
-    "limits": "bounds its fair share; exceeded, work below it goes",
+    "limits": "bounds its fair share; exceeded, work below it is preempted",
     "integral.type": "whether it saves up, and how that is paid out",
     "integral.resource_flow": "what flows into its volume",
     "integral.burst": "guarantee while its volume lasts",
@@ -44,7 +44,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "nodes": {
         "capacity": "the room",
-        "tags": "where requests may stand; SSD nodes",
+        "tags": "where requests may be placed; SSD nodes",
         "schedulable": "whether anything starts there",
         "overcommitted_since": "since when repair has been due",
     },
@@ -53,7 +53,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "weight": "part of what siblings share",
         "demand": "what it wants, where nothing is itemised",
         "usage": "what it has, where nothing is itemised",
-        "limits": "bounds its fair share; exceeded, its work goes",
+        "limits": "bounds its fair share; exceeded, its work is preempted",
         "gang": "steps of its fair share; aggressive preemption; it starts one by one",
         "best_allocation_share": "bounds what counts as its demand",
         "start_time": "order in FIFO pools, without `fifo_start_time`",
@@ -70,10 +70,10 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "beneficiary.operation": "whose room it will be",
         "beneficiary.request": "whose room it will be",
         "held": "what a preempted one keeps",
-        "preemptible": "false: it never goes",
+        "preemptible": "false: it is never preempted",
     },
     "requests": {
-        "operation": "which operation asks",
+        "operation": "its operation",
         "resources": "what one of them needs",
         "count": "how many",
         "node_tags": "which nodes will do",

@@ -161,7 +161,7 @@ def _parameters(name: str, text: str, number: int, found: Found, before: Mapping
 def _once(name: str | None, seen: set[str], number: int, found: Found) -> None:
     """Refuse what is said twice: of two values Slurm takes the last, and writes that to its log only."""
     if name in seen:
-        message = f"{name} is there twice, and Slurm goes by the last; leave one"
+        message = f"{name} appears twice, and Slurm uses the last; keep one"
         found.add(number, name, "unique", None, message)
     elif name is not None:
         seen.add(name)
