@@ -58,7 +58,8 @@ CODES: Mapping[str, str] = {
         " jobs; their factor is 0."
     ),
     "machine_unknown": (
-        "Logical nodes name a machine that is no node, so whether they exceed it together cannot be checked."
+        "Logical nodes name a machine that is not a node, so whether they exceed it together cannot be"
+        " checked."
     ),
     "slurm_room_contested": (
         "Slurm ties the room that victims leave to no job: one that is tried first, or counts on the same"

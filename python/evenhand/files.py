@@ -40,7 +40,7 @@ def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o666) ->
     descriptor = os.open(path, flags, mode)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no regular file", os.fspath(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", os.fspath(path))
     return descriptor
 
 
@@ -86,5 +86,5 @@ def _mode(target: Path) -> int:
     if stat.S_ISLNK(found):
         raise OSError(errno.ELOOP, "it is a link, which is not followed; name the file itself", str(target))
     if not stat.S_ISREG(found):
-        raise OSError(errno.EINVAL, "it is no regular file", str(target))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(target))
     return stat.S_IMODE(found) & 0o777

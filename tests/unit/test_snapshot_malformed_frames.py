@@ -200,7 +200,7 @@ def test_what_is_no_table_at_all(frame: Any) -> None:
 
 
 def test_time_zones() -> None:
-    with pytest.raises(eh.InputError, match="timezone is no time zone that this machine knows"):
+    with pytest.raises(eh.InputError, match="timezone is not a time zone that this machine knows"):
         eh.Snapshot.from_frames(resources=RESOURCES, timezone="Mars/Olympus")
     with pytest.raises(TypeError, match="a name or a tzinfo, not int"):
         eh.Snapshot.from_frames(resources=RESOURCES, timezone=5)  # type: ignore[arg-type]

@@ -78,7 +78,7 @@ def lock_beside(path: str | os.PathLike[str]) -> Iterator[None]:
         If a driver has it open.
     """
     if not Path(path).exists():
-        raise JournalError(f"journal {path}: cannot be read: there is none")
+        raise JournalError(f"journal {path}: cannot be read: it does not exist")
     lock = lock_of(path, patience=0.0)
     try:
         yield
@@ -89,7 +89,7 @@ def lock_beside(path: str | os.PathLike[str]) -> Iterator[None]:
 def lock_of(path: str | os.PathLike[str], patience: float = 35.0) -> Lock:
     """Take the lock of a journal; made by root, it belongs to the owner of the journal; see `Lock`."""
     if os.path.lexists(path) and not (Path(path).is_symlink() or Path(path).is_file()):
-        raise JournalError(f"journal {path}: cannot be read: it is no file")
+        raise JournalError(f"journal {path}: cannot be read: it is not a file")
     lock = Lock(f"{os.fspath(path)}.lock", patience)
     lock.leave_to(path)
     return lock
@@ -242,7 +242,7 @@ class Journal:
             _LOG.warning("journal %s: cannot be rotated: %s", self.path, error.strerror or error)
             return None
         self._open()
-        _LOG.info("journal %s: begun anew; the old one is %s", self.path, old)
+        _LOG.info("journal %s: a new one was begun; the old one is %s", self.path, old)
         return old
 
     def append(self, kind: str, **fields: Any) -> dict[str, Any]:
@@ -319,7 +319,7 @@ class Journal:
         line = {"n": self._count + len(self._late), "t": round(self._clock(), 6), "kind": kind, **fields}
         which = wrong(line)
         if which is not None:
-            said = f"the {which} of a line of kind {kind!r} is missing or cannot be"
+            said = f"the {which} of a line of kind {kind!r} is missing or has a wrong value"
             raise JournalError(f"journal {self.path}: cannot be written: {said}")
         return line
 

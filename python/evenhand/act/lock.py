@@ -143,7 +143,9 @@ def _open(path: Path) -> int:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
             os.close(descriptor)
-            raise LockedError(f"lock {path}: cannot be opened: it is no file of its own")
+            raise LockedError(
+                f"lock {path}: cannot be opened: it is not a regular file, or has a second link"
+            )
         return descriptor
 
 

@@ -67,10 +67,10 @@ class Read:
         try:
             line, total, whole = unseal(text, self.total, plain=not self.sealed)
         except ValueError as error:
-            raise JournalError(f"{where} is no line of a journal") from error
+            raise JournalError(f"{where} is not a line of a journal") from error
         kind, n, schema = line.get("kind"), line.get("n"), line.get("schema")
         if kind is None or n is None:
-            raise JournalError(f"{where} is no line of a journal")
+            raise JournalError(f"{where} is not a line of a journal")
         if number == 0:
             if kind != "journal" or schema not in (SCHEMA, PLAIN):
                 found = schema if kind == "journal" else kind
@@ -78,7 +78,7 @@ class Read:
             self.sealed = schema == SCHEMA
             whole = whole and self.sealed == text.startswith(b'{"sum"')
         if n != number:
-            raise JournalError(f"{where} says that it is number {n}: lines are missing, or there twice")
+            raise JournalError(f"{where} says that it is number {n}: lines are missing or duplicated")
         if not whole:
             raise JournalError(
                 f"{where}, or one before it, is not as it was written: its checksum does not fit. Nothing "
@@ -87,7 +87,9 @@ class Read:
             )
         which = wrong(line)
         if which is not None:
-            raise JournalError(f"{where} is no line of a journal: its {which} is missing or cannot be")
+            raise JournalError(
+                f"{where} is not a line of a journal: its {which} is missing or has a wrong value"
+            )
         self.sealed = self.sealed or text.startswith(b'{"sum"')
         self.lines.append(line)
         self.before, self.total = self.total, total

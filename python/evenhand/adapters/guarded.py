@@ -81,7 +81,7 @@ class Guarded:
 
         found = self._ask("snapshot", lambda: self.adapter.snapshot(leaving))
         if not isinstance(found, Snapshot):
-            raise AdapterError(f"the adapter's snapshot is {_shown(found)}, no Snapshot")
+            raise AdapterError(f"the adapter's snapshot is {_shown(found)}, not a Snapshot")
         return found
 
     def look(self, names: Iterable[str]) -> dict[str, Standing]:
@@ -90,7 +90,7 @@ class Guarded:
         found: dict[str, Standing] = self._ask("look", lambda: dict(self.adapter.look(wanted)))
         for name in wanted:
             if name not in found:
-                raise AdapterError(f"the adapter's look says nothing of {name}")
+                raise AdapterError(f"the adapter's look has no answer for {name}")
             _check(name, found[name])
         return found
 
@@ -108,7 +108,7 @@ class Guarded:
         found = self._ask("commands", lambda: list(self.adapter.commands(action, name, reason)))
         for command in found:
             if not isinstance(command, tuple | list) or not all(isinstance(word, str) for word in command):
-                raise AdapterError(f"a command of the adapter is {_shown(command)}, no tuple of str")
+                raise AdapterError(f"a command of the adapter is {_shown(command)}, not a tuple of str")
         return [tuple(command) for command in found]
 
     def do(self, action: str, name: str, reason: str) -> Answer:
@@ -146,7 +146,7 @@ def guarded(adapter: Adapter) -> Adapter:
         return adapter
     if not follows(adapter):
         raise AdapterError(
-            f"{_shown(adapter)} is no adapter; `evenhand.adapters.load` returns one by its name"
+            f"{_shown(adapter)} is not an adapter; `evenhand.adapters.load` returns one by its name"
         )
     return Guarded(adapter)
 
@@ -154,7 +154,7 @@ def guarded(adapter: Adapter) -> Adapter:
 def _check(name: str, standing: object) -> None:
     """Raise `AdapterError` unless a standing is one: what is wrong in it would make a journal unreadable."""
     if not isinstance(standing, Standing):
-        raise AdapterError(f"the adapter's look says of {name} {_shown(standing)}, no Standing")
+        raise AdapterError(f"the adapter's look answers {_shown(standing)} for {name}, not a Standing")
     turn = standing.turn
     fits = {
         "state": standing.state in get_args(State),
@@ -165,7 +165,9 @@ def _check(name: str, standing: object) -> None:
     for field, fit in fits.items():
         if not fit:
             value = _shown(getattr(standing, field))
-            raise AdapterError(f"the adapter's look says of {name} what cannot be: its {field} is {value}")
+            raise AdapterError(
+                f"the adapter's look answers what cannot be for {name}: its {field} is {value}"
+            )
 
 
 def _said(error: Exception) -> str:

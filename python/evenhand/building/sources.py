@@ -67,7 +67,9 @@ def _zone(timezone: str | tzinfo | None, report: Report) -> tzinfo | None:
         raise TypeError(f"timezone= takes a name or a tzinfo, not {type(timezone).__name__}")
     zone = time_zone(timezone)
     if zone is None:
-        report.fail("snapshot", "timezone", "timezone", "is no time zone that this machine knows", timezone)
+        report.fail(
+            "snapshot", "timezone", "timezone", "is not a time zone that this machine knows", timezone
+        )
     return zone
 
 

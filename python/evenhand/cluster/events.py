@@ -241,7 +241,9 @@ def as_event(given: Any) -> Event:
     known_fields = {field.name for field in fields(kind)}
     for key in values:
         if key not in known_fields:
-            raise ValueError(str(key), "unknown_field", f"{key} is no field of the event {given['event']!r}")
+            raise ValueError(
+                str(key), "unknown_field", f"{key} is not a field of the event {given['event']!r}"
+            )
     try:
         return kind(**values)
     except TypeError as error:

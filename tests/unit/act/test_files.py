@@ -81,7 +81,7 @@ WRITERS: dict[str, Callable[[Path], None]] = {
 def test_only_regular_files_are_replaced(name: str, planted: Callable[[Path], None], tmp_path: Path) -> None:
     place = tmp_path / "file"
     planted(place)
-    with pytest.raises(OSError, match=r"it is (a link|no regular file)"):
+    with pytest.raises(OSError, match=r"it is (a link|not a regular file)"):
         WRITERS[name](place)
     assert left(place) == []
     WRITERS[name](tmp_path / "other")
@@ -102,13 +102,13 @@ def device(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_devices_and_sockets_stay(name: str, device: Path, tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="no regular file") as caught:
+    with pytest.raises(OSError, match="not a regular file") as caught:
         WRITERS[name](device)
     assert caught.value.filename == str(device)
     assert stat.S_ISCHR(device.lstat().st_mode)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "s"))
-        with pytest.raises(OSError, match="no regular file"):
+        with pytest.raises(OSError, match="not a regular file"):
             WRITERS[name](tmp_path / "s")
 
 
@@ -156,7 +156,7 @@ def test_a_file_is_opened_as_what_it_is(tmp_path: Path) -> None:
         open_regular(tmp_path / "none", os.O_WRONLY | os.O_CREAT)
     assert not (tmp_path / "victim").exists()
     for flags in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREAT):
-        with pytest.raises(OSError, match=r"no regular file|No such device"):
+        with pytest.raises(OSError, match=r"not a regular file|No such device"):
             open_regular(tmp_path / "pipe", flags)
 
 
@@ -258,7 +258,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "journal")
     world = World(tmp_path)
     for act in (lambda: read(world.journal), lambda: world.driver(dry_run=True), world.driver):
-        with pytest.raises(JournalError, match=r"no (regular )?file"):
+        with pytest.raises(JournalError, match=r"not a (regular )?file"):
             act()
 
 
@@ -283,7 +283,7 @@ def test_figures_go_into_no_pipe(world: World, capsys: pytest.CaptureFixture[str
     os.mkfifo(place)
     arguments = ["watch", "--once", "--journal", str(world.journal), "--metrics", str(place)]
     assert main(arguments) == 0
-    assert "figures: cannot be written: it is no regular file" in capsys.readouterr().err
+    assert "figures: cannot be written: it is not a regular file" in capsys.readouterr().err
     assert stat.S_ISFIFO(place.stat().st_mode)
 
 
@@ -375,7 +375,7 @@ def test_a_lock_is_a_file_of_its_own(tmp_path: Path) -> None:
     os.link(tmp_path / "precious", tmp_path / "hard")
     os.mkfifo(tmp_path / "pipe")
     for name in ("hard", "pipe", "/dev/null"):
-        with pytest.raises(LockedError, match="no file of its own"):
+        with pytest.raises(LockedError, match="not a regular file, or has a second link"):
             Lock(tmp_path / name)
     (tmp_path / "folder").mkdir()
     with pytest.raises(LockedError, match="cannot be opened: Is a directory"):

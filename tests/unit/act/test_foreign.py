@@ -113,7 +113,7 @@ def test_what_is_no_adapter(tmp_path: Path) -> None:
     world = one_step(tmp_path)
     plan = eh.plan(world.adapter().snapshot(), world.policy)
     for wrong in ("slurm", None):
-        with pytest.raises(AdapterError, match=r"is no adapter.*load"):
+        with pytest.raises(AdapterError, match=r"is not an adapter.*load"):
             eh.act.act(plan, wrong, journal=world.journal)  # type: ignore[arg-type]
 
 

@@ -117,10 +117,10 @@ def test_what_cannot_be_read_is_not_written(tmp_path: Path) -> None:
         (lambda d: d.replace(b"journal/2", b"journal/3"), "evenhand/journal/3.*reads"),
         (lambda d: encoded([{**json.loads(d.splitlines()[0]), "cluster": "other"}]), "of cluster 'other'"),
         (lambda d: d.replace(b'"fake"', b'"other"'), "line 1, or one before it, is not as it was written"),
-        (lambda d: b"hello\n" + d, "line 1 is no line"),
+        (lambda d: b"hello\n" + d, "line 1 is not a line"),
         (lambda d: d.split(b"\n", 1)[1], "this version reads"),
         (lambda d: d + d.splitlines()[1] + b"\n", "lines are missing"),
-        (lambda d: d.splitlines()[0] + b"\n" + b"\xff\xfe\n", "line 2 is no line"),
+        (lambda d: d.splitlines()[0] + b"\n" + b"\xff\xfe\n", "line 2 is not a line"),
     ],
 )
 def test_wrong_journals(change: object, words: str, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_folder_in_its_place(tmp_path: Path) -> None:
 def test_a_device_is_no_journal(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.journal.symlink_to("/dev/full")
-    refuses(world, "no regular file")
+    refuses(world, "not a regular file")
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def test_an_empty_journal_stays(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (tmp_path / "journal").touch()
     assert main(["journal", "--rotate", str(tmp_path / "journal")]) == 0
     assert main(["journal", "--rotate", str(tmp_path / "none")]) == 1
-    assert "there is none" in capsys.readouterr().err
+    assert "it does not exist" in capsys.readouterr().err
     assert not (tmp_path / "none.lock").exists()
 
 

@@ -266,7 +266,7 @@ def test_a_lock_of_ones_own(world: World, tmp_path: Path, capsys: pytest.Capture
 def test_a_journal_is_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for place in (tmp_path, tmp_path / "fifo"):
-        with pytest.raises(JournalError, match="no file"):
+        with pytest.raises(JournalError, match="not a file"):
             lock_of(place)
         assert not Path(f"{place}.lock").exists()
 

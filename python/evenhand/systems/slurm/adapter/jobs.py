@@ -128,12 +128,12 @@ def _document(text: str, table: str) -> list[dict[str, Any]]:
         data = json.loads(text, strict=False)  # names may hold control characters
         found = data[table]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise AdapterError(f"the answer is cut off or no JSON of {table}: {error}") from error
+        raise AdapterError(f"the answer is cut off or is not JSON of {table}: {error}") from error
     errors = data.get("errors")
     if errors:
         raise AdapterError(f"Slurm answers with errors: {str(errors)[:200]}")
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise AdapterError(f"{table} is no list of objects")
+        raise AdapterError(f"{table} is not a list of objects")
     return found
 
 

@@ -326,7 +326,7 @@ class Slurm:
             if name not in found and task and self._look([array], anything=True):
                 found[name] = Standing(name, "gone", detail="its array is known, it is not")
             if name not in found:
-                raise AdapterError(f"squeue says nothing of job {name}")
+                raise AdapterError(f"squeue has no answer for job {name}")
         return {name: found[name] for name in wanted}
 
     def _look(self, names: list[str], *, anything: bool = False) -> dict[str, Standing]:
@@ -446,7 +446,7 @@ def _some(names: list[str]) -> str:
 
 def _checked(name: Any) -> str:
     if not _NAME.fullmatch(str(name)):
-        raise AdapterError(f"{str(name)[:40]!r} is no number of a Slurm job")
+        raise AdapterError(f"{str(name)[:40]!r} is not the number of a Slurm job")
     return str(name)
 
 
