@@ -151,7 +151,7 @@ class Rows:
             self.table("requests").remove(row)
 
 
-def desk_of(policy: Any, snapshot: Any, state: Any = None) -> Any:
+def planner_of(policy: Any, snapshot: Any, state: Any = None) -> Any:
     """Return the core's planner of a YTsaurus policy: heartbeats and deltas one after the other."""
     settings = policy.settings
     volumes = None if state is None else _memory(snapshot, settings.fair_share, state)[0]
@@ -166,11 +166,11 @@ def desk_of(policy: Any, snapshot: Any, state: Any = None) -> Any:
     )
 
 
-class Desk:
-    """A desk that follows the events, by names."""
+class LivePlanner:
+    """A planner that follows the events, by names."""
 
     def __init__(self, policy: Any, snapshot: Any, state: Any = None) -> None:
-        self.core = desk_of(policy, snapshot, state)
+        self.core = planner_of(policy, snapshot, state)
         self.snapshot = snapshot
         self.now = snapshot._core.now
         self.names = [str(name) for name in snapshot.names("allocations")]

@@ -1,4 +1,4 @@
-"""A desk that lives on decides what a plan of the frozen cluster decides, whatever its history."""
+"""A planner that lives on decides what a plan of the frozen cluster decides, whatever its history."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import evenhand as eh
 from evenhand.cluster.events import Start, Time
 from evenhand.cluster.steps import events_of
 from evenhand.testing import strategies as es
-from tests.properties.living import Desk, Rows, codes
+from tests.properties.living import LivePlanner, Rows, codes
 
-#: What a desk can follow: a new request, and a node's size, make its tables anew.
+#: What a live planner can follow: a new request, and a node's size, make its tables anew.
 KINDS = ("Time", "Start", "End", "Leave", "Job", "Resize", "Count")
 NAMED = {"allocation": "allocations", "request": "requests", "beneficiary_request": "requests"}
 
 
 def settled(data: dict[str, Any]) -> dict[str, Any]:
-    """Return what no delta can change in a desk: a stated total, and no node's own clock."""
+    """Return what no delta can change in a live planner: a stated total, and no node's own clock."""
     nodes = [{k: v for k, v in node.items() if k != "overcommitted_since"} for node in data["nodes"]]
     sums = {name: 1 + sum(n["capacity"].get(name, 0) for n in nodes) for name in data["resources"]}
     return {**data, "nodes": nodes, "total": sums}
@@ -44,39 +44,39 @@ def test_decisions_on_a_live_state_are_those_on_its_frozen_form(
     state = eh.State.from_dict(drawn.state) if drawn.state else None
     rows = Rows(eh.Snapshot.from_dict(settled(drawn.snapshot)).to_dict())
     snapshot = eh.Snapshot.from_dict(rows.data)
-    cluster, desk = eh.Cluster(snapshot), Desk(policy, snapshot, state)
+    cluster, live = eh.Cluster(snapshot), LivePlanner(policy, snapshot, state)
     for part in (first, second, first[::-1]):
         for event in rows.events(part, KINDS):
-            for one in (cluster.apply, lambda events: desk.happens(events[0])):
+            for one in (cluster.apply, lambda events: live.happens(events[0])):
                 one([event])
             rows.happens(event)
         frozen = cluster.snapshot()
         plan = policy.plan(frozen, state)
-        desk.core.update(desk.now, keep)
+        live.core.update(live.now, keep)
         shares = plan.shares["fair_share"]
-        assert np.array_equal(desk.core.fair_shares, shares)
-        groups = dict(zip(desk.names, desk.core.groups().tolist(), strict=True))
+        assert np.array_equal(live.core.fair_shares, shares)
+        groups = dict(zip(live.names, live.core.groups().tolist(), strict=True))
         ours = plan._core.groups().tolist()
         assert [groups[str(name)] for name in frozen.names("allocations")] == ours
-        desk.core.decide(np.arange(frozen.node_count))
-        decided = desk.core.decisions()
+        live.core.decide(np.arange(frozen.node_count))
+        decided = live.core.decisions()
         events = renamed(events_of(plan, ()), rows)
-        desk.names += [event.row["name"] for event in events if isinstance(event, Start)]
-        names = {"allocations": desk.names, "requests": desk.requests}
+        live.names += [event.row["name"] for event in events if isinstance(event, Start)]
+        names = {"allocations": live.names, "requests": live.requests}
         frozen_names = {table: [str(n) for n in frozen.names(table)] for table in names}
         assert by_name(decided, names) == by_name(plan._core.decisions(), frozen_names)
-        assert desk.core.counts() == plan._core.counts()
-        assert desk.core.next_due == plan._core.next_due
+        assert live.core.counts() == plan._core.counts()
+        assert live.core.next_due == plan._core.next_due
         for name, column in plan._core.memory().items():
-            assert np.array_equal(desk.core.memory()[name], column), name
+            assert np.array_equal(live.core.memory()[name], column), name
         state = plan.state
-        # The desk has carried out its decisions already.
+        # The planner has carried out its decisions already.
         cluster.apply(events)
         for event in events:
             rows.happens(event)
             if isinstance(event, Start):
-                desk.times.append([desk.now, np.iinfo(np.int64).min])
-                desk.count[desk.requests.index(str(event.request))] -= 1
+                live.times.append([live.now, np.iinfo(np.int64).min])
+                live.count[live.requests.index(str(event.request))] -= 1
 
 
 def renamed(events: list[Any], rows: Rows) -> list[Any]:

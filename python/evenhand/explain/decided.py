@@ -97,13 +97,13 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
             return [f"{paid}; none that cost less make room for it{where}."]
         least = f"at least {proof['lower_bound']:,} must be paid{where}"
         return [f"{paid}; {least}: {open_.format('less')}."]
-    what = "operation" if facts.whole else "victim"  # what is counted: allocations, or jobs
+    what = "operation" if facts.preempts_operations else "victim"  # what is counted: allocations, or jobs
     if proof["proved"]:
         if proof["cost"] == 1:
             return [f"One {what} is the fewest that make room for it{where}."]
         return [f"No fewer than the {proof['cost']} {what}s of this step make room for it{where}."]
     must, do = proof["lower_bound"], proof["cost"]
-    least = f"At least {must} {what}{'s' * (must != 1)}" if facts.whole else f"At least {must}"
+    least = f"At least {must} {what}{'s' * (must != 1)}" if facts.preempts_operations else f"At least {must}"
     return [f"{least} must go{where} and {do} do: {open_.format('fewer')}."]
 
 
@@ -134,7 +134,7 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
         together = facts.object(column("freed")[same].sum(axis=0, dtype=np.int64))
         place = same.index(row) + 1
         count = len(set(column("operation")[same].tolist()))
-        if facts.whole:
+        if facts.preempts_operations:
             owners = f"{count} operation{'s' if count > 1 else ''}"
             text = f"It is allocation {place} of {len(same)}, of {owners}, that go in this step; they free"
         else:

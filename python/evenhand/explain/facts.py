@@ -87,7 +87,7 @@ class Facts:
         #: Whether the policy knows fair shares; else operations are described in the policy's own words.
         self.shared = plan._system.shares
         #: Whether operations are preempted as a whole.
-        self.whole = plan._system.whole
+        self.preempts_operations = plan._system.preempts_operations
 
     @cached_property
     def keys(self) -> list[str]:

@@ -40,7 +40,7 @@ class PlanDiff(Tabular):
         Starts, resumptions, reservations and releases that only the first plan, or only the other one has.
     same : int
         How many decisions are alike.
-    whole : bool
+    preempts_operations : bool
         Operations are preempted as a whole, so they are what the summary counts and names.
     clusters : tuple of RowDiff
         How the other plan's cluster differs: rows more, rows less, fields with other values. The instants
@@ -54,11 +54,15 @@ class PlanDiff(Tabular):
     lost: tuple[Decision, ...]
     gained: tuple[Decision, ...]
     same: int
-    whole: bool = False
+    preempts_operations: bool = False
     clusters: tuple[RowDiff, ...] = ()
 
     def __bool__(self) -> bool:
-        return any(getattr(self, field.name) for field in fields(self) if field.name not in ("same", "whole"))
+        return any(
+            getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in ("same", "preempts_operations")
+        )
 
     @property
     def summary(self) -> str:
@@ -78,7 +82,7 @@ class PlanDiff(Tabular):
         spared, taken = ([name for name in names if name not in both] for names in (spared, taken))
         if not spared and not taken:
             return "The victims are the same."
-        fewer, what = len(spared) - len(taken), "operation" if self.whole else "victim"
+        fewer, what = len(spared) - len(taken), "operation" if self.preempts_operations else "victim"
         number = counted(abs(fewer), what)
         head = f"As many {what}s" if fewer == 0 else f"{number} {'fewer' if fewer > 0 else 'more'}"
         instead = " instead" * bool(spared)
@@ -93,7 +97,9 @@ class PlanDiff(Tabular):
         return f"{head}: {'; '.join(said)}."
 
     def _named(self, decisions: tuple[Decision, ...]) -> list[Name | None]:
-        return list(dict.fromkeys(d.operation if self.whole else d.allocation for d in decisions))
+        return list(
+            dict.fromkeys(d.operation if self.preempts_operations else d.allocation for d in decisions)
+        )
 
     def table(self) -> Table:
         """Return one row a difference: what differs, what it concerns, before and after.
@@ -159,7 +165,7 @@ def diff(before: Plan, after: Plan) -> PlanDiff:
         lost=tuple(left),
         gained=tuple(d for ds in waiting.values() for d in ds),
         same=len(both) - len(changed) + len(pairs) - len(other),
-        whole=before._system.whole and after._system.whole,
+        preempts_operations=before._system.preempts_operations and after._system.preempts_operations,
         clusters=tuple(rows_between(before.snapshot, after.snapshot)),
     )
 

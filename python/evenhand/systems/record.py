@@ -63,7 +63,7 @@ class System:
         What its plans remember.
     shares : bool
         Whether it computes fair shares, and has a status of every element.
-    whole : bool
+    preempts_operations : bool
         Whether it preempts operations (jobs, sessions) as a whole, not single allocations.
     presets : tuple of str
         The first is the default.
@@ -82,7 +82,7 @@ class System:
     reasons: tuple[Reason, ...] = ()
     memory: tuple[Column, ...] = ()
     shares: bool = False
-    whole: bool = False
+    preempts_operations: bool = False
     presets: tuple[str, ...] = ("documented", "upstream")
     settings_at: tuple[str, ...] = ()
     adapter_at: str = ""

@@ -1,4 +1,4 @@
-"""What is said of sessions that wait, and of those that nobody takes."""
+"""Refusals of waiting sessions, and outcomes of sessions that are spared."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ BACKENDAI: Final = System(
     only_if=ONLY_IF,
     reasons=REASONS,
     memory=(Column("operations", "last_preempt"),),
-    whole=True,
+    preempts_operations=True,
     settings_at=(
         f"{_SETTINGS}BackendAISettings",
         f"{_SETTINGS}PriorityPolicy",

@@ -22,7 +22,7 @@ SLURM: Final = System(
     only_if=ONLY_IF,
     reasons=REASONS,
     memory=(Column("operations", "last_preempt"),),
-    whole=True,
+    preempts_operations=True,
     settings_at=(
         f"{_SETTINGS}SlurmSettings",
         f"{_SETTINGS}SlurmPartition",

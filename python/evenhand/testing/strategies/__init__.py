@@ -32,6 +32,12 @@ from evenhand.testing.strategies.preemption import (  # noqa: E402
 )
 from evenhand.testing.strategies.resources import resource_spaces, resource_vectors  # noqa: E402
 from evenhand.testing.strategies.sessions import backendai_settings, session_groups  # noqa: E402
+from evenhand.testing.strategies.snapshot_inputs import (  # noqa: E402
+    NASTY,
+    fair_share_settings,
+    snapshot_dicts,
+    snapshots,
+)
 from evenhand.testing.strategies.tables import (  # noqa: E402
     allocations,
     nodes,
@@ -39,12 +45,6 @@ from evenhand.testing.strategies.tables import (  # noqa: E402
     pool_trees,
     pools,
     requests,
-)
-from evenhand.testing.strategies.whole import (  # noqa: E402
-    NASTY,
-    fair_share_settings,
-    snapshot_dicts,
-    snapshots,
 )
 
 __all__ = [
