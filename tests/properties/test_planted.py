@@ -17,9 +17,9 @@ from evenhand.testing import job_laws, plan_laws, priority_laws
 from evenhand.testing import strategies as es
 from tests.properties.planning import engine
 from tests.properties.planted import OF_JOBS, OF_SESSIONS, Defect
-from tests.properties.planted_allocations import OF_ALLOCATIONS
-from tests.properties.planted_queues import OF_QUEUES
-from tests.properties.queueing import queue
+from tests.properties.slurm.planted import OF_QUEUES
+from tests.properties.slurm.queueing import queue
+from tests.properties.ytsaurus.planted import OF_ALLOCATIONS
 
 PLANS = 250
 ENOUGH = 5

@@ -23,7 +23,7 @@ from evenhand.act.chain import encoded
 from evenhand.act.journal import Journal, read, repair
 from evenhand.adapters.commands import Result
 from evenhand.cli import main
-from tests.unit.act.cluster import job
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.world import Killed, World
 
 

@@ -19,7 +19,7 @@ from evenhand.act.rotation import needed
 from evenhand.adapters.commands import Result
 from evenhand.adapters.recording import Fault
 from evenhand.cli import main
-from tests.unit.act.cluster import job
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.test_faults import FAULTS
 from tests.unit.act.world import Killed, World, appends
 

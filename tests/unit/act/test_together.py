@@ -17,7 +17,7 @@ from evenhand.act.apart import Footprints
 from evenhand.act.journal import read
 from evenhand.act.tasks import tasks_of
 from evenhand.adapters.recording import Fault
-from tests.unit.act.cluster import job
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.test_faults import FAULTS, KINDS, MODES
 from tests.unit.act.world import World, appends
 
