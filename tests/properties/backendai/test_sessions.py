@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from hypothesis import event, given
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import evenhand as eh
@@ -12,6 +13,7 @@ from evenhand.systems.backendai.settings import BackendAISettings
 from evenhand.testing import strategies as es
 from evenhand.testing.priority_laws import Scheduled, check_run
 from evenhand.testing.sessions import reference_plan
+from tests.drawing import shuffled
 
 SAME = ("action", "allocation", "request", "operation", "node", "stage", "reason", "step")
 OF_VICTIMS = ("mode", "beneficiary", "freed", "kept")
@@ -30,38 +32,43 @@ def essence(plan: dict[str, Any]) -> Any:
     return decisions, sorted((r["request"], r["rule"]) for r in plan["refusals"])
 
 
-@given(data=es.session_groups(), settings=es.backendai_settings())
-def test_the_engine_plans_what_the_reference_plans(data: dict[str, Any], settings: BackendAISettings) -> None:
+@given(data=es.session_groups(), settings=es.backendai_settings(), chance=st.randoms())
+def test_laws(data: dict[str, Any], settings: BackendAISettings, chance: Random) -> None:
     snapshot = eh.Snapshot.from_dict(data)
-    found, expected = plan_of(snapshot, settings).to_dict(), reference_plan(snapshot, settings)
+    plan = plan_of(snapshot, settings)
+    found = plan.to_dict()
     for decision in found["decisions"]:
         event(decision["action"])
     for refusal in found["refusals"]:
         event(refusal["rule"])
-    assert essence(found) == essence(expected)
+    assert essence(found) == essence(reference_plan(snapshot, settings))
+    check_run(Scheduled(snapshot.to_dict(), found, settings))
+    assert plan.check(snapshot).findings == (), "all of a plan holds on its own snapshot"
+    planning_again_takes_no_session_for_a_need_that_is_served(plan, settings)
+    recording_changes_nothing(plan, data)
+    assert plan_of(shuffled(data, chance), settings).to_json() == plan.to_json(), "the order of rows matters"
 
 
-@given(data=es.session_groups(), settings=es.backendai_settings())
-def test_laws(data: dict[str, Any], settings: BackendAISettings) -> None:
-    snapshot = eh.Snapshot.from_dict(data)
-    check_run(Scheduled(snapshot.to_dict(), plan_of(snapshot, settings).to_dict(), settings))
-
-
-@given(data=es.session_groups(), settings=es.backendai_settings())
-def test_all_of_a_plan_holds_on_its_own_snapshot(data: dict[str, Any], settings: BackendAISettings) -> None:
-    plan = plan_of(data, settings)
-    assert plan.check(plan.snapshot).findings == ()
-
-
-@given(data=es.session_groups(), settings=es.backendai_settings())
-def test_planning_again_takes_nobody_for_a_need_that_is_served(
-    data: dict[str, Any], settings: BackendAISettings
+def planning_again_takes_no_session_for_a_need_that_is_served(
+    plan: eh.Plan, settings: BackendAISettings
 ) -> None:
-    snapshot = eh.Snapshot.from_dict(data)
-    plan = plan_of(snapshot, settings)
     served = {d.beneficiary.operation for d in plan.decisions.victims}
-    again = plan_of(snapshot.after(plan), settings)
+    again = plan_of(plan.snapshot.after(plan), settings)
     assert served.isdisjoint({d.beneficiary.operation for d in again.decisions.victims})
+
+
+def recording_changes_nothing(plan: eh.Plan, data: dict[str, Any]) -> None:
+    """And has something to say of every allocation and of every refusal."""
+    before = plan.to_json()
+    taken = {d.allocation for d in plan.decisions.victims}
+    for row in data["allocations"]:
+        told = plan.why_not(row["name"])
+        assert told.sentences
+        assert (told.code == "lower_priority") == (row["name"] in taken)
+    for refusal in plan.refusals:
+        assert plan.why_not(refusal.request).code == refusal.rule
+    assert plan.to_json() == before
+    assert plan_of(data, plan.policy.settings).to_json() == before
 
 
 @given(data=es.session_groups())
@@ -69,8 +76,7 @@ def test_a_plan_that_preempts_is_followed_by_a_quiet_one(data: dict[str, Any]) -
     """In the preset "documented": only the front may preempt, and it blocks the rest."""
     snapshot = eh.Snapshot.from_dict({**data, "reservations": []})
     plan = plan_of(snapshot, BackendAISettings())
-    if not len(plan.decisions.victims):
-        return
+    assume(len(plan.decisions.victims))
     again = plan_of(snapshot.after(plan), BackendAISettings())
     assert again.to_dict()["decisions"] == []
 
@@ -86,9 +92,7 @@ def test_one_for_whom_others_leave_starts_once_they_have_gone(
     snapshot = eh.Snapshot.from_dict({**data, "requests": list(single.values()), "reservations": []})
     plan = plan_of(snapshot, settings)
     served = {r.request for r in plan.refusals if r.rule == "waits_for_victims"}
-    if len(served) != 1:
-        return
-    event("served")
+    assume(len(served) == 1)
     after = snapshot.after(plan).to_dict()
     after["allocations"] = [a for a in after["allocations"] if a.get("state") != "preempting"]
     started = {d.request for d in plan_of(after, settings).decisions.starts}
@@ -132,33 +136,6 @@ def two_units(data: dict[str, Any]) -> bool:
     for row in data["requests"]:
         counts[row["operation"]] = counts.get(row["operation"], 0) + row["count"]
     return max(counts.values()) > 1
-
-
-@given(data=es.session_groups(), settings=es.backendai_settings(), seed=st.randoms())
-def test_the_order_of_rows_does_not_matter(
-    data: dict[str, Any], settings: BackendAISettings, seed: Any
-) -> None:
-    shuffled = dict(data)
-    for table in ("nodes", "operations", "allocations", "requests", "reservations"):
-        shuffled[table] = list(data[table])
-        seed.shuffle(shuffled[table])
-    assert plan_of(shuffled, settings).to_json() == plan_of(data, settings).to_json()
-
-
-@given(data=es.session_groups(), settings=es.backendai_settings())
-def test_recording_changes_nothing_and_tells_of_everything(
-    data: dict[str, Any], settings: BackendAISettings
-) -> None:
-    plan = plan_of(data, settings)
-    before = plan.to_json()
-    taken = {d.allocation for d in plan.decisions.victims}
-    for row in data["allocations"]:
-        told = plan.why_not(row["name"])
-        assert told.sentences
-        assert (told.code == "lower_priority") == (row["name"] in taken)
-    for refusal in plan.refusals:
-        assert plan.why_not(refusal.request).code == refusal.rule
-    assert plan_of(data, settings).to_json() == before
 
 
 @given(data=es.session_groups(max_running=8, max_waiting=1), count=st.integers(2, 4))

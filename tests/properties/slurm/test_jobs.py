@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 import evenhand as eh
@@ -12,6 +13,7 @@ from evenhand.systems.slurm.settings import SlurmSettings, partitions_named, spl
 from evenhand.testing import strategies as es
 from evenhand.testing.costs import read_costs
 from evenhand.testing.job_laws import JobPlan, check_jobs
+from tests.drawing import shuffled
 from tests.reference.slurm import reference_plan
 
 SAME = ("action", "request", "operation", "node")
@@ -101,7 +103,6 @@ def ends(draw: st.DrawFn) -> tuple[dict[str, Any], SlurmSettings]:
     return data, SlurmSettings(SchedulerType="sched/backfill", bf_resolution=1.0, partitions=parts)
 
 
-@settings(max_examples=300)
 @given(cluster=ends())
 def test_the_engine_takes_ends_as_the_reference_does(cluster: tuple[dict[str, Any], SlurmSettings]) -> None:
     """Backfill's planned starts are seen in who may pass."""
@@ -111,7 +112,6 @@ def test_the_engine_takes_ends_as_the_reference_does(cluster: tuple[dict[str, An
     assert essence(found) == essence(expected)
 
 
-@settings(max_examples=400)
 @given(
     data=es.job_clusters(max_waiting=1, mixed=True),
     settings=es.slurm_settings(reclaim_licenses=True, most_changes=2),
@@ -122,26 +122,36 @@ def test_licences_that_victims_give_back(data: dict[str, Any], settings: SlurmSe
     assert essence(plan_of(snapshot, settings).to_dict()) == essence(reference_plan(snapshot, settings))
 
 
-@given(data=es.job_clusters(), settings=es.slurm_settings())
-def test_laws(data: dict[str, Any], settings: SlurmSettings) -> None:
-    snapshot = eh.Snapshot.from_dict(data)
-    check_jobs(JobPlan(snapshot.to_dict(), plan_of(snapshot, settings).to_dict(), settings))
-
-
-@given(data=es.job_clusters(), settings=es.slurm_settings())
-def test_all_of_a_plan_holds_on_its_own_snapshot(data: dict[str, Any], settings: SlurmSettings) -> None:
-    plan = plan_of(data, settings)
-    assert plan.check(plan.snapshot).findings == ()
-
-
-@given(data=es.job_clusters(), settings=es.slurm_settings())
-def test_planning_again_takes_nobody(data: dict[str, Any], settings: SlurmSettings) -> None:
-    """What leaves counts for whom it leaves; what was started is there."""
+@given(data=es.job_clusters(), settings=es.slurm_settings(), chance=st.randoms())
+def test_laws(data: dict[str, Any], settings: SlurmSettings, chance: Random) -> None:
     snapshot = eh.Snapshot.from_dict(data)
     plan = plan_of(snapshot, settings)
-    again = plan_of(snapshot.after(plan), settings, plan.state)
+    check_jobs(JobPlan(snapshot.to_dict(), plan.to_dict(), settings))
+    assert plan.check(snapshot).findings == (), "all of a plan holds on its own snapshot"
+    planning_again_takes_no_job(plan, settings)
+    recording_changes_nothing(plan, data)
+    assert plan_of(shuffled(data, chance), settings).to_json() == plan.to_json(), "the order of rows matters"
+
+
+def planning_again_takes_no_job(plan: eh.Plan, settings: SlurmSettings) -> None:
+    """What leaves counts for whom it leaves; what was started is there."""
+    again = plan_of(plan.snapshot.after(plan), settings, plan.state)
     served = {d.beneficiary.operation for d in plan.decisions.victims}
     assert served.isdisjoint({d.beneficiary.operation for d in again.decisions.victims})
+
+
+def recording_changes_nothing(plan: eh.Plan, data: dict[str, Any]) -> None:
+    """And has something to say of every allocation and of every refusal."""
+    before = plan.to_json()
+    taken = {d.allocation: d.reason for d in plan.decisions.victims}
+    for row in data["allocations"]:
+        told = plan.why_not(row["name"])
+        assert told.sentences
+        assert (told.code in set(taken.values())) == (row["name"] in taken)
+    for refusal in plan.refusals:
+        assert plan.why_not(refusal.request).code == refusal.rule
+    assert plan.to_json() == before
+    assert plan_of(data, plan.policy.settings).to_json() == before
 
 
 @given(data=es.job_clusters(max_waiting=1), settings=es.slurm_settings())
@@ -161,8 +171,8 @@ def test_irreducible_sets_cannot_be_reduced(data: dict[str, Any], settings: Slur
 
     In one partition: where it shares no nodes in the first of several, fewer may do in the next.
     """
-    if len(data["requests"]) > 1 or "GANG" in settings.PreemptMode:
-        return  # where parts are placed one after the other, more room may fit less
+    # Where parts are placed one after the other, more room may fit less.
+    assume(len(data["requests"]) == 1 and "GANG" not in settings.PreemptMode)
     for job in data["operations"]:
         job["partition"] = job["partition"].rpartition(",")[2]
     base = settings
@@ -192,8 +202,7 @@ def test_irreducible_sets_cannot_be_reduced(data: dict[str, Any], settings: Slur
 def test_a_spent_budget_costs_no_more_than_any_other_selection(
     data: dict[str, Any], settings: SlurmSettings, budget: int
 ) -> None:
-    if "GANG" in settings.PreemptMode:
-        return
+    assume("GANG" not in settings.PreemptMode)
     snapshot = eh.Snapshot.from_dict(data)
     costs = read_costs(data, "given")
 
@@ -206,20 +215,11 @@ def test_a_spent_budget_costs_no_more_than_any_other_selection(
         assert paid("minimum") <= min(others.values())
 
 
-@given(data=es.job_clusters(), settings=es.slurm_settings(), seed=st.randoms())
-def test_the_order_of_rows_does_not_matter(data: dict[str, Any], settings: SlurmSettings, seed: Any) -> None:
-    shuffled = dict(data)
-    for table in ("nodes", "operations", "allocations", "requests"):
-        shuffled[table] = list(data[table])
-        seed.shuffle(shuffled[table])
-    assert plan_of(shuffled, settings).to_json() == plan_of(data, settings).to_json()
-
-
 @given(data=es.job_clusters(max_waiting=1), settings=es.slurm_settings(victim_selection="prefix"))
 def test_an_order_reversed_reverses_ties_only(data: dict[str, Any], settings: SlurmSettings) -> None:
     """Jobs that started at one instant on as many nodes in one partition go by submission, else as wanted."""
-    if settings.youngest_first or settings.PreemptType == "preempt/qos" or "GANG" in settings.PreemptMode:
-        return
+    assume(not settings.youngest_first and settings.PreemptType != "preempt/qos")
+    assume("GANG" not in settings.PreemptMode)
     turned = [{**row, "start_time": 100 - row["start_time"]} for row in data["operations"]]
     for rows in (data["operations"], turned):
         plan = plan_of({**data, "operations": rows}, settings)
@@ -234,22 +234,6 @@ def test_an_order_reversed_reverses_ties_only(data: dict[str, Any], settings: Sl
         }
         wanted = [(partition[job], nodes[job]) for job in jobs]
         assert wanted == sorted(wanted)
-
-
-@given(data=es.job_clusters(), settings=es.slurm_settings())
-def test_recording_changes_nothing_and_tells_of_everything(
-    data: dict[str, Any], settings: SlurmSettings
-) -> None:
-    plan = plan_of(data, settings)
-    before = plan.to_json()
-    taken = {d.allocation: d.reason for d in plan.decisions.victims}
-    for row in data["allocations"]:
-        told = plan.why_not(row["name"])
-        assert told.sentences
-        assert (told.code in set(taken.values())) == (row["name"] in taken)
-    for refusal in plan.refusals:
-        assert plan.why_not(refusal.request).code == refusal.rule
-    assert plan_of(data, settings).to_json() == before
 
 
 @given(mode=st.sampled_from(("SUSPEND,GANG",)), data=es.job_clusters())
@@ -313,7 +297,6 @@ def two_tiers(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return {**data, "operations": tiers}, {**data, "operations": priorities}
 
 
-@settings(max_examples=1000)
 @given(states=two_tiers())
 def test_two_tiers_and_their_translation_into_priorities(states: Any) -> None:
     """A preemptible partition is simulated by priorities and a threshold, if both select alike.

@@ -6,36 +6,33 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import event, given
 
 import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.plan_laws import STAGES, Planned, check_plan
 from evenhand.testing.plan_ledger import carried_out
-from tests.properties.computing import many
-from tests.properties.planning import IMPLEMENTATIONS, engine, reference
+from tests.properties.planning import Compute, engine, reference
 
 SAME = ("action", "allocation", "request", "operation", "node", "stage", "reason", "beneficiary", "grace")
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
 @given(drawn=es.plan_inputs())
-def test_laws(name: str, drawn: es.PlanInput) -> None:
-    plan = IMPLEMENTATIONS[name](drawn)
-    for decision in plan["decisions"]:
+def test_laws(drawn: es.PlanInput) -> None:
+    plans = {compute: compute(drawn) for compute in (engine, reference)}
+    for decision in plans[engine]["decisions"]:
         event(f"{decision['action']} in {decision['stage']}")
+    assert essence(plans[engine]) == essence(plans[reference])
     data = eh.Snapshot.from_dict(drawn.snapshot).to_dict()
     heard = frozenset([drawn.on.node]) if isinstance(drawn.on, eh.Heartbeat) else None
-    check_plan(Planned(data, plan, drawn.settings, drawn.state, heard))
+    for compute, plan in plans.items():
+        check_plan(Planned(data, plan, drawn.settings, drawn.state, heard))
+        planning_again_is_quiet(compute, drawn, plan)
+        only_differences_of_times_matter(compute, drawn, plan)
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-@given(drawn=es.plan_inputs())
-def test_planning_again_is_quiet(name: str, drawn: es.PlanInput) -> None:
-    """At the same instant nobody else is taken for room: what leaves counts as gone, and so do starts."""
-    compute = IMPLEMENTATIONS[name]
-    plan = compute(drawn)
+def planning_again_is_quiet(compute: Compute, drawn: es.PlanInput, plan: Mapping[str, Any]) -> None:
+    """At the same instant no other is taken for room: what leaves counts as gone, and so do starts."""
     data = eh.Snapshot.from_dict(drawn.snapshot).to_dict()
     again = compute(replace(drawn, snapshot=carried_out(data, plan), state=plan["state"]))
     # Usage has changed, and with it fair shares and groups: graceful work and limits may see that.
@@ -43,13 +40,10 @@ def test_planning_again_is_quiet(name: str, drawn: es.PlanInput) -> None:
     assert [d for d in taken if d["stage"] in (*STAGES, "overcommit")] == []
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
-@given(drawn=es.plan_inputs())
-def test_only_differences_of_times_matter(name: str, drawn: es.PlanInput) -> None:
+def only_differences_of_times_matter(compute: Compute, drawn: es.PlanInput, plan: Mapping[str, Any]) -> None:
     """All instants a thousand seconds later: the same plan a thousand seconds later (6)."""
-    compute = IMPLEMENTATIONS[name]
     later = replace(drawn, snapshot=_later(drawn.snapshot), state=_later(drawn.state))
-    assert essence(compute(later)) == essence(_later(compute(drawn)))
+    assert essence(compute(later)) == essence(_later(plan))
 
 
 INSTANTS = {
@@ -91,10 +85,3 @@ def essence(plan: Mapping[str, Any]) -> Mapping[str, Any]:
         "elements": elements,
         "nodes": nodes,
     }
-
-
-@pytest.mark.skipif("engine" not in IMPLEMENTATIONS, reason="the engine does not plan yet")
-@many
-@given(drawn=es.plan_inputs())
-def test_engine_is_the_reference(drawn: es.PlanInput) -> None:
-    assert essence(engine(drawn)) == essence(reference(drawn))

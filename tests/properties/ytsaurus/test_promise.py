@@ -12,12 +12,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 import evenhand as eh
-from tests.properties.computing import NIGHTLY
 
 AGGRESSIVE = {"aggressive_preemption_satisfaction_threshold": 0.5, "enable_aggressive_starvation": True}
 
@@ -73,7 +72,6 @@ def keeps_its_promise(data: dict[str, Any], preset: str) -> bool:
     return max(preemptible.values()) >= half and [d.request for d in plan.decisions.starts] == ["half"]
 
 
-@settings(max_examples=10_000 if NIGHTLY else settings.default.max_examples)
 @given(data=full_clusters())
 def test_half_a_node_is_found(data: dict[str, Any]) -> None:
     assert keeps_its_promise(data, "documented")
@@ -85,9 +83,7 @@ def test_the_system_itself_does_not_promise_it(capsys: pytest.CaptureFixture[str
         smallest = find(
             full_clusters(),
             lambda data: not keeps_its_promise(data, "upstream"),
-            settings=settings(
-                max_examples=5000, derandomize=True, suppress_health_check=list(HealthCheck), database=None
-            ),
+            settings=settings.get_profile("search"),
         )
     except NoSuchExample:
         pytest.fail("no counter-example found")

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.adapters import AdapterError
@@ -305,7 +305,6 @@ _FIELDS = (
 )
 
 
-@settings(max_examples=300)
 @given(st.data())
 def test_whatever_stands_in_the_json(data: st.DataObject) -> None:
     """A snapshot, or one error of the adapter."""
