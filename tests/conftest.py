@@ -15,4 +15,14 @@ settings.register_profile("nightly", timeless, max_examples=2000, print_blob=Tru
 settings.register_profile(
     "mutants", timeless, max_examples=50, derandomize=True, phases=[Phase.explicit, Phase.generate]
 )
+# What is searched for is found, however many examples that takes.
+settings.register_profile(
+    "search",
+    deadline=None,
+    max_examples=5000,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate, Phase.shrink],
+    suppress_health_check=list(HealthCheck),
+)
 settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS_PROFILE", "dev"))

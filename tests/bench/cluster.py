@@ -10,7 +10,7 @@ from typing import Any
 
 import evenhand as eh
 from tests.bench.fair_share import host, measure
-from tests.bench.preemption import row
+from tests.bench.ytsaurus.preemption import row
 
 EVENTS = 2_000
 

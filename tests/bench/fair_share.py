@@ -25,7 +25,7 @@ from typing import Any
 import evenhand as eh
 from evenhand import _core
 from tests.bench import yardstick
-from tests.conformance import fair_share_input, scale_input
+from tests.conformance.ytsaurus import fair_share_input, scale_input
 
 MISSED = 1e-9
 

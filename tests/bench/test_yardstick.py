@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.bench import yardstick
-from tests.conformance import scale_input
-from tests.conformance.fair_share_input import RESOURCES
+from tests.conformance.ytsaurus import scale_input
+from tests.conformance.ytsaurus.fair_share_input import RESOURCES
 from tests.shared import shared
 
 pytestmark = pytest.mark.skipif(not yardstick.built(), reason="_yardstick is not built (preset bench)")

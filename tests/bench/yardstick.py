@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.conformance.fair_share_input import QUANTUM, RESOURCES
+from tests.conformance.ytsaurus.fair_share_input import QUANTUM, RESOURCES
 
 BUILD = Path(__file__).parents[2] / "build" / "bench" / "cpp" / "bench"
 INTEGRAL = {"none": 0, "burst": 1, "relaxed": 2}

@@ -8,25 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conformance import (
-    priority,
-    seeds,
-    slurm_several,
-    uncovered,
-    ytsaurus_fair_share_aborts,
-    ytsaurus_fair_share_oracle,
-    ytsaurus_fair_share_unit,
-    ytsaurus_preemption,
-)
+from tests.conformance import priority, seeds, uncovered
 from tests.conformance.case import Case
+from tests.conformance.slurm import several
+from tests.conformance.ytsaurus import fair_share_aborts, fair_share_oracle, fair_share_unit, preemption
 
 FORMATS = (
-    ytsaurus_fair_share_oracle,
-    ytsaurus_fair_share_aborts,
-    ytsaurus_fair_share_unit,
+    fair_share_oracle,
+    fair_share_aborts,
+    fair_share_unit,
     priority,
-    slurm_several,
-    ytsaurus_preemption,
+    several,
+    preemption,
     seeds,
     uncovered,
 )

@@ -21,12 +21,14 @@ def recognises(document: Any) -> bool:
 def cases(document: dict[str, Any]) -> Iterator[Case]:
     """One case each, by kind."""
     # Only a file of this format needs these functions: the runner works for others without them.
-    from tests.conformance import backendai_cases, history_cases, slurm_cases
+    from tests.conformance import history_cases
+    from tests.conformance.backendai import cases as backendai
+    from tests.conformance.slurm import cases as slurm
 
-    kinds = {**history_cases.KINDS, **backendai_cases.KINDS, **slurm_cases.KINDS}
+    kinds = {**history_cases.KINDS, **backendai.KINDS, **slurm.KINDS}
     for case in document["cases"]:
         answer = kinds.get(case["kind"])
-        sets = slurm_cases.SETS if case["kind"] in slurm_cases.KINDS else frozenset[str]()
+        sets = slurm.SETS if case["kind"] in slurm.KINDS else frozenset[str]()
         yield Case(case["kind"], case["name"], partial(check, case, answer, sets) if answer else None)
 
 

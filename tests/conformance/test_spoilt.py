@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 import evenhand as eh
-from tests.conformance import files, ytsaurus_fair_share_oracle, ytsaurus_fair_share_unit
+from tests.conformance import files
 from tests.conformance.__main__ import run
 from tests.conformance.case import Case
 from tests.conformance.engines import ENGINES, Engine, Result
 from tests.conformance.spoil import leaves, spoil_document, spoil_leaf
+from tests.conformance.ytsaurus import fair_share_oracle, fair_share_unit
 from tests.shared import DATA, SHARED
 
 SAMPLE = DATA / "conformance"
@@ -57,7 +58,7 @@ def test_spoilt_answers_fail() -> None:
         if isinstance(document, list) and len(document) > 1000:
             document = document[::EVERY]
         for case in files.cases(spoil_document(document)):
-            if case.run is None or case.kind == "ytsaurus_fair_share_aborts":  # laws only
+            if case.run is None or case.kind == "fair_share_aborts":  # laws only
                 continue
             total += 1
             if not run(case, ENGINES[engine_for(case)]).mismatches:
@@ -70,8 +71,8 @@ def test_spoilt_answers_fail() -> None:
 @pytest.mark.parametrize(
     ("module", "not_binding", "line_step", "leaf_step"),
     [
-        (ytsaurus_fair_share_oracle, {"name", "warnings", *ytsaurus_fair_share_oracle.INFORMATIONAL}, 7, 11),
-        (ytsaurus_fair_share_unit, set(), 2, 3),
+        (fair_share_oracle, {"name", "warnings", *fair_share_oracle.INFORMATIONAL}, 7, 11),
+        (fair_share_unit, set(), 2, 3),
     ],
 )
 def test_any_single_spoilt_value_is_noticed(

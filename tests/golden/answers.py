@@ -18,13 +18,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
 import evenhand as eh
 from evenhand.systems import SYSTEMS
 from evenhand.testing import strategies as es
 from tests.conformance import files
 from tests.conformance.engines import ENGINES
+from tests.drawing import drawn
 from tests.shared import SHARED
 
 DRAWN = 2000
@@ -79,18 +78,17 @@ def recorded_cases() -> Iterator[Record]:
 
 def draw(system: str, count: int) -> list[Record]:
     """Return the inputs of drawn clusters of a system, the same every time."""
-    found: list[Record] = []
 
-    def ytsaurus(drawn: es.PlanInput) -> None:
-        state = eh.State.from_dict(drawn.state) if drawn.state else None
-        policy = eh.policies.YTsaurus(**drawn.settings.model_dump())
-        found.append(record(eh.Snapshot.from_dict(drawn.snapshot), policy, state, drawn.on, drawn.given))
+    def ytsaurus(x: es.PlanInput) -> Record:
+        state = eh.State.from_dict(x.state) if x.state else None
+        policy = eh.policies.YTsaurus(**x.settings.model_dump())
+        return record(eh.Snapshot.from_dict(x.snapshot), policy, state, x.on, x.given)
 
-    def other(drawn: tuple[Any, Any]) -> None:
-        policy = POLICIES[system](**drawn[1].model_dump())
-        found.append(record(eh.Snapshot.from_dict(drawn[0]), policy))
+    def other(x: tuple[Any, Any]) -> Record:
+        policy = POLICIES[system](**x[1].model_dump())
+        return record(eh.Snapshot.from_dict(x[0]), policy)
 
-    strategies: dict[str, tuple[Any, Callable[[Any], None]]] = {
+    strategies: dict[str, tuple[Any, Callable[[Any], Record]]] = {
         "ytsaurus": (es.plan_inputs(), ytsaurus),
         "backendai": (
             es.session_groups().flatmap(lambda d: es.backendai_settings().map(lambda s: (d, s))),
@@ -98,23 +96,8 @@ def draw(system: str, count: int) -> list[Record]:
         ),
         "slurm": (es.job_clusters().flatmap(lambda d: es.slurm_settings().map(lambda s: (d, s))), other),
     }
-    strategy, keep = strategies[system]
-    quick = settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[*HealthCheck],
-    )
-
-    @seed(0)
-    @quick
-    @given(drawn=strategy)
-    def every(drawn: Any) -> None:
-        keep(drawn)
-
-    every()
-    return found
+    strategy, made = strategies[system]
+    return [made(one) for one in drawn(strategy, count)]
 
 
 def plain(value: Any) -> Any:

@@ -19,8 +19,8 @@ import evenhand as eh
 from evenhand import synthetic
 from tests.bench import crowded
 from tests.conformance import engines, files
-from tests.conformance.scale_input import tree
-from tests.conformance.ytsaurus_fair_share_oracle import run
+from tests.conformance.ytsaurus.fair_share_oracle import run
+from tests.conformance.ytsaurus.scale_input import tree
 from tests.shared import SHARED
 
 SAMPLE = Path(__file__).parents[1] / "data" / "conformance"

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.assertions import SharesLike
 from evenhand.testing.metamorphic import Compute
+from tests.drawing import examples
 from tests.reference import reference_fair_share
-
-NIGHTLY = os.environ.get("EVENHAND_HYPOTHESIS_PROFILE") == "nightly"
-many = settings(max_examples=20_000 if NIGHTLY else settings.default.max_examples)
-"""More examples at night, for what compares the two implementations."""
 
 Inputs = tuple[dict[str, Any], eh.FairShareSettings]
 
@@ -52,4 +47,4 @@ def reference(chosen: eh.FairShareSettings) -> Compute:
 
 
 # The reference is slow; that the laws hold for it, too, is seen at night.
-IMPLEMENTATIONS = {"engine": engine} | ({"reference": reference} if NIGHTLY else {})
+IMPLEMENTATIONS = {"engine": engine} | ({"reference": reference} if examples() >= 1000 else {})

@@ -24,8 +24,3 @@ def engine(drawn: PlanInput) -> Mapping[str, Any]:
     state = eh.State.from_dict(drawn.state) if drawn.state else None
     snapshot = eh.Snapshot.from_dict(drawn.snapshot)
     return eh.plan(snapshot, policy, state, on=drawn.on, given=drawn.given).to_dict()
-
-
-IMPLEMENTATIONS: dict[str, Compute] = {"reference": reference}
-if "plan" in eh.__all__:
-    IMPLEMENTATIONS["engine"] = engine

@@ -14,10 +14,15 @@ pools = {"min_pools": 1, "min_operations": 2}
 
 
 @both
-@given(drawn=inputs(**pools, ties=True))
-def test_fast_fifo_agrees(implementation: str, drawn: Inputs) -> None:
+@given(drawn=inputs(**pools, ties=True), source=st.data())
+def test_with_ties(implementation: str, drawn: Inputs, source: st.DataObject) -> None:
     data, settings = drawn
-    laws.fast_fifo_agrees(data, IMPLEMENTATIONS[implementation](settings))
+    compute = IMPLEMENTATIONS[implementation](settings)
+    laws.fast_fifo_agrees(data, compute)
+    laws.names_only_name(data, compute)
+    tables = [t for t in ("pools", "operations", "nodes", "allocations", "requests") if t in data]
+    permutation = {t: source.draw(st.permutations(range(len(data[t])))) for t in tables}
+    laws.row_order_is_irrelevant(data, compute, permutation)
 
 
 @both
@@ -28,47 +33,32 @@ def test_repeated_update_agrees(implementation: str, drawn: Inputs) -> None:
 
 
 @both
-@given(drawn=inputs(**pools, ties=True), source=st.data())
-def test_row_order_is_irrelevant(implementation: str, drawn: Inputs, source: st.DataObject) -> None:
-    data, settings = drawn
-    tables = [t for t in ("pools", "operations", "nodes", "allocations", "requests") if t in data]
-    permutation = {t: source.draw(st.permutations(range(len(data[t])))) for t in tables}
-    laws.row_order_is_irrelevant(data, IMPLEMENTATIONS[implementation](settings), permutation)
-
-
-@both
-@given(drawn=inputs(**pools, ties=True))
-def test_names_only_name(implementation: str, drawn: Inputs) -> None:
-    data, settings = drawn
-    laws.names_only_name(data, IMPLEMENTATIONS[implementation](settings))
-
-
-@both
-@given(drawn=inputs(**pools), factor=st.sampled_from((2.0, 0.125, 3.0)))
-def test_weights_scale(implementation: str, drawn: Inputs, factor: float) -> None:
-    data, settings = drawn
-    laws.weights_scale(data, IMPLEMENTATIONS[implementation](settings), factor)
-
-
-@both
-@given(drawn=inputs(**pools), source=st.data(), weight=st.floats(0.01, 100))
-def test_idle_operation_changes_nothing(
-    implementation: str, drawn: Inputs, source: st.DataObject, weight: float
+@given(
+    drawn=inputs(**pools),
+    factor=st.sampled_from((2.0, 0.125, 3.0)),
+    source=st.data(),
+    weight=st.floats(0.01, 100),
+)
+def test_weights(
+    implementation: str, drawn: Inputs, factor: float, source: st.DataObject, weight: float
 ) -> None:
     data, settings = drawn
+    compute = IMPLEMENTATIONS[implementation](settings)
+    laws.weights_scale(data, compute, factor)
     pool = source.draw(st.sampled_from([None, *(row["name"] for row in data["pools"])]))
-    laws.idle_operation_changes_nothing(data, IMPLEMENTATIONS[implementation](settings), pool, weight)
+    laws.idle_operation_changes_nothing(data, compute, pool, weight)
 
 
 @both
 @given(drawn=inputs(**pools, gangs=False), source=st.data())
-def test_doubled_weight_never_lowers(implementation: str, drawn: Inputs, source: st.DataObject) -> None:
+def test_without_gangs(implementation: str, drawn: Inputs, source: st.DataObject) -> None:
     data, settings = drawn
+    compute = IMPLEMENTATIONS[implementation](settings)
+    laws.improved_agrees(data, compute)
     fifo = {row["name"] for row in data["pools"] if row.get("mode") == "fifo"}
     candidates = [row["name"] for row in data["operations"] if row["pool"] not in fifo]
     assume(candidates)
-    operation = source.draw(st.sampled_from(candidates))
-    laws.doubled_weight_never_lowers(data, IMPLEMENTATIONS[implementation](settings), operation)
+    laws.doubled_weight_never_lowers(data, compute, source.draw(st.sampled_from(candidates)))
 
 
 @both
@@ -77,13 +67,6 @@ def test_operation_order_is_irrelevant(implementation: str, drawn: Inputs, sourc
     data, settings = drawn
     order = source.draw(st.permutations(range(len(data["operations"]))))
     laws.operation_order_is_irrelevant(data, IMPLEMENTATIONS[implementation](settings), order)
-
-
-@both
-@given(drawn=inputs(**pools, gangs=False))
-def test_improved_agrees(implementation: str, drawn: Inputs) -> None:
-    data, settings = drawn
-    laws.improved_agrees(data, IMPLEMENTATIONS[implementation](settings))
 
 
 @both

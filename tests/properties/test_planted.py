@@ -9,19 +9,19 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.testing import job_laws, plan_laws, priority_laws
 from evenhand.testing import strategies as es
+from tests.drawing import drawn, examples
 from tests.properties.planning import engine
 from tests.properties.planted import OF_JOBS, OF_SESSIONS, Defect
-from tests.properties.planted_allocations import OF_ALLOCATIONS
-from tests.properties.planted_queues import OF_QUEUES
-from tests.properties.queueing import queue
+from tests.properties.slurm.planted import OF_QUEUES
+from tests.properties.slurm.queueing import queue
+from tests.properties.ytsaurus.planted import OF_ALLOCATIONS
 
-PLANS = 250
+PLANS = examples(5)
 ENOUGH = 5
 """Plans into which a defect must have been planted."""
 
@@ -32,27 +32,10 @@ TIERS: dict[str, Any] = {
 }
 
 
-def drawn(strategy: st.SearchStrategy[Any], count: int = PLANS) -> list[Any]:
-    found: list[Any] = []
-
-    @settings(
-        max_examples=count,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(strategy)
-    def collect(one: Any) -> None:
-        found.append(one)
-
-    collect()
-    return found
-
-
 def sessions() -> Iterable[priority_laws.Scheduled]:
-    for data, s, fewest in drawn(st.tuples(es.session_groups(), es.backendai_settings(), st.booleans())):
+    for data, s, fewest in drawn(
+        st.tuples(es.session_groups(), es.backendai_settings(), st.booleans()), PLANS
+    ):
         if fewest:
             s = s.replace(victim_selection="minimum", victim_area="group")
         snapshot = eh.Snapshot.from_dict(data)
@@ -129,7 +112,7 @@ def crowd(chance: random.Random) -> dict[str, Any]:
 
 
 def allocations() -> Iterable[plan_laws.Planned]:
-    for one in drawn(es.plan_inputs()):
+    for one in drawn(es.plan_inputs(), PLANS):
         data = eh.Snapshot.from_dict(one.snapshot).to_dict()
         heard = frozenset([one.on.node]) if isinstance(one.on, eh.Heartbeat) else None
         yield plan_laws.Planned(data, engine(one), one.settings, one.state, heard)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
@@ -15,11 +14,12 @@ from evenhand.fields import TABLES
 from evenhand.policies import BackendAI, Slurm, YTsaurus
 from evenhand.systems import SYSTEMS, System
 from evenhand.testing import strategies as es
+from tests.drawing import drawn as sample
+from tests.drawing import examples
 from tests.properties.perturbing import FIELDS, enriched, perturbed
 from tests.properties.reading import ASIDE, WITNESSES
 
-DRAWN = 60
-MOST = 400
+DRAWN, MOST = examples(1.2), examples(8)
 NOT_SEEN = {
     "nodes.physical": "seldom drawn",
     "requests.preemptible": "passed on to what starts",
@@ -63,22 +63,7 @@ WORDS = {"partition": ["low", "mid", "high"], "qos": ["bronze", "silver", "gold"
 
 def drawn(system: str, count: int, rng: random.Random) -> Iterator[Drawn]:
     """Yield varied snapshots: what the strategy draws, and then some other fields changed."""
-    found: list[Drawn] = []
-
-    @seed(1)
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(STRATEGIES[system]())
-    def draw(one: Drawn) -> None:
-        found.append(one)
-
-    draw()
-    for one in found:
+    for one in sample(STRATEGIES[system](), count, start=1):
         one = one._replace(data=enriched(one.data, rng))
         for _ in range(4):
             other = one._replace(data=perturbed(one.data, rng.sample(sorted(FIELDS), 3), rng, WORDS))

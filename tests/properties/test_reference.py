@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.assertions import SharesLike, assert_shares_close
 from evenhand.testing.metamorphic import Compute
-from tests.properties.computing import Inputs, engine, inputs, many, reference
+from tests.properties.computing import Inputs, engine, inputs, reference
 
 TOLERANCE = 1e-9
 EDGE = 1e-8
@@ -20,7 +20,6 @@ JUMP = 1e-5
 FEW = es.resource_spaces(max_size=4)
 
 
-@many
 @given(drawn=inputs(resources=FEW, min_pools=1, min_operations=2, max_nodes=0))
 def test_engine_is_the_reference(drawn: Inputs) -> None:
     compare(drawn)

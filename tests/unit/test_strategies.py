@@ -17,7 +17,7 @@ from evenhand.errors import MissingExtraError
 from evenhand.testing import _hypothesis
 from evenhand.testing import strategies as es
 
-SHRUNK = settings(max_examples=2000, derandomize=True, database=None, phases=[Phase.generate, Phase.shrink])
+SHRUNK = settings.get_profile("search")
 UNSHRUNK = settings(SHRUNK, phases=[Phase.generate])
 CPU = {"cpu": {"quantum": 0.25}, "gpu": {"quantum": 1}}
 

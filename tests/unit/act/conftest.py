@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.unit.act.world import World
 
 if importlib.util.find_spec("fcntl") is None:
-    collect_ignore_glob = ["test_*.py"]
+    collect_ignore_glob = ["*test_*.py"]  # in folders below, too
 
 
 @pytest.fixture(scope="module")

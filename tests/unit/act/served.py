@@ -12,8 +12,8 @@ from typing import Any
 from evenhand.act import Caps, Driver, Timing, watch
 from evenhand.adapters.commands import Result, Runner
 from evenhand.systems.slurm.adapter.live import Slurm
-from tests.unit.act.cluster import FakeSlurm
 from tests.unit.act.scripted import Scripted
+from tests.unit.act.slurm.cluster import FakeSlurm
 
 
 class Now:

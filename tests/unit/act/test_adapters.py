@@ -20,7 +20,7 @@ from evenhand.systems.slurm.adapter import jobs as slurm_jobs
 from evenhand.systems.slurm.adapter import text as slurm_text
 from evenhand.systems.slurm.adapter.live import Slurm
 from evenhand.systems.slurm.adapter.snapshot import build
-from tests.unit.act.cluster import T0, Clock, FakeSlurm, job
+from tests.unit.act.slurm.cluster import T0, Clock, FakeSlurm, job
 
 #: A job of squeue --json of Slurm 22.05.8: 5 cpus, 2 on one node and 3 on the other.
 JOB: dict[str, Any] = {

@@ -16,7 +16,7 @@ from evenhand.act.journal import Journal, read
 from evenhand.act.rotation import needed
 from evenhand.act.watching import Cycle
 from evenhand.adapters.commands import Result
-from tests.unit.act.cluster import T0, job
+from tests.unit.act.slurm.cluster import T0, job
 from tests.unit.act.world import World
 
 pytestmark = pytest.mark.usefixtures("quick_and_quiet")

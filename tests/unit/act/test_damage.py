@@ -15,7 +15,7 @@ from evenhand.act.journal import Journal, read, repair
 from evenhand.act.lines import _NEEDED
 from evenhand.adapters.commands import Result
 from evenhand.cli import main
-from tests.unit.act.cluster import job
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.world import World, appends
 
 pytestmark = pytest.mark.usefixtures("quick_and_quiet")

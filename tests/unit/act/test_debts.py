@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.act.journal import Journal, read
 from evenhand.adapters.commands import Result
-from tests.unit.act.cluster import FakeSlurm, job
+from tests.unit.act.slurm.cluster import FakeSlurm, job
 from tests.unit.act.world import World
 
 DENIED = Result(1, "", "Access/permission denied")

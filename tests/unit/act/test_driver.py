@@ -23,7 +23,7 @@ from evenhand.adapters.commands import Subprocesses
 from evenhand.adapters.protocol import Standing
 from evenhand.adapters.recording import Recorder
 from evenhand.systems.slurm.adapter.live import Slurm
-from tests.unit.act.cluster import T0, job
+from tests.unit.act.slurm.cluster import T0, job
 from tests.unit.act.world import JOBS, Killed, World
 
 Change = Callable[[dict[str, Any]], object]

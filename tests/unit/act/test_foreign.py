@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
@@ -86,7 +86,6 @@ def elsewhere(folder: Path, mode: str = "requeue") -> Elsewhere:
     return world  # type: ignore[return-value]
 
 
-@settings(max_examples=150)
 @given(
     st.sampled_from(MEMBERS),
     st.integers(0, 6),

@@ -14,7 +14,7 @@ from evenhand.act import JournalError
 from evenhand.act.journal import Journal, read
 from evenhand.adapters.commands import Result
 from evenhand.adapters.protocol import EVICTIONS
-from tests.unit.act.cluster import job
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.world import Killed, World
 
 pytestmark = pytest.mark.usefixtures("quick_and_quiet")

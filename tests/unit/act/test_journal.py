@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.act import JournalError, LockedError, watch
@@ -23,7 +23,7 @@ from evenhand.act.chain import encoded
 from evenhand.act.journal import Journal, read, repair
 from evenhand.adapters.commands import Result
 from evenhand.cli import main
-from tests.unit.act.cluster import job
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.world import Killed, World
 
 
@@ -249,7 +249,6 @@ def lines_of_a_run(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, o
     return plain(read(world.journal))
 
 
-@settings(max_examples=200)
 @given(st.data())
 def test_whatever_a_line_says(lines_of_a_run: list[dict[str, object]], data: st.DataObject) -> None:
     """A field is missing, or is another thing: one clear message, or it changes nothing that matters."""

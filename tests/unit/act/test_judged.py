@@ -14,7 +14,7 @@ from evenhand.act import Timing
 from evenhand.act.judging import judge
 from evenhand.act.tasks import Task, tasks_of
 from evenhand.plans import Plan
-from tests.unit.act.cluster import T0, job
+from tests.unit.act.slurm.cluster import T0, job
 from tests.unit.act.world import World
 from tests.unit.plans.test_check_again import CHANGES, Change, group, jobs, later, planned, row, slurm
 

@@ -18,7 +18,7 @@ from evenhand.act.journal import Journal, read
 from evenhand.act.sparing import spare
 from evenhand.act.watching import Cycle
 from evenhand.adapters.commands import Result
-from tests.unit.act.cluster import T0, job
+from tests.unit.act.slurm.cluster import T0, job
 from tests.unit.act.test_debts import Never, acted, answering, one_step
 from tests.unit.act.world import World
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.act.journal import read
 from evenhand.adapters.commands import Result
 from evenhand.adapters.recording import Fault
-from tests.unit.act.cluster import FakeSlurm
+from tests.unit.act.slurm.cluster import FakeSlurm
 from tests.unit.act.test_faults import FAULTS, MODES
 from tests.unit.act.world import JOBS, World
 
@@ -114,13 +114,11 @@ def test_one_deed_after_each_command(deed: tuple[str, str], mode: str) -> None:
         live_with({number: deed}, {}, 1, mode)
 
 
-@settings(max_examples=40)
 @given(st.dictionaries(st.integers(0, 60), DEEDS, max_size=6), st.integers(1, 3), MODES)
 def test_whatever_others_do(deeds: dict[int, tuple[str, str]], rounds: int, mode: str) -> None:
     live_with(deeds, {}, rounds, mode)
 
 
-@settings(max_examples=40)
 @given(
     st.dictionaries(st.integers(0, 60), DEEDS, max_size=4),
     st.dictionaries(st.integers(0, 60), FAULTS, max_size=4),

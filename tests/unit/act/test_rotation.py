@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evenhand.act import Caps, LockedError
@@ -19,7 +19,7 @@ from evenhand.act.rotation import needed
 from evenhand.adapters.commands import Result
 from evenhand.adapters.recording import Fault
 from evenhand.cli import main
-from tests.unit.act.cluster import job
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.test_faults import FAULTS
 from tests.unit.act.world import Killed, World, appends
 
@@ -51,7 +51,6 @@ def what_matters(lines: list[dict[str, Any]], now: float) -> tuple[Any, ...]:
     )
 
 
-@settings(max_examples=60)
 @given(
     st.dictionaries(st.integers(0, 60), FAULTS, max_size=8),
     st.lists(st.sampled_from([1.0, 600.0, DAY / 2, DAY + 1.0]), min_size=1, max_size=4),
@@ -73,7 +72,6 @@ def test_what_is_needed_stays(schedule: dict[int, Fault], pauses: list[float], c
         assert [line["n"] for line in kept] == list(range(len(kept)))
 
 
-@settings(max_examples=60)
 @given(st.dictionaries(st.integers(0, 60), FAULTS, max_size=8), st.integers(2, 4))
 def test_rotated_in_every_round(schedule: dict[int, Fault], rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -20,8 +20,8 @@ from evenhand.act.waiting import waiting_text
 from evenhand.act.watching import Cycle
 from evenhand.adapters.commands import Result
 from evenhand.cli import main
-from tests.unit.act.cluster import FakeSlurm, job
 from tests.unit.act.scripted import Scripted
+from tests.unit.act.slurm.cluster import FakeSlurm, job
 from tests.unit.act.test_debts import DENIED, answering
 from tests.unit.act.test_judging import evicted_before
 from tests.unit.act.world import World

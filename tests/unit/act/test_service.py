@@ -25,8 +25,8 @@ from evenhand.adapters.commands import Result
 from evenhand.cli import main
 from evenhand.cli.streams import Talker
 from evenhand.systems.slurm.adapter.live import Slurm
-from tests.unit.act.cluster import FakeSlurm
 from tests.unit.act.scripted import Scripted
+from tests.unit.act.slurm.cluster import FakeSlurm
 from tests.unit.act.world import World
 
 

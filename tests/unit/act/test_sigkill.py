@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from evenhand.act.book import Book
 from evenhand.act.journal import read
 from evenhand.adapters.recording import Recorder
-from tests.unit.act import cluster, served
-from tests.unit.act.cluster import job
+from tests.unit.act import served
+from tests.unit.act.slurm import cluster
+from tests.unit.act.slurm.cluster import job
 from tests.unit.act.world import holds
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from evenhand.act.journal import Journal, read
 from evenhand.adapters.protocol import EVICTIONS, AdapterError
 from evenhand.adapters.recording import Fault, Faults
 from evenhand.systems.slurm.adapter.live import Slurm
-from tests.unit.act.cluster import Clock, FakeSlurm, job
 from tests.unit.act.scripted import Scripted
+from tests.unit.act.slurm.cluster import Clock, FakeSlurm, job
 
 JOBS = [
     job(1, 2, node="n1", user="ann", uid=1000),

@@ -1,0 +1,57 @@
+"""The order of passes and ends on a real Slurm, as its controller wrote it down."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from tests.conformance.slurm.passes import Event
+from tests.live.slurm.conftest import Cluster
+
+_RELEASED = "update_part: setting state_up to 3 "
+_EVENTS = {
+    "main": re.compile(r"sched: Running job scheduler for "),
+    "backfill": re.compile(r"_attempt_backfill: beginning$"),
+    "end": re.compile(r"_slurm_rpc_epilog_complete: JobId=(\d+) Node=(\S+)"),
+}
+
+
+def write_down(cluster: Cluster) -> None:
+    """Let the controller write down passes and ends."""
+    cluster.run("scontrol", "setdebug", "debug2")
+    cluster.run("scontrol", "setdebugflags", "+backfill")
+
+
+def position(cluster: Cluster) -> int:
+    """Return how long the controller's log is."""
+    return (cluster.folder / "slurmctld.log").stat().st_size
+
+
+def events(cluster: Cluster, since: int, until: float) -> list[Event]:
+    """Return what happened between the release of all partitions and an instant.
+
+    Parameters
+    ----------
+    cluster
+    since
+        Position in the log before the release.
+    until
+        Seconds since the epoch.
+    """
+    with (cluster.folder / "slurmctld.log").open("rb") as log:
+        log.seek(since)
+        text = log.read().decode("utf-8", "replace")
+    return read(text[text.rindex(_RELEASED) :], until)
+
+
+def read(text: str, until: float) -> list[Event]:
+    """Return the events of a part of a log."""
+    found = []
+    for line in text.splitlines():
+        stamp, _, said = line.partition("] ")
+        for what, pattern in _EVENTS.items():
+            if match := pattern.search(said.rstrip()):
+                at = datetime.fromisoformat(stamp[1:]).timestamp()
+                if at <= until:
+                    found.append(Event(at, what, *match.groups()))
+    return found
