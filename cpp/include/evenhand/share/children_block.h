@@ -17,8 +17,8 @@
 
 #include "evenhand/core/order.h"
 #include "evenhand/core/poll.h"
-#include "evenhand/share/rows.h"
 #include "evenhand/share/curve_builder.h"
+#include "evenhand/share/rows.h"
 
 namespace evenhand {
 

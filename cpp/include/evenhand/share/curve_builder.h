@@ -189,8 +189,7 @@ class CurveBuilder {
     } else {
       depart();
       // Straight if one resource is the tightest at both ends: sigma is convex.
-      const double bent =
-          (shares - g_ - s).abs().max((a_ - g_ - s_).abs()).minCoeff();
+      const double bent = (shares - g_ - s).abs().max((a_ - g_ - s_).abs()).minCoeff();
       if (bent > 0) bend(shares, to, s);
       push(s, to, shares);
     }

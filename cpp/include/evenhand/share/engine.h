@@ -74,11 +74,11 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Positions own;                 // at the vertices of the pool's own curve
     std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
     double smallest_weight = 1;
-    std::vector<std::uint32_t> by_place;      // FIFO: children in effective order
-    std::vector<std::uint32_t> place;         // FIFO: child -> place
+    std::vector<std::uint32_t> by_place;                    // FIFO: children in effective order
+    std::vector<std::uint32_t> place;                       // FIFO: child -> place
     Row<R> guarantee = Row<R>::Zero(), limits = guarantee;  // of the curve
-    bool children_changed = true;             // since the last update
-    bool done = false;                        // the curve is that of this update
+    bool children_changed = true;                           // since the last update
+    bool done = false;                                      // the curve is that of this update
     std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
@@ -318,8 +318,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       const double cap =
           std::min(own_rate, result.flow_ratio[pool] *
                                  tables_->pools.integral.relaxed_share_multiplier_limit[pool]);
-      const Row<R> limits = row(result.limits_share, pool)
-                                .min(row(result.strong_share, pool) + filled_row<R>(cap));
+      const Row<R> limits =
+          row(result.limits_share, pool).min(row(result.strong_share, pool) + filled_row<R>(cap));
       build_block_for_both(pool);
       sweep(pool, block_, limits, false);
       const auto curve = pool_.vertices();

@@ -87,8 +87,7 @@ class DoubleRow {
   static Two two(const Row<R>& row, int r) noexcept { return row.template segment<2>(r); }
   template <class F>
   void each(F&& act) noexcept {
-    for (int r = 0; r < R; r += 2)
-      act(hi_.template segment<2>(r), lo_.template segment<2>(r), r);
+    for (int r = 0; r < R; r += 2) act(hi_.template segment<2>(r), lo_.template segment<2>(r), r);
   }
   template <class Part>
   static void add(Part& hi, Part& lo, const Two& x, const Two& beside) noexcept {
