@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,17 @@ template <class T>
 py::array_t<T> to_array(std::vector<T> values) {
   const auto n = static_cast<py::ssize_t>(values.size());
   return to_array(std::move(values), {n});
+}
+
+// A read-only array over a column of something that it keeps alive: nothing is copied.
+template <class Owner, class T>
+py::array_t<T> view_of(const std::shared_ptr<Owner>& owner, const std::vector<T>& values,
+                       std::vector<py::ssize_t> shape) {
+  auto* kept = new std::shared_ptr<Owner>(owner);
+  py::capsule base(kept, [](void* p) { delete static_cast<std::shared_ptr<Owner>*>(p); });
+  py::array_t<T> out(std::move(shape), values.data(), base);
+  py::detail::array_proxy(out.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+  return out;
 }
 
 // A copy of a numeric array of any dtype that converts.

@@ -18,12 +18,14 @@ namespace evenhand::bindings {
 class FairShares {
  public:
   FairShares(Snapshot snapshot, FairShareOptions options, FairShareResult result)
-      : snapshot_(std::move(snapshot)), options_(options), result_(std::move(result)) {}
+      : snapshot_(std::move(snapshot)),
+        options_(options),
+        result_(std::make_shared<const FairShareResult>(std::move(result))) {}
 
-  const FairShareResult& result() const { return result_; }
+  const FairShareResult& result() const { return *result_; }
 
   py::object column(const std::string& name) const {
-    const FairShareResult& r = result_;
+    const FairShareResult& r = *result_;
     const std::map<std::string, const std::vector<double>*> columns{
         {"fair_share", &r.total},
         {"promised_guarantee_fair_share", &r.promised},
@@ -46,12 +48,11 @@ class FairShares {
         {"volume.last_share_ratio_after", &r.volume.last_share_ratio}};
     if (const auto found = columns.find(name); found != columns.end())
       return found->first.starts_with("ratios.") || found->first == "volume.last_share_ratio_after"
-                 ? py::object(to_array(*found->second))
+                 ? vector(*found->second)
                  : matrix(*found->second);
-    if (name == "inferred_strong_guarantee")
-      return to_array(r.inferred_guarantee, {r.pool_count, r.resource_count});
-    if (name == "fifo_index") return to_array(r.fifo_index);
-    if (name == "effective_fifo_index") return to_array(r.effective_fifo_index);
+    if (name == "inferred_strong_guarantee") return matrix(r.inferred_guarantee);
+    if (name == "fifo_index") return vector(r.fifo_index);
+    if (name == "effective_fifo_index") return vector(r.effective_fifo_index);
     return derived(name);
   }
 
@@ -61,42 +62,56 @@ class FairShares {
     ShareParts parts;
     {
       py::gil_scoped_release release;
-      parts = split_parts(snapshot_.tables(), result_, promised);
+      parts = split_parts(snapshot_.tables(), *result_, promised);
     }
-    return py::make_tuple(matrix(std::move(parts.strong)), matrix(std::move(parts.integral)),
-                          matrix(std::move(parts.weight_proportional)));
+    return py::make_tuple(made(std::move(parts.strong)), made(std::move(parts.integral)),
+                          made(std::move(parts.weight_proportional)));
   }
 
   py::list diagnostics() const {
     py::list out;
-    for (const FairShareDiagnostic& d : result_.diagnostics)
+    for (const FairShareDiagnostic& d : result_->diagnostics)
       out.append(py::make_tuple(static_cast<int>(d.issue), d.pools, d.numbers));
     return out;
   }
 
  private:
-  py::object matrix(std::vector<double> values) const {
-    const auto rows = static_cast<py::ssize_t>(values.size()) / result_.resource_count;
-    return to_array(std::move(values), {rows, result_.resource_count});
+  // Of the result; an array of either kind keeps it alive.
+  template <class T>
+  py::object vector(const std::vector<T>& values) const {
+    return view_of(result_, values, {std::ssize(values)});
+  }
+  template <class T>
+  py::object matrix(const std::vector<T>& values) const {
+    return view_of(result_, values, shape_of(values));
+  }
+  // Of what was computed from it.
+  py::object made(std::vector<double> values) const {
+    const auto shape = shape_of(values);
+    return to_array(std::move(values), shape);
+  }
+  template <class T>
+  std::vector<py::ssize_t> shape_of(const std::vector<T>& values) const {
+    return {std::ssize(values) / result_->resource_count, result_->resource_count};
   }
 
   py::object derived(const std::string& name) const {
     const Tables& t = snapshot_.tables();
-    if (name == "satisfaction") return to_array(satisfaction(t, result_));
+    if (name == "satisfaction") return to_array(satisfaction(t, *result_));
     if (name == "dominant_resource")
-      return to_array(dominant_resource(t, result_, options_.main_resource));
+      return to_array(dominant_resource(t, *result_, options_.main_resource));
     if (name == "estimated_guarantee_share")
-      return matrix(estimated_guarantee_share(t, result_, false, false));
+      return made(estimated_guarantee_share(t, *result_, false, false));
     if (name == "estimated_guarantee_share_with_flow")
-      return matrix(estimated_guarantee_share(t, result_, true, false));
+      return made(estimated_guarantee_share(t, *result_, true, false));
     if (name == "promised_fair_share")
-      return matrix(estimated_guarantee_share(t, result_, true, true));
+      return made(estimated_guarantee_share(t, *result_, true, true));
     throw py::key_error(name);
   }
 
   Snapshot snapshot_;
   FairShareOptions options_;
-  FairShareResult result_;
+  std::shared_ptr<const FairShareResult> result_;
 };
 
 }  // namespace evenhand::bindings

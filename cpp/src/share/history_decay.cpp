@@ -1,3 +1,5 @@
+#include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -36,11 +38,13 @@ double Decay::factor(double age) const noexcept {
 void accumulate(const Decay& decay, Index resources, std::span<const Id> row,
                 std::span<const double> amount, std::span<const double> age,
                 std::span<double> into) {
-  const auto r_count = static_cast<std::size_t>(resources);
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    const double left = decay.factor(age[i]);
-    const std::size_t target = static_cast<std::size_t>(row[i]) * r_count;
-    for (std::size_t r = 0; r < r_count; ++r) into[target + r] += amount[i * r_count + r] * left;
+  using Rows = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const Index events = std::ssize(row);
+  const Eigen::Map<const Rows> used(amount.data(), events, resources);
+  Eigen::Map<Rows> sums(into.data(), std::ssize(into) / std::max<Index>(resources, 1), resources);
+  for (Index i = 0; i < events; ++i) {
+    const auto event = static_cast<std::size_t>(i);
+    sums.row(row[event]) += used.row(i) * decay.factor(age[event]);
   }
 }
 

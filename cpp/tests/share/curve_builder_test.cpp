@@ -11,12 +11,7 @@ namespace {
 
 using Row2 = Row<2>;
 
-Row2 row(double a, double b) {
-  Row2 out{};
-  out.set(0, a);
-  out.set(1, b);
-  return out;
-}
+Row2 row(double a, double b) { return {a, b}; }
 
 // (s, first resource, second resource) of every vertex.
 std::vector<std::array<double, 3>> corners(const CurveBuilder<2>& builder) {

@@ -7,6 +7,7 @@
 // made of y, and the rounding of that sum itself is bounded and taken off.
 #pragma once
 
+#include <Eigen/Core>
 #include <span>
 #include <vector>
 
@@ -29,33 +30,46 @@ class CoverBound {
   // No cover within the ranges costs less; and by how much that may be off.
   double value() const noexcept { return value_; }
   double margin() const noexcept { return margin_; }
-  std::span<const double> x() const noexcept { return x_; }
+  std::span<const double> x() const noexcept { return span_of(x_); }
   // cost - a.y: by how much one more of a shape raises the bound, negative: one less.
-  std::span<const double> reduced() const noexcept { return reduced_; }
+  std::span<const double> reduced() const noexcept { return span_of(reduced_); }
   // Multipliers per quantum, R.
-  double multiplier(std::size_t r) const noexcept { return y_[r] * scale_[r]; }
+  double multiplier(std::size_t r) const noexcept { return (y_ * scale_)[static_cast<Index>(r)]; }
 
-  std::span<const Id> basis() const noexcept { return basis_; }
+  std::span<const Id> basis() const noexcept { return span_of(basis_); }
   void restore(std::span<const Id> basis);
 
  private:
+  // By row of the program, by pair of them, and by shape.
+  template <class T>
+  using Rows = Eigen::Array<T, 1, Eigen::Dynamic, Eigen::RowMajor, 1, kMaxResources>;
+  using Pairs = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor, kMaxResources,
+                             kMaxResources>;
+  template <class T>
+  using Shapes = Eigen::Array<T, 1, Eigen::Dynamic>;
+  using Given = Eigen::Map<const Shapes<double>>;
+
+  template <class Array>
+  static std::span<const typename Array::Scalar> span_of(const Array& array) noexcept {
+    return {array.data(), static_cast<std::size_t>(array.size())};
+  }
+
   void factor();
   void surplus_basis();
-  void price(std::span<const double> low, std::span<const double> high);
-  bool settle(std::span<const double> low, std::span<const double> high, std::size_t& row);
-  bool pivot(std::span<const double> low, std::span<const double> high, std::size_t row);
-  double* inverse(std::size_t p) noexcept { return inverse_.data() + p * rows_; }
+  void price(const Given& low, const Given& high);
+  bool settle(const Given& low, const Given& high, Index& row);
+  bool pivot(const Given& low, const Given& high, Index row);
 
-  std::size_t rows_ = 0, shapes_ = 0;
-  std::vector<double> a_;      // R x S, scaled by 1 / need: the need is 1
-  std::vector<double> scale_;  // R
-  std::vector<double> cost_;   // S
-  std::vector<double> total_;  // R, of all there are, scaled
-  double count_ = 0;           // the cost of all there are
-  std::vector<Id> basis_;      // R; S + r: the surplus of row r
-  std::vector<char> basic_;    // S
-  std::vector<double> inverse_, work_;
-  std::vector<double> y_, reduced_, x_, rest_, basic_x_, rho_, alpha_, column_;
+  Index rows_ = 0, shapes_ = 0;
+  Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> a_;  // need scaled to 1
+  Rows<double> scale_, total_;  // 1 / need; of all there are, scaled
+  Shapes<double> cost_;
+  double count_ = 0;  // the cost of all there are
+  Rows<Id> basis_;    // S + r: the surplus of row r
+  Shapes<bool> basic_;
+  Pairs inverse_;
+  Rows<double> y_, rest_, basic_x_, rho_, column_;
+  Shapes<double> reduced_, x_, alpha_;
   std::vector<Id> able_;
   double value_ = 0, margin_ = 0;
   bool above_ = false;  // the leaving variable is above its range

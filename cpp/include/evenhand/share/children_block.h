@@ -17,8 +17,8 @@
 
 #include "evenhand/core/order.h"
 #include "evenhand/core/poll.h"
-#include "evenhand/core/rows.h"
 #include "evenhand/share/curve_builder.h"
+#include "evenhand/share/rows.h"
 
 namespace evenhand {
 
@@ -108,7 +108,7 @@ class ChildrenBlock {
     double f = 0;
     const auto advance = [&](double to) {
       shares.add_product(slope, to - f);
-      now = larger(now, shares.value());
+      shares.raise(now);
       builder.line(now, {to, 0});
       f = to;
     };
@@ -146,7 +146,7 @@ class ChildrenBlock {
                   const Row<R>& guarantee, const Row<R>& limits, bool until_guarantee) const {
     // Sums run in FIFO order, one rounding a child, as the published method does:
     // whether the sum sits exactly on a limit depends on it.
-    Row<R> base{}, now{};
+    Row<R> base = Row<R>::Zero(), now = base;
     builder.start(now, guarantee, limits);
     for (std::size_t place = 0; place < by_place.size(); ++place) {
       if (place % kBetweenPolls == 0) poll();
@@ -213,7 +213,7 @@ class ChildrenBlock {
         any = true;
       }
       if (!any) return;
-      now = larger(now, shares.value());
+      shares.raise(now);
       builder.jump(now, static_cast<std::int32_t>(child + 1));
       if (builder.ended()) return;
       // A later child with a vertex here is a step of its own: this jump stays.

@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "evenhand/core/rows.h"
+#include "evenhand/share/rows.h"
 
 namespace evenhand {
 
@@ -42,8 +42,8 @@ class CurveBuilder {
  public:
   void start(const Row<R>& shares, const Row<R>& guarantee, const Row<R>& limits) {
     a_ = shares;
-    l_ = larger(limits, shares);
-    g_ = smaller(larger(guarantee, shares), l_);
+    l_ = limits.max(shares);
+    g_ = guarantee.max(shares).min(l_);
     s_ = 0;
     at_ = {};
     size_ = 0;
@@ -109,7 +109,7 @@ class CurveBuilder {
   }
 
  private:
-  double tightness(const Row<R>& shares) const noexcept { return (shares - g_).largest(); }
+  double tightness(const Row<R>& shares) const noexcept { return largest(shares - g_); }
 
   void push(double s, Position at, const Row<R>& shares) {
     // Of a vertical only the ends count.
@@ -159,8 +159,8 @@ class CurveBuilder {
         finish();
       }
     } else {
-      Row<R> cut = smaller(between(a_, shares, t), l_);
-      cut.set(tightest, l_[tightest]);
+      Row<R> cut = between(a_, shares, t).min(l_);
+      cut[tightest] = l_[tightest];
       line_within_limits(cut, {at_.f + (to.f - at_.f) * t, to.jumped});
     }
     ended_ = true;
@@ -184,17 +184,13 @@ class CurveBuilder {
   [[gnu::always_inline]] inline void finish_line(const Row<R>& shares, Position to, double s) {
     if (s == 0) {
       restart_at_guarantee(to, shares);
-    } else if (s == s_ && shares == a_) {
+    } else if (s == s_ && (shares - a_).abs().maxCoeff() == 0) {
       relocated_ = true;
     } else {
       depart();
       // Straight if one resource is the tightest at both ends: sigma is convex.
-      auto straight = (shares.pairs[0] - g_.pairs[0] == pair_of(s)) &
-                      (a_.pairs[0] - g_.pairs[0] == pair_of(s_));
-      for (int i = 1; i < Row<R>::kPairs; ++i)
-        straight |= (shares.pairs[i] - g_.pairs[i] == pair_of(s)) &
-                    (a_.pairs[i] - g_.pairs[i] == pair_of(s_));
-      if ((straight[0] | straight[1]) == 0) bend(shares, to, s);
+      const double bent = (shares - g_ - s).abs().max((a_ - g_ - s_).abs()).minCoeff();
+      if (bent > 0) bend(shares, to, s);
       push(s, to, shares);
     }
     s_ = s;
@@ -231,8 +227,8 @@ class CurveBuilder {
         const Position at{at_.f + (to.f - at_.f) * next, next > 0 ? to.jumped : at_.jumped};
         if (guaranteed) {
           if (next > 0) {
-            corner = smaller(corner, g_);
-            corner.set(tightest, g_[tightest]);
+            corner = corner.min(g_);
+            corner[tightest] = g_[tightest];
             restart_at_guarantee(at, corner);
           }
           guaranteed = false;
@@ -245,7 +241,7 @@ class CurveBuilder {
       steepness = slope[tightest];
     }
     if (guaranteed) {  // rounding put the end of the guarantee at the end of the line
-      restart_at_guarantee(to, smaller(shares, g_));
+      restart_at_guarantee(to, shares.min(g_));
     }
   }
 
@@ -256,7 +252,7 @@ class CurveBuilder {
 
   std::vector<Vertex<R>> out_;  // reused storage; the first size_ are the curve
   std::size_t size_ = 0;
-  Row<R> a_{}, g_{}, l_{};
+  Row<R> a_ = Row<R>::Zero(), g_ = a_, l_ = a_;
   double s_ = 0;
   Position at_{};
   bool whole_ = true;

@@ -74,20 +74,20 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Positions own;                 // at the vertices of the pool's own curve
     std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
     double smallest_weight = 1;
-    std::vector<std::uint32_t> by_place;      // FIFO: children in effective order
-    std::vector<std::uint32_t> place;         // FIFO: child -> place
-    Row<R> guarantee{}, limits{};             // of the curve
-    bool children_changed = true;             // since the last update
-    bool done = false;                        // the curve is that of this update
+    std::vector<std::uint32_t> by_place;                    // FIFO: children in effective order
+    std::vector<std::uint32_t> place;                       // FIFO: child -> place
+    Row<R> guarantee = Row<R>::Zero(), limits = guarantee;  // of the curve
+    bool children_changed = true;                           // since the last update
+    bool done = false;                                      // the curve is that of this update
     std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
   // ---- rows ---------------------------------------------------------------
 
   Row<R> row(const std::vector<double>& matrix, Size i) const {
-    Row<R> out{};
+    Row<R> out = Row<R>::Zero();
     const double* from = matrix.data() + i * width_;
-    for (Size r = 0; r < columns(); ++r) out.set(static_cast<int>(r), from[r]);
+    for (Size r = 0; r < columns(); ++r) out[static_cast<int>(r)] = from[r];
     return out;
   }
   void set_row(std::vector<double>& matrix, Size i, const Row<R>& values) const {
@@ -186,7 +186,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     const auto built = std::move(state.built);
     state.done = true;
     const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
-    if (!state.children_changed && own_guarantee == state.guarantee && limits == state.limits)
+    if (!state.children_changed && (own_guarantee == state.guarantee).all() &&
+        (limits == state.limits).all())
       return;
     state.guarantee = own_guarantee;
     state.limits = limits;
@@ -240,13 +241,13 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   // What is left for integral shares on the way from a pool to the root.
   Row<R> room(Size pool) const {
-    Row<R> out = Row<R>::filled(std::numeric_limits<double>::infinity());
+    Row<R> out = filled_row<R>(std::numeric_limits<double>::infinity());
     for (Id p = static_cast<Id>(pool); p > 0; p = tables_->pools.parent[static_cast<Size>(p)]) {
       const auto i = static_cast<Size>(p);
-      out = smaller(out, row(result.limits_share, i) - row(result.strong_share, i) -
-                             row(result.integral_share, i));
+      out = out.min(row(result.limits_share, i) - row(result.strong_share, i) -
+                    row(result.integral_share, i));
     }
-    return larger(out, Row<R>{});
+    return out.max(0.0);
   }
 
   // strong + integral must not exceed the limit, in floating point.
@@ -266,7 +267,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
         result.integral_share[i] =
             p == 0 ? sum : nudge(result.limits_share[i], result.strong_share[i], sum);
       }
-    result.volume.last_share_ratio[pool] = integral.largest();
+    result.volume.last_share_ratio[pool] = largest(integral);
   }
 
   double rate(Size pool) const {
@@ -282,12 +283,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       const double peak = std::min(result.burst_ratio[pool], rate(pool));
       const Row<R> left = room(pool);
       const Row<R> before = row(result.integral_share, pool);
-      Row<R> proposed{};
+      Row<R> proposed = Row<R>::Zero();
       for (Size r = 0; r < columns(); ++r) {
         const Size i = pool * width_ + r;
         const auto lane = static_cast<int>(r);
-        proposed.set(lane, nudge(result.limits_share[i], result.strong_share[i],
-                                 std::min(peak, left[lane])));
+        proposed[lane] =
+            nudge(result.limits_share[i], result.strong_share[i], std::min(peak, left[lane]));
       }
       set_row(result.integral_share, pool, proposed);
       build_block_for_both(pool);
@@ -298,7 +299,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   Row<R> beyond_guarantee(Size pool, const Row<R>& shares) const {
-    return larger(shares - row(result.strong_share, pool), Row<R>{});
+    return (shares - row(result.strong_share, pool)).max(0.0);
   }
 
   struct Relaxed {
@@ -317,8 +318,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       const double cap =
           std::min(own_rate, result.flow_ratio[pool] *
                                  tables_->pools.integral.relaxed_share_multiplier_limit[pool]);
-      const Row<R> limits = smaller(row(result.limits_share, pool),
-                                    row(result.strong_share, pool) + Row<R>::filled(cap));
+      const Row<R> limits =
+          row(result.limits_share, pool).min(row(result.strong_share, pool) + filled_row<R>(cap));
       build_block_for_both(pool);
       sweep(pool, block_, limits, false);
       const auto curve = pool_.vertices();
@@ -333,24 +334,24 @@ class FairShareUpdate final : public FairShareEngine::Impl {
                               value_at(pool.curve, std::min(1.0, f * (pool.rate / slowest))));
     };
     const double factor = largest_satisfying(0.0, 1.0, [&](double f) {
-      Row<R> sum{};
-      for (const Relaxed& pool : asking) sum = sum + given(pool, f);
+      Row<R> sum = Row<R>::Zero();
+      for (const Relaxed& pool : asking) sum += given(pool, f);
       return !any_above(sum, available);
     });
     for (const Relaxed& pool : asking) {
-      add_integral(pool.pool, smaller(given(pool, factor), room(pool.pool)));
+      add_integral(pool.pool, given(pool, factor).min(room(pool.pool)));
     }
   }
 
   // Of the cluster, what guarantees do not claim.
   Row<R> unclaimed() const {
-    Row<R> claimed{};
+    Row<R> claimed = Row<R>::Zero();
     for (Id child : children_of(*tables_, 0)) {
       const auto e = static_cast<Size>(child);
       if (e >= pool_rows_) continue;
-      claimed = claimed + smaller(guarantee(e), row(result.demand_share, e));
+      claimed += guarantee(e).min(row(result.demand_share, e));
     }
-    return larger(Row<R>::filled(1.0) - claimed, Row<R>{});
+    return (filled_row<R>(1.0) - claimed).max(0.0);
   }
 
   static Row<R> value_at(std::span<const Vertex<R>> curve, double s) {
@@ -404,7 +405,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   // A pool has what its children have, summed in child order.
   void sum_pools(std::vector<double>& total) const {
     for (Id pool : tree_.postorder) {
-      Row<R> sum{};
+      Row<R> sum = Row<R>::Zero();
       for (Id child : children_of(*tables_, pool)) sum = sum + row(total, static_cast<Size>(child));
       set_row(total, static_cast<Size>(pool), sum);
     }
@@ -435,7 +436,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       sum_pools(result.promised);
       for (Id id : tree_.preorder)
         if (!inside[static_cast<Size>(id)])
-          set_row(result.promised, static_cast<Size>(id), Row<R>{});
+          set_row(result.promised, static_cast<Size>(id), Row<R>::Zero());
     }
   }
 

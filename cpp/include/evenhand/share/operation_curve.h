@@ -14,7 +14,7 @@ namespace evenhand {
 template <int R>
 void build_operation_curve(CurveBuilder<R>& builder, const Row<R>& usage, const Row<R>& demand,
                            const Row<R>& limits, bool gang) {
-  builder.start(Row<R>{}, Row<R>{}, limits);
+  builder.start(Row<R>::Zero(), Row<R>::Zero(), limits);
   if (gang) {
     builder.jump(demand, 1);
     return;
@@ -26,9 +26,9 @@ void build_operation_curve(CurveBuilder<R>& builder, const Row<R>& usage, const 
   for (int k = 0; k < R && !builder.ended(); ++k) {
     if (!(corners[k] > reached)) continue;
     reached = corners[k];
-    builder.line(smaller(usage, Row<R>::filled(reached)), {});
+    builder.line(usage.min(reached), {});
   }
-  if (!builder.ended() && !(demand == usage)) builder.line(demand, {});
+  if (!builder.ended() && !(demand == usage).all()) builder.line(demand, {});
 }
 
 }  // namespace evenhand

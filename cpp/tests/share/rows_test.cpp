@@ -1,4 +1,4 @@
-#include "evenhand/core/rows.h"
+#include "evenhand/share/rows.h"
 
 #include <gtest/gtest.h>
 
@@ -10,59 +10,59 @@ namespace evenhand {
 namespace {
 
 TEST(Row, ComparesEveryLane) {
-  Row<5> a = Row<5>::filled(1), b = a;
-  EXPECT_TRUE(a == b);
+  Row<5> a = filled_row<5>(1), b = a;
+  EXPECT_TRUE((a == b).all());
   EXPECT_FALSE(any_above(a, b));
-  b.set(4, 0.5);
-  EXPECT_FALSE(a == b);
+  b[4] = 0.5;
+  EXPECT_FALSE((a == b).all());
   EXPECT_TRUE(any_above(a, b));
   EXPECT_FALSE(any_above(b, a));
 }
 
 TEST(Row, LargestIsAtLeastZero) {
-  EXPECT_EQ(Row<3>::filled(-2).largest(), 0);
-  Row<7> row = Row<7>::filled(-2);
-  row.set(6, 0.25);
-  EXPECT_EQ(row.largest(), 0.25);
+  EXPECT_EQ(largest(filled_row<3>(-2)), 0);
+  Row<7> row = filled_row<7>(-2);
+  row[6] = 0.25;
+  EXPECT_EQ(largest(row), 0.25);
 }
 
 TEST(Row, TheLargestMayStandInAnyLane) {
   for (int r = 0; r < 4; ++r) {
-    Row<4> row = Row<4>::filled(0.5);
-    row.set(r, 3);
-    EXPECT_EQ(row.largest(), 3) << r;
+    Row<4> row = filled_row<4>(0.5);
+    row[r] = 3;
+    EXPECT_EQ(largest(row), 3) << r;
   }
 }
 
 TEST(Row, BetweenIsExactAtBothEnds) {
-  const Row<1> from = Row<1>::filled(0.1), to = Row<1>::filled(0.7);
+  const Row<1> from = filled_row<1>(0.1), to = filled_row<1>(0.7);
   EXPECT_EQ(between(from, to, 0.0)[0], 0.1);
   EXPECT_EQ(between(from, to, 1.0)[0], 0.7);
 }
 
 TEST(DoubleRow, ForgetsNothingBesideASteepPiece) {
   DoubleRow<2> sum;
-  sum.add(Row<2>::filled(0.1));
-  sum.add(Row<2>::filled(5e15));
-  sum.subtract(Row<2>::filled(5e15));
+  sum.add(filled_row<2>(0.1));
+  sum.add(filled_row<2>(5e15));
+  sum.subtract(filled_row<2>(5e15));
   EXPECT_EQ(sum.value()[0], 0.1);
 }
 
 TEST(DoubleRow, CountsTheRoundingErrorOfAProduct) {
   DoubleRow<1> slope, sum;
-  slope.add(Row<1>::filled(1.0 / 3.0));
-  sum.add(Row<1>::filled(1.0));
+  slope.add(filled_row<1>(1.0 / 3.0));
+  sum.add(filled_row<1>(1.0));
   sum.add_product(slope, 3e-17);  // 1e-17: lost in a plain sum
-  sum.subtract(Row<1>::filled(1.0));
+  sum.subtract(filled_row<1>(1.0));
   EXPECT_NEAR(sum.value()[0], 1e-17, 1e-32);
 }
 
 TEST(DoubleRow, ProductsKeepBothPartsOfTheSlope) {
   DoubleRow<1> slope, sum;
-  slope.add(Row<1>::filled(1.0));
-  slope.add(Row<1>::filled(0x1p-80));
+  slope.add(filled_row<1>(1.0));
+  slope.add(filled_row<1>(0x1p-80));
   sum.add_product(slope, 4);
-  sum.subtract(Row<1>::filled(4.0));
+  sum.subtract(filled_row<1>(4.0));
   EXPECT_EQ(sum.value()[0], 0x1p-78);
 }
 
