@@ -87,7 +87,7 @@ class Strings:
 
 @dataclass(slots=True)
 class Words:
-    """Texts of which each is there once, and the code of each row's (-1: absent)."""
+    """Texts, those that return mostly once, and the code of each row's (-1: absent)."""
 
     words: Strings
     codes: NDArray[np.int32]

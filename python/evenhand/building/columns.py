@@ -284,6 +284,8 @@ def reference(cells: Cells, report: Reporter) -> Raw:
 def given_names(cells: Cells, report: Reporter) -> list[Any]:
     """Return names that need not exist, as they are; None where there is none."""
     items = as_list(cells)
+    if isinstance(cells, Words) and not _has_empty(cells.words):
+        return items
     if _are_names(items, {str, int, _NONE}) and "" not in items:
         return items
     return convert(items, one_name, report)
@@ -302,7 +304,9 @@ def labels(cells: Cells, report: Reporter) -> Raw:
 def given_texts(cells: Cells, report: Reporter) -> list[Any]:
     """Return texts as they are; None where there is none."""
     items = as_list(cells)
-    return items if _is_utf8(items, {str, _NONE}) else convert(items, one_text, report)
+    if isinstance(cells, Words) or _is_utf8(items, {str, _NONE}):
+        return items
+    return convert(items, one_text, report)
 
 
 def given_flags(cells: Cells, report: Reporter) -> list[Any]:
@@ -311,13 +315,15 @@ def given_flags(cells: Cells, report: Reporter) -> list[Any]:
     return items if set(map(type, items)) <= {bool, _NONE} else convert(items, one_flag, report)
 
 
-def given_lists(cells: Cells, report: Reporter) -> list[Any]:
-    """Return copies of lists of names; None where there is none."""
+def given_lists(cells: Cells, report: Reporter, own: bool) -> list[Any]:
+    """Return copies of lists of names, or with `own` themselves; None where there is none."""
     items = as_list(cells)
+    if isinstance(cells, WordLists) and not _has_empty(cells.words):
+        return items
     if set(map(type, items)) <= {list, _NONE}:
         flat = list(_joined(items))
         if _are_names(flat, {str, int}) and "" not in flat:
-            return [None if cell is None else cell[:] for cell in items]
+            return items if own else [None if cell is None else cell[:] for cell in items]
     return convert(items, one_list(one_name, "names"), report)
 
 

@@ -25,6 +25,8 @@ class TableCells:
     cells: dict[str, Any] = field(default_factory=dict)
     """Cells by dotted field name, or by `<field>_index`; of amounts also a dict of cells by resource."""
     settings: dict[int, dict[str, Any]] = field(default_factory=dict)
+    own: bool = False
+    """Whether no other code holds the cells."""
 
 
 def read_rows(

@@ -31,7 +31,7 @@ def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], repor
     rows, (_, found, unknown), strange = _core.read_json_table(
         given.text, given.at, given.size, _wanted(spec, resources), COUNTED, COUNTED_ROWS
     )
-    table = TableCells(rows)
+    table = TableCells(rows, own=True)
     stand_ins = {row: no_object(spec, row, json.loads(text), report) for row, text in strange}
     report_unknown(spec, _sorted(unknown), heads_of(spec), report)
     if "name" in spec.names:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from functools import partial
 from itertools import compress, count, islice, repeat
 from operator import is_
 from typing import Any
@@ -189,7 +190,7 @@ class Parser:
         spec = TABLES["commands"]
         kinds: dict[str, Callable[[Any, columns.Reporter], list[Any]]] = {
             "label": columns.given_names,
-            "labels": columns.given_lists,
+            "labels": partial(columns.given_lists, own=table.own),
             "text": columns.given_texts,
             "flag": columns.given_flags,
         }
