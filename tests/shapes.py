@@ -55,13 +55,45 @@ TWICE = "a key twice in each row"
 SHAPES = (*SPOILS, TWICE)
 RIGHT = ("right", "settings")
 
-#: Rows of few bytes, of which a file has the most: the table and the text of row i.
+#: What stands before a table, so that rows of few bytes refer to something.
+_BEFORE = {
+    "allocations": '"operations":[{"name":"o"}],',
+    "requests": '"operations":[{"name":"o"}],',
+    "reservations": '"nodes":[{"name":"n"}],',
+}
+
+#: Rows of few bytes, of which a file has the most, and rows in which one thing is long: the table and
+#: the text of row i.
 TINY: dict[str, tuple[str, Callable[[int], str]]] = {
     "empty rows": ("allocations", lambda i: "{}"),
     "names alone": ("operations", lambda i: f'{{"name":"{i}"}}'),
+    "names that are no ASCII": ("operations", lambda i: f'{{"name":"\u00e9{i}"}}'),
+    "names with escapes": ("operations", lambda i: f'{{"name":"\\u00e9{i}"}}'),
+    "long names": ("operations", lambda i: f'{{"name":"{"n" * 200}{i}"}}'),
+    "names in disorder": ("operations", lambda i: f'{{"name":"{i * 7919 % 9_999_991}"}}'),
     "integers for names": ("operations", lambda i: f'{{"name":{i}}}'),
     "users alone": ("operations", lambda i: f'{{"name":{i},"user":"u{i}","pool":null}}'),
+    "a user of its own": ("operations", lambda i: f'{{"name":{i},"user":"{i}"}}'),
+    "long users": ("operations", lambda i: f'{{"name":{i},"user":"{"u" * 200}{i}"}}'),
+    "users that are no ASCII": ("operations", lambda i: f'{{"name":{i},"user":"\u00fc{i}"}}'),
+    "integers for parents": ("pools", lambda i: f'{{"name":{i},"parent":{i // 2 or "null"}}}'),
+    "right allocations": ("allocations", lambda i: f'{{"name":{i},"operation":"o"}}'),
     "no name, an operation": ("allocations", lambda i: '{"operation":"o"}'),
+    "labels": ("allocations", lambda i: f'{{"name":{i},"operation":"o","beneficiary":"{i}"}}'),
+    "labels inside": (
+        "allocations",
+        lambda i: f'{{"name":{i},"operation":"o","beneficiary":{{"request":{i},"operation":"o"}}}}',
+    ),
+    "amounts": ("allocations", lambda i: f'{{"name":{i},"operation":"o","resources":{{"cpu":1}}}}'),
+    "limits": ("pools", lambda i: f'{{"name":{i},"limits":{{"cpu":{i}}}}}'),
+    "flags": ("requests", lambda i: f'{{"name":{i},"operation":"o","gang":true}}'),
+    "words": ("operations", lambda i: f'{{"name":{i},"kind":"batch"}}'),
+    "durations": ("requests", lambda i: f'{{"name":{i},"operation":"o","duration":"5m"}}'),
+    "reservations": ("reservations", lambda i: f'{{"name":{i},"node":"n","from":1}}'),
+    "huge integers": ("operations", lambda i: f'{{"name":{i},"weight":1{"0" * 300}}}'),
+    "integers beyond 64 bits": ("operations", lambda i: f'{{"name":{i},"weight":1{"0" * 20}}}'),
+    "floats of many digits": ("operations", lambda i: f'{{"name":{i},"weight":0.{"12345" * 20}{i}}}'),
+    "floats": ("operations", lambda i: f'{{"name":{i},"weight":{i}.25,"priority":1e3}}'),
     "one unknown key": ("allocations", lambda i: '{"a":1}'),
     "an unknown key of its own": ("allocations", lambda i: f'{{"{i}":1}}'),
     "one of many unknown keys": ("pools", lambda i: f'{{"name":{i},"k{i % 900}":1}}'),
@@ -69,21 +101,51 @@ TINY: dict[str, tuple[str, Callable[[int], str]]] = {
     "empty settings": ("pools", lambda i: f'{{"name":{i},"settings":{{}}}}'),
     "settings with a float": ("pools", lambda i: f'{{"name":{i},"settings":{{"a":1.0}}}}'),
     "settings deep": ("pools", lambda i: f'{{"name":{i},"settings":{{"a":[[[[]]]]}}}}'),
+    "settings at the limit": ("pools", lambda i: f'{{"name":{i},"settings":{{"a":{"[" * 31}{"]" * 31}}}}}'),
+    "settings too deep": ("pools", lambda i: f'{{"name":{i},"settings":{{"a":{"[" * 200}{"]" * 200}}}}}'),
     "empty integrals": ("pools", lambda i: f'{{"name":{i},"integral":{{}}}}'),
+    "integrals": ("pools", lambda i: f'{{"name":{i},"integral":{{"type":"burst","burst":{{"cpu":1}}}}}}'),
     "tags": ("nodes", lambda i: f'{{"name":{i},"tags":["a","b"]}}'),
+    "tags of its own": ("nodes", lambda i: f'{{"name":{i},"tags":["a{i}","b{i}"]}}'),
+    "empty tags": ("nodes", lambda i: f'{{"name":{i},"tags":[]}}'),
     "bare beneficiaries": ("allocations", lambda i: f'{{"name":{i},"beneficiary":"r"}}'),
+    "a list in each cell": ("nodes", lambda i: '{"name":[],"physical":[]}'),
     "empty commands": ("commands", lambda i: "{}"),
+    "right commands": ("commands", lambda i: '{"consumer":"o"}'),
+    "whole commands": (
+        "commands",
+        lambda i: f'{{"consumer":"{i}","providers":["a",{i}],"action":"x","force":true,"user":"u"}}',
+    ),
     "a key twice": ("allocations", lambda i: '{"a":1,"a":1}'),
     "constants": ("allocations", lambda i: "NaN"),
     "nulls": ("allocations", lambda i: "null"),
 }
 
+#: Texts in which one value has all that there is: what stands before it, its parts, and what follows.
+SINGLE: dict[str, tuple[str, Callable[[int], str], str]] = {
+    "tags of one node": ('"nodes":[{"name":1,"tags":[', lambda i: f'"t{i}"', "]}]"),
+    "the same tag of one node": ('"nodes":[{"name":1,"tags":[', lambda i: '"t"', "]}]"),
+    "settings of one pool": ('"pools":[{"name":1,"settings":{', lambda i: f'"{i}":{i}', "}}]"),
+    "a list in one pool's settings": ('"pools":[{"name":1,"settings":{"a":[', lambda i: "1", "]}}]"),
+    "amounts of one pool": ('"pools":[{"name":1,"limits":{', lambda i: f'"{i}":{i}', "}}]"),
+    "unknown keys of one pool": ('"pools":[{"name":1,', lambda i: f'"{i}":{i}', "}]"),
+    "unknown tables": ("", lambda i: f'"{i}":{i}', ""),
+    "providers of one command": ('"commands":[{"consumer":1,"providers":[', lambda i: f'"{i}"', "]}]"),
+    "a list for a table": ('"pools":[[', lambda i: "1", "]]"),
+    "an object for a table": ('"pools":{', lambda i: f'"{i}":{i}', "}"),
+    "the root": ('"root":{"settings":{', lambda i: f'"{i}":{i}', "}}"),
+}
+
 
 def tiny_text_of(shape: str, size: int) -> str:
-    """Return the JSON text of a table of tiny rows, of about so many bytes."""
-    table, row = TINY[shape]
-    count = size // (len(row(10_000)) + 1)
-    return f'{{"resources":{{"cpu":{{}}}},"{table}":[{",".join(map(row, range(count)))}]}}'
+    """Return the JSON text of a table of tiny rows, or with one large value, of about so many bytes."""
+    if shape in SINGLE:
+        before, part, after = SINGLE[shape]
+    else:
+        table, part = TINY[shape]
+        before, after = f'{_BEFORE.get(table, "")}"{table}":[', "]"
+    count = size // (len(part(10_000)) + 1)
+    return f'{{"resources":{{"cpu":{{}}}},{before}{",".join(map(part, range(count)))}{after}}}'
 
 
 def text_of(shape: str, size: int) -> str:

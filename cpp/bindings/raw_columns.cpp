@@ -1,5 +1,6 @@
 #include "raw_columns.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -76,9 +77,16 @@ class ColumnReader {
   }
 
   std::vector<std::string_view> texts(std::string_view field, const py::object& value) {
+    std::vector<std::string_view> result;
+    if (py::isinstance<py::tuple>(value)) {
+      const raw::Strings strings = arrow_names(field, value).strings;
+      check_strings(field, strings);
+      result.reserve(strings.size());
+      for (std::size_t i = 0; i < strings.size(); ++i) result.push_back(strings[i]);
+      return result;
+    }
     const py::list list(value);
     out_.kept_.push_back(list);
-    std::vector<std::string_view> result;
     for (const py::handle item : list) result.push_back(text(field, item));
     return result;
   }
@@ -199,9 +207,22 @@ class ColumnReader {
     return listed_names(field, py::list(value));
   }
 
+  // Texts are indexed at once, names only behind build()'s own look at their offsets.
+  void check_strings(std::string_view field, const raw::Strings& strings) const {
+    if (strings.offsets.front() < 0 ||
+        !std::is_sorted(strings.offsets.begin(), strings.offsets.end()) ||
+        strings.offsets.back() > std::ssize(strings.bytes))
+      wrong(field, "offsets are expected to ascend and to end with the bytes");
+  }
+
   raw::Names arrow_names(std::string_view field, const py::object& value) {
     const py::tuple arrow = tuple(field, value, 2, 3);
     raw::Names result;
+    if (arrow[0].is_none()) {  // integers
+      result.integers = span_of<std::int64_t>(array(field, arrow[1], "int64", 1));
+      if (arrow.size() == 3) result.given = mask(field, arrow[2], 1);
+      return result;
+    }
     if (!PyObject_CheckBuffer(arrow[0].ptr())) wrong(field, "bytes are expected");
     const py::buffer_info& bytes =
         out_.buffers_.emplace_back(py::reinterpret_borrow<py::buffer>(arrow[0]).request());

@@ -1,28 +1,30 @@
 // Reads what JSON's parser takes and makes, whole texts and whole columns at a call.
 #include <cmath>
 
+#include "arrays.h"
 #include "evenhand/core/json_scan.h"
+#include "evenhand/core/json_table.h"
 #include "pybind.h"
 #include "register.h"
 
 namespace evenhand::bindings {
 namespace {
 
-py::str text_of(const std::string& utf8) {
+py::str text_of(std::string_view utf8) {
   PyObject* text = PyUnicode_DecodeUTF8(utf8.data(), std::ssize(utf8), "surrogatepass");
   if (text == nullptr) throw py::error_already_set();
   return py::reinterpret_steal<py::str>(text);
 }
 
-py::list findings(const py::bytes& encoded, std::size_t longest_integer, std::size_t most) {
+py::tuple scan(const py::bytes& encoded, std::size_t longest_integer, std::size_t most) {
   const std::string_view text = encoded;
-  std::vector<JsonFinding> found;
+  JsonScan scanned;
   {
     py::gil_scoped_release release;
-    found = scan_json(text, longest_integer, most);
+    scanned = scan_json(text, longest_integer, most);
   }
-  py::list result;
-  for (const JsonFinding& finding : found) {
+  py::list found, parts;
+  for (const JsonFinding& finding : scanned.found) {
     py::list path;
     for (const auto& step : finding.path)
       if (const auto* key = std::get_if<std::string>(&step))
@@ -31,13 +33,93 @@ py::list findings(const py::bytes& encoded, std::size_t longest_integer, std::si
         path.append(std::get<std::int64_t>(step));
     const bool twice = finding.kind == JsonFinding::Kind::kTwice;
     const bool constant = finding.kind == JsonFinding::Kind::kConstant;
-    result.append(py::make_tuple(path,
-                                 twice      ? "duplicate_key"
-                                 : constant ? "finite"
-                                            : "overflow",
-                                 finding.at, finding.size));
+    found.append(py::make_tuple(path,
+                                twice      ? "duplicate_key"
+                                : constant ? "finite"
+                                           : "overflow",
+                                finding.at, finding.size));
   }
-  return result;
+  for (const JsonPart& part : scanned.parts)
+    parts.append(py::make_tuple(text_of(part.key), part.at, part.size));
+  return py::make_tuple(found, parts, scanned.depth);
+}
+
+std::vector<JsonField> fields_of(const py::list& given) {
+  std::vector<JsonField> fields;
+  for (const py::handle item : given) {
+    const auto [key, texts, inner] = py::cast<std::tuple<std::string, std::string, py::list>>(item);
+    fields.push_back({key,
+                      texts == "words"     ? JsonField::Texts::kWords
+                      : texts == "written" ? JsonField::Texts::kWritten
+                      : texts == "objects" ? JsonField::Texts::kObjects
+                                           : JsonField::Texts::kPlain,
+                      fields_of(inner)});
+  }
+  return fields;
+}
+
+py::array bytes_array(std::string bytes) {
+  auto* owned = new std::string(std::move(bytes));
+  const py::capsule owner(owned, [](void* p) { delete static_cast<std::string*>(p); });
+  return py::array_t<std::uint8_t>(std::ssize(*owned),
+                                   reinterpret_cast<const std::uint8_t*>(owned->data()), owner);
+}
+
+py::object column_of(JsonColumn column) {
+  using Form = JsonColumn::Form;
+  const auto given = [&]() -> py::object {
+    if (column.given.empty()) return py::none();
+    return to_array(std::move(column.given)).attr("view")("bool");
+  };
+  switch (column.form) {
+    case Form::kNulls:
+      return py::make_tuple("nulls");
+    case Form::kIntegers:
+      return py::make_tuple("numbers", to_array(std::move(column.integers)), given());
+    case Form::kReals:
+      return py::make_tuple("numbers", to_array(std::move(column.reals)), given());
+    case Form::kFlags:
+      return py::make_tuple("numbers", to_array(std::move(column.flags)).attr("view")("bool"),
+                            given());
+    case Form::kTexts:
+      return py::make_tuple("texts", bytes_array(std::move(column.bytes)),
+                            to_array(std::move(column.offsets)), given());
+    case Form::kWords:
+      return py::make_tuple("words", bytes_array(std::move(column.bytes)),
+                            to_array(std::move(column.offsets)), to_array(std::move(column.codes)));
+    case Form::kLists:
+      return py::make_tuple("lists", bytes_array(std::move(column.bytes)),
+                            to_array(std::move(column.offsets)), to_array(std::move(column.ends)),
+                            to_array(std::move(column.codes)), given());
+    case Form::kWritten: {
+      const py::str text = text_of(std::string_view(column.bytes));
+      return py::make_tuple("written", text);
+    }
+    case Form::kObjects:
+      break;
+  }
+  py::dict columns, unknown;
+  for (auto& [key, inner] : column.columns)
+    columns[text_of(std::string_view(key))] = column_of(std::move(inner));
+  for (const JsonUnknown& key : column.unknown)
+    unknown[text_of(std::string_view(key.key))] = py::make_tuple(key.first, key.rows);
+  return py::make_tuple("objects", columns, unknown);
+}
+
+py::tuple json_table(const py::bytes& encoded, std::size_t at, std::size_t size,
+                     const py::list& fields, std::size_t most, std::size_t counted) {
+  const std::string_view text = encoded;
+  const std::vector<JsonField> wanted = fields_of(fields);
+  JsonTable table;
+  {
+    py::gil_scoped_release release;
+    table = read_json_table(text.substr(at, size), wanted, most, counted);
+  }
+  py::list strange;
+  for (const JsonStrange& row : table.strange)
+    strange.append(
+        py::make_tuple(row.row, text_of(text.substr(at, size).substr(row.at, row.size))));
+  return py::make_tuple(table.rows, column_of(std::move(table.row)), strange);
 }
 
 // Looks at settings that JSON's parser made and no other code holds.
@@ -109,6 +191,26 @@ class SettingsCheck {
   int depth_;
 };
 
+// One dict a row, without the cells that are None.
+py::list dicts_of(const py::list& names, const py::list& columns) {
+  const py::ssize_t rows = columns.empty() ? 0 : PyList_GET_SIZE(columns[0].ptr());
+  for (const py::handle column : columns)
+    if (!PyList_Check(column.ptr()) || PyList_GET_SIZE(column.ptr()) != rows)
+      throw py::type_error("columns: lists of one length are expected");
+  py::list result(rows);
+  for (py::ssize_t row = 0; row < rows; ++row) {
+    PyObject* const dict = PyDict_New();
+    if (dict == nullptr) throw py::error_already_set();
+    PyList_SET_ITEM(result.ptr(), row, dict);
+    for (py::ssize_t i = 0; i < std::ssize(columns); ++i) {
+      PyObject* const cell = PyList_GET_ITEM(PyList_GET_ITEM(columns.ptr(), i), row);
+      if (cell != Py_None && PyDict_SetItem(dict, PyList_GET_ITEM(names.ptr(), i), cell) != 0)
+        throw py::error_already_set();
+    }
+  }
+  return result;
+}
+
 py::ssize_t check_settings(const py::list& cells, py::ssize_t first, int depth) {
   const SettingsCheck check(depth);
   for (; first < std::ssize(cells); ++first) {
@@ -121,9 +223,15 @@ py::ssize_t check_settings(const py::list& cells, py::ssize_t first, int depth) 
 }  // namespace
 
 void register_json(py::module_& m) {
-  m.def("scan_json", &findings, py::arg("text"), py::arg("longest_integer"), py::arg("most"),
+  m.def("scan_json", &scan, py::arg("text"), py::arg("longest_integer"), py::arg("most"),
         "(path, rule, first byte, bytes) of keys that stand twice, of NaN and the infinities, and "
-        "of integers with more digits, in the order of the text.");
+        "of integers with more digits, in the order of the text; (key, first byte, bytes) of the "
+        "outermost object's values if the text is JSON without these; the depth.");
+  m.def("read_json_table", &json_table, py::arg("text"), py::arg("at"), py::arg("size"),
+        py::arg("fields"), py::arg("most"), py::arg("counted"),
+        "Rows, columns and (row, text) of rows that are no objects, of a list in valid JSON.");
+  m.def("dicts_of", &dicts_of, py::arg("names"), py::arg("columns"),
+        "One dict a row of lists of cells, without those that are None.");
   m.def("check_settings", &check_settings, py::arg("cells"), py::arg("first"), py::arg("depth"),
         "The first cell from there on that is neither None nor an object of plain data, or the "
         "number of cells; whole floats become integers in place.");

@@ -364,6 +364,7 @@ def compare_products(
         collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(4)"
     ],
 ) -> int: ...
+def dicts_of(names: list[typing.Any], columns: list[typing.Any]) -> list[typing.Any]: ...
 def fair_share(
     snapshot: Snapshot, options: FairShareOptions, memory: VolumeMemory | None = None
 ) -> FairShares: ...
@@ -374,6 +375,14 @@ def gridengine_share_tree(
     active: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
+def read_json_table(
+    text: bytes,
+    at: typing.SupportsInt | typing.SupportsIndex,
+    size: typing.SupportsInt | typing.SupportsIndex,
+    fields: list[typing.Any],
+    most: typing.SupportsInt | typing.SupportsIndex,
+    counted: typing.SupportsInt | typing.SupportsIndex,
+) -> tuple[typing.Any, ...]: ...
 def roll_up(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     own: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -388,7 +397,7 @@ def scan_json(
     text: bytes,
     longest_integer: typing.SupportsInt | typing.SupportsIndex,
     most: typing.SupportsInt | typing.SupportsIndex,
-) -> list[typing.Any]: ...
+) -> tuple[typing.Any, ...]: ...
 def select_jobs(
     jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     nodes: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],

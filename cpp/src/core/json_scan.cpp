@@ -1,16 +1,20 @@
 #include "evenhand/core/json_scan.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <deque>
 #include <tuple>
+
+#include "evenhand/core/json_text.h"
 
 namespace evenhand {
 namespace {
 
 // Deeper than any parser follows; so much of the text is looked at.
 constexpr std::size_t kDeepest = 100'000;
+
+// What may come next.
+enum class Next : std::uint8_t { kValue, kValueOrEnd, kKey, kKeyOrEnd, kColon, kCommaOrEnd };
 
 struct Key {
   std::uint64_t mark;  // equal for equal texts, seldom for others
@@ -38,70 +42,18 @@ struct Frame {
   std::int64_t place = 0;     // in a list
 };
 
-void append_utf8(std::string& out, std::uint32_t code) {
-  const auto byte = [&out](std::uint32_t bits) { out.push_back(static_cast<char>(bits)); };
-  if (code < 0x80) return byte(code);
-  if (code < 0x800) {
-    byte(0xC0 | (code >> 6));
-  } else {
-    if (code < 0x10000) {
-      byte(0xE0 | (code >> 12));
-    } else {
-      byte(0xF0 | (code >> 18));
-      byte(0x80 | ((code >> 12) & 0x3F));
-    }
-    byte(0x80 | ((code >> 6) & 0x3F));
-  }
-  byte(0x80 | (code & 0x3F));
-}
-
-// The four digits of an escape, or a number beyond all code units.
-std::uint32_t code_unit(std::string_view text, std::size_t at) {
-  std::uint32_t unit = 0;
-  if (at + 4 > text.size()) return 0x110000;
-  const char* const end = text.data() + at + 4;
-  const auto [stop, error] = std::from_chars(text.data() + at, end, unit, 16);
-  return error == std::errc() && stop == end ? unit : 0x110000;
-}
-
-std::string without_escapes(std::string_view text) {
-  constexpr std::string_view kLetters = "bfnrt", kMeant = "\b\f\n\r\t";
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\' || ++i == text.size()) {
-      out.push_back(text[i < text.size() ? i : i - 1]);
-      continue;
-    }
-    const auto letter = kLetters.find(text[i]);
-    if (letter != std::string_view::npos) {
-      out.push_back(kMeant[letter]);
-    } else if (std::uint32_t code; text[i] == 'u' && (code = code_unit(text, i + 1)) < 0x10000) {
-      i += 4;
-      if (code >= 0xD800 && code < 0xDC00 && text.substr(i + 1, 2) == "\\u") {
-        const std::uint32_t low = code_unit(text, i + 3);
-        if (low >= 0xDC00 && low < 0xE000) {
-          code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-          i += 6;
-        }
-      }
-      append_utf8(out, code);
-    } else {
-      out.push_back(text[i]);
-    }
-  }
-  return out;
-}
-
 class Scanner {
  public:
   Scanner(std::string_view text, std::size_t longest_integer, std::size_t most)
       : text_(text), longest_(longest_integer), most_(most) {}
 
-  std::vector<JsonFinding> run() {
+  JsonScan run() {
     while (at_ < text_.size() && frames_.size() < kDeepest) step();
     std::stable_sort(found_.begin(), found_.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
-    return std::move(found_);
+    valid_ &= frames_.empty() && next_ == Next::kCommaOrEnd && found_.empty();
+    if (!valid_ || parts_.size() > most_) parts_.clear();
+    return {std::move(found_), std::move(parts_), deepest_};
   }
 
  private:
@@ -111,15 +63,39 @@ class Scanner {
         return string();
       case '{':
       case '[':
+        begin_value();
         frames_.push_back({text_[at_] == '{', at_, keys_.size(), decoded_.size()});
-        break;
+        deepest_ = std::max(deepest_, frames_.size());
+        next_ = text_[at_] == '{' ? Next::kKeyOrEnd : Next::kValueOrEnd;
+        ++at_;
+        return;
       case '}':
       case ']':
         close();
-        break;
+        ++at_;
+        return end_value();
       case ',':
-        if (!frames_.empty()) ++frames_.back().place;
+        valid_ &= next_ == Next::kCommaOrEnd && !frames_.empty();
+        if (!frames_.empty()) {
+          ++frames_.back().place;
+          next_ = frames_.back().object ? Next::kKey : Next::kValue;
+        }
         break;
+      case ':':
+        valid_ &= next_ == Next::kColon;
+        next_ = Next::kValue;
+        break;
+      case ' ':
+      case '\n':
+      case '\t':
+      case '\r':
+        break;
+      case 't':
+        return word("true");
+      case 'f':
+        return word("false");
+      case 'n':
+        return word("null");
       case 'N':
       case 'I':
       case '-':
@@ -133,34 +109,73 @@ class Scanner {
       case '7':
       case '8':
       case '9':
-        return number();
+        begin_value();
+        number();
+        return end_value();
       default:
-        break;
+        valid_ = false;
     }
     ++at_;
   }
 
+  void begin_value() {
+    valid_ &= next_ == Next::kValue || next_ == Next::kValueOrEnd;
+    if (frames_.size() == 1 && frames_.back().object && !keys_.empty() && valid_ &&
+        parts_.size() <= most_)
+      parts_.push_back({std::string(keys_.back().text), at_, 0});
+  }
+
+  void end_value() {
+    next_ = Next::kCommaOrEnd;
+    if (frames_.size() == 1 && !parts_.empty() && parts_.back().size == 0)
+      parts_.back().size = at_ - parts_.back().at;
+  }
+
+  void word(std::string_view expected) {
+    begin_value();
+    const bool whole = text_.substr(at_, expected.size()) == expected;
+    valid_ &= whole;
+    at_ += whole ? expected.size() : 1;
+    end_value();
+  }
+
   void string() {
+    const bool key = next_ == Next::kKey || next_ == Next::kKeyOrEnd;
+    if (!key) begin_value();
     const std::size_t first = ++at_;
     bool escapes = false;
     while (at_ < text_.size() && text_[at_] != '"') {
       const bool escape = text_[at_] == '\\';
+      valid_ &= static_cast<unsigned char>(text_[at_]) >= 0x20;
       escapes |= escape;
       at_ += escape ? 2 : 1;
     }
-    if (at_ >= text_.size()) return;
+    if (at_ >= text_.size()) {
+      valid_ = false;
+      return;
+    }
     const std::size_t end = at_++;
-    if (frames_.empty() || !frames_.back().object) return;
-    while (at_ < text_.size() &&
-           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
-      ++at_;
-    if (at_ == text_.size() || text_[at_] != ':') return;
-    std::string_view key = text_.substr(first, end - first);
-    if (escapes) key = decoded_.emplace_back(without_escapes(key));
-    keys_.push_back({mark_of(key), key});
+    if (escapes) valid_ &= escapes_are_known(text_.substr(first, end - first));
+    if (!key) return end_value();
+    next_ = Next::kColon;
+    std::string_view name = text_.substr(first, end - first);
+    if (escapes) name = decoded_.emplace_back(without_escapes(name));
+    keys_.push_back({mark_of(name), name});
+  }
+
+  static bool escapes_are_known(std::string_view text) {
+    constexpr std::string_view kLetters = "\"\\/bfnrt";
+    for (std::size_t i = 0; (i = text.find('\\', i)) != text.npos; i += 2)
+      if (text[i + 1] == 'u' ? code_unit(text, i + 2) > 0xFFFF
+                             : kLetters.find(text[i + 1]) == kLetters.npos)
+        return false;
+    return true;
   }
 
   void close() {
+    valid_ &= !frames_.empty() && frames_.back().object == (text_[at_] == '}') &&
+              (next_ == Next::kCommaOrEnd ||
+               next_ == (text_[at_] == '}' ? Next::kKeyOrEnd : Next::kValueOrEnd));
     if (frames_.empty()) return;
     const Frame frame = frames_.back();
     frames_.pop_back();
@@ -215,7 +230,28 @@ class Scanner {
     } else if (whole && token.size() - (token.front() == '-') > longest_) {
       found_.push_back(
           {JsonFinding::Kind::kLongInteger, path_here(keys_.size()), first, token.size()});
+    } else {
+      valid_ &= is_number(token);
     }
+  }
+
+  static bool is_number(std::string_view token) {
+    std::size_t at = token.front() == '-' ? 1 : 0;
+    const auto digits = [&] {
+      const std::size_t first = at;
+      while (at < token.size() && token[at] >= '0' && token[at] <= '9') ++at;
+      return at > first;
+    };
+    const bool zero = at < token.size() && token[at] == '0';
+    const std::size_t first = at;
+    if (!digits() || (zero && at > first + 1)) return false;
+    if (at < token.size() && token[at] == '.' && (++at, !digits())) return false;
+    if (at < token.size() && (token[at] | 0x20) == 'e') {
+      ++at;
+      if (at < token.size() && (token[at] == '+' || token[at] == '-')) ++at;
+      if (!digits()) return false;
+    }
+    return at == token.size();
   }
 
   // Where the value is that is read; `end`: of the keys of the objects around it.
@@ -232,17 +268,19 @@ class Scanner {
   }
 
   std::string_view text_;
-  std::size_t longest_, most_, others_ = 0, at_ = 0;
+  std::size_t longest_, most_, others_ = 0, at_ = 0, deepest_ = 0;
+  bool valid_ = true;
+  Next next_ = Next::kValue;
   std::vector<Frame> frames_;
   std::vector<Key> keys_;  // of all open objects, the innermost last
   std::deque<std::string> decoded_;
   std::vector<JsonFinding> found_;
+  std::vector<JsonPart> parts_;
 };
 
 }  // namespace
 
-std::vector<JsonFinding> scan_json(std::string_view text, std::size_t longest_integer,
-                                   std::size_t most) {
+JsonScan scan_json(std::string_view text, std::size_t longest_integer, std::size_t most) {
   return Scanner(text, longest_integer, most).run();
 }
 

@@ -1,9 +1,9 @@
 // Text columns: values are deduplicated, sorted and limited to those in use, so
 // that the result does not depend on the order of rows or of the dictionary.
 #include <algorithm>
-#include <numeric>
 
 #include "evenhand/model/columns.h"
+#include "evenhand/model/row_order.h"
 #include "evenhand/model/utf8.h"
 
 namespace evenhand {
@@ -28,15 +28,22 @@ void report_text(const TableRows& rows, std::size_t row, std::string_view field,
 // Which raw code becomes which canonical one; fills `values`.
 std::vector<Id> canonical_codes(const std::vector<std::string_view>& raw_values,
                                 const std::vector<std::uint8_t>& used, StringColumn& values) {
-  std::vector<Id> sorted;
-  for (std::size_t v = 0; v < raw_values.size(); ++v)
-    if (used[v]) sorted.push_back(static_cast<Id>(v));
-  const auto text = [&](Id v) { return raw_values[static_cast<std::size_t>(v)]; };
-  std::sort(sorted.begin(), sorted.end(), [&](Id a, Id b) { return text(a) < text(b); });
+  StringColumn in_use;
+  std::vector<std::size_t> raw_code;
+  for (std::size_t v = 0; v < raw_values.size(); ++v) {
+    if (used[v] == 0) continue;
+    in_use.push_back(raw_values[v]);
+    raw_code.push_back(v);
+  }
+  std::vector<Duplicate> twice;
+  const RowOrder sorted = sorted_by_name({in_use.bytes, in_use.offsets}, twice);
   std::vector<Id> canonical(raw_values.size(), kNoId);
+  values.bytes.reserve(in_use.bytes.size());
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (i == 0 || text(sorted[i]) != text(sorted[i - 1])) values.push_back(text(sorted[i]));
-    canonical[static_cast<std::size_t>(sorted[i])] = static_cast<Id>(values.size() - 1);
+    const std::size_t v = raw_code[sorted.input(i)];
+    if (values.size() == 0 || raw_values[v] != values[values.size() - 1])
+      values.push_back(raw_values[v]);
+    canonical[v] = static_cast<Id>(values.size() - 1);
   }
   return canonical;
 }

@@ -85,7 +85,49 @@ class Strings:
         return _masked([data[a:b].decode("utf-8", "replace") for a, b in pairs], self.valid)
 
 
-Cells = list[Any] | Numbers | Times | Strings
+@dataclass(slots=True)
+class Words:
+    """Texts, those that return mostly once, and the code of each row's (-1: absent)."""
+
+    words: Strings
+    codes: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def tolist(self) -> list[Any]:
+        """Return the cells as a plain list."""
+        words = [*self.words.tolist(), None]
+        return [words[code] for code in self.codes.tolist()]
+
+
+@dataclass(slots=True)
+class WordLists:
+    """Lists of texts: the codes of all of them end to end, and where each row's begin."""
+
+    words: Strings
+    offsets: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    valid: NDArray[np.bool_] | None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def tolist(self) -> list[Any]:
+        """Return the cells as a plain list."""
+        flat = Words(self.words, self.codes).tolist()
+        return _masked([flat[a:b] for a, b in itertools.pairwise(self.offsets.tolist())], self.valid)
+
+
+@dataclass(slots=True)
+class Objects:
+    """Inner objects by key: cells of those that are known, [first row, rows] of others; None is empty."""
+
+    columns: dict[str, Cells]
+    unknown: dict[str, tuple[int, int]]
+
+
+Cells = list[Any] | Numbers | Times | Strings | Words | WordLists
 
 
 def as_list(cells: Cells) -> list[Any]:
@@ -99,4 +141,4 @@ def _masked(cells: list[Any], valid: NDArray[np.bool_] | None) -> list[Any]:
     return [cell if given else None for cell, given in zip(cells, valid.tolist(), strict=True)]
 
 
-__all__ = ["Cells", "Numbers", "Strings", "Times", "as_list"]
+__all__ = ["Cells", "Numbers", "Objects", "Strings", "Times", "WordLists", "Words", "as_list"]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from evenhand.building.cells import Cells, Numbers, Strings, Times, as_list
+from evenhand.building.cells import Cells, Numbers, Objects, Strings, Times, WordLists, Words, as_list
 from evenhand.building.keys import cells_of, keys_of
 from evenhand.building.problems import COUNTED, STAND_IN, Predicate, nearest
 from evenhand.building.single import (
@@ -119,6 +119,10 @@ def integer(cells: Cells, report: Reporter) -> Raw:
         values = plain_number(cells.values)
         if values.dtype == np.int64:
             return _raw(values, cells.valid)
+    elif isinstance(cells, Numbers) and cells.values.dtype.kind == "f":
+        reals = cells.values
+        if ((np.floor(reals) == reals) & (np.abs(reals) < 2.0**63)).all():
+            return _raw(reals.astype(np.int64), cells.valid)
     items = as_list(cells)
     if set(map(type, items)) <= {int, _NONE}:
         try:
@@ -142,6 +146,10 @@ def word(cells: Cells, field: Field, report: Reporter) -> Raw:
     """Parse an enum: codes in the order of its words; an absent cell has the default's."""
     codes: dict[Any, int] = {w: i for i, w in enumerate(field.words)}
     codes[None] = codes.get(field.default, 0)
+    if isinstance(cells, Words) and len(cells.words) <= len(field.words):
+        distinct = cells.words.tolist()
+        if codes.keys() >= set(distinct):
+            return np.array([codes[word] for word in [*distinct, None]], np.uint8)[cells.codes]
     items = as_list(cells)
     try:
         return np.array([codes[cell] for cell in items], np.uint8)
@@ -169,6 +177,14 @@ def duration(cells: Cells, report: Reporter) -> Raw:
     """Parse durations: float64 seconds, or int64 microseconds."""
     if isinstance(cells, Times) and cells.span:
         return _raw(cells.micros, cells.valid)
+    if isinstance(cells, Words):
+        try:
+            spans = np.array([*map(one_duration, cells.words.tolist()), 0.0], np.float64)
+        except CellError:
+            pass
+        else:
+            absent = cells.codes < 0
+            return _raw(spans[cells.codes], ~absent if absent.any() else None)
     return _seconds(cells, one_duration, report)
 
 
@@ -187,6 +203,8 @@ def _seconds(cells: Cells, one: Callable[[Any], Any], report: Reporter) -> Raw:
 
 def text(cells: Cells, report: Reporter) -> Raw:
     """Parse text with few distinct values: (words, codes), -1 for absent."""
+    if isinstance(cells, Words):
+        return _words(cells.words), cells.codes
     items = as_list(cells)
     if not _is_utf8(items, {str, _NONE}):
         items = convert(items, one_text, report)
@@ -195,6 +213,8 @@ def text(cells: Cells, report: Reporter) -> Raw:
 
 def texts(cells: Cells, report: Reporter) -> Raw:
     """Parse lists of text: (words, offsets, codes)."""
+    if isinstance(cells, WordLists):
+        return _words(cells.words), cells.offsets, cells.codes
     items = as_list(cells)
     if not (set(map(type, items)) <= {list, _NONE} and _is_utf8(list(_joined(items)), {str})):
         items = convert(items, one_list(one_text, "text"), report)
@@ -202,6 +222,14 @@ def texts(cells: Cells, report: Reporter) -> Raw:
     np.cumsum([len(cell or ()) for cell in items], out=offsets[1:])
     words, codes = _coded(_joined(items), int(offsets[-1]))
     return words, offsets, codes
+
+
+def _words(words: Strings) -> Raw:
+    return words.data, words.offsets
+
+
+def _has_empty(words: Strings) -> bool:
+    return not (np.diff(words.offsets) > 0).all()
 
 
 def _joined(lists: list[Any]) -> Iterator[Any]:
@@ -224,7 +252,7 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
     An unusable name gets a stand-in that no other row can have, so that the
     core goes on looking at the rest of its row.
     """
-    if isinstance(cells, Strings) and cells.valid is None and (np.diff(cells.offsets) > 0).all():
+    if isinstance(cells, Strings) and cells.valid is None and not _has_empty(cells):
         return (cells.data, cells.offsets), True
     if isinstance(cells, Numbers) and cells.valid is None and cells.values.dtype.kind in "iu":
         values = plain_number(cells.values)
@@ -247,6 +275,8 @@ def reference(cells: Cells, report: Reporter) -> Raw:
     """Parse references by name."""
     if isinstance(cells, Strings):
         return cells.data, cells.offsets, cells.valid
+    if isinstance(cells, Numbers) and cells.values.dtype == np.int64:
+        return None, cells.values, cells.valid
     items = as_list(cells)
     return items if _are_names(items, {str, int, _NONE}) else convert(items, one_label, report)
 
@@ -254,6 +284,8 @@ def reference(cells: Cells, report: Reporter) -> Raw:
 def given_names(cells: Cells, report: Reporter) -> list[Any]:
     """Return names that need not exist, as they are; None where there is none."""
     items = as_list(cells)
+    if isinstance(cells, Words) and not _has_empty(cells.words):
+        return items
     if _are_names(items, {str, int, _NONE}) and "" not in items:
         return items
     return convert(items, one_name, report)
@@ -261,10 +293,38 @@ def given_names(cells: Cells, report: Reporter) -> list[Any]:
 
 def labels(cells: Cells, report: Reporter) -> Raw:
     """Parse names that need not exist: as text, an integer as its decimal text."""
+    if isinstance(cells, Words) and not _has_empty(cells.words):
+        return _words(cells.words), cells.codes
     items = given_names(cells, report)
     if not set(map(type, items)) <= {str, _NONE}:
         items = [None if cell is None else str(cell) for cell in items]
     return _coded(items, len(items))
+
+
+def given_texts(cells: Cells, report: Reporter) -> list[Any]:
+    """Return texts as they are; None where there is none."""
+    items = as_list(cells)
+    if isinstance(cells, Words) or _is_utf8(items, {str, _NONE}):
+        return items
+    return convert(items, one_text, report)
+
+
+def given_flags(cells: Cells, report: Reporter) -> list[Any]:
+    """Return flags as they are; None where there is none."""
+    items = as_list(cells)
+    return items if set(map(type, items)) <= {bool, _NONE} else convert(items, one_flag, report)
+
+
+def given_lists(cells: Cells, report: Reporter, own: bool) -> list[Any]:
+    """Return copies of lists of names, or with `own` themselves; None where there is none."""
+    items = as_list(cells)
+    if isinstance(cells, WordLists) and not _has_empty(cells.words):
+        return items
+    if set(map(type, items)) <= {list, _NONE}:
+        flat = list(_joined(items))
+        if _are_names(flat, {str, int}) and "" not in flat:
+            return items if own else [None if cell is None else cell[:] for cell in items]
+    return convert(items, one_list(one_name, "names"), report)
 
 
 def row_index(cells: Cells, report: Reporter) -> Raw:
@@ -298,13 +358,16 @@ def _is_utf8(items: list[Any], kinds: set[type]) -> bool:
 
 
 def amounts(
-    cells: Cells | Mapping[str, Cells], rows: int, resources: list[str], one_cell: Callable[[str], Reporter]
+    cells: Cells | Objects | Mapping[str, Cells],
+    rows: int,
+    resources: list[str],
+    one_cell: Callable[[str], Reporter],
 ) -> Raw:
     """Parse amounts: (values [N, R], given [N, R] or None).
 
     Parameters
     ----------
-    cells : cells of objects, or mapping of resource to cells
+    cells : cells of objects, as they are or by resource, or mapping of resource to cells
     rows : int
         Number of rows.
     resources : list of str
@@ -312,6 +375,9 @@ def amounts(
     one_cell : function
         Returns the reporter of one resource's cells ("" for whole objects).
     """
+    if isinstance(cells, Objects):
+        _report_unknown(cells.unknown, resources, one_cell)
+        cells = cells.columns
     if not isinstance(cells, Mapping):
         cells = _by_resource(as_list(cells), resources, one_cell)
     known = {name: cells[name] for name in resources if name in cells}
@@ -342,6 +408,13 @@ def amounts(
     return values, given
 
 
+def _report_unknown(
+    unknown: Mapping[Any, Sequence[int]], resources: list[str], one_cell: Callable[[str], Reporter]
+) -> None:
+    for key, (row, rows) in unknown.items():
+        one_cell(str(key))(row, "unknown_resource", _unknown_resource(key, resources, rows), None)
+
+
 def _unknown_resource(key: object, resources: list[str], rows: int) -> Callable[[], str]:
     more = f" (in {rows - 1} more rows)" if rows > 1 else ""
     return lambda: f"names no resource of this snapshot{nearest(key, resources)}{more}"
@@ -354,6 +427,5 @@ def _by_resource(
         items = convert(items, one_object, one_cell(""))
     objects = [cell or {} for cell in items] if _NONE in set(map(type, items)) else items
     keys, strange = keys_of(objects, resources)
-    for key, (row, rows) in strange.items():
-        one_cell(str(key))(row, "unknown_resource", _unknown_resource(key, resources, rows), None)
+    _report_unknown(strange, resources, one_cell)
     return {name: cells_of(objects, name) for name in resources if name in keys}

@@ -25,6 +25,8 @@ class TableCells:
     cells: dict[str, Any] = field(default_factory=dict)
     """Cells by dotted field name, or by `<field>_index`; of amounts also a dict of cells by resource."""
     settings: dict[int, dict[str, Any]] = field(default_factory=dict)
+    own: bool = False
+    """Whether no other code holds the cells."""
 
 
 def read_rows(
@@ -40,11 +42,10 @@ def read_rows(
         return TableCells(0)
     rows = _objects(spec, rows, report)
     table = TableCells(len(rows))
-    heads = list(dict.fromkeys(name.partition(".")[0] for name in spec.names))
+    heads = heads_of(spec)
     settings: list[Any] = []
     keys, strange = keys_of(rows, heads)
-    for key, (row, count) in strange.items():
-        report.add(spec.name, row, str(key)[:100], "unknown_field", _later(key, heads, count))
+    report_unknown(spec, strange, heads, report)
     for head in heads:
         if head not in keys and not (head == "name" and named):
             continue
@@ -82,11 +83,9 @@ def inner_cells(spec: TableSpec, head: str, cells: list[Any], table: TableCells,
     if not kinds <= {dict}:
         nothing: dict[Any, Any] = {}
         cells = [cell or nothing for cell in convert(cells, accept, report.column(spec.name, head))]
-    known = [name.removeprefix(f"{head}.") for name in spec.names if name.startswith(f"{head}.")]
+    known = inner_of(spec, head)
     keys, strange = keys_of(cells, known)
-    for key, (row, count) in strange.items():
-        field = f"{head}.{str(key)[:100]}"
-        report.add(spec.name, row, field, "unknown_field", _later(key, known, count))
+    report_unknown(spec, strange, known, report, f"{head}.")
     for name in known:
         if name in keys:
             table.cells[f"{head}.{name}"] = cells_of(cells, name)
@@ -100,21 +99,43 @@ def _objects(spec: TableSpec, rows: Any, report: Report) -> Sequence[Mapping[Any
     objects: list[Mapping[Any, Any]] = []
     wrong = 0
     for i, row in enumerate(rows):
-        wrong += not isinstance(row, Mapping)
-        objects.append(_row(spec, i, row, report))
+        if isinstance(row, Mapping):
+            objects.append(row)
+            continue
+        name = no_object(spec, i, row, report)
+        objects.append({} if name is None else {"name": name})
+        wrong += 1
         if wrong == COUNTED:
             break
     return objects
 
 
-def _row(spec: TableSpec, i: int, row: Any, report: Report) -> Mapping[Any, Any]:
-    if isinstance(row, Mapping):
-        return row
+def no_object(spec: TableSpec, i: int, row: Any, report: Report) -> str | None:
+    """Report a row that is no object; return the name that it gets where rows have names."""
     report.add(spec.name, i, None, "type", f"is {kind_of(row)}; it must be an object", row)
     if "name" not in spec.names:
-        return {}
+        return None
     report.unsure.add(spec.name)
-    return {"name": f"{STAND_IN}{i}"}
+    return f"{STAND_IN}{i}"
+
+
+def heads_of(spec: TableSpec) -> list[str]:
+    """Return the keys that rows may have."""
+    return list(dict.fromkeys(name.partition(".")[0] for name in spec.names))
+
+
+def inner_of(spec: TableSpec, head: str) -> list[str]:
+    """Return the keys that an inner object may have."""
+    return [name.removeprefix(f"{head}.") for name in spec.names if name.startswith(f"{head}.")]
+
+
+def report_unknown(
+    spec: TableSpec, unknown: Mapping[Any, Sequence[int]], known: list[str], report: Report, before: str = ""
+) -> None:
+    """Report unknown keys, which have [first row, rows]."""
+    for key, (row, count) in unknown.items():
+        field = f"{before}{str(key)[:100]}"
+        report.add(spec.name, row, field, "unknown_field", _later(key, known, count))
 
 
 def _later(key: object, known: list[str], rows: int) -> Callable[[], str]:

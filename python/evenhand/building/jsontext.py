@@ -10,11 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from evenhand import _core
+from evenhand.building.jsontable import JsonRows
+from evenhand.building.parse import CORE_TABLES
 from evenhand.building.problems import COUNTED, Report
+
+_ROWS = {*CORE_TABLES, "commands"} - {"root"}
+DEEPEST = 64
+"""Whatever is nested more is wrong, and the parser's to judge."""
 
 
 def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> Any:
     """Return what the text or file holds; None with a problem reported if it is not JSON.
+
+    Tables are left as `JsonRows` where nothing is wrong with the text.
 
     Raises
     ------
@@ -40,7 +48,10 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         text = given if isinstance(given, str) else given.decode(json.detect_encoding(given), "surrogatepass")
         # What Python's parser lets pass is looked for beforehand: a hook would be called for every object.
         encoded = text.encode("utf-8", "surrogatepass")
-        strange = _core.scan_json(encoded, sys.get_int_max_str_digits() or sys.maxsize, COUNTED)
+        longest = sys.get_int_max_str_digits() or sys.maxsize
+        strange, parts, depth = _core.scan_json(encoded, longest, COUNTED)
+        if parts and depth <= DEEPEST:
+            return {key: _part(encoded, key, at, size) for key, at, size in parts}
         data = json.loads(_without_long_integers(text, encoded, strange))
     except json.JSONDecodeError as error:
         _not_json(given, error, report)
@@ -55,6 +66,12 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         _report_at(data, path, rule, *_said(rule, encoded[at : at + size].decode()), report)
     report.unusable |= bool(strange)
     return data
+
+
+def _part(encoded: bytes, key: str, at: int, size: int) -> Any:
+    if key in _ROWS and encoded.startswith(b"[", at):
+        return JsonRows(encoded, at, size)
+    return json.loads(encoded[at : at + size].decode("utf-8", "surrogatepass"))
 
 
 def _said(rule: str, value: str) -> tuple[str, str | None]:

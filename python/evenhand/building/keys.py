@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import filterfalse
 from operator import itemgetter
 from typing import Any
 
 from evenhand.building.problems import COUNTED
 
-__all__ = ["cells_of", "keys_of"]
+__all__ = ["COUNTED_ROWS", "cells_of", "keys_of"]
 
 _CHUNK = 8192
 """So many rows are looked at in one go, so that what is put together stays small."""
-_COUNTED_ROWS = 8 * _CHUNK
+COUNTED_ROWS = 8 * _CHUNK
 """After so many rows each time counting ends if `COUNTED` unknown keys are known."""
 
 
@@ -50,7 +51,7 @@ def keys_of(
     strange: dict[Any, list[int]] = {}
     full = False
     for start in range(0, len(objects), _CHUNK):
-        if start % _COUNTED_ROWS == 0:
+        if start % COUNTED_ROWS == 0:
             full = len(strange) == COUNTED
         chunk = objects[start : start + _CHUNK]
         keys: set[Any] = set().union(*chunk)
@@ -63,7 +64,7 @@ def keys_of(
             dict(zip(map(tuple, reversed(chunk)), reversed(range(len(chunk))), strict=True)) if new else {}
         )
         for of_row, rows in Counter(map(tuple, chunk)).items():  # in the order of their first rows
-            for key in of_row if wanted.isdisjoint(of_row) else set(of_row) - wanted:
+            for key in filterfalse(wanted.__contains__, of_row):
                 if key in strange:
                     strange[key][1] += rows
                 elif len(strange) < COUNTED:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import tzinfo
-from itertools import islice
+from functools import partial
+from itertools import compress, count, islice, repeat
+from operator import is_
 from typing import Any
 
 import numpy as np
 
-from evenhand import fields
+from evenhand import _core, fields
 from evenhand.building import columns, single
 from evenhand.building.cells import as_list
 from evenhand.building.dicts import TableCells, read_rows
@@ -186,37 +188,31 @@ class Parser:
     def read_commands(self, table: TableCells) -> None:
         """Parse the commands; they stay on this side of the core."""
         spec = TABLES["commands"]
-        one: dict[str, Callable[[Any], Any]] = {
-            "labels": single.one_list(single.one_name, "names"),
-            "text": single.one_text,
-            "flag": single.one_flag,
+        kinds: dict[str, Callable[[Any, columns.Reporter], list[Any]]] = {
+            "label": columns.given_names,
+            "labels": partial(columns.given_lists, own=table.own),
+            "text": columns.given_texts,
+            "flag": columns.given_flags,
         }
         found: dict[str, list[Any]] = {}
         for of in spec.fields:
             report = self.report.column("commands", of.name)
             if of.name in table.cells:
-                given = as_list(table.cells[of.name])
-                match of.kind:
-                    case "label":
-                        found[of.name] = columns.given_names(given, report)
-                    case "enum":
-                        found[of.name] = columns.given_words(given, of, report)
-                    case kind:
-                        found[of.name] = columns.convert(given, one[kind], report)
+                given = table.cells[of.name]
+                if of.kind == "enum":
+                    found[of.name] = columns.given_words(given, of, report)
+                else:
+                    found[of.name] = kinds[of.kind](given, report)
             if of.required and not self.report.unusable:
                 cells = found.get(of.name)
-                missing = (
-                    range(table.rows) if cells is None else (i for i, c in enumerate(cells) if c is None)
-                )
+                missing: Iterable[int] = range(table.rows)
+                if cells is not None:
+                    missing = compress(count(), map(is_, cells, repeat(None)))
                 for i in islice(missing, COUNTED):
                     if not self.report.has_row("commands", i):
                         report(i, "required", "is missing; every command needs one", None)
         if not self.report:
-            rows = zip(*found.values(), strict=True)
-            self.raw.commands = [
-                {name: cell for name, cell in zip(found, row, strict=True) if cell is not None}
-                for row in rows
-            ]
+            self.raw.commands = _core.dicts_of(list(found), list(found.values()))
 
     def fill_order(self) -> None:
         """Give every row without an order its position; operations come after all pools."""

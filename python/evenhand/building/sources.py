@@ -12,6 +12,7 @@ from evenhand import _core
 from evenhand.building.assemble import Built, ask
 from evenhand.building.dicts import TableCells, read_rows, unknown_field
 from evenhand.building.frames import read_frame
+from evenhand.building.jsontable import JsonRows, read_json_rows
 from evenhand.building.parse import CORE_TABLES, Parser, Raw
 from evenhand.building.problems import COUNTED, Report, kind_of, nearest
 from evenhand.building.readback import read_back
@@ -28,8 +29,17 @@ Read = Callable[[TableSpec, Any, Report], TableCells]
 
 
 def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
-    """Parse a snapshot in the layout of files; with `own` the data is used up on the way."""
+    """Parse a snapshot in the layout of files; with `own` the data is used up on the way.
+
+    A table may be `JsonRows` in the place of a list.
+    """
     parser = Parser(report)
+
+    def read(spec: TableSpec, given: Any, report: Report) -> TableCells:
+        if isinstance(given, JsonRows):
+            return read_json_rows(spec, given, parser.resources, report)
+        return read_rows(spec, given, report, own=own)
+
     if not isinstance(data, Mapping):
         report.fail("snapshot", None, "type", f"is {kind_of(data)}; it must be an object", data)
         return parser
@@ -38,7 +48,7 @@ def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
     tables = {key: data[key] for key in TOP if key in data}
     if own and isinstance(data, dict):
         data.clear()  # each table is to go as soon as its cells are taken
-    _parse(parser, tables, partial(read_rows, own=own))
+    _parse(parser, tables, read)
     return parser
 
 

@@ -1,6 +1,6 @@
 // What JSON's parsers let pass and no snapshot may have: keys that an object names twice, numbers
 // that JSON does not have, integers of thousands of digits. The text is read once, nothing is built
-// of it.
+// of it. And where the values of the outermost object stand.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,26 @@ struct JsonFinding {
   std::size_t size = 0;    // bytes of the number; 0 of a key twice
 };
 
+// A value of the outermost object.
+struct JsonPart {
+  std::string key;
+  std::size_t at = 0, size = 0;  // of the value, in bytes
+};
+
+struct JsonScan {
+  std::vector<JsonFinding> found;
+  // In the order of the text; none where the text is not JSON, anything is found, the outermost
+  // value is no object, or it has more than `most`.
+  std::vector<JsonPart> parts;
+  std::size_t depth = 0;
+};
+
 // Findings in the order of the text, an object's own before those inside of it. Only the first
 // `most` that are no long integers are looked for. Keys are compared, and returned, without their
 // escapes, as UTF-8 in which a lone surrogate is three bytes.
 //
 // O(bytes + k log k) for objects of k keys. Text that is not JSON is read without harm, and what is
 // found in it means nothing.
-std::vector<JsonFinding> scan_json(std::string_view text, std::size_t longest_integer,
-                                   std::size_t most);
+JsonScan scan_json(std::string_view text, std::size_t longest_integer, std::size_t most);
 
 }  // namespace evenhand

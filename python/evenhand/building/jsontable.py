@@ -1,0 +1,112 @@
+"""Tables of a JSON text to cells, by columns: no object is made for a row."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand import _core
+from evenhand.building.cells import Numbers, Objects, Strings, WordLists, Words, as_list
+from evenhand.building.dicts import TableCells, heads_of, inner_cells, inner_of, no_object, report_unknown
+from evenhand.building.keys import COUNTED_ROWS
+from evenhand.building.problems import COUNTED, Report
+from evenhand.building.settings import settings_of_json
+from evenhand.fields import Field, TableSpec
+
+__all__ = ["JsonRows", "read_json_rows"]
+
+
+@dataclass(slots=True, frozen=True)
+class JsonRows:
+    """A list somewhere in valid JSON, as UTF-8."""
+
+    text: bytes
+    at: int
+    size: int
+
+
+def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], report: Report) -> TableCells:
+    """Turn a list of objects into the cells that `read_rows` would make, or typed ones of the same values."""
+    rows, (_, found, unknown), strange = _core.read_json_table(
+        given.text, given.at, given.size, _wanted(spec, resources), COUNTED, COUNTED_ROWS
+    )
+    table = TableCells(rows, own=True)
+    stand_ins = {row: no_object(spec, row, json.loads(text), report) for row, text in strange}
+    report_unknown(spec, _sorted(unknown), heads_of(spec), report)
+    if "name" in spec.names:
+        _add_name(table, found.pop("name", None), stand_ins)
+    if "settings" in found:
+        cells = as_list(_cells(found.pop("settings"), rows))
+        settings = settings_of_json(cells, report.column(spec.name, "settings"))
+        table.settings = {i: cell for i, cell in enumerate(settings) if cell}
+    for head in list(found):
+        cells = _cells(found.pop(head), rows)
+        if head in spec.names:
+            table.cells[head] = cells
+        elif isinstance(cells, Objects):
+            report_unknown(spec, cells.unknown, inner_of(spec, head), report, f"{head}.")
+            table.cells |= {f"{head}.{name}": inner for name, inner in cells.columns.items()}
+        elif head == "beneficiary" and _are_names(cells):
+            table.cells["beneficiary.request"] = cells
+        else:
+            inner_cells(spec, head, as_list(cells), table, report)
+    return table
+
+
+def _add_name(table: TableCells, column: tuple[Any, ...] | None, stand_ins: dict[int, str | None]) -> None:
+    if column is None and not stand_ins:
+        # Where no row has a name, more than are counted need not be looked at.
+        table.cells["name"] = [None] * min(table.rows, COUNTED)
+        return
+    cells = _cells(column or ("nulls",), table.rows)
+    if stand_ins:
+        cells = as_list(cells)
+        for row, name in stand_ins.items():
+            cells[row] = name
+    table.cells["name"] = cells
+
+
+def _are_names(cells: Any) -> bool:
+    return isinstance(cells, Words) or (isinstance(cells, Numbers) and cells.values.dtype.kind == "i")
+
+
+def _wanted(spec: TableSpec, resources: list[str]) -> list[Any]:
+    def field(key: str, of: Field) -> tuple[str, str, list[Any]]:
+        match of.kind:
+            case "amounts" | "shares":
+                return key, "objects", [(name, "plain", []) for name in resources]
+            case "settings":
+                return key, "written", []
+            case "text" | "label" | "enum" | "duration" | "texts" | "labels":
+                return key, "words", []
+            case _:
+                return key, "plain", []
+
+    wanted = []
+    for head in heads_of(spec):
+        inner = [field(name, spec[f"{head}.{name}"]) for name in inner_of(spec, head)]
+        wanted.append((head, "objects", inner) if inner else field(head, spec[head]))
+    return wanted
+
+
+def _sorted(unknown: dict[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    return dict(sorted(unknown.items()))
+
+
+def _cells(column: tuple[Any, ...], rows: int) -> Any:
+    match column:
+        case "numbers", values, valid:
+            return Numbers(values, valid)
+        case "texts", data, offsets, valid:
+            return Strings(data, offsets, valid)
+        case "words", data, offsets, codes:
+            return Words(Strings(data, offsets), codes)
+        case "lists", data, offsets, ends, codes, valid:
+            return WordLists(Strings(data, offsets), ends, codes, valid)
+        case "written", text:
+            return json.loads(text)
+        case "objects", columns, unknown:
+            return Objects({name: _cells(inner, rows) for name, inner in columns.items()}, _sorted(unknown))
+        case _:
+            return [None] * rows
