@@ -35,7 +35,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     decision = facts.plan.decisions[row]
     column = facts.plan.decisions.column
     operation = int(column("operation")[row])
-    whom = decision.beneficiary
+    beneficiary = decision.beneficiary
     needed = facts.object(column("needed")[row])
     lacks = facts.object(np.maximum(column("needed")[row] - column("free_before")[row], 0))
     lacking = f"{amounts(lacks)} more is needed there" if lacks else "all of it was needed"
@@ -46,8 +46,8 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         "allocation": f"allocation {name_of(decision.allocation)}",
         "operation": name_of(decision.operation),
         "node": facts.of_node(decision.node, "the cluster"),
-        "request": name_of(whom.request) if whom else "",
-        "beneficiary": name_of(whom.operation) if whom else "",
+        "request": name_of(beneficiary.request) if beneficiary else "",
+        "beneficiary": name_of(beneficiary.operation) if beneficiary else "",
         "lacking": lacking,
         "violated": "",
         "over": "",
@@ -64,7 +64,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
             for r, used in numbers.get("usage", {}).items()
         )
     sentences = [sentence(reason(decision.reason, "victim").sentence.format(**fields))]
-    if whom is not None and int(column("beneficiary_operation")[row]) >= 0:
+    if beneficiary is not None and int(column("beneficiary_operation")[row]) >= 0:
         sentences += _beneficiary(facts, int(column("beneficiary_operation")[row]))
         if needed:
             free = facts.object(column("free_before")[row], zeros=True)
