@@ -74,7 +74,7 @@ class Course:
         self._releases: dict[str, _Release] = {}
         self._owed: dict[str, str] = {}
         self._asked: dict[str, _Asked] = {}
-        self._untold: list[Victim] = []
+        self._not_asked: list[Victim] = []
         self._said: dict[str, str] = {}
         self._unwritten = ""
         now = carrier.timing.steady()
@@ -82,8 +82,8 @@ class Course:
             if victim.asked and victim.answer not in _GONE:
                 self._asked[victim.name] = _Asked(None, now, now)
             elif not victim.asked and not recovered:
-                self._untold.append(victim)
-        self._unnoted = list(self._untold)
+                self._not_asked.append(victim)
+        self._unnoted = list(self._not_asked)
 
     @property
     def ended(self) -> bool:
@@ -100,15 +100,15 @@ class Course:
         try:
             self._tell()
         except JournalError as error:  # the job was not asked; those before it get their place back
-            self._unwritten, self._untold = str(error), []
+            self._unwritten, self._not_asked = str(error), []
 
     def _tell(self) -> None:
         carrier, clock = self.carrier, self.carrier.timing
         for victim in self._unnoted:
             carrier.do(self.step.number, "note", victim, self.step.reason)
         self._unnoted = []
-        while self._untold:
-            victim = self._untold.pop(0)
+        while self._not_asked:
+            victim = self._not_asked.pop(0)
             answer = carrier.do(self.step.number, victim.action, victim, self.step.reason)
             late = clock.steady() + clock.settle
             # After a refusal no command is under way: one look is enough.
@@ -137,7 +137,7 @@ class Course:
             self._settle(standings)
             if self._asked:
                 return False
-            if self._untold and self._all_gone() and self._waits(standings):
+            if self._not_asked and self._all_gone() and self._waits(standings):
                 self.tell()
                 return True
             self._verdict = self._judge(standings)

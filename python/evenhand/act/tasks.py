@@ -115,7 +115,8 @@ def partial(fresh: Snapshot, task: Task) -> list[Refusal]:
         of = np.asarray(core.column("requests", "operation")) == names.index(task.beneficiary)
         wanted = int(np.asarray(core.column("requests", "count"))[of].sum())
         if len(starts) < wanted:
-            message = f"{len(starts)} of {wanted} parts of {task.beneficiary} would start"
+            part = f"{len(starts)} of {wanted} parts of {task.beneficiary} would start"
+            message = f"{part}, but a job can only start as a whole"
             found.append(Refusal("partial_start", message))
     return found
 
@@ -182,10 +183,12 @@ def standing_refusals(task: Task, now: Mapping[str, Standing], snapshot: Snapsho
         if standing.state != "running":
             found.append(Refusal("victim_not_running", f"{job} is {standing.state} ({standing.detail})"))
         elif action in ("requeue", "requeue_hold") and not standing.requeueable:
-            message = f"{job} may not go back to the queue: it would be lost"
+            message = f"{job} may not be requeued: it would end for good"
             found.append(Refusal("not_requeueable", message, job))
         elif action == "requeue_hold" and standing.held:
-            message = f"{job} runs and is held: back in the queue it is to stay, and a release would start it"
+            message = (
+                f"{job} runs and is held for its next turn: a release after the requeue would lift that hold"
+            )
             found.append(Refusal("victim_held", message, job))
     if task.beneficiary is not None and now[task.beneficiary].state != "pending":
         standing = now[task.beneficiary]

@@ -95,8 +95,8 @@ def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDAr
         ("operation", snapshot.names("operations")),
         ("request", snapshot.names("requests")),
     ):
-        whom = victims[f"beneficiary_{field}"].tolist()
-        labels = [None if row < 0 else str(names[row]) for row in whom]
+        beneficiaries = victims[f"beneficiary_{field}"].tolist()
+        labels = [None if row < 0 else str(names[row]) for row in beneficiaries]
         set_labels(table, f"beneficiary.{field}", count, dict(zip(rows.tolist(), labels, strict=True)))
 
 
@@ -107,7 +107,7 @@ def _amounts(snapshot: Snapshot, table: dict[str, Any], field: str, rows: int) -
 
 
 def _resume(snapshot: Snapshot, raw: Raw, resumes: Mapping[str, NDArray[Any]]) -> None:
-    """Let allocations run from now on; nothing is left of what they were told when they had to leave."""
+    """Let allocations run from now on; nothing is left of the terms of their leaving."""
     table, settings = raw.tables["allocations"], dict(raw.settings.get("allocations", {}))
     rows, count = resumes["allocation"], snapshot.allocation_count
     state, _ = parts(table.get("state"), count, np.uint8)  # without it, all run

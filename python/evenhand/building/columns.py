@@ -250,7 +250,7 @@ def names(cells: Cells, report: Reporter) -> tuple[Raw, bool]:
     """Parse the names of a table's rows; also returns whether all of them are usable.
 
     An unusable name gets a stand-in that no other row can have, so that the
-    core goes on looking at the rest of its row.
+    core continues with the rest of its row.
     """
     if isinstance(cells, Strings) and cells.valid is None and not _has_empty(cells):
         return (cells.data, cells.offsets), True

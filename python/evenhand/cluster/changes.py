@@ -170,8 +170,8 @@ def _end(stage: Stage, event: End, _: Row) -> None:
 
 def _leave(stage: Stage, event: Leave, cells: Row) -> None:
     slot = _holding(stage, event.allocation, "asked to leave")
-    whom = cells.label("beneficiary.operation") or "", cells.label("beneficiary.request") or ""
-    stage.core.leave(slot, cells.time("deadline"), *whom)
+    beneficiary = cells.label("beneficiary.operation") or "", cells.label("beneficiary.request") or ""
+    stage.core.leave(slot, cells.time("deadline"), *beneficiary)
 
 
 def _suspend(stage: Stage, event: Suspend, cells: Row) -> None:

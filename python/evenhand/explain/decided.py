@@ -35,7 +35,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
     decision = facts.plan.decisions[row]
     column = facts.plan.decisions.column
     operation = int(column("operation")[row])
-    whom = decision.beneficiary
+    beneficiary = decision.beneficiary
     needed = facts.object(column("needed")[row])
     lacks = facts.object(np.maximum(column("needed")[row] - column("free_before")[row], 0))
     lacking = f"{amounts(lacks)} more is needed there" if lacks else "all of it was needed"
@@ -46,8 +46,8 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
         "allocation": f"allocation {name_of(decision.allocation)}",
         "operation": name_of(decision.operation),
         "node": facts.of_node(decision.node, "the cluster"),
-        "request": name_of(whom.request) if whom else "",
-        "beneficiary": name_of(whom.operation) if whom else "",
+        "request": name_of(beneficiary.request) if beneficiary else "",
+        "beneficiary": name_of(beneficiary.operation) if beneficiary else "",
         "lacking": lacking,
         "violated": "",
         "over": "",
@@ -64,7 +64,7 @@ def explain_victim(facts: Facts, row: int) -> Explanation:
             for r, used in numbers.get("usage", {}).items()
         )
     sentences = [sentence(reason(decision.reason, "victim").sentence.format(**fields))]
-    if whom is not None and int(column("beneficiary_operation")[row]) >= 0:
+    if beneficiary is not None and int(column("beneficiary_operation")[row]) >= 0:
         sentences += _beneficiary(facts, int(column("beneficiary_operation")[row]))
         if needed:
             free = facts.object(column("free_before")[row], zeros=True)
@@ -88,7 +88,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
     # With one agent for each copy nothing is said of others.
     where = " there" if getattr(settings, "victim_area", "group") == "agent" else ""
     spent = facts.plan.decisions.column("minimum_spent")[row] != 0
-    open_ = "the search for {} ran out of its budget" if spent else "that {} would not do is not proved"
+    open_ = "the search for {} ran out of its budget" if spent else "that {} would not suffice is not proved"
     if kind != "victims":
         seconds_ = "node-second" if proof["cost"] == 1 else "node-seconds"
         unit = {"lost_work": f"{seconds_} of lost work", "given": "by what their rows say"}[kind]
@@ -104,7 +104,7 @@ def _fewest(facts: Facts, row: int, decision: Decision) -> list[str]:
         return [f"No fewer than the {proof['cost']} {what}s of this step make room for it{where}."]
     must, do = proof["lower_bound"], proof["cost"]
     least = f"At least {must} {what}{'s' * (must != 1)}" if facts.preempts_operations else f"At least {must}"
-    return [f"{least} must go{where} and {do} do: {open_.format('fewer')}."]
+    return [f"{least} must leave{where} and {do} suffice: {open_.format('fewer')}."]
 
 
 def _beneficiary(facts: Facts, operation: int) -> list[str]:
@@ -136,7 +136,7 @@ def _victim(facts: Facts, row: int, decision: Decision, operation: int) -> list[
         count = len(set(column("operation")[same].tolist()))
         if facts.preempts_operations:
             owners = f"{count} operation{'s' if count > 1 else ''}"
-            text = f"It is allocation {place} of {len(same)}, of {owners}, that go in this step; they free"
+            text = f"It is allocation {place} of {len(same)}, of {owners}, that leave in this step; they free"
         else:
             text = f"It is victim {place} of {len(same)} of this step, which free"
         sentences.append(f"{text} {amounts(together)} together.")

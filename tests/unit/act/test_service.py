@@ -47,7 +47,7 @@ class Absurd(FakeSlurm):
 @pytest.mark.parametrize(
     ("field", "said"),
     [
-        ({"tres_alloc_str": f"cpu={2**64}", "cpus": 2**64}, "absurd"),
+        ({"tres_alloc_str": f"cpu={2**64}", "cpus": 2**64}, "inconsistent"),
         ({"partition": "gone"}, "cannot be planned on: .*'gone'"),
     ],
 )

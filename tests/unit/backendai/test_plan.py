@@ -253,7 +253,7 @@ def test_several_requests_begin_with_large_sessions() -> None:
 def test_at_least_one_operation() -> None:
     sizes = [{"gpu": gpu, "cpu": cpu} for gpu, cpu in ((1, 2), (2, 1), (0, 3), (3, 0))]
     made = plan(one_node(sizes, [{"cpu": 2}, {"gpu": 3}]), victim_selection="minimum", minimum_budget=1)
-    assert "At least 1 operation must go and 2 do: " in made.why("s0-k").text
+    assert "At least 1 operation must leave and 2 suffice: " in made.why("s0-k").text
 
 
 def test_several_groups_are_planned_as_a_mapping() -> None:

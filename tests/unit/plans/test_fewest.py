@@ -58,7 +58,7 @@ def test_a_spent_budget_is_told() -> None:
     (told,) = [d for d in made.diagnostics if d.code == "minimum_budget_spent"]
     assert told.elements == ("new",)
     assert told.numbers == {"steps": 1, "size_proved": 0, "budget": 1}
-    assert "At least 3 must go and 4 do" in made.why("a0").text
+    assert "At least 3 must leave and 4 suffice" in made.why("a0").text
 
 
 def test_a_larger_budget_settles_it() -> None:

@@ -163,7 +163,8 @@ Outcome Run::waits(const BackfillPass& pass, Id job, const Wish& wish) {
   if (pass.slots.ever_taken(partition_set(jobs().partition[at(job)], true)))
     return Outcome::kBehindFirstWaiting;
   if (set().type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
-  return candidate_set(job)->jobs.empty() ? Outcome::kNoEligibleVictims : Outcome::kNoRoomEvenWithVictims;
+  return candidate_set(job)->jobs.empty() ? Outcome::kNoEligibleVictims
+                                          : Outcome::kNoRoomEvenWithVictims;
 }
 
 // An absolute instant, rounded down.

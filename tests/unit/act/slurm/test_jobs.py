@@ -265,7 +265,7 @@ def test_what_cannot_be_true_is_an_error_of_the_adapter() -> None:
     cluster = FakeSlurm(clock, {"n1": 4}, [job(1, 2, node="n1")])
     plain = cluster._json
     cluster._json = lambda j: plain(j) | {"cpus": 2**63, "tres_alloc_str": f"cpu={2**64}"}  # type: ignore[method-assign]
-    with pytest.raises(AdapterError, match="absurd"):
+    with pytest.raises(AdapterError, match="inconsistent"):
         Slurm(runner=cluster, clock=clock).snapshot()
 
 

@@ -180,7 +180,7 @@ class Slurm:
             )
         except InputError as error:
             raise AdapterError(
-                f"what Slurm says of its jobs and nodes is absurd: {error.problems[0]}"
+                f"what Slurm says of its jobs and nodes is inconsistent: {error.problems[0]}"
             ) from error
         self.left_out = left_out(jobs, nodes, chosen)
         self._notices["jobs"] = [

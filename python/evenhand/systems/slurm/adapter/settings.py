@@ -172,7 +172,7 @@ def notices_of(live: Mapping[str, Any], rules: Mapping[str, Any]) -> list[str]:
             "the settings of the policy do not say which jobs may preempt which"
         )
     if "qos" not in live:
-        found.append("the cluster keeps no accounting: it has no QOS to go by")
+        found.append("the cluster keeps no accounting: it has no QOS by which to preempt")
     return found
 
 

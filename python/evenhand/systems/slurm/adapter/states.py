@@ -86,7 +86,7 @@ def standing(name: str, row: Mapping[str, str]) -> Standing:
     try:
         priority, turn = int(row["prioritylong"] or 0), int(row["restartcnt"] or 0)
     except ValueError as error:
-        raise AdapterError(f"how job {name} stands cannot be read: {error}") from error
+        raise AdapterError(f"the state of job {name} cannot be read: {error}") from error
     reason = row["reasonlist"].strip("()")
     state = _STANDINGS.get(base) or ("ended" if base in ENDED else "unknown")
     if state == "pending" and is_held(found, priority):

@@ -71,7 +71,7 @@ def test_the_rest_of_a_whole_job_is_told_as_such(policy: Any) -> None:
         rest = "nothing of this node is used" in text
         assert ("The request needs cpu 4" in text) != rest
         assert ("cpu 4 more is needed there" in text) != rest
-        assert "of 2, of 1 operation, that go in this step; they free cpu 8 together" in text
+        assert "of 2, of 1 operation, that leave in this step; they free cpu 8 together" in text
 
 
 def test_the_fewest_are_counted_in_operations() -> None:
