@@ -120,10 +120,12 @@ bool append_meant(std::string& bytes, std::string_view text) {
   return !has_surrogate(std::string_view(bytes).substr(first));
 }
 
-// Distinct texts laid end to end, by their first places.
+// Texts laid end to end, most of those that return once: looked for is among the latest ones, as a
+// table of millions would cost more than the texts themselves.
 class Words {
  public:
-  Words(std::string& bytes, std::vector<std::int64_t>& offsets) : bytes_(bytes), offsets_(offsets) {
+  Words(std::string& bytes, std::vector<std::int64_t>& offsets)
+      : bytes_(bytes), offsets_(offsets), slots_(kSlots) {
     offsets_.assign(1, 0);
   }
 
@@ -134,49 +136,32 @@ class Words {
     if (!append_meant(bytes_, text) || offsets_.size() > kMostWords) return -1;
     const std::string_view word = std::string_view(bytes_).substr(first);
     const std::uint64_t hash = std::hash<std::string_view>()(word);
-    if (offsets_.size() * 2 > slots_.size()) grow();
-    const std::size_t mask = slots_.size() - 1;
     const auto mark = static_cast<std::uint32_t>(hash >> 32);
-    for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
-      Slot& slot = slots_[i];
-      if (slot.code < 0) {
-        slot = {mark, static_cast<std::uint32_t>(hash),
-                static_cast<std::int32_t>(offsets_.size() - 1)};
-        offsets_.push_back(static_cast<std::int64_t>(bytes_.size()));
-        return slot.code;
-      }
-      if (slot.high == mark && at(slot.code) == word) {
+    Slot* const near = &slots_[hash % kSlots / kNear * kNear];
+    for (Slot* slot = near; slot != near + kNear; ++slot)
+      if (slot->mark == mark && slot->code >= 0 && at(slot->code) == word) {
         bytes_.resize(first);
-        return slot.code;
+        return slot->code;
       }
-    }
+    const auto code = static_cast<std::int32_t>(offsets_.size() - 1);
+    near[offsets_.size() % kNear] = {mark, code};
+    offsets_.push_back(static_cast<std::int64_t>(bytes_.size()));
+    return code;
   }
 
  private:
   struct Slot {
-    std::uint32_t high = 0, low = 0;  // of the hash
+    std::uint32_t mark = 0;
     std::int32_t code = -1;
   };
+  static constexpr std::size_t kSlots = 1 << 16, kNear = 8;
+  static constexpr std::size_t kMostWords = std::numeric_limits<std::int32_t>::max();
 
   std::string_view at(std::int32_t code) const {
     const auto i = static_cast<std::size_t>(code);
     const auto first = static_cast<std::size_t>(offsets_[i]);
     return std::string_view(bytes_).substr(first,
                                            static_cast<std::size_t>(offsets_[i + 1]) - first);
-  }
-
-  static constexpr std::size_t kMostWords = std::numeric_limits<std::int32_t>::max();
-
-  void grow() {
-    std::vector<Slot> old(std::max<std::size_t>(64, slots_.size() * 4));
-    old.swap(slots_);
-    const std::size_t mask = slots_.size() - 1;
-    for (const Slot& slot : old) {
-      if (slot.code < 0) continue;
-      std::size_t i = ((std::uint64_t{slot.high} << 32) | slot.low) & mask;
-      while (slots_[i].code >= 0) i = (i + 1) & mask;
-      slots_[i] = slot;
-    }
   }
 
   std::string& bytes_;

@@ -29,21 +29,24 @@ void report_text(const TableRows& rows, std::size_t row, std::string_view field,
 std::vector<Id> canonical_codes(const std::vector<std::string_view>& raw_values,
                                 const std::vector<std::uint8_t>& used, StringColumn& values) {
   StringColumn in_use;
-  std::vector<std::size_t> raw_code;
+  std::vector<Id> raw_code;
+  raw_code.reserve(raw_values.size());
+  in_use.offsets.reserve(raw_values.size() + 1);
   for (std::size_t v = 0; v < raw_values.size(); ++v) {
     if (used[v] == 0) continue;
     in_use.push_back(raw_values[v]);
-    raw_code.push_back(v);
+    raw_code.push_back(static_cast<Id>(v));
   }
+  const raw::Strings texts{in_use.bytes, in_use.offsets};
   std::vector<Duplicate> twice;
-  const RowOrder sorted = sorted_by_name({in_use.bytes, in_use.offsets}, twice);
+  const RowOrder sorted = sorted_by_name(texts, twice);
   std::vector<Id> canonical(raw_values.size(), kNoId);
   values.bytes.reserve(in_use.bytes.size());
+  values.offsets.reserve(texts.size() + 1);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const std::size_t v = raw_code[sorted.input(i)];
-    if (values.size() == 0 || raw_values[v] != values[values.size() - 1])
-      values.push_back(raw_values[v]);
-    canonical[v] = static_cast<Id>(values.size() - 1);
+    const std::size_t v = sorted.input(i);
+    if (values.size() == 0 || texts[v] != values[values.size() - 1]) values.push_back(texts[v]);
+    canonical[static_cast<std::size_t>(raw_code[v])] = static_cast<Id>(values.size() - 1);
   }
   return canonical;
 }

@@ -15,9 +15,9 @@ namespace evenhand {
 struct JsonField {
   enum class Texts : std::uint8_t {
     kPlain,    // one a row
-    kWords,    // each distinct one once; lists of texts too
+    kWords,    // those that return once, mostly; lists of texts too
     kWritten,  // not at all: cells stay JSON, whatever they are
-    kObjects,  // each distinct one once; mostly cells are objects of `inner`
+    kObjects,  // as words; mostly cells are objects of `inner`
   };
 
   std::string key;
@@ -39,8 +39,8 @@ struct JsonColumn {
     kReals,  // integers among them
     kFlags,
     kTexts,    // laid end to end
-    kWords,    // distinct texts by first place, and the code of each row: -1 where it has none
-    kLists,    // distinct texts likewise, the codes of all lists, and where each row's begin
+    kWords,    // texts by first place, and the code of each row: -1 where it has none
+    kLists,    // texts likewise, the codes of all lists, and where each row's begin
     kObjects,  // `inner` and `unknown`
     kWritten,  // in `bytes`
   };
