@@ -223,12 +223,9 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       return;
     state.guarantee = own_guarantee;
     state.limits = limits;
-    if (!built && replace_changed(pool)) {
-      sweep(pool, state.children, limits, false);
-    } else {
-      if (!built) build_block(pool);
-      sweep(pool, built ? *built : block_, limits, false);
-    }
+    const bool replaced = !built && replace_changed(pool);
+    if (!built && !replaced) build_block(pool);
+    sweep(pool, built ? *built : replaced ? state.children : block_, limits, false);
     const auto curve = pool_.vertices();
     state.own.assign(curve);
     if (!keep_)
