@@ -44,19 +44,29 @@ enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
 
 class Desk {
  public:
-  // The state is the caller's, outlives the desk and changes by the desk's methods only.
-  Desk(ClusterState& state, Settings settings, RowSettings rows, Given given, Memory memory);
+  // The state is the caller's and outlives the desk, which hears of all its changes. live: it may
+  // have rows that are not the snapshot's, and what heartbeats do is taken back.
+  Desk(ClusterState& state, bool live, Settings settings, RowSettings rows, Given given,
+       Memory memory);
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
   // Shares, statuses, groups and queues at the state's instant.
   void update(const VolumeMemory* volumes, bool keep);
 
-  // Carries out a delta, of heartbeats or from outside; returns its slot. Which operations
-  // may ask follows from the update: until the next one more requests make none join.
-  Id on(const Delta& delta);
+  // Around a change of the state, by heartbeats or from outside. Which operations and requests
+  // may ask follows from the update: until the next one none joins. O(R x depth).
+  void before(const Delta& delta);
+  void after(const Delta& delta, Id row);
+  void rows_came(ClusterState::Table table, std::span<const Id> rows, const RowSettings& cells);
   // Decisions, counts and steps begin anew.
   void begin();
+  // The way back to `begin`, but for the memory and what was counted: O(decisions x depth).
+  void take_back();
+  // Does the last update know all that there is?
+  bool stale() const noexcept { return inputs_.stale(); }
+  const PendingWork& work() const noexcept { return inputs_.work(); }
+  const Tables& inputs() const noexcept { return inputs_.tables(); }  // of the last update
 
   Settings settings;
   RowSettings rows;
@@ -98,23 +108,19 @@ class Desk {
   // Element that shields an operation's work from a stage (older revisions); kNoId: none.
   Id shield(Id operation, Stage stage) const;
   Id parent_of(Id element) const noexcept {
-    const Tables& t = state.tables();
-    return element < pools() ? t.pools.parent[static_cast<std::size_t>(element)]
-                             : t.operations.pool[static_cast<std::size_t>(element - pools())];
+    return element < pools() ? state.pools().parent[static_cast<std::size_t>(element)]
+                             : state.pool_of(element - pools());
   }
   bool may_leave(Id slot) const {
-    return slot >= state.slots_of_snapshot() ||
-           at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
+    return state.allocations().get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
   }
   bool cpu_gap(Id slot) const noexcept;  // uses less cpu than its limit
   bool uses_ssd(Id slot) const { return at_or_new(rows.uses_ssd, slot); }
 
   // Where a request may run at all: tags, its node, SSD bans.
   enum class Place : std::uint8_t { kAllowed, kOtherNode, kTagMissing, kSsdOnly };
-  Place why_not_on(Id request, Id node) const;
-  bool allowed_on(Id request, Id node) const {
-    return why_not_on(request, node) == Place::kAllowed;
-  }
+  Place why_not_on(Id request, Id node);
+  bool allowed_on(Id request, Id node) { return why_not_on(request, node) == Place::kAllowed; }
   // Do the limits of an operation and its pools hold with so much more, in every resource?
   bool within_limits(Id operation, const Amount* more, bool preemptive) const;
   // The most by which a limit would be exceeded with so much more, R; as if these victims
@@ -143,12 +149,31 @@ class Desk {
     return queues_[static_cast<std::size_t>(stage)].entries();
   }
   const Shapes& shapes() const noexcept { return shapes_; }
-  std::span<const Id> requests_of(Id operation) const noexcept {
-    const Grouping& g = state.tables().requests_by_operation;
-    const Index* offsets = g.offsets.data() + operation;
-    return {g.items.data() + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
+  // A request that takes part since the last update.
+  struct Ask {
+    Id request, shape;
+    Index pending;
+  };
+  // Of an operation, in canonical order.
+  std::span<const Ask> requests_of(Id operation) const noexcept {
+    const Index* begin = asks_begin_.data() + operation;
+    return {asks_.data() + begin[0], static_cast<std::size_t>(begin[1] - begin[0])};
   }
-  std::span<const Id> requests_of_shape(Id shape) const;
+  // How many of a request wait; of one that takes no part: none.
+  Index pending(Id request) const noexcept {
+    const Id place = ask_of(request);
+    return place == kNoId ? 0 : asks_[static_cast<std::size_t>(place)].pending;
+  }
+  bool before(Id request, Id other) const noexcept {  // in canonical order
+    const LiveKeys& keys = state.requests().keys();
+    return keys.rank(request) < keys.rank(other);
+  }
+  template <class Visit>
+  void for_requests_of_shape(Id shape, Visit&& visit) const {
+    const auto s = static_cast<std::size_t>(shape);
+    for (Index i = by_shape_.offsets[s]; i < by_shape_.offsets[s + 1]; ++i)
+      visit(asks_[static_cast<std::size_t>(by_shape_.items[static_cast<std::size_t>(i)])]);
+  }
   // Shapes that requests of a stage's candidates had at the update, and how many of
   // those wait now.
   std::span<const Id> waiting_shapes(Stage stage) const noexcept {
@@ -166,6 +191,7 @@ class Desk {
   // --- what a heartbeat does
 
   Id start_request(Id request, Id node);
+  void preempt(Id slot, Beneficiary beneficiary);
 
   // --- scratch of a heartbeat, kept to spare allocations
   std::vector<Id> present;               // allocations on the node when it began
@@ -195,23 +221,55 @@ class Desk {
   bool at_or_new(const std::vector<std::uint8_t>& column, Id slot) const {
     return static_cast<std::size_t>(slot) < column.size() && column[static_cast<std::size_t>(slot)];
   }
+  // What has been done since `begin`.
+  struct Done {
+    Id slot, operation;
+    Id request;  // started; kNoId: it must leave
+  };
+  struct Dropped {
+    Id operation;
+    std::uint16_t queues;  // a bit each
+  };
+  Id ask_of(Id request) const noexcept {
+    return static_cast<std::size_t>(request) < ask_of_.size()
+               ? ask_of_[static_cast<std::size_t>(request)]
+               : kNoId;
+  }
+  void join_requests();
   void build_queues();
   void build_limits();
   void build_exposure();
+  Exposure exposure_of(Id operation) const;
+  void limit_operation(Id operation);
+  void operation_changed(Id operation, bool fresh);
+  void fit_node(Id node, bool fresh);
+  void leave_request(Id request);
+  // What is taken back is as the last update knows it.
+  void touch(Id operation) {
+    if (!stands_) inputs_.touch(operation);
+  }
   void usage_changed(Id operation, bool fell);
   void check_over(Id element);
-  void pending_changed(Id request, Index before);
+  void check_limits(Id operation);
+  void pending_changed(Id request, Index now);
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
-  bool updated_ = false;
+  bool live_, updated_ = false;
+  std::vector<Amount> total_;  // of the last update
+  ShareInputs inputs_;
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
-  Grouping by_shape_;
+  std::vector<Ask> asks_;  // by operation
+  std::vector<Index> asks_begin_{0};
+  std::vector<Id> ask_of_;  // request -> place in asks_; kNoId: it takes no part
+  Grouping by_shape_;       // places in asks_
+  std::vector<Id> came_;    // requests that join at the next update
+  bool requests_changed_ = true;
   std::vector<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
-  std::vector<Id> limited_, limited_from_;
+  std::vector<Id> limited_from_;
   std::vector<std::uint8_t> over_;
   Index over_count_ = 0;
   std::array<std::vector<Index>, kStages> waiting_;
@@ -220,6 +278,12 @@ class Desk {
   std::vector<Exposure> exposure_;
   Index falls_ = 1;
   Where where_;
+  // Of a change that is being carried out.
+  Id limited_before_ = kNoId;
+  std::vector<Done> done_;
+  std::vector<Dropped> dropped_;
+  ClusterState::Mark begun_{0};
+  bool stands_ = false;
 };
 
 }  // namespace evenhand::ytsaurus
