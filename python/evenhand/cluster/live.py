@@ -20,7 +20,7 @@ from evenhand.cluster.kept import Kept, read, text_of
 from evenhand.cluster.remade import remade
 from evenhand.cluster.runs import joins, key_of, makes_anew
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.steps import events_of, whole_plan
+from evenhand.cluster.steps import Done, done_by, events_of, whole_plan
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.plans.planning import expect_policy
@@ -256,7 +256,7 @@ class Cluster:
         return self._states.get(_key(self._own(policy)))
 
     @_one_at_a_time
-    def carry_out(self, plan: Any) -> None:
+    def carry_out(self, plan: Any) -> Done:
         """Carry out a plan's decisions, all of them or none.
 
         Victims are leaving, with deadline and beneficiary; what starts runs and is called
@@ -266,6 +266,11 @@ class Cluster:
         ----------
         plan : Plan
             Of this cluster; of an earlier instant too, as long as its decisions can still be carried out.
+
+        Returns
+        -------
+        Done
+            Names of allocations that started, ended and are requeued.
 
         Raises
         ------
@@ -278,6 +283,7 @@ class Cluster:
         still make sense tells ``plan.check(cluster.snapshot())``.
         """
         expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
+        done = done_by(plan, self._stage)
         if whole_plan(plan):
             self.apply(events_of(plan, self._stage))
         elif plan.snapshot == self.snapshot():
@@ -285,6 +291,7 @@ class Cluster:
         else:
             message = "the plan resumes, reserves or keeps a part: it needs the snapshot it was made of"
             raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
+        return done
 
     @_one_at_a_time
     def usage(self, name: str | int, *, table: str | None = None) -> dict[str, float]:

@@ -1,8 +1,9 @@
-"""A plan's decisions as events."""
+"""A plan's decisions as events, and what has been done with them by name."""
 
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +16,55 @@ from evenhand.cluster.events import Event, Leave, Start, Take
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["events_of", "whole_plan"]
+__all__ = ["Done", "done_by", "events_of", "whole_plan"]
 
 _START, _PREEMPT = 0, 1
 _SUSPEND = 5  # of modes
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a plan that was carried out has changed, by names of allocations, in the order of its decisions.
+
+    Attributes
+    ----------
+    started : tuple of str or int
+        What runs now: starts by the names that they got (``"<request>/<number>"``), and what was resumed.
+    ended : tuple of str or int
+        Victims that were asked to leave for good.
+    requeued : tuple of str or int
+        Victims that were asked to leave and wait again. Those that are suspended stay, and are in neither.
+    """
+
+    started: tuple[str | int, ...]
+    ended: tuple[str | int, ...]
+    requeued: tuple[str | int, ...]
+
+
+def done_by(plan: Any, present: Container[str]) -> Done:
+    """Return what carrying out a plan does, by name.
+
+    Parameters
+    ----------
+    plan : Plan
+    present : container of str
+        Names of allocations that there are before.
+
+    Returns
+    -------
+    Done
+    """
+    decisions = list(plan.decisions)
+    names = iter(free_names(present, [d.request for d in decisions if d.action == "start"]))
+    started = [
+        next(names) if d.action == "start" else d.allocation
+        for d in decisions
+        if d.action in ("start", "resume")
+    ]
+    victims = [d for d in decisions if d.action == "preempt"]
+    gone = [d.allocation for d in victims if d.mode not in ("requeue", "suspend", "enhanced_suspend")]
+    again = [d.allocation for d in victims if d.mode == "requeue"]
+    return Done(tuple(started), tuple(gone), tuple(again))
 
 
 def events_of(plan: Any, present: Container[str]) -> list[Event]:
