@@ -28,7 +28,7 @@ _ELEMENTS_LEFT = ("state_element_left", "pools and operations")
 
 
 def fingerprint(policy: Any) -> str:
-    """Return a digest of a policy's settings.
+    """Return a digest of a policy's settings, but for those that say when it plans.
 
     Parameters
     ----------
@@ -39,7 +39,9 @@ def fingerprint(policy: Any) -> str:
     -------
     str
     """
-    text = json.dumps(policy.to_dict(), sort_keys=True, default=str)
+    timing = getattr(policy.settings, "TIMING", ())
+    settings = {k: v for k, v in policy.to_dict().items() if k not in timing}
+    text = json.dumps(settings, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,8 +112,8 @@ class YTsaurus(Policy):
         snapshot : Snapshot
         state : State, optional
             What the plan before left.
-        on : Round or Heartbeat, optional
-            Whose heartbeats follow the update; by default those of all nodes.
+        on : Round, Heartbeat or list of Heartbeat, optional
+            Whose heartbeats follow the update, in this order; by default those of all nodes.
         given : mapping, optional
             ``fair_share``, ``starvation``, ``groups`` by name, in the place of what would be computed.
 
@@ -150,11 +150,19 @@ class YTsaurus(Policy):
         return Plan(snapshot, self, core, state, on, given, found)
 
 
-def _nodes(snapshot: Snapshot, on: Round | Heartbeat) -> NDArray[np.int32]:
+def _nodes(snapshot: Snapshot, on: Round | Heartbeat | tuple[Heartbeat, ...]) -> NDArray[np.int32]:
     if isinstance(on, Round):
         return np.arange(snapshot.node_count, dtype=np.int32)
-    row = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}.get(str(on.node))
-    if row is None:
-        message = f"there is no node {on.node!r}"
-        raise InputError([Problem("trigger", None, None, "node", "exists", repr(on.node), message)])
-    return np.array([row], np.int32)
+    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
+    return _rows(on, lambda name: row_of.get(name, -1))
+
+
+def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[str], int]) -> NDArray[np.int32]:
+    """Return the nodes of heartbeats; `find` gives the row of a name, -1: there is none."""
+    names = [one.node for one in (on if isinstance(on, tuple) else (on,))]
+    rows = [find(str(name)) for name in names]
+    if min(rows) < 0:
+        name = names[rows.index(min(rows))]
+        message = f"there is no node {name!r}"
+        raise InputError([Problem("trigger", None, None, "node", "exists", repr(name), message)])
+    return np.array(rows, np.int32)
