@@ -283,8 +283,9 @@ class Cluster:
         still make sense tells ``plan.check(cluster.snapshot())``.
         """
         expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
-        done = done_by(plan, self._stage)
-        if whole_plan(plan):
+        decisions = list(plan.decisions)
+        done = done_by(decisions, self._stage)
+        if whole_plan(decisions):
             self.apply(events_of(plan, self._stage))
         elif plan.snapshot == self.snapshot():
             self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
