@@ -198,8 +198,9 @@ class State:
                 name, values = _remembered(given, what, declared, row, time)
                 _once(name, rows, f"{table.removesuffix('s')} {name!r}", row)
                 rows[name] = values
-        printed, updated = (fingerprints["settings"], fingerprints["policy"]), data.get("updated")
-        return cls(time, pools, *printed, elements, *others, updated)
+        nodes, operations = others
+        printed = fingerprints["settings"], fingerprints["policy"]
+        return cls(time, pools, *printed, elements, nodes, operations, data.get("updated"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

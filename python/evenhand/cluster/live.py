@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
-from weakref import WeakSet
+from weakref import WeakSet, ref
 
 import numpy as np
 
@@ -16,13 +16,18 @@ from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
 from evenhand.cluster.changes import carry_out
 from evenhand.cluster.events import Event, Put, Remove, as_event
-from evenhand.cluster.kept import Kept, read, text_of
+from evenhand.cluster.kept import read, write
+from evenhand.cluster.log import Happened, Kept, Log, Planned, Remembered, Updated, Written
 from evenhand.cluster.remade import remade
-from evenhand.cluster.runs import joins, key_of, makes_anew
+from evenhand.cluster.replay import Again
+from evenhand.cluster.runs import joins, makes_anew
+from evenhand.cluster.runs import key_of as row_key
 from evenhand.cluster.stage import Stage
+from evenhand.cluster.standing import Key, Standing, key_of, period_of, row_of
 from evenhand.cluster.steps import Done, done_by, events_of, whole_plan
+from evenhand.config.triggers import Round
 from evenhand.errors import InputError, Problem
-from evenhand.files import replace_file
+from evenhand.plans.lazy import LivePlan
 from evenhand.plans.planning import expect_policy
 from evenhand.state import State
 
@@ -31,7 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "Mark"]
 
-_Key = tuple[str, str]  # system and settings
+_KNOWN = 64  # policies whose settings are remembered
+_LONG = 4  # a log so many times longer than what it stands for ends, whatever is still in force
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _C = TypeVar("_C", bound="Cluster")
@@ -53,13 +59,17 @@ def _one_at_a_time(
 class Mark:
     """An instant of a cluster's history to which `Cluster.undo` goes back; opaque."""
 
-    __slots__ = ("__weakref__", "_at", "_serial", "_stage", "_states")
+    __slots__ = ("__weakref__", "_at", "_log", "_place", "_serial", "_stage", "_standings")
 
-    def __init__(self, serial: int, stage: Stage, states: dict[_Key, Any]) -> None:
+    def __init__(self, serial: int, stage: Stage, log: Log, standings: Iterable[Standing]) -> None:
         self._serial = serial
         self._stage = stage
         self._at = stage.mark()
-        self._states = states
+        self._log, self._place = log, len(log.entries)
+        standings = list(standings)
+        live = any(standing.planner is not None for standing in standings)
+        #: None: planners followed, which what had happened makes again.
+        self._standings = None if live else [standing.written() for standing in standings]
 
 
 class Cluster:
@@ -83,6 +93,9 @@ class Cluster:
     -----
     Calls from several threads run one after the other. A cluster can be copied, pickled and saved; marks stay
     with the original.
+
+    A policy whose system can (`evenhand.policies.YTsaurus`) has a planner that follows the cluster, so that a
+    plan costs what has changed; with others `plan` takes a snapshot, O(cells).
 
     An event of an allocation, of a request's count or of a node's capacity costs O(resources × depth of the
     pool tree), beside the check of its own cells; putting and removing a request or an operation costs the
@@ -117,14 +130,21 @@ class Cluster:
         expect(right, "cluster", "state", state, "a State, beside a policy")
         if state is not None:
             state.check_clock(snapshot.now)
-        self._begin((snapshot, None, policy, {} if state is None else {_key(policy): state}))
+        known = () if state is None else (Written(key_of(policy), state),)
+        self._begin(Kept(snapshot, policy=policy, standings=known))
 
-    def _begin(self, kept: tuple[Snapshot, bool | None, Any, dict[_Key, Any]]) -> None:
-        snapshot, total_stated, self._policy, self._states = kept
-        self._stage = Stage(snapshot, total_stated)
+    def _begin(self, kept: Kept) -> None:
+        self._policy = kept.policy
+        self._stage = Stage(kept.snapshot, kept.total_stated)
+        self._standings = {standing.key: standing for standing in map(Standing.read, kept.standings)}
+        self._log = Log(replace(kept, entries=()))
+        self._now: Snapshot | None = None  # the snapshot, if nothing has happened since
+        self._known: dict[int, tuple[Any, Key]] = {}  # policies by their identity, with their keys
         self._marks: WeakSet[Mark] = WeakSet()
         self._serial = 0
         self._lock = RLock()
+        for entry in kept.entries:
+            entry.again(self)
 
     @_one_at_a_time
     def apply(self, events: Iterable[Event | Mapping[str, Any]]) -> None:
@@ -142,16 +162,39 @@ class Cluster:
             If an event is wrong; nothing has changed then. Problems have the table "events", the position of
             the event as row, the field and the rule.
         """
+        self._happen(_as_events(events))
+
+    def _happen(self, events: Sequence[Event]) -> None:
+        """Let events happen, all or none."""
         if not self._marks:
             self._stage.forget()
-        before = self._stage
-        mark = before.mark()
+        before, mark = self._stage, self._stage.mark()
+        followed = any(standing.planner is not None for standing in self._standings.values())
         try:
-            self._carry_out(list(enumerate(_as_events(events))))
+            self._carry_out(list(enumerate(events)))
         except BaseException:
-            self._stage = before
-            before.undo(mark)
+            if self._stage is not before or before.happened_since(mark):
+                self._stage = before
+                before.undo(mark)
+                if followed:  # planners follow no way back
+                    self._do_again(self._log)
             raise
+        self._now = None
+        self._log.add(Happened(tuple(events)))
+        if self._log.cost > _LONG * self._log.limit:
+            self._cut()
+
+    def _go_back(self, stage: Stage, mark: Any) -> None:
+        """Undo what a stage was changed by; the planners that followed it are made anew."""
+        if stage is self._stage and not stage.happened_since(mark):
+            return
+        again = any(standing.in_force(stage.core.now) for standing in self._standings.values())
+        stage.undo(mark)
+        self._stage = stage
+        for standing in self._standings.values():
+            standing.settle()
+        if again:
+            self._do_again(self._log)
 
     def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
         """Carry out runs of events: those that make tables anew, and those that do not."""
@@ -163,13 +206,15 @@ class Cluster:
                 while at < len(events) and isinstance(events[at][1], Put | Remove):
                     at += 1
                 rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
+                self._settle()
                 self._stage = remade(self._stage, rows)
                 continue
-            seen = {key_of(events[first][1])}
+            seen = {row_key(events[first][1])}
             while at < len(events) and joins(self._stage, events[at][1], seen):
                 at += 1
             carry_out(self._stage, events[first:at])
             self._stage.changed = True
+            self._stage.came += filter(None, (row_of(event) for _, event in events[first:at]))
 
     @_one_at_a_time
     def snapshot(self) -> Snapshot:
@@ -184,10 +229,50 @@ class Cluster:
         -----
         O(cells), by columns; O(1) if nothing has happened.
         """
-        frozen = self._stage.freeze()
-        if frozen is not self._stage.base:
-            self._stage = Stage(frozen, self._stage.total_stated)
-        return frozen
+        if self._now is None:
+            self._now = self._stage.freeze()
+            if not any(standing.planner is not None for standing in self._standings.values()):
+                self._cut()
+        return self._now
+
+    @_one_at_a_time
+    def update(self, policy: Any = None) -> None:
+        """Update a policy's shares, statuses and queues; heartbeats use them from here on.
+
+        Without any update, each plan has its own. After one, heartbeats use it until the policy's own period
+        has passed (`fair_share_update_period` of YTsaurus); the plan after that updates first, and so does a
+        round. Policies that compute everything anew in each plan have nothing to update.
+
+        Parameters
+        ----------
+        policy : policy, optional
+            By default the cluster's own.
+
+        Raises
+        ------
+        InputError
+            As `plan`.
+
+        Notes
+        -----
+        O(operations + requests); what the cluster's allocations add up to is known already.
+        """
+        policy = self._own(policy)
+        if period_of(policy) is None:
+            return
+        standing = self._standing(policy)
+        now = self._stage.core.now
+        if not self._follow(standing, updates=True):
+            self._cut()  # what others would still use has passed
+            self._follow(standing, updates=True)
+        standing.by_period = True
+        try:
+            standing.update(now)
+        except BaseException:
+            self._do_again(self._log)
+            raise
+        self._stand(standing)
+        self._log.add(Updated(policy))
 
     @_one_at_a_time
     def plan(self, policy: Any = None, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
@@ -200,15 +285,16 @@ class Cluster:
             by its settings. The first plan with other settings starts from the newest state of the same
             system: clocks and volumes are taken over, all else is computed anew, and the plan has the
             diagnostic ``state_settings_changed``.
-        on : trigger, optional
-            As of `evenhand.plan`.
+        on : trigger or list of Heartbeat, optional
+            As of `evenhand.plan`. Heartbeats use the last `update` as long as it is in force.
         given : mapping, optional
-            As of `evenhand.plan`.
+            As of `evenhand.plan`; then the plan is one of a snapshot, and the next one updates.
 
         Returns
         -------
         Plan
-            Of `snapshot`. Nothing of it is carried out: see `carry_out`.
+            Of `snapshot`. Nothing of it is carried out: see `carry_out`. Of a live planner its decisions are
+            there; all else is made when it is first asked for, from what had happened until then.
 
         Raises
         ------
@@ -217,26 +303,128 @@ class Cluster:
 
         Notes
         -----
-        As `evenhand.plan`, and O(cells) for the snapshot.
+        With a live planner what its heartbeats cost, and O(operations + requests) where it updates. Else as
+        `evenhand.plan`, and O(cells) for the snapshot.
         """
         policy = self._own(policy)
-        key = _key(policy)
-        plan = policy.plan(self.snapshot(), self._state_before(key), on, given)
-        self._states.pop(key, None)
-        self._states[key] = plan.state  # the newest is last
+        standing = self._standing(policy)
+        if given is not None or period_of(policy) is None:
+            return self._plan_frozen(standing, on, given)
+        on = policy._trigger(on)
+        arguments = policy.decides(on, self._find)
+        now = self._stage.core.now
+        updates = isinstance(on, Round) or not standing.in_force(now)
+        if not self._follow(standing, updates=updates):
+            return self._plan_frozen(standing, on, None)
+        log, place = self._log, len(self._log.entries)
+        try:
+            near = standing.decide(now, arguments, updates=updates)
+        except BaseException:
+            self._do_again(log)
+            raise
+        self._stand(standing)
+        log.add(Planned(policy, on, updates))
+        return LivePlan(policy, on, near, Again(log, place, ref(self)))
+
+    @_one_at_a_time
+    def _snapshot_of(self, log: Log, place: int) -> Snapshot | None:
+        """Return the snapshot, if no rows have changed since a place in a log; else None."""
+        same = log is self._log and not any(type(entry) is Happened for entry in log.entries[place:])
+        return self.snapshot() if same else None
+
+    def _plan_frozen(self, standing: Standing, on: Any, given: Mapping[str, Any] | None) -> Any:
+        """Plan on a snapshot."""
+        plan = standing.policy.plan(self.snapshot(), self._state_before(standing), on, given)
+        self._remember(standing, plan.state)
         return plan
 
-    def _state_before(self, key: _Key) -> Any:
+    def _remember(self, standing: Standing, state: Any) -> None:
+        standing.remember(state)
+        self._stand(standing)
+        self._log.add(Remembered(standing.policy, state))
+        if self._log.cost > self._log.limit and not self._others_in_force(standing):
+            self._cut()
+
+    def _find(self, node: str) -> int:
+        return self._stage.core.find("nodes", node)
+
+    def _standing(self, policy: Any) -> Standing:
+        """Return what is kept of a policy; something new if it has not planned yet."""
+        known = self._known.get(id(policy))
+        if known is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            known = self._known[id(policy)] = (policy, key_of(policy))
+        standing = self._standings.get(known[1]) or Standing(known[1])
+        standing.policy = policy
+        return standing
+
+    def _stand(self, standing: Standing) -> None:
+        """Keep what a policy remembers; the newest is last."""
+        self._standings.pop(standing.key, None)
+        self._standings[standing.key] = standing
+
+    def _state_before(self, standing: Standing) -> Any:
         """Return the state of a policy or, where its settings are new, the newest of its system."""
-        if key in self._states:
-            return self._states[key]
-        return next((state for other, state in reversed(self._states.items()) if other[0] == key[0]), None)
+        if standing.key in self._standings:
+            return standing.state
+        others = reversed(self._standings.values())
+        return next((other.state for other in others if other.key[0] == standing.key[0]), None)
+
+    def _follow(self, standing: Standing, *, updates: bool) -> bool:
+        """Let a policy's planner follow the stage; False: it cannot, as others still use what was before."""
+        if updates and self._log.cost > self._log.limit and not self._others_in_force(standing):
+            self._cut()
+        if standing.planner is None:
+            state = self._state_before(standing)
+            if self._stage.changed:
+                if self._others_in_force(standing):
+                    return False
+                self._cut()
+            standing.follow(self._stage, state)
+        try:
+            standing.hand_over()
+        except InputError:
+            self._remember(standing, standing.state)  # the snapshot's rows are as wrong
+            return False
+        return True
+
+    def _others_in_force(self, standing: Standing) -> bool:
+        now = self._stage.core.now
+        return any(other is not standing and other.in_force(now) for other in self._standings.values())
+
+    def _settle(self) -> None:
+        """Let all planners go; their states are kept."""
+        for standing in self._standings.values():
+            standing.settle()
+
+    def _cut(self) -> None:
+        """Begin anew from what is now."""
+        self._settle()
+        self._now = self._stage.freeze() if self._now is None else self._now
+        if self._stage.changed:
+            self._stage = Stage(self._now, self._stage.total_stated)
+        self._log = Log(self._as_kept())
+
+    def _as_kept(self) -> Kept:
+        standings = tuple(standing.written() for standing in self._standings.values())
+        return Kept(self.snapshot(), self._stage.total_stated, self._policy, standings)
+
+    def _do_again(self, log: Log) -> None:
+        """Become what a log leads to."""
+        again = _restored(type(self), replace(log.kept, entries=tuple(log.entries)))
+        self._stage, self._standings, self._log, self._now = (
+            again._stage,
+            again._standings,
+            again._log,
+            None,
+        )
 
     def _own(self, policy: Any) -> Any:
         """Return a policy, by default the cluster's own."""
-        if policy is None:
-            policy = self._policy
-        expect_policy("plan", policy)
+        policy = self._policy if policy is None else policy
+        if id(policy) not in self._known:
+            expect_policy("plan", policy)
         return policy
 
     @_one_at_a_time
@@ -253,7 +441,7 @@ class Cluster:
         State or None
             None: it has not planned yet with these settings.
         """
-        return self._states.get(_key(self._own(policy)))
+        return self._standing(self._own(policy)).state
 
     @_one_at_a_time
     def carry_out(self, plan: Any) -> Done:
@@ -288,7 +476,10 @@ class Cluster:
         if whole_plan(decisions):
             self.apply(events_of(plan, self._stage))
         elif plan.snapshot == self.snapshot():
+            self._settle()
             self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
+            self._now = self._stage.base
+            self._cut()
         else:
             message = "the plan resumes, reserves or keeps a part: it needs the snapshot it was made of"
             raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
@@ -337,7 +528,7 @@ class Cluster:
         Mark
             While one is alive, what happens is recorded: O(1) an event.
         """
-        mark = Mark(self._serial, self._stage, dict(self._states))
+        mark = Mark(self._serial, self._stage, self._log, self._standings.values())
         self._serial += 1
         self._marks.add(mark)
         return mark
@@ -358,7 +549,7 @@ class Cluster:
 
         Notes
         -----
-        O(resources × depth) for each event since.
+        O(resources × depth) for each event since; O(cells), once, where a planner followed.
         """
         expect(isinstance(mark, Mark), "undo", "mark", mark, "a Mark")
         if mark not in self._marks:
@@ -366,8 +557,11 @@ class Cluster:
         for later in [m for m in self._marks if m._serial > mark._serial]:
             self._marks.discard(later)
         mark._stage.undo(mark._at)
-        self._stage = mark._stage
-        self._states = dict(mark._states)
+        self._stage, self._log, self._now = mark._stage, mark._log.until(mark._place), None
+        if mark._standings is None:
+            self._do_again(self._log)
+        else:
+            self._standings = {written.key: Standing.read(written) for written in mark._standings}
 
     @_one_at_a_time
     def copy(self) -> Self:
@@ -376,16 +570,9 @@ class Cluster:
         Returns
         -------
         Cluster
-            Made in O(rows).
+            Made in O(cells); while an `update` is in force, in what has happened since the log began too.
         """
-        other = type(self).__new__(type(self))
-        other._stage = self._stage.copy()
-        other._policy = self._policy
-        other._states = dict(self._states)
-        other._marks = WeakSet()
-        other._serial = 0
-        other._lock = RLock()
-        return other
+        return _restored(type(self), self._kept())
 
     __copy__ = copy
 
@@ -412,7 +599,7 @@ class Cluster:
         -----
         O(cells).
         """
-        replace_file(path, text_of(self._kept()) + "\n")
+        write(path, self._kept())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -436,7 +623,10 @@ class Cluster:
         return _restored(cls, read(path))
 
     def _kept(self) -> Kept:
-        return self.snapshot(), self._stage.total_stated, self._policy, dict(self._states)
+        now = self._stage.core.now
+        if any(standing.in_force(now) for standing in self._standings.values()):
+            return replace(self._log.kept, entries=tuple(self._log.entries))
+        return self._as_kept()
 
     @_one_at_a_time
     def __reduce__(self) -> tuple[Any, ...]:
@@ -468,8 +658,3 @@ def _as_events(events: Iterable[Any]) -> list[Event]:
     if problems:
         raise InputError(problems[:100], max(len(problems) - 100, 0))
     return result
-
-
-def _key(policy: Any) -> _Key:
-    settings = json.dumps(policy.to_dict(), sort_keys=True, default=str)
-    return getattr(policy, "system", type(policy).__qualname__), settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from evenhand.building.changed import free_names
 from evenhand.cluster.events import Event, Leave, Start, Take
@@ -50,15 +50,17 @@ def done_by(decisions: Sequence[Decision], present: Container[str]) -> Done:
     Done
     """
     names = iter(free_names(present, [d.request for d in decisions if d.action == "start"]))
-    started = [
-        next(names) if d.action == "start" else d.allocation
-        for d in decisions
-        if d.action in ("start", "resume")
-    ]
+    running = [d for d in decisions if d.action in ("start", "resume")]
+    started = [next(names) if d.action == "start" else _named(d) for d in running]
     victims = [d for d in decisions if d.action == "preempt"]
-    ended = [d.allocation for d in victims if d.mode not in ("requeue", *_SUSPENDED)]
-    requeued = [d.allocation for d in victims if d.mode == "requeue"]
+    ended = [_named(d) for d in victims if d.mode not in ("requeue", *_SUSPENDED)]
+    requeued = [_named(d) for d in victims if d.mode == "requeue"]
     return Done(tuple(started), tuple(ended), tuple(requeued))
+
+
+def _named(decision: Decision) -> str | int:
+    """Return the allocation that a decision is about."""
+    return cast("str | int", decision.allocation)
 
 
 def events_of(plan: Plan, present: Container[str]) -> list[Event]:
@@ -86,7 +88,7 @@ def events_of(plan: Plan, present: Container[str]) -> list[Event]:
             served = d.beneficiary
             whom = None if served is None else {"operation": served.operation, "request": served.request}
             events.append(
-                Leave(d.allocation, d.until, whom and {k: v for k, v in whom.items() if v is not None})
+                Leave(_named(d), d.until, whom and {k: v for k, v in whom.items() if v is not None})
             )
     return events + [Take(name, amounts) for name, amounts in plan.taken.items()]
 

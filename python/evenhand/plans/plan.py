@@ -176,7 +176,7 @@ class Plan(Frozen, Tabular):
 
     @property
     def taken(self) -> dict[str | int, dict[str, Any]]:
-        """Allocation to the room that its beneficiary has of it by now, in all, where this plan hands some over."""
+        """Allocation to what its beneficiary has of its room by now, where this plan hands some over."""
         names = self.snapshot.names("allocations")
         return {names[row]: amounts for row, amounts in taken_in_all(self.snapshot, self.handed).items()}
 

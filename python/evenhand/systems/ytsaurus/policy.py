@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from evenhand import _core
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.errors import InputError, Problem
-from evenhand.plans.memory import read_memory
+from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.plan import Plan
 from evenhand.reasons import STAGES
-from evenhand.shares import _memory, _options
+from evenhand.shares import Shares, _memory, _options
 from evenhand.systems.base import Policy
 from evenhand.systems.ytsaurus import columns
 from evenhand.systems.ytsaurus.record import YTSAURUS
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
 __all__ = ["YTsaurus"]
@@ -148,6 +150,63 @@ class YTsaurus(Policy):
         )
         core.plan(nodes)
         return Plan(snapshot, self, core, state, on, given, found)
+
+    @property
+    def period(self) -> int | None:
+        """For how many microseconds a live cluster's heartbeats use an update."""
+        return (
+            round(self.settings.fair_share_update_period * 1e6) if hasattr(_core, "ytsaurus_live") else None
+        )
+
+    def live(self, stage: LiveRows, state: State | None) -> Any:
+        """Return a planner that follows a live cluster.
+
+        Parameters
+        ----------
+        stage : LiveRows
+            Nothing has happened there since its snapshot.
+        state : State, optional
+            What the plan before left.
+
+        Returns
+        -------
+        _core.Planner
+
+        Raises
+        ------
+        InputError
+            If the settings of a row do not fit.
+        """
+        snapshot, settings = stage.base, self.settings
+        rows = columns.row_columns(snapshot, settings)
+        options, _ = _options(snapshot, settings.fair_share)
+        memory, _ = read_memory(snapshot, self, state)
+        volumes = None if state is None else _memory(snapshot, settings.fair_share, state)[0]
+        tree = columns.tree_settings(snapshot, settings)
+        return _core.ytsaurus_live(stage.core, tree, options, rows, memory, volumes, stage.total_stated)
+
+    def came(self, planner: Any, stage: LiveRows, rows: Iterable[tuple[str, Any]]) -> None:
+        """Tell a planner the settings of rows that came, by table and name.
+
+        Raises
+        ------
+        InputError
+            If they do not fit.
+        """
+        for table, found in stage.settings_by_row(rows).items():
+            values = columns.later_columns(stage.base, self.settings, table, [*found.values()])
+            planner.rows_came(table, np.array([*found], np.int32), values)
+
+    def decides(self, on: Any, find: Callable[[str], int]) -> dict[str, Any]:
+        """Return a trigger as arguments of a planner; `find` gives the row of a node, -1: there is none."""
+        return {} if isinstance(on, Round) else {"nodes": _rows(on, find)}
+
+    def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
+        """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""
+        shares = Shares(stage.base, self.settings.fair_share, planner.shares, ())
+        updated = None if planner.updated == decided else planner.updated / 1e6
+        before = replace(shares.state, time=decided / 1e6, updated=updated)
+        return next_state(stage, self, before, planner.memory())
 
 
 def _nodes(snapshot: Snapshot, on: Round | Heartbeat | tuple[Heartbeat, ...]) -> NDArray[np.int32]:
