@@ -46,10 +46,8 @@ void Planner::set_capacity(Id node, const Amount* amounts) {
   state_.set_capacity(node, {rest.data(), width});
 }
 
-Id Planner::on(const Delta& delta) {
-  const Id slot = apply(state_, delta);
+void Planner::after(const Delta& delta, Id) {
   if (delta.kind == Delta::Kind::kCapacity) set_capacity(delta.row, delta.amounts.data());
-  return slot;
 }
 
 void Planner::decide(const Trigger&, Recorder* recorder) {

@@ -10,8 +10,7 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   const ClusterState::Mark before = state_.mark();
   Run run(std::move(inputs), state_, trigger, recorder);
   run.all();
-  state_.undo(before);
-  state_.forget();
+  state_.take_back(before);
   decisions_ = std::move(run.decisions);
   tally_ = run.tally;
   refusals_ = std::move(run.refusals);

@@ -33,7 +33,7 @@ class Planner final : public evenhand::Planner {
 
   void update(Time now, bool) override { state_.advance(now); }
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
-  Id on(const Delta& delta) override;
+  void after(const Delta& delta, Id row) override;
 
   const Decisions& decisions() const override { return decisions_; }
   Counts counts() const override;
