@@ -17,7 +17,7 @@ from evenhand.building.readback import matrix, seconds
 from evenhand.cluster.changes import carry_out
 from evenhand.cluster.events import Event, Put, Remove, as_event
 from evenhand.cluster.kept import read, write
-from evenhand.cluster.log import Happened, Kept, Log, Planned, Remembered, Updated, Written
+from evenhand.cluster.log import Happened, Kept, Log, Planned, Remembered, Updated, Written, own
 from evenhand.cluster.remade import remade
 from evenhand.cluster.replay import Again
 from evenhand.cluster.runs import joins, makes_anew
@@ -137,7 +137,7 @@ class Cluster:
         self._policy = kept.policy
         self._stage = Stage(kept.snapshot, kept.total_stated)
         self._standings = {standing.key: standing for standing in map(Standing.read, kept.standings)}
-        self._log = Log(replace(kept, entries=()))
+        self._log = Log(replace(kept, total_stated=self._stage.total_stated, entries=()))
         self._now: Snapshot | None = None  # the snapshot, if nothing has happened since
         self._known: dict[int, tuple[Any, Key]] = {}  # policies by their identity, with their keys
         self._marks: WeakSet[Mark] = WeakSet()
@@ -180,7 +180,7 @@ class Cluster:
                     self._do_again(self._log)
             raise
         self._now = None
-        self._log.add(Happened(tuple(events)))
+        self._log.add(Happened(tuple(map(own, events))))
         if self._log.cost > _LONG * self._log.limit:
             self._cut()
 

@@ -86,7 +86,7 @@ class Again:
             again, _ = self._until(self._place)
             followed = again._standing(policy)
             followed.hand_over()
-            return followed.planner.trace(kind, row, **arguments)
+            return followed.planner.traced(kind, row, **arguments)
 
         tables = {column.name: column.table for column in policy.RECORD.memory}
         core = MappedCore(said, rows, snapshot.pool_count, tables, trace)

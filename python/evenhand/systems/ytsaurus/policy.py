@@ -155,7 +155,7 @@ class YTsaurus(Policy):
     def period(self) -> int | None:
         """For how many microseconds a live cluster's heartbeats use an update."""
         return (
-            round(self.settings.fair_share_update_period * 1e6) if hasattr(_core, "ytsaurus_live") else None
+            round(self.settings.fair_share_update_period * 1e6)
         )
 
     def live(self, stage: LiveRows, state: State | None) -> Any:
