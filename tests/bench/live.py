@@ -1,8 +1,8 @@
 """What a living cluster costs to ask: events, heartbeats and updates, at two sizes.
 
-``python -m tests.bench.live`` prints medians of wall time through Python, a line a step and size, and the share
-of one core that a cluster of the larger size takes: 1,000 heartbeats every 10 s, 4 events before each, and an
-update a second.
+``python -m tests.bench.live`` prints medians of wall time through Python, a line a step and size, and the
+share of one core that such a cluster takes: 1,000 heartbeats every 10 s, 4 events before each, and an update
+a second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NODES, OPERATIONS, POOLS = 10_000, 5_000, 250
 
 
 def columns(allocations: int, pools: int = POOLS) -> dict[str, Any]:
-    """Frames of a cluster of a twentieth as many nodes and a fortieth as many operations; half of these wait."""
+    """Frames of a cluster: 20 allocations a node, 40 an operation; half of the operations wait."""
     nodes, operations = max(allocations // 20, 1), max(allocations // 40, 2)
     pools = max(min(pools, operations // 20), 1)
     each, of = np.arange(allocations), np.arange(operations)
@@ -149,7 +149,8 @@ def main() -> None:
                 other.cluster.update()
 
             took, runs = median(update, given.seconds)
-            print(f"{size:8,} allocations  {f'event, update ({pools} pools)':24} {took:10.1f} us  ({runs:,} runs)")
+            name = f"event, update ({pools} pools)"
+            print(f"{size:8,} allocations  {name:24} {took:10.1f} us  ({runs:,} runs)")
         share = core_share(bench)
         print(f"{size:8,} allocations  {'share of a core':24} {share:10.2%}")
 

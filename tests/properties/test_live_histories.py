@@ -156,7 +156,9 @@ def test_ytsaurus(data: dict[str, Any], settings: Any, drawn: list[list[bytes]],
 
 @for_all
 @given(data=es.session_groups(), settings=es.backendai_settings(), drawn=histories, seed=st.integers(0, 99))
-def test_backendai(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int, law: Any) -> None:
+def test_backendai(
+    data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int, law: Any
+) -> None:
     law(data, drawn, eh.policies.BackendAI(**settings.model_dump()), seed)
 
 

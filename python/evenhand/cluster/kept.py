@@ -106,8 +106,8 @@ def _said(entry: Entry) -> dict[str, Any]:
     match entry:
         case Happened(events):
             return {"events": [_event(event) for event in events]}
-        case Updated(policy):
-            return {"updated": _written(policy)}
+        case Updated(policy, given):
+            return {"updated": _written(policy), "given": given}
         case Planned(policy, on, updates):
             return {"planned": _written(policy), "on": _trigger(on), "updates": updates}
         case Remembered(policy, state):
@@ -132,7 +132,7 @@ def _entry(given: Mapping[str, Any]) -> Entry:
     if "events" in given:
         return Happened(tuple(as_event(event) for event in given["events"]))
     if "updated" in given:
-        return Updated(from_dict(given["updated"]))
+        return Updated(from_dict(given["updated"]), given["given"])
     if "planned" in given:
         return Planned(from_dict(given["planned"]), _asked(given["on"]), bool(given["updates"]))
     return Remembered(from_dict(given["remembered"]), State.from_dict(given["state"]))

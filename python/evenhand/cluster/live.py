@@ -27,6 +27,7 @@ from evenhand.cluster.standing import Key, Standing, key_of, period_of, row_of
 from evenhand.cluster.steps import Done, done_by, events_of, whole_plan
 from evenhand.config.triggers import Round
 from evenhand.errors import InputError, Problem
+from evenhand.frozen import freeze
 from evenhand.plans.lazy import LivePlan
 from evenhand.plans.planning import expect_policy
 from evenhand.state import State
@@ -236,7 +237,7 @@ class Cluster:
         return self._now
 
     @_one_at_a_time
-    def update(self, policy: Any = None) -> None:
+    def update(self, policy: Any = None, *, given: Mapping[str, Any] | None = None) -> None:
         """Update a policy's shares, statuses and queues; heartbeats use them from here on.
 
         Without any update, each plan has its own. After one, heartbeats use it until the policy's own period
@@ -247,6 +248,8 @@ class Cluster:
         ----------
         policy : policy, optional
             By default the cluster's own.
+        given : mapping, optional
+            As of `evenhand.plan`: for this update, and the heartbeats that use it.
 
         Raises
         ------
@@ -255,16 +258,17 @@ class Cluster:
 
         Notes
         -----
-        O(operations + requests); what the cluster's allocations add up to is known already.
+        O(operations + requests); what the cluster's allocations add up to is known already. With given values
+        O(cells).
         """
-        policy = self._own(policy)
+        policy, given = self._own(policy), None if given is None else freeze(given)
         if period_of(policy) is None:
             return
         standing = self._standing(policy)
         now = self._stage.core.now
-        if not self._follow(standing, updates=True):
+        if not self._follow(standing, updates=True, given=given):
             self._cut()  # what others would still use has passed
-            self._follow(standing, updates=True)
+            self._follow(standing, updates=True, given=given)
         standing.by_period = True
         try:
             standing.update(now)
@@ -272,7 +276,7 @@ class Cluster:
             self._do_again(self._log)
             raise
         self._stand(standing)
-        self._log.add(Updated(policy))
+        self._log.add(Updated(policy, given))
 
     @_one_at_a_time
     def plan(self, policy: Any = None, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
@@ -371,10 +375,13 @@ class Cluster:
         others = reversed(self._standings.values())
         return next((other.state for other in others if other.key[0] == standing.key[0]), None)
 
-    def _follow(self, standing: Standing, *, updates: bool) -> bool:
+    def _follow(self, standing: Standing, *, updates: bool, given: Mapping[str, Any] | None = None) -> bool:
         """Let a policy's planner follow the stage; False: it cannot, as others still use what was before."""
-        if updates and self._log.cost > self._log.limit and not self._others_in_force(standing):
+        anew = updates and not (given is None and standing.given is None)
+        if anew or (updates and self._log.cost > self._log.limit and not self._others_in_force(standing)):
             self._cut()
+        if updates:
+            standing.given = given
         if standing.planner is None:
             state = self._state_before(standing)
             if self._stage.changed:

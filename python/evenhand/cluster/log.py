@@ -49,14 +49,19 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """The planner of a policy was updated."""
+    """The planner of a policy was updated, perhaps with given values."""
 
     policy: Any
-    cost = 64
+    given: Mapping[str, Any] | None = None
+
+    @property
+    def cost(self) -> int:
+        """How long it takes to do it again, in events."""
+        return 64
 
     def again(self, cluster: Any) -> None:
         """Do the same in another cluster."""
-        cluster.update(self.policy)
+        cluster.update(self.policy, given=self.given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,11 @@ class Remembered:
 
     policy: Any
     state: State
-    cost = 1
+
+    @property
+    def cost(self) -> int:
+        """How long it takes to do it again, in events."""
+        return 1
 
     def again(self, cluster: Any) -> None:
         """Do the same in another cluster."""

@@ -58,9 +58,22 @@ class Standing:
         Whether `Cluster.update` was called: heartbeats use an update until the policy's period has passed.
     updated : int or None
         Microseconds: the update that heartbeats may use; None: the next plan updates.
+    given : mapping or None
+        Values that this update had in the place of computed ones.
     """
 
-    __slots__ = ("_state", "by_period", "decided", "handed", "key", "planner", "policy", "stage", "updated")
+    __slots__ = (
+        "_state",
+        "by_period",
+        "decided",
+        "given",
+        "handed",
+        "key",
+        "planner",
+        "policy",
+        "stage",
+        "updated",
+    )
 
     def __init__(self, key: Key) -> None:
         self.key = key
@@ -68,6 +81,7 @@ class Standing:
         self.by_period = False
         self.updated: int | None = None
         self.decided = self.handed = 0
+        self.given: Mapping[str, Any] | None = None
         self.planner: Any = None
         self.stage: Stage | None = None
         self._state: State | None = None
@@ -87,7 +101,7 @@ class Standing:
 
     def follow(self, stage: Stage, state: State | None) -> None:
         """Let a planner follow a stage on which nothing has happened yet."""
-        self.planner, self.stage = self.policy.live(stage, state), stage
+        self.planner, self.stage = self.policy.live(stage, state, self.given), stage
         self._state, self.handed = state, len(stage.came)
 
     def hand_over(self) -> None:

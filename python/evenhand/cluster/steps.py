@@ -51,7 +51,7 @@ def done_by(decisions: Sequence[Decision], present: Container[str]) -> Done:
     """
     names = iter(free_names(present, [d.request for d in decisions if d.action == "start"]))
     running = [d for d in decisions if d.action in ("start", "resume")]
-    started = [next(names) if d.action == "start" else _named(d) for d in running]
+    started: list[str | int] = [next(names) if d.action == "start" else _named(d) for d in running]
     victims = [d for d in decisions if d.action == "preempt"]
     ended = [_named(d) for d in victims if d.mode not in ("requeue", *_SUSPENDED)]
     requeued = [_named(d) for d in victims if d.mode == "requeue"]

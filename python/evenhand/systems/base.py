@@ -154,11 +154,7 @@ class Policy:
             return triggers[0]()
         if isinstance(on, triggers):
             return on
-        if (
-            Heartbeat in triggers
-            and isinstance(on, list | tuple)
-            and {type(one) for one in on} == {Heartbeat}
-        ):
+        if Heartbeat in triggers and isinstance(on, list | tuple) and {*map(type, on)} <= {Heartbeat}:
             return tuple(on)
         known = " or ".join(f"{t.__name__}({', '.join(f.name for f in fields(t))})" for t in triggers)
         message = f"on is {shorten(on)}; the {type(self).__name__} policy acts on {known}"

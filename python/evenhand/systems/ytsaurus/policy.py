@@ -154,11 +154,9 @@ class YTsaurus(Policy):
     @property
     def period(self) -> int | None:
         """For how many microseconds a live cluster's heartbeats use an update."""
-        return (
-            round(self.settings.fair_share_update_period * 1e6)
-        )
+        return round(self.settings.fair_share_update_period * 1e6)
 
-    def live(self, stage: LiveRows, state: State | None) -> Any:
+    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
         """Return a planner that follows a live cluster.
 
         Parameters
@@ -167,6 +165,8 @@ class YTsaurus(Policy):
             Nothing has happened there since its snapshot.
         state : State, optional
             What the plan before left.
+        given : mapping, optional
+            As of `plan`.
 
         Returns
         -------
@@ -175,7 +175,7 @@ class YTsaurus(Policy):
         Raises
         ------
         InputError
-            If the settings of a row do not fit.
+            If the settings of a row or a given value do not fit.
         """
         snapshot, settings = stage.base, self.settings
         rows = columns.row_columns(snapshot, settings)
@@ -183,7 +183,9 @@ class YTsaurus(Policy):
         memory, _ = read_memory(snapshot, self, state)
         volumes = None if state is None else _memory(snapshot, settings.fair_share, state)[0]
         tree = columns.tree_settings(snapshot, settings)
-        return _core.ytsaurus_live(stage.core, tree, options, rows, memory, volumes, stage.total_stated)
+        values = columns.given_columns(snapshot, given)
+        stated = stage.total_stated
+        return _core.ytsaurus_live(stage.core, tree, options, rows, memory, volumes, values, stated)
 
     def came(self, planner: Any, stage: LiveRows, rows: Iterable[tuple[str, Any]]) -> None:
         """Tell a planner the settings of rows that came, by table and name.
@@ -220,8 +222,8 @@ def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[str], int]) -> 
     """Return the nodes of heartbeats; `find` gives the row of a name, -1: there is none."""
     names = [one.node for one in (on if isinstance(on, tuple) else (on,))]
     rows = [find(str(name)) for name in names]
-    if min(rows) < 0:
-        name = names[rows.index(min(rows))]
+    if -1 in rows:
+        name = names[rows.index(-1)]
         message = f"there is no node {name!r}"
         raise InputError([Problem("trigger", None, None, "node", "exists", repr(name), message)])
     return np.array(rows, np.int32)
