@@ -83,7 +83,7 @@ class Planned:
     @property
     def cost(self) -> int:
         """How long it takes to do it again, in events."""
-        return 64 if self.updates else 2
+        return (64 if self.updates else 0) + 2 * (len(self.on) if isinstance(self.on, tuple) else 1)
 
     def again(self, cluster: Any) -> None:
         """Do the same in another cluster."""

@@ -26,7 +26,7 @@ from evenhand.systems.ytsaurus.settings import (
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -169,7 +169,7 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
 
 
 def later_columns(
-    snapshot: Snapshot, s: YTsaurusSettings, table: str, given: Sequence[Mapping[str, Any]]
+    snapshot: Snapshot, s: YTsaurusSettings, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, NDArray[Any]]:
     """Return what rows that came later set of their own, a cell for each of them.
 
@@ -179,8 +179,8 @@ def later_columns(
         Whose resources amounts are of.
     s : YTsaurusSettings
     table : {"operations", "allocations"}
-    given : sequence of mapping
-        Settings of each row.
+    given : mapping of int to mapping
+        Settings of each row, by its number.
 
     Returns
     -------
@@ -192,14 +192,16 @@ def later_columns(
         If the settings of a row are unknown or break a rule.
     """
     found: list[Problem] = []
-    out = _Columns(snapshot, s)
+    out, cells = _Columns(snapshot, s), dict(enumerate(given.values()))
     if table == "operations":
-        operations = models_of(dict(enumerate(given)), YTsaurusOperationSettings, snapshot, table, found)
+        operations = models_of(cells, YTsaurusOperationSettings, snapshot, table, found)
         out.elements(operations, len(given))
         out.operations(operations, len(given))
     else:
-        allocations = models_of(dict(enumerate(given)), YTsaurusAllocationSettings, snapshot, table, found)
+        allocations = models_of(cells, YTsaurusAllocationSettings, snapshot, table, found)
         out.allocations(allocations, len(given))
+        if "room_taken_rows" in out:
+            out["room_taken_rows"] = np.array([*given], np.int32)[out["room_taken_rows"]]
     raise_found(found)
     return dict(out)
 

@@ -196,7 +196,7 @@ class YTsaurus(Policy):
             If they do not fit.
         """
         for table, found in stage.settings_by_row(rows).items():
-            values = columns.later_columns(stage.base, self.settings, table, [*found.values()])
+            values = columns.later_columns(stage.base, self.settings, table, found)
             planner.rows_came(table, np.array([*found], np.int32), values)
 
     def decides(self, on: Any, find: Callable[[str], int]) -> dict[str, Any]:
