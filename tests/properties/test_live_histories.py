@@ -47,9 +47,7 @@ def elsewhere(cluster: eh.Cluster, way: int) -> eh.Cluster:
     if way == 1:
         kept = kept_of(json.loads(text_of(cluster._kept())))
         assert kept == cluster._kept()
-        again = eh.Cluster.__new__(eh.Cluster)
-        again._begin(kept)
-        return again
+        return eh.Cluster._made_of(kept)
     return pickle.loads(pickle.dumps(cluster)) if way == 2 else cluster  # type: ignore[no-any-return]
 
 

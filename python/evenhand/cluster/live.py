@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import wraps
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
-from weakref import WeakSet, ref
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+from weakref import ref
 
 import numpy as np
 
 from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
-from evenhand.cluster.changes import carry_out
-from evenhand.cluster.events import Event, Put, Remove, as_event
+from evenhand.cluster.events import Event, as_event
+from evenhand.cluster.following import Following, one_at_a_time
 from evenhand.cluster.kept import read, write
-from evenhand.cluster.log import Happened, Kept, Log, Planned, Remembered, Updated, Written, own
-from evenhand.cluster.remade import remade
+from evenhand.cluster.log import Kept, Log, Planned, Updated, Written
 from evenhand.cluster.replay import Again
-from evenhand.cluster.runs import joins, makes_anew
-from evenhand.cluster.runs import key_of as row_key
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.standing import Key, Standing, key_of, period_of, row_of
+from evenhand.cluster.standing import Standing, key_of, period_of
 from evenhand.cluster.steps import Done, done_by, events_of, whole_plan
 from evenhand.config.triggers import Round
 from evenhand.errors import InputError, Problem
@@ -36,25 +30,6 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
 __all__ = ["Cluster", "Mark"]
-
-_KNOWN = 64  # policies whose settings are remembered
-_LONG = 4  # a log so many times longer than what it stands for ends, whatever is still in force
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-_C = TypeVar("_C", bound="Cluster")
-
-
-def _one_at_a_time(
-    call: Callable[Concatenate[Cluster, _P], _R],
-) -> Callable[Concatenate[Cluster, _P], _R]:
-    """Let calls from several threads on one cluster run one after the other."""
-
-    @wraps(call)
-    def locked(self: Cluster, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with self._lock:
-            return call(self, *args, **kwargs)
-
-    return locked  # type: ignore[return-value]  # the name of its first argument is another
 
 
 class Mark:
@@ -73,7 +48,7 @@ class Mark:
         self._standings = None if live else [standing.written() for standing in standings]
 
 
-class Cluster:
+class Cluster(Following):
     """A scheduling domain that lives on and changes by events.
 
     Parameters
@@ -134,20 +109,7 @@ class Cluster:
         known = () if state is None else (Written(key_of(policy), state),)
         self._begin(Kept(snapshot, policy=policy, standings=known))
 
-    def _begin(self, kept: Kept) -> None:
-        self._policy = kept.policy
-        self._stage = Stage(kept.snapshot, kept.total_stated)
-        self._standings = {standing.key: standing for standing in map(Standing.read, kept.standings)}
-        self._log = Log(replace(kept, total_stated=self._stage.total_stated, entries=()))
-        self._now: Snapshot | None = None  # the snapshot, if nothing has happened since
-        self._known: dict[int, tuple[Any, Key]] = {}  # policies by their identity, with their keys
-        self._marks: WeakSet[Mark] = WeakSet()
-        self._serial = 0
-        self._lock = RLock()
-        for entry in kept.entries:
-            entry.again(self)
-
-    @_one_at_a_time
+    @one_at_a_time
     def apply(self, events: Iterable[Event | Mapping[str, Any]]) -> None:
         """Carry out events in their order, all of them or none.
 
@@ -165,26 +127,6 @@ class Cluster:
         """
         self._happen(_as_events(events))
 
-    def _happen(self, events: Sequence[Event]) -> None:
-        """Let events happen, all or none."""
-        if not self._marks:
-            self._stage.forget()
-        before, mark = self._stage, self._stage.mark()
-        followed = any(standing.planner is not None for standing in self._standings.values())
-        try:
-            self._carry_out(list(enumerate(events)))
-        except BaseException:
-            if self._stage is not before or before.happened_since(mark):
-                self._stage = before
-                before.undo(mark)
-                if followed:  # planners follow no way back
-                    self._do_again(self._log)
-            raise
-        self._now = None
-        self._log.add(Happened(tuple(map(own, events))))
-        if self._log.cost > _LONG * self._log.limit:
-            self._cut()
-
     def _go_back(self, stage: Stage, mark: Any) -> None:
         """Undo what a stage was changed by; the planners that followed it are made anew."""
         if stage is self._stage and not stage.happened_since(mark):
@@ -197,27 +139,7 @@ class Cluster:
         if again:
             self._do_again(self._log)
 
-    def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
-        """Carry out runs of events: those that make tables anew, and those that do not."""
-        at = 0
-        while at < len(events):
-            first, anew = at, makes_anew(self._stage, events[at][1])
-            at += 1
-            if anew:  # whatever puts or removes rows is one more row of these tables
-                while at < len(events) and isinstance(events[at][1], Put | Remove):
-                    at += 1
-                rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
-                self._settle()
-                self._stage = remade(self._stage, rows)
-                continue
-            seen = {row_key(events[first][1])}
-            while at < len(events) and joins(self._stage, events[at][1], seen):
-                at += 1
-            carry_out(self._stage, events[first:at])
-            self._stage.changed = True
-            self._stage.came += filter(None, (row_of(event) for _, event in events[first:at]))
-
-    @_one_at_a_time
+    @one_at_a_time
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now.
 
@@ -236,7 +158,7 @@ class Cluster:
                 self._cut()
         return self._now
 
-    @_one_at_a_time
+    @one_at_a_time
     def update(self, policy: Any = None, *, given: Mapping[str, Any] | None = None) -> None:
         """Update a policy's shares, statuses and queues; heartbeats use them from here on.
 
@@ -278,7 +200,7 @@ class Cluster:
         self._stand(standing)
         self._log.add(Updated(policy, given))
 
-    @_one_at_a_time
+    @one_at_a_time
     def plan(self, policy: Any = None, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
         """Plan what a policy would do now, and keep its state for the next time.
 
@@ -330,103 +252,6 @@ class Cluster:
         log.add(Planned(policy, on, updates))
         return LivePlan(policy, on, near, Again(log, place, ref(self)))
 
-    @_one_at_a_time
-    def _snapshot_of(self, log: Log, place: int) -> Snapshot | None:
-        """Return the snapshot, if no rows have changed since a place in a log; else None."""
-        same = log is self._log and not any(type(entry) is Happened for entry in log.entries[place:])
-        return self.snapshot() if same else None
-
-    def _plan_frozen(self, standing: Standing, on: Any, given: Mapping[str, Any] | None) -> Any:
-        """Plan on a snapshot."""
-        plan = standing.policy.plan(self.snapshot(), self._state_before(standing), on, given)
-        self._remember(standing, plan.state)
-        return plan
-
-    def _remember(self, standing: Standing, state: Any) -> None:
-        standing.remember(state)
-        self._stand(standing)
-        self._log.add(Remembered(standing.policy, state))
-        if self._log.cost > self._log.limit and not self._others_in_force(standing):
-            self._cut()
-
-    def _find(self, node: str) -> int:
-        return self._stage.core.find("nodes", node)
-
-    def _standing(self, policy: Any) -> Standing:
-        """Return what is kept of a policy; something new if it has not planned yet."""
-        known = self._known.get(id(policy))
-        if known is None:
-            if len(self._known) >= _KNOWN:
-                self._known.clear()
-            known = self._known[id(policy)] = (policy, key_of(policy))
-        standing = self._standings.get(known[1]) or Standing(known[1])
-        standing.policy = policy
-        return standing
-
-    def _stand(self, standing: Standing) -> None:
-        """Keep what a policy remembers; the newest is last."""
-        self._standings.pop(standing.key, None)
-        self._standings[standing.key] = standing
-
-    def _state_before(self, standing: Standing) -> Any:
-        """Return the state of a policy or, where its settings are new, the newest of its system."""
-        if standing.key in self._standings:
-            return standing.state
-        others = reversed(self._standings.values())
-        return next((other.state for other in others if other.key[0] == standing.key[0]), None)
-
-    def _follow(self, standing: Standing, *, updates: bool, given: Mapping[str, Any] | None = None) -> bool:
-        """Let a policy's planner follow the stage; False: it cannot, as others still use what was before."""
-        anew = updates and not (given is None and standing.given is None)
-        if anew or (updates and self._log.cost > self._log.limit and not self._others_in_force(standing)):
-            self._cut()
-        if updates:
-            standing.given = given
-        if standing.planner is None:
-            state = self._state_before(standing)
-            if self._stage.changed:
-                if self._others_in_force(standing):
-                    return False
-                self._cut()
-            standing.follow(self._stage, state)
-        try:
-            standing.hand_over()
-        except InputError:
-            self._remember(standing, standing.state)  # the snapshot's rows are as wrong
-            return False
-        return True
-
-    def _others_in_force(self, standing: Standing) -> bool:
-        now = self._stage.core.now
-        return any(other is not standing and other.in_force(now) for other in self._standings.values())
-
-    def _settle(self) -> None:
-        """Let all planners go; their states are kept."""
-        for standing in self._standings.values():
-            standing.settle()
-
-    def _cut(self) -> None:
-        """Begin anew from what is now."""
-        self._settle()
-        self._now = self._stage.freeze() if self._now is None else self._now
-        if self._stage.changed:
-            self._stage = Stage(self._now, self._stage.total_stated)
-        self._log = Log(self._as_kept())
-
-    def _as_kept(self) -> Kept:
-        standings = tuple(standing.written() for standing in self._standings.values())
-        return Kept(self.snapshot(), self._stage.total_stated, self._policy, standings)
-
-    def _do_again(self, log: Log) -> None:
-        """Become what a log leads to."""
-        again = _restored(type(self), replace(log.kept, entries=tuple(log.entries)))
-        self._stage, self._standings, self._log, self._now = (
-            again._stage,
-            again._standings,
-            again._log,
-            None,
-        )
-
     def _own(self, policy: Any) -> Any:
         """Return a policy, by default the cluster's own."""
         policy = self._policy if policy is None else policy
@@ -434,7 +259,7 @@ class Cluster:
             expect_policy("plan", policy)
         return policy
 
-    @_one_at_a_time
+    @one_at_a_time
     def state(self, policy: Any = None) -> Any:
         """Return what the last plan of a policy left.
 
@@ -450,7 +275,7 @@ class Cluster:
         """
         return self._standing(self._own(policy)).state
 
-    @_one_at_a_time
+    @one_at_a_time
     def carry_out(self, plan: Any) -> Done:
         """Carry out a plan's decisions, all of them or none.
 
@@ -492,7 +317,7 @@ class Cluster:
             raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
         return done
 
-    @_one_at_a_time
+    @one_at_a_time
     def usage(self, name: str | int, *, table: str | None = None) -> dict[str, float]:
         """Return what an operation, a pool or a node's allocations hold now.
 
@@ -526,7 +351,7 @@ class Cluster:
         """The instant, in seconds."""
         return float(seconds(np.array([self._stage.core.now]))[0])
 
-    @_one_at_a_time
+    @one_at_a_time
     def mark(self) -> Mark:
         """Return a mark to which `undo` goes back; keep it as long as it is wanted.
 
@@ -540,7 +365,7 @@ class Cluster:
         self._marks.add(mark)
         return mark
 
-    @_one_at_a_time
+    @one_at_a_time
     def undo(self, mark: Mark) -> None:
         """Go back to a mark: rows, instant and the policies' states are what they were.
 
@@ -570,7 +395,7 @@ class Cluster:
         else:
             self._standings = {written.key: Standing.read(written) for written in mark._standings}
 
-    @_one_at_a_time
+    @one_at_a_time
     def copy(self) -> Self:
         """Return a cluster that is the same and changes on its own; marks stay with this one.
 
@@ -579,14 +404,14 @@ class Cluster:
         Cluster
             Made in O(cells); while an `update` is in force, in what has happened since the log began too.
         """
-        return _restored(type(self), self._kept())
+        return self._made_of(self._kept())
 
     __copy__ = copy
 
     def __deepcopy__(self, _: Any) -> Cluster:
         return self.copy()
 
-    @_one_at_a_time
+    @one_at_a_time
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the cluster, its policy and all states; the file is replaced at once or not at all.
 
@@ -627,28 +452,16 @@ class Cluster:
         OSError
             If it cannot be read.
         """
-        return _restored(cls, read(path))
+        return cls._made_of(read(path))
 
-    def _kept(self) -> Kept:
-        now = self._stage.core.now
-        if any(standing.in_force(now) for standing in self._standings.values()):
-            return replace(self._log.kept, entries=tuple(self._log.entries))
-        return self._as_kept()
-
-    @_one_at_a_time
+    @one_at_a_time
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self._kept())
+        return type(self)._made_of, (self._kept(),)
 
     def __repr__(self) -> str:
         names = self._stage.core.names
         rows = f"{len(names('allocations')):,} allocations, {len(names('nodes')):,} nodes"
         return f"<Cluster at {self.now:g} s: {rows}>"
-
-
-def _restored(cls: type[_C], kept: Kept) -> _C:
-    cluster = cls.__new__(cls)
-    cluster._begin(kept)
-    return cluster
 
 
 def _as_events(events: Iterable[Any]) -> list[Event]:

@@ -62,8 +62,7 @@ class Again:
         from evenhand.cluster.live import Cluster
 
         state = None
-        cluster = Cluster.__new__(Cluster)
-        cluster._begin(self._log.kept)
+        cluster = Cluster._made_of(self._log.kept)
         for entry in self._log.entries[:place]:
             if _updates(entry, policy):
                 state = cluster._state_before(cluster._standing(policy))
