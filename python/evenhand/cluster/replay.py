@@ -90,6 +90,6 @@ class Again:
         tables = {column.name: column.table for column in policy.RECORD.memory}
         core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
         plan = Plan(snapshot, policy, core, state, entry.on)
-        updated = standing.updated
-        plan.__dict__["state"] = replace(plan.state, updated=None if updated is None else updated / 1e6)
+        if standing.updated is not None and standing.updated < stage.core.now:
+            plan.__dict__["state"] = replace(plan.state, updated=standing.updated / 1e6)
         return plan
