@@ -49,7 +49,8 @@ def done_by(decisions: Sequence[Decision], present: Container[str]) -> Done:
     -------
     Done
     """
-    names = iter(free_names(present, [d.request for d in decisions if d.action == "start"]))
+    asking = [str(d.request) for d in decisions if d.action == "start"]
+    names = iter(free_names(present, asking))
     running = [d for d in decisions if d.action in ("start", "resume")]
     started: list[str | int] = [next(names) if d.action == "start" else _named(d) for d in running]
     victims = [d for d in decisions if d.action == "preempt"]
