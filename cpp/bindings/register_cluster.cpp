@@ -1,5 +1,6 @@
 // The mutable form of a snapshot: deltas that can be undone, and its columns.
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -299,7 +300,7 @@ void register_cluster(py::module_& m) {
                                      "A snapshot's rows, changed by deltas that can be undone.");
   define_deltas<Cluster>(c);
   c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
-      .def("copy", [](const Cluster& other) { return other; })
+      .def("copy", [](const Cluster& other) { return std::make_unique<Cluster>(other); })
       .def("advance", &Cluster::advance, py::arg("now"))
       .def("put_operation", &Cluster::put_operation, py::arg("source"), py::arg("row"),
            py::arg("pool"), py::arg("note"), py::arg("old") = kNoId, "Its row.")

@@ -69,16 +69,23 @@ void ServiceQueue::reset(const QueuePlaces& places, const std::vector<double>& s
   key_.assign(places.place.size(), 0);
   touched_.assign(places.place.size(), 0);
   stale_.clear();
-  entries_.clear();
   for (const Id o : members) {
     member_[at(o)] = 1;
     key_[at(o)] = satisfaction[at(o)];
   }
   for (std::size_t p = 0; p + 1 < places.fifo_begin.size(); ++p)
     for_fifo_members(static_cast<Id>(p), [&](Id o, double key) { key_[at(o)] = key; });
-  entries_.reserve(members.size());
-  for (const Id o : members) entries_.push_back({key_[at(o)], places.place[at(o)], o});
-  std::ranges::sort(entries_, before);
+  // The order of the last time is nearly right.
+  std::erase_if(entries_, [&](Entry& e) {
+    if (at_least(e.operation, member_.size()) || !member_[at(e.operation)]) return true;
+    e = {key_[at(e.operation)], places.place[at(e.operation)], e.operation};
+    touched_[at(e.operation)] = 1;
+    return false;
+  });
+  for (const Id o : members)
+    if (!touched_[at(o)]) entries_.push_back({key_[at(o)], places.place[at(o)], o});
+  std::ranges::fill(touched_, std::uint8_t{0});
+  if (!std::ranges::is_sorted(entries_, before)) std::ranges::sort(entries_, before);
 }
 
 std::size_t ServiceQueue::find(const Entry& entry) const {

@@ -50,6 +50,7 @@ FairShareResult& FairShareEngine::update(const Tables& tables, const FairShareOp
 }
 
 FairShareResult& FairShareEngine::result() { return impl_->result; }
+const FairShareResult& FairShareEngine::before() const { return impl_->before; }
 
 void FairShareResult::clear_operation(Index operation) {
   const auto width = static_cast<Size>(resource_count), row = static_cast<Size>(operation);

@@ -222,6 +222,107 @@ TEST(ClusterRows, ChangedCellsOfAnAllocationAreItsOwn) {
   EXPECT_EQ(frozen(state), fingerprint(snapshot.tables()));
 }
 
+TEST(ClusterRows, NodesComeChangeAndGo) {
+  Scene scene;
+  scene.operation();
+  scene.node({8});
+  const Snapshot snapshot = scene.snapshot();
+  Tables other = snapshot.tables();
+  other.nodes.names.text = {};
+  other.nodes.names.text.push_back("n0");
+  other.nodes.capacity = {3};
+  ClusterState state(snapshot);
+  state.follow_total();
+  EXPECT_EQ(state.total(), std::vector<Amount>{8});
+  const ClusterState::Mark mark = state.mark();
+  const Id came = state.put_node(other.nodes, 0, 5);
+  EXPECT_EQ(came, 1);
+  EXPECT_EQ(state.nodes().note(came), 5);
+  EXPECT_EQ(*state.node_capacity(came), 3);
+  EXPECT_TRUE(state.schedulable(came));
+  EXPECT_EQ(state.total(), std::vector<Amount>{11});
+  EXPECT_EQ(state.nodes().in_order(), (std::vector<Id>{1, 0}));
+  EXPECT_EQ(state.frozen(false).nodes.capacity, (std::vector<Amount>{3, 8}));
+  EXPECT_EQ(state.frozen(false).total, state.total());
+  const Id slot = state.start(0, came, std::vector<Amount>{2}, 0);
+  EXPECT_EQ(*state.node_used(came), 2);
+  state.end(slot);
+  other.nodes.capacity = {4};
+  other.nodes.schedulable = {0};
+  EXPECT_EQ(state.put_node(other.nodes, 0, 6, came), came);
+  EXPECT_EQ(state.total(), std::vector<Amount>{8});
+  EXPECT_EQ(*state.node_capacity(came), 4);
+  state.remove_node(0);
+  EXPECT_EQ(state.nodes().in_order(), std::vector<Id>{1});
+  EXPECT_EQ(state.total(), std::vector<Amount>{0});
+  EXPECT_EQ(state.nodes().find("n1000"), kNoId);
+  state.undo(mark);
+  EXPECT_EQ(state.total(), std::vector<Amount>{8});
+  EXPECT_EQ(frozen(state), fingerprint(snapshot.tables()));
+}
+
+TEST(ClusterRows, ReservationsGoWithWhatTheyAreFor) {
+  Scene scene;
+  scene.operation();
+  scene.node({8});
+  const Id a = scene.allocation(0, 0, {1}, 0);
+  const Id q = scene.request(0, {2}), other = scene.request(0, {2});
+  const Snapshot snapshot = scene.snapshot();
+  ClusterState state(snapshot);
+  ReservationColumns cells;
+  cells.names.text.push_back("v");
+  cells.request = cells.allocation = cells.node = {kNoId};
+  cells.resources = {2};
+  const auto named = [&](const char* name) {
+    cells.names.text = {};
+    cells.names.text.push_back(name);
+  };
+  const ClusterState::Mark mark = state.mark();
+  const Id first = state.reserve(cells, 0, q, kNoId, 0, 9);
+  named("w");
+  const Id second = state.reserve(cells, 0, other, kNoId, 0, 9);
+  named("x");
+  const Id third = state.reserve(cells, 0, q, kNoId, 0, 9);
+  EXPECT_EQ(state.reservations().note(first), 9);
+  EXPECT_EQ(state.reservations().get(&ReservationColumns::request, third, kNoId), q);
+  state.remove_request(q);
+  EXPECT_FALSE(state.reservations().present(first));
+  EXPECT_TRUE(state.reservations().present(second));
+  EXPECT_FALSE(state.reservations().present(third));
+  state.release(second);
+  EXPECT_FALSE(state.reservations().present(second));
+  named("y");
+  static_cast<void>(state.reserve(cells, 0, kNoId, a, 0, 9));
+  EXPECT_EQ(state.frozen(true).reservations.allocation, std::vector<Id>{a});
+  state.undo(mark);
+  EXPECT_EQ(frozen(state), fingerprint(snapshot.tables()));
+}
+
+TEST(ClusterRows, ATrialIsTakenBackWithinAJournal) {
+  Scene scene;
+  scene.operation();
+  scene.node({8});
+  const Id a = scene.allocation(0, 0, {3}, 0);
+  ClusterState state(scene.snapshot());
+  const std::vector<Amount> before = testing::essence(state);
+  const ClusterState::Mark mark = state.mark();
+  state.resize(a, std::vector<Amount>{4});
+  const std::vector<Amount> resized = testing::essence(state);
+  const ClusterState::Mark trial = state.mark();
+  state.end(a);
+  state.take_back(trial);
+  EXPECT_EQ(testing::essence(state), resized);
+  state.undo(mark);  // the journal was the owner's
+  EXPECT_EQ(testing::essence(state), before);
+  state.forget();
+  const ClusterState::Mark alone = state.mark();
+  state.end(a);
+  state.take_back(alone);
+  EXPECT_EQ(testing::essence(state), before);
+  state.end(a);  // recorded no more
+  EXPECT_TRUE(state.mark().first);
+}
+
 TEST(ClusterRows, RanksAreTheCanonicalOrder) {
   // Names between two of the snapshot's, so many that the numbers between them run out.
   Scene scene;

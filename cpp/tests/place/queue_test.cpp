@@ -66,10 +66,11 @@ TEST(ServiceQueue, UpdatesLeadWhereANewQueueBegins) {
     const QueuePlaces places = QueuePlaces::of(snapshot.tables(), order);
     std::vector<double> satisfaction(kOperations);
     for (double& s : satisfaction) s = draw(6);
-    std::vector<Id> members;
+    std::vector<Id> members, removed;
     for (std::size_t o = 0; o < kOperations; ++o)
       if (draw(4)) members.push_back(static_cast<Id>(o));
     ServiceQueue queue;
+    if (draw(2)) queue.reset(places, satisfaction, {3, 1, 4});  // what it held before is forgotten
     queue.reset(places, satisfaction, members);
     for (int step = 0; step < 60 && !members.empty(); ++step) {
       const auto i = static_cast<std::size_t>(draw(static_cast<int>(members.size())));
@@ -77,6 +78,11 @@ TEST(ServiceQueue, UpdatesLeadWhereANewQueueBegins) {
       if (draw(8) == 0) {
         queue.remove(o);
         members.erase(members.begin() + static_cast<std::ptrdiff_t>(i));
+        removed.push_back(o);
+      } else if (draw(8) == 0 && !removed.empty()) {
+        queue.insert(removed.back());
+        members.push_back(removed.back());
+        removed.pop_back();
       } else {
         satisfaction[static_cast<std::size_t>(o)] = draw(6);
         queue.touch(o);

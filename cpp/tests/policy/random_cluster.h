@@ -36,7 +36,8 @@ class RandomCluster {
     AllocationState state;
   };
 
-  explicit RandomCluster(Random& random) : random_(random) {
+  // tree: with pools, limits and an order of their own; then rows are in no order.
+  explicit RandomCluster(Random& random, bool tree = false) : random_(random), tree_(tree) {
     width_ = 1 + static_cast<std::size_t>(random.below(3));
     wide_ = width_ > 1 && random.chance(40);
     operations_ = 4 + static_cast<std::size_t>(random.below(12));
@@ -86,6 +87,7 @@ class RandomCluster {
     in.operations.name = names("o", operations_);
     in.operations.kind = arena_.codes(kinds_);
     in.operations.start_time = arena_.numbers(begun_);
+    if (tree_) put_tree(in);
     in.nodes.name = names("n", nodes_);
     std::vector<std::int64_t> capacity = capacity_;
     if (wide_)
@@ -220,6 +222,29 @@ class RandomCluster {
       }
   }
 
+  void put_tree(raw::Input& in) {
+    const auto limits = [&](std::size_t rows, int percent) {
+      std::vector<std::int64_t> out;
+      for (std::size_t i = 0; i < rows * width_; ++i)
+        out.push_back(random_.chance(percent) ? 3 + random_.below(25) : 1'000'000);
+      return arena_.whole_amounts(std::move(out));
+    };
+    const auto orders = [&](std::size_t rows) {
+      return arena_.numbers(random_.column<double>(rows, 4), random_.column<std::uint8_t>(rows, 2));
+    };
+    constexpr int kPools = 4;
+    in.pools.name = names("p", kPools);
+    in.pools.parent = arena_.rows({-1, 0, -1, 0});
+    in.pools.mode = arena_.codes({0, 0, 1, 0});
+    in.pools.limits = limits(kPools, 30);
+    in.pools.order = orders(kPools);
+    std::vector<std::int64_t> pools(operations_);
+    for (std::int64_t& pool : pools) pool = random_.below(kPools + 1) - 1;
+    in.operations.pool = arena_.rows(pools);
+    in.operations.limits = limits(operations_, 15);
+    in.operations.order = orders(operations_);
+    in.operations.weight = arena_.numbers(std::vector<double>(operations_, 1 + random_.below(2)));
+  }
   void put_allocations(raw::Allocations& t) {
     std::vector<std::string> texts;
     std::vector<std::int64_t> operation, node, amounts, held;
@@ -288,7 +313,7 @@ class RandomCluster {
   Random& random_;
   Arena arena_;
   std::size_t width_, operations_, nodes_;
-  bool wide_ = false, keeps_ = false;
+  bool tree_, wide_ = false, keeps_ = false;
   std::int64_t wide_capacity_ = 3;
   double now_ = 1000;
   Id next_slot_ = 0;

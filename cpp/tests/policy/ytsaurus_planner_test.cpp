@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "../model/scene.h"
+#include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
 #include "evenhand/policy/ytsaurus/planner.h"
 
@@ -151,6 +152,65 @@ TEST(Planner, ResumedAndSuspendedAllocationsChangeTheirGroups) {
   planner.on({.kind = Delta::Kind::kResume, .row = 0, .node = 0, .time = planner.state().now()});
   EXPECT_NE(planner.groups()[0], Group::kNone);
   EXPECT_EQ(*planner.state().operation_usage(small.old), 4);
+}
+
+// A planner that follows a cluster.
+struct Following {
+  Small small;
+  LiveCluster cluster;
+  std::shared_ptr<Planner> planner;
+
+  explicit Following(std::int64_t capacity = 4)
+      : small(capacity),
+        cluster(ClusterState(small.scene.snapshot())),
+        planner(std::make_shared<Planner>(small.inputs(), cluster.shared(), false)) {
+    cluster.attach(planner);
+    planner->update(cluster.state().now(), true);
+  }
+};
+
+TEST(LivePlanner, WhatStartsOutsideRaisesUsageAboveTheDemandOfTheUpdate) {
+  Following f;
+  const Id element = f.planner->desk().pools() + f.small.old;
+  const double fair = *f.planner->desk().last.fair_share(element);
+  const Id slot = f.cluster.on({.kind = Delta::Kind::kStart,
+                                .row = f.small.old,
+                                .node = 0,
+                                .amounts = std::vector<Amount>{1},
+                                .time = f.cluster.state().now()});
+  EXPECT_EQ(*f.cluster.state().operation_usage(f.small.old), 5);
+  EXPECT_EQ(*f.planner->desk().last.demand_share(element), 1.0);
+  EXPECT_EQ(*f.planner->desk().last.fair_share(element), fair);
+  EXPECT_EQ(f.planner->groups()[static_cast<std::size_t>(slot)], Group::kPreemptible);
+  EXPECT_FALSE(f.planner->desk().within_fair_share(f.small.old));
+  EXPECT_TRUE(f.planner->desk().stale());
+}
+
+TEST(LivePlanner, GivesBackWhatItDecidedButForItsMemory) {
+  Following f(6);
+  const std::vector<Amount> before = evenhand::testing::essence(f.cluster.state());
+  f.planner->decide({});
+  EXPECT_EQ(f.planner->decisions().rows().size(), 1u);
+  EXPECT_EQ(f.cluster.state().pending(f.small.request), 0);
+  f.planner->take_back();
+  EXPECT_EQ(evenhand::testing::essence(f.cluster.state()), before);
+  EXPECT_EQ(f.planner->decisions().rows().size(), 1u);
+  EXPECT_EQ(f.planner->desk().memory.last_preemptive[0], f.cluster.state().now());
+  EXPECT_FALSE(f.planner->desk().stale());
+  f.planner->decide({});  // the operation asks again
+  EXPECT_EQ(f.planner->decisions().rows().size(), 1u);
+  f.cluster.on({.kind = Delta::Kind::kEnd, .row = 0});  // takes back what stands
+  EXPECT_EQ(f.cluster.state().pending(f.small.request), 1);
+}
+
+TEST(LivePlanner, DoesNotFollowWhatItCannot) {
+  Following f;
+  f.planner->decide({});
+  f.cluster.drop();
+  EXPECT_FALSE(f.planner->follows());
+  LiveCluster copy(f.cluster);
+  copy.on({.kind = Delta::Kind::kEnd, .row = 0});
+  EXPECT_TRUE(f.cluster.state().running(0));
 }
 
 }  // namespace

@@ -206,6 +206,43 @@ TEST(FairShareEngine, IncrementalUpdateHasTheBitsOfAFullOne) {
   }
 }
 
+// Single operations are replaced in the functions of pools that have no other children; children
+// come, go and change pools in between.
+TEST(FairShareEngine, ReplacedOperationsHaveTheBitsOfAFullUpdate) {
+  for (const bool improved : {false, true}) {
+    Cluster cluster(3);
+    const std::vector<Id> leaves{cluster.pool(0), cluster.pool(0, 2, 100), cluster.pool(0, 1, 0)};
+    for (std::size_t i = 0; i < 150; ++i) {
+      const auto x = static_cast<Amount>(i);
+      cluster.operation(leaves[i % 3], {7 + x % 31, 3 + x * 7 % 23, 11 + x * 13 % 17},
+                        1 + static_cast<double>(i % 4), i % 9 == 0);
+    }
+    FairShareOptions options;
+    options.step_function_for_gang = true;
+    options.improved = improved;
+    FairShareEngine engine;
+    engine.update(cluster.tables(), options);
+    for (std::size_t step = 0; step < 200; ++step) {
+      OperationColumns& o = cluster.tables().operations;
+      const std::size_t row = step * 37 % 150, cell = row * 3 + step % 3;
+      if (step % 4 == 0)
+        o.demand[cell] += static_cast<Amount>(step % 11);
+      else if (step % 4 == 1)
+        o.usage[cell] = std::min<Amount>(o.demand[cell], static_cast<Amount>(step % 17));
+      else if (step % 4 == 2)
+        for (std::size_t r = 0; r < 3; ++r) o.usage[row * 3 + r] = o.demand[row * 3 + r];
+      else if (step % 8 == 3)
+        o.pool[row] = leaves[step % 3];
+      else
+        cluster.operation(leaves[step % 3], {static_cast<Amount>(step), 5, 1});
+      const Tables& t = cluster.tables();
+      const FairShareResult& kept = engine.update(t, options);
+      const FairShareResult afresh = fair_share(t, options);
+      ASSERT_EQ(kept.total, afresh.total) << "step " << step;
+    }
+  }
+}
+
 TEST(FairShare, LimitsBeyondTheClusterAreTheCluster) {
   Cluster cluster(1);
   const Id pool = cluster.pool(0);

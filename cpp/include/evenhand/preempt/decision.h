@@ -55,6 +55,7 @@ class Decisions {
   explicit Decisions(std::size_t width = 0) : width_(width) {}
 
   void add(const Decision& decision, const DecisionAmounts& amounts);
+  void set_last_slot(Id slot) { rows_.back().slot = slot; }  // what the last one started
   void prove(Id step, const SelectionProof& proof) { proofs_.push_back({step, proof}); }
   void clear() {
     rows_.clear();

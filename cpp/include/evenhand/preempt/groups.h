@@ -59,6 +59,7 @@ class GroupLists {
   // been removed again.
   void put_back(const ClusterState& state, Id slot);
   void refresh(const ClusterState& state);
+  std::size_t changed() const noexcept { return dirty_.size(); }  // operations, at most
   void refresh(const ClusterState& state, Id operation) {
     if (lists_[at(operation)].dirty) settle(state, operation);
   }

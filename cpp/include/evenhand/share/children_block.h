@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "evenhand/core/order.h"
@@ -49,23 +50,7 @@ class ChildrenBlock {
       kinds_.resize(f_.size());
     }
     initial_.add(curve[0].shares);
-    if (weight_ratio == 1.0)
-      for (std::size_t k = 0; k < n; ++k) f_[base + k] = curve[k].s;
-    else
-      for (std::size_t k = 0; k < n; ++k) f_[base + k] = curve[k].s / weight_ratio;
-    for (std::size_t k = 0; k + 1 < n; ++k) {
-      const double width = f_[base + k + 1] - f_[base + k];
-      Row<R>& move = moves_[base + k];
-      const Row<R> rise = curve[k + 1].shares - curve[k].shares;
-      if (width > kNarrowest) {
-        move = rise / width;
-        kinds_[base + k] = MoveKind::kLine;
-      } else {
-        move = rise;
-        kinds_[base + k] = MoveKind::kJump;
-      }
-    }
-    kinds_[base + n - 1] = MoveKind::kNone;
+    write(base, curve, weight_ratio);
     first_.push_back(static_cast<std::uint32_t>(base + n));
   }
 
@@ -96,6 +81,56 @@ class ChildrenBlock {
       }
     }
     sorter.append_sorted(order_);
+  }
+
+  bool sweepable() const noexcept { return sweepable_; }  // of a copy
+
+  // Puts another curve in the place of an operation's, as if it had been added instead; of a block
+  // that is sweepable and has no other children. false: it has another number of vertices. The
+  // moves keep their order: O(vertices log n), and a move of 4 bytes for each.
+  bool replace(std::size_t child, std::span<const Vertex<R>> curve, double weight_ratio) {
+    const std::uint32_t base = first_[child];
+    const std::size_t n = curve.size();
+    if (first_[child + 1] - base != n) return false;
+    const auto place = [&](double f, std::uint32_t vertex) {
+      return std::lower_bound(order_.begin(), order_.end(), std::pair(f, vertex),
+                              [&](std::uint32_t k, const std::pair<double, std::uint32_t>& key) {
+                                return f_[k] != key.first ? f_[k] < key.first : k < key.second;
+                              }) -
+             order_.begin();
+    };
+    std::vector<std::ptrdiff_t> out;
+    std::vector<std::pair<std::ptrdiff_t, std::uint32_t>> in;
+    for (std::uint32_t i = 0; n > 1 && i < n; ++i) {
+      if (f_[base + i] < 1) out.push_back(place(f_[base + i], base + i));
+      const double f = weight_ratio == 1.0 ? curve[i].s : curve[i].s / weight_ratio;
+      if (f < 1) in.emplace_back(place(f, base + i), base + i);
+    }
+    scratch_.clear();
+    std::ptrdiff_t at = 0;
+    auto gone = out.begin();
+    const auto copy_until = [&](std::ptrdiff_t end) {
+      for (; gone != out.end() && *gone < end; ++gone) {
+        scratch_.insert(scratch_.end(), order_.begin() + at, order_.begin() + *gone);
+        at = *gone + 1;
+      }
+      scratch_.insert(scratch_.end(), order_.begin() + at, order_.begin() + end);
+      at = end;
+    };
+    for (const auto& [where, vertex] : in) {
+      copy_until(where);
+      scratch_.push_back(vertex);
+    }
+    copy_until(static_cast<std::ptrdiff_t>(order_.size()));
+    order_.swap(scratch_);
+    write(base, curve, weight_ratio);
+    for (std::size_t k = 0; k < n; ++k) shares_[first_shares_[child] + k] = curve[k].shares;
+    return true;
+  }
+  // After the last replace().
+  void sum_initial() {
+    initial_ = {};
+    for (std::size_t child = 0; child < child_count(); ++child) initial_.add(*shares(child));
   }
 
   // Feeds the builder with the shares of a fair-share pool on [0, 1].
@@ -185,12 +220,35 @@ class ChildrenBlock {
       out.kinds_.assign(kinds_.begin(), kinds_.begin() + vertices);
       out.order_ = order_;
       out.initial_ = initial_;
+      out.sweepable_ = true;
     }
     return out;
   }
 
  private:
   static constexpr double kNarrowest = 1e-290;  // a quotient by less may overflow
+
+  // The moves of a curve, from a vertex on.
+  void write(std::size_t base, std::span<const Vertex<R>> curve, double weight_ratio) {
+    const std::size_t n = curve.size();
+    if (weight_ratio == 1.0)
+      for (std::size_t k = 0; k < n; ++k) f_[base + k] = curve[k].s;
+    else
+      for (std::size_t k = 0; k < n; ++k) f_[base + k] = curve[k].s / weight_ratio;
+    for (std::size_t k = 0; k + 1 < n; ++k) {
+      const double width = f_[base + k + 1] - f_[base + k];
+      Row<R>& move = moves_[base + k];
+      const Row<R> rise = curve[k + 1].shares - curve[k].shares;
+      if (width > kNarrowest) {
+        move = rise / width;
+        kinds_[base + k] = MoveKind::kLine;
+      } else {
+        move = rise;
+        kinds_[base + k] = MoveKind::kJump;
+      }
+    }
+    kinds_[base + n - 1] = MoveKind::kNone;
+  }
 
   static std::size_t grown(std::size_t least) { return std::max<std::size_t>(64, 2 * least); }
 
@@ -229,8 +287,10 @@ class ChildrenBlock {
   std::vector<Row<R>> moves_;                // after each vertex: slope in f, or height of a jump
   std::vector<MoveKind> kinds_;
   std::vector<std::uint32_t> first_{0};  // child -> its first vertex
-  std::vector<std::uint32_t> order_;     // vertices below 1 by (f, child, place)
-  DoubleRow<R> initial_{};               // sum of the children at f = 0
+  std::vector<std::uint32_t> scratch_;
+  std::vector<std::uint32_t> order_;  // vertices below 1 by (f, child, place)
+  bool sweepable_ = false;
+  DoubleRow<R> initial_{};  // sum of the children at f = 0
 };
 
 }  // namespace evenhand

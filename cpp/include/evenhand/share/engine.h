@@ -30,7 +30,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
  public:
   void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
               bool keep) override {
-    const bool reuse = keep_ && keep && options == options_ && kept_.same_tree(t, result);
+    const bool reuse = keep_ && keep && options == options_ && kept_.same_pools(t, result);
     tables_ = &t;
     options_ = options;
     keep_ = keep;
@@ -42,7 +42,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       pools_.clear();
       pools_.resize(pool_rows_);
     }
-    std::swap(result, before_);
+    std::swap(result, before);
     result.pool_count = t.pools.size();
     result.operation_count = t.operations.size();
     result.resource_count = t.resource_count();
@@ -78,6 +78,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     std::vector<std::uint32_t> place;         // FIFO: child -> place
     Row<R> guarantee{}, limits{};             // of the curve
     bool children_changed = true;             // since the last update
+    bool rebuild = true;                      // so much that all of the block is built again
+    std::vector<Id> changed;                  // else: operations, rows
     bool done = false;                        // the curve is that of this update
     std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
@@ -144,7 +146,38 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       order_fifo(pool);
     else
       block_.sort(sorter_);
-    if (state.children_changed) state.children = block_.compact();
+    if (state.children_changed) state.children = block_.compact(replaces(pool));
+  }
+
+  // Whether the block of a pool is kept so that single operations can be replaced in it.
+  bool replaces(Size pool) const {
+    if (!keep_ || fifo(pool) || integral(pool) != IntegralType::kNone) return false;
+    const auto children = children_of(*tables_, static_cast<Id>(pool));
+    return std::ranges::all_of(children,
+                               [&](Id child) { return static_cast<Size>(child) >= pool_rows_; });
+  }
+
+  // Replaces the operations that changed; false: the block must be built again.
+  bool replace_changed(Size pool) {
+    Pool& state = pools_[pool];
+    const auto children = children_of(*tables_, static_cast<Id>(pool));
+    if (state.rebuild || state.changed.size() * 16 > children.size() || !state.children.sweepable())
+      return false;
+    const bool steps =
+        options_.step_function_for_gang && tables_->pools.step_function_for_gang[pool];
+    for (const Id o : state.changed) {
+      const Size e = pool_rows_ + static_cast<Size>(o);
+      const auto child =
+          static_cast<Size>(std::ranges::find(children, static_cast<Id>(e)) - children.begin());
+      if (child == children.size()) return false;
+      build_operation_curve<R>(operation_, row(result.usage_share, e), row(result.demand_share, e),
+                               row(result.limits_share, e),
+                               steps && tables_->operations.gang[static_cast<Size>(o)]);
+      const double ratio = weight(static_cast<Id>(e)) / state.smallest_weight;
+      if (!state.children.replace(child, operation_.vertices(), ratio)) return false;
+    }
+    state.children.sum_initial();
+    return true;
   }
 
   void order_fifo(Size pool) {
@@ -190,8 +223,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       return;
     state.guarantee = own_guarantee;
     state.limits = limits;
-    if (!built) build_block(pool);
-    sweep(pool, built ? *built : block_, limits, false);
+    if (!built && replace_changed(pool)) {
+      sweep(pool, state.children, limits, false);
+    } else {
+      if (!built) build_block(pool);
+      sweep(pool, built ? *built : block_, limits, false);
+    }
     const auto curve = pool_.vertices();
     state.own.assign(curve);
     if (!keep_)
@@ -200,24 +237,33 @@ class FairShareUpdate final : public FairShareEngine::Impl {
           pools_[static_cast<Size>(child)].curve = std::vector<Vertex<R>>();  // and its memory
     if (pool == 0) return;
     state.curve.assign(curve.begin(), curve.end());
-    pools_[static_cast<Size>(tables_->pools.parent[pool])].children_changed = true;
+    Pool& parent = pools_[static_cast<Size>(tables_->pools.parent[pool])];
+    parent.children_changed = parent.rebuild = true;
   }
 
   // ---- what changed since the last update -----------------------------------
 
   void mark_changed_children(bool reuse) {
-    for (Pool& pool : pools_) {
-      pool.children_changed = !reuse;
+    const Tables& t = *tables_;
+    for (Size p = 0; p < pool_rows_; ++p) {
+      Pool& pool = pools_[p];
+      pool.children_changed = pool.rebuild = !reuse || !kept_.same_children(t, p);
+      pool.changed.clear();
       pool.done = false;
     }
     if (!reuse) return;
-    const Tables& t = *tables_;
     for (Size o = 0; o < operation_rows_; ++o)
-      if (kept_.operation_changed(t, before_, result, o))
-        pools_[static_cast<Size>(t.operations.pool[o])].children_changed = true;
+      if (kept_.operation_changed(t, before, result, o)) {
+        Pool& pool = pools_[static_cast<Size>(t.operations.pool[o])];
+        pool.children_changed = true;
+        pool.rebuild = pool.rebuild || kept_.weight_changed(t, o);
+        if (!pool.rebuild) pool.changed.push_back(static_cast<Id>(o));
+      }
     for (Size p = 1; p < pool_rows_; ++p)
-      if (kept_.pool_weight_changed(t, p))
-        pools_[static_cast<Size>(t.pools.parent[p])].children_changed = true;
+      if (kept_.pool_weight_changed(t, p)) {
+        Pool& parent = pools_[static_cast<Size>(t.pools.parent[p])];
+        parent.children_changed = parent.rebuild = true;
+      }
   }
 
   // ---- integral pools -------------------------------------------------------
@@ -281,7 +327,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       if (integral(pool) != IntegralType::kBurst) continue;
       const double peak = std::min(result.burst_ratio[pool], rate(pool));
       const Row<R> left = room(pool);
-      const Row<R> before = row(result.integral_share, pool);
+      const Row<R> until_now = row(result.integral_share, pool);
       Row<R> proposed{};
       for (Size r = 0; r < columns(); ++r) {
         const Size i = pool * width_ + r;
@@ -292,7 +338,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       set_row(result.integral_share, pool, proposed);
       build_block_for_both(pool);
       sweep(pool, block_, row(result.limits_share, pool), true);
-      set_row(result.integral_share, pool, before);
+      set_row(result.integral_share, pool, until_now);
       add_integral(pool, beyond_guarantee(pool, pool_.vertices()[0].shares));
     }
   }
@@ -446,7 +492,6 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   Size width_ = 0, pool_rows_ = 0, operation_rows_ = 0;
   std::vector<Pool> pools_;
   std::vector<Position> positions_;
-  FairShareResult before_;  // of the last update
   KeptInputs kept_;
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools

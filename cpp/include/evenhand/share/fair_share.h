@@ -90,6 +90,7 @@ class FairShareEngine {
                           const VolumeMemory* memory = nullptr, bool keep = true);
   // Of the last update; what is written into its `total` is read by no later update.
   FairShareResult& result();
+  const FairShareResult& before() const;  // of the update before
 
   struct Impl;
 

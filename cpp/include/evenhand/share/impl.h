@@ -13,7 +13,7 @@ struct FairShareEngine::Impl {
   virtual void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
                       bool keep) = 0;
 
-  FairShareResult result;
+  FairShareResult result, before;  // of the last update and the one before it
 };
 
 // One for 1 to 8 resources each, one for up to 16.

@@ -1,6 +1,7 @@
 #include "evenhand/policy/ytsaurus/desk.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "evenhand/model/building.h"
@@ -58,101 +59,92 @@ Desk::Desk(ClusterState& s, bool live, Settings set, RowSettings own, Given g, M
       live_(live),
       inputs_(state, live),
       stages_{stage_rules(settings, false), stage_rules(settings, true)},
-      shapes_(state.tables().requests, state.tables().resources.scope),
-      asking_(&state.tables().requests_by_operation),
-      joined_(static_cast<Size>(state.tables().requests.size()), 1) {
+      shapes_(state.tables().requests, state.tables().resources.scope) {
   const auto nodes = static_cast<Size>(state.nodes().rows());
   memory.last_preemptive.resize(nodes, kNoTime);
   memory.overcommitted_since.resize(nodes, kNoTime);
   for (Id n = 0; n < state.nodes().rows(); ++n) fit_node(n, false);
   last.starvation.clocks = std::move(memory.clocks);
-  if (!live_) return;
-  joined_.assign(static_cast<Size>(state.requests().rows()), 0);
-  for (Id q = 0; q < state.requests().rows(); ++q)
-    if (state.requests().version(q) == LiveTable<RequestColumns>::kOfSnapshot)
-      joined_[static_cast<Size>(q)] = 1;
-    else if (state.requests().present(q))
-      came_.push_back(q);
+  for (Id q = 0; live_ && q < state.requests().rows(); ++q)
+    if (state.requests().version(q) != LiveTable<RequestColumns>::kOfSnapshot) came_.push_back(q);
 }
 
 void Desk::update(const VolumeMemory* volumes, bool keep) {
   if (requests_changed_) join_requests();
   ytsaurus::update(last, state, inputs_, settings, rows, given, engine_, volumes, keep);
-  updated_ = true;
+  const FairShareResult &now = *last.shares, &then = engine_.before();
   const EffectiveSettings& effective = last.starvation.effective;
-  groups.set_total(inputs().total);
-  groups.fit(static_cast<Size>(state.operations().rows()));
-  for (Id o = 0; o < state.operations().rows(); ++o) {
-    const Id e = pools() + o;
-    const bool has = effective.has_usage_threshold[static_cast<Size>(e)] != 0;
-    groups.set_bounds(
-        o, last.fair_share(e), last.demand_share(e),
-        has ? effective.usage_threshold.data() + static_cast<Size>(e) * state.width() : nullptr);
+  const bool all = !updated_ || inputs_.rows_changed() || inputs().total != total_ ||
+                   then.total.size() != now.total.size();
+  updated_ = true;
+  total_ = inputs().total;
+  groups.set_total(total_);
+  const auto operations = static_cast<Size>(state.operations().rows());
+  groups.fit(operations);
+  live_satisfaction_.resize(operations);
+  const Size width = state.width();
+  for (Size o = 0; o < operations; ++o) {
+    const Size e = static_cast<Size>(pools()) + o;
+    const auto row = [&](const std::vector<double>& of) {
+      return std::span(of).subspan(e * width, width);
+    };
+    if (!all && std::ranges::equal(row(now.total), row(then.total)) &&
+        std::ranges::equal(row(now.demand_share), row(then.demand_share)) &&
+        std::ranges::equal(row(now.usage_share), row(then.usage_share)))
+      continue;
+    live_satisfaction_[o] =
+        in_billionths(satisfaction_of(row(now.total), row(now.usage_share), row(now.demand_share)));
+    groups.set_bounds(static_cast<Id>(o), row(now.total).data(), row(now.demand_share).data(),
+                      effective.has_usage_threshold[e] != 0
+                          ? effective.usage_threshold.data() + e * width
+                          : nullptr);
   }
   if (inputs_.rows_changed()) build_limits();
   build_queues();
   build_exposure();
 }
 
-// Requests that came since the last update take part from here on.
+// All requests that there are take part from here on.
 void Desk::join_requests() {
-  const auto n = static_cast<Size>(state.requests().rows());
-  const std::vector<ResourceScope>& scope = state.tables().resources.scope;
-  joined_.resize(n, 0);
-  bool own = live_ && (!came_.empty() || asking_ == &own_asking_);
-  for (const Id q : came_) {
-    if (!state.requests().present(q)) continue;
-    shapes_.set(q, state.requests().get_row(&RequestColumns::resources, q), scope);
-    joined_[static_cast<Size>(q)] = 1;
-  }
-  came_.clear();
   requests_changed_ = false;
-  own = own || static_cast<Size>(state.operations().rows()) >= asking_->offsets.size();
-  if (!own) {
-    std::vector<Id> shape_of(n);
-    for (Size q = 0; q < n; ++q) shape_of[q] = shapes_.of(static_cast<Id>(q));
-    by_shape_ = grouped(shape_of, shapes_.size());
-    return;
-  }
+  for (const Id q : came_)
+    if (state.requests().present(q))
+      shapes_.set(q, state.requests().get_row(&RequestColumns::resources, q),
+                  state.tables().resources.scope);
+  came_.clear();
   const std::vector<Id> order = state.requests().in_order();
-  const auto gather = [&](Grouping& to, Size groups_count, auto&& group_of) {
-    to.offsets.assign(groups_count + 1, 0);
-    to.items.resize(order.size());
-    for (const Id q : order) ++to.offsets[static_cast<Size>(group_of(q)) + 1];
-    for (Size i = 0; i < groups_count; ++i) to.offsets[i + 1] += to.offsets[i];
-    std::vector<Index> next(to.offsets.begin(), to.offsets.end() - 1);
-    for (const Id q : order)
-      to.items[static_cast<Size>(next[static_cast<Size>(group_of(q))]++)] = q;
-  };
-  gather(own_asking_, static_cast<Size>(state.operations().rows()),
-         [&](Id q) { return state.operation_of_request(q); });
-  gather(by_shape_, shapes_.size(), [&](Id q) { return shapes_.of(q); });
-  asking_ = &own_asking_;
+  const auto operations = static_cast<Size>(state.operations().rows());
+  asks_begin_.assign(operations + 1, 0);
+  for (const Id q : order) ++asks_begin_[static_cast<Size>(state.operation_of_request(q)) + 1];
+  std::partial_sum(asks_begin_.begin(), asks_begin_.end(), asks_begin_.begin());
+  std::vector<Index> next = asks_begin_;
+  asks_.resize(order.size());
+  ask_of_.assign(static_cast<Size>(state.requests().rows()), kNoId);
+  for (const Id q : order) {
+    const Index place = next[static_cast<Size>(state.operation_of_request(q))]++;
+    asks_[static_cast<Size>(place)] = {q, shapes_.of(q), state.pending(q)};
+    ask_of_[static_cast<Size>(q)] = static_cast<Id>(place);
+  }
+  std::vector<Id> shape_of(asks_.size());
+  std::ranges::transform(asks_, shape_of.begin(), &Ask::shape);
+  by_shape_ = grouped(shape_of, shapes_.size());
 }
 
 bool Desk::waits(Id operation) const {
-  return std::ranges::any_of(requests_of(operation), [&](Id q) { return pending(q) > 0; });
+  return std::ranges::any_of(requests_of(operation), [](const Ask& a) { return a.pending > 0; });
 }
 
 // Membership follows from the update and ends with an operation's last request.
 void Desk::build_queues() {
   const auto operations = static_cast<Size>(state.operations().rows());
-  const Size width = state.width();
-  live_satisfaction_.resize(operations);
-  for (Size o = 0; o < operations; ++o) {
-    const Size row = (static_cast<Size>(pools()) + o) * width;
-    live_satisfaction_[o] = in_billionths(satisfaction_of(
-        {last.shares->total.data() + row, width}, {last.shares->usage_share.data() + row, width},
-        {last.shares->demand_share.data() + row, width}));
-  }
   refused_at_.assign(static_cast<Size>(state.requests().rows()), 0);
 
   std::array<std::vector<Id>, kStages> members;
   for (std::vector<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
   const auto join = [&](Stage stage, Id o) {
     members[static_cast<Size>(stage)].push_back(o);
-    for (const Id q : requests_of(o))
-      waiting_[static_cast<Size>(stage)][static_cast<Size>(shapes_.of(q))] += pending(q) > 0;
+    for (const Ask& a : requests_of(o))
+      waiting_[static_cast<Size>(stage)][static_cast<Size>(a.shape)] += a.pending > 0;
   };
   for (Size i = 0; i < operations; ++i) {
     const auto o = static_cast<Id>(i);
@@ -173,8 +165,8 @@ void Desk::build_queues() {
       if (ssd) join(Stage::kSsdAggressive, o);
     }
     const Time since = last.starvation.clocks.since[e];
-    const auto takes_a_host = [&](Id q) {
-      return shapes_.amounts(shapes_.of(q))[settings.gpu] == settings.full_host_gpus;
+    const auto takes_a_host = [&](const Ask& a) {
+      return shapes_.amounts(a.shape)[settings.gpu] == settings.full_host_gpus;
     };
     if (settings.full_host_stage && settings.gpu != kNoId && since != kNoTime &&
         last.now > since + settings.full_host_timeout &&
@@ -361,7 +353,7 @@ bool Desk::within_fair_share(Id operation) const {
 }
 
 void Desk::usage_changed(Id operation, bool fell) {
-  inputs_.touch(operation);
+  touch(operation);
   if (!updated_) return;
   const Size width = state.width();
   std::array<double, kMaxResources> share{};
@@ -392,32 +384,32 @@ void Desk::drop_operation(Id operation) {
   if (stands_ && queues != 0) dropped_.push_back({operation, queues});
 }
 
-// A request of a shape that waits no more, or waits again.
-void Desk::pending_changed(Id request, Index before) {
-  const Id operation = state.operation_of_request(request);
-  inputs_.touch(operation);
-  const Index now = pending(request);
-  if (!updated_ || (before > 0) == (now > 0)) return;
-  const Id shape = shapes_.of(request);
+// So many of a request wait now.
+void Desk::pending_changed(Id request, Index now) {
+  const Id operation = state.operation_of_request(request), place = ask_of(request);
+  touch(operation);
+  if (place == kNoId) return;
+  Ask& ask = asks_[static_cast<Size>(place)];
+  const Index before = std::exchange(ask.pending, now);
+  if ((before > 0) == (now > 0)) return;
   for (Size s = 0; s < queues_.size(); ++s) {
     if (!queues_[s].contains(operation)) continue;
-    Index& waiting = waiting_[s][static_cast<Size>(shape)];
+    Index& waiting = waiting_[s][static_cast<Size>(ask.shape)];
+    std::vector<Id>& shapes = waiting_shapes_[s];
     waiting += now > 0 ? 1 : -1;
-    if (now > 0 && waiting == 1 &&
-        std::ranges::find(waiting_shapes_[s], shape) == waiting_shapes_[s].end())
-      waiting_shapes_[s].push_back(shape);
+    if (now > 0 && waiting == 1 && std::ranges::find(shapes, ask.shape) == shapes.end())
+      shapes.push_back(ask.shape);
   }
   if (now == 0 && !waits(operation)) drop_operation(operation);
 }
 
 Id Desk::start_request(Id request, Id node) {
-  const Index before = pending(request);
   const Id slot = state.start_request(request, node);
   if (live_) rows.set(state, ClusterState::Table::kAllocations, {&slot, 1}, {});
   groups.add(state, slot);
   usage_changed(state.operation_of(slot), false);
-  pending_changed(request, before);
-  if (stands_) done_.push_back({slot, state.operation_of(slot), request, before == 1});
+  pending_changed(request, state.pending(request));
+  if (stands_) done_.push_back({slot, state.operation_of(slot), request});
   return slot;
 }
 
@@ -425,7 +417,7 @@ void Desk::preempt(Id slot, Beneficiary beneficiary) {
   groups.remove(state, slot);
   state.preempt(slot, beneficiary);
   usage_changed(state.operation_of(slot), true);
-  if (stands_) done_.push_back({slot, state.operation_of(slot), kNoId, false});
+  if (stands_) done_.push_back({slot, state.operation_of(slot), kNoId});
 }
 
 void Desk::begin() {
@@ -440,7 +432,6 @@ void Desk::begin() {
 
 void Desk::take_back() {
   if (!stands_) return;
-  stands_ = false;
   for (Size i = done_.size(); i-- > 0;)
     if (done_[i].request == kNoId)
       groups.put_back(state, done_[i].slot);
@@ -452,9 +443,10 @@ void Desk::take_back() {
     for (Size s = 0; s < queues_.size(); ++s)
       if (d.queues >> s & 1) queues_[s].insert(d.operation);
   for (const Done& d : done_)
-    if (d.last) pending_changed(d.request, 0);
+    if (d.request != kNoId) pending_changed(d.request, state.pending(d.request));
   done_.clear();
   dropped_.clear();
+  stands_ = false;
 }
 
 }  // namespace evenhand::ytsaurus

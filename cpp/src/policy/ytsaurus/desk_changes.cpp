@@ -16,10 +16,7 @@ bool is_of_slot(Kind kind) { return kind != Kind::kStart && kind < Kind::kPendin
 
 void Desk::before(const Delta& delta) {
   switch (delta.kind) {
-    case Kind::kPending:
     case Kind::kRemoveRequest:
-      pending_before_ = pending(delta.row);
-      break;
     case Kind::kPutRequest:
       if (delta.row != kNoId) leave_request(delta.row);
       break;
@@ -43,7 +40,7 @@ void Desk::after(const Delta& delta, Id row) {
     case Kind::kCells:
       return inputs_.set_stale();
     case Kind::kPending:
-      return pending_changed(delta.row, pending_before_);
+      return pending_changed(delta.row, state.pending(delta.row));
     case Kind::kCapacity:
     case Kind::kSchedulable:
       return inputs_.set_stale();
@@ -61,10 +58,6 @@ void Desk::after(const Delta& delta, Id row) {
       requests_changed_ = true;
       return inputs_.touch(state.operation_of_request(row));
     case Kind::kRemoveRequest:
-      if (static_cast<Size>(row) < joined_.size()) {
-        joined_[static_cast<Size>(row)] = 0;
-        if (pending_before_ > 0) pending_changed(row, pending_before_);
-      }
       requests_changed_ = true;
       std::erase(came_, row);
       return inputs_.touch(state.operation_of_request(row));
@@ -81,13 +74,10 @@ void Desk::after(const Delta& delta, Id row) {
                                               delta.kind != Kind::kResume);
 }
 
-// It asks no more, as long as no update lets it.
+// It takes no part any more, as long as no update lets it.
 void Desk::leave_request(Id request) {
-  const Index before = pending(request);
-  inputs_.touch(state.operation_of_request(request));
-  if (static_cast<Size>(request) >= joined_.size()) return;
-  joined_[static_cast<Size>(request)] = 0;
-  if (before > 0) pending_changed(request, before);
+  pending_changed(request, 0);
+  if (ask_of(request) != kNoId) ask_of_[static_cast<Size>(request)] = kNoId;
 }
 
 // An operation came, has other cells or went. A new one has no share before the next update;
@@ -96,6 +86,7 @@ void Desk::operation_changed(Id operation, bool fresh) {
   const bool there = state.operations().present(operation);
   const auto e = static_cast<Size>(pools() + operation);
   inputs_.touch_row(operation);
+  requests_changed_ = true;  // lists by operation are longer
   rows.set(state, Table::kOperations, {&operation, 1}, {});
   groups.fit(static_cast<Size>(state.operations().rows()));
   StarvationClocks& clocks = last.starvation.clocks;

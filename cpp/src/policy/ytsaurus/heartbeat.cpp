@@ -127,29 +127,28 @@ class Heartbeat {
     Choice best;
     ServiceQueue::Entry best_entry{};
     for (const Id shape : desk_.fitting_shapes)
-      for (const Id q : desk_.requests_of_shape(shape)) {
-        const Id o = work_.operation_of(q);
-        if (desk_.pending(q) == 0 || !desk_.queue(Stage::kRegular).contains(o)) continue;
+      desk_.for_requests_of_shape(shape, [&](const Desk::Ask& ask) {
+        const Id q = ask.request, o = work_.operation_of(q);
+        if (ask.pending == 0 || !desk_.queue(Stage::kRegular).contains(o)) return;
         const ServiceQueue::Entry entry = desk_.entry(Stage::kRegular, o);
         if (best.request != kNoId && (ServiceQueue::before(best_entry, entry) ||
                                       (o == best.operation && desk_.before(best.request, q))))
-          continue;
-        if (!may_start(q, false)) continue;
+          return;
+        if (!may_start(q, false)) return;
         best = {q, o};
         best_entry = entry;
-      }
+      });
     return best;
   }
 
   Choice first_among(Size entries) {
     const std::span<const ServiceQueue::Entry> queue = desk_.in_order(Stage::kRegular);
     for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size())))
-      for (const Id q : desk_.requests_of(entry.operation)) {
-        if (desk_.pending(q) == 0) continue;
-        const bool fits = work_.has_promises()
-                              ? work_.fits_with_promise(q)
-                              : desk_.shapes().fits(desk_.shapes().of(q), work_.room());
-        if (fits && may_start(q, false)) return {q, entry.operation};
+      for (const Desk::Ask& ask : desk_.requests_of(entry.operation)) {
+        if (ask.pending == 0) continue;
+        const bool fits = work_.has_promises() ? work_.fits_with_promise(ask.request)
+                                               : desk_.shapes().fits(ask.shape, work_.room());
+        if (fits && may_start(ask.request, false)) return {ask.request, entry.operation};
       }
     return {};
   }
@@ -220,9 +219,10 @@ class Heartbeat {
 
   Choice first_candidate(const StageRule& rule) {
     for (const ServiceQueue::Entry& entry : desk_.in_order(rule.stage))
-      for (const Id q : desk_.requests_of(entry.operation)) {
-        if (desk_.pending(q) == 0) continue;
-        if (!desk_.shape_fits[static_cast<Size>(desk_.shapes().of(q))] &&
+      for (const Desk::Ask& ask : desk_.requests_of(entry.operation)) {
+        const Id q = ask.request;
+        if (ask.pending == 0) continue;
+        if (!desk_.shape_fits[static_cast<Size>(ask.shape)] &&
             !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
           continue;
         if (may_start(q, true) && work_.choose(rule, q)) return {q, entry.operation};

@@ -14,7 +14,11 @@ using Size = std::size_t;
 NodeWork::NodeWork(Desk& desk, Id node) : desk_(desk), node_(node), width_(desk.state.width()) {
   const std::span<const Id> here = desk.state.on_node(node);
   desk.present.assign(here.begin(), here.end());
-  for (const Id slot : desk.present) desk.groups.refresh(desk.state, desk.state.operation_of(slot));
+  if (desk.groups.changed() <= desk.present.size())
+    desk.groups.refresh(desk.state);
+  else  // groups of operations that do not run here can wait
+    for (const Id slot : desk.present)
+      desk.groups.refresh(desk.state, desk.state.operation_of(slot));
   refresh_room();
 }
 
@@ -357,10 +361,9 @@ void NodeWork::start(Id request, const Why& why) {
   d.step = why.step;
   d.beneficiary = {operation, request};
   d.at = s.now();
-  d.slot = static_cast<Id>(s.slots());
   const Amounts room = room_for(request);
   desk_.decisions.add(d, {nullptr, room.data(), need(request), s.operation_usage(operation)});
-  desk_.start_request(request, node_);
+  desk_.decisions.set_last_slot(desk_.start_request(request, node_));
   last_started_ = request;
   if (!desk_.settings.freed_room_at_once) hand_over(request);
   refresh_room();

@@ -68,7 +68,8 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   else
     nodes_.assign(trigger.nodes.begin(), trigger.nodes.end());
   desk_->begin();
-  if (nodes_.empty()) desk_->groups.refresh(state_);  // groups alone are asked for
+  // All are asked for, or groups alone are.
+  if (trigger.kind == Trigger::Kind::kRound || nodes_.empty()) desk_->groups.refresh(state_);
   for (const Id node : nodes_) {
     poll();
     heartbeat(*desk_, node, recorder);

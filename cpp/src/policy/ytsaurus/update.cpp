@@ -134,13 +134,13 @@ void ShareInputs::make() {
 const Tables& ShareInputs::refresh(const RowSettings& rows) {
   const Tables& t = state_->tables();
   const Size width = state_->width();
-  stale_ = false;
   if (!live_ && !made_ && touched_.empty() && state_->now() == t.now) {
     rows_changed_ = !counted_;
     fit_work(static_cast<Size>(t.operations.size()));
     for (Id o = 0; !counted_ && o < static_cast<Id>(t.operations.size()); ++o)
       count_work(o, t.operations.demand.data() + at(o) * width, rows);
     counted_ = true;
+    stale_ = false;
     return *(tables_ = &t);
   }
   if (!made_) make();
@@ -170,6 +170,7 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
     count_work(o, own_.operations.demand.data() + at(o) * width, rows);
   }
   touched_.clear();
+  stale_ = false;
   return own_;
 }
 
@@ -205,6 +206,10 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
                       : starving ? Priority::kNormal
                                  : Priority::kNone;
   }
+  const FairShareResult& before = engine.before();
+  if (!kept.rows_changed() && before.fifo_index == shares.fifo_index &&
+      before.effective_fifo_index == shares.effective_fifo_index)
+    return;
   std::vector<Id> order = shares.fifo_index;
   for (Size o = 0; o < order.size(); ++o)
     if (shares.effective_fifo_index[o] != kNoId) order[o] = shares.effective_fifo_index[o];

@@ -149,22 +149,31 @@ class Desk {
     return queues_[static_cast<std::size_t>(stage)].entries();
   }
   const Shapes& shapes() const noexcept { return shapes_; }
-  // Of the last update, in canonical order.
-  std::span<const Id> requests_of(Id operation) const noexcept {
-    return group(*asking_, operation);
+  // A request that takes part since the last update.
+  struct Ask {
+    Id request, shape;
+    Index pending;
+  };
+  // Of an operation, in canonical order.
+  std::span<const Ask> requests_of(Id operation) const noexcept {
+    const Index* begin = asks_begin_.data() + operation;
+    return {asks_.data() + begin[0], static_cast<std::size_t>(begin[1] - begin[0])};
   }
-  // How many of a request wait; of one that has gone since the update: none.
+  // How many of a request wait; of one that takes no part: none.
   Index pending(Id request) const noexcept {
-    return static_cast<std::size_t>(request) < joined_.size() &&
-                   joined_[static_cast<std::size_t>(request)]
-               ? state.pending(request)
-               : 0;
+    const Id place = ask_of(request);
+    return place == kNoId ? 0 : asks_[static_cast<std::size_t>(place)].pending;
   }
   bool before(Id request, Id other) const noexcept {  // in canonical order
     const LiveKeys& keys = state.requests().keys();
     return keys.rank(request) < keys.rank(other);
   }
-  std::span<const Id> requests_of_shape(Id shape) const noexcept { return group(by_shape_, shape); }
+  template <class Visit>
+  void for_requests_of_shape(Id shape, Visit&& visit) const {
+    const auto s = static_cast<std::size_t>(shape);
+    for (Index i = by_shape_.offsets[s]; i < by_shape_.offsets[s + 1]; ++i)
+      visit(asks_[static_cast<std::size_t>(by_shape_.items[static_cast<std::size_t>(i)])]);
+  }
   // Shapes that requests of a stage's candidates had at the update, and how many of
   // those wait now.
   std::span<const Id> waiting_shapes(Stage stage) const noexcept {
@@ -216,15 +225,15 @@ class Desk {
   struct Done {
     Id slot, operation;
     Id request;  // started; kNoId: it must leave
-    bool last;   // of its request: no other waits
   };
   struct Dropped {
     Id operation;
     std::uint16_t queues;  // a bit each
   };
-  static std::span<const Id> group(const Grouping& g, Id of) noexcept {
-    const Index* offsets = g.offsets.data() + of;
-    return {g.items.data() + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
+  Id ask_of(Id request) const noexcept {
+    return static_cast<std::size_t>(request) < ask_of_.size()
+               ? ask_of_[static_cast<std::size_t>(request)]
+               : kNoId;
   }
   void join_requests();
   void build_queues();
@@ -235,22 +244,28 @@ class Desk {
   void operation_changed(Id operation, bool fresh);
   void fit_node(Id node, bool fresh);
   void leave_request(Id request);
+  // What is taken back is as the last update knows it.
+  void touch(Id operation) {
+    if (!stands_) inputs_.touch(operation);
+  }
   void usage_changed(Id operation, bool fell);
   void check_over(Id element);
   void check_limits(Id operation);
-  void pending_changed(Id request, Index before);
+  void pending_changed(Id request, Index now);
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
   bool live_, updated_ = false;
+  std::vector<Amount> total_;  // of the last update
   ShareInputs inputs_;
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
-  Grouping by_shape_, own_asking_;
-  const Grouping* asking_;  // requests by operation: the snapshot's or our own
-  std::vector<std::uint8_t> joined_;
-  std::vector<Id> came_;  // requests that join at the next update
+  std::vector<Ask> asks_;  // by operation
+  std::vector<Index> asks_begin_{0};
+  std::vector<Id> ask_of_;  // request -> place in asks_; kNoId: it takes no part
+  Grouping by_shape_;       // places in asks_
+  std::vector<Id> came_;    // requests that join at the next update
   bool requests_changed_ = true;
   std::vector<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
@@ -263,8 +278,7 @@ class Desk {
   std::vector<Exposure> exposure_;
   Index falls_ = 1;
   Where where_;
-  // Of a delta that is being carried out.
-  Index pending_before_ = 0;
+  // Of a change that is being carried out.
   Id limited_before_ = kNoId;
   std::vector<Done> done_;
   std::vector<Dropped> dropped_;
