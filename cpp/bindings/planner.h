@@ -47,6 +47,8 @@ class BoundPlanner {
   py::dict handed() const;
   py::dict memory() const;
   py::dict trace(const std::string& kind, Id row) const;
+  py::dict traced(const std::string& kind, Id row, const std::optional<py::array_t<Id>>& nodes,
+                  bool main_pass, bool backfill_pass);
   py::object shares() const;
   py::object fair_shares() const;
   std::optional<Time> next_due() const;

@@ -87,6 +87,12 @@ class Cluster : public LiveCluster {
     check_present(state_, slot);
     return state_.allocations().note(slot);
   }
+  Index note_of(const std::string& table, Id row) const {
+    if (table == "allocations") return note(row);
+    if (table != "operations") throw py::key_error("no notes of " + table);
+    check_present(state_.operations(), row);
+    return state_.operations().note(row);
+  }
   void advance(Time now) {
     change({.kind = Kind::kAdvance}, [&](ClusterState& state) {
       state.advance(now);
@@ -175,6 +181,19 @@ class Cluster : public LiveCluster {
     if (each != nullptr) std::copy_n(each, state_.width(), amounts.begin());
     return py::make_tuple(state_.pending(request), state_.operation_of_request(request),
                           to_array(std::move(amounts)));
+  }
+
+  // What an allocation that starts for a request has of it: amounts, required node, priority
+  // (None: none of its own), preemptible.
+  py::tuple asked_of(Id request) const {
+    const auto& of = state_.requests();
+    check_present(of, request);
+    py::object priority = py::none();
+    if (of.get(&RequestColumns::priority_given, request) != 0)
+      priority = py::float_(of.get(&RequestColumns::priority, request));
+    return py::make_tuple(one(of.get_row(&RequestColumns::resources, request)),
+                          of.get(&RequestColumns::required_node, request, kNoId), priority,
+                          of.get(&RequestColumns::preemptible, request) != 0);
   }
 
   // What is held by a row of "operations", "pools" or "nodes", R.
@@ -298,6 +317,10 @@ void register_cluster(py::module_& m) {
            py::arg("request"), "It must be released, for a beneficiary by name; empty: none.")
       .def("set_note", &Cluster::set_note, py::arg("slot"), py::arg("note"))
       .def("note", &Cluster::note, py::arg("slot"), "-1: what the snapshot has beside the row.")
+      .def("note_of", &Cluster::note_of, py::arg("table"), py::arg("row"),
+           "As `note`, of \"allocations\" or \"operations\".")
+      .def("asked_of", &Cluster::asked_of, py::arg("request"),
+           "Quanta of one (R), required node (-1: none), own priority, preemptible.")
       .def("mark", &Cluster::mark, "Deltas from here on can be undone.")
       .def("undo", &Cluster::undo, py::arg("mark"))
       .def("forget", &Cluster::forget, "There is no way back any more.")

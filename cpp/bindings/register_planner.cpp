@@ -111,6 +111,20 @@ py::dict BoundPlanner::handed() const {
 }
 py::dict BoundPlanner::memory() const { return columns(planner_->memory()); }
 
+py::dict BoundPlanner::traced(const std::string& kind, Id row,
+                              const std::optional<py::array_t<Id>>& nodes, bool main_pass,
+                              bool backfill_pass) {
+  must_follow();
+  read(nodes, main_pass, backfill_pass);
+  Recorder recorder{kind == "request" ? row : kNoId, kind == "request" ? kNoId : row, {}};
+  {
+    const py::gil_scoped_release release;
+    planner_->decide(trigger_, &recorder);
+    planner_->take_back();
+  }
+  return event_columns(recorder.events, state().width());
+}
+
 py::dict BoundPlanner::trace(const std::string& kind, Id row) const {
   Recorder recorder{kind == "request" ? row : kNoId, kind == "request" ? kNoId : row, {}};
   {
@@ -173,6 +187,10 @@ void register_planner(py::module_& m) {
       .def("memory", &BoundPlanner::memory, "What the next planner starts with.")
       .def("trace", &BoundPlanner::trace, py::arg("kind"), py::arg("row"),
            "What a \"request\" or an \"allocation\" met, by planning again.")
+      .def("traced", &BoundPlanner::traced, py::arg("kind"), py::arg("row"),
+           py::arg("nodes") = py::none(), py::arg("main_pass") = true,
+           py::arg("backfill_pass") = true,
+           "`decide`, and what a \"request\" or an \"allocation\" met.")
       .def_property_readonly("shares", &BoundPlanner::shares,
                              "Fair shares of the update; None: there are none.")
       .def_property_readonly("fair_shares", &BoundPlanner::fair_shares, "Of the update (E, R).")

@@ -160,12 +160,12 @@ void register_ytsaurus(py::module_& m) {
       "ytsaurus_live",
       [](LiveCluster& cluster, const py::dict& settings, const FairShareOptions& fair_share,
          const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,
-         bool total_stated) {
+         const py::dict& given, bool total_stated) {
         const std::size_t width = cluster.state().width();
         Inputs inputs{cluster.state().snapshot(),
                       settings_of(settings, fair_share),
                       rows_of(rows, width),
-                      {},
+                      given_of(given),
                       memory_of(memory),
                       volumes.has_value(),
                       volumes.value_or(VolumeMemory{})};
@@ -192,7 +192,7 @@ void register_ytsaurus(py::module_& m) {
             });
       },
       py::arg("cluster"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
-      py::arg("memory"), py::arg("volumes"), py::arg("total_stated"),
+      py::arg("memory"), py::arg("volumes"), py::arg("given"), py::arg("total_stated"),
       "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
 }
 

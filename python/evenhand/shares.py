@@ -437,7 +437,8 @@ def _memory(
         found.append(Diagnostic("state_pool_left", tuple(left), message, {"count": len(left)}))
     if state.settings and state.settings != _fingerprint(settings):
         found.append(Diagnostic("state_settings_changed", (), CODES["state_settings_changed"], {}))
-    return _core.VolumeMemory(round(state.time * 1e6), volumes.ravel(), ratios), tuple(found)
+    updated = state.time if state.updated is None else state.updated
+    return _core.VolumeMemory(round(updated * 1e6), volumes.ravel(), ratios), tuple(found)
 
 
 def _diagnostics(snapshot: Snapshot, core: _core.FairShares | KeptShares) -> list[Diagnostic]:

@@ -19,7 +19,7 @@ from evenhand.systems import SYSTEMS, Column
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
-_KEYS = {"schema", "time", "settings", "policy", "pools", "elements", "nodes", "operations"}
+_KEYS = {"schema", "time", "updated", "settings", "policy", "pools", "elements", "nodes", "operations"}
 _KINDS = ("pool", "operation")
 
 
@@ -46,6 +46,8 @@ class State:
         each None where there is none.
     operations : mapping
         Name of an operation to ``last_preempt``, when others were last preempted for it.
+    updated : float, optional
+        Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
     """
 
     time: float
@@ -55,9 +57,14 @@ class State:
     elements: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
     nodes: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
+    updated: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "time", _number(self.time, None, "time"))
+        if self.updated is not None:
+            object.__setattr__(self, "updated", _number(self.updated, None, "updated"))
+            if self.updated > self.time:
+                raise _wrong("updated", "clock", f"updated is {self.updated}, after the state ({self.time})")
         for key in ("settings", "policy"):
             if not isinstance(value := getattr(self, key), str):
                 raise _wrong(key, "type", f"{key} is a text, not {shorten(value)}")
@@ -76,6 +83,8 @@ class State:
             "settings": self.settings,
             "pools": [{"name": name, **thaw(values)} for name, values in self.pools.items()],
         }
+        if self.updated is not None:
+            data["updated"] = self.updated
         if self.policy:
             data["policy"] = self.policy
         if self.elements:
@@ -131,6 +140,7 @@ class State:
         return replace(
             self,
             time=now,
+            updated=None if self.updated is None else self.updated - late,
             elements=moved(self.elements),
             nodes=moved(self.nodes),
             operations=moved(self.operations),
@@ -188,7 +198,9 @@ class State:
                 name, values = _remembered(given, what, declared, row, time)
                 _once(name, rows, f"{table.removesuffix('s')} {name!r}", row)
                 rows[name] = values
-        return cls(time, pools, fingerprints["settings"], fingerprints["policy"], elements, *others)
+        nodes, operations = others
+        printed = fingerprints["settings"], fingerprints["policy"]
+        return cls(time, pools, *printed, elements, nodes, operations, data.get("updated"))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

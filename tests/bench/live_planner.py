@@ -35,6 +35,7 @@ def live(snapshot: eh.Snapshot, policy: Any) -> tuple[_core.ClusterState, _core.
         columns.row_columns(snapshot, policy.settings),
         read_memory(snapshot, policy, None)[0],
         None,
+        {},
         False,
     )
     planner.update(cluster.now)

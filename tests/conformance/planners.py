@@ -50,7 +50,8 @@ class Planner:
     settings
         (policy, preset, settings) to all settings in effect; raises `evenhand.InputError`.
     plan
-        (policy, preset, settings, snapshot, state, trigger, given) to the answer.
+        (policy, preset, settings, snapshot, state, trigger, given, events) to the answer: events happen after
+        the update.
     satisfaction
         (fair share, usage, demand), vectors of shares, to the ratio.
     usage_threshold
@@ -109,8 +110,15 @@ def evenhand() -> Planner:
         state: Any,
         on: Any,
         given: Mapping[str, Any] | None,
+        later: Sequence[Mapping[str, Any]] = (),
     ) -> Answer:
         made = policies[policy](preset=preset, **settings)
+        if later:
+            cluster = eh.Cluster(snapshot, made, state)
+            cluster.update(given=given)
+            cluster.apply(later)
+            nodes = [eh.Heartbeat(name) for name in snapshot.names("nodes")]
+            return answer(cluster.plan(on=nodes if isinstance(on, eh.Round) else on))
         return answer(eh.plan(snapshot, made, state, on=on, given=given))
 
     def plan_all(
@@ -183,6 +191,7 @@ def reference() -> Planner:
         state: Any,
         on: Any,
         given: Mapping[str, Any] | None,
+        later: Sequence[Mapping[str, Any]] = (),
     ) -> Answer:
         if policy == "backendai":
             columns.row_columns(
@@ -195,6 +204,10 @@ def reference() -> Planner:
             return Answer(found, {}, {}, None)
         made = YTsaurusSettings.preset(preset, **settings)
         shares = eh.fair_share(snapshot, made.fair_share)
+        if later:
+            cluster = eh.Cluster(snapshot)
+            cluster.apply(later)
+            snapshot = cluster.snapshot()
         found = reference_plan(snapshot, made, state, on=on, given=given, shares=shares)
         return Answer(found, found["statuses"], _totals(shares.to_dict()["elements"]), found["state"])
 

@@ -118,7 +118,7 @@ def spoilt(tmp_path: Path, **changes: Any) -> Path:
             {"schema": "evenhand/cluster/9", "version": "9.1"},
             (
                 "schema is 'evenhand/cluster/9', written by evenhand 9.1; "
-                "this version reads 'evenhand/cluster/1'"
+                "this version reads 'evenhand/cluster/2' and 'evenhand/cluster/1'"
             ),
         ),
         ({"mood": 1}, "field 'mood' is unknown"),

@@ -40,3 +40,37 @@ def test_two_threads_give_the_bytes_of_one() -> None:
     with ThreadPoolExecutor(2) as pool:
         for pair, expected in zip(pairs, alone, strict=True):
             assert list(pool.map(repeatedly, pair)) == [{e} for e in expected]
+
+
+def test_threads_on_one_cluster_take_turns() -> None:
+    """Events, updates, heartbeats and what is asked of their plans, from four threads at once."""
+    frames = synthetic.columns(seed=3, pools=20, depth=3, operations=60, allocations=400, nodes=12)
+    first = eh.Snapshot.from_frames(**frames)
+    cluster = eh.Cluster(first, eh.policies.YTsaurus(fair_share_update_period=60))
+    operation, (resource, *_) = first.names("operations")[0], first.resources
+    names = [str(name) for name in first.names("nodes")]
+    together = Barrier(4)
+
+    def work(thread: int) -> int:
+        together.wait(timeout=60)
+        decided = 0
+        for i in range(30):
+            row = {"name": f"t{thread}-{i}", "operation": operation, "resources": {resource: 0}}
+            cluster.apply([{"event": "start", "row": row}])
+            if i % 10 == thread:
+                cluster.update()
+            plan = cluster.plan(on=eh.Heartbeat(names[(i + thread) % len(names)]))
+            decided += len(plan.decisions)
+            assert plan.snapshot.allocation_count > first.allocation_count
+            if i % 15 == thread:
+                assert [d.to_dict() for d in plan.decisions] == plan.to_dict()["decisions"]
+                assert cluster.copy().now == cluster.now
+            if i % 3 == 0:
+                cluster.apply([{"event": "end", "allocation": f"t{thread}-{i}"}])
+        return decided
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
+    started = {str(name) for name in cluster.snapshot().names("allocations") if str(name).startswith("t")}
+    assert {f"t{t}-{i}" for t in range(4) for i in range(30) if i % 3} <= started
+    assert cluster.snapshot().allocation_count == first.allocation_count + 4 * 20

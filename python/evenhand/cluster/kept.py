@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cluster.events import as_event
+from evenhand.cluster.log import Entry, Happened, Kept, Planned, Remembered, Updated, Written
+from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
 from evenhand.errors import InputError, Problem
+from evenhand.files import replace_file
 from evenhand.model import Snapshot
 from evenhand.state import State
 from evenhand.systems.files import from_dict
@@ -16,14 +22,16 @@ from evenhand.systems.files import from_dict
 if TYPE_CHECKING:
     from evenhand.systems.base import Policy
 
-__all__ = ["SCHEMA", "Kept", "kept_of", "read", "text_of"]
+__all__ = ["SCHEMA", "kept_of", "read", "text_of", "write"]
 
-SCHEMA = "evenhand/cluster/1"
-_FIELDS = ("schema", "version", "snapshot", "total_stated", "policy", "states")
+SCHEMA = "evenhand/cluster/2"
+_BEFORE = "evenhand/cluster/1"  # it had no log
+_FIELDS = ("schema", "version", "snapshot", "total_stated", "policy", "states", "log")
 
-#: What a cluster is made of: snapshot, whether its total is stated, its policy, and states by system and
-#: settings.
-Kept = tuple[Snapshot, bool, Any, dict[tuple[str, str], Any]]
+
+def write(path: str | os.PathLike[str], kept: Kept) -> None:
+    """Write a cluster to a file, which is replaced at once or not at all; see `text_of`."""
+    replace_file(path, text_of(kept) + "\n")
 
 
 def text_of(kept: Kept) -> str:
@@ -40,26 +48,49 @@ def text_of(kept: Kept) -> str:
     Raises
     ------
     InputError
-        If its policy is not of a system of this package: a file cannot say what it does.
+        If a policy is not of a system of this package, or a cell of an event not of JSON: a file cannot say
+        what it is.
     """
     from evenhand._core import __version__
 
-    snapshot, total_stated, policy, states = kept
-    return json.dumps(
-        {
-            "schema": SCHEMA,
-            "version": __version__,
-            "snapshot": snapshot.to_dict(),
-            "total_stated": total_stated,
-            "policy": None if policy is None else _written(policy),
-            "states": [
-                {"system": system, "settings": json.loads(settings), "state": state.to_dict()}
-                for (system, settings), state in states.items()
-            ],
-        },
-        ensure_ascii=False,
-        allow_nan=False,
-    )
+    try:
+        return json.dumps(
+            {
+                "schema": SCHEMA,
+                "version": __version__,
+                "snapshot": kept.snapshot.to_dict(),
+                "total_stated": kept.total_stated,
+                "policy": None if kept.policy is None else _written(kept.policy),
+                "states": [
+                    {
+                        "system": standing.key[0],
+                        "settings": json.loads(standing.key[1]),
+                        "state": standing.state and standing.state.to_dict(),
+                        "by_period": standing.by_period,
+                    }
+                    for standing in kept.standings
+                ],
+                "log": [_said(entry) for entry in kept.entries],
+            },
+            ensure_ascii=False,
+            allow_nan=False,
+            default=_plain,
+        )
+    except TypeError as error:
+        raise _wrong("log", "type", f"the log cannot be written to a file: {error}") from error
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON has no word for as a value that means the same in a row."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    raise TypeError(f"{type(value).__name__} is not of JSON")
 
 
 def _written(policy: Policy) -> dict[str, Any]:
@@ -68,6 +99,51 @@ def _written(policy: Policy) -> dict[str, Any]:
         message = f"the policy {type(policy).__name__} cannot be written to a file"
         raise InputError([Problem("cluster", None, None, "policy", "type", None, message)])
     return said
+
+
+def _said(entry: Entry) -> dict[str, Any]:
+    """Return an entry of a log as plain values."""
+    match entry:
+        case Happened(events):
+            return {"events": [_event(event) for event in events]}
+        case Updated(policy, given):
+            return {"updated": _written(policy), "given": given}
+        case Planned(policy, on, updates):
+            return {"planned": _written(policy), "on": _trigger(on), "updates": updates}
+        case Remembered(policy, state):
+            return {"remembered": _written(policy), "state": state.to_dict()}
+
+
+def _event(event: Any) -> dict[str, Any]:
+    cells = {field.name: getattr(event, field.name) for field in fields(event)}
+    return {"event": type(event).__name__.lower(), **cells}
+
+
+def _trigger(on: Any) -> Any:
+    if isinstance(on, tuple):
+        return [one.node for one in on]
+    if isinstance(on, SchedulingRun):
+        return {"passes": list(on.passes)}
+    return {"node": on.node} if isinstance(on, Heartbeat) else {}
+
+
+def _entry(given: Mapping[str, Any]) -> Entry:
+    """Return what `_said` wrote."""
+    if "events" in given:
+        return Happened(tuple(as_event(event) for event in given["events"]))
+    if "updated" in given:
+        return Updated(from_dict(given["updated"]), given["given"])
+    if "planned" in given:
+        return Planned(from_dict(given["planned"]), _asked(given["on"]), bool(given["updates"]))
+    return Remembered(from_dict(given["remembered"]), State.from_dict(given["state"]))
+
+
+def _asked(on: Any) -> Any:
+    if isinstance(on, list):
+        return tuple(Heartbeat(node) for node in on)
+    if "passes" in on:
+        return SchedulingRun(tuple(on["passes"]))
+    return Heartbeat(on["node"]) if "node" in on else Round()
 
 
 def read(path: str | os.PathLike[str]) -> Kept:
@@ -101,35 +177,52 @@ def kept_of(data: Any) -> Kept:
     """Return a cluster from plain values; see `read`."""
     if not isinstance(data, Mapping):
         raise _wrong(None, "type", f"a cluster is an object, not {type(data).__name__}")
-    if (schema := data.get("schema")) != SCHEMA:
+    if (schema := data.get("schema")) not in (SCHEMA, _BEFORE):
         by = f", written by evenhand {data['version']}" if data.get("version") else ""
-        raise _wrong("schema", "schema", f"schema is {schema!r}{by}; this version reads {SCHEMA!r}")
+        said = f"schema is {schema!r}{by}; this version reads {SCHEMA!r} and {_BEFORE!r}"
+        raise _wrong("schema", "schema", said)
+    if schema == _BEFORE and "log" not in data:
+        data = {**data, "log": []}
     for key in data:
         if key not in _FIELDS:
             raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown")
     for key in _FIELDS:
         if key not in data:
             raise _wrong(key, "required", f"field {key!r} is missing")
-    states = data["states"]
-    whole = isinstance(states, list) and all(
-        isinstance(row, Mapping) and row.keys() == {"system", "settings", "state"} for row in states
-    )
-    if not whole:
-        raise _wrong("states", "type", "states are a list of objects with system, settings and state")
     if not isinstance(data["total_stated"], bool):
         raise _wrong("total_stated", "type", "total_stated is true or false")
     policy = data["policy"]
     if policy is not None and not isinstance(policy, dict):
         raise _wrong("policy", "type", "policy is an object or null")
-    return (
+    return Kept(
         Snapshot.from_dict(data["snapshot"]),
         data["total_stated"],
         None if policy is None else from_dict(policy),
-        {
-            (str(row["system"]), json.dumps(row["settings"], sort_keys=True)): State.from_dict(row["state"])
-            for row in states
-        },
+        tuple(_state(row) for row in _listed(data, "states")),
+        tuple(_step(row) for row in _listed(data, "log")),
     )
+
+
+def _listed(data: Mapping[str, Any], key: str) -> list[Any]:
+    rows = data[key]
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise _wrong(key, "type", f"{key} are a list of objects")
+    return rows
+
+
+def _state(row: Mapping[str, Any]) -> Written:
+    if row.keys() - {"by_period"} != {"system", "settings", "state"}:
+        raise _wrong("states", "type", "states are a list of objects with system, settings and state")
+    key = str(row["system"]), json.dumps(row["settings"], sort_keys=True)
+    state = None if row["state"] is None else State.from_dict(row["state"])
+    return Written(key, state, bool(row.get("by_period")))
+
+
+def _step(row: Mapping[str, Any]) -> Entry:
+    try:
+        return _entry(row)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _wrong("log", "type", f"the log has an entry that is none: {error}") from error
 
 
 def _wrong(field: str | None, rule: str, message: str) -> InputError:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import wraps
-from threading import RLock
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
-from weakref import WeakSet
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Self
+from weakref import ref
 
 import numpy as np
 
 from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
-from evenhand.cluster.changes import carry_out
-from evenhand.cluster.events import Event, Put, Remove, as_event
-from evenhand.cluster.kept import Kept, read, text_of
-from evenhand.cluster.remade import remade
-from evenhand.cluster.runs import joins, key_of, makes_anew
+from evenhand.cluster.events import Event, as_event
+from evenhand.cluster.following import Following, one_at_a_time
+from evenhand.cluster.kept import read, write
+from evenhand.cluster.log import Kept, Log, Planned, Updated, Written
+from evenhand.cluster.replay import Again
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.steps import events_of, whole_plan
+from evenhand.cluster.standing import Standing, key_of, period_of
+from evenhand.cluster.steps import Done, done_by, events_of, whole_plan
+from evenhand.config.triggers import Round
 from evenhand.errors import InputError, Problem
-from evenhand.files import replace_file
+from evenhand.frozen import freeze
+from evenhand.plans.lazy import LivePlan
 from evenhand.plans.planning import expect_policy
 from evenhand.state import State
 
@@ -31,38 +31,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Cluster", "Mark"]
 
-_Key = tuple[str, str]  # system and settings
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-_C = TypeVar("_C", bound="Cluster")
-
-
-def _one_at_a_time(
-    call: Callable[Concatenate[Cluster, _P], _R],
-) -> Callable[Concatenate[Cluster, _P], _R]:
-    """Let calls from several threads on one cluster run one after the other."""
-
-    @wraps(call)
-    def locked(self: Cluster, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        with self._lock:
-            return call(self, *args, **kwargs)
-
-    return locked  # type: ignore[return-value]  # the name of its first argument is another
-
 
 class Mark:
     """An instant of a cluster's history to which `Cluster.undo` goes back; opaque."""
 
-    __slots__ = ("__weakref__", "_at", "_serial", "_stage", "_states")
+    __slots__ = ("__weakref__", "_at", "_log", "_place", "_serial", "_stage", "_standings")
 
-    def __init__(self, serial: int, stage: Stage, states: dict[_Key, Any]) -> None:
+    def __init__(self, serial: int, stage: Stage, log: Log, standings: Iterable[Standing]) -> None:
         self._serial = serial
         self._stage = stage
         self._at = stage.mark()
-        self._states = states
+        self._log, self._place = log, len(log.entries)
+        standings = list(standings)
+        live = any(standing.planner is not None for standing in standings)
+        #: None: planners followed, which what had happened makes again.
+        self._standings = None if live else [standing.written() for standing in standings]
 
 
-class Cluster:
+class Cluster(Following):
     """A scheduling domain that lives on and changes by events.
 
     Parameters
@@ -83,6 +69,9 @@ class Cluster:
     -----
     Calls from several threads run one after the other. A cluster can be copied, pickled and saved; marks stay
     with the original.
+
+    A policy whose system can (`evenhand.policies.YTsaurus`) has a planner that follows the cluster, so that a
+    plan costs what has changed; with others `plan` takes a snapshot, O(cells).
 
     An event of an allocation, of a request's count or of a node's capacity costs O(resources × depth of the
     pool tree), beside the check of its own cells; putting and removing a request or an operation costs the
@@ -117,16 +106,10 @@ class Cluster:
         expect(right, "cluster", "state", state, "a State, beside a policy")
         if state is not None:
             state.check_clock(snapshot.now)
-        self._begin((snapshot, None, policy, {} if state is None else {_key(policy): state}))
+        known = () if state is None else (Written(key_of(policy), state),)
+        self._begin(Kept(snapshot, policy=policy, standings=known))
 
-    def _begin(self, kept: tuple[Snapshot, bool | None, Any, dict[_Key, Any]]) -> None:
-        snapshot, total_stated, self._policy, self._states = kept
-        self._stage = Stage(snapshot, total_stated)
-        self._marks: WeakSet[Mark] = WeakSet()
-        self._serial = 0
-        self._lock = RLock()
-
-    @_one_at_a_time
+    @one_at_a_time
     def apply(self, events: Iterable[Event | Mapping[str, Any]]) -> None:
         """Carry out events in their order, all of them or none.
 
@@ -142,36 +125,21 @@ class Cluster:
             If an event is wrong; nothing has changed then. Problems have the table "events", the position of
             the event as row, the field and the rule.
         """
-        if not self._marks:
-            self._stage.forget()
-        before = self._stage
-        mark = before.mark()
-        try:
-            self._carry_out(list(enumerate(_as_events(events))))
-        except BaseException:
-            self._stage = before
-            before.undo(mark)
-            raise
+        self._happen(_as_events(events))
 
-    def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
-        """Carry out runs of events: those that make tables anew, and those that do not."""
-        at = 0
-        while at < len(events):
-            first, anew = at, makes_anew(self._stage, events[at][1])
-            at += 1
-            if anew:  # whatever puts or removes rows is one more row of these tables
-                while at < len(events) and isinstance(events[at][1], Put | Remove):
-                    at += 1
-                rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
-                self._stage = remade(self._stage, rows)
-                continue
-            seen = {key_of(events[first][1])}
-            while at < len(events) and joins(self._stage, events[at][1], seen):
-                at += 1
-            carry_out(self._stage, events[first:at])
-            self._stage.changed = True
+    def _go_back(self, stage: Stage, mark: Any) -> None:
+        """Undo what a stage was changed by; the planners that followed it are made anew."""
+        if stage is self._stage and not stage.happened_since(mark):
+            return
+        again = any(standing.in_force(stage.core.now) for standing in self._standings.values())
+        stage.undo(mark)
+        self._stage = stage
+        for standing in self._standings.values():
+            standing.settle()
+        if again:
+            self._do_again(self._log)
 
-    @_one_at_a_time
+    @one_at_a_time
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now.
 
@@ -184,12 +152,55 @@ class Cluster:
         -----
         O(cells), by columns; O(1) if nothing has happened.
         """
-        frozen = self._stage.freeze()
-        if frozen is not self._stage.base:
-            self._stage = Stage(frozen, self._stage.total_stated)
-        return frozen
+        if self._now is None:
+            self._now = self._stage.freeze()
+            if not any(standing.planner is not None for standing in self._standings.values()):
+                self._cut()
+        return self._now
 
-    @_one_at_a_time
+    @one_at_a_time
+    def update(self, policy: Any = None, *, given: Mapping[str, Any] | None = None) -> None:
+        """Update a policy's shares, statuses and queues; heartbeats use them from here on.
+
+        Without any update, each plan has its own. After one, heartbeats use it until the policy's own period
+        has passed (`fair_share_update_period` of YTsaurus); the plan after that updates first, and so does a
+        round. Policies that compute everything anew in each plan have nothing to update.
+
+        Parameters
+        ----------
+        policy : policy, optional
+            By default the cluster's own.
+        given : mapping, optional
+            As of `evenhand.plan`: for this update, and the heartbeats that use it.
+
+        Raises
+        ------
+        InputError
+            As `plan`.
+
+        Notes
+        -----
+        O(operations + requests); what the cluster's allocations add up to is known already. With given values
+        O(cells).
+        """
+        policy, given = self._own(policy), None if given is None else freeze(given)
+        if period_of(policy) is None:
+            return
+        standing = self._standing(policy)
+        now = self._stage.core.now
+        if not self._follow(standing, updates=True, given=given):
+            self._cut()  # what others would still use has passed
+            self._follow(standing, updates=True, given=given)
+        standing.by_period = True
+        try:
+            standing.update(now)
+        except BaseException:
+            self._do_again(self._log)
+            raise
+        self._stand(standing)
+        self._log.add(Updated(policy, given))
+
+    @one_at_a_time
     def plan(self, policy: Any = None, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
         """Plan what a policy would do now, and keep its state for the next time.
 
@@ -200,15 +211,16 @@ class Cluster:
             by its settings. The first plan with other settings starts from the newest state of the same
             system: clocks and volumes are taken over, all else is computed anew, and the plan has the
             diagnostic ``state_settings_changed``.
-        on : trigger, optional
-            As of `evenhand.plan`.
+        on : trigger or list of Heartbeat, optional
+            As of `evenhand.plan`. Heartbeats use the last `update` as long as it is in force.
         given : mapping, optional
-            As of `evenhand.plan`.
+            As of `evenhand.plan`; then the plan is one of a snapshot, and the next one updates.
 
         Returns
         -------
         Plan
-            Of `snapshot`. Nothing of it is carried out: see `carry_out`.
+            Of `snapshot`. Nothing of it is carried out: see `carry_out`. Of a live planner its decisions are
+            there; all else is made when it is first asked for, from what had happened until then.
 
         Raises
         ------
@@ -217,29 +229,37 @@ class Cluster:
 
         Notes
         -----
-        As `evenhand.plan`, and O(cells) for the snapshot.
+        With a live planner what its heartbeats cost, and O(operations + requests) where it updates. Else as
+        `evenhand.plan`, and O(cells) for the snapshot.
         """
         policy = self._own(policy)
-        key = _key(policy)
-        plan = policy.plan(self.snapshot(), self._state_before(key), on, given)
-        self._states.pop(key, None)
-        self._states[key] = plan.state  # the newest is last
-        return plan
-
-    def _state_before(self, key: _Key) -> Any:
-        """Return the state of a policy or, where its settings are new, the newest of its system."""
-        if key in self._states:
-            return self._states[key]
-        return next((state for other, state in reversed(self._states.items()) if other[0] == key[0]), None)
+        standing = self._standing(policy)
+        if given is not None or period_of(policy) is None:
+            return self._plan_frozen(standing, on, given)
+        on = policy._trigger(on)
+        arguments = policy.decides(on, self._find)
+        now = self._stage.core.now
+        updates = isinstance(on, Round) or not standing.in_force(now)
+        if not self._follow(standing, updates=updates):
+            return self._plan_frozen(standing, on, None)
+        log, place = self._log, len(self._log.entries)
+        try:
+            near = standing.decide(now, arguments, updates=updates)
+        except BaseException:
+            self._do_again(log)
+            raise
+        self._stand(standing)
+        log.add(Planned(policy, on, updates))
+        return LivePlan(policy, on, near, Again(log, place, ref(self)))
 
     def _own(self, policy: Any) -> Any:
         """Return a policy, by default the cluster's own."""
-        if policy is None:
-            policy = self._policy
-        expect_policy("plan", policy)
+        policy = self._policy if policy is None else policy
+        if id(policy) not in self._known:
+            expect_policy("plan", policy)
         return policy
 
-    @_one_at_a_time
+    @one_at_a_time
     def state(self, policy: Any = None) -> Any:
         """Return what the last plan of a policy left.
 
@@ -253,10 +273,10 @@ class Cluster:
         State or None
             None: it has not planned yet with these settings.
         """
-        return self._states.get(_key(self._own(policy)))
+        return self._standing(self._own(policy)).state
 
-    @_one_at_a_time
-    def carry_out(self, plan: Any) -> None:
+    @one_at_a_time
+    def carry_out(self, plan: Any) -> Done:
         """Carry out a plan's decisions, all of them or none.
 
         Victims are leaving, with deadline and beneficiary; what starts runs and is called
@@ -266,6 +286,11 @@ class Cluster:
         ----------
         plan : Plan
             Of this cluster; of an earlier instant too, as long as its decisions can still be carried out.
+
+        Returns
+        -------
+        Done
+            Names of allocations that started, ended and are requeued.
 
         Raises
         ------
@@ -278,15 +303,21 @@ class Cluster:
         still make sense tells ``plan.check(cluster.snapshot())``.
         """
         expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
-        if whole_plan(plan):
+        decisions = list(plan.decisions)
+        done = done_by(decisions, self._stage)
+        if whole_plan(decisions):
             self.apply(events_of(plan, self._stage))
         elif plan.snapshot == self.snapshot():
+            self._settle()
             self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
+            self._now = self._stage.base
+            self._cut()
         else:
             message = "the plan resumes, reserves or keeps a part: it needs the snapshot it was made of"
             raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
+        return done
 
-    @_one_at_a_time
+    @one_at_a_time
     def usage(self, name: str | int, *, table: str | None = None) -> dict[str, float]:
         """Return what an operation, a pool or a node's allocations hold now.
 
@@ -320,7 +351,7 @@ class Cluster:
         """The instant, in seconds."""
         return float(seconds(np.array([self._stage.core.now]))[0])
 
-    @_one_at_a_time
+    @one_at_a_time
     def mark(self) -> Mark:
         """Return a mark to which `undo` goes back; keep it as long as it is wanted.
 
@@ -329,12 +360,12 @@ class Cluster:
         Mark
             While one is alive, what happens is recorded: O(1) an event.
         """
-        mark = Mark(self._serial, self._stage, dict(self._states))
+        mark = Mark(self._serial, self._stage, self._log, self._standings.values())
         self._serial += 1
         self._marks.add(mark)
         return mark
 
-    @_one_at_a_time
+    @one_at_a_time
     def undo(self, mark: Mark) -> None:
         """Go back to a mark: rows, instant and the policies' states are what they were.
 
@@ -350,7 +381,7 @@ class Cluster:
 
         Notes
         -----
-        O(resources × depth) for each event since.
+        O(resources × depth) for each event since; O(cells), once, where a planner followed.
         """
         expect(isinstance(mark, Mark), "undo", "mark", mark, "a Mark")
         if mark not in self._marks:
@@ -358,33 +389,29 @@ class Cluster:
         for later in [m for m in self._marks if m._serial > mark._serial]:
             self._marks.discard(later)
         mark._stage.undo(mark._at)
-        self._stage = mark._stage
-        self._states = dict(mark._states)
+        self._stage, self._log, self._now = mark._stage, mark._log.until(mark._place), None
+        if mark._standings is None:
+            self._do_again(self._log)
+        else:
+            self._standings = {written.key: Standing.read(written) for written in mark._standings}
 
-    @_one_at_a_time
+    @one_at_a_time
     def copy(self) -> Self:
         """Return a cluster that is the same and changes on its own; marks stay with this one.
 
         Returns
         -------
         Cluster
-            Made in O(rows).
+            Made in O(cells); while an `update` is in force, in what has happened since the log began too.
         """
-        other = type(self).__new__(type(self))
-        other._stage = self._stage.copy()
-        other._policy = self._policy
-        other._states = dict(self._states)
-        other._marks = WeakSet()
-        other._serial = 0
-        other._lock = RLock()
-        return other
+        return self._made_of(self._kept())
 
     __copy__ = copy
 
     def __deepcopy__(self, _: Any) -> Cluster:
         return self.copy()
 
-    @_one_at_a_time
+    @one_at_a_time
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the cluster, its policy and all states; the file is replaced at once or not at all.
 
@@ -404,7 +431,7 @@ class Cluster:
         -----
         O(cells).
         """
-        replace_file(path, text_of(self._kept()) + "\n")
+        write(path, self._kept())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -425,25 +452,16 @@ class Cluster:
         OSError
             If it cannot be read.
         """
-        return _restored(cls, read(path))
+        return cls._made_of(read(path))
 
-    def _kept(self) -> Kept:
-        return self.snapshot(), self._stage.total_stated, self._policy, dict(self._states)
-
-    @_one_at_a_time
+    @one_at_a_time
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (type(self), self._kept())
+        return type(self)._made_of, (self._kept(),)
 
     def __repr__(self) -> str:
         names = self._stage.core.names
         rows = f"{len(names('allocations')):,} allocations, {len(names('nodes')):,} nodes"
         return f"<Cluster at {self.now:g} s: {rows}>"
-
-
-def _restored(cls: type[_C], kept: Kept) -> _C:
-    cluster = cls.__new__(cls)
-    cluster._begin(kept)
-    return cluster
 
 
 def _as_events(events: Iterable[Any]) -> list[Event]:
@@ -460,8 +478,3 @@ def _as_events(events: Iterable[Any]) -> list[Event]:
     if problems:
         raise InputError(problems[:100], max(len(problems) - 100, 0))
     return result
-
-
-def _key(policy: Any) -> _Key:
-    settings = json.dumps(policy.to_dict(), sort_keys=True, default=str)
-    return getattr(policy, "system", type(policy).__qualname__), settings

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class Stage:
         Settings by the number that the core keeps for a row; never changed, only longer.
     changed : bool
         Whether anything has happened.
+    came : list of (str, name)
+        Table and name of rows whose settings may have changed, in this order; never changed, only longer.
     """
 
     def __init__(self, base: Snapshot, total_stated: bool | None = None) -> None:
@@ -45,15 +48,7 @@ class Stage:
         self.total_stated = total_stated
         self.notes: list[dict[str, Any]] = []
         self.changed = False
-
-    def copy(self) -> Self:
-        """Return the same rows, to be changed on their own; nothing of before can be undone there."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other.core = self.core.copy()
-        other.core.forget()
-        other.notes = list(self.notes)
-        return other
+        self.came: list[tuple[str, Any]] = []
 
     def mark(self) -> tuple[int, int, bool]:
         """Return where the journal stands."""
@@ -64,6 +59,10 @@ class Stage:
         self.core.undo(mark[0])
         del self.notes[mark[1] :]
         self.changed = mark[2]
+
+    def happened_since(self, mark: tuple[int, int, bool]) -> bool:
+        """Return whether anything has happened since a mark."""
+        return bool(self.core.mark() != mark[0])
 
     def forget(self) -> None:
         """Drop the journal; numbers of rows that have gone are free."""
@@ -94,6 +93,22 @@ class Stage:
         self.notes.append(settings)
         return len(self.notes) - 1
 
+    def names_of(self, table: str, rows: Sequence[int]) -> list[str | int | None]:
+        """Return names; None: the row has gone."""
+        core = self.core
+        names = [core.name(table, row) for row in rows]
+        there = [core.find(table, str(name)) == row for name, row in zip(names, rows, strict=True)]
+        return [name if is_there else None for name, is_there in zip(names, there, strict=True)]
+
+    def settings_by_row(self, rows: Iterable[tuple[str, Any]]) -> dict[str, dict[int, Mapping[str, Any]]]:
+        """Return by table and row the settings of rows by name, as far as they are there."""
+        found: dict[str, dict[int, Mapping[str, Any]]] = {}
+        for table, name in rows:
+            if table in ("operations", "allocations") and (row := self.find(table, name)) >= 0:
+                note = self.core.note_of(table, row)
+                found.setdefault(table, {})[row] = self._settings(table, row, note)
+        return found
+
     def settings_of(self, slot: int) -> dict[str, Any]:
         """Return the settings of an allocation."""
         return self._settings("allocations", slot, self.core.note(slot))
@@ -105,8 +120,10 @@ class Stage:
 
     def freeze(self) -> Snapshot:
         """Return a snapshot of the rows as they are; O(cells), by columns."""
-        if not self.changed:
-            return self.base
+        return self.freeze_with_rows()[0] if self.changed else self.base
+
+    def freeze_with_rows(self) -> tuple[Snapshot, dict[str, Any]]:
+        """Return a snapshot, and by table the row here of each of its rows; O(cells), by columns."""
         core, sources = self.core.frozen(self.total_stated)
         tables = {"pools": self.base._settings.get("pools", {})}
         for table, (rows, notes) in sources.items():
@@ -116,4 +133,5 @@ class Stage:
                 place: self._settings(table, int(rows[place]), int(notes[place])) for place in places.tolist()
             }
         settings = {table: by_row for table, by_row in sorted(tables.items()) if by_row}
-        return self.base._of(Built(core, settings, self.base._commands), self.base._head)
+        snapshot = self.base._of(Built(core, settings, self.base._commands), self.base._head)
+        return snapshot, {table: rows for table, (rows, _) in sources.items()}

@@ -1,33 +1,75 @@
-"""A plan's decisions as events."""
+"""A plan's decisions as events, and what has been done with them by name."""
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import TYPE_CHECKING, Any
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
-from evenhand.building.after import taken_in_all
 from evenhand.building.changed import free_names
-from evenhand.building.readback import NO_TIME, matrix, seconds
 from evenhand.cluster.events import Event, Leave, Start, Take
 
 if TYPE_CHECKING:
-    from evenhand.model import Snapshot
+    from evenhand.plans import Decision, Plan
 
-__all__ = ["events_of", "whole_plan"]
+__all__ = ["Done", "done_by", "events_of", "whole_plan"]
 
-_START, _PREEMPT = 0, 1
-_SUSPEND = 5  # of modes
+_SUSPENDED = ("suspend", "enhanced_suspend")
 
 
-def events_of(plan: Any, present: Container[str]) -> list[Event]:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a plan that was carried out has changed, by names of allocations, in the order of its decisions.
+
+    Attributes
+    ----------
+    started : tuple of str or int
+        What runs now: starts by the names that they got (``"<request>/<number>"``), and what was resumed.
+    ended : tuple of str or int
+        Victims that were asked to leave for good.
+    requeued : tuple of str or int
+        Victims that were asked to leave and wait again. Those that are suspended stay, and are in neither.
+    """
+
+    started: tuple[str | int, ...]
+    ended: tuple[str | int, ...]
+    requeued: tuple[str | int, ...]
+
+
+def done_by(decisions: Sequence[Decision], present: Container[str]) -> Done:
+    """Return what carrying decisions out does, by name.
+
+    Parameters
+    ----------
+    decisions : sequence of Decision
+    present : container of str
+        Names of allocations that there are before.
+
+    Returns
+    -------
+    Done
+    """
+    asking = [str(d.request) for d in decisions if d.action == "start"]
+    names = iter(free_names(present, asking))
+    running = [d for d in decisions if d.action in ("start", "resume")]
+    started: list[str | int] = [next(names) if d.action == "start" else _named(d) for d in running]
+    victims = [d for d in decisions if d.action == "preempt"]
+    ended = [_named(d) for d in victims if d.mode not in ("requeue", *_SUSPENDED)]
+    requeued = [_named(d) for d in victims if d.mode == "requeue"]
+    return Done(tuple(started), tuple(ended), tuple(requeued))
+
+
+def _named(decision: Decision) -> str | int:
+    """Return the allocation that a decision is about."""
+    return cast("str | int", decision.allocation)
+
+
+def events_of(plan: Plan, present: Container[str]) -> list[Event]:
     """Return what carries out a plan's decisions, in their order.
 
     Parameters
     ----------
     plan : Plan
-        Its decisions have the columns that `evenhand.building.after.after` reads.
     present : container of str
         Names of allocations that there are.
 
@@ -35,76 +77,32 @@ def events_of(plan: Any, present: Container[str]) -> list[Event]:
     -------
     list of Event
     """
-    columns, snapshot = plan.decisions.columns, plan.snapshot
-    action = columns["action"]
-    requests = snapshot.names("requests")
-    starting = [requests[row] for row in columns["request"][action == _START].tolist()]
-    names = iter(free_names(present, starting))
-    events: list[Event] = [
-        _start(snapshot, columns, row, next(names))
-        if action[row] == _START
-        else _leave(snapshot, columns, row)
-        for row in np.flatnonzero((action == _START) | (action == _PREEMPT)).tolist()
-    ]
-    leaving = snapshot.names("allocations")
-    taken = taken_in_all(snapshot, plan.handed)
-    return events + [Take(leaving[row], amounts) for row, amounts in taken.items()]
+    decisions = list(plan.decisions)
+    names = iter(done_by(decisions, present).started)
+    events: list[Event] = []
+    for d, asked in zip(decisions, plan.decisions.asked(), strict=True):
+        if d.action == "start" and asked is not None:
+            where = {} if d.node is None else {"node": d.node}
+            row = {"name": next(names), "operation": d.operation, "start_time": d.at, **where, **asked}
+            events.append(Start(row, d.request))
+        elif d.action == "preempt":
+            served = d.beneficiary
+            whom = None if served is None else {"operation": served.operation, "request": served.request}
+            events.append(
+                Leave(_named(d), d.until, whom and {k: v for k, v in whom.items() if v is not None})
+            )
+    return events + [Take(name, amounts) for name, amounts in plan.taken.items()]
 
 
-def whole_plan(plan: Any) -> bool:
-    """Return whether a plan does no more than start allocations and ask others to leave with all they have.
+def whole_plan(decisions: Sequence[Decision]) -> bool:
+    """Return whether decisions do no more than start allocations and ask others to leave with all they have.
 
     Parameters
     ----------
-    plan : Plan
+    decisions : sequence of Decision
 
     Returns
     -------
     bool
     """
-    columns = plan.decisions.columns
-    kept = np.asarray(columns.get("kept", 0))
-    suspended = np.asarray(columns["mode"]) == _SUSPEND
-    return not ((np.asarray(columns["action"]) > _PREEMPT) | suspended).any() and not kept.any()
-
-
-def _second(micros: Any) -> float | None:
-    return None if micros == NO_TIME else float(seconds(np.array([micros]))[0])
-
-
-def _amounts(snapshot: Snapshot, quanta: Any) -> dict[str, Any]:
-    values = matrix(np.asarray(quanta)[None, :], np.asarray(snapshot._head["quantum"]))[0].tolist()
-    return {name: value for name, value in zip(snapshot.resources, values, strict=True) if value}
-
-
-def _leave(snapshot: Snapshot, columns: Any, row: int) -> Leave:
-    beneficiary = {
-        field: snapshot.names(f"{field}s")[place]
-        for field in ("operation", "request")
-        if (place := int(columns[f"beneficiary_{field}"][row])) >= 0
-    }
-    name = snapshot.names("allocations")[int(columns["allocation"][row])]
-    return Leave(name, _second(columns["until"][row]), beneficiary or None)
-
-
-def _start(snapshot: Snapshot, columns: Any, row: int, name: str) -> Start:
-    core, request = snapshot._core, int(columns["request"][row])
-
-    def cell(field: str) -> Any:
-        return core.column("requests", field)[request]
-
-    started: dict[str, Any] = {
-        "name": name,
-        "operation": snapshot.names("operations")[int(columns["operation"][row])],
-        "resources": _amounts(snapshot, cell("resources")),
-        "start_time": _second(columns["at"][row]),
-    }
-    if (node := int(columns["node"][row])) >= 0:
-        started["node"] = snapshot.names("nodes")[node]
-    if (node := int(cell("required_node"))) >= 0:
-        started["required_node"] = snapshot.names("nodes")[node]
-    if cell("priority_given"):
-        started["priority"] = float(cell("priority"))
-    if not cell("preemptible"):
-        started["preemptible"] = False
-    return Start(started, snapshot.names("requests")[request])
+    return all(d.action in ("start", "preempt") and d.mode != "suspend" and not d.kept for d in decisions)

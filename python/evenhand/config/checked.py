@@ -39,6 +39,9 @@ class CheckedSettings(BaseModel):
     #: Fields that are taken as the system has them, and that no plan reads.
     UNREAD: ClassVar[tuple[str, ...]] = ()
 
+    #: Fields that say when a live cluster plans, not what.
+    TIMING: ClassVar[frozenset[str]] = frozenset()
+
     #: What the preset "upstream" has in the place of the defaults, which are "documented".
     UPSTREAM: ClassVar[Mapping[str, Any]] = {}
 

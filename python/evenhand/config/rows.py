@@ -14,7 +14,7 @@ from evenhand.errors import InputError, Problem
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["RowSettings", "raise_found", "read_rows", "strangers"]
+__all__ = ["RowSettings", "models_of", "raise_found", "read_rows", "strangers"]
 
 
 class RowSettings(BaseModel):
@@ -51,18 +51,45 @@ def read_rows(snapshot: Snapshot, table: str, model: type[_Row], found: list[Pro
     dict of int to RowSettings
         By canonical row; rows without settings, and wrong ones, are left out.
     """
+    return models_of(snapshot.settings(table), model, snapshot, table, found)
+
+
+def models_of(
+    given: Mapping[int, Mapping[str, Any]],
+    model: type[_Row],
+    snapshot: Snapshot,
+    table: str,
+    found: list[Problem],
+) -> dict[int, _Row]:
+    """Read the settings of some rows; see `read_rows`.
+
+    Parameters
+    ----------
+    given : mapping of int to mapping
+        Settings by row.
+    model, snapshot, table, found
+        As of `read_rows`.
+
+    Returns
+    -------
+    dict of int to RowSettings
+    """
     read: dict[int, _Row] = {}
-    settings = snapshot.settings(table)
-    names = snapshot.names(table) if settings else []
-    for row, values in settings.items():
-        where = ("root", None, None) if table == "pools" and row == 0 else (table, row, names[row])
+    names = snapshot.names(table) if given else []
+    for row, values in given.items():
         try:
             read[row] = model.model_validate(dict(values))
         except ValidationError as error:
-            found += problems_of(model, error, *where)
+            found += problems_of(model, error, *_place(table, row, names))
             continue
-        found += strangers(read[row], snapshot.resources, *where)
+        found += strangers(read[row], snapshot.resources, *_place(table, row, names))
     return read
+
+
+def _place(table: str, row: int, names: Sequence[Any]) -> tuple[str, int | None, Any]:
+    if table == "pools" and row == 0:
+        return "root", None, None
+    return table, row, names[row] if row < len(names) else None
 
 
 def strangers(

@@ -17,6 +17,7 @@ from evenhand.state import State
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from evenhand.config.triggers import Heartbeat
     from evenhand.model import Snapshot
     from evenhand.plans.decisions import Decisions
     from evenhand.plans.plan import Plan
@@ -94,7 +95,7 @@ class Again:
     Attributes
     ----------
     plan : Plan or None
-        What would be planned now; None if the node is gone that the earlier plan was of.
+        What would be planned now; None if the nodes are gone that the earlier plan was of.
 
     Raises
     ------
@@ -115,11 +116,13 @@ class Again:
         self.fresh, self._old = fresh, plan.snapshot
         self.before = essences(plan.snapshot, plan.decisions)
         self.plan: Plan | None = None
-        node = getattr(plan.on, "node", None)
-        if node is None or str(node) in set(map(str, fresh.names("nodes"))):
+        there = set(map(str, fresh.names("nodes")))
+        on = _still(plan.on, there) if isinstance(plan.on, tuple) else plan.on
+        node = getattr(on, "node", None)
+        if on != () and (node is None or str(node) in there):
             state = _state(plan, self.before, {step for step in done if step in self.before})
             given = _given(plan.given, plan.snapshot, fresh)
-            self.plan = make(fresh, plan.policy, state, on=plan.on, given=given)
+            self.plan = make(fresh, plan.policy, state, on=on, given=given)
         self.now = {} if self.plan is None else essences(fresh, self.plan.decisions)
 
     def counted(self) -> Callable[[int], bool]:
@@ -184,6 +187,11 @@ class Again:
         names, refusals = self.fresh.names("requests"), self.plan.refusals
         rows = zip(refusals.column("request").tolist(), refusals.column("rule").tolist(), strict=True)
         return {str(names[row]): OUTCOMES[rule] for row, rule in rows}
+
+
+def _still(heartbeats: tuple[Heartbeat, ...], there: set[str]) -> tuple[Heartbeat, ...]:
+    """Return the heartbeats of nodes that are still there."""
+    return tuple(one for one in heartbeats if str(one.node) in there)
 
 
 def _must_fit(old: Snapshot, fresh: Any) -> None:

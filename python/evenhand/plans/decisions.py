@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["Beneficiary", "Decision", "Decisions"]
+__all__ = ["Beneficiary", "Decision", "Decisions", "asked_cells"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,18 @@ class Decision:
         }
 
 
+def asked_cells(resources: Any, node: Name | None, priority: Any, preemptible: Any) -> dict[str, Any]:
+    """Return cells of an allocation's row that its request has set."""
+    cells: dict[str, Any] = {"resources": resources}
+    if node is not None:
+        cells["required_node"] = node
+    if priority is not None:
+        cells["priority"] = float(priority)
+    if not preemptible:
+        cells["preemptible"] = False
+    return cells
+
+
 class Decisions(Frozen, Tabular, Sequence[Decision]):
     """A table of decisions in the order in which they are to be carried out.
 
@@ -197,6 +209,24 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
         repairs = {place[row]: numbers for row, numbers in self._repairs.items() if row in place}
         return type(self)(self._snapshot, {n: c[rows] for n, c in self._columns.items()}, repairs)
 
+    def asked(self) -> list[dict[str, Any] | None]:
+        """Return by decision what a start asks for, as cells of the row of its allocation; else None."""
+        snapshot, core = self._snapshot, self._snapshot._core
+        starts = (self._columns["action"] == ACTIONS.index("start")).tolist()
+
+        def cells(request: int) -> dict[str, Any]:
+            node = int(core.column("requests", "required_node")[request])
+            given = core.column("requests", "priority_given")[request]
+            return asked_cells(
+                objects(snapshot, core.column("requests", "resources")[request][None, :])[0],
+                None if node < 0 else snapshot.names("nodes")[node],
+                core.column("requests", "priority")[request] if given else None,
+                core.column("requests", "preemptible")[request],
+            )
+
+        rows = self._columns["request"].tolist()
+        return [cells(row) if start else None for row, start in zip(rows, starts, strict=True)]
+
     def _rows(self, wanted: Any) -> NDArray[np.int64]:
         rows = np.asarray(wanted)
         if rows.dtype == np.bool_ and rows.shape == (len(self),):
@@ -209,12 +239,16 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
     @property
     def victims(self) -> Self:
         """The preemptions."""
-        return self.take(self._columns["action"] == ACTIONS.index("preempt"))
+        return self.take(self._action == ACTIONS.index("preempt"))
 
     @property
     def starts(self) -> Self:
         """The starts."""
-        return self.take(self._columns["action"] == ACTIONS.index("start"))
+        return self.take(self._action == ACTIONS.index("start"))
+
+    @property
+    def _action(self) -> NDArray[Any]:
+        return self._columns["action"]
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:

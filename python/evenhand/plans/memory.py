@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.plans.columns import Name, seconds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from evenhand.state import State
     from evenhand.systems.record import Column
 
-__all__ = ["fingerprint", "next_state", "read_memory"]
+__all__ = ["LiveRows", "fingerprint", "next_state", "read_memory"]
 
 _ELEMENTS_LEFT = ("state_element_left", "pools and operations")
 
 
 def fingerprint(policy: Any) -> str:
-    """Return a digest of a policy's settings.
+    """Return a digest of a policy's settings, but for those that say when it plans.
 
     Parameters
     ----------
@@ -39,7 +39,9 @@ def fingerprint(policy: Any) -> str:
     -------
     str
     """
-    text = json.dumps(policy.to_dict(), sort_keys=True, default=str)
+    timing = getattr(policy.settings, "TIMING", ())
+    settings = {k: v for k, v in policy.to_dict().items() if k not in timing}
+    text = json.dumps(settings, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -112,14 +114,25 @@ def _count(snapshot: Snapshot, table: str) -> int:
     return snapshot.operation_count + (snapshot.pool_count if table == "elements" else 0)
 
 
-def _keys(snapshot: Snapshot, table: str, rows: Sequence[int] | None = None) -> list[Any]:
-    """Return what rows of a table are called in a state; by default all of them."""
+def _keys(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int] | None = None) -> list[Any]:
+    """Return what rows of a table are called in a state; by default all of them; None: it has gone."""
+    if isinstance(snapshot, LiveRows):
+        return _live_keys(snapshot, table, rows or ())
     rows = range(_count(snapshot, table)) if rows is None else rows
     if table != "elements":
         names = snapshot.names(table)
         return [names[row] for row in rows]
     names, pools = snapshot.element_names, snapshot.pool_count
     return [("pool" if row < pools else "operation", names[row]) for row in rows]
+
+
+def _live_keys(live: LiveRows, table: str, rows: Sequence[int]) -> list[Any]:
+    if table != "elements":
+        return live.names_of(table, rows)
+    pools = live.base.pool_count
+    names = live.names_of("operations", [row - pools for row in rows if row >= pools])
+    later = [None if name is None else ("operation", name) for name in names]
+    return [("pool", live.base.element_names[row]) for row in rows if row < pools] + later
 
 
 def _code(column: Column, value: Any) -> int:
@@ -143,12 +156,30 @@ def _left(table: str, names: Sequence[Name]) -> list[Diagnostic]:
     return [Diagnostic(code, tuple(names), message, {"count": len(names)})]
 
 
-def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[str, NDArray[Any]]) -> State:
+@runtime_checkable
+class LiveRows(Protocol):
+    """Rows of a live cluster, by numbers that columns of its planners have."""
+
+    base: Snapshot
+    core: Any
+    total_stated: bool
+
+    def names_of(self, table: str, rows: Sequence[int]) -> list[Name | None]:
+        """Return names; None: the row has gone."""
+
+    def settings_by_row(self, rows: Iterable[tuple[str, Any]]) -> dict[str, dict[int, Mapping[str, Any]]]:
+        """Return by table and row the settings of rows by name, as far as they are there."""
+
+
+def next_state(
+    snapshot: Snapshot | LiveRows, policy: Any, before: State, memory: Mapping[str, NDArray[Any]]
+) -> State:
     """Return what the next plan starts from.
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or LiveRows
+        What has the rows that the memory is of.
     policy : policy
     before : State
         What the plan's update left; of a system without fair shares, the plan's instant alone.
@@ -174,5 +205,5 @@ def next_state(snapshot: Snapshot, policy: Any, before: State, memory: Mapping[s
         names = [column.name for column in declared]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
         keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
-        tables[table] = dict(zip(keys, rows, strict=True))
+        tables[table] = {key: row for key, row in zip(keys, rows, strict=True) if key is not None}
     return replace(before, policy=fingerprint(policy), **tables)

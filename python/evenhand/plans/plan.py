@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arguments import as_json, expect
+from evenhand.building.after import taken_in_all
 from evenhand.building.readback import seconds
 from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
@@ -172,6 +173,12 @@ class Plan(Frozen, Tabular):
             return taken
         width = len(self.snapshot.resources)
         return {"allocation": np.zeros(0, np.int32), "amounts": np.zeros((0, width), np.int64)}
+
+    @property
+    def taken(self) -> dict[str | int, dict[str, Any]]:
+        """Allocation to what its beneficiary has of its room by now, where this plan hands some over."""
+        names = self.snapshot.names("allocations")
+        return {names[row]: amounts for row, amounts in taken_in_all(self.snapshot, self.handed).items()}
 
     @property
     def next_due(self) -> float | None:

@@ -58,7 +58,8 @@ def plan(
         What the plan before left (``plan.state``): clocks of starvation and of nodes, volumes. Without
         it nothing has waited yet, so the first plan of a cluster only stamps clocks.
     on : trigger, optional
-        What the policy acts on: ``eh.Round()``, ``eh.Heartbeat(node)``; by default the policy's own.
+        What the policy acts on: ``eh.Round()``, ``eh.Heartbeat(node)`` or a list of heartbeats, each of
+        which sees what those before it decided; by default the policy's own.
     given : mapping, optional
         ``fair_share`` (element → resource → share), ``starvation`` (element → state) and ``groups``
         (allocation → group) that stand in the place of what would be computed.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand.arguments import expect
 from evenhand.building.problems import shorten
+from evenhand.config.triggers import Heartbeat
 from evenhand.errors import InputError, Problem, printable
 
 if TYPE_CHECKING:
@@ -92,6 +93,11 @@ class Policy:
         return _restore(type(self), self.preset, self.settings.replace(**changes))
 
     @property
+    def period(self) -> int | None:
+        """For how many microseconds a live cluster's heartbeats use an update; None: plans have their own."""
+        return None
+
+    @property
     def reads(self) -> Mapping[str, frozenset[str]]:
         """Fields of a snapshot that are read with these settings, by table."""
         return self.RECORD.reads_with(self.settings)
@@ -148,6 +154,8 @@ class Policy:
             return triggers[0]()
         if isinstance(on, triggers):
             return on
+        if Heartbeat in triggers and isinstance(on, list | tuple) and {*map(type, on)} <= {Heartbeat}:
+            return tuple(on)
         known = " or ".join(f"{t.__name__}({', '.join(f.name for f in fields(t))})" for t in triggers)
         message = f"on is {shorten(on)}; the {type(self).__name__} policy acts on {known}"
         raise InputError([Problem("trigger", None, None, "on", "type", shorten(on), printable(message))])

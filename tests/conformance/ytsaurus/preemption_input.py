@@ -60,6 +60,8 @@ class Scene:
         self.nodes: list[Row] = []
         self.allocations: list[Row] = []
         self.requests: list[Row] = []
+        self.later: list[Row] = []
+        """Events after the update: usage that grew above the demand of then."""
 
     def data(self) -> dict[str, Any]:
         """Return the snapshot; rows stand in the order of the case."""
@@ -148,12 +150,32 @@ class Scene:
         if any(abs(told[r] - used[r]) > QUANTUM[r] / 2 for r in RESOURCES):
             row["usage"], row["demand"] = told, demand
             return
-        self.running(operation)
-        lacking = {r: demand[r] - used[r] for r in RESOURCES}
+        early = used
+        if all(used[r] <= demand[r] + QUANTUM[r] / 2 for r in RESOURCES):
+            self.running(operation)
+        else:
+            early = self._up_to(demand, name, running)
+        lacking = {r: demand[r] - early[r] for r in RESOURCES}
         if least and all(abs(least.get(r, 0) * pending - lacking[r]) < QUANTUM[r] / 2 for r in RESOURCES):
             self.request(name, least, pending)
         elif any(lacking.values()):
             self.request(name, lacking)
+
+    def _up_to(
+        self, demand: Mapping[str, float], operation: str, running: list[tuple[str, float, dict[str, float]]]
+    ) -> dict[str, float]:
+        """Add allocations that a demand covers, all others as events; return what is used first."""
+        used, full = dict.fromkeys(RESOURCES, 0.0), False
+        for name, start, resources in sorted(running, key=lambda run: run[1]):
+            grown = {r: used[r] + resources.get(r, 0) for r in RESOURCES}
+            full = full or any(grown[r] > demand[r] + QUANTUM[r] / 2 for r in RESOURCES)
+            if full:
+                row = {"name": name, "operation": operation, "resources": _amounts(resources)}
+                self.later.append({"event": "start", "row": {**row, "start_time": start}})
+            else:
+                used = grown
+                self.allocation(name, operation, resources, start)
+        return used
 
     def _amounts_of(self, shares: Mapping[str, float]) -> dict[str, float]:
         return {r: round(shares.get(r, 0) * self.total[r] / QUANTUM[r]) * QUANTUM[r] for r in RESOURCES}

@@ -49,7 +49,7 @@ class Question:
         snapshot = eh.Snapshot.from_dict(scene.data(), order="rows")
         return self.planner.plan(
             *(POLICY, PRESET, {**self.settings, **changes}, snapshot),
-            *(state, eh.Round() if on is None else on, given),
+            *(state, eh.Round() if on is None else on, given, scene.later),
         )
 
     def equal(self, key: str, got: Any, element: str = "") -> None:

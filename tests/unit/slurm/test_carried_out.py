@@ -17,7 +17,8 @@ def test_reserved_room_waits_until_the_victims_have_gone() -> None:
     live = eh.Cluster(cluster({"wide": ("low", [1, 2], 4)}))
     plan = live.plan(policy())
     assert [d.action for d in plan.decisions] == ["preempt", "preempt", "reserve"]
-    live.carry_out(plan)
+    done = live.carry_out(plan)
+    assert (done.started, done.ended, set(done.requeued)) == ((), (), {"wide@n1", "wide@n2"})
     assert live.snapshot() == plan.snapshot.after(plan)
     (reserved,) = live.snapshot().to_dict()["reservations"]
     assert (reserved["request"], reserved["node"], reserved["soft"]) == ("p-r", "n1", True)
@@ -25,7 +26,7 @@ def test_reserved_room_waits_until_the_victims_have_gone() -> None:
     live.apply([End("wide@n1"), End("wide@n2")])
     started = live.plan(policy())
     assert said(started) == [("start", "p-r", "n1", None)]
-    live.carry_out(started)
+    assert live.carry_out(started).started == ("p-r/1",)
     assert live.usage("p")["cpu"] == 4
     assert not live.snapshot().to_dict().get("requests")
 
@@ -33,7 +34,8 @@ def test_reserved_room_waits_until_the_victims_have_gone() -> None:
 def test_suspended_jobs_go_on_when_their_room_is_free() -> None:
     live = eh.Cluster(cluster({"j": ("low", [1], 4)}, {"cpu": 4, "memory": 4}, nodes=1))
     plan = live.plan(GANG)
-    live.carry_out(plan)
+    done = live.carry_out(plan)  # the suspended job stays
+    assert (done.started, done.ended, done.requeued) == (("p-r/1",), (), ())
     assert live.snapshot() == plan.snapshot.after(plan)
     states = {a["name"]: a.get("state", "running") for a in live.snapshot().to_dict()["allocations"]}
     assert states == {"j@n1": "preempted", "p-r/1": "running"}
@@ -42,10 +44,16 @@ def test_suspended_jobs_go_on_when_their_room_is_free() -> None:
     live.apply([End("p-r/1")])
     resumed = live.plan(GANG)
     assert said(resumed) == [("resume", "j@n1", "n1", None)]
-    live.carry_out(resumed)
+    assert live.carry_out(resumed).started == ("j@n1",)
     assert live.snapshot() == resumed.snapshot.after(resumed)
     assert live.usage("j") == {"cpu": 4, "memory": 4, "lic": 0}
     assert said(live.plan(GANG)) == []
+
+
+def test_cancelled_jobs_are_named_as_ended() -> None:
+    live = eh.Cluster(cluster({"j": ("low", [1], 4)}, {"cpu": 4, "memory": 4}, nodes=1))
+    done = live.carry_out(live.plan(policy("CANCEL")))
+    assert (done.started, done.ended, done.requeued) == ((), ("j@n1",), ())
 
 
 @pytest.mark.parametrize("of", ["reserve", "resume"])

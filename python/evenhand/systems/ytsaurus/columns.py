@@ -13,11 +13,16 @@ import numpy as np
 from evenhand.building.problems import shorten
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.rows import models_of, raise_found
 from evenhand.errors import InputError, Problem
 from evenhand.fields import TABLES
 from evenhand.plans.columns import element_keys
 from evenhand.reasons import GROUPS, STARVATION
-from evenhand.systems.ytsaurus.settings import YTsaurusRows
+from evenhand.systems.ytsaurus.settings import (
+    YTsaurusAllocationSettings,
+    YTsaurusOperationSettings,
+    YTsaurusRows,
+)
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
 
 if TYPE_CHECKING:
@@ -28,7 +33,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
-__all__ = ["given_columns", "row_columns", "switches", "tree_settings"]
+__all__ = ["given_columns", "later_columns", "row_columns", "switches", "tree_settings"]
 
 _SELECTIONS = ("prefix", "irreducible", "minimum")
 _UNSET = -1
@@ -145,62 +150,108 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
         If the settings of a row are unknown or break a rule.
     """
     rows = YTsaurusRows.of(snapshot, s)
-    pools = snapshot.pool_count
-    elements = pools + snapshot.operation_count
+    pools, operations = snapshot.pool_count, snapshot.operation_count
     own = {**rows.pools, **{pools + row: values for row, values in rows.operations.items()}}
-    out: dict[str, NDArray[Any]] = {}
+    out = _Columns(snapshot, s)
+    out.elements(own, pools + operations)
+    of_pools = rows.pools
+    out.put("enable_aggressive", pools, _UNSET, np.int8, _of(of_pools, "enable_aggressive_starvation"))
+    out.put("allow_aggressive", pools, _UNSET, np.int8, _of(of_pools, "allow_aggressive_preemption"))
+    out.put("allow_normal", pools, 1, np.uint8, _of(of_pools, "allow_normal_preemption"))
+    out.put("regular_on_ssd", pools, 1, np.uint8, _of(of_pools, "allow_regular_allocations_on_ssd_nodes"))
+    tolerance = "resource_limits_overcommit_tolerance"
+    out.put("limits_tolerance", pools, 0, np.int64, _of(of_pools, tolerance, lambda v: _quanta(snapshot, v)))
+    out.operations(rows.operations, operations)
+    out.allocations(rows.allocations, snapshot.allocation_count)
+    if s.ssd_priority_preemption.enable:
+        out["node_ssd"] = _ssd_nodes(snapshot, s.ssd_priority_preemption.node_tag_filter)
+    return dict(out)
 
-    def column(name: str, size: int, absent: Any, dtype: Any, cells: Iterable[tuple[int, Any]]) -> None:
+
+def later_columns(
+    snapshot: Snapshot, s: YTsaurusSettings, table: str, given: Mapping[int, Mapping[str, Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return what rows that came later set of their own, a cell for each of them.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Whose resources amounts are of.
+    s : YTsaurusSettings
+    table : {"operations", "allocations"}
+    given : mapping of int to mapping
+        Settings of each row, by its number.
+
+    Returns
+    -------
+    dict of str to array
+
+    Raises
+    ------
+    InputError
+        If the settings of a row are unknown or break a rule.
+    """
+    found: list[Problem] = []
+    out, cells = _Columns(snapshot, s), dict(enumerate(given.values()))
+    if table == "operations":
+        operations = models_of(cells, YTsaurusOperationSettings, snapshot, table, found)
+        out.elements(operations, len(given))
+        out.operations(operations, len(given))
+    else:
+        allocations = models_of(cells, YTsaurusAllocationSettings, snapshot, table, found)
+        out.allocations(allocations, len(given))
+        if "room_taken_rows" in out:
+            out["room_taken_rows"] = np.array([*given], np.int32)[out["room_taken_rows"]]
+    raise_found(found)
+    return dict(out)
+
+
+def _of(table: Mapping[int, Any], field: str, convert: Callable[[Any], Any] = lambda v: v) -> Any:
+    """Yield the cells that rows set of a field."""
+    return ((row, convert(v)) for row, r in table.items() if (v := getattr(r, field)) is not None)
+
+
+class _Columns(dict[str, Any]):
+    """Columns of what rows set; those in which no row sets anything are left out."""
+
+    def __init__(self, snapshot: Snapshot, s: YTsaurusSettings) -> None:
+        self._snapshot, self._settings = snapshot, s
+
+    def put(self, name: str, size: int, absent: Any, dtype: Any, cells: Iterable[tuple[int, Any]]) -> None:
+        """Put a column there, if there is a cell."""
         found = list(cells)
         if found:
             values = np.full((size, *np.shape(found[0][1])), absent, dtype)
             for row, value in found:
                 values[row] = value
-            out[name] = values
+            self[name] = values
 
-    def of(table: Mapping[int, Any], field: str, convert: Callable[[Any], Any] = lambda v: v) -> Any:
-        return ((row, convert(v)) for row, r in table.items() if (v := getattr(r, field)) is not None)
+    def elements(self, rows: Mapping[int, Any], size: int) -> None:
+        """Put what pools and operations may set."""
+        snapshot, threshold = self._snapshot, "non_preemptible_resource_usage_threshold"
+        self.put("tolerance", size, np.nan, np.float64, _of(rows, "fair_share_starvation_tolerance"))
+        self.put("timeout", size, NO_TIME, np.int64, _of(rows, "fair_share_starvation_timeout", _micros))
+        amounts = _of(rows, threshold, lambda v: _thresholds(snapshot, v))
+        self.put("usage_threshold", size, _UNLIMITED, np.int64, amounts)
+        self.put("has_usage_threshold", size, 0, np.uint8, _of(rows, threshold, lambda _: 1))
 
-    column("tolerance", elements, np.nan, np.float64, of(own, "fair_share_starvation_tolerance"))
-    column("timeout", elements, NO_TIME, np.int64, of(own, "fair_share_starvation_timeout", _micros))
-    threshold = "non_preemptible_resource_usage_threshold"
-    column(
-        "usage_threshold",
-        elements,
-        _UNLIMITED,
-        np.int64,
-        of(own, threshold, lambda v: _thresholds(snapshot, v)),
-    )
-    column("has_usage_threshold", elements, 0, np.uint8, of(own, threshold, lambda _: 1))
-    pool_rows = rows.pools
-    column("enable_aggressive", pools, _UNSET, np.int8, of(pool_rows, "enable_aggressive_starvation"))
-    column("allow_aggressive", pools, _UNSET, np.int8, of(pool_rows, "allow_aggressive_preemption"))
-    column("allow_normal", pools, 1, np.uint8, of(pool_rows, "allow_normal_preemption"))
-    column("regular_on_ssd", pools, 1, np.uint8, of(pool_rows, "allow_regular_allocations_on_ssd_nodes"))
-    column(
-        "limits_tolerance",
-        pools,
-        0,
-        np.int64,
-        of(pool_rows, "resource_limits_overcommit_tolerance", lambda v: _quanta(snapshot, v)),
-    )
-    operations = rows.operations
-    count = snapshot.operation_count
-    out.update(cost_columns(operations, count))
-    column("graceful", count, 0, np.uint8, of(operations, "preemption_mode", lambda v: v == "graceful"))
-    column("unschedulable", count, 0, np.uint8, of(operations, "unschedulable_reason", lambda _: 1))
-    media = set(s.ssd_priority_preemption.medium_names)
-    column("wants_ssd", count, 0, np.uint8, of(operations, "disk_media", lambda v: bool(media & set(v))))
-    allocations, count = rows.allocations, snapshot.allocation_count
-    column("uses_ssd", count, 0, np.uint8, of(allocations, "disk_medium", lambda v: v in media))
-    column("cpu_limits", count, _UNLIMITED, np.int64, _cpu_limits(snapshot, allocations))
-    taken = list(of(allocations, "room_taken", lambda v: _quanta(snapshot, v)))
-    if taken:
-        out["room_taken_rows"] = np.array([row for row, _ in taken], np.int32)
-        out["room_taken"] = np.array([amounts for _, amounts in taken], np.int64)
-    if s.ssd_priority_preemption.enable:
-        out["node_ssd"] = _ssd_nodes(snapshot, s.ssd_priority_preemption.node_tag_filter)
-    return out
+    def operations(self, rows: Mapping[int, YTsaurusOperationSettings], size: int) -> None:
+        """Put what operations alone may set."""
+        media = set(self._settings.ssd_priority_preemption.medium_names)
+        self.update(cost_columns(rows, size))
+        self.put("graceful", size, 0, np.uint8, _of(rows, "preemption_mode", lambda v: v == "graceful"))
+        self.put("unschedulable", size, 0, np.uint8, _of(rows, "unschedulable_reason", lambda _: 1))
+        self.put("wants_ssd", size, 0, np.uint8, _of(rows, "disk_media", lambda v: bool(media & set(v))))
+
+    def allocations(self, rows: Mapping[int, YTsaurusAllocationSettings], size: int) -> None:
+        """Put what allocations may set."""
+        media = set(self._settings.ssd_priority_preemption.medium_names)
+        self.put("uses_ssd", size, 0, np.uint8, _of(rows, "disk_medium", lambda v: v in media))
+        self.put("cpu_limits", size, _UNLIMITED, np.int64, _cpu_limits(self._snapshot, rows))
+        taken = list(_of(rows, "room_taken", lambda v: _quanta(self._snapshot, v)))
+        if taken:
+            self["room_taken_rows"] = np.array([row for row, _ in taken], np.int32)
+            self["room_taken"] = np.array([amounts for _, amounts in taken], np.int64)
 
 
 def _cpu_limits(snapshot: Snapshot, allocations: Mapping[int, Any]) -> list[tuple[int, list[int]]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from evenhand import _core
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.errors import InputError, Problem
-from evenhand.plans.memory import read_memory
+from evenhand.plans.memory import next_state, read_memory
 from evenhand.plans.plan import Plan
 from evenhand.reasons import STAGES
-from evenhand.shares import _memory, _options
+from evenhand.shares import Shares, _memory, _options
 from evenhand.systems.base import Policy
 from evenhand.systems.ytsaurus import columns
 from evenhand.systems.ytsaurus.record import YTSAURUS
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
 __all__ = ["YTsaurus"]
@@ -112,8 +114,8 @@ class YTsaurus(Policy):
         snapshot : Snapshot
         state : State, optional
             What the plan before left.
-        on : Round or Heartbeat, optional
-            Whose heartbeats follow the update; by default those of all nodes.
+        on : Round, Heartbeat or list of Heartbeat, optional
+            Whose heartbeats follow the update, in this order; by default those of all nodes.
         given : mapping, optional
             ``fair_share``, ``starvation``, ``groups`` by name, in the place of what would be computed.
 
@@ -149,12 +151,79 @@ class YTsaurus(Policy):
         core.plan(nodes)
         return Plan(snapshot, self, core, state, on, given, found)
 
+    @property
+    def period(self) -> int | None:
+        """For how many microseconds a live cluster's heartbeats use an update."""
+        return round(self.settings.fair_share_update_period * 1e6)
 
-def _nodes(snapshot: Snapshot, on: Round | Heartbeat) -> NDArray[np.int32]:
+    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
+        """Return a planner that follows a live cluster.
+
+        Parameters
+        ----------
+        stage : LiveRows
+            Nothing has happened there since its snapshot.
+        state : State, optional
+            What the plan before left.
+        given : mapping, optional
+            As of `plan`.
+
+        Returns
+        -------
+        _core.Planner
+
+        Raises
+        ------
+        InputError
+            If the settings of a row or a given value do not fit.
+        """
+        snapshot, settings = stage.base, self.settings
+        rows = columns.row_columns(snapshot, settings)
+        options, _ = _options(snapshot, settings.fair_share)
+        memory, _ = read_memory(snapshot, self, state)
+        volumes = None if state is None else _memory(snapshot, settings.fair_share, state)[0]
+        tree = columns.tree_settings(snapshot, settings)
+        values = columns.given_columns(snapshot, given)
+        stated = stage.total_stated
+        return _core.ytsaurus_live(stage.core, tree, options, rows, memory, volumes, values, stated)
+
+    def came(self, planner: Any, stage: LiveRows, rows: Iterable[tuple[str, Any]]) -> None:
+        """Tell a planner the settings of rows that came, by table and name.
+
+        Raises
+        ------
+        InputError
+            If they do not fit.
+        """
+        for table, found in stage.settings_by_row(rows).items():
+            values = columns.later_columns(stage.base, self.settings, table, found)
+            planner.rows_came(table, np.array([*found], np.int32), values)
+
+    def decides(self, on: Any, find: Callable[[str], int]) -> dict[str, Any]:
+        """Return a trigger as arguments of a planner; `find` gives the row of a node, -1: there is none."""
+        return {} if isinstance(on, Round) else {"nodes": _rows(on, find)}
+
+    def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
+        """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""
+        shares = Shares(stage.base, self.settings.fair_share, planner.shares, ())
+        updated = None if planner.updated == decided else planner.updated / 1e6
+        before = replace(shares.state, time=decided / 1e6, updated=updated)
+        return next_state(stage, self, before, planner.memory())
+
+
+def _nodes(snapshot: Snapshot, on: Round | Heartbeat | tuple[Heartbeat, ...]) -> NDArray[np.int32]:
     if isinstance(on, Round):
         return np.arange(snapshot.node_count, dtype=np.int32)
-    row = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}.get(str(on.node))
-    if row is None:
-        message = f"there is no node {on.node!r}"
-        raise InputError([Problem("trigger", None, None, "node", "exists", repr(on.node), message)])
-    return np.array([row], np.int32)
+    row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
+    return _rows(on, lambda name: row_of.get(name, -1))
+
+
+def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[str], int]) -> NDArray[np.int32]:
+    """Return the nodes of heartbeats; `find` gives the row of a name, -1: there is none."""
+    names = [one.node for one in (on if isinstance(on, tuple) else (on,))]
+    rows = [find(str(name)) for name in names]
+    if -1 in rows:
+        name = names[rows.index(-1)]
+        message = f"there is no node {name!r}"
+        raise InputError([Problem("trigger", None, None, "node", "exists", repr(name), message)])
+    return np.array(rows, np.int32)

@@ -103,6 +103,7 @@ class YTsaurusSettings(CheckedSettings):
     """
 
     UPSTREAM: ClassVar[Mapping[str, Any]] = _UPSTREAM
+    TIMING: ClassVar[frozenset[str]] = frozenset({"fair_share_update_period"})
 
     ALIASES: ClassVar[Mapping[str, str]] = {
         "fair_share_preemption_timeout": "fair_share_starvation_timeout",
@@ -115,6 +116,11 @@ class YTsaurusSettings(CheckedSettings):
 
     fair_share: SerializeAsAny[FairShareSettings] = Field(
         default_factory=FairShareSettings, description="How fair shares come about."
+    )
+
+    fair_share_update_period: Annotated[Duration, Ge(0.01), Le(60)] = Field(
+        0.2,
+        description="How long heartbeats of a live cluster use an update; a plan of a snapshot has its own.",
     )
 
     fair_share_starvation_timeout: Duration = Field(

@@ -1,0 +1,214 @@
+"""Rows, log and planners of a cluster: what stands behind its public methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from weakref import WeakSet
+
+from evenhand.cluster.changes import carry_out
+from evenhand.cluster.events import Event, Put, Remove
+from evenhand.cluster.log import Happened, Kept, Log, Remembered, own
+from evenhand.cluster.remade import remade
+from evenhand.cluster.runs import joins, makes_anew
+from evenhand.cluster.runs import key_of as row_key
+from evenhand.cluster.stage import Stage
+from evenhand.cluster.standing import Key, Standing, key_of, row_of
+from evenhand.errors import InputError
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = ["Following", "one_at_a_time"]
+
+_KNOWN = 64  # policies whose settings are remembered
+_LONG = 4  # a log so many times longer than what it stands for ends, whatever is still in force
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def one_at_a_time(
+    call: Callable[Concatenate[Any, _P], _R],
+) -> Callable[Concatenate[Any, _P], _R]:
+    """Let calls from several threads on one cluster run one after the other."""
+
+    @wraps(call)
+    def locked(self: Any, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        with self._lock:
+            return call(self, *args, **kwargs)
+
+    return locked  # type: ignore[return-value]  # the name of its first argument is another
+
+
+class Following:
+    """What `evenhand.cluster.Cluster` works on."""
+
+    @classmethod
+    def _made_of(cls, kept: Kept) -> Self:
+        """Return a cluster of what was kept of one."""
+        cluster = cls.__new__(cls)
+        cluster._begin(kept)
+        return cluster
+
+    def _begin(self, kept: Kept) -> None:
+        self._policy = kept.policy
+        self._stage = Stage(kept.snapshot, kept.total_stated)
+        self._standings = {standing.key: standing for standing in map(Standing.read, kept.standings)}
+        self._log = Log(replace(kept, total_stated=self._stage.total_stated, entries=()))
+        self._now: Snapshot | None = None  # the snapshot, if nothing has happened since
+        self._known: dict[int, tuple[Any, Key]] = {}  # policies by their identity, with their keys
+        self._marks: WeakSet[Any] = WeakSet()
+        self._serial = 0
+        self._lock = RLock()
+        for entry in kept.entries:
+            entry.again(self)
+
+    def _happen(self, events: Sequence[Event]) -> None:
+        """Let events happen, all or none."""
+        if not self._marks:
+            self._stage.forget()
+        before, mark = self._stage, self._stage.mark()
+        followed = any(standing.planner is not None for standing in self._standings.values())
+        try:
+            self._carry_out(list(enumerate(events)))
+        except BaseException:
+            if self._stage is not before or before.happened_since(mark):
+                self._stage = before
+                before.undo(mark)
+                if followed:  # planners follow no way back
+                    self._do_again(self._log)
+            raise
+        self._now = None
+        self._log.add(Happened(tuple(map(own, events))))
+        if self._log.cost > _LONG * self._log.limit:
+            self._cut()
+
+    def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
+        """Carry out runs of events: those that make tables anew, and those that do not."""
+        at = 0
+        while at < len(events):
+            first, anew = at, makes_anew(self._stage, events[at][1])
+            at += 1
+            if anew:  # whatever puts or removes rows is one more row of these tables
+                while at < len(events) and isinstance(events[at][1], Put | Remove):
+                    at += 1
+                rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
+                self._settle()
+                self._stage = remade(self._stage, rows)
+                continue
+            seen = {row_key(events[first][1])}
+            while at < len(events) and joins(self._stage, events[at][1], seen):
+                at += 1
+            carry_out(self._stage, events[first:at])
+            self._stage.changed = True
+            self._stage.came += filter(None, (row_of(event) for _, event in events[first:at]))
+
+    @one_at_a_time
+    def _snapshot_of(self, log: Log, place: int) -> Snapshot | None:
+        """Return the snapshot, if no rows have changed since a place in a log; else None."""
+        same = log is self._log and not any(type(entry) is Happened for entry in log.entries[place:])
+        return self.snapshot() if same else None
+
+    def _plan_frozen(self, standing: Standing, on: Any, given: Mapping[str, Any] | None) -> Any:
+        """Plan on a snapshot."""
+        plan = standing.policy.plan(self.snapshot(), self._state_before(standing), on, given)
+        self._remember(standing, plan.state)
+        return plan
+
+    def _remember(self, standing: Standing, state: Any) -> None:
+        standing.remember(state)
+        self._stand(standing)
+        self._log.add(Remembered(standing.policy, state))
+        if self._log.cost > self._log.limit and not self._others_in_force(standing):
+            self._cut()
+
+    def _find(self, node: str) -> int:
+        return self._stage.core.find("nodes", node)
+
+    def _standing(self, policy: Any) -> Standing:
+        """Return what is kept of a policy; something new if it has not planned yet."""
+        known = self._known.get(id(policy))
+        if known is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            known = self._known[id(policy)] = (policy, key_of(policy))
+        standing = self._standings.get(known[1]) or Standing(known[1])
+        standing.policy = policy
+        return standing
+
+    def _stand(self, standing: Standing) -> None:
+        """Keep what a policy remembers; the newest is last."""
+        self._standings.pop(standing.key, None)
+        self._standings[standing.key] = standing
+
+    def _state_before(self, standing: Standing) -> Any:
+        """Return the state of a policy or, where its settings are new, the newest of its system."""
+        if standing.key in self._standings:
+            return standing.state
+        others = reversed(self._standings.values())
+        return next((other.state for other in others if other.key[0] == standing.key[0]), None)
+
+    def _follow(self, standing: Standing, *, updates: bool, given: Mapping[str, Any] | None = None) -> bool:
+        """Let a policy's planner follow the stage; False: it cannot, as others still use what was before."""
+        anew = updates and not (given is None and standing.given is None)
+        if anew or (updates and self._log.cost > self._log.limit and not self._others_in_force(standing)):
+            self._cut()
+        if updates:
+            standing.given = given
+        if standing.planner is None:
+            state = self._state_before(standing)
+            if self._stage.changed:
+                if self._others_in_force(standing):
+                    return False
+                self._cut()
+            standing.follow(self._stage, state)
+        try:
+            standing.hand_over()
+        except InputError:
+            self._remember(standing, standing.state)  # the snapshot's rows are as wrong
+            return False
+        return True
+
+    def _others_in_force(self, standing: Standing) -> bool:
+        now = self._stage.core.now
+        return any(other is not standing and other.in_force(now) for other in self._standings.values())
+
+    def _settle(self) -> None:
+        """Let all planners go; their states are kept."""
+        for standing in self._standings.values():
+            standing.settle()
+
+    def _cut(self) -> None:
+        """Begin anew from what is now."""
+        self._settle()
+        self._now = self._stage.freeze() if self._now is None else self._now
+        if self._stage.changed:
+            self._stage = Stage(self._now, self._stage.total_stated)
+        self._log = Log(self._as_kept())
+
+    def _as_kept(self) -> Kept:
+        standings = tuple(standing.written() for standing in self._standings.values())
+        return Kept(self.snapshot(), self._stage.total_stated, self._policy, standings)
+
+    def _do_again(self, log: Log) -> None:
+        """Become what a log leads to."""
+        again = self._made_of(replace(log.kept, entries=tuple(log.entries)))
+        self._stage, self._standings, self._log, self._now = (
+            again._stage,
+            again._standings,
+            again._log,
+            None,
+        )
+
+    def _kept(self) -> Kept:
+        now = self._stage.core.now
+        if any(standing.in_force(now) for standing in self._standings.values()):
+            return replace(self._log.kept, entries=tuple(self._log.entries))
+        return self._as_kept()
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now."""
+        raise NotImplementedError

@@ -1,0 +1,179 @@
+"""What has happened in a cluster since a snapshot: plans, copies and files are made of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cluster.events import Leave, Node, Put, Resize, Start, Suspend, Take
+
+if TYPE_CHECKING:
+    from evenhand.cluster.events import Event
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+
+__all__ = ["Entry", "Happened", "Kept", "Log", "Planned", "Remembered", "Updated", "Written", "own"]
+
+_WITH_CELLS = frozenset({Leave, Node, Put, Resize, Start, Suspend, Take})
+
+
+def own(event: Any) -> Any:
+    """Return an event whose cells are its own."""
+    if type(event) not in _WITH_CELLS:
+        return event
+    return type(event)(*(_copied(getattr(event, name)) for name in event.__slots__))
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _copied(cell) for key, cell in value.items()}
+    return [_copied(cell) for cell in value] if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Events were applied."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def cost(self) -> int:
+        """How long it takes to do it again, in events."""
+        return len(self.events)
+
+    def again(self, cluster: Any) -> None:
+        """Do the same in another cluster."""
+        cluster._happen(self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """The planner of a policy was updated, perhaps with given values."""
+
+    policy: Any
+    given: Mapping[str, Any] | None = None
+
+    @property
+    def cost(self) -> int:
+        """How long it takes to do it again, in events."""
+        return 64
+
+    def again(self, cluster: Any) -> None:
+        """Do the same in another cluster."""
+        cluster.update(self.policy, given=self.given)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A policy's planner decided.
+
+    Attributes
+    ----------
+    policy : policy
+    on : trigger
+    updates : bool
+        Whether it was updated first.
+    """
+
+    policy: Any
+    on: Any
+    updates: bool
+
+    @property
+    def cost(self) -> int:
+        """How long it takes to do it again, in events."""
+        return (64 if self.updates else 0) + 2 * (len(self.on) if isinstance(self.on, tuple) else 1)
+
+    def again(self, cluster: Any) -> None:
+        """Do the same in another cluster."""
+        cluster.plan(self.policy, on=self.on)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A policy planned on a snapshot, and left a state."""
+
+    policy: Any
+    state: State
+
+    @property
+    def cost(self) -> int:
+        """How long it takes to do it again, in events."""
+        return 1
+
+    def again(self, cluster: Any) -> None:
+        """Do the same in another cluster."""
+        cluster._remember(cluster._standing(self.policy), self.state)
+
+
+Entry = Happened | Updated | Planned | Remembered
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What is kept of a policy, by its system and settings; see `evenhand.cluster.standing.Standing`."""
+
+    key: tuple[str, str]
+    state: State | None
+    by_period: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a cluster is made of.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+    total_stated : bool or None
+        Whether its total is stated; None: what the snapshot says.
+    policy : policy or None
+        The cluster's own.
+    standings : tuple of Written
+        What policies remember, the newest last.
+    entries : tuple of Entry
+        What has happened since.
+    """
+
+    snapshot: Snapshot
+    total_stated: bool | None = None
+    policy: Any = None
+    standings: tuple[Written, ...] = ()
+    entries: tuple[Entry, ...] = ()
+
+
+@dataclass(slots=True)
+class Log:
+    """What has happened since a beginning; it only grows.
+
+    Attributes
+    ----------
+    kept : Kept
+        The beginning, without entries.
+    entries : list of Entry
+    cost : int
+        Of doing all of it again, in events.
+    limit : int
+        From about which cost on a new beginning is cheaper.
+    """
+
+    kept: Kept
+    entries: list[Entry] = field(default_factory=list)
+    cost: int = 0
+    limit: int = 0
+
+    def __post_init__(self) -> None:
+        base = self.kept.snapshot
+        rows = base.allocation_count + base.node_count + base.operation_count + base.request_count
+        self.limit = 1000 + rows // 4
+
+    def add(self, entry: Entry) -> None:
+        """Add what has happened last."""
+        self.entries.append(entry)
+        self.cost += entry.cost
+
+    def until(self, place: int) -> Log:
+        """Return what had happened before an entry."""
+        entries = self.entries[:place]
+        return Log(self.kept, entries, sum(entry.cost for entry in entries))

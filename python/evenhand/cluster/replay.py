@@ -1,0 +1,95 @@
+"""Plans of a live cluster, made again of what had happened until then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+from weakref import ReferenceType
+
+from evenhand.cluster.log import Entry, Log, Planned, Updated
+from evenhand.plans.mapped import MappedCore, answers
+from evenhand.plans.plan import Plan
+
+if TYPE_CHECKING:
+    from evenhand.cluster.live import Cluster
+    from evenhand.model import Snapshot
+    from evenhand.state import State
+
+__all__ = ["Again"]
+
+
+def _updates(entry: Entry, policy: Any) -> bool:
+    """Return whether a policy's planner is updated with an entry."""
+    if isinstance(entry, Planned):
+        return entry.updates and bool(entry.policy == policy)
+    return isinstance(entry, Updated) and bool(entry.policy == policy)
+
+
+class Again:
+    """Where in a cluster's log a plan was made.
+
+    Parameters
+    ----------
+    log : Log
+    place : int
+        Of the plan's entry.
+    cluster : reference to Cluster
+        Whose log it is, as long as there is one.
+    """
+
+    __slots__ = ("_cluster", "_log", "_place")
+
+    def __init__(self, log: Log, place: int, cluster: ReferenceType[Cluster]) -> None:
+        self._log, self._place, self._cluster = log, place, cluster
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it was; O(1) where it is so still and has a snapshot."""
+        cluster = self._cluster()
+        found = None if cluster is None else cluster._snapshot_of(self._log, self._place)
+        return self._until(self._place)[0].snapshot() if found is None else found
+
+    def plan(self) -> Plan:
+        """Return the equal plan of the frozen cluster."""
+        entry = cast("Planned", self._log.entries[self._place])
+        if entry.updates:
+            cluster, _ = self._until(self._place)
+            state = cluster._state_before(cluster._standing(entry.policy))
+            return cast("Plan", entry.policy.plan(cluster.snapshot(), state, entry.on))
+        return self._between(entry)
+
+    def _until(self, place: int, policy: Any = None) -> tuple[Cluster, State | None]:
+        """Return a cluster to which the same has happened, and the state that a policy's last update had."""
+        from evenhand.cluster.live import Cluster
+
+        state = None
+        cluster = Cluster._made_of(self._log.kept)
+        for entry in self._log.entries[:place]:
+            if _updates(entry, policy):
+                state = cluster._state_before(cluster._standing(policy))
+            entry.again(cluster)
+        return cluster, state
+
+    def _between(self, entry: Planned) -> Plan:
+        """Return a plan of heartbeats that use an earlier update."""
+        policy = entry.policy
+        cluster, state = self._until(self._place, policy)
+        stage, standing = cluster._stage, cluster._standing(policy)
+        standing.hand_over()
+        arguments = policy.decides(entry.on, cluster._find)
+        standing.planner.decide(**arguments)
+        said = answers(standing.planner)  # of the state that the decisions have led to
+        snapshot, rows = stage.freeze_with_rows()
+        said["groups"] = standing.planner.groups()
+
+        def trace(kind: str, row: int) -> Any:
+            again, _ = self._until(self._place)
+            followed = again._standing(policy)
+            followed.hand_over()
+            return followed.planner.traced(kind, row, **arguments)
+
+        tables = {column.name: column.table for column in policy.RECORD.memory}
+        core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
+        plan = Plan(snapshot, policy, core, state, entry.on)
+        if standing.updated is not None and standing.updated < stage.core.now:
+            plan.__dict__["state"] = replace(plan.state, updated=standing.updated / 1e6)
+        return plan

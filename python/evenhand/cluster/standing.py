@@ -1,0 +1,157 @@
+"""What a cluster keeps of a policy: a state, or a planner that follows the cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cluster.events import Event, Leave, Put, Resume, Start, Take
+from evenhand.cluster.log import Written
+from evenhand.plans.near import Near
+
+if TYPE_CHECKING:
+    from evenhand.cluster.stage import Stage
+    from evenhand.state import State
+
+__all__ = ["Key", "Standing", "key_of", "period_of", "row_of"]
+
+Key = tuple[str, str]
+
+
+def key_of(policy: Any) -> Key:
+    """Return by what a policy is known: system and settings."""
+    settings = json.dumps(policy.to_dict(), sort_keys=True, default=str)
+    return getattr(policy, "system", type(policy).__qualname__), settings
+
+
+def period_of(policy: Any) -> int | None:
+    """Return for how many microseconds heartbeats use an update; None: the policy has no live planner."""
+    period: int | None = getattr(policy, "period", None)
+    return period
+
+
+def row_of(event: Event) -> tuple[str, Any] | None:
+    """Return table and name of a row whose settings an event may change; None: it changes none."""
+    match event:
+        case Start(row) if row.get("settings"):
+            return "allocations", row["name"]
+        case Put(table, row):
+            return table, row["name"]
+        case Take(name) | Leave(name) | Resume(name):
+            return "allocations", name
+    return None
+
+
+class Standing:
+    """What a cluster keeps of a policy.
+
+    Attributes
+    ----------
+    key : (str, str)
+        System and settings.
+    policy : policy or None
+        None: it has not been asked since the cluster was loaded.
+    planner : Planner or None
+        One that follows the stage.
+    by_period : bool
+        Whether `Cluster.update` was called: heartbeats use an update until the policy's period has passed.
+    updated : int or None
+        Microseconds: the update that heartbeats may use; None: the next plan updates.
+    given : mapping or None
+        Values that this update had in the place of computed ones.
+    """
+
+    __slots__ = (
+        "_state",
+        "by_period",
+        "decided",
+        "given",
+        "handed",
+        "key",
+        "planner",
+        "policy",
+        "stage",
+        "updated",
+    )
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self.policy: Any = None
+        self.by_period = False
+        self.updated: int | None = None
+        self.decided = self.handed = 0
+        self.given: Mapping[str, Any] | None = None
+        self.planner: Any = None
+        self.stage: Stage | None = None
+        self._state: State | None = None
+
+    def in_force(self, now: int) -> bool:
+        """Return whether heartbeats may use the last update."""
+        if self.updated is None or not self.by_period:
+            return False
+        return now - self.updated < self.policy.period
+
+    @property
+    def state(self) -> State | None:
+        """What the next plan starts from."""
+        if self.planner is not None and self._state is None:
+            self._state = self.policy.remembered(self.planner, self.stage, self.decided)
+        return self._state
+
+    def follow(self, stage: Stage, state: State | None) -> None:
+        """Let a planner follow a stage on which nothing has happened yet."""
+        self.planner, self.stage = self.policy.live(stage, state, self.given), stage
+        self._state, self.handed = state, len(stage.came)
+
+    def hand_over(self) -> None:
+        """Tell the planner the settings of rows that came since.
+
+        Raises
+        ------
+        InputError
+            If they are wrong.
+        """
+        if self.stage is not None and (came := self.stage.came[self.handed :]):
+            self.policy.came(self.planner, self.stage, came)
+            self.handed += len(came)
+
+    def update(self, now: int) -> None:
+        """Update the planner."""
+        self.planner.update(now)
+        self.updated = self.decided = now
+        self._state = None
+
+    def decide(self, now: int, arguments: Mapping[str, Any], *, updates: bool) -> Near | None:
+        """Let the planner decide, and return what, by name; nothing of it stays in the stage."""
+        planner = self.planner
+        if updates:
+            self.update(now)
+        planner.decide(**arguments)
+        self.decided, self._state = now, None
+        near = None
+        if planner.decided and self.stage is not None:
+            near = Near(self.stage, planner.decisions(), planner.handed())
+        planner.take_back()
+        return near
+
+    def settle(self) -> None:
+        """Keep a state in the place of the planner."""
+        if self.planner is not None:
+            self.remember(self.state)
+
+    def remember(self, state: State | None) -> None:
+        """Start the next plan from a state."""
+        self.planner = self.stage = self.updated = None
+        self._state = state
+
+    def written(self) -> Written:
+        """Return what is kept of it elsewhere."""
+        return Written(self.key, self.state, self.by_period)
+
+    @classmethod
+    def read(cls, written: Written) -> Standing:
+        """Return what was kept."""
+        standing = cls(written.key)
+        standing._state, standing.by_period = written.state, written.by_period
+        return standing

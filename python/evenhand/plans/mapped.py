@@ -1,0 +1,165 @@
+"""A live planner's answers by the rows of the snapshot that its cluster is frozen to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building.readback import NO_TIME
+from evenhand.quantities import KeptShares
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["MappedCore", "answers"]
+
+_REFERENCES: Mapping[str, str] = {
+    **dict.fromkeys(("allocation",), "allocations"),
+    **dict.fromkeys(("request", "beneficiary_request"), "requests"),
+    **dict.fromkeys(("operation", "beneficiary_operation"), "operations"),
+    "node": "nodes",
+    **dict.fromkeys(("violated", "lowest_starving_ancestor", "lowest_aggressive_ancestor"), "elements"),
+}
+_ABSENT: Mapping[str, Any] = {"since": NO_TIME, "last_preemptive": NO_TIME, "overcommitted_since": NO_TIME}
+
+
+def answers(planner: Any) -> dict[str, Any]:
+    """Return what a planner says of its last decisions, by live rows; before they are taken back."""
+    said = {
+        name: getattr(planner, name)()
+        for name in ("decisions", "elements", "counts", "refusals", "memory", "handed")
+    }
+    return {**said, "next_due": planner.next_due, "shares": planner.shares}
+
+
+class MappedCore:
+    """All that `evenhand.plans.columns.CorePlan` reports, of a planner of a live cluster.
+
+    Parameters
+    ----------
+    said : mapping
+        What `answers` returned, and ``groups`` after decisions were taken back.
+    rows : mapping of str to array of int
+        Table to the live row of each row of the snapshot.
+    pools : int
+    memory : mapping of str to str
+        Column of the memory to the table that it is of.
+    trace : callable
+        Returns what a kind of row met, of (kind, live row).
+
+    Notes
+    -----
+    Rows that came after the update have nothing in columns of the update.
+    """
+
+    def __init__(
+        self,
+        said: Mapping[str, Any],
+        rows: Mapping[str, NDArray[Any]],
+        pools: int,
+        memory: Mapping[str, str],
+        trace: Callable[[str, int], Mapping[str, NDArray[Any]]],
+    ) -> None:
+        elements = np.concatenate([np.arange(pools), pools + np.asarray(rows["operations"], np.int64)])
+        self._live = {**{table: np.asarray(of, np.int64) for table, of in rows.items()}, "elements": elements}
+        self._trace = trace
+        self.next_due = said["next_due"]
+        self._decisions = self._named(said["decisions"])
+        self._elements = self._by_row("elements", self._named(said["elements"]))
+        self._groups = self._picked("allocations", said["groups"], 255)
+        self._counts = said["counts"]
+        self._refusals = self._sorted(self._named(said["refusals"]), "request")
+        self._memory = {
+            name: self._picked(memory[name], column, _ABSENT.get(name, 0))
+            for name, column in said["memory"].items()
+        }
+        self._handed = self._sorted(self._named(said["handed"]), "allocation")
+        self.shares = self._shares(said["shares"])
+
+    @cached_property
+    def _places(self) -> Mapping[str, NDArray[Any]]:
+        """Table to the snapshot's row of each live row; the last, which -1 is, is -1."""
+        out = {}
+        for table, live in self._live.items():
+            places = np.full(int(live.max(initial=-1)) + 2, -1, np.int64)
+            places[live] = np.arange(len(live))
+            out[table] = places
+        return out
+
+    def _named(self, columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Return columns whose references are rows of the snapshot."""
+        out = dict(columns)
+        for name in out.keys() & _REFERENCES.keys():
+            places, rows = self._places[_REFERENCES[name]], np.asarray(out[name])
+            out[name] = places[np.where(rows < len(places) - 1, rows, -1)].astype(rows.dtype)
+        return out
+
+    def _sorted(self, columns: dict[str, NDArray[Any]], by: str) -> dict[str, NDArray[Any]]:
+        order = np.argsort(columns[by], kind="stable")
+        return {name: np.asarray(column)[order] for name, column in columns.items()}
+
+    def _by_row(self, table: str, columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        return {
+            name: self._picked(table, column, -1 if name in _REFERENCES else _ABSENT.get(name, 0))
+            for name, column in columns.items()
+        }
+
+    def _picked(self, table: str, column: Any, absent: Any) -> NDArray[Any]:
+        """Return a column of live rows as one of the snapshot's."""
+        column, live = np.asarray(column), self._live[table]
+        out = np.full((len(live), *column.shape[1:]), absent, column.dtype)
+        known = live < len(column)
+        out[known] = column[live[known]]
+        return out
+
+    def _shares(self, core: Any) -> KeptShares | None:
+        if core is None:
+            return None
+        kept = KeptShares.of(core)
+        elements = len(core.column("fair_share"))
+        for name, column in kept._columns.items():
+            if name.endswith("parts"):
+                found = [self._picked("elements", part, 0) if len(part) else part for part in column]
+                kept._columns[name] = found
+            elif len(column) == elements:
+                kept._columns[name] = self._picked("elements", column, 0)
+            elif name.endswith("fifo_index"):
+                kept._columns[name] = self._picked("operations", column, -1)
+        return kept
+
+    def decisions(self) -> Mapping[str, NDArray[Any]]:
+        """Return one row a decision, in the order in which they are to be carried out."""
+        return self._decisions
+
+    def elements(self) -> Mapping[str, NDArray[Any]]:
+        """Return one row an element."""
+        return self._elements
+
+    def groups(self) -> NDArray[Any]:
+        """Return the group of every allocation; 255 is none."""
+        return self._groups
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how often what came of a try."""
+        counts: Mapping[str, int] = self._counts
+        return counts
+
+    def refusals(self) -> Mapping[str, NDArray[Any]]:
+        """Return one row a request that did not start."""
+        return self._refusals
+
+    def memory(self) -> Mapping[str, NDArray[Any]]:
+        """Return the clocks that the next plan starts from."""
+        return self._memory
+
+    def handed(self) -> Mapping[str, NDArray[Any]]:
+        """Return room of leaving allocations that was taken."""
+        return self._handed
+
+    def trace(self, kind: str, row: int) -> Mapping[str, NDArray[Any]]:
+        """Decide again with a recorder: all that was looked at for one allocation or request."""
+        table = "requests" if kind == "request" else "allocations"
+        return self._named(self._trace(kind, int(self._live[table][row])))

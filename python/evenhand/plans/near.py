@@ -1,0 +1,175 @@
+"""Decisions of a live cluster by name, before anything is frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+from evenhand.building.after import taken_in_all
+from evenhand.frozen import thaw
+from evenhand.plans.columns import Name, objects
+from evenhand.plans.decisions import Decision, Decisions, asked_cells
+from evenhand.reasons import ACTIONS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+
+__all__ = ["LiveDecisions", "Near", "Rows"]
+
+_NAMED: Mapping[str, tuple[str, ...]] = {
+    "allocations": ("allocation",),
+    "requests": ("request", "beneficiary_request"),
+    "operations": ("operation", "beneficiary_operation"),
+    "nodes": ("node",),
+}
+
+
+class Rows(Protocol):
+    """Rows of a live cluster."""
+
+    base: Snapshot
+    core: Any
+
+    def settings_of(self, slot: int) -> Mapping[str, Any]:
+        """Return the settings of an allocation."""
+
+
+class Near:
+    """What decisions refer to, by name; it stands in the place of a snapshot.
+
+    Parameters
+    ----------
+    rows : Rows
+        As they were when the decisions were made.
+    columns, handed : mapping
+        As the core gives them, by the numbers of live rows.
+
+    Attributes
+    ----------
+    asked, taken
+        As `Decisions.asked` and `Plan.taken`.
+    repairs : bool
+        Whether a violated limit is repaired: what was compared there is not known here.
+
+    Notes
+    -----
+    O(decisions).
+    """
+
+    def __init__(
+        self, rows: Rows, columns: Mapping[str, NDArray[Any]], handed: Mapping[str, NDArray[Any]]
+    ) -> None:
+        self.resources, self._head = rows.base.resources, rows.base._head
+        self.quantum = rows.base.quantum
+        self._names: dict[str, list[Name]] = {}
+        near = dict(columns)
+        for table, fields in _NAMED.items():
+            place: dict[int, int] = {-1: -1}
+            for field in fields:
+                found = [place.setdefault(row, len(place) - 1) for row in columns[field].tolist()]
+                near[field] = np.array(found, np.int64)
+            self._names[table] = [rows.core.name(table, row) for row in place if row >= 0]
+        self.repairs = bool((columns["violated"] >= 0).any())
+        starts = (columns["action"] == ACTIONS.index("start")).tolist()
+        pairs = zip(columns["request"].tolist(), starts, strict=True)
+        self.asked = [self._asked(rows, request) if start else None for request, start in pairs]
+        self.decisions = Decisions(self, near)  # type: ignore[arg-type]  # all that it asks a snapshot for
+        self._settings = {row: rows.settings_of(row) for row in handed["allocation"].tolist()}
+        taken = taken_in_all(self, handed) if self._settings else {}  # type: ignore[arg-type]
+        self.taken: dict[Name, dict[str, Any]] = {
+            rows.core.name("allocations", row): amounts for row, amounts in taken.items()
+        }
+
+    def _asked(self, rows: Rows, request: int) -> dict[str, Any]:
+        amounts, node, priority, preemptible = rows.core.asked_of(request)
+        return asked_cells(
+            objects(self, amounts[None, :])[0],  # type: ignore[arg-type]
+            None if node < 0 else rows.core.name("nodes", node),
+            priority,
+            preemptible,
+        )
+
+    def names(self, table: str) -> Sequence[Name]:
+        """Return the names of a table's rows that decisions refer to."""
+        return self._names[table]
+
+    def settings(self, _: str) -> Mapping[int, Mapping[str, Any]]:
+        """Return the settings of allocations of which room was taken, by live row."""
+        return self._settings
+
+
+class LiveDecisions(Decisions):
+    """Decisions of a live cluster: what they say costs O(decisions), their columns a snapshot.
+
+    Parameters
+    ----------
+    near : Near or None
+        None: nothing is decided.
+    entire : callable
+        Returns the same decisions of the frozen cluster.
+    """
+
+    __slots__ = ("_chosen", "_entire", "_near")
+
+    _chosen: NDArray[Any] | None
+    _entire: Callable[[], Decisions]
+    _near: Near | None
+
+    def __init__(
+        self, near: Near | None, entire: Callable[[], Decisions], chosen: NDArray[Any] | None = None
+    ) -> None:
+        self._keep(_near=near, _entire=entire, _chosen=chosen)
+
+    @property
+    def _frozen(self) -> Decisions:
+        entire = self._entire()
+        return entire if self._chosen is None else entire.take(self._chosen)
+
+    @property
+    def _said(self) -> Decisions | None:
+        """The decisions by rows of `Near`; None: there are none."""
+        near = self._near
+        if near is None:
+            return None
+        return near.decisions if self._chosen is None else near.decisions.take(self._chosen)
+
+    _snapshot = property(lambda self: self._frozen._snapshot)
+    _columns = property(lambda self: self._frozen._columns)
+    _repairs = property(lambda self: self._frozen._repairs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Decisions, (self._snapshot, dict(self._columns), thaw(self._repairs))
+
+    def __len__(self) -> int:
+        return 0 if self._near is None else len(self._said or ())
+
+    def __iter__(self) -> Iterator[Decision]:
+        return iter(self._said or ())
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """Return some of the decisions."""
+        rows = self._rows(rows)
+        chosen = rows if self._chosen is None else self._chosen[rows]
+        return type(self)(self._near, self._entire, chosen)
+
+    def asked(self) -> list[dict[str, Any] | None]:
+        """Return by decision what a start asks for, as cells of the row of its allocation; else None."""
+        near = self._near
+        if near is None:
+            return []
+        return near.asked if self._chosen is None else [near.asked[row] for row in self._chosen.tolist()]
+
+    @property
+    def _action(self) -> NDArray[Any]:
+        said = self._said
+        return np.zeros(0, np.uint8) if said is None else said._columns["action"]
+
+    def _plain(self) -> dict[str, list[Any]]:
+        return self._frozen._plain() if self._said is None else self._said._plain()
+
+    def _objects(self) -> list[Decision]:
+        return [] if self._said is None else self._said._objects()
