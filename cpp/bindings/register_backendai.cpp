@@ -1,4 +1,8 @@
 // Backend.AI's scheduling run: settings and columns of Python make a planner.
+#include <map>
+#include <optional>
+#include <string>
+
 #include "evenhand/policy/backendai/planner.h"
 #include "planner.h"
 #include "reader.h"
@@ -28,6 +32,9 @@ Settings settings_of(const py::dict& values) {
   in.read("every_session_preempts", s.every_session_preempts);
   in.read("per_agent", s.per_agent);
   code("selection", s.selection);
+  code("scope", s.scope);
+  code("sequencer", s.sequencer);
+  in.read("inference_preemptible", s.inference_preemptible);
   in.read("minimum_budget", s.minimum_budget);
   code("victim_cost", s.victim_cost);
   code("agents", s.agents);
@@ -39,18 +46,23 @@ Settings settings_of(const py::dict& values) {
   return s;
 }
 
-RowSettings rows_of(const py::dict& columns) {
+// Numbers of domains, as they come.
+using Domains = std::map<std::string, Id>;
+
+RowSettings rows_of(const py::dict& columns, Domains& known) {
   RowSettings r;
   Reader in(columns);
+  std::vector<std::optional<std::string>> domains;
+  in.read_object("domain", domains);
+  for (const std::optional<std::string>& name : domains)
+    r.domain.push_back(
+        name ? known.emplace(*name, static_cast<Id>(known.size())).first->second : kNoId);
   in.read("priority", r.priority);
   in.read("rank", r.rank);
-  in.read("scope", r.scope);
   in.read("preemptible", r.preemptible);
   in.read("started", r.started);
   in.read("refused", r.refused);
-  in.read("sequence", r.sequence);
   in.read("preemption_cost", r.preemption_cost);
-  in.read("in_parts", r.in_parts);
   in.finish();
   return r;
 }
@@ -63,7 +75,8 @@ void register_backendai(py::module_& m) {
       "backendai_planner",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
          const py::dict& memory) {
-        backendai::Inputs in{snapshot, settings_of(settings), rows_of(rows), {}};
+        from_backendai::Domains domains;
+        backendai::Inputs in{snapshot, settings_of(settings), rows_of(rows, domains), {}};
         Reader clocks(memory);
         clocks.read("last_preempt", in.last_preempt);
         clocks.finish();

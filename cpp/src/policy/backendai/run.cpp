@@ -8,23 +8,52 @@ Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
     : decisions(state.width()),
       set_(inputs.settings),
       rows_(inputs.rows),
+      total_stated_(inputs.total_stated),
       record_(record),
       state_(state),
       width_(state_.width()),
-      slots_(state_),
+      nodes_(in_order(state_.nodes())),
+      operations_(in_order(state_.operations())),
+      place_(at(state_.nodes().rows()), 0),
       rooms_(state_),
-      where_(state_.tables()),
-      containers_(static_cast<Size>(rooms_.nodes()), 0),
-      admitted_(static_cast<Size>(state_.tables().operations.size()), 0),
+      where_(state_),
+      containers_(place_.size(), 0),
+      admitted_(at(state_.operations().rows()), 0),
       selector_(width_),
       scratch_(width_) {
   tally.proof.proved = true;
-  for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
-    if (const Id n = state_.node_of(slot);
-        n != kNoId && (state_.holds(slot) || state_.leaving(slot)))
-      ++containers_[at(n)];
+  total_ = total();
+  read_nodes();
   build_queue();
   build_candidates();
+}
+
+// The total as tables have it.
+std::vector<Amount> Run::total() const {
+  if (total_stated_) return state_.tables().total;
+  std::vector<Amount> sum = resources().capacity;
+  for (const Id node : nodes_)
+    for (Size r = 0; state_.schedulable(node) && r < width_; ++r)
+      sum[r] += state_.node_capacity(node)[r];
+  return sum;
+}
+
+// Machines have what their logical nodes leave.
+void Run::read_nodes() {
+  const LiveTable<NodeColumns>& rows = state_.nodes();
+  for (Size i = 0; i < nodes_.size(); ++i) {
+    const Id node = nodes_[i];
+    place_[at(node)] = i;
+    containers_[at(node)] = static_cast<Index>(state_.on_node(node).size());
+    const std::string_view name = rows.text(&NodeColumns::physical, node);
+    const Id machine = name.empty() ? kNoId : rows.find(name);
+    if (machine == kNoId || machine == node) continue;
+    in_parts_.resize(place_.size() * width_, 0);
+    for (Size r = 0; r < width_; ++r)
+      in_parts_[at(machine) * width_ + r] += state_.node_capacity(node)[r];
+  }
+  for (Size i = 0; !in_parts_.empty() && i < nodes_.size(); ++i)
+    rooms_.take(in_parts_.data() + at(nodes_[i]) * width_, nodes_[i]);
 }
 
 void Run::go() {
@@ -56,7 +85,7 @@ void Run::go() {
 Outcome Run::may_preempt(const Entry& entry, bool front) const {
   if (entry.suspended) return Outcome::kNoFreeRoom;
   if (!set_.enabled) return Outcome::kPreemptionDisabled;
-  if (state_.tables().operations.kind[at(entry.operation)] == OperationKind::kSystem)
+  if (kind(entry.operation) == OperationKind::kSystem)
     return Outcome::kSystemDoesNotPreempt;
   return front || set_.every_session_preempts ? Outcome::kStarted : Outcome::kNotFirstInQueue;
 }
@@ -201,13 +230,12 @@ Outcome Run::outcome(const Entry& entry, Id request) const noexcept {
 }
 
 Refusals Run::refusals() const {
-  const Tables& t = state_.tables();
-  std::vector<const Entry*> of(static_cast<Size>(t.operations.size()), nullptr);
+  std::vector<const Entry*> of(admitted_.size(), nullptr);
   for (const Entry& e : queue)
     if (!e.suspended) of[at(e.operation)] = &e;
   Refusals out;
-  for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
-    const Id o = t.requests.operation[at(q)];
+  for (const Id q : in_order(state_.requests())) {
+    const Id o = state_.operation_of_request(q);
     const Entry* e = of[at(o)];
     if (state_.pending(q) == 0 || (e != nullptr && e->outcome == Outcome::kStarted)) continue;
     out.request.push_back(q);

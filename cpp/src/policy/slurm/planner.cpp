@@ -4,21 +4,50 @@
 
 namespace evenhand::slurm {
 
-void Planner::decide(const Trigger& trigger, Recorder* recorder) {
-  Inputs inputs = inputs_;
-  inputs.memory = std::move(memory_);
-  const ClusterState::Mark before = state_.mark();
-  Run run(std::move(inputs), state_, trigger, recorder);
-  run.all();
-  state_.undo(before);
-  state_.forget();
-  decisions_ = std::move(run.decisions);
-  tally_ = run.tally;
-  refusals_ = std::move(run.refusals);
-  contested_ = std::move(run.contested);
-  memory_ = std::move(run.desk.memory);
-  next_due_ = decisions_.rows().empty() ? run.next_due : state_.now();
+Planner::Planner(Inputs inputs)
+    : evenhand::Planner(ClusterState(inputs.snapshot)),
+      inputs_(std::move(inputs)),
+      jobs_(inputs_.settings, inputs_.rows) {}
+
+Planner::~Planner() = default;
+
+void Planner::update(Time now, bool) {
+  state_.advance(now);
+  run_.reset();
+  jobs_.update(state_);
 }
+
+Id Planner::on(const Delta& delta) {
+  const auto touch = [&] {
+    switch (delta.kind) {
+      case Delta::Kind::kStart:
+        return jobs_.touch(delta.row);
+      case Delta::Kind::kPending:
+        return jobs_.touch(state_.operation_of_request(delta.row));
+      case Delta::Kind::kCapacity:
+        return jobs_.touch_nodes();
+      case Delta::Kind::kSchedulable:
+        return;
+      default:
+        return jobs_.touch(state_.operation_of(delta.row));
+    }
+  };
+  run_.reset();
+  touch();
+  return apply(state_, delta);
+}
+
+void Planner::decide(const Trigger& trigger, Recorder* recorder) {
+  if (jobs_.touched()) jobs_.update(state_);
+  run_ = std::make_unique<Run>(inputs_.settings, jobs_, state_, memory_, trigger, recorder);
+  run_->all();
+  decisions_ = std::move(run_->decisions);
+  tally_ = run_->tally;
+  next_due_ = decisions_.rows().empty() ? run_->next_due : state_.now();
+}
+
+Refusals Planner::refusals() const { return run_ == nullptr ? Refusals{} : run_->refusals(); }
+Contested Planner::contested() const { return run_ == nullptr ? Contested{} : run_->contested(); }
 
 Counts Planner::counts() const {
   Counts out;

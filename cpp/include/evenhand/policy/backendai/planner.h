@@ -19,6 +19,7 @@ struct Inputs {
   Settings settings;
   RowSettings rows;
   std::vector<Time> last_preempt;  // O: of other policies' memory, handed on as it is
+  bool total_stated = true;        // else it follows the nodes
 };
 
 // What a run did.
@@ -33,7 +34,6 @@ class Planner final : public evenhand::Planner {
 
   void update(Time now, bool) override { state_.advance(now); }
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
-  Id on(const Delta& delta) override;
 
   const Decisions& decisions() const override { return decisions_; }
   Counts counts() const override;
@@ -44,9 +44,6 @@ class Planner final : public evenhand::Planner {
   }
 
  private:
-  // Machines have what their logical nodes leave.
-  void set_capacity(Id node, const Amount* amounts);
-
   Inputs inputs_;
   Decisions decisions_;
   Tally tally_;
