@@ -1,12 +1,14 @@
 // A planner of any system as Python sees it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/planner.h"
 #include "long_call.h"
 #include "pybind.h"
@@ -15,10 +17,23 @@ namespace evenhand::bindings {
 
 class BoundPlanner {
  public:
-  explicit BoundPlanner(std::unique_ptr<Planner> planner) : planner_(std::move(planner)) {}
+  // Hands over settings of rows of a table that came later.
+  using RowsCame =
+      std::function<void(const std::string& table, std::vector<Id> rows, const py::dict& columns)>;
+
+  explicit BoundPlanner(std::shared_ptr<Planner> planner, RowsCame rows_came = {})
+      : planner_(std::move(planner)), rows_came_(std::move(rows_came)) {}
 
   const ClusterState& state() const { return planner_->state(); }
-  Id on(const Delta& delta) { return planner_->on(delta); }
+  Id on(const Delta& delta) {
+    if (planner_->shares_state())
+      throw py::value_error("the planner follows a cluster: change that one");
+    return planner_->on(delta);
+  }
+  void rows_came(const std::string& table, const py::array_t<Id>& rows, const py::dict& columns);
+  void take_back();
+  std::size_t decided() const { return planner_->decisions().rows().size(); }
+  std::optional<Time> updated() const { return updated_; }
 
   void update(Time now, bool keep);
   void decide(const std::optional<py::array_t<Id>>& nodes, bool main_pass, bool backfill_pass);
@@ -41,8 +56,11 @@ class BoundPlanner {
  private:
   void read(const std::optional<py::array_t<Id>>& nodes, bool main_pass, bool backfill_pass);
   py::dict columns(Columns from) const;
+  void must_follow() const;
 
-  std::unique_ptr<Planner> planner_;
+  std::shared_ptr<Planner> planner_;
+  RowsCame rows_came_;
+  std::optional<Time> updated_;
   std::vector<Id> nodes_;  // of trigger_, as long as nothing else is decided
   Trigger trigger_;
   std::optional<std::vector<Group>> groups_;  // of a plan: at its update
@@ -52,7 +70,24 @@ class BoundPlanner {
 template <class Planner, class Inputs>
 std::unique_ptr<BoundPlanner> bound(Inputs inputs) {
   const LongCall call;
-  return std::make_unique<BoundPlanner>(std::make_unique<Planner>(std::move(inputs)));
+  return std::make_unique<BoundPlanner>(std::make_shared<Planner>(std::move(inputs)));
+}
+
+// A planner of a system that follows a cluster; `came` hands over settings of later rows.
+template <class Planner, class Inputs, class Came, class... More>
+std::unique_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came came, More... more) {
+  cluster.settle();
+  std::shared_ptr<Planner> planner;
+  {
+    const LongCall call;
+    planner = std::make_shared<Planner>(std::move(inputs), cluster.shared(), more...);
+  }
+  cluster.attach(planner);
+  return std::make_unique<BoundPlanner>(
+      planner, [&planner = *planner, came](const std::string& table, std::vector<Id> rows,
+                                           const py::dict& columns) {
+        came(planner, table, rows, columns);
+      });
 }
 
 }  // namespace evenhand::bindings

@@ -1,5 +1,6 @@
 // Backend.AI's scheduling run: settings and columns of Python make a planner.
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -67,6 +68,14 @@ RowSettings rows_of(const py::dict& columns, Domains& known) {
   return r;
 }
 
+std::vector<Time> last_preempt_of(const py::dict& memory) {
+  std::vector<Time> out;
+  Reader clocks(memory);
+  clocks.read("last_preempt", out);
+  clocks.finish();
+  return out;
+}
+
 }  // namespace from_backendai
 
 void register_backendai(py::module_& m) {
@@ -76,14 +85,29 @@ void register_backendai(py::module_& m) {
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
          const py::dict& memory) {
         from_backendai::Domains domains;
-        backendai::Inputs in{snapshot, settings_of(settings), rows_of(rows, domains), {}};
-        Reader clocks(memory);
-        clocks.read("last_preempt", in.last_preempt);
-        clocks.finish();
-        return bound<backendai::Planner>(std::move(in));
+        return bound<backendai::Planner>(backendai::Inputs{
+            snapshot, settings_of(settings), rows_of(rows, domains), last_preempt_of(memory)});
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
       "A planner of scheduling runs of a resource group.");
+  m.def(
+      "backendai_live",
+      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory, bool total_stated) {
+        const auto domains = std::make_shared<from_backendai::Domains>();
+        backendai::Inputs in{cluster.state().snapshot(), settings_of(settings),
+                             rows_of(rows, *domains), last_preempt_of(memory)};
+        return bound<backendai::Planner>(
+            cluster, std::move(in),
+            [domains](backendai::Planner& planner, const std::string& table,
+                      const std::vector<Id>& of, const py::dict& columns) {
+              if (table == "operations") planner.rows_came(of, rows_of(columns, *domains));
+            },
+            total_stated);
+      },
+      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      py::arg("total_stated"),
+      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
 }
 
 }  // namespace evenhand::bindings

@@ -7,21 +7,25 @@
 
 #include "arrays.h"
 #include "deltas.h"
+#include "evenhand/policy/live_cluster.h"
 #include "pybind.h"
 #include "register.h"
 
 namespace evenhand::bindings {
 namespace {
 
-class Cluster {
- public:
-  explicit Cluster(const Snapshot& snapshot) : state_(snapshot) {}
+using Kind = Delta::Kind;
 
-  const ClusterState& state() const { return state_; }
+class Cluster : public LiveCluster {
+ public:
+  explicit Cluster(const Snapshot& snapshot)
+      : LiveCluster(ClusterState(snapshot)), state_(*shared()) {}
+  Cluster(const Cluster& other) : LiveCluster(other), state_(*shared()) {}
+
   Id on(const Delta& delta) {
-    const Id slot = apply(state_, delta);
+    const Id slot = LiveCluster::on(delta);
     if (delta.kind == Delta::Kind::kResume)  // no job waits for its room any more
-      state_.tell(delta.row, {delta.time, kNoTime, {}, {}});
+      tell(delta.row, {delta.time, kNoTime, {}, {}});
     return slot;
   }
   // Rows: cells and name are those of a row of `from`, references are rows of this state.
@@ -29,14 +33,18 @@ class Cluster {
     check_row(row, from.tables().operations.size());
     check_row(pool, tables().pools.size());
     if (old != kNoId) check_present(state_.operations(), old);
-    return state_.put_operation(from.tables().operations, row, pool, note, old);
+    return change({.kind = Kind::kPutOperation, .row = old}, [&](ClusterState& state) {
+      return state.put_operation(from.tables().operations, row, pool, note, old);
+    });
   }
   Id put_request(const Snapshot& from, Id row, Id operation, Id required_node, Index note, Id old) {
     check_row(row, from.tables().requests.size());
     check_present(state_.operations(), operation);
     if (required_node != kNoId) check_present(state_.nodes(), required_node);
     if (old != kNoId) check_present(state_.requests(), old);
-    return state_.put_request(from.tables().requests, row, operation, required_node, note, old);
+    return change({.kind = Kind::kPutRequest, .row = old}, [&](ClusterState& state) {
+      return state.put_request(from.tables().requests, row, operation, required_node, note, old);
+    });
   }
   Id start_row(const Snapshot& from, Id row, Id operation, Id node, Id required_node, Time time,
                Time last_start, Index note) {
@@ -44,17 +52,19 @@ class Cluster {
     check_present(state_.operations(), operation);
     for (const Id its : {node, required_node})
       if (its != kNoId) check_present(state_.nodes(), its);
-    return state_.start_row(from.tables().allocations, row, operation, node, required_node, time,
-                            last_start, note);
+    return change({.kind = Kind::kStartRow}, [&](ClusterState& state) {
+      return state.start_row(from.tables().allocations, row, operation, node, required_node, time,
+                             last_start, note);
+    });
   }
   void remove_operation(Id operation) {
     check_present(state_.operations(), operation);
     if (has_rows(operation)) throw py::value_error("the operation has allocations or requests");
-    state_.remove_operation(operation);
+    remove(Kind::kRemoveOperation, operation, &ClusterState::remove_operation);
   }
   void remove_request(Id request) {
     check_present(state_.requests(), request);
-    state_.remove_request(request);
+    remove(Kind::kRemoveRequest, request, &ClusterState::remove_request);
   }
   bool has_rows(Id operation) const {
     check_present(state_.operations(), operation);
@@ -62,30 +72,48 @@ class Cluster {
   }
   void leave(Id slot, Time deadline, const std::string& operation, const std::string& request) {
     check_holding(state_, slot);
-    state_.preempt(slot, {});
-    state_.tell(slot, {start_time(slot), deadline, operation, request});
+    on({.kind = Kind::kPreempt, .row = slot});
+    tell(slot, {start_time(slot), deadline, operation, request});
   }
   void set_note(Id slot, Index note) {
     check_present(state_, slot);
-    state_.set_note(slot, note);
+    change({.kind = Kind::kCells, .row = slot}, [&](ClusterState& state) {
+      state.set_note(slot, note);
+      return slot;
+    });
   }
   Index note(Id slot) const {
     check_present(state_, slot);
     return state_.allocations().note(slot);
   }
-  void advance(Time now) { state_.advance(now); }
+  void advance(Time now) {
+    change({.kind = Kind::kAdvance}, [&](ClusterState& state) {
+      state.advance(now);
+      return kNoId;
+    });
+  }
 
-  std::size_t mark() { return state_.mark().entries; }
-  void undo(std::size_t entries) { state_.undo({entries}); }
-  void forget() { state_.forget(); }
-
+  std::size_t mark() {
+    settle();
+    return state_.mark().entries;
+  }
+  void undo(std::size_t entries) {
+    drop();
+    state_.undo({entries});
+  }
+  void forget() {
+    settle();
+    state_.forget();
+  }
   void reclaim() {
+    settle();
     state_.forget();
     state_.reclaim();
   }
 
   // The rows as a snapshot; by table: the row of this state for each of its rows, and the notes.
-  py::tuple frozen(bool total_stated) const {
+  py::tuple frozen(bool total_stated) {
+    settle();
     ClusterState::Sources rows;
     std::optional<Snapshot> made;
     {
@@ -228,15 +256,28 @@ class Cluster {
   Time start_time(Id slot) const {
     return state_.allocations().get(&AllocationColumns::start_time, slot);
   }
+  void tell(Id slot, const Told& told) {
+    change({.kind = Kind::kCells, .row = slot}, [&](ClusterState& state) {
+      state.tell(slot, told);
+      return slot;
+    });
+  }
+  void remove(Delta::Kind kind, Id row, void (ClusterState::*act)(Id)) {
+    change({.kind = kind, .row = row}, [&](ClusterState& state) {
+      (state.*act)(row);
+      return row;
+    });
+  }
 
-  ClusterState state_;
+  ClusterState& state_;
 };
 
 }  // namespace
 
 void register_cluster(py::module_& m) {
-  py::class_<Cluster> c(m, "ClusterState",
-                        "A snapshot's rows, changed by deltas that can be undone.");
+  py::class_<LiveCluster>(m, "LiveCluster", "A state that planners can follow.");
+  py::class_<Cluster, LiveCluster> c(m, "ClusterState",
+                                     "A snapshot's rows, changed by deltas that can be undone.");
   define_deltas<Cluster>(c);
   c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
       .def("copy", [](const Cluster& other) { return other; })

@@ -31,18 +31,41 @@ void BoundPlanner::read(const std::optional<py::array_t<Id>>& nodes, bool main_p
   if (nodes) rows = to_vector(*nodes);
   for (const Id node : rows) check_present(state().nodes(), node);
   nodes_ = std::move(rows);
-  trigger_ = {nodes ? Trigger::Kind::kHeartbeats : Trigger::Kind::kRound, nodes_, main_pass,
-              backfill_pass};
+  trigger_ = {.kind = nodes ? Trigger::Kind::kHeartbeats : Trigger::Kind::kRound,
+              .nodes = nodes_,
+              .main_pass = main_pass,
+              .backfill_pass = backfill_pass};
+}
+
+void BoundPlanner::must_follow() const {
+  if (!planner_->follows())
+    throw py::value_error("the cluster was changed in a way that its planners cannot follow");
 }
 
 void BoundPlanner::update(Time now, bool keep) {
+  must_follow();
   const py::gil_scoped_release release;
   groups_.reset();
   planner_->update(now, keep);
+  updated_ = now;
+}
+
+void BoundPlanner::take_back() {
+  if (!planner_->follows()) return;
+  const py::gil_scoped_release release;
+  planner_->take_back();
+}
+
+void BoundPlanner::rows_came(const std::string& table, const py::array_t<Id>& rows,
+                             const py::dict& columns) {
+  must_follow();
+  if (!rows_came_) throw py::value_error("rows of this planner have no settings that come later");
+  rows_came_(table, to_vector(rows), columns);
 }
 
 void BoundPlanner::decide(const std::optional<py::array_t<Id>>& nodes, bool main_pass,
                           bool backfill_pass) {
+  must_follow();
   read(nodes, main_pass, backfill_pass);
   const py::gil_scoped_release release;
   planner_->decide(trigger_);
@@ -53,6 +76,7 @@ void BoundPlanner::plan(const std::optional<py::array_t<Id>>& nodes, bool main_p
   read(nodes, main_pass, backfill_pass);
   const LongCall call;
   planner_->update(state().now(), false);
+  updated_ = state().now();
   groups_ = planner_->groups();
   planner_->decide(trigger_);
 }
@@ -118,7 +142,7 @@ std::optional<Time> BoundPlanner::next_due() const {
 }
 
 void register_planner(py::module_& m) {
-  py::class_<BoundPlanner> c(m, "Planner", "A system's rules over a cluster that it owns.");
+  py::class_<BoundPlanner> c(m, "Planner", "A system's rules over a cluster.");
   c.def("update", &BoundPlanner::update, py::arg("now"), py::arg("keep") = true,
         "Shares, statuses, queues at an instant; keep: the next update is cheaper.")
       .def("decide", &BoundPlanner::decide, py::arg("nodes") = py::none(),
@@ -127,7 +151,15 @@ void register_planner(py::module_& m) {
       .def("plan", &BoundPlanner::plan, py::arg("nodes") = py::none(), py::arg("main_pass") = true,
            py::arg("backfill_pass") = true,
            "Update and decide at once; after an exception the planner must be dropped.")
+      .def("take_back", &BoundPlanner::take_back,
+           "What was decided is undone in the cluster, but for the memory; it stays readable.")
+      .def("rows_came", &BoundPlanner::rows_came, py::arg("table"), py::arg("rows"),
+           py::arg("columns"),
+           "Settings of rows that came later, under the names of the constructor's columns.")
       .def("decisions", &BoundPlanner::decisions, "One row a decision, in order.")
+      .def_property_readonly("decided", &BoundPlanner::decided, "How many decisions there are.")
+      .def_property_readonly("updated", &BoundPlanner::updated,
+                             "Microseconds: the last update; None: there was none.")
       .def("elements", &BoundPlanner::elements,
            "One row an element: pools, then operations; empty without fair shares.")
       .def("groups", &BoundPlanner::groups,

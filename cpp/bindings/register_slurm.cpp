@@ -1,4 +1,5 @@
 // Slurm's preemption: settings and columns of Python make a planner.
+#include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/slurm/planner.h"
 #include "planner.h"
 #include "reader.h"
@@ -167,6 +168,21 @@ void register_slurm(py::module_& m) {
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
       "A planner of scheduling runs.");
+  m.def(
+      "slurm_live",
+      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory) {
+        return bound<slurm::Planner>(
+            cluster,
+            slurm::Inputs{cluster.state().snapshot(), settings_of(settings), rows_of(rows),
+                          memory_of(memory)},
+            [](slurm::Planner& planner, const std::string& table, const std::vector<Id>& of,
+               const py::dict& columns) {
+              if (table == "operations") planner.rows_came(of, rows_of(columns));
+            });
+      },
+      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
   m.def(
       "slurm_jobs",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {

@@ -1,7 +1,9 @@
 // YTsaurus' preemption: settings and columns of Python make a planner.
+#include <map>
 #include <optional>
 #include <string>
 
+#include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/ytsaurus/planner.h"
 #include "planner.h"
 #include "reader.h"
@@ -15,6 +17,7 @@ using ytsaurus::Inputs;
 using ytsaurus::RowSettings;
 using ytsaurus::Settings;
 
+// Columns of the settings of rows; of some rows alone, with a cell for each of them.
 RowSettings rows_of(const py::dict& columns, std::size_t width) {
   RowSettings r;
   Reader in(columns);
@@ -152,6 +155,45 @@ void register_ytsaurus(py::module_& m) {
       py::arg("snapshot"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
       py::arg("memory"), py::arg("volumes"), py::arg("given"),
       "A planner of heartbeats; `given`: values in the place of computed ones.");
+
+  m.def(
+      "ytsaurus_live",
+      [](LiveCluster& cluster, const py::dict& settings, const FairShareOptions& fair_share,
+         const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,
+         bool total_stated) {
+        const std::size_t width = cluster.state().width();
+        Inputs inputs{cluster.state().snapshot(),
+                      settings_of(settings, fair_share),
+                      rows_of(rows, width),
+                      {},
+                      memory_of(memory),
+                      volumes.has_value(),
+                      volumes.value_or(VolumeMemory{})};
+        cluster.settle();
+        std::shared_ptr<ytsaurus::Planner> planner;
+        {
+          const LongCall call;
+          planner = std::make_shared<ytsaurus::Planner>(std::move(inputs), cluster.shared(),
+                                                        total_stated);
+        }
+        cluster.attach(planner);
+        return std::make_unique<BoundPlanner>(
+            planner, [&planner = *planner, width](const std::string& table, std::vector<Id> of,
+                                                  const py::dict& columns) {
+              using Table = ClusterState::Table;
+              static const std::map<std::string, Table> kTables{
+                  {"operations", Table::kOperations},
+                  {"nodes", Table::kNodes},
+                  {"allocations", Table::kAllocations},
+                  {"requests", Table::kRequests}};
+              const auto found = kTables.find(table);
+              if (found == kTables.end()) throw py::key_error("no rows come to " + table);
+              planner.rows_came(found->second, of, rows_of(columns, width));
+            });
+      },
+      py::arg("cluster"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
+      py::arg("memory"), py::arg("volumes"), py::arg("total_stated"),
+      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
 }
 
 }  // namespace evenhand::bindings

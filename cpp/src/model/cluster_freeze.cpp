@@ -1,7 +1,6 @@
 // A mutable cluster as frozen tables again: rows in canonical order, what deltas changed
 // in the place of the cells, and what follows from the rows.
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "evenhand/model/building.h"
@@ -12,27 +11,6 @@ namespace evenhand {
 namespace {
 
 std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
-
-// The rows that there are in canonical order: those of the snapshot as they stand, with
-// the later ones between them.
-template <class Columns, class Present>
-std::vector<Id> canonical(const LiveTable<Columns>& rows, Present&& present) {
-  std::vector<Id> result;
-  const LiveKeys& keys = rows.keys();
-  auto later = keys.sorted().begin();
-  for (Id row = 0; row < rows.snapshot_rows(); ++row) {
-    for (; later != keys.sorted().end() && keys.rank(*later) < keys.rank(row); ++later)
-      if (present(*later)) result.push_back(*later);
-    if (present(row)) result.push_back(row);
-  }
-  std::copy_if(later, keys.sorted().end(), std::back_inserter(result), present);
-  return result;
-}
-
-template <class Columns>
-std::vector<Id> canonical(const LiveTable<Columns>& rows) {
-  return canonical(rows, [&](Id row) { return rows.present(row); });
-}
 
 // The place of every row among those that there are.
 std::vector<Id> places(const std::vector<Id>& rows, Index count) {
@@ -50,16 +28,16 @@ void follow(std::vector<Id>& column, const std::vector<Id>& places) {
 
 Tables ClusterState::frozen(bool total_stated, Sources* sources) const {
   Sources rows;
-  rows.operations = canonical(operations_);
-  rows.nodes = canonical(nodes_);
-  rows.requests = canonical(requests_);
-  rows.allocations = canonical(allocations_, [&](Id slot) { return !gone(slot) || away(slot); });
+  rows.operations = operations_.in_order();
+  rows.nodes = nodes_.in_order();
+  rows.requests = requests_.in_order();
+  rows.allocations = allocations_.in_order([&](Id slot) { return !gone(slot) || away(slot); });
   const std::vector<Id> operations = places(rows.operations, operations_.rows());
   const std::vector<Id> nodes = places(rows.nodes, nodes_.rows());
   const std::vector<Id> requests = places(rows.requests, requests_.rows());
   const std::vector<Id> allocations = places(rows.allocations, slots());
   // A reservation goes with what it is for.
-  rows.reservations = canonical(reservations_, [&](Id row) {
+  rows.reservations = reservations_.in_order([&](Id row) {
     if (!reservations_.present(row)) return false;
     const Id request = reservations_.get(&ReservationColumns::request, row, kNoId);
     const Id allocation = reservations_.get(&ReservationColumns::allocation, row, kNoId);

@@ -7,8 +7,13 @@
 namespace evenhand {
 
 ClusterState::Mark ClusterState::mark() {
-  recording_ = true;
-  return {journal_.size()};
+  const bool first = !std::exchange(recording_, true);
+  return {journal_.size(), first};
+}
+
+void ClusterState::take_back(Mark mark) {
+  undo(mark);
+  if (mark.first) forget();
 }
 
 void ClusterState::undo(Mark mark) {

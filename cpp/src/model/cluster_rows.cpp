@@ -4,6 +4,7 @@
 // and the journal keeps the one before. What is grouped by the row's cells (requests and
 // allocations by operation, usage by pool) leaves its group before and enters one after.
 #include <algorithm>
+#include <utility>
 
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/model/visit_columns.h"
@@ -28,6 +29,7 @@ void ClusterState::group(Table table, Id row, bool present) {
       operation_requests_.remove(asking_[at(row)], row);
     soil(asking_[at(row)], kNoId);
   }
+  if (table == Table::kReservations && reservations_listed_) list_reservation(row, present);
   if (table == Table::kOperations) soil(row, kNoId);
   if (table == Table::kNodes) soil(kNoId, row);
 }
@@ -183,7 +185,7 @@ Id ClusterState::put_request(const RequestColumns& from, Id row, Id operation, I
 
 void ClusterState::remove_request(Id request) {
   set_pending(request, 0);
-  release_for(&ReservationColumns::request, request);
+  release_for(0, request);
   remove(Table::kRequests, request);
 }
 
@@ -221,8 +223,7 @@ Id ClusterState::start_row(const AllocationColumns& from, Id row, Id operation, 
 
 // The cells of an allocation that came later go with it.
 void ClusterState::remove_cells(Id slot) {
-  if (reservations_.rows() > reservations_.snapshot_rows())
-    release_for(&ReservationColumns::allocation, slot);
+  if (reservations_.rows() > reservations_.snapshot_rows()) release_for(1, slot);
   gone_.emplace_back(Table::kAllocations, slot);
   point(Table::kAllocations, slot, LiveTable<AllocationColumns>::kRemoved);
 }
@@ -240,9 +241,34 @@ Id ClusterState::reserve(const ReservationColumns& from, Id row, Id request, Id 
 
 void ClusterState::release(Id reservation) { remove(Table::kReservations, reservation); }
 
-void ClusterState::release_for(std::vector<Id> ReservationColumns::* column, Id row) {
+void ClusterState::list_reservation(Id reservation, bool present) {
+  const std::array<Id, 2> owners{
+      reservations_.get(&ReservationColumns::request, reservation, kNoId),
+      reservations_.get(&ReservationColumns::allocation, reservation, kNoId)};
+  for (std::size_t of = 0; of < owners.size(); ++of) {
+    if (owners[of] == kNoId) continue;
+    std::vector<Id>& its = reserved_for_[of][owners[of]];
+    if (present)
+      its.push_back(reservation);
+    else
+      std::erase(its, reservation);
+    if (its.empty()) reserved_for_[of].erase(owners[of]);
+  }
+}
+
+void ClusterState::list_reservations() {
+  if (std::exchange(reservations_listed_, true)) return;
   for (Id v = 0; v < reservations_.rows(); ++v)
-    if (reservations_.present(v) && reservations_.get(column, v, kNoId) == row) release(v);
+    if (reservations_.present(v)) list_reservation(v, true);
+}
+
+// Those for a request, or for an allocation.
+void ClusterState::release_for(std::size_t of, Id row) {
+  list_reservations();
+  const auto found = reserved_for_[of].find(row);
+  if (found == reserved_for_[of].end()) return;
+  const std::vector<Id> its = found->second;
+  for (const Id reservation : its) release(reservation);
 }
 
 template <class Set>

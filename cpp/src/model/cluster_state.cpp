@@ -116,6 +116,24 @@ std::vector<Amount> ClusterState::demand() const {
   return out;
 }
 
+void ClusterState::demand(Id operation, Amount* sum) const {
+  const Amount *more = row(wanted_besides_, operation), *used = operation_usage(operation);
+  for (std::size_t r = 0; r < width_; ++r) sum[r] = more[r] + used[r];
+  for (const Id q : requests_of(operation))
+    if (const Amount* each = requests_.get_row(&RequestColumns::resources, q))
+      for (std::size_t r = 0; r < width_; ++r) sum[r] += each[r] * pending(q);
+}
+
+void ClusterState::count_total(Id node, Index times) noexcept {
+  if (schedulable(node)) count(total_, node_capacity(node), times);
+}
+
+void ClusterState::follow_total() {
+  if (!total_.empty()) return;
+  total_ = tables().resources.capacity;
+  for (Id n = 0; n < nodes_.rows(); ++n) count_total(n, 1);
+}
+
 // What is listed of an allocation that has not ended.
 void ClusterState::list(Id slot, bool present) {
   if (present)
@@ -231,6 +249,7 @@ Leaving ClusterState::drop_leaving(Id slot) {
 }
 
 void ClusterState::advance(Time now) {
+  if (now == now_) return;
   record([&] { return Change{Change::Kind::kNow, kNoId, now_, 0, {}, {}}; });
   now_ = now;
 }
@@ -356,6 +375,17 @@ void ClusterState::take_room(Id slot, std::span<const Amount> taken) {
   });
 }
 
+void ClusterState::set_taken(Id slot, std::span<const Amount> amounts) {
+  const Leaving* l = leaving_of(slot);
+  if (l == nullptr) return;
+  std::array<Amount, kMaxResources> more{};
+  for (std::size_t r = 0; r < width_; ++r) {
+    const Amount all = this->amounts(slot)[r];
+    more[r] = l->left[r] - (all - std::clamp(amounts[r], Amount{0}, all));
+  }
+  take_room(slot, {more.data(), width_});
+}
+
 void ClusterState::touch(Id slot, Time last_start, Time last_progress) {
   if (last_progress_.empty() && last_progress != kNoTime)
     last_progress_.assign(operation_.size(), kNoTime);
@@ -406,15 +436,19 @@ void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
                   {}};
   });
   count(offered_, node_capacity(node), -1);
+  count_total(node, -1);
   std::ranges::copy(amounts, row(capacity_, node));
   count(offered_, node_capacity(node), 1);
+  count_total(node, 1);
   soil(kNoId, node);
 }
 
 void ClusterState::set_schedulable(Id node, bool schedulable) {
   record(
       [&] { return Change{Change::Kind::kSchedulable, node, schedulable_[at(node)], 0, {}, {}}; });
+  count_total(node, -1);
   schedulable_[at(node)] = schedulable;
+  count_total(node, 1);
   soil(kNoId, node);
 }
 

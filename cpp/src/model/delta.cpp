@@ -33,8 +33,9 @@ Id apply(ClusterState& state, const Delta& d) {
     case Delta::Kind::kSchedulable:
       state.set_schedulable(d.row, d.schedulable);
       return kNoId;
+    default:  // rows: see Delta
+      return kNoId;
   }
-  return kNoId;
 }
 
 }  // namespace evenhand

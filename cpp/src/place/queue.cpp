@@ -175,4 +175,13 @@ void ServiceQueue::remove(Id operation) {
   if (const Id pool = places_->fifo_pool[at(operation)]; pool != kNoId) rekey_fifo(pool);
 }
 
+void ServiceQueue::insert(Id operation) {
+  settle();
+  member_[at(operation)] = 1;
+  key_[at(operation)] = (*satisfaction_)[at(operation)];
+  const Entry entry{key_[at(operation)], places_->place[at(operation)], operation};
+  entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(find(entry)), entry);
+  if (const Id pool = places_->fifo_pool[at(operation)]; pool != kNoId) rekey_fifo(pool);
+}
+
 }  // namespace evenhand

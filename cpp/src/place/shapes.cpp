@@ -32,4 +32,24 @@ Shapes::Shapes(const RequestColumns& requests, std::span<const ResourceScope> sc
       least_room_[i] = kAnyRoom;
 }
 
+void Shapes::set(Id request, const Amount* amounts, std::span<const ResourceScope> scope) {
+  width_ = scope.size();
+  if (known_.empty())
+    for (std::size_t i = 0; i < size(); ++i) {
+      const Amount* its = this->amounts(static_cast<Id>(i));
+      known_.emplace(std::vector<Amount>(its, its + width_), static_cast<Id>(i));
+    }
+  const auto [found, fresh] =
+      known_.try_emplace({amounts, amounts + width_}, static_cast<Id>(size()));
+  if (static_cast<std::size_t>(request) >= of_.size())
+    of_.resize(static_cast<std::size_t>(request) + 1, kNoId);
+  of_[static_cast<std::size_t>(request)] = found->second;
+  if (!fresh) return;
+  for (std::size_t r = 0; r < width_; ++r) {
+    amounts_.push_back(amounts[r]);
+    least_room_.push_back(amounts[r] == 0 && scope[r] == ResourceScope::kCluster ? kAnyRoom
+                                                                                 : amounts[r]);
+  }
+}
+
 }  // namespace evenhand

@@ -2,70 +2,38 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 
 namespace evenhand {
-namespace {
 
 using Size = std::size_t;
 
-std::span<const Id> tags(const TextListColumn& column, Id row) {
-  const auto i = static_cast<Size>(row);
-  if (column.offsets.size() <= 1) return {};
-  return std::span(column.codes)
-      .subspan(static_cast<Size>(column.offsets[i]),
-               static_cast<Size>(column.offsets[i + 1] - column.offsets[i]));
-}
-
-// Of all rows, each once, ascending.
-template <class Columns>
-std::vector<Id> codes_of(const LiveTable<Columns>& table, TextListColumn Columns::* column) {
-  std::vector<Id> found;
-  for (Id row = 0; row < table.rows(); ++row)
-    for (const Id code : table.list(column, row)) found.push_back(code);
-  std::ranges::sort(found);
-  found.erase(std::unique(found.begin(), found.end()), found.end());
-  return found;
-}
-
-}  // namespace
-
-Where::Where(const Tables& t) {
-  const StringColumn &from = t.requests.node_tags.values, &to = t.nodes.tags.values;
-  node_tag_of_.assign(static_cast<Size>(from.size()), kNoId);
-  for (Index i = 0; i < from.size(); ++i)
-    for (Index j = 0; j < to.size(); ++j)
-      if (from[i] == to[j]) node_tag_of_[static_cast<Size>(i)] = static_cast<Id>(j);
-}
-
-Where::Where(const ClusterState& state) {
-  const std::vector<Id> asked = codes_of(state.requests(), &RequestColumns::node_tags);
-  if (asked.empty()) return;
-  const std::vector<Id> had = codes_of(state.nodes(), &NodeColumns::tags);
-  node_tag_of_.assign(static_cast<Size>(asked.back()) + 1, kNoId);
-  for (const Id from : asked)
-    for (const Id to : had)
-      if (state.requests().word(&RequestColumns::node_tags, from) ==
-          state.nodes().word(&NodeColumns::tags, to))
-        node_tag_of_[static_cast<Size>(from)] = to;
-}
-
-Place Where::why_not(const ClusterState& state, Id request, Id node) const {
-  const Id required = state.requests().get(&RequestColumns::required_node, request, kNoId);
-  if (required != kNoId && required != node) return Place::kOtherNode;
-  const std::span<const Id> has = state.nodes().list(&NodeColumns::tags, node);
-  for (const Id tag : state.requests().list(&RequestColumns::node_tags, request)) {
-    const Id code = node_tag_of_[static_cast<Size>(tag)];
-    if (code == kNoId || std::ranges::find(has, code) == has.end()) return Place::kTagMissing;
-  }
-  return Place::kAllowed;
-}
-
-Place Where::why_not(const Tables& t, Id request, Id node) const {
-  if (const Id required = at_or(t.requests.required_node, request, kNoId);
+Place Where::why_not(const ClusterState& state, Id request, Id node) {
+  const LiveTable<RequestColumns>& requests = state.requests();
+  const LiveTable<NodeColumns>& nodes = state.nodes();
+  if (const Id required = requests.get(&RequestColumns::required_node, request, kNoId);
       required != kNoId && required != node)
     return Place::kOtherNode;
-  const auto has = tags(t.nodes.tags, node);
-  for (const Id tag : tags(t.requests.node_tags, request)) {
+  const std::span<const Id> wanted = requests.list(&RequestColumns::node_tags, request);
+  if (wanted.empty()) return Place::kAllowed;
+  const Index from = requests.words(&RequestColumns::node_tags),
+              to = nodes.words(&NodeColumns::tags);
+  if (from != request_words_ || to != node_words_) {
+    request_words_ = from;
+    node_words_ = to;
+    node_tag_of_.assign(static_cast<Size>(from), kNoId);
+    std::unordered_map<std::string_view, Id> codes;
+    for (Index j = 0; j < to; ++j)
+      codes.emplace(nodes.word(&NodeColumns::tags, static_cast<Id>(j)), static_cast<Id>(j));
+    for (Index i = 0; i < from; ++i)
+      if (const auto found =
+              codes.find(requests.word(&RequestColumns::node_tags, static_cast<Id>(i)));
+          found != codes.end())
+        node_tag_of_[static_cast<Size>(i)] = found->second;
+  }
+  const std::span<const Id> has = nodes.list(&NodeColumns::tags, node);
+  for (const Id tag : wanted) {
     const Id code = node_tag_of_[static_cast<Size>(tag)];
     if (code == kNoId || std::ranges::find(has, code) == has.end()) return Place::kTagMissing;
   }

@@ -32,14 +32,10 @@ Amount first_not_below(double bound, Amount total) {
 }  // namespace
 
 GroupLists::GroupLists(const ClusterState& state, Options options)
-    : width_(state.width()), options_(options), total_(state.tables().total) {
-  const Tables& t = state.tables();
-  const auto operations = static_cast<std::size_t>(t.operations.size());
+    : width_(state.width()), options_(options), total_(state.total()) {
+  const auto operations = static_cast<std::size_t>(state.operations().rows());
   const auto slots = static_cast<std::size_t>(state.slots());
-  lists_.resize(operations);
-  sums_.assign(operations * 2 * width_, 0);
-  below_.assign(operations * 2 * width_, 0);
-  bounds_.assign(operations * 2 * width_, 0);
+  fit(operations);
   next_.assign(slots, kNoId);
   previous_.assign(slots, kNoId);
   inside_.assign(slots, kOutside);
@@ -48,27 +44,20 @@ GroupLists::GroupLists(const ClusterState& state, Options options)
     Time time;
     Id slot;
   };
-  std::vector<std::vector<Id>> later(operations);  // slots that are no rows of the snapshot
-  for (Id slot = static_cast<Id>(state.slots_of_snapshot()); slot < static_cast<Id>(slots); ++slot)
-    if (state.running(slot)) later[at(state.operation_of(slot))].push_back(slot);
+  const auto earlier = [&](const Dated& a, const Dated& b) {
+    return a.time != b.time ? a.time < b.time : state.rank(a.slot) < state.rank(b.slot);
+  };
   std::vector<Dated> dated;
   for (std::size_t o = 0; o < operations; ++o) {
     dated.clear();
     bool sorted = true;
-    const auto take = [&](Id slot) {
-      if (!state.running(slot)) return;
-      const Time time = order_time(state, slot);
-      sorted &= dated.empty() || dated.back().time <= time;
-      dated.push_back({time, slot});
-    };
-    for (Index i = t.allocations_by_operation.offsets[o];
-         i < t.allocations_by_operation.offsets[o + 1]; ++i)
-      take(t.allocations_by_operation.items[static_cast<std::size_t>(i)]);
-    for (const Id slot : later[o]) take(slot);
-    if (!sorted)
-      std::ranges::sort(dated, [&](const Dated& a, const Dated& b) {
-        return a.time != b.time ? a.time < b.time : state.rank(a.slot) < state.rank(b.slot);
-      });
+    for (const Id slot : state.allocations_of(static_cast<Id>(o))) {
+      if (!state.running(slot)) continue;
+      const Dated next{order_time(state, slot), slot};
+      sorted = sorted && (dated.empty() || earlier(dated.back(), next));
+      dated.push_back(next);
+    }
+    if (!sorted) std::ranges::sort(dated, earlier);
     List& list = lists_[o];
     for (const Dated& d : dated) {
       inside_[at(d.slot)] = 0;
@@ -77,6 +66,14 @@ GroupLists::GroupLists(const ClusterState& state, Options options)
     for (Cut& cut : list.cuts) cut.first_beyond = list.head;
     soil(static_cast<Id>(o));
   }
+}
+
+void GroupLists::fit(std::size_t operations) {
+  if (operations <= lists_.size()) return;
+  lists_.resize(operations);
+  for (std::vector<Amount>* column : {&sums_, &below_}) column->resize(operations * 2 * width_, 0);
+  bounds_.resize(operations * 2 * width_, 0);
+  if (!usage_threshold_.empty()) usage_threshold_.resize(operations * width_, -1);
 }
 
 Time GroupLists::order_time(const ClusterState& state, Id slot) const {
@@ -94,11 +91,11 @@ void GroupLists::set_bounds(Id operation, const double* fair, const double* dema
     wants_nothing &= demand[r] <= kOnBound;
     if (fair[r] < demand[r] - kShareTolerance) list.open |= ResourceMask{1} << r;
     for (int c = 0; c < 2; ++c) {
-      const double bound = fair[r] * (c == 0 ? options_.aggressive_threshold : options_.threshold);
-      bounds_[cut_row(operation, c) + r] = bound;
-      below_[cut_row(operation, c) + r] = first_not_below(bound, total_[r]);
+      const double factor = c == 0 ? options_.aggressive_threshold : options_.threshold;
+      bounds_[cut_row(operation, c) + r] = fair[r] * factor;
     }
   }
+  list.bounds_changed = true;
   list.nothing_beyond = equal && !wants_nothing;
   list.has_usage_threshold = usage_threshold != nullptr;
   if (usage_threshold != nullptr) {
@@ -110,8 +107,10 @@ void GroupLists::set_bounds(Id operation, const double* fair, const double* dema
 }
 
 void GroupLists::soil(Id operation) {
-  if (lists_[at(operation)].dirty) return;
-  lists_[at(operation)].dirty = true;
+  List& list = lists_[at(operation)];
+  list.dirty = true;
+  if (list.listed) return;
+  list.listed = true;
   dirty_.push_back(operation);
 }
 
@@ -130,7 +129,7 @@ void GroupLists::add(const ClusterState& state, Id slot) {
     inside_.resize(at(slot) + 1, kOutside);
   }
   const Id operation = state.operation_of(slot);
-  List& list = lists_[at(operation)];
+  const List& list = lists_[at(operation)];
   const Time time = order_time(state, slot);
   const auto earlier = [&](Id other) {
     const Time its = order_time(state, other);
@@ -138,6 +137,15 @@ void GroupLists::add(const ClusterState& state, Id slot) {
   };
   Id before = list.tail;  // what starts now comes last: rarely a step
   while (before != kNoId && !earlier(before)) before = previous_[at(before)];
+  link(state, operation, before, slot);
+}
+
+void GroupLists::put_back(const ClusterState& state, Id slot) {
+  link(state, state.operation_of(slot), previous_[at(slot)], slot);
+}
+
+void GroupLists::link(const ClusterState& state, Id operation, Id before, Id slot) {
+  List& list = lists_[at(operation)];
   link_after(list, before, slot);
   inside_[at(slot)] = 0;
   const Amount* amount = state.amounts(slot);
@@ -264,14 +272,24 @@ void GroupLists::recut(const ClusterState& state, Id operation, int c, Below&& b
   }
 }
 
+void GroupLists::settle(const ClusterState& state, Id operation) {
+  List& list = lists_[at(operation)];
+  if (list.bounds_changed)
+    for (std::size_t i = cut_row(operation, 0); i < cut_row(operation + 1, 0); ++i)
+      below_[i] = first_not_below(bounds_[i], total_[i % width_]);
+  list.bounds_changed = false;
+  const bool whole = protected_whole(state, operation);
+  for (int c = 0; c < 2; ++c)
+    recut(state, operation, c, [&](const Amount* used, const Amount* more) {
+      return whole || below(operation, c, used, more);
+    });
+  list.dirty = false;
+}
+
 void GroupLists::refresh(const ClusterState& state) {
   for (const Id operation : dirty_) {
-    const bool whole = protected_whole(state, operation);
-    for (int c = 0; c < 2; ++c)
-      recut(state, operation, c, [&](const Amount* used, const Amount* more) {
-        return whole || below(operation, c, used, more);
-      });
-    lists_[at(operation)].dirty = false;
+    lists_[at(operation)].listed = false;
+    refresh(state, operation);
   }
   dirty_.clear();
 }

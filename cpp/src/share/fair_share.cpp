@@ -41,16 +41,31 @@ FairShareEngine::~FairShareEngine() = default;
 FairShareEngine::FairShareEngine(FairShareEngine&&) noexcept = default;
 FairShareEngine& FairShareEngine::operator=(FairShareEngine&&) noexcept = default;
 
-const FairShareResult& FairShareEngine::update(const Tables& tables,
-                                               const FairShareOptions& options,
-                                               const VolumeMemory* memory, bool keep) {
+FairShareResult& FairShareEngine::update(const Tables& tables, const FairShareOptions& options,
+                                         const VolumeMemory* memory, bool keep) {
   const int resources = tables.resource_count();
   if (!impl_ || impl_->result.resource_count != resources) impl_ = make_impl(resources);
   impl_->update(tables, options, memory, keep);
   return impl_->result;
 }
 
-const FairShareResult& FairShareEngine::result() const { return impl_->result; }
+FairShareResult& FairShareEngine::result() { return impl_->result; }
+
+void FairShareResult::clear_operation(Index operation) {
+  const auto width = static_cast<Size>(resource_count), row = static_cast<Size>(operation);
+  const Size begin = (static_cast<Size>(pool_count) + row) * width;
+  operation_count = std::max(operation_count, operation + 1);
+  for (std::vector<double>* matrix :
+       {&usage_share, &demand_share, &limits_share, &total, &promised}) {
+    if (matrix == &promised && promised.empty()) continue;
+    matrix->resize(std::max(matrix->size(), begin + width), 0.0);
+    std::fill_n(matrix->begin() + static_cast<std::ptrdiff_t>(begin), width, 0.0);
+  }
+  for (std::vector<Id>* index : {&fifo_index, &effective_fifo_index}) {
+    index->resize(std::max(index->size(), row + 1), kNoId);
+    (*index)[row] = kNoId;
+  }
+}
 
 FairShareResult fair_share(const Tables& tables, const FairShareOptions& options,
                            const VolumeMemory* memory) {

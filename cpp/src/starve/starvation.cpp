@@ -71,20 +71,16 @@ void check_starvation(Status status, Time now, double timeout, double aggressive
     state = Starvation::kStarving;
 }
 
-StarvationResult starvation(const Tables& t, const FairShareResult& shares,
-                            const StarvationSettings& tree, const OwnStarvationSettings& own,
-                            const PendingWork& work, const StarvationClocks& before, Time now,
-                            const std::vector<std::int8_t>& given) {
+void starvation(const Tables& t, const FairShareResult& shares, const StarvationSettings& tree,
+                const PendingWork& work, Time now, const std::vector<std::int8_t>& given,
+                StarvationResult& out) {
   const auto elements = static_cast<Size>(t.element_count());
   const auto pools = static_cast<Size>(t.pools.size());
-  StarvationResult out;
-  out.effective = inherit(t, tree, own);
-  out.status.assign(elements, Status::kNormal);
-  out.clocks = before;
+  out.status.resize(elements);
   out.clocks.since.resize(elements, kNoTime);
   out.clocks.starvation.resize(elements, Starvation::kNonStarving);
-  out.lowest_starving.assign(elements, kNoId);
-  out.lowest_aggressive.assign(elements, kNoId);
+  out.lowest_starving.resize(elements);
+  out.lowest_aggressive.resize(elements);
 
   const auto visit = [&](Size e, Id parent) {
     out.status[e] = status_of(t, shares, tree, work, out.effective.tolerance[e], e);
@@ -103,7 +99,7 @@ StarvationResult starvation(const Tables& t, const FairShareResult& shares,
       check_starvation(out.status[e], now, timeout, aggressive_timeout,
                        out.effective.enable_aggressive[e] != 0, out.clocks.since[e], state);
     }
-    if (!given.empty() && given[e] != kUnset) state = static_cast<Starvation>(given[e]);
+    if (e < given.size() && given[e] != kUnset) state = static_cast<Starvation>(given[e]);
     const auto id = static_cast<Id>(e);
     const auto inherited = [&](const std::vector<Id>& lowest) {
       return parent == kNoId ? kNoId : lowest[static_cast<Size>(parent)];
@@ -117,7 +113,6 @@ StarvationResult starvation(const Tables& t, const FairShareResult& shares,
     visit(static_cast<Size>(pool), t.pools.parent[static_cast<Size>(pool)]);
   for (Size o = 0; o < static_cast<Size>(t.operations.size()); ++o)
     visit(pools + o, t.operations.pool[o]);
-  return out;
 }
 
 }  // namespace evenhand

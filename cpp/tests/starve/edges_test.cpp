@@ -33,8 +33,13 @@ struct Drawn {
     shares.demand_share = {demand, demand, demand};
     shares.usage_share = {used, used, used};
     const PendingWork work{{waiting}, {0}, {1}};
-    return starvation(snapshot.tables(), shares, tree, {}, work,
-                      {{kNoTime, since, since}, std::vector<Starvation>(3)}, now, {});
+    StarvationResult result{.effective = inherit(snapshot.tables(), tree, {}),
+                            .status = {},
+                            .clocks = {{kNoTime, since, since}, std::vector<Starvation>(3)},
+                            .lowest_starving = {},
+                            .lowest_aggressive = {}};
+    starvation(snapshot.tables(), shares, tree, work, now, {}, result);
+    return result;
   }
   Status status() const { return run().status[2]; }
 };

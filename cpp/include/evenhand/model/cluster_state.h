@@ -12,12 +12,14 @@
 // their beneficiary has not taken yet.
 //
 // A delta costs O(R x depth), one that writes a row O(cells of the row) beside; undo the
-// same. Copying is O(allocations).
+// same. Once, the first that removes a row with reservations looks at all of these. Copying is
+// O(allocations).
 #pragma once
 
 #include <array>
 #include <span>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -128,6 +130,13 @@ class ClusterState {
   // Demand of every operation, O x R: its usage and what its requests still want,
   // beside what the snapshot says it wants on top of its rows.
   std::vector<Amount> demand() const;
+  void demand(Id operation, Amount* sum) const;  // of one, R
+  // What there is to share, R: the snapshot's, or from `follow_total` on what the schedulable
+  // nodes have.
+  const std::vector<Amount>& total() const noexcept {
+    return total_.empty() ? tables().total : total_;
+  }
+  void follow_total();  // O(nodes) when it is first called
   // Whether it says itself what it uses or wants, and no row stands for it.
   bool stated(Id operation) const noexcept;
   // What all allocations have, all requests want and all operations state; R. Counted in
@@ -150,6 +159,7 @@ class ClusterState {
 
   // Hands room of a leaving allocation to its beneficiary.
   void take_room(Id slot, std::span<const Amount> amounts);
+  void set_taken(Id slot, std::span<const Amount> amounts);  // so much altogether
   void touch(Id slot, Time last_start, Time last_progress);  // a job started, or saved
   void resize(Id slot, std::span<const Amount> amounts);     // of one that holds
   void set_pending(Id request, Index count);
@@ -164,7 +174,7 @@ class ClusterState {
   void remove_operation(Id operation);  // that no row refers to
   Id put_request(const RequestColumns& from, Id row, Id operation, Id required_node, Index note,
                  Id old = kNoId);
-  void remove_request(Id request);  // reservations for it go too: O(reservations)
+  void remove_request(Id request);  // reservations for it go too
   Id put_node(const NodeColumns& from, Id row, Index note, Id old = kNoId);
   void remove_node(Id node);  // that no row refers to
   Id start_row(const AllocationColumns& from, Id row, Id operation, Id node, Id required_node,
@@ -192,10 +202,12 @@ class ClusterState {
   // nothing is recorded.
   struct Mark {
     std::size_t entries;
+    bool first = false;  // nothing was recorded before it
   };
   Mark mark();
   void undo(Mark mark);
-  void forget();  // keeps what is, drops the journal
+  void take_back(Mark mark);  // undo, of a trial: records on only if it did before the mark
+  void forget();              // keeps what is, drops the journal
 
   // Operations and nodes that a delta touched since the last call, ascending.
   struct Dirty {
@@ -244,7 +256,10 @@ class ClusterState {
   void group(Table table, Id row, bool present);
   void remove(Table table, Id row);
   void remove_cells(Id slot);
-  void release_for(std::vector<Id> ReservationColumns::* column, Id row);
+  void release_for(std::size_t of, Id row);
+  void list_reservations();
+  void list_reservation(Id reservation, bool present);
+  void count_total(Id node, Index times) noexcept;
   template <class Set>
   void change(Id slot, Set&& set);
   void set_stated(Id operation, std::span<const Amount> usage, std::span<const Amount> besides);
@@ -288,6 +303,10 @@ class ClusterState {
   LiveTable<ReservationColumns> reservations_;
   std::vector<std::pair<Table, Id>> gone_;  // rows that `reclaim` frees
   std::vector<Amount> asked_, offered_;     // R, once asked for
+  std::vector<Amount> total_;               // R, once it follows the nodes
+  // Reservations for each request and for each allocation that has some, once asked for.
+  std::array<std::unordered_map<Id, std::vector<Id>>, 2> reserved_for_;
+  bool reservations_listed_ = false;
   std::vector<Leaving> leaving_;
   std::vector<Id> leaving_place_;         // slot -> place in leaving_; as long as needed
   std::vector<std::int32_t> leaving_on_;  // per node

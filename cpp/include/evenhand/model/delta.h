@@ -8,7 +8,9 @@
 namespace evenhand {
 
 struct Delta {
-  // Each is the delta of ClusterState with that name; its conditions hold here, too.
+  // Each is the delta of ClusterState with that name; its conditions hold here, too. Those
+  // from kPutOperation on carry no cells: they say what changes to those that follow a state, and
+  // whoever says so carries them out.
   enum class Kind : std::uint8_t {
     kStart,
     kEnd,
@@ -19,10 +21,21 @@ struct Delta {
     kResize,
     kPending,
     kCapacity,
-    kSchedulable
+    kSchedulable,
+    kPutOperation,  // row: the one that it takes the place of, kNoId: none; likewise below
+    kPutRequest,
+    kPutNode,
+    kStartRow,
+    kReserve,
+    kRemoveOperation,
+    kRemoveRequest,
+    kRemoveNode,
+    kRelease,
+    kCells,   // of an allocation: who it leaves for, priority, preemptible, note
+    kAdvance  // of the clock
   };
   Kind kind;
-  Id row;                             // slot; kStart: operation; last three: request or node
+  Id row = kNoId;                     // slot; kStart: operation; kPending: request; of a node
   Id node = kNoId;                    // kStart, kResume
   std::span<const Amount> amounts{};  // kStart, kSuspend (held), kResize, kCapacity; R
   Time time = kNoTime;                // kStart, kResume; kTouch: last start
@@ -32,7 +45,8 @@ struct Delta {
   bool schedulable = true;            // kSchedulable
 };
 
-// Carries it out. Returns the slot that it changes; kNoId: it changes no slot. O(R x depth).
+// Carries out one that has all it needs. Returns the slot that it changes; kNoId: it changes no
+// slot. O(R x depth).
 Id apply(ClusterState& state, const Delta& delta);
 
 }  // namespace evenhand

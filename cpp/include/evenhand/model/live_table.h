@@ -72,6 +72,11 @@ class LiveTable {
     const Index known = (base_->*column).values.size();
     return code < known ? (base_->*column).values[code] : (own_.*column).values[code - known];
   }
+  // How many words there are so far; their codes count up from 0.
+  template <class Texts>
+  Index words(Texts Columns::* column) const noexcept {
+    return (base_->*column).values.size() + (own_.*column).values.size();
+  }
   std::string_view text(TextColumn Columns::* column, Id row) const noexcept {
     const Id found = code(column, row);
     return found == kNoId ? std::string_view() : word(column, found);
@@ -93,6 +98,24 @@ class LiveTable {
   }
 
   const LiveKeys& keys() const noexcept { return keys_; }
+  // Rows in canonical order: those of the snapshot as they stand, with the later ones between
+  // them. O(rows).
+  template <class Keep>
+  std::vector<Id> in_order(Keep&& keep) const {
+    std::vector<Id> result;
+    auto later = keys_.sorted().begin();
+    for (Id row = 0; row < snapshot_rows_; ++row) {
+      for (; later != keys_.sorted().end() && keys_.rank(*later) < keys_.rank(row); ++later)
+        if (keep(*later)) result.push_back(*later);
+      if (keep(row)) result.push_back(row);
+    }
+    for (; later != keys_.sorted().end(); ++later)
+      if (keep(*later)) result.push_back(*later);
+    return result;
+  }
+  std::vector<Id> in_order() const {
+    return in_order([this](Id row) { return present(row); });
+  }
   // The row of that name; kNoId: none is present.
   Id find(std::string_view name) const {
     const Id row = keys_.find(name);

@@ -1,4 +1,4 @@
-// Rows of a live table in canonical order.
+// Some rows of a live table in canonical order.
 #pragma once
 
 #include <algorithm>
@@ -19,17 +19,6 @@ void put_in_order(const LiveTable<Columns>& table, std::span<Id> rows) {
 template <class Columns>
 std::vector<Id> in_order(const LiveTable<Columns>& table, std::span<const Id> rows) {
   std::vector<Id> out(rows.begin(), rows.end());
-  put_in_order(table, out);
-  return out;
-}
-
-// All that there are.
-template <class Columns>
-std::vector<Id> in_order(const LiveTable<Columns>& table) {
-  std::vector<Id> out;
-  out.reserve(static_cast<std::size_t>(table.rows()));
-  for (Id row = 0; row < table.rows(); ++row)
-    if (table.present(row)) out.push_back(row);
   put_in_order(table, out);
   return out;
 }

@@ -45,7 +45,9 @@ class ServiceQueue {
   }
   std::size_t size() const noexcept { return entries_.size(); }
   bool empty() const noexcept { return entries_.empty(); }
-  bool contains(Id operation) const noexcept { return member_[at(operation)] != 0; }
+  bool contains(Id operation) const noexcept {
+    return at(operation) < member_.size() && member_[at(operation)] != 0;
+  }
 
   Entry entry(Id operation);  // its place now
   static bool before(const Entry& a, const Entry& b) noexcept {
@@ -56,6 +58,7 @@ class ServiceQueue {
   // asked for next.
   void touch(Id operation);
   void remove(Id operation);
+  void insert(Id operation);  // one that was a member when the queue was reset
 
  private:
   static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }

@@ -6,6 +6,7 @@
 // requests only that take it.
 #pragma once
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,10 @@ class Shapes {
   Shapes() = default;
   // scope: of each resource, R.
   Shapes(const RequestColumns& requests, std::span<const ResourceScope> scope);  // O(n log n)
+
+  // A request that came later, or has other amounts now (R). Shapes that no request has any
+  // more stay. O(log n), but for the first one.
+  void set(Id request, const Amount* amounts, std::span<const ResourceScope> scope);
 
   std::size_t size() const noexcept { return width_ == 0 ? 0 : amounts_.size() / width_; }
   Id of(Id request) const noexcept { return of_[static_cast<std::size_t>(request)]; }
@@ -43,6 +48,7 @@ class Shapes {
   std::size_t width_ = 0;
   std::vector<Id> of_;
   std::vector<Amount> amounts_, least_room_;
+  std::map<std::vector<Amount>, Id> known_;  // once a request came later
 };
 
 }  // namespace evenhand

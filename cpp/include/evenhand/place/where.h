@@ -12,13 +12,8 @@ enum class Place : std::uint8_t { kAllowed, kOtherNode, kTagMissing };
 
 class Where {
  public:
-  Where() = default;
-  explicit Where(const Tables& tables);  // O(distinct tags of requests x of nodes)
-  explicit Where(const ClusterState& state);  // likewise, and O(tags of nodes)
-
-  // O(tags of the request x tags of the node).
-  Place why_not(const Tables& tables, Id request, Id node) const;
-  Place why_not(const ClusterState& state, Id request, Id node) const;
+  // O(tags of the request x tags of the node); the first after new words looks at all words.
+  Place why_not(const ClusterState& state, Id request, Id node);
   // Whether it names neither a node nor a tag.
   static bool anywhere(const ClusterState& state, Id request) {
     return state.requests().list(&RequestColumns::node_tags, request).empty() &&
@@ -26,6 +21,7 @@ class Where {
   }
 
  private:
+  Index request_words_ = 0, node_words_ = 0;
   std::vector<Id> node_tag_of_;  // request tag code -> node tag code
 };
 

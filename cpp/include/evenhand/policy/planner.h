@@ -1,19 +1,20 @@
 // One system's rules over one live cluster, behind one interface for all systems.
 //
-// A planner owns its ClusterState. `update` computes what holds until the next update,
-// `decide` answers one trigger, `on` carries out what happens in the cluster. A one-shot plan is
-// a planner that updates and decides once; a live cluster or a simulation keeps one and calls it
-// again and again. One virtual call a trigger, none below it.
+// `update` computes what holds until the next update, `decide` answers one trigger, `before` and
+// `after` follow what happens in the cluster. A one-shot plan is a planner with a ClusterState of
+// its own that updates and decides once; planners of a living cluster share its state and follow
+// its changes (LiveCluster). One virtual call a trigger, none below it.
 //
 // What `decide` changes. Systems that are asked node by node (YTsaurus) carry their decisions
-// out in the state: the next heartbeat counts on them. Systems that decide over a whole queue
-// (Slurm, Backend.AI) leave the state as it was; they compute everything anew at each decision,
-// so their `on` only carries out the delta.
+// out in the state: the next heartbeat counts on them. In a state that is shared they stand until
+// `take_back`. Systems that decide over a whole queue (Slurm, Backend.AI) leave the state as it
+// was; they compute everything anew at each decision.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,12 +29,21 @@ namespace evenhand {
 // What a decision is asked for.
 struct Trigger {
   enum class Kind : std::uint8_t {
-    kRound,      // a heartbeat of every node in canonical order; or one scheduling run
-    kHeartbeats  // of these nodes in this order
+    kRound,       // a heartbeat of every node in canonical order; or one scheduling run
+    kHeartbeats,  // of these nodes in this order
+    kCycle,       // one cycle of that name
+    kCommands     // what persons ask for, in this order
+  };
+  // A person's request that a row be acted on.
+  struct Command {
+    std::string_view verb;
+    Id row = kNoId;
   };
   Kind kind = Kind::kRound;
   std::span<const Id> nodes{};
   bool main_pass = true, backfill_pass = true;  // of a scheduling run
+  std::string_view cycle{};
+  std::span<const Command> commands{};
 };
 
 // A named column: one number a row, or one number a row and resource.
@@ -84,6 +94,10 @@ class Planner {
   Planner& operator=(const Planner&) = delete;
 
   const ClusterState& state() const noexcept { return state_; }
+  // Whether the state is of a living cluster, and whether this still follows it.
+  bool shares_state() const noexcept { return shared_; }
+  bool follows() const noexcept { return follows_; }
+  void leave() noexcept { follows_ = false; }
 
   // Shares, statuses, queues at an instant, which must not be before the last one. `keep`:
   // intermediate results are kept and make the next update cheaper.
@@ -91,8 +105,20 @@ class Planner {
   // Answers a trigger, after an update. What the trigger before decided is dropped. A recorder
   // changes no decision.
   virtual void decide(const Trigger& trigger, Recorder* recorder = nullptr) = 0;
-  // Carries out a delta; returns the slot that it changes, kNoId: none.
-  virtual Id on(const Delta& delta) { return apply(state_, delta); }
+  // In a shared state: takes back what the last trigger decided, but for the memory. Its
+  // decisions and counts stay readable.
+  virtual void take_back() {}
+  // Around a change of the state: what follows from the row before it, and after it. `row`: the
+  // one that it changed or made.
+  virtual void before(const Delta&) {}
+  virtual void after(const Delta&, [[maybe_unused]] Id row) {}
+  // Carries out a delta in a state of its own; returns the slot that it changes, kNoId: none.
+  Id on(const Delta& delta) {
+    before(delta);
+    const Id slot = apply(state_, delta);
+    after(delta, slot);
+    return slot;
+  }
 
   // --- of the last trigger
   virtual const Decisions& decisions() const = 0;
@@ -120,9 +146,20 @@ class Planner {
   virtual std::size_t memory_bytes() const { return state_.memory_bytes(); }
 
  protected:
-  explicit Planner(ClusterState state) : state_(std::move(state)) {}
+  explicit Planner(ClusterState state) : Planner(std::make_shared<ClusterState>(std::move(state))) {
+    shared_ = false;
+  }
+  explicit Planner(std::shared_ptr<ClusterState> state)
+      : owner_(std::move(state)), state_(*owner_), shared_(true) {}
 
-  ClusterState state_;
+ private:
+  std::shared_ptr<ClusterState> owner_;
+
+ protected:
+  ClusterState& state_;
+
+ private:
+  bool shared_, follows_ = true;
 };
 
 }  // namespace evenhand

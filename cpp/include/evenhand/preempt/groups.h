@@ -47,10 +47,21 @@ class GroupLists {
   void set_bounds(Id operation, const double* fair, const double* demand,
                   const Amount* usage_threshold);
 
+  // Amounts that shares are of; bounds that are set later are turned with them.
+  void set_total(const std::vector<Amount>& total) { total_ = total; }
+  // There are so many operations now; new ones have no bounds: nothing of theirs is safe.
+  void fit(std::size_t operations);
+
   // Follow the state's deltas; the groups hold after the next refresh.
   void add(const ClusterState& state, Id slot);
   void remove(const ClusterState& state, Id slot);  // with the amounts it was added with
+  // The last one that was removed and not put back, where nothing was added since that has not
+  // been removed again.
+  void put_back(const ClusterState& state, Id slot);
   void refresh(const ClusterState& state);
+  void refresh(const ClusterState& state, Id operation) {
+    if (lists_[at(operation)].dirty) settle(state, operation);
+  }
 
   Group group(Id slot) const noexcept { return kGroups[inside_[static_cast<std::size_t>(slot)]]; }
   Index slots() const noexcept { return static_cast<Index>(inside_.size()); }
@@ -78,7 +89,9 @@ class GroupLists {
     ResourceMask open = 0;        // resources that count; none: any that stays below will do
     bool nothing_beyond = false;  // of the second cut
     bool has_usage_threshold = false;
+    bool bounds_changed = false;
     bool dirty = false;
+    bool listed = false;  // in dirty_
   };
 
   static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
@@ -86,6 +99,8 @@ class GroupLists {
     return (2 * at(operation) + static_cast<std::size_t>(cut)) * width_;
   }
   void link_after(List& list, Id before, Id slot);
+  void link(const ClusterState& state, Id operation, Id before, Id slot);
+  void settle(const ClusterState& state, Id operation);
   void soil(Id operation);
   bool below(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
   bool on_bound(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
@@ -105,7 +120,7 @@ class GroupLists {
   std::vector<Amount> usage_threshold_;  // O x R, or empty: nobody has one
   std::vector<Id> next_, previous_;
   std::vector<std::uint8_t> inside_;
-  std::vector<Id> dirty_;
+  std::vector<Id> dirty_;  // those among them may have been refreshed alone
 };
 
 }  // namespace evenhand

@@ -69,6 +69,9 @@ struct FairShareResult {
   VolumeColumns volume;
   std::vector<Id> fifo_index, effective_fifo_index;  // operations; kNoId: none
   std::vector<FairShareDiagnostic> diagnostics;
+
+  // A later operation row, or one that stands for another operation now, has no share yet.
+  void clear_operation(Index operation);
 };
 
 // Fair shares of one tree over time. An update with `keep` set leaves the share
@@ -83,9 +86,10 @@ class FairShareEngine {
   FairShareEngine& operator=(FairShareEngine&&) noexcept;
 
   // keep: about 80 bytes a vertex of the pools' functions stay.
-  const FairShareResult& update(const Tables& tables, const FairShareOptions& options,
-                                const VolumeMemory* memory = nullptr, bool keep = true);
-  const FairShareResult& result() const;
+  FairShareResult& update(const Tables& tables, const FairShareOptions& options,
+                          const VolumeMemory* memory = nullptr, bool keep = true);
+  // Of the last update; what is written into its `total` is read by no later update.
+  FairShareResult& result();
 
   struct Impl;
 

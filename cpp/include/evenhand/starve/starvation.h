@@ -36,12 +36,12 @@ struct StarvationResult {
   std::vector<Id> lowest_starving, lowest_aggressive;
 };
 
-// given (E or empty; kUnset: computed) stands in the place of computed states; the
-// clocks go on.
-StarvationResult starvation(const Tables& tables, const FairShareResult& shares,
-                            const StarvationSettings& tree, const OwnStarvationSettings& own,
-                            const PendingWork& work, const StarvationClocks& before, Time now,
-                            const std::vector<std::int8_t>& given);
+// Goes on from the clocks in `result`, under the settings there that hold for these tables
+// (`inherit`). given (E or empty; kUnset: computed) stands in the place of computed states; the
+// clocks continue.
+void starvation(const Tables& tables, const FairShareResult& shares, const StarvationSettings& tree,
+                const PendingWork& work, Time now, const std::vector<std::int8_t>& given,
+                StarvationResult& result);
 
 // The state that follows from a status.
 void check_starvation(Status status, Time now, double timeout, double aggressive_timeout,

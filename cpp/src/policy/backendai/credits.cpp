@@ -60,7 +60,7 @@ bool Run::reserved_places(const Entry& entry, const std::vector<std::vector<Id>>
 // One that would not fit even then is planned like any other.
 void Run::admit_reserved() {
   const LiveTable<ReservationColumns>& rows = state_.reservations();
-  const std::vector<Id> reservations = in_order(rows);
+  const std::vector<Id> reservations = rows.in_order();
   if (reservations.empty()) return;
   std::vector<std::vector<Id>> of_request(at(state_.requests().rows()));
   for (const Id i : reservations)

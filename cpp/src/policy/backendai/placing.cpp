@@ -97,7 +97,7 @@ void Run::nearest(const Unit& unit, Entry& entry) const {
     double lack = 0;
     for (Size r = 0; r < width_; ++r)
       lack = std::max(lack, static_cast<double>(missing[r]) /
-                                static_cast<double>(std::max<Amount>(total_[r], 1)));
+                                static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
     if (entry.nodes++ == 0 || lack < least) {
       least = lack;
       entry.missing = missing;

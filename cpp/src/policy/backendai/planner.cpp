@@ -69,6 +69,18 @@ void RowSettings::came(std::span<const Id> rows, RowSettings from) {
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot)), inputs_(std::move(inputs)) {}
 
+Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
+    : evenhand::Planner(std::move(state)), inputs_(std::move(inputs)) {
+  if (!total_stated) state_.follow_total();
+}
+
+// A row that comes has the defaults, whatever was said of one with its number.
+void Planner::after(const Delta& delta, Id row) {
+  if (delta.kind != Delta::Kind::kPutOperation || delta.row != kNoId) return;
+  rows_came({&row, 1}, {});
+  if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[at(row)] = kNoTime;
+}
+
 void Planner::decide(const Trigger&, Recorder* recorder) {
   inputs_.rows.grow(at(state_.operations().rows()));
   Run run(inputs_, state_, recorder != nullptr);

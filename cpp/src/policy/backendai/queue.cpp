@@ -71,9 +71,9 @@ std::vector<double> Run::sequence() const {
   }
   for (const Id o : operations_)
     for (Size r = 0; r < width_; ++r)
-      if (total_[r] > 0)
+      if (state_.total()[r] > 0)
         out[at(o)] = std::max(out[at(o)], static_cast<double>(held[user(o) + r]) /
-                                              static_cast<double>(total_[r]));
+                                              static_cast<double>(state_.total()[r]));
   return out;
 }
 

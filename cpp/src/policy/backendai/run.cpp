@@ -8,34 +8,21 @@ Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
     : decisions(state.width()),
       set_(inputs.settings),
       rows_(inputs.rows),
-      total_stated_(inputs.total_stated),
       record_(record),
       state_(state),
       width_(state_.width()),
-      nodes_(in_order(state_.nodes())),
-      operations_(in_order(state_.operations())),
+      nodes_(state_.nodes().in_order()),
+      operations_(state_.operations().in_order()),
       place_(at(state_.nodes().rows()), 0),
       rooms_(state_),
-      where_(state_),
       containers_(place_.size(), 0),
       admitted_(at(state_.operations().rows()), 0),
       selector_(width_),
       scratch_(width_) {
   tally.proof.proved = true;
-  total_ = total();
   read_nodes();
   build_queue();
   build_candidates();
-}
-
-// The total as tables have it.
-std::vector<Amount> Run::total() const {
-  if (total_stated_) return state_.tables().total;
-  std::vector<Amount> sum = resources().capacity;
-  for (const Id node : nodes_)
-    for (Size r = 0; state_.schedulable(node) && r < width_; ++r)
-      sum[r] += state_.node_capacity(node)[r];
-  return sum;
 }
 
 // Machines have what their logical nodes leave.
@@ -234,7 +221,7 @@ Refusals Run::refusals() const {
   for (const Entry& e : queue)
     if (!e.suspended) of[at(e.operation)] = &e;
   Refusals out;
-  for (const Id q : in_order(state_.requests())) {
+  for (const Id q : state_.requests().in_order()) {
     const Id o = state_.operation_of_request(q);
     const Entry* e = of[at(o)];
     if (state_.pending(q) == 0 || (e != nullptr && e->outcome == Outcome::kStarted)) continue;

@@ -83,7 +83,6 @@ class Run {
 
   // queue.cpp
   void read_nodes();
-  std::vector<Amount> total() const;
   Id scope_of(Id operation) const;
   Time submitted(Id operation) const;
   std::vector<double> sequence() const;  // O: of equal priority the smaller one first
@@ -164,7 +163,6 @@ class Run {
 
   const Settings& set_;
   const RowSettings& rows_;
-  bool total_stated_;
   bool record_;
   const ClusterState& state_;
   Size width_;
@@ -172,8 +170,7 @@ class Run {
   std::vector<Size> place_;             // N: in nodes_
   Rooms rooms_;
   std::vector<Amount> in_parts_;  // N x R: what logical nodes have of a machine; empty: nothing
-  std::vector<Amount> total_;     // R
-  Where where_;
+  mutable Where where_;
   std::vector<Index> containers_;     // N
   std::vector<Placement> placed_;     // of the session at hand
   std::vector<Amount> needs_;         // of suspended allocations: S x R, empty without any

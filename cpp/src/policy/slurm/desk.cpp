@@ -18,8 +18,7 @@ Desk::Desk(const Settings& set, const Jobs& columns, const ClusterState& cluster
     : settings(set),
       jobs(columns),
       state(cluster),
-      room{Rooms(state), {}, {}},
-      where_(state) {
+      room{Rooms(state), {}, {}} {
   const Size count = at(state.nodes().rows());
   room.occupants.assign(count, 0);
   room.exclusives.assign(count, 0);

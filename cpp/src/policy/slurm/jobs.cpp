@@ -110,7 +110,7 @@ void Jobs::read_nodes(const ClusterState& state) {
   const LiveTable<NodeColumns>& table = state.nodes();
   const Partitions& parts = set_.partitions;
   const Weights& w = set_.weights;
-  nodes_ = in_order(table);
+  nodes_ = table.in_order();
   stride_ = at(table.rows());
   node_of_partition_.assign(parts.size() * stride_, 0);
   for (Size p = 0; p < parts.size(); ++p) {

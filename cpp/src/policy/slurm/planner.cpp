@@ -9,32 +9,67 @@ Planner::Planner(Inputs inputs)
       inputs_(std::move(inputs)),
       jobs_(inputs_.settings, inputs_.rows) {}
 
+Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state)
+    : evenhand::Planner(std::move(state)),
+      inputs_(std::move(inputs)),
+      jobs_(inputs_.settings, inputs_.rows) {}
+
 Planner::~Planner() = default;
 
-void Planner::update(Time now, bool) {
-  state_.advance(now);
+void Planner::rows_came(std::span<const Id> rows, const JobRows& cells) {
   run_.reset();
+  jobs_.came(rows, cells);
+}
+
+void Planner::update(Time now, bool) {
+  run_.reset();
+  state_.advance(now);
   jobs_.update(state_);
 }
 
-Id Planner::on(const Delta& delta) {
-  const auto touch = [&] {
-    switch (delta.kind) {
-      case Delta::Kind::kStart:
-        return jobs_.touch(delta.row);
-      case Delta::Kind::kPending:
-        return jobs_.touch(state_.operation_of_request(delta.row));
-      case Delta::Kind::kCapacity:
-        return jobs_.touch_nodes();
-      case Delta::Kind::kSchedulable:
-        return;
-      default:
-        return jobs_.touch(state_.operation_of(delta.row));
-    }
-  };
+// What is measured of a job follows from its rows and from the nodes.
+void Planner::before(const Delta& delta) {
   run_.reset();
-  touch();
-  return apply(state_, delta);
+  switch (delta.kind) {
+    case Delta::Kind::kEnd:
+    case Delta::Kind::kPreempt:
+    case Delta::Kind::kSuspend:
+    case Delta::Kind::kResume:
+    case Delta::Kind::kTouch:
+    case Delta::Kind::kResize:
+    case Delta::Kind::kCells:
+      return jobs_.touch(state_.operation_of(delta.row));
+    case Delta::Kind::kPending:
+    case Delta::Kind::kRemoveRequest:
+      return jobs_.touch(state_.operation_of_request(delta.row));
+    case Delta::Kind::kPutRequest:
+      if (delta.row != kNoId) jobs_.touch(state_.operation_of_request(delta.row));
+      return;
+    case Delta::Kind::kCapacity:
+    case Delta::Kind::kPutNode:
+    case Delta::Kind::kRemoveNode:
+      return jobs_.touch_nodes();
+    default:
+      return;
+  }
+}
+
+void Planner::after(const Delta& delta, Id row) {
+  switch (delta.kind) {
+    case Delta::Kind::kStart:
+    case Delta::Kind::kStartRow:
+      return jobs_.touch(state_.operation_of(row));
+    case Delta::Kind::kPutRequest:
+      return jobs_.touch(state_.operation_of_request(row));
+    case Delta::Kind::kPutOperation:
+      if (delta.row != kNoId) return jobs_.touch(row);
+      // One that comes has the defaults, whatever was said of one with its number.
+      jobs_.came({&row, 1}, {});
+      if (at(row) < memory_.last_preempt.size()) memory_.last_preempt[at(row)] = kNoTime;
+      return;
+    default:
+      return;
+  }
 }
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {

@@ -46,7 +46,7 @@ Level level(Group group, bool aggressive_allowed, bool ssd) {
   return ssd ? Level::kSsdNonPreemptible : Level::kNonPreemptible;
 }
 
-Desk::Desk(ClusterState& s, Settings set, RowSettings own, Given g, Memory m)
+Desk::Desk(ClusterState& s, bool live, Settings set, RowSettings own, Given g, Memory m)
     : settings(std::move(set)),
       rows(std::move(own)),
       given(std::move(g)),
@@ -55,63 +55,108 @@ Desk::Desk(ClusterState& s, Settings set, RowSettings own, Given g, Memory m)
       groups(state, group_options(settings)),
       decisions(state.width()),
       selector(state.width()),
+      live_(live),
+      inputs_(state, live),
       stages_{stage_rules(settings, false), stage_rules(settings, true)},
-      shapes_(state.tables().requests, state.tables().resources.scope) {
-  const Tables& t = state.tables();
-  const auto nodes = static_cast<Size>(t.nodes.size());
+      shapes_(state.tables().requests, state.tables().resources.scope),
+      asking_(&state.tables().requests_by_operation),
+      joined_(static_cast<Size>(state.tables().requests.size()), 1) {
+  const auto nodes = static_cast<Size>(state.nodes().rows());
   memory.last_preemptive.resize(nodes, kNoTime);
   memory.overcommitted_since.resize(nodes, kNoTime);
-  for (Size n = 0; n < nodes; ++n)
-    if (const Time since = at_or(t.nodes.overcommitted_since, static_cast<Index>(n), kNoTime);
-        since != kNoTime)
-      memory.overcommitted_since[n] = since;
-  std::vector<Id> shape_of(static_cast<Size>(t.requests.size()));
-  for (Size q = 0; q < shape_of.size(); ++q) shape_of[q] = shapes_.of(static_cast<Id>(q));
-  by_shape_ = grouped(shape_of, shapes_.size());
-  where_ = Where(t);
+  for (Id n = 0; n < state.nodes().rows(); ++n) fit_node(n, false);
+  last.starvation.clocks = std::move(memory.clocks);
+  if (!live_) return;
+  joined_.assign(static_cast<Size>(state.requests().rows()), 0);
+  for (Id q = 0; q < state.requests().rows(); ++q)
+    if (state.requests().version(q) == LiveTable<RequestColumns>::kOfSnapshot)
+      joined_[static_cast<Size>(q)] = 1;
+    else if (state.requests().present(q))
+      came_.push_back(q);
 }
 
 void Desk::update(const VolumeMemory* volumes, bool keep) {
-  last = ytsaurus::update(state, settings, rows, given, memory.clocks, engine_, volumes, keep);
-  memory.clocks = last.starvation.clocks;
+  if (requests_changed_) join_requests();
+  ytsaurus::update(last, state, inputs_, settings, rows, given, engine_, volumes, keep);
   updated_ = true;
   const EffectiveSettings& effective = last.starvation.effective;
-  for (Id o = 0; o < static_cast<Id>(state.tables().operations.size()); ++o) {
+  groups.set_total(inputs().total);
+  groups.fit(static_cast<Size>(state.operations().rows()));
+  for (Id o = 0; o < state.operations().rows(); ++o) {
     const Id e = pools() + o;
     const bool has = effective.has_usage_threshold[static_cast<Size>(e)] != 0;
     groups.set_bounds(
         o, last.fair_share(e), last.demand_share(e),
         has ? effective.usage_threshold.data() + static_cast<Size>(e) * state.width() : nullptr);
   }
-  groups.refresh(state);
-  build_limits();
+  if (inputs_.rows_changed()) build_limits();
   build_queues();
   build_exposure();
 }
 
+// Requests that came since the last update take part from here on.
+void Desk::join_requests() {
+  const auto n = static_cast<Size>(state.requests().rows());
+  const std::vector<ResourceScope>& scope = state.tables().resources.scope;
+  joined_.resize(n, 0);
+  bool own = live_ && (!came_.empty() || asking_ == &own_asking_);
+  for (const Id q : came_) {
+    if (!state.requests().present(q)) continue;
+    shapes_.set(q, state.requests().get_row(&RequestColumns::resources, q), scope);
+    joined_[static_cast<Size>(q)] = 1;
+  }
+  came_.clear();
+  requests_changed_ = false;
+  own = own || static_cast<Size>(state.operations().rows()) >= asking_->offsets.size();
+  if (!own) {
+    std::vector<Id> shape_of(n);
+    for (Size q = 0; q < n; ++q) shape_of[q] = shapes_.of(static_cast<Id>(q));
+    by_shape_ = grouped(shape_of, shapes_.size());
+    return;
+  }
+  const std::vector<Id> order = state.requests().in_order();
+  const auto gather = [&](Grouping& to, Size groups_count, auto&& group_of) {
+    to.offsets.assign(groups_count + 1, 0);
+    to.items.resize(order.size());
+    for (const Id q : order) ++to.offsets[static_cast<Size>(group_of(q)) + 1];
+    for (Size i = 0; i < groups_count; ++i) to.offsets[i + 1] += to.offsets[i];
+    std::vector<Index> next(to.offsets.begin(), to.offsets.end() - 1);
+    for (const Id q : order)
+      to.items[static_cast<Size>(next[static_cast<Size>(group_of(q))]++)] = q;
+  };
+  gather(own_asking_, static_cast<Size>(state.operations().rows()),
+         [&](Id q) { return state.operation_of_request(q); });
+  gather(by_shape_, shapes_.size(), [&](Id q) { return shapes_.of(q); });
+  asking_ = &own_asking_;
+}
+
 bool Desk::waits(Id operation) const {
-  return std::ranges::any_of(requests_of(operation), [&](Id q) { return state.pending(q) > 0; });
+  return std::ranges::any_of(requests_of(operation), [&](Id q) { return pending(q) > 0; });
 }
 
 // Membership follows from the update and ends with an operation's last request.
 void Desk::build_queues() {
-  const Tables& t = state.tables();
-  const auto operations = static_cast<Size>(t.operations.size());
-  const auto first = last.satisfaction.begin() + static_cast<std::ptrdiff_t>(pools());
+  const auto operations = static_cast<Size>(state.operations().rows());
+  const Size width = state.width();
   live_satisfaction_.resize(operations);
-  std::transform(first, last.satisfaction.end(), live_satisfaction_.begin(), in_billionths);
-  refused_at_.assign(static_cast<Size>(t.requests.size()), 0);
+  for (Size o = 0; o < operations; ++o) {
+    const Size row = (static_cast<Size>(pools()) + o) * width;
+    live_satisfaction_[o] = in_billionths(satisfaction_of(
+        {last.shares->total.data() + row, width}, {last.shares->usage_share.data() + row, width},
+        {last.shares->demand_share.data() + row, width}));
+  }
+  refused_at_.assign(static_cast<Size>(state.requests().rows()), 0);
 
   std::array<std::vector<Id>, kStages> members;
   for (std::vector<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
   const auto join = [&](Stage stage, Id o) {
     members[static_cast<Size>(stage)].push_back(o);
     for (const Id q : requests_of(o))
-      waiting_[static_cast<Size>(stage)][static_cast<Size>(shapes_.of(q))] += state.pending(q) > 0;
+      waiting_[static_cast<Size>(stage)][static_cast<Size>(shapes_.of(q))] += pending(q) > 0;
   };
   for (Size i = 0; i < operations; ++i) {
     const auto o = static_cast<Id>(i);
-    if (!last.work.schedulable[i] || !waits(o)) continue;
+    if (!work().schedulable[i] || !waits(o)) continue;
     const Size e = static_cast<Size>(pools()) + i;
     // A graceful operation would take again what it has just given up.
     if (graceful(o) && last.starvation.status[e] == Status::kNormal) continue;
@@ -129,8 +174,7 @@ void Desk::build_queues() {
     }
     const Time since = last.starvation.clocks.since[e];
     const auto takes_a_host = [&](Id q) {
-      return t.requests.resources[static_cast<Size>(q) * state.width() +
-                                  static_cast<Size>(settings.gpu)] == settings.full_host_gpus;
+      return shapes_.amounts(shapes_.of(q))[settings.gpu] == settings.full_host_gpus;
     };
     if (settings.full_host_stage && settings.gpu != kNoId && since != kNoTime &&
         last.now > since + settings.full_host_timeout &&
@@ -146,25 +190,30 @@ void Desk::build_queues() {
 }
 
 void Desk::build_limits() {
-  const Tables& t = state.tables();
-  const auto elements = static_cast<Size>(t.element_count());
-  limited_.clear();
-  limited_from_.assign(elements, kNoId);
-  over_.assign(elements, 0);
+  const PoolColumns& p = state.pools();
+  limited_from_.assign(static_cast<Size>(pools() + state.operations().rows()), kNoId);
+  over_.assign(limited_from_.size(), 0);
   over_count_ = 0;
-  const auto visit = [&](Id element, Id parent, ResourceMask limits) {
-    if (limits != 0) limited_.push_back(element);
-    limited_from_[static_cast<Size>(element)] = limits != 0 ? element
-                                                : parent == kNoId
-                                                    ? kNoId
-                                                    : limited_from_[static_cast<Size>(parent)];
-  };
-  for (const Id p : t.pools.top_down)
-    visit(p, t.pools.parent[static_cast<Size>(p)], t.pools.limits_given[static_cast<Size>(p)]);
-  for (Id o = 0; o < static_cast<Id>(t.operations.size()); ++o)
-    visit(pools() + o, t.operations.pool[static_cast<Size>(o)],
-          t.operations.limits_given[static_cast<Size>(o)]);
-  for (const Id e : limited_) check_over(e);
+  for (const Id pool : p.top_down) {
+    const auto row = static_cast<Size>(pool);
+    if (p.limits_given[row] != 0)
+      limited_from_[row] = pool;
+    else if (const Id parent = p.parent[row]; parent != kNoId)
+      limited_from_[row] = limited_from_[static_cast<Size>(parent)];
+    if (limited_from_[row] == pool) check_over(pool);
+  }
+  for (Id o = 0; o < state.operations().rows(); ++o) limit_operation(o);
+}
+
+void Desk::limit_operation(Id operation) {
+  const Id e = pools() + operation;
+  Id& from = limited_from_[static_cast<Size>(e)];
+  from = kNoId;
+  if (state.operations().get(&OperationColumns::limits_given, operation) != 0)
+    from = e;
+  else if (state.operations().present(operation))
+    from = limited_from_[static_cast<Size>(state.pool_of(operation))];
+  if (from == e || over_[static_cast<Size>(e)]) check_over(e);
 }
 
 Id Desk::limited_above(Id element) const {
@@ -173,14 +222,17 @@ Id Desk::limited_above(Id element) const {
 }
 
 Desk::Limits Desk::limits_of(Id element, bool preemptive) const {
-  const Tables& t = state.tables();
-  const bool pool = element < pools();
-  const auto row = static_cast<Size>(pool ? element : element - pools());
-  const Amount* slack = preemptive && pool && !rows.limits_tolerance.empty()
-                            ? rows.limits_tolerance.data() + row * state.width()
-                            : nullptr;
-  return {pool ? t.pools.limits_given[row] : t.operations.limits_given[row],
-          (pool ? t.pools.limits : t.operations.limits).data() + row * state.width(), slack};
+  if (element >= pools()) {
+    const LiveTable<OperationColumns>& o = state.operations();
+    return {o.get(&OperationColumns::limits_given, element - pools()),
+            o.get_row(&OperationColumns::limits, element - pools()), nullptr};
+  }
+  const PoolColumns& p = state.pools();
+  const auto row = static_cast<Size>(element);
+  return {p.limits_given[row], p.limits.data() + row * state.width(),
+          preemptive && !rows.limits_tolerance.empty()
+              ? rows.limits_tolerance.data() + row * state.width()
+              : nullptr};
 }
 
 bool Desk::exceeds(Id element, const Amount* usage) const {
@@ -232,36 +284,37 @@ void Desk::lacking_limits(Id operation, const Amount* more, bool preemptive, Amo
 
 void Desk::refuse_by_limits(Id request) { refused_at_[static_cast<Size>(request)] = falls_; }
 
-Desk::Place Desk::why_not_on(Id request, Id node) const {
-  const Tables& t = state.tables();
-  const RequestColumns& q = t.requests;
-  if (const evenhand::Place place = where_.why_not(t, request, node);
+Desk::Place Desk::why_not_on(Id request, Id node) {
+  if (const evenhand::Place place = where_.why_not(state, request, node);
       place != evenhand::Place::kAllowed)
     return place == evenhand::Place::kOtherNode ? Place::kOtherNode : Place::kTagMissing;
   if (is_ssd_node(node) && !rows.regular_on_ssd.empty()) {
-    const auto o = static_cast<Size>(q.operation[static_cast<Size>(request)]);
-    if (!at_or(rows.wants_ssd, static_cast<Index>(o), std::uint8_t{0}))
-      for (Id p = t.operations.pool[o]; p != kNoId; p = t.pools.parent[static_cast<Size>(p)])
+    const Id o = state.operation_of_request(request);
+    if (!at_or(rows.wants_ssd, o, std::uint8_t{0}))
+      for (Id p = state.pool_of(o); p != kNoId; p = parent_of(p))
         if (!rows.regular_on_ssd[static_cast<Size>(p)]) return Place::kSsdOnly;
   }
   return Place::kAllowed;
 }
 
 void Desk::build_exposure() {
-  const Tables& t = state.tables();
-  exposure_.resize(static_cast<Size>(t.operations.size()));
-  for (Size o = 0; o < exposure_.size(); ++o) {
-    const Size e = static_cast<Size>(pools()) + o;
-    const bool starves = last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
-    Exposure& x = exposure_[o];
-    x.aggressive = last.starvation.effective.allow_aggressive[e] != 0;
-    x.to_stages =
-        !graceful(static_cast<Id>(o)) && (settings.allow_preemption_from_starving || !starves);
-    x.to_preemptive = x.to_stages;
-    if (!rows.allow_normal.empty())
-      for (Id p = t.operations.pool[o]; p != kNoId; p = t.pools.parent[static_cast<Size>(p)])
-        x.to_preemptive &= rows.allow_normal[static_cast<Size>(p)] != 0;
-  }
+  exposure_.resize(static_cast<Size>(state.operations().rows()));
+  for (Id o = 0; o < state.operations().rows(); ++o)
+    exposure_[static_cast<Size>(o)] =
+        state.operations().present(o) ? exposure_of(o) : Exposure{false, false, false};
+}
+
+Desk::Exposure Desk::exposure_of(Id operation) const {
+  const auto e = static_cast<Size>(pools() + operation);
+  const bool starves = last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
+  Exposure x{};
+  x.aggressive = last.starvation.effective.allow_aggressive[e] != 0;
+  x.to_stages = !graceful(operation) && (settings.allow_preemption_from_starving || !starves);
+  x.to_preemptive = x.to_stages;
+  if (!rows.allow_normal.empty())
+    for (Id p = state.pool_of(operation); p != kNoId; p = parent_of(p))
+      x.to_preemptive &= rows.allow_normal[static_cast<Size>(p)] != 0;
+  return x;
 }
 
 Id Desk::shield(Id operation, Stage stage) const {
@@ -275,7 +328,7 @@ Id Desk::shield(Id operation, Stage stage) const {
   const auto served = [&](Id e) {
     if (!settings.check_satisfaction) return kInfiniteSatisfaction;
     std::array<double, kMaxResources> share{};
-    const std::vector<Amount>& total = state.tables().total;
+    const std::vector<Amount>& total = inputs().total;
     for (Size r = 0; r < width; ++r)
       share[r] =
           total[r] > 0 ? static_cast<double>(usage_of(e)[r]) / static_cast<double>(total[r]) : 0.0;
@@ -299,7 +352,7 @@ bool Desk::cpu_gap(Id slot) const noexcept {
 bool Desk::within_fair_share(Id operation) const {
   const double* fair = last.fair_share(pools() + operation);
   const Amount* used = state.operation_usage(operation);
-  const std::vector<Amount>& total = state.tables().total;
+  const std::vector<Amount>& total = inputs().total;
   for (Size r = 0; r < state.width(); ++r)
     if (total[r] > 0 &&
         static_cast<double>(used[r]) / static_cast<double>(total[r]) > fair[r] + kTolerance)
@@ -307,19 +360,13 @@ bool Desk::within_fair_share(Id operation) const {
   return true;
 }
 
-std::span<const Id> Desk::requests_of_shape(Id shape) const {
-  const auto s = static_cast<Size>(shape);
-  return std::span(by_shape_.items)
-      .subspan(static_cast<Size>(by_shape_.offsets[s]),
-               static_cast<Size>(by_shape_.offsets[s + 1] - by_shape_.offsets[s]));
-}
-
 void Desk::usage_changed(Id operation, bool fell) {
+  inputs_.touch(operation);
   if (!updated_) return;
   const Size width = state.width();
   std::array<double, kMaxResources> share{};
   const Amount* used = state.operation_usage(operation);
-  const std::vector<Amount>& total = state.tables().total;
+  const std::vector<Amount>& total = inputs().total;
   for (Size r = 0; r < width; ++r)
     share[r] = total[r] > 0 ? static_cast<double>(used[r]) / static_cast<double>(total[r]) : 0.0;
   const Id e = pools() + operation;
@@ -328,51 +375,57 @@ void Desk::usage_changed(Id operation, bool fell) {
   for (ServiceQueue& queue : queues_)
     if (queue.contains(operation)) queue.touch(operation);
   if (fell) ++falls_;
-  for (Id limited = limited_from(e); limited != kNoId; limited = limited_above(limited))
-    check_over(limited);
+  check_limits(operation);
+}
+
+void Desk::check_limits(Id operation) {
+  for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) check_over(e);
 }
 
 void Desk::drop_operation(Id operation) {
-  for (ServiceQueue& queue : queues_)
-    if (queue.contains(operation)) queue.remove(operation);
+  std::uint16_t queues = 0;
+  for (Size s = 0; s < queues_.size(); ++s)
+    if (queues_[s].contains(operation)) {
+      queues_[s].remove(operation);
+      queues = static_cast<std::uint16_t>(queues | 1u << s);
+    }
+  if (stands_ && queues != 0) dropped_.push_back({operation, queues});
 }
 
 // A request of a shape that waits no more, or waits again.
 void Desk::pending_changed(Id request, Index before) {
-  const Id operation = state.tables().requests.operation[static_cast<Size>(request)];
-  const Index now = state.pending(request);
+  const Id operation = state.operation_of_request(request);
+  inputs_.touch(operation);
+  const Index now = pending(request);
   if (!updated_ || (before > 0) == (now > 0)) return;
-  for (Size s = 0; s < queues_.size(); ++s)
-    if (queues_[s].contains(operation))
-      waiting_[s][static_cast<Size>(shapes_.of(request))] += now > 0 ? 1 : -1;
-  if (!waits(operation)) drop_operation(operation);
+  const Id shape = shapes_.of(request);
+  for (Size s = 0; s < queues_.size(); ++s) {
+    if (!queues_[s].contains(operation)) continue;
+    Index& waiting = waiting_[s][static_cast<Size>(shape)];
+    waiting += now > 0 ? 1 : -1;
+    if (now > 0 && waiting == 1 &&
+        std::ranges::find(waiting_shapes_[s], shape) == waiting_shapes_[s].end())
+      waiting_shapes_[s].push_back(shape);
+  }
+  if (now == 0 && !waits(operation)) drop_operation(operation);
 }
 
 Id Desk::start_request(Id request, Id node) {
-  const Index before = state.pending(request);
+  const Index before = pending(request);
   const Id slot = state.start_request(request, node);
+  if (live_) rows.set(state, ClusterState::Table::kAllocations, {&slot, 1}, {});
   groups.add(state, slot);
   usage_changed(state.operation_of(slot), false);
   pending_changed(request, before);
+  if (stands_) done_.push_back({slot, state.operation_of(slot), request, before == 1});
   return slot;
 }
 
-Id Desk::on(const Delta& delta) {
-  using Kind = Delta::Kind;
-  const bool of_slot = delta.kind != Kind::kStart && delta.kind < Kind::kPending;
-  const Index before = delta.kind == Kind::kPending ? state.pending(delta.row) : 0;
-  // Where a slot stands in its group's order follows from what changes here.
-  if (of_slot && state.running(delta.row)) groups.remove(state, delta.row);
-  const Id slot = apply(state, delta);
-  if (slot == kNoId) {
-    if (delta.kind == Kind::kPending) pending_changed(delta.row, before);
-    return slot;
-  }
-  if (state.running(slot)) groups.add(state, slot);
-  if (delta.kind != Kind::kTouch)
-    usage_changed(state.operation_of(slot),
-                  delta.kind != Kind::kStart && delta.kind != Kind::kResume);
-  return slot;
+void Desk::preempt(Id slot, Beneficiary beneficiary) {
+  groups.remove(state, slot);
+  state.preempt(slot, beneficiary);
+  usage_changed(state.operation_of(slot), true);
+  if (stands_) done_.push_back({slot, state.operation_of(slot), kNoId, false});
 }
 
 void Desk::begin() {
@@ -380,6 +433,28 @@ void Desk::begin() {
   counts = {};
   handed.clear();
   steps = 0;
+  if (!live_) return;
+  begun_ = state.mark();
+  stands_ = true;
+}
+
+void Desk::take_back() {
+  if (!stands_) return;
+  stands_ = false;
+  for (Size i = done_.size(); i-- > 0;)
+    if (done_[i].request == kNoId)
+      groups.put_back(state, done_[i].slot);
+    else
+      groups.remove(state, done_[i].slot);
+  state.take_back(begun_);
+  for (const Done& d : done_) usage_changed(d.operation, true);
+  for (const Dropped& d : dropped_)
+    for (Size s = 0; s < queues_.size(); ++s)
+      if (d.queues >> s & 1) queues_[s].insert(d.operation);
+  for (const Done& d : done_)
+    if (d.last) pending_changed(d.request, 0);
+  done_.clear();
+  dropped_.clear();
 }
 
 }  // namespace evenhand::ytsaurus

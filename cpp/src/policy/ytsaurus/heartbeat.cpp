@@ -129,10 +129,10 @@ class Heartbeat {
     for (const Id shape : desk_.fitting_shapes)
       for (const Id q : desk_.requests_of_shape(shape)) {
         const Id o = work_.operation_of(q);
-        if (desk_.state.pending(q) == 0 || !desk_.queue(Stage::kRegular).contains(o)) continue;
+        if (desk_.pending(q) == 0 || !desk_.queue(Stage::kRegular).contains(o)) continue;
         const ServiceQueue::Entry entry = desk_.entry(Stage::kRegular, o);
-        if (best.request != kNoId &&
-            (ServiceQueue::before(best_entry, entry) || (o == best.operation && best.request < q)))
+        if (best.request != kNoId && (ServiceQueue::before(best_entry, entry) ||
+                                      (o == best.operation && desk_.before(best.request, q))))
           continue;
         if (!may_start(q, false)) continue;
         best = {q, o};
@@ -145,7 +145,7 @@ class Heartbeat {
     const std::span<const ServiceQueue::Entry> queue = desk_.in_order(Stage::kRegular);
     for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size())))
       for (const Id q : desk_.requests_of(entry.operation)) {
-        if (desk_.state.pending(q) == 0) continue;
+        if (desk_.pending(q) == 0) continue;
         const bool fits = work_.has_promises()
                               ? work_.fits_with_promise(q)
                               : desk_.shapes().fits(desk_.shapes().of(q), work_.room());
@@ -221,7 +221,7 @@ class Heartbeat {
   Choice first_candidate(const StageRule& rule) {
     for (const ServiceQueue::Entry& entry : desk_.in_order(rule.stage))
       for (const Id q : desk_.requests_of(entry.operation)) {
-        if (desk_.state.pending(q) == 0) continue;
+        if (desk_.pending(q) == 0) continue;
         if (!desk_.shape_fits[static_cast<Size>(desk_.shapes().of(q))] &&
             !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
           continue;
@@ -274,7 +274,6 @@ class Heartbeat {
 }  // namespace
 
 void heartbeat(Desk& desk, Id node, Recorder* recorder) {
-  desk.groups.refresh(desk.state);
   if (recorder == nullptr)
     Heartbeat<NoObserver>(desk, node, {}).run();
   else

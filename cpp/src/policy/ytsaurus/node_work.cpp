@@ -14,8 +14,7 @@ using Size = std::size_t;
 NodeWork::NodeWork(Desk& desk, Id node) : desk_(desk), node_(node), width_(desk.state.width()) {
   const std::span<const Id> here = desk.state.on_node(node);
   desk.present.assign(here.begin(), here.end());
-  // The list has no order of its own; sums over it must have one.
-  if (!std::ranges::is_sorted(desk.present)) std::ranges::sort(desk.present);
+  for (const Id slot : desk.present) desk.groups.refresh(desk.state, desk.state.operation_of(slot));
   refresh_room();
 }
 
@@ -181,8 +180,7 @@ Amount NodeWork::running_gpus(Id slot) const {
 // Run time counts from here, however many jobs an allocation has had.
 Time NodeWork::began(Id slot) const {
   const ClusterState& s = desk_.state;
-  return slot < s.slots_of_snapshot() ? s.tables().allocations.start_time[static_cast<Size>(slot)]
-                                      : s.last_start(slot);
+  return s.allocations().get(&AllocationColumns::start_time, slot, s.last_start(slot));
 }
 
 // Nothing but a special stage may take it.
@@ -202,7 +200,7 @@ NodeWork::FullHost NodeWork::full_host(Id request) const {
   const Id operation = operation_of(request);
   const double* fair = desk_.last.fair_share(desk_.pools() + operation);
   for (Size r = 0; r < width_; ++r)
-    if (const Amount total = s.tables().total[r]; total > 0)
+    if (const Amount total = desk_.inputs().total[r]; total > 0)
       if (static_cast<double>(s.operation_usage(operation)[r] + wanted[r]) /
               static_cast<double>(total) >
           fair[r] + 1e-9)
@@ -341,7 +339,7 @@ void NodeWork::victim(Id slot, const Why& why) {
   d.at = s.now();
   d.until = s.now() + why.grace;
   desk_.decisions.add(d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
-  desk_.on({.kind = Delta::Kind::kPreempt, .row = slot, .beneficiary = why.beneficiary});
+  desk_.preempt(slot, why.beneficiary);
   // What leaves is room at once, or its beneficiary's until it has gone.
   if (desk_.settings.freed_room_at_once)
     for (Size r = 0; r < width_; ++r) room_[r] += s.amounts(slot)[r];
@@ -375,7 +373,8 @@ void NodeWork::hand_over(Id request) {
   std::copy_n(need(request), width_, rest.begin());
   Amounts taken{};
   std::vector<Id> here(desk_.state.on_node(node_).begin(), desk_.state.on_node(node_).end());
-  std::ranges::sort(here);  // as they rank: whose room is taken first must not depend on history
+  // Whose room is taken first must not depend on history.
+  std::ranges::sort(here, {}, [&](Id slot) { return desk_.state.rank(slot); });
   for (const Id slot : here) {
     if (!desk_.state.leaving(slot)) continue;
     const Leaving* l = desk_.state.leaving_at(slot);

@@ -31,9 +31,7 @@ class NodeWork {
   const Amount* least_room(Id request) const noexcept {
     return desk_.shapes().least_room(desk_.shapes().of(request));
   }
-  Id operation_of(Id request) const noexcept {
-    return desk_.state.tables().requests.operation[static_cast<std::size_t>(request)];
-  }
+  Id operation_of(Id request) const noexcept { return desk_.state.operation_of_request(request); }
   Id next_step() noexcept { return desk_.steps++; }
   Id node() const noexcept { return node_; }
   Id last_started() const noexcept { return last_started_; }  // request; kNoId: none yet

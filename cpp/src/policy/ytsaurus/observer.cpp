@@ -24,7 +24,7 @@ void RecordingObserver::add(const NodeWork& work, const Desk& desk, Stage stage,
 
 void RecordingObserver::before(Desk& desk, const NodeWork&, Stage) {
   decisions_before_ = desk.decisions.rows().size();
-  if (recorder_->request != kNoId) pending_before_ = desk.state.pending(recorder_->request);
+  if (recorder_->request != kNoId) pending_before_ = desk.pending(recorder_->request);
   if (recorder_->slot != kNoId) running_before_ = desk.state.running(recorder_->slot);
 }
 
@@ -36,7 +36,7 @@ void RecordingObserver::after(Desk& desk, const NodeWork& work, Stage stage, Lev
 
 void RecordingObserver::backed_off(Desk& desk, const NodeWork& work) {
   if (recorder_->request != kNoId) {
-    pending_before_ = desk.state.pending(recorder_->request);
+    pending_before_ = desk.pending(recorder_->request);
     if (!barred(desk, work, Stage::kPreemptive))
       add(work, desk, Stage::kPreemptive,
           may_preempt(desk, work.operation_of(recorder_->request)) ? Outcome::kBackoff
@@ -69,8 +69,8 @@ bool RecordingObserver::barred(Desk& desk, const NodeWork& work, Stage stage) {
     return true;
   };
   if (pending_before_ == 0) return bar(Outcome::kCountExhausted);
-  if (!desk.last.work.schedulable[static_cast<std::size_t>(o)]) return bar(Outcome::kUnschedulable);
-  if (!desk.queue(Stage::kRegular).contains(o) && desk.state.pending(q) > 0)
+  if (!desk.work().schedulable[static_cast<std::size_t>(o)]) return bar(Outcome::kUnschedulable);
+  if (!desk.queue(Stage::kRegular).contains(o) && desk.pending(q) > 0)
     return bar(Outcome::kGracefulWhileNormal);
   if (!desk.state.schedulable(work.node())) return bar(Outcome::kNodeNotSchedulable);
   switch (desk.why_not_on(q, work.node())) {
@@ -90,7 +90,7 @@ void RecordingObserver::request_after(Desk& desk, const NodeWork& work, Stage st
   if (stage != Stage::kRegular && !is_preemptive(stage)) return;
   const Id q = recorder_->request, o = work.operation_of(q);
   const std::size_t width = desk.state.width();
-  if (desk.state.pending(q) < pending_before_) {
+  if (desk.pending(q) < pending_before_) {
     add(work, desk, stage, Outcome::kStarted);
     return;
   }

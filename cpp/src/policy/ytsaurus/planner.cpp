@@ -1,10 +1,10 @@
 #include "evenhand/policy/ytsaurus/planner.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "evenhand/core/poll.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
+#include "evenhand/share/satisfaction.h"
 
 namespace evenhand::ytsaurus {
 namespace {
@@ -26,31 +26,49 @@ Planner::Planner(Inputs inputs)
       inputs_(std::move(inputs)),
       volumes_(inputs_.volumes),
       has_volumes_(inputs_.has_volumes),
-      desk_(std::make_unique<Desk>(state_, inputs_.settings, inputs_.rows, inputs_.given,
+      desk_(std::make_unique<Desk>(state_, false, inputs_.settings, inputs_.rows, inputs_.given,
                                    inputs_.memory)) {}
+
+Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
+    : evenhand::Planner(std::move(state)),
+      inputs_(std::move(inputs)),
+      volumes_(inputs_.volumes),
+      has_volumes_(inputs_.has_volumes) {
+  if (!total_stated) state_.follow_total();
+  for (const ClusterState::TakenRoom& t : inputs_.rows.taken)
+    state_.set_taken(t.allocation, t.amounts);
+  desk_ = std::make_unique<Desk>(state_, true, inputs_.settings, inputs_.rows, inputs_.given,
+                                 inputs_.memory);
+}
+
+void Planner::rows_came(ClusterState::Table table, std::span<const Id> rows,
+                        const RowSettings& cells) {
+  take_back();
+  desk_->rows_came(table, rows, cells);
+}
 
 std::unique_ptr<evenhand::Planner> Planner::afresh() const {
   return std::make_unique<Planner>(inputs_);
 }
 
 void Planner::update(Time now, bool keep) {
+  take_back();
   state_.advance(now);
   desk_->update(has_volumes_ ? &volumes_ : nullptr, keep);
   if (!has_integral_pools(state_.tables())) return;
-  const FairShareResult& shares = desk_->last.shares;
+  const FairShareResult& shares = *desk_->last.shares;
   volumes_ = {now, shares.volume.accumulated, shares.volume.last_share_ratio};
   has_volumes_ = true;
 }
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
-  if (trigger.kind == Trigger::Kind::kRound) {
-    nodes_.resize(static_cast<Size>(state_.tables().nodes.size()));
-    std::iota(nodes_.begin(), nodes_.end(), 0);
-  } else {
+  take_back();
+  if (trigger.kind == Trigger::Kind::kRound)
+    nodes_ = state_.nodes().in_order();
+  else
     nodes_.assign(trigger.nodes.begin(), trigger.nodes.end());
-  }
   desk_->begin();
-  desk_->groups.refresh(state_);  // also where no heartbeat follows
+  if (nodes_.empty()) desk_->groups.refresh(state_);  // groups alone are asked for
   for (const Id node : nodes_) {
     poll();
     heartbeat(*desk_, node, recorder);
@@ -78,7 +96,7 @@ Columns Planner::elements() const {
   return {{"status", codes(u.starvation.status)},
           {"starvation", codes(u.starvation.clocks.starvation)},
           {"since", u.starvation.clocks.since},
-          {"satisfaction", u.satisfaction},
+          {"satisfaction", satisfaction(desk_->inputs(), *u.shares)},
           {"tolerance", effective.tolerance},
           {"timeout", effective.timeout},
           {"aggressive_starvation", effective.enable_aggressive},
@@ -89,7 +107,7 @@ Columns Planner::elements() const {
           {"priority", std::move(priority)}};
 }
 
-SharesView Planner::shares() const { return {&desk_->last.shares, inputs_.settings.fair_share}; }
+SharesView Planner::shares() const { return {desk_->last.shares, inputs_.settings.fair_share}; }
 
 std::vector<Group> Planner::groups() const {
   desk_->groups.refresh(state_);
@@ -101,8 +119,9 @@ std::vector<Group> Planner::groups() const {
 
 Columns Planner::memory() const {
   const Memory& m = desk_->memory;
-  return {{"since", m.clocks.since},
-          {"starvation", codes(m.clocks.starvation)},
+  const StarvationClocks& clocks = desk_->last.starvation.clocks;
+  return {{"since", clocks.since},
+          {"starvation", codes(clocks.starvation)},
           {"last_preemptive", m.last_preemptive},
           {"overcommitted_since", m.overcommitted_since}};
 }
@@ -114,20 +133,19 @@ std::size_t Planner::memory_bytes() const {
 Time Planner::next_due() const {
   const Desk& d = *desk_;
   const Time now = d.state.now();
-  if (!d.decisions.rows().empty()) return now;
+  if (!d.decisions.rows().empty() || d.stale()) return now;
   Time due = kNoTime;
   const auto after = [&](Time instant) {  // comparisons are strict: a microsecond later
     if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
   };
   const StarvationSettings& set = d.settings.starvation;
-  const Tables& t = d.state.tables();
-  const auto pools = static_cast<Size>(t.pools.size());
-  for (Size e = 1; e < static_cast<Size>(t.element_count()); ++e) {
+  const auto pools = static_cast<Size>(d.pools());
+  for (Size e = 1; e < d.last.starvation.clocks.since.size(); ++e) {
     const Time since = d.last.starvation.clocks.since[e];
     if (since == kNoTime) continue;
     double part = 1;
     if (e >= pools)
-      part = std::min(1.0, static_cast<double>(d.last.work.allocations[e - pools]) /
+      part = std::min(1.0, static_cast<double>(d.work().allocations[e - pools]) /
                                set.allocation_count_coefficient);
     const auto scaled = [&](Time timeout) {
       return since + static_cast<Time>(static_cast<double>(timeout) * part);
@@ -146,7 +164,7 @@ Time Planner::next_due() const {
     if (const Time since = d.memory.overcommitted_since[n]; since != kNoTime)
       after(since + d.settings.overcommit_delay);
   }
-  if (has_integral_pools(t)) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
+  if (has_integral_pools(d.state.tables())) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
   return due;
 }
 

@@ -48,11 +48,9 @@ class Finder {
 
   // Where a request would come closest.
   const Best& best(Id request, Stage stage) {
-    const RequestColumns& q = desk_.state.tables().requests;
-    const auto row = static_cast<Size>(request);
-    const bool anywhere = at_or(q.required_node, request, kNoId) == kNoId &&
-                          (q.node_tags.offsets.size() <= 1 ||
-                           q.node_tags.offsets[row] == q.node_tags.offsets[row + 1]) &&
+    const LiveTable<RequestColumns>& q = desk_.state.requests();
+    const bool anywhere = q.get(&RequestColumns::required_node, request, kNoId) == kNoId &&
+                          q.list(&RequestColumns::node_tags, request).empty() &&
                           !desk_.settings.ssd_stages;
     // Requests that may run anywhere differ in their amounts only.
     const std::pair key{stage, anywhere ? desk_.shapes().of(request)
@@ -63,13 +61,13 @@ class Finder {
   }
 
  private:
-  Best search(Id request, Stage stage) const {
+  Best search(Id request, Stage stage) {
     const Size width = desk_.state.width();
     const std::vector<Amount>& rooms = stage == Stage::kRegular      ? rooms_.free
                                        : stage == Stage::kPreemptive ? rooms_.preemptive
                                                                      : rooms_.aggressive;
     const Amount* least_room = desk_.shapes().least_room(desk_.shapes().of(request));
-    const std::vector<Amount>& total = desk_.state.tables().total;
+    const std::vector<Amount>& total = desk_.inputs().total;
     Best best;
     best.missing.assign(width, 0);
     double least = 0;
@@ -112,7 +110,6 @@ class Finder {
 
 Refusals Planner::refusals() const {
   Desk& desk = *desk_;
-  const Tables& t = desk.state.tables();
   const Size width = desk.state.width();
   Finder finder(desk, nodes_);
   // Limits are repaired after the stages: until then they held requests back.
@@ -126,10 +123,10 @@ Refusals Planner::refusals() const {
     return std::any_of(missing, missing + width, [](Amount a) { return a > 0; });
   };
   Refusals out;
-  for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
-    if (desk.state.pending(q) == 0) continue;
+  for (const Id q : desk.state.requests().in_order()) {
+    if (desk.pending(q) == 0) continue;
     poll();
-    const Id o = t.requests.operation[static_cast<Size>(q)];
+    const Id o = desk.state.operation_of_request(q);
     const Priority priority = desk.last.priority[static_cast<Size>(o)];
     const Stage widest = priority == Priority::kAggressive ? Stage::kAggressive
                          : priority == Priority::kNormal   ? Stage::kPreemptive
@@ -137,7 +134,7 @@ Refusals Planner::refusals() const {
     const Best& best = finder.best(q, widest);
     std::vector<Amount> missing(width, 0);
     Outcome rule = Outcome::kStageTaken;
-    if (!desk.last.work.schedulable[static_cast<Size>(o)]) {
+    if (!desk.work().schedulable[static_cast<Size>(o)]) {
       rule = Outcome::kUnschedulable;
     } else if (!desk.queue(Stage::kRegular).contains(o)) {
       rule = Outcome::kGracefulWhileNormal;

@@ -2,97 +2,197 @@
 
 #include <algorithm>
 
-#include "evenhand/share/satisfaction.h"
+#include "evenhand/model/row_order.h"
+#include "evenhand/model/visit_columns.h"
 
 namespace evenhand::ytsaurus {
 namespace {
 
 using Size = std::size_t;
 
-PendingWork pending_work(const ClusterState& state, const RowSettings& rows,
-                         const std::vector<Amount>& demand) {
-  const Tables& t = state.tables();
-  const Size width = state.width();
-  const auto operations = static_cast<Size>(t.operations.size());
-  PendingWork out;
-  out.allocations.assign(operations, 0);
-  out.smallest.assign(operations * width, 0);
-  out.schedulable.assign(operations, 0);
-  std::vector<Amount> wanted(width);
-  for (Size o = 0; o < operations; ++o) {
-    Amount* smallest = out.smallest.data() + o * width;
-    std::ranges::fill(wanted, 0);
-    for (Index i = t.requests_by_operation.offsets[o]; i < t.requests_by_operation.offsets[o + 1];
-         ++i) {
-      const Id q = t.requests_by_operation.items[static_cast<Size>(i)];
-      const Index count = state.pending(q);
-      if (count == 0) continue;
-      const Amount* amounts = t.requests.resources.data() + static_cast<Size>(q) * width;
-      for (Size r = 0; r < width; ++r) {
-        smallest[r] = out.allocations[o] == 0 ? amounts[r] : std::min(smallest[r], amounts[r]);
-        wanted[r] += amounts[r] * count;
-      }
-      out.allocations[o] += count;
-    }
-    bool wants = out.allocations[o] > 0;
-    const Amount* used = state.operation_usage(static_cast<Id>(o));
-    for (Size r = 0; r < width; ++r) {
-      smallest[r] = std::min(smallest[r], wanted[r]);
-      wants |= demand[o * width + r] > used[r];
-    }
-    out.schedulable[o] =
-        wants && !at_or(rows.unschedulable, static_cast<Index>(o), std::uint8_t{0});
-  }
-  return out;
-}
-
-// The tables that the shares are computed from: the state's usage and demand.
-// A state without deltas is its snapshot.
-const Tables& share_inputs(const ClusterState& state, Tables& own,
-                           const std::vector<Amount>& demand) {
-  const Tables& t = state.tables();
-  const Amount* used = state.operation_usage(0);
-  const bool same = state.now() == t.now && demand == t.operations.demand &&
-                    std::equal(t.operations.usage.begin(), t.operations.usage.end(), used);
-  if (same) return t;
-  own.now = state.now();
-  own.previous_update = t.previous_update;
-  own.resources = t.resources;
-  own.total = t.total;
-  own.pools = t.pools;
-  own.operations = t.operations;
-  own.children = t.children;
-  own.operations.usage.assign(used, used + t.operations.usage.size());
-  own.operations.demand = demand;
-  return own;
-}
+Size at(Id id) { return static_cast<Size>(id); }
 
 }  // namespace
 
-Update update(const ClusterState& state, const Settings& settings, const RowSettings& rows,
-              const Given& given, const StarvationClocks& before, FairShareEngine& engine,
-              const VolumeMemory* volumes, bool keep) {
-  const Tables& t = state.tables();
+void ShareInputs::touch(Id operation) {
+  stale_ = true;
+  if (at(operation) >= is_touched_.size()) is_touched_.resize(at(operation) + 1, 0);
+  if (is_touched_[at(operation)]) return;
+  is_touched_[at(operation)] = 1;
+  touched_.push_back(operation);
+}
+
+void ShareInputs::touch_row(Id operation) {
+  touch(operation);
+  touched_rows_.push_back(operation);
+}
+
+void ShareInputs::fit_work(Size operations) {
+  work_.allocations.resize(operations, 0);
+  work_.smallest.resize(operations * state_->width(), 0);
+  work_.schedulable.resize(operations, 0);
+}
+
+void ShareInputs::clear_work(Id operation) {
+  fit_work(std::max(work_.allocations.size(), at(operation) + 1));
+  work_.allocations[at(operation)] = 0;
+  work_.schedulable[at(operation)] = 0;
+}
+
+void ShareInputs::count_work(Id o, const Amount* demand, const RowSettings& rows) {
+  const Size width = state_->width();
+  Amount* smallest = work_.smallest.data() + at(o) * width;
+  Index waiting = 0;
+  std::array<Amount, kMaxResources> wanted{};
+  std::fill_n(smallest, width, 0);
+  for (const Id q : state_->requests_of(o)) {
+    const Index count = state_->pending(q);
+    if (count == 0) continue;
+    const Amount* amounts = state_->requests().get_row(&RequestColumns::resources, q);
+    for (Size r = 0; r < width; ++r) {
+      smallest[r] = waiting == 0 ? amounts[r] : std::min(smallest[r], amounts[r]);
+      wanted[r] += amounts[r] * count;
+    }
+    waiting += count;
+  }
+  bool wants = waiting > 0;
+  const Amount* used = state_->operation_usage(o);
+  for (Size r = 0; r < width; ++r) {
+    smallest[r] = std::min(smallest[r], wanted[r]);
+    wants |= demand[r] > used[r];
+  }
+  work_.allocations[at(o)] = waiting;
+  work_.schedulable[at(o)] = wants && !at_or(rows.unschedulable, o, std::uint8_t{0});
+}
+
+void ShareInputs::copy_row(Id o) {
+  const LiveTable<OperationColumns>& from = state_->operations();
+  OperationColumns& to = own_.operations;
+  const Size width = state_->width();
+  const bool present = from.present(o);
+  to.pool[at(o)] = present ? state_->pool_of(o) : 0;
+  to.weight[at(o)] = from.get(&OperationColumns::weight, o, 1.0);
+  to.gang[at(o)] = from.get(&OperationColumns::gang, o);
+  to.limits_given[at(o)] = from.get(&OperationColumns::limits_given, o);
+  to.fifo_start_time[at(o)] = from.get(&OperationColumns::fifo_start_time, o);
+  if (const Amount* limits = from.get_row(&OperationColumns::limits, o))
+    std::copy_n(limits, width, to.limits.begin() + static_cast<std::ptrdiff_t>(at(o) * width));
+  const double* best = from.get_row(&OperationColumns::best_allocation_share, o);
+  std::vector<double>& shares = to.best_allocation_share;
+  if (best == nullptr && shares.empty()) return;
+  shares.resize(to.pool.size() * width, 1.0);
+  for (Size r = 0; r < width; ++r) shares[at(o) * width + r] = best == nullptr ? 1.0 : best[r];
+}
+
+void ShareInputs::count_amounts(Id o) {
+  const Size width = state_->width();
+  Amount* demand = own_.operations.demand.data() + at(o) * width;
+  Amount* usage = own_.operations.usage.data() + at(o) * width;
+  if (state_->operations().present(o)) {
+    state_->demand(o, demand);
+    std::copy_n(state_->operation_usage(o), width, usage);
+  } else {
+    std::fill_n(demand, width, 0);
+    std::fill_n(usage, width, 0);
+  }
+}
+
+// As order_tree() lists them: operations stand among the pools, whose order is the snapshot's.
+void ShareInputs::list_children() {
+  const Tables& t = state_->tables();
+  const LiveKeys& keys = state_->operations().keys();
+  const auto pools = static_cast<Id>(t.pools.size());
+  std::vector<std::vector<Id>> members(at(pools));
+  for (const Id o : state_->operations().in_order()) members[at(state_->pool_of(o))].push_back(o);
+  Grouping& children = own_.children;
+  children.offsets.assign(1, 0);
+  children.items.clear();
+  for (Size p = 0; p < members.size(); ++p) {
+    auto next = members[p].begin();
+    for (Index i = t.children.offsets[p]; i < t.children.offsets[p + 1]; ++i) {
+      const Id child = t.children.items[static_cast<Size>(i)];
+      if (child >= pools) continue;
+      const double order = at_or(t.pools.order, child, kNoOrder);
+      for (; next != members[p].end() && order_less(keys.order(*next), order); ++next)
+        children.items.push_back(pools + *next);
+      children.items.push_back(child);
+    }
+    for (; next != members[p].end(); ++next) children.items.push_back(pools + *next);
+    children.offsets.push_back(static_cast<Index>(children.items.size()));
+  }
+}
+
+void ShareInputs::make() {
+  const Tables& t = state_->tables();
+  made_ = true;
+  own_.previous_update = t.previous_update;
+  own_.resources = t.resources;
+  own_.pools = t.pools;
+  for (Id o = 0; o < state_->operations().rows(); ++o) touch_row(o);
+}
+
+const Tables& ShareInputs::refresh(const RowSettings& rows) {
+  const Tables& t = state_->tables();
+  const Size width = state_->width();
+  stale_ = false;
+  if (!live_ && !made_ && touched_.empty() && state_->now() == t.now) {
+    rows_changed_ = !counted_;
+    fit_work(static_cast<Size>(t.operations.size()));
+    for (Id o = 0; !counted_ && o < static_cast<Id>(t.operations.size()); ++o)
+      count_work(o, t.operations.demand.data() + at(o) * width, rows);
+    counted_ = true;
+    return *(tables_ = &t);
+  }
+  if (!made_) make();
+  tables_ = &own_;
+  rows_changed_ = !touched_rows_.empty();
+  own_.now = state_->now();
+  own_.total = state_->total();
+  if (rows_changed_) {
+    const auto n = at(state_->operations().rows());
+    OperationColumns& o = own_.operations;
+    o.pool.resize(n);
+    o.weight.resize(n);
+    o.gang.resize(n);
+    o.limits_given.resize(n);
+    o.fifo_start_time.resize(n);
+    for (std::vector<Amount>* amounts : {&o.demand, &o.usage, &o.limits})
+      amounts->resize(n * width);
+    if (!o.best_allocation_share.empty()) o.best_allocation_share.resize(n * width, 1.0);
+    fit_work(n);
+    for (const Id row : touched_rows_) copy_row(row);
+    list_children();
+    touched_rows_.clear();
+  }
+  for (const Id o : touched_) {
+    is_touched_[at(o)] = 0;
+    count_amounts(o);
+    count_work(o, own_.operations.demand.data() + at(o) * width, rows);
+  }
+  touched_.clear();
+  return own_;
+}
+
+void update(Update& out, const ClusterState& state, ShareInputs& kept, const Settings& settings,
+            const RowSettings& rows, const Given& given, FairShareEngine& engine,
+            const VolumeMemory* volumes, bool keep) {
+  const Tables& inputs = kept.refresh(rows);
   const Size width = state.width();
-  const auto pools = static_cast<Size>(t.pools.size());
-  Update out;
+  const auto pools = static_cast<Size>(inputs.pools.size());
   out.now = state.now();
-  const std::vector<Amount> demand = state.demand();
-  out.work = pending_work(state, rows, demand);
-  Tables own;
-  const Tables& inputs = share_inputs(state, own, demand);
-  out.shares = engine.update(inputs, settings.fair_share, volumes, keep);
-  if (!given.fair_share.empty())
-    for (Size e = 0; e < given.has_fair_share.size(); ++e)
-      if (given.has_fair_share[e])
-        std::copy_n(given.fair_share.begin() + static_cast<std::ptrdiff_t>(e * width), width,
-                    out.shares.total.begin() + static_cast<std::ptrdiff_t>(e * width));
-  out.satisfaction = satisfaction(inputs, out.shares);
-  out.starvation = starvation(t, out.shares, settings.starvation, rows.starvation, out.work, before,
-                              out.now, given.starvation);
-  out.priority.assign(static_cast<Size>(t.operations.size()), Priority::kNone);
+  out.shares = &engine.update(inputs, settings.fair_share, volumes, keep);
+  FairShareResult& shares = *out.shares;
+  for (Size e = 0; e < given.has_fair_share.size(); ++e)
+    if (given.has_fair_share[e])
+      std::copy_n(given.fair_share.begin() + static_cast<std::ptrdiff_t>(e * width), width,
+                  shares.total.begin() + static_cast<std::ptrdiff_t>(e * width));
+  if (kept.rows_changed())
+    out.starvation.effective = inherit(inputs, settings.starvation, rows.starvation);
+  starvation(inputs, shares, settings.starvation, kept.work(), out.now, given.starvation,
+             out.starvation);
+  out.priority.assign(static_cast<Size>(inputs.operations.size()), Priority::kNone);
   for (Size o = 0; o < out.priority.size(); ++o) {
-    if (!out.work.schedulable[o]) continue;
+    if (!kept.work().schedulable[o]) continue;
     const Size e = pools + o;
     const Starvation own_state = out.starvation.clocks.starvation[e];
     const bool aggressive = settings.priority_from_ancestors
@@ -105,11 +205,10 @@ Update update(const ClusterState& state, const Settings& settings, const RowSett
                       : starving ? Priority::kNormal
                                  : Priority::kNone;
   }
-  std::vector<Id> order = out.shares.fifo_index;
+  std::vector<Id> order = shares.fifo_index;
   for (Size o = 0; o < order.size(); ++o)
-    if (out.shares.effective_fifo_index[o] != kNoId) order[o] = out.shares.effective_fifo_index[o];
-  out.places = QueuePlaces::of(t, order);
-  return out;
+    if (shares.effective_fifo_index[o] != kNoId) order[o] = shares.effective_fifo_index[o];
+  out.places = QueuePlaces::of(inputs, order);
 }
 
 }  // namespace evenhand::ytsaurus

@@ -19,7 +19,6 @@ struct Inputs {
   Settings settings;
   RowSettings rows;
   std::vector<Time> last_preempt;  // O: of other policies' memory, handed on as it is
-  bool total_stated = true;        // else it follows the nodes
 };
 
 // What a run did.
@@ -31,9 +30,17 @@ struct Tally {
 class Planner final : public evenhand::Planner {
  public:
   explicit Planner(Inputs inputs);
+  // Follows a living cluster.
+  Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
+
+  // Settings of operations that came later, a cell each.
+  void rows_came(std::span<const Id> rows, RowSettings cells) {
+    inputs_.rows.came(rows, std::move(cells));
+  }
 
   void update(Time now, bool) override { state_.advance(now); }
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  void after(const Delta& delta, Id row) override;
 
   const Decisions& decisions() const override { return decisions_; }
   Counts counts() const override;

@@ -92,7 +92,7 @@ class Desk {
   RunningJob job_of(Id operation, std::vector<Id>& slots);
   void sort_running();
 
-  Where where_;
+  mutable Where where_;
   std::vector<Id> slots_, nodes_;
 };
 

@@ -34,11 +34,17 @@ class Run;
 class Planner final : public evenhand::Planner {
  public:
   explicit Planner(Inputs inputs);
+  // Follows a living cluster.
+  Planner(Inputs inputs, std::shared_ptr<ClusterState> state);
   ~Planner() override;
+
+  // Settings of jobs that came later, a cell each.
+  void rows_came(std::span<const Id> rows, const JobRows& cells);
 
   void update(Time now, bool) override;
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
-  Id on(const Delta& delta) override;
+  void before(const Delta& delta) override;
+  void after(const Delta& delta, Id row) override;
 
   const Decisions& decisions() const override { return decisions_; }
   Counts counts() const override;

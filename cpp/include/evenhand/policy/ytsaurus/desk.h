@@ -44,19 +44,29 @@ enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
 
 class Desk {
  public:
-  // The state is the caller's, outlives the desk and changes by the desk's methods only.
-  Desk(ClusterState& state, Settings settings, RowSettings rows, Given given, Memory memory);
+  // The state is the caller's and outlives the desk, which hears of all its changes. live: it may
+  // have rows that are not the snapshot's, and what heartbeats do is taken back.
+  Desk(ClusterState& state, bool live, Settings settings, RowSettings rows, Given given,
+       Memory memory);
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
   // Shares, statuses, groups and queues at the state's instant.
   void update(const VolumeMemory* volumes, bool keep);
 
-  // Carries out a delta, of heartbeats or from outside; returns its slot. Which operations
-  // may ask follows from the update: until the next one more requests make none join.
-  Id on(const Delta& delta);
+  // Around a change of the state, by heartbeats or from outside. Which operations and requests
+  // may ask follows from the update: until the next one none joins. O(R x depth).
+  void before(const Delta& delta);
+  void after(const Delta& delta, Id row);
+  void rows_came(ClusterState::Table table, std::span<const Id> rows, const RowSettings& cells);
   // Decisions, counts and steps begin anew.
   void begin();
+  // The way back to `begin`, but for the memory and what was counted: O(decisions x depth).
+  void take_back();
+  // Does the last update know all that there is?
+  bool stale() const noexcept { return inputs_.stale(); }
+  const PendingWork& work() const noexcept { return inputs_.work(); }
+  const Tables& inputs() const noexcept { return inputs_.tables(); }  // of the last update
 
   Settings settings;
   RowSettings rows;
@@ -98,23 +108,19 @@ class Desk {
   // Element that shields an operation's work from a stage (older revisions); kNoId: none.
   Id shield(Id operation, Stage stage) const;
   Id parent_of(Id element) const noexcept {
-    const Tables& t = state.tables();
-    return element < pools() ? t.pools.parent[static_cast<std::size_t>(element)]
-                             : t.operations.pool[static_cast<std::size_t>(element - pools())];
+    return element < pools() ? state.pools().parent[static_cast<std::size_t>(element)]
+                             : state.pool_of(element - pools());
   }
   bool may_leave(Id slot) const {
-    return slot >= state.slots_of_snapshot() ||
-           at_or(state.tables().allocations.preemptible, slot, std::uint8_t{1}) != 0;
+    return state.allocations().get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
   }
   bool cpu_gap(Id slot) const noexcept;  // uses less cpu than its limit
   bool uses_ssd(Id slot) const { return at_or_new(rows.uses_ssd, slot); }
 
   // Where a request may run at all: tags, its node, SSD bans.
   enum class Place : std::uint8_t { kAllowed, kOtherNode, kTagMissing, kSsdOnly };
-  Place why_not_on(Id request, Id node) const;
-  bool allowed_on(Id request, Id node) const {
-    return why_not_on(request, node) == Place::kAllowed;
-  }
+  Place why_not_on(Id request, Id node);
+  bool allowed_on(Id request, Id node) { return why_not_on(request, node) == Place::kAllowed; }
   // Do the limits of an operation and its pools hold with so much more, in every resource?
   bool within_limits(Id operation, const Amount* more, bool preemptive) const;
   // The most by which a limit would be exceeded with so much more, R; as if these victims
@@ -143,12 +149,22 @@ class Desk {
     return queues_[static_cast<std::size_t>(stage)].entries();
   }
   const Shapes& shapes() const noexcept { return shapes_; }
+  // Of the last update, in canonical order.
   std::span<const Id> requests_of(Id operation) const noexcept {
-    const Grouping& g = state.tables().requests_by_operation;
-    const Index* offsets = g.offsets.data() + operation;
-    return {g.items.data() + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
+    return group(*asking_, operation);
   }
-  std::span<const Id> requests_of_shape(Id shape) const;
+  // How many of a request wait; of one that has gone since the update: none.
+  Index pending(Id request) const noexcept {
+    return static_cast<std::size_t>(request) < joined_.size() &&
+                   joined_[static_cast<std::size_t>(request)]
+               ? state.pending(request)
+               : 0;
+  }
+  bool before(Id request, Id other) const noexcept {  // in canonical order
+    const LiveKeys& keys = state.requests().keys();
+    return keys.rank(request) < keys.rank(other);
+  }
+  std::span<const Id> requests_of_shape(Id shape) const noexcept { return group(by_shape_, shape); }
   // Shapes that requests of a stage's candidates had at the update, and how many of
   // those wait now.
   std::span<const Id> waiting_shapes(Stage stage) const noexcept {
@@ -166,6 +182,7 @@ class Desk {
   // --- what a heartbeat does
 
   Id start_request(Id request, Id node);
+  void preempt(Id slot, Beneficiary beneficiary);
 
   // --- scratch of a heartbeat, kept to spare allocations
   std::vector<Id> present;               // allocations on the node when it began
@@ -195,23 +212,49 @@ class Desk {
   bool at_or_new(const std::vector<std::uint8_t>& column, Id slot) const {
     return static_cast<std::size_t>(slot) < column.size() && column[static_cast<std::size_t>(slot)];
   }
+  // What has been done since `begin`.
+  struct Done {
+    Id slot, operation;
+    Id request;  // started; kNoId: it must leave
+    bool last;   // of its request: no other waits
+  };
+  struct Dropped {
+    Id operation;
+    std::uint16_t queues;  // a bit each
+  };
+  static std::span<const Id> group(const Grouping& g, Id of) noexcept {
+    const Index* offsets = g.offsets.data() + of;
+    return {g.items.data() + offsets[0], static_cast<std::size_t>(offsets[1] - offsets[0])};
+  }
+  void join_requests();
   void build_queues();
   void build_limits();
   void build_exposure();
+  Exposure exposure_of(Id operation) const;
+  void limit_operation(Id operation);
+  void operation_changed(Id operation, bool fresh);
+  void fit_node(Id node, bool fresh);
+  void leave_request(Id request);
   void usage_changed(Id operation, bool fell);
   void check_over(Id element);
+  void check_limits(Id operation);
   void pending_changed(Id request, Index before);
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
-  bool updated_ = false;
+  bool live_, updated_ = false;
+  ShareInputs inputs_;
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
-  Grouping by_shape_;
+  Grouping by_shape_, own_asking_;
+  const Grouping* asking_;  // requests by operation: the snapshot's or our own
+  std::vector<std::uint8_t> joined_;
+  std::vector<Id> came_;  // requests that join at the next update
+  bool requests_changed_ = true;
   std::vector<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
-  std::vector<Id> limited_, limited_from_;
+  std::vector<Id> limited_from_;
   std::vector<std::uint8_t> over_;
   Index over_count_ = 0;
   std::array<std::vector<Index>, kStages> waiting_;
@@ -220,6 +263,13 @@ class Desk {
   std::vector<Exposure> exposure_;
   Index falls_ = 1;
   Where where_;
+  // Of a delta that is being carried out.
+  Index pending_before_ = 0;
+  Id limited_before_ = kNoId;
+  std::vector<Done> done_;
+  std::vector<Dropped> dropped_;
+  ClusterState::Mark begun_{0};
+  bool stands_ = false;
 };
 
 }  // namespace evenhand::ytsaurus

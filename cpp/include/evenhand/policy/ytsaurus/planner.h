@@ -24,12 +24,19 @@ struct Inputs {
 class Planner final : public evenhand::Planner {
  public:
   explicit Planner(Inputs inputs);
+  // Of a living cluster; `inputs.snapshot` is the one that it began from, whose rows columns are
+  // of. total_stated: what there is to share does not follow the nodes.
+  Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
 
   const Desk& desk() const noexcept { return *desk_; }
 
   void update(Time now, bool keep) override;
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
-  Id on(const Delta& delta) override { return desk_->on(delta); }
+  void take_back() override { desk_->take_back(); }
+  void before(const Delta& delta) override { desk_->before(delta); }
+  void after(const Delta& delta, Id row) override { desk_->after(delta, row); }
+  // Settings of rows that came later, or have other ones now: a cell for each of them.
+  void rows_came(ClusterState::Table table, std::span<const Id> rows, const RowSettings& cells);
 
   const Decisions& decisions() const override { return desk_->decisions; }
   Counts counts() const override;

@@ -72,6 +72,11 @@ struct RowSettings {
   std::vector<Amount> cpu_limits;            // A x R: limits of cpus; negative: none
   std::vector<std::uint8_t> uses_ssd;        // A
   std::vector<ClusterState::TakenRoom> taken;
+
+  // Gives rows of a table the cells of `cells`, which has one for each of them, and the default
+  // where a column is empty there; columns grow with the state's rows.
+  void set(const ClusterState& state, ClusterState::Table table, std::span<const Id> rows,
+           const RowSettings& cells);
 };
 
 // What one update or heartbeat leaves for the next.

@@ -1,0 +1,171 @@
+// What a change of the cluster changes at the desk.
+#include <algorithm>
+
+#include "evenhand/policy/ytsaurus/desk.h"
+
+namespace evenhand::ytsaurus {
+namespace {
+
+using Size = std::size_t;
+using Kind = Delta::Kind;
+using Table = ClusterState::Table;
+
+bool is_of_slot(Kind kind) { return kind != Kind::kStart && kind < Kind::kPending; }
+
+}  // namespace
+
+void Desk::before(const Delta& delta) {
+  switch (delta.kind) {
+    case Kind::kPending:
+    case Kind::kRemoveRequest:
+      pending_before_ = pending(delta.row);
+      break;
+    case Kind::kPutRequest:
+      if (delta.row != kNoId) leave_request(delta.row);
+      break;
+    case Kind::kPutOperation:
+    case Kind::kRemoveOperation:
+      limited_before_ =
+          delta.row == kNoId || !updated_ ? kNoId : limited_above(pools() + delta.row);
+      break;
+    default:
+      // Where a slot stands in its group's order follows from what changes here.
+      if (is_of_slot(delta.kind) && state.running(delta.row)) groups.remove(state, delta.row);
+  }
+}
+
+void Desk::after(const Delta& delta, Id row) {
+  switch (delta.kind) {
+    case Kind::kAdvance:
+    case Kind::kReserve:
+    case Kind::kRelease:
+      return;
+    case Kind::kCells:
+      return inputs_.set_stale();
+    case Kind::kPending:
+      return pending_changed(delta.row, pending_before_);
+    case Kind::kCapacity:
+    case Kind::kSchedulable:
+      return inputs_.set_stale();
+    case Kind::kPutNode:
+      rows.set(state, Table::kNodes, {&row, 1}, {});
+      fit_node(row, delta.row == kNoId);
+      return inputs_.set_stale();
+    case Kind::kRemoveNode:
+      return inputs_.set_stale();
+    case Kind::kPutOperation:
+    case Kind::kRemoveOperation:
+      return operation_changed(row, delta.row == kNoId);
+    case Kind::kPutRequest:
+      came_.push_back(row);
+      requests_changed_ = true;
+      return inputs_.touch(state.operation_of_request(row));
+    case Kind::kRemoveRequest:
+      if (static_cast<Size>(row) < joined_.size()) {
+        joined_[static_cast<Size>(row)] = 0;
+        if (pending_before_ > 0) pending_changed(row, pending_before_);
+      }
+      requests_changed_ = true;
+      std::erase(came_, row);
+      return inputs_.touch(state.operation_of_request(row));
+    default:
+      break;
+  }
+  const Id slot = row;
+  if (delta.kind == Kind::kStart || delta.kind == Kind::kStartRow)
+    if (live_) rows.set(state, Table::kAllocations, {&slot, 1}, {});
+  if (state.running(slot)) groups.add(state, slot);
+  if (delta.kind == Kind::kTouch) return inputs_.set_stale();
+  usage_changed(state.operation_of(slot), delta.kind != Kind::kStart &&
+                                              delta.kind != Kind::kStartRow &&
+                                              delta.kind != Kind::kResume);
+}
+
+// It asks no more, as long as no update lets it.
+void Desk::leave_request(Id request) {
+  const Index before = pending(request);
+  inputs_.touch(state.operation_of_request(request));
+  if (static_cast<Size>(request) >= joined_.size()) return;
+  joined_[static_cast<Size>(request)] = 0;
+  if (before > 0) pending_changed(request, before);
+}
+
+// An operation came, has other cells or went. A new one has no share before the next update;
+// what it uses counts at once.
+void Desk::operation_changed(Id operation, bool fresh) {
+  const bool there = state.operations().present(operation);
+  const auto e = static_cast<Size>(pools() + operation);
+  inputs_.touch_row(operation);
+  rows.set(state, Table::kOperations, {&operation, 1}, {});
+  groups.fit(static_cast<Size>(state.operations().rows()));
+  StarvationClocks& clocks = last.starvation.clocks;
+  if ((fresh || !there) && e < clocks.since.size()) clocks.since[e] = kNoTime;
+  if ((fresh || !there) && e < clocks.starvation.size())
+    clocks.starvation[e] = Starvation::kNonStarving;
+  if (!updated_) return;
+  if (fresh) {
+    StarvationResult& found = last.starvation;
+    const auto fit = [&](auto& column, auto value) {
+      column.resize(std::max(column.size(), e + 1), value);
+      column[e] = value;
+    };
+    last.shares->clear_operation(operation);
+    inputs_.clear_work(operation);
+    const auto pool = static_cast<Size>(state.pool_of(operation));
+    EffectiveSettings& effective = found.effective;
+    fit(clocks.since, kNoTime);
+    fit(clocks.starvation, Starvation::kNonStarving);
+    fit(found.status, Status::kNormal);
+    fit(found.lowest_starving, kNoId);
+    fit(found.lowest_aggressive, kNoId);
+    fit(effective.tolerance, effective.tolerance[pool]);
+    fit(effective.timeout, effective.timeout[pool]);
+    fit(effective.enable_aggressive, effective.enable_aggressive[pool]);
+    fit(effective.allow_aggressive, effective.allow_aggressive[pool]);
+    fit(effective.has_usage_threshold, std::uint8_t{0});
+    effective.usage_threshold.resize(effective.has_usage_threshold.size() * state.width(),
+                                     kUnlimited);
+    const auto o = static_cast<Size>(operation);
+    last.priority.resize(std::max(last.priority.size(), o + 1), Priority::kNone);
+    last.priority[o] = Priority::kNone;
+    groups.set_bounds(operation, last.fair_share(pools() + operation),
+                      last.demand_share(pools() + operation), nullptr);
+    live_satisfaction_.resize(std::max(live_satisfaction_.size(), o + 1), 0);
+    exposure_.resize(std::max(exposure_.size(), o + 1), Exposure{});
+    limited_from_.resize(std::max(limited_from_.size(), e + 1), kNoId);
+    over_.resize(limited_from_.size(), 0);
+  }
+  if (there)
+    exposure_[static_cast<Size>(operation)] = exposure_of(operation);
+  else
+    drop_operation(operation);
+  limit_operation(operation);
+  for (Id l = limited_before_; l != kNoId; l = limited_above(l)) check_over(l);
+  if (there) usage_changed(operation, true);
+}
+
+void Desk::fit_node(Id node, bool fresh) {
+  const auto n = static_cast<Size>(node);
+  if (n >= memory.last_preemptive.size()) {
+    memory.last_preemptive.resize(n + 1, kNoTime);
+    memory.overcommitted_since.resize(n + 1, kNoTime);
+  }
+  if (fresh) memory.last_preemptive[n] = memory.overcommitted_since[n] = kNoTime;
+  if (const Time since = state.nodes().get(&NodeColumns::overcommitted_since, node, kNoTime);
+      since != kNoTime)
+    memory.overcommitted_since[n] = since;
+}
+
+void Desk::rows_came(Table table, std::span<const Id> of, const RowSettings& cells) {
+  rows.set(state, table, of, cells);
+  inputs_.set_stale();
+  if (table == Table::kAllocations)
+    for (const ClusterState::TakenRoom& t : cells.taken) state.set_taken(t.allocation, t.amounts);
+  if (table != Table::kOperations) return;
+  for (const Id o : of) {
+    inputs_.touch_row(o);
+    if (updated_) exposure_[static_cast<Size>(o)] = exposure_of(o);
+  }
+}
+
+}  // namespace evenhand::ytsaurus
