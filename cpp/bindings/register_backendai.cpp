@@ -56,8 +56,8 @@ RowSettings rows_of(const py::dict& columns, Domains& known) {
   std::vector<std::optional<std::string>> domains;
   in.read_object("domain", domains);
   for (const std::optional<std::string>& name : domains)
-    r.domain.push_back(
-        name ? known.emplace(*name, static_cast<Id>(known.size())).first->second : kNoId);
+    r.domain.push_back(name ? known.emplace(*name, static_cast<Id>(known.size())).first->second
+                            : kNoId);
   in.read("priority", r.priority);
   in.read("rank", r.rank);
   in.read("preemptible", r.preemptible);

@@ -191,15 +191,14 @@ void register_slurm(py::module_& m) {
         jobs.update(ClusterState(snapshot));
         const auto width = static_cast<py::ssize_t>(jobs.factor_count());
         const auto count = static_cast<py::ssize_t>(jobs.factors.size()) / width;
-        return py::dict("partition"_a = to_array(std::move(jobs.partition)),
-                        "qos"_a = to_array(std::move(jobs.qos)),
-                        "tier"_a = to_array(std::move(jobs.tier)),
-                        "mode"_a = to_array(codes(jobs.mode)),
-                        "exempt"_a = to_array(std::move(jobs.exempt)),
-                        "started"_a = to_array(std::move(jobs.started)),
-                        "priority"_a = to_array(std::move(jobs.priority)),
-                        "share_unknown"_a = to_array(std::move(jobs.share_unknown)),
-                        "factors"_a = to_array(std::move(jobs.factors), {count, width}));
+        return py::dict(
+            "partition"_a = to_array(std::move(jobs.partition)),
+            "qos"_a = to_array(std::move(jobs.qos)), "tier"_a = to_array(std::move(jobs.tier)),
+            "mode"_a = to_array(codes(jobs.mode)), "exempt"_a = to_array(std::move(jobs.exempt)),
+            "started"_a = to_array(std::move(jobs.started)),
+            "priority"_a = to_array(std::move(jobs.priority)),
+            "share_unknown"_a = to_array(std::move(jobs.share_unknown)),
+            "factors"_a = to_array(std::move(jobs.factors), {count, width}));
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
       "What partition, QOS, its row and the cluster make of every job; factors (jobs, factors).");

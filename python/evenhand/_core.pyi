@@ -43,7 +43,9 @@ class Snapshot:
     @property
     def total(self) -> typing.Any: ...
 
-class ClusterState:
+class LiveCluster: ...
+
+class ClusterState(LiveCluster):
     def __init__(self, snapshot: Snapshot) -> None: ...
     def advance(self, now: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     def amounts_of(
@@ -282,6 +284,12 @@ class Planner:
         node: typing.SupportsInt | typing.SupportsIndex,
         time: typing.SupportsInt | typing.SupportsIndex,
     ) -> None: ...
+    def rows_came(
+        self,
+        table: str,
+        rows: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
+        columns: dict[str, typing.Any],
+    ) -> None: ...
     def set_capacity(
         self,
         node: typing.SupportsInt | typing.SupportsIndex,
@@ -305,6 +313,7 @@ class Planner:
         slot: typing.SupportsInt | typing.SupportsIndex,
         held: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     ) -> None: ...
+    def take_back(self) -> None: ...
     def touch(
         self,
         slot: typing.SupportsInt | typing.SupportsIndex,
@@ -314,6 +323,8 @@ class Planner:
     def trace(self, kind: str, row: typing.SupportsInt | typing.SupportsIndex) -> dict[str, typing.Any]: ...
     def update(self, now: typing.SupportsInt | typing.SupportsIndex, keep: bool = True) -> None: ...
     @property
+    def decided(self) -> int: ...
+    @property
     def fair_shares(self) -> typing.Any: ...
     @property
     def memory_bytes(self) -> int: ...
@@ -321,6 +332,8 @@ class Planner:
     def next_due(self) -> int | None: ...
     @property
     def shares(self) -> typing.Any: ...
+    @property
+    def updated(self) -> int | None: ...
 
 def accumulate_decayed(
     decay: Decay,
@@ -335,6 +348,13 @@ def backendai_factor(
     normalised_usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     weight: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> numpy.typing.NDArray[numpy.float64]: ...
+def backendai_live(
+    cluster: LiveCluster,
+    settings: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+    total_stated: bool,
+) -> Planner: ...
 def backendai_normalised_usage(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     capacity: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -430,10 +450,19 @@ def slurm_fair_tree(
     exact: bool,
     merge_tied_accounts: bool,
 ) -> dict[str, typing.Any]: ...
+def slurm_jobs(
+    snapshot: Snapshot, settings: dict[str, typing.Any], rows: dict[str, typing.Any]
+) -> dict[str, typing.Any]: ...
+def slurm_live(
+    cluster: LiveCluster,
+    settings: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+) -> Planner: ...
 def slurm_planner(
     snapshot: Snapshot,
     settings: dict[str, typing.Any],
-    jobs: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
     memory: dict[str, typing.Any],
 ) -> Planner: ...
 def stands_in(
@@ -444,6 +473,15 @@ def stands_in(
 def tree_order(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
 ) -> numpy.typing.NDArray[numpy.int32]: ...
+def ytsaurus_live(
+    cluster: LiveCluster,
+    settings: dict[str, typing.Any],
+    fair_share: FairShareOptions,
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+    volumes: VolumeMemory | None,
+    total_stated: bool,
+) -> Planner: ...
 def ytsaurus_planner(
     snapshot: Snapshot,
     settings: dict[str, typing.Any],

@@ -36,9 +36,14 @@ class RandomCluster {
     AllocationState state;
   };
 
-  explicit RandomCluster(Random& random) : random_(random) {
+  // Of resources as those of another one, if one is given; names end in `suffix`.
+  explicit RandomCluster(Random& random, const RandomCluster* like = nullptr,
+                         std::string suffix = {})
+      : random_(random), suffix_(std::move(suffix)) {
     width_ = 1 + static_cast<std::size_t>(random.below(3));
     wide_ = width_ > 1 && random.chance(40);
+    if (like != nullptr) width_ = like->width_;
+    if (like != nullptr) wide_ = like->wide_;
     operations_ = 4 + static_cast<std::size_t>(random.below(12));
     nodes_ = 2 + static_cast<std::size_t>(random.below(6));
     kinds_ = random.column<std::uint8_t>(operations_, 4);
@@ -48,6 +53,7 @@ class RandomCluster {
     if (random.chance(30)) schedulable_[0] = 0;
     tags_ = random.chance(30) ? random.column<std::int32_t>(nodes_, 2)
                               : std::vector<std::int32_t>(nodes_, 0);
+    in_parts_ = random.chance(10);
     draw_allocations();
     draw_requests();
     // Little is free: who asks has to wait, or others have to leave.
@@ -99,6 +105,11 @@ class RandomCluster {
     in.nodes.capacity = arena_.whole_amounts(std::move(capacity));
     in.nodes.schedulable = arena_.codes(schedulable_);
     in.nodes.tags = tag_list(tags_);
+    if (in_parts_) {  // the second is a part of the first
+      std::vector<std::int32_t> machine(nodes_, -1);
+      machine[1] = 0;
+      in.nodes.physical = arena_.text({"n1000" + suffix_}, std::move(machine));
+    }
     put_allocations(in.allocations);
     put_requests(in.requests);
     put_reservations(in.reservations);
@@ -163,7 +174,8 @@ class RandomCluster {
   }
   raw::Names names(const char* letter, std::size_t count) {
     std::vector<std::string> texts;
-    for (std::size_t i = 0; i < count; ++i) texts.push_back(letter + std::to_string(1000 + i));
+    for (std::size_t i = 0; i < count; ++i)
+      texts.push_back(letter + std::to_string(1000 + i) + suffix_);
     return arena_.names(texts);
   }
   raw::TextList tag_list(const std::vector<std::int32_t>& per_row) {
@@ -227,7 +239,7 @@ class RandomCluster {
     std::vector<std::uint8_t> state, preemptible, has_planned, has_deadline;
     std::vector<std::int32_t> beneficiary;
     for (const Allocation& row : rows_) {
-      texts.push_back("a" + std::to_string(10000 + row.slot));
+      texts.push_back("a" + std::to_string(10000 + row.slot) + suffix_);
       operation.push_back(row.operation);
       node.push_back(row.node);
       amounts.insert(amounts.end(), row.amounts.begin(), row.amounts.end());
@@ -246,7 +258,7 @@ class RandomCluster {
     }
     std::vector<std::string> operations;
     for (std::size_t i = 0; i < operations_; ++i)
-      operations.push_back("o" + std::to_string(1000 + i));
+      operations.push_back("o" + std::to_string(1000 + i) + suffix_);
     t.name = arena_.names(texts);
     t.operation = arena_.rows(operation);
     t.node = arena_.rows(node);
@@ -286,9 +298,10 @@ class RandomCluster {
   };
 
   Random& random_;
+  std::string suffix_;
   Arena arena_;
   std::size_t width_, operations_, nodes_;
-  bool wide_ = false, keeps_ = false;
+  bool wide_ = false, keeps_ = false, in_parts_ = false;
   std::int64_t wide_capacity_ = 3;
   double now_ = 1000;
   Id next_slot_ = 0;

@@ -23,8 +23,7 @@ const Amount* Run::kept(Id slot) const {
 
 double Run::units_of(const Amount* amounts) const {
   double sum = 0;
-  for (Size r = 0; r < width_; ++r)
-    sum += static_cast<double>(amounts[r]) * resources().quantum[r];
+  for (Size r = 0; r < width_; ++r) sum += static_cast<double>(amounts[r]) * resources().quantum[r];
   return sum;
 }
 
@@ -47,14 +46,14 @@ void Run::build_candidates() {
     c.operation = o;
     const bool by_kind = set_.inference_preemptible || kind(o) != OperationKind::kInference;
     const std::uint8_t own = rows_.preemptible[at(o)];
-    bool leaves = false, stopped = false, willing = own == RowSettings::kByKind ? by_kind : own != 0;
+    bool leaves = false, stopped = false,
+         willing = own == RowSettings::kByKind ? by_kind : own != 0;
     for (const Id slot : slots(o)) {
       leaves |= state_.leaving(slot);
       stopped |= state_.holds(slot) && !state_.running(slot);
       if (!state_.running(slot)) continue;
       willing &= rows.get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
-      const Time began =
-          rows.get(&AllocationColumns::start_time, slot, state_.last_start(slot));
+      const Time began = rows.get(&AllocationColumns::start_time, slot, state_.last_start(slot));
       c.start = c.slots.empty() ? began : std::min(c.start, began);
       c.key += units_of(state_.amounts(slot));
       c.slots.push_back(slot);

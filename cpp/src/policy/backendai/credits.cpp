@@ -44,8 +44,7 @@ bool Run::reserved_places(const Entry& entry, const std::vector<std::vector<Id>>
     Index missing = unit.count;
     for (const Id i : of_request[at(unit.request)]) {
       if (!serves(i, unit)) continue;
-      if (missing > 0)
-        due.places.push_back({u, rows.get(&ReservationColumns::node, i, kNoId)});
+      if (missing > 0) due.places.push_back({u, rows.get(&ReservationColumns::node, i, kNoId)});
       --missing;
       const Time from = rows.get(&ReservationColumns::from, i, kNoTime);
       if (from != kNoTime && (due.from == kNoTime || from < due.from)) due.from = from;

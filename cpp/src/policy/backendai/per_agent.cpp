@@ -21,8 +21,7 @@ std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Cand
     held_here(*c);
     double covered = 0;
     for (Size r = 0; r < width_; ++r)
-      covered += static_cast<double>(std::min(held[r], shortage[r])) *
-                 resources().quantum[r];
+      covered += static_cast<double>(std::min(held[r], shortage[r])) * resources().quantum[r];
     c->key = set_.order == VictimOrder::kFewestSessions ? -covered : units_of(held.data());
     return std::ranges::all_of(held, [](Amount a) { return a <= 0; });
   });

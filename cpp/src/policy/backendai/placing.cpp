@@ -67,7 +67,8 @@ bool Run::place(const Entry& entry, Entry* failed) {
         release_held(-1);
         return false;
       }
-      if (set_.agents == AgentSelection::kFirst) from = place_[at(node)];  // those before have too little
+      if (set_.agents == AgentSelection::kFirst)
+        from = place_[at(node)];  // those before have too little
       rooms_.take(unit.need, node);
       ++containers_[at(node)];
       placed_.push_back({i, node});

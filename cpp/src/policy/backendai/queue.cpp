@@ -106,9 +106,9 @@ void Run::build_queue() {
   }
   std::ranges::stable_sort(queue, [&](const Entry& x, const Entry& y) {
     const auto key = [&](const Entry& e) {
-      const Time since =
-          e.suspended ? state_.operations().get(&OperationColumns::start_time, e.operation)
-                      : waits_since[at(e.operation)];
+      const Time since = e.suspended
+                             ? state_.operations().get(&OperationColumns::start_time, e.operation)
+                             : waits_since[at(e.operation)];
       return std::tuple(-rows_.priority[at(e.operation)], !e.suspended, sequence[at(e.operation)],
                         since);
     };

@@ -72,8 +72,7 @@ void Run::go() {
 Outcome Run::may_preempt(const Entry& entry, bool front) const {
   if (entry.suspended) return Outcome::kNoFreeRoom;
   if (!set_.enabled) return Outcome::kPreemptionDisabled;
-  if (kind(entry.operation) == OperationKind::kSystem)
-    return Outcome::kSystemDoesNotPreempt;
+  if (kind(entry.operation) == OperationKind::kSystem) return Outcome::kSystemDoesNotPreempt;
   return front || set_.every_session_preempts ? Outcome::kStarted : Outcome::kNotFirstInQueue;
 }
 

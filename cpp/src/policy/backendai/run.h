@@ -94,7 +94,7 @@ class Run {
   Place why_not(const Unit& unit, Id node) const;
   bool may_run(const Unit& unit, Id node) const;  // whatever stands there
   bool takes_one_more(Id node) const;
-  bool allowed(const Unit& unit, Id node) const;  // both
+  bool allowed(const Unit& unit, Id node) const;          // both
   Id choose_node(const Unit& unit, Size from = 0) const;  // a place among nodes_
   bool better_agent(Id a, Id b) const;
   // All of a session or nothing: takes room and containers for what it adds to placed_.
@@ -127,14 +127,13 @@ class Run {
   void sort(std::vector<Candidate*>& candidates) const;
   void give(const Candidate& candidate, Amount sign);
   Index cost_of(const Candidate& c) const {
-    return VictimCosts{set_.victim_cost, rows_.preemption_cost, in_parts_}.of(state_, c.operation, c.slots);
+    return VictimCosts{set_.victim_cost, rows_.preemption_cost, in_parts_}.of(state_, c.operation,
+                                                                              c.slots);
   }
 
   // group_wide.cpp, per_agent.cpp: victims for a session that does not fit
   Outcome preempt_group_wide(Entry& entry, Attempt* attempt);
-  bool is_wide(Size r) const noexcept {
-    return resources().scope[r] == ResourceScope::kCluster;
-  }
+  bool is_wide(Size r) const noexcept { return resources().scope[r] == ResourceScope::kCluster; }
   bool useful_on(const Candidate& candidate, const Entry& entry,
                  const std::vector<std::uint8_t>& usable) const;
   double shortfall_covered(const Candidate& candidate, const Entry& entry) const;

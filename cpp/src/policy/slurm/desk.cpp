@@ -15,10 +15,7 @@ constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 }  // namespace
 
 Desk::Desk(const Settings& set, const Jobs& columns, const ClusterState& cluster)
-    : settings(set),
-      jobs(columns),
-      state(cluster),
-      room{Rooms(state), {}, {}} {
+    : settings(set), jobs(columns), state(cluster), room{Rooms(state), {}, {}} {
   const Size count = at(state.nodes().rows());
   room.occupants.assign(count, 0);
   room.exclusives.assign(count, 0);
@@ -113,7 +110,8 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
     const Id mine = jobs.qos[p], its = jobs.qos[v];
     if (mine == kNoId || its == kNoId) return Outcome::kQosNotListed;
     // Within a QOS the diagonal tells, and priority always counts.
-    if (!set.qualities.preempts[at(mine) * set.qualities.size() + at(its)]) return Outcome::kQosNotListed;
+    if (!set.qualities.preempts[at(mine) * set.qualities.size() + at(its)])
+      return Outcome::kQosNotListed;
     if ((mine == its || set.priority) && jobs.priority[p] <= jobs.priority[v])
       return Outcome::kNotLowerPriority;
   }
@@ -132,8 +130,7 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
   if (set.reclaim_licenses)
     for (const Id slot : slots(job))
       for (Size r = 0; r < state.width(); ++r)
-        if (scope(r) == ResourceScope::kCluster &&
-            state.amounts(slot)[r] > 0)
+        if (scope(r) == ResourceScope::kCluster && state.amounts(slot)[r] > 0)
           return Outcome::kTaken;
   return Outcome::kOutsidePartition;
 }
@@ -225,9 +222,8 @@ Wish Desk::wish(Id operation) const {
       part.allowed.assign(inside.begin(), inside.end());
       const bool anywhere = where_.anywhere(state, request);
       for (Size n = 0; n < count; ++n)
-        part.allowed[n] &= anywhere
-                               ? state.schedulable(static_cast<Id>(n))
-                               : barred(request, static_cast<Id>(n)) == Outcome::kStarted;
+        part.allowed[n] &= anywhere ? state.schedulable(static_cast<Id>(n))
+                                    : barred(request, static_cast<Id>(n)) == Outcome::kStarted;
     }
     parts.push_back(std::move(part));
   }

@@ -67,7 +67,8 @@ Run::Estimate Run::estimate(Id job) {
   Estimate e{.wanted = candidate_set(job), .now = desk.room, .emptied = desk.room};
   const Time now = desk.state.now();
   for (const Leaving& l : desk.state.leaving()) {
-    if (const Time gone = deadline(l.slot); gone == kNoTime || gone <= now) free(e.now, l.slot, nullptr);
+    if (const Time gone = deadline(l.slot); gone == kNoTime || gone <= now)
+      free(e.now, l.slot, nullptr);
   }
   for (const Index i : gone_)
     if (jobs().grace[at(of(i).operation)] == 0) free(e.now, of(i), nullptr);
@@ -160,8 +161,8 @@ void Run::collect_ends() {
   for (const Leaving& l : desk.state.leaving()) {
     const Time gone = deadline(l.slot);
     if (gone != kNoTime && gone > now)
-      ends_.push_back({gone, desk.state.operation_of(l.slot), End::Of::kLeaving,
-                       static_cast<Index>(l.slot)});
+      ends_.push_back(
+          {gone, desk.state.operation_of(l.slot), End::Of::kLeaving, static_cast<Index>(l.slot)});
   }
   for (Size i = 0; i < begun_.size(); ++i)
     ends_.push_back({begun_[i].end, begun_[i].job, End::Of::kBegun, static_cast<Index>(i)});

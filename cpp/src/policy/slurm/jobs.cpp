@@ -85,9 +85,9 @@ std::span<const Jobs::Place> Jobs::places(Id job) const noexcept {
   return {found.begin(), found.end()};
 }
 
-bool Jobs::has_all(Id partition, const ClusterState& state, std::span<const Id> slots) const {
+bool Jobs::has_all(Id of, const ClusterState& state, std::span<const Id> slots) const {
   return std::ranges::all_of(slots, [&](Id slot) {
-    return state.node_of(slot) == kNoId || has_node(partition, state.node_of(slot));
+    return state.node_of(slot) == kNoId || has_node(of, state.node_of(slot));
   });
 }
 
@@ -152,8 +152,9 @@ void Jobs::measure(const ClusterState& state, Id job) {
   }
   if (!set_.weights.multifactor) return;
   const Time accrue = cell(rows_.accrue, job, kNoTime);
-  since_[j] =
-      accrue != kNoTime ? accrue : state.operations().get(&OperationColumns::start_time, job, kNoTime);
+  since_[j] = accrue != kNoTime
+                  ? accrue
+                  : state.operations().get(&OperationColumns::start_time, job, kNoTime);
   double* amounts = amounts_.data() + j * measures;
   std::fill_n(amounts, measures, 0.0);
   const auto add = [&](const Amount* of, double times) {
@@ -187,7 +188,8 @@ void Jobs::measure(const ClusterState& state, Id job) {
                                                                   slot, state.last_start(slot)));
     }
     std::ranges::sort(on);
-    nodes += static_cast<double>(std::ranges::distance(on.begin(), std::unique(on.begin(), on.end())));
+    nodes +=
+        static_cast<double>(std::ranges::distance(on.begin(), std::unique(on.begin(), on.end())));
   }
   wide_[j] = nodes;
   const double limit = static_cast<double>(longest) / kMinute;
@@ -212,7 +214,8 @@ void Jobs::derive(const ClusterState& state, Id job) {
   if (mode[j] == PreemptMode::kSuspend && cell(rows_.cancelled, job, std::uint8_t{0}) != 0)
     mode[j] = PreemptMode::kCancel;
   grace[j] = !by_qos ? parts.grace[p] : q == kNoId ? 0 : quality.grace[at(q)];
-  exempt[j] = q != kNoId && quality.exempt[at(q)] != kNoTime ? quality.exempt[at(q)] : parts.exempt[p];
+  exempt[j] =
+      q != kNoId && quality.exempt[at(q)] != kNoTime ? quality.exempt[at(q)] : parts.exempt[p];
   const std::uint8_t own = cell(rows_.requeue, job, JobRows::kAsCluster);
   requeue[j] = (own == JobRows::kAsCluster ? set_.requeue : own != 0) &&
                state.operations().get(&OperationColumns::kind, job) == OperationKind::kBatch;

@@ -71,8 +71,8 @@ void Run::stand_in(const Turn& turn) {
   const Size j = at(turn.job);
   if (jobs_.partition[j] == turn.partition) return;
   if (std::ranges::find(first_turns_, turn.job, &Turn::job) == first_turns_.end())
-    first_turns_.push_back({turn.job, jobs_.partition[j], jobs_.tier[j], jobs_.priority[j],
-                            jobs_.exclusive[j]});
+    first_turns_.push_back(
+        {turn.job, jobs_.partition[j], jobs_.tier[j], jobs_.priority[j], jobs_.exclusive[j]});
   become(turn);
 }
 

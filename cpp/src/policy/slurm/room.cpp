@@ -9,8 +9,8 @@ namespace evenhand::slurm {
 
 using Size = std::size_t;
 
-Wish::Wish(const ResourceSpace& resources, std::span<const Id> order, Size rows,
-           bool whole_nodes, std::vector<Part> parts)
+Wish::Wish(const ResourceSpace& resources, std::span<const Id> order, Size rows, bool whole_nodes,
+           std::vector<Part> parts)
     : order_(order),
       nodes_(rows),
       whole_nodes_(whole_nodes),

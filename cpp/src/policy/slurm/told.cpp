@@ -185,7 +185,7 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
       }
     refusals_->nodes.push_back(nodes);
     refusals_->missing.insert(refusals_->missing.end(), best.begin(),
-                            best.begin() + static_cast<std::ptrdiff_t>(width));
+                              best.begin() + static_cast<std::ptrdiff_t>(width));
     if (follows_request(request)) event(kNoId, rule, job, request, best);
   }
   add_reserved(desk.room, job, -1);

@@ -122,8 +122,10 @@ def _default(s: SlurmSettings) -> int:
 
 
 def _parts(s: SlurmSettings) -> dict[str | None, SlurmPartition]:
-    parts: dict[str | None, SlurmPartition] = dict(s.partitions)
-    return parts | {None: SlurmPartition()}
+    parts: dict[str | None, SlurmPartition] = {}
+    parts.update(s.partitions)
+    parts[None] = SlurmPartition()
+    return parts
 
 
 def _partitions(s: SlurmSettings) -> dict[str, Any]:

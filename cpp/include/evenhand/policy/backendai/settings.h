@@ -33,7 +33,7 @@ struct Settings {
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
   AgentSelection agents = AgentSelection::kFirst;
   std::vector<Id> resource_order;  // R: which is compared first among agents
-  Scope scope = Scope::kGroup;  // victims have the same as the session that asks
+  Scope scope = Scope::kGroup;     // victims have the same as the session that asks
   bool inference_preemptible = true;
   Sequencer sequencer = Sequencer::kFifo;  // among equal priorities
   bool reserve_room = false;

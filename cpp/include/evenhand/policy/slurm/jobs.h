@@ -39,14 +39,16 @@ class Jobs {
 
   const JobRows& rows() const noexcept { return rows_; }
   Size factor_count() const noexcept { return 6 + set_.weights.tres.size(); }
-  bool expedited(Id job) const noexcept { return at_or(rows_.expedited, job, std::uint8_t{0}) != 0; }
+  bool expedited(Id job) const noexcept {
+    return at_or(rows_.expedited, job, std::uint8_t{0}) != 0;
+  }
   Time time_min(Id job) const noexcept { return at_or(rows_.time_min, job, kNoTime); }
-  bool has_node(Id partition, Id node) const noexcept {
-    return on_nodes(partition)[static_cast<Size>(node)] != 0;
+  bool has_node(Id of, Id node) const noexcept {
+    return on_nodes(of)[static_cast<Size>(node)] != 0;
   }
   // N: whether a node is in the partition.
-  std::span<const std::uint8_t> on_nodes(Id partition) const noexcept {
-    return {node_of_partition_.data() + static_cast<Size>(partition) * stride_, stride_};
+  std::span<const std::uint8_t> on_nodes(Id of) const noexcept {
+    return {node_of_partition_.data() + static_cast<Size>(of) * stride_, stride_};
   }
   // Nodes that there are, in canonical order.
   std::span<const Id> nodes() const noexcept { return nodes_; }
@@ -71,7 +73,7 @@ class Jobs {
   void add_places(std::span<const Id> rows, const JobRows& from);
   std::span<const Place> places(Id job) const noexcept;
   Place place_of(const ClusterState& state, Id job) const;
-  bool has_all(Id partition, const ClusterState& state, std::span<const Id> slots) const;
+  bool has_all(Id of, const ClusterState& state, std::span<const Id> slots) const;
   void read_nodes(const ClusterState& state);
   void measure(const ClusterState& state, Id job);
   void derive(const ClusterState& state, Id job);

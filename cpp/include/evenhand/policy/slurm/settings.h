@@ -117,15 +117,15 @@ struct Turn {
 
 // What rows of operations say themselves, one each; empty: the default in every row.
 struct JobRows {
-  std::vector<Id> partition;              // the first that it names
-  std::vector<Id> qos;                    // kNoId: none
-  std::vector<std::uint8_t> requeue;      // kAsCluster: it says nothing
-  std::vector<std::uint8_t> exclusive;    // takes whole nodes
+  std::vector<Id> partition;            // the first that it names
+  std::vector<Id> qos;                  // kNoId: none
+  std::vector<std::uint8_t> requeue;    // kAsCluster: it says nothing
+  std::vector<std::uint8_t> exclusive;  // takes whole nodes
   std::vector<std::uint8_t> expedited;
-  std::vector<std::uint8_t> cancelled;    // where it would be suspended
-  std::vector<Time> eligible;             // kNoTime: at once
-  std::vector<Time> accrue;               // since when its age counts; kNoTime: its submission
-  std::vector<Time> time_min;             // shortest time limit, kNoTime: none
+  std::vector<std::uint8_t> cancelled;  // where it would be suspended
+  std::vector<Time> eligible;           // kNoTime: at once
+  std::vector<Time> accrue;             // since when its age counts; kNoTime: its submission
+  std::vector<Time> time_min;           // shortest time limit, kNoTime: none
   std::vector<double> site, nice;
   std::vector<double> assoc, fair_share;  // factors of its association; NaN: not known
   std::vector<Index> preemption_cost;     // 1
