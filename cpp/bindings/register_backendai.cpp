@@ -33,6 +33,8 @@ Settings settings_of(const py::dict& values) {
   in.read("every_session_preempts", s.every_session_preempts);
   in.read("per_agent", s.per_agent);
   code("selection", s.selection);
+  in.read("default_priority", s.default_priority);
+  in.read("rank_is_priority", s.rank_is_priority);
   code("scope", s.scope);
   code("sequencer", s.sequencer);
   in.read("inference_preemptible", s.inference_preemptible);

@@ -14,6 +14,7 @@ namespace from_slurm {
 slurm::Partitions partitions_of(const py::dict& values) {
   slurm::Partitions p;
   Reader in(values);
+  in.read_object("names", p.names);
   in.read("tier", p.tier);
   in.read_enum("mode", p.mode);
   in.read("grace", p.grace);
@@ -33,6 +34,7 @@ slurm::Partitions partitions_of(const py::dict& values) {
 slurm::Qualities qualities_of(const py::dict& values) {
   slurm::Qualities q;
   Reader in(values);
+  in.read_object("names", q.names);
   in.read("rank", q.rank);
   in.read_enum("mode", q.mode);
   in.read("grace", q.grace);
@@ -61,6 +63,8 @@ slurm::Weights weights_of(const py::dict& values) {
   in.read("small_first", w.small_first);
   in.read("relative_to_time", w.relative_to_time);
   in.read("plain_tres", w.plain_tres);
+  in.read("assoc_of", w.assoc_of);
+  in.read("fair_share_of", w.fair_share_of);
   in.finish();
   return w;
 }
@@ -125,8 +129,6 @@ slurm::Settings settings_of(const py::dict& values) {
 slurm::JobRows rows_of(const py::dict& columns) {
   slurm::JobRows j;
   Reader in(columns);
-  in.read("partition", j.partition);
-  in.read("qos", j.qos);
   in.read("requeue", j.requeue);
   in.read("exclusive", j.exclusive);
   in.read("expedited", j.expedited);
@@ -136,13 +138,7 @@ slurm::JobRows rows_of(const py::dict& columns) {
   in.read("time_min", j.time_min);
   in.read("site", j.site);
   in.read("nice", j.nice);
-  in.read("assoc", j.assoc);
-  in.read("fair_share", j.fair_share);
   in.read("preemption_cost", j.preemption_cost);
-  in.read("turn_job", j.turn_job);
-  in.read("turn_partition", j.turn_partition);
-  in.read("turn_assoc", j.turn_assoc);
-  in.read("turn_fair_share", j.turn_fair_share);
   in.finish();
   return j;
 }

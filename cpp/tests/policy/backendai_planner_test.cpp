@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "../model/scene.h"
 #include "evenhand/policy/backendai/planner.h"
 
@@ -15,7 +17,7 @@ Inputs inputs() {
   scene.request(high, {2});
   Inputs in{scene.snapshot(), {}, {}, {}};
   in.settings.resource_order = {0};
-  in.rows.priority = in.rows.rank = {5, 10};
+  in.rows.priority = {5, 10};
   in.rows.preemptible = in.rows.started = {1, 1};
   in.rows.refused = {0, 0};
   return in;
@@ -68,7 +70,8 @@ TEST(BackendAIPlanner, ARowThatComesHasTheDefaults) {
   rows.preemption_cost = {3, 4};
   const std::vector<Id> came{1, 3};
   rows.came(came, {});
-  EXPECT_EQ(rows.priority, (std::vector<double>{1, 10, 10, 10}));
+  EXPECT_EQ(rows.priority[0], 1);
+  for (const std::size_t row : {1, 2, 3}) EXPECT_TRUE(std::isnan(rows.priority[row]));
   EXPECT_EQ(rows.preemption_cost, (std::vector<Index>{3, 1, 1, 1}));
   EXPECT_EQ(rows.preemptible, (std::vector<std::uint8_t>(4, RowSettings::kByKind)));
 }

@@ -49,6 +49,16 @@ class RandomCluster {
     kinds_ = random.column<std::uint8_t>(operations_, 4);
     if (random.chance(60)) std::ranges::fill(kinds_, std::uint8_t{0});
     begun_ = random.column<double>(operations_, 900);
+    const auto texts = [&](std::vector<std::int32_t>& codes, int kinds) {
+      codes = random.column<std::int32_t>(operations_, kinds + 1);
+      for (std::int32_t& code : codes) --code;
+    };
+    texts(partitions_, 4);
+    texts(qualities_, 3);
+    texts(accounts_, 1);
+    texts(users_, 2);
+    priorities_ = random.column<double>(operations_, 5);
+    priority_given_ = random.column<std::uint8_t>(operations_, 2);
     schedulable_ = std::vector<std::uint8_t>(nodes_, 1);
     if (random.chance(30)) schedulable_[0] = 0;
     tags_ = random.chance(30) ? random.column<std::int32_t>(nodes_, 2)
@@ -92,6 +102,11 @@ class RandomCluster {
     in.operations.name = names("o", operations_);
     in.operations.kind = arena_.codes(kinds_);
     in.operations.start_time = arena_.numbers(begun_);
+    in.operations.partition = arena_.text({"p0", "p0,p1", "p1", "p1,p0"}, partitions_);
+    in.operations.qos = arena_.text({"q0", "q1", "q2"}, qualities_);
+    in.operations.account = arena_.text({"a"}, accounts_);
+    in.operations.user = arena_.text({"u0", "u1"}, users_);
+    in.operations.priority = arena_.numbers(priorities_, priority_given_);
     in.nodes.name = names("n", nodes_);
     std::vector<std::int64_t> capacity = capacity_;
     if (wide_)
@@ -309,7 +324,9 @@ class RandomCluster {
   std::vector<double> begun_, durations_;
   std::vector<std::int64_t> capacity_, asking_, wanted_, counts_, required_;
   std::vector<std::int64_t> reserved_, reserved_on_, reserved_amounts_;
-  std::vector<std::int32_t> tags_, request_tags_;
+  std::vector<std::int32_t> tags_, request_tags_, partitions_, qualities_, accounts_, users_;
+  std::vector<double> priorities_;
+  std::vector<std::uint8_t> priority_given_;
   std::vector<Allocation> rows_;
   std::vector<First> first_;
 };

@@ -15,10 +15,15 @@ Inputs inputs() {
   scene.node({4});
   scene.allocation(low, 0, {4}, 0);
   scene.request(high, {2});
-  Inputs in{scene.snapshot(), {}, {}, {}};
+  Tables tables = scene.snapshot().tables();
+  tables.operations.partition.values.push_back("high");
+  tables.operations.partition.values.push_back("low");
+  tables.operations.partition.codes = {1, 0};
+  Inputs in{Snapshot(tables), {}, {}, {}};
   in.settings.type = PreemptType::kPartitionPrio;
   in.settings.backoff = 60 * kMicrosecondsPerSecond;
   Partitions& p = in.settings.partitions;
+  p.names = {"low", "high"};
   p.tier = {1, 2};
   p.mode = {PreemptMode::kRequeue, PreemptMode::kRequeue};
   p.grace = p.exempt = {0, 0};
@@ -28,7 +33,6 @@ Inputs inputs() {
   p.all_nodes = {1, 1};
   p.nodes = {{}, {}};
   in.settings.suspend_frees = {1};
-  in.rows.partition = {0, 1};
   return in;
 }
 
@@ -91,9 +95,11 @@ TEST(SlurmPlanner, PrioritiesGrowWithTheAgeOfJobsThatWait) {
 TEST(SlurmPlanner, AJobStaysInThatOfItsPartitionsThatHasItsNodes) {
   Inputs in = inputs();
   in.settings.partitions.all_nodes = {1, 0};
-  in.rows.turn_job = {0, 0, 1, 1};
-  in.rows.turn_partition = {1, 0, 1, 0};
-  in.rows.partition = {1, 1};
+  Tables tables = in.snapshot.tables();
+  tables.operations.partition = {};
+  tables.operations.partition.values.push_back(" low, high,low");
+  tables.operations.partition.codes = {0, 0};
+  in.snapshot = Snapshot(tables);
   Jobs jobs(in.settings, in.rows);
   jobs.update(ClusterState(in.snapshot));
   EXPECT_EQ(jobs.partition, (std::vector<Id>{0, 1}));

@@ -83,6 +83,8 @@ struct SlurmSystem {
     };
     s.mode = mode();
     slurm::Partitions& parts = s.partitions;
+    parts.names = {"p0", "p1"};  // beside that of jobs in none
+    s.partition = random.below(kPartitions);
     for (int i = 0; i < kPartitions; ++i) {
       parts.tier.push_back(i + 1);
       parts.mode.push_back(mode());
@@ -100,6 +102,7 @@ struct SlurmSystem {
         if (random.chance(80)) names.emplace_back(t.nodes.names.text[n]);
     }
     slurm::Qualities& quality = s.qualities;
+    quality.names = {"q0", "q1", "q2"};
     for (int i = 0; i < kQualities; ++i) {
       quality.rank.push_back(random.below(3));
       quality.mode.push_back(mode());
@@ -113,6 +116,8 @@ struct SlurmSystem {
     w.multifactor = random.chance(60);
     for (double* weight : {&w.age, &w.assoc, &w.fair_share, &w.size, &w.partition, &w.qos})
       *weight = random.chance(40) ? 0 : random.below(50);
+    w.assoc_of = {{"a/u0", random.below(3) / 2.0}, {"a/u1", random.below(3) / 2.0}};
+    w.fair_share_of = {{"a/u1", random.below(4) / 4.0}, {"a/u1/p1", random.below(4) / 4.0}};
     w.max_age = 100 + random.below(2000);
     w.cpu = random.chance(50) ? 0 : kNoId;
     w.tres = {static_cast<double>(random.below(30)), static_cast<double>(random.below(9))};
@@ -127,9 +132,6 @@ struct SlurmSystem {
   static Rows rows(Random& random, std::size_t jobs) {
     const auto seconds = [&](int most) { return random.below(most) * kMicrosecondsPerSecond; };
     Rows j;
-    j.partition = random.column<Id>(jobs, kPartitions);
-    j.qos = random.column<Id>(jobs, kQualities + 1);
-    for (Id& qos : j.qos) --qos;
     j.requeue = random.column<std::uint8_t>(jobs, 3);
     j.exclusive = random.column<std::uint8_t>(jobs, random.chance(30) ? 2 : 1);
     j.expedited = random.column<std::uint8_t>(jobs, random.chance(10) ? 2 : 1);
@@ -140,17 +142,7 @@ struct SlurmSystem {
       j.eligible.push_back(random.chance(90) ? kNoTime : 990'000'000 + seconds(20));
       j.accrue.push_back(random.chance(70) ? kNoTime : seconds(1000));
       j.time_min.push_back(random.chance(80) ? kNoTime : seconds(100) + 1);
-      j.assoc.push_back(random.below(3) / 2.0);
-      j.fair_share.push_back(random.below(4) / 4.0);
       j.preemption_cost.push_back(1 + random.below(4));
-      if (!random.chance(20)) continue;
-      const int other = (j.partition[o] + 1) % kPartitions;
-      for (const Id partition : {j.partition[o], static_cast<Id>(other)}) {
-        j.turn_job.push_back(static_cast<Id>(o));
-        j.turn_partition.push_back(partition);
-        j.turn_assoc.push_back(j.assoc[o]);
-        j.turn_fair_share.push_back(random.below(4) / 4.0);
-      }
     }
     return j;
   }
@@ -165,16 +157,8 @@ struct SlurmSystem {
       const auto take = [&](auto... columns) {
         ((out.*columns).push_back((its.*columns)[row]), ...);
       };
-      take(&Rows::partition, &Rows::qos, &Rows::requeue, &Rows::exclusive, &Rows::expedited,
-           &Rows::cancelled, &Rows::eligible, &Rows::accrue, &Rows::time_min, &Rows::site,
-           &Rows::nice, &Rows::assoc, &Rows::fair_share, &Rows::preemption_cost);
-      for (std::size_t turn = 0; turn < its.turn_job.size(); ++turn) {
-        if (its.turn_job[turn] != rows[i].second) continue;
-        out.turn_job.push_back(static_cast<Id>(i));
-        out.turn_partition.push_back(its.turn_partition[turn]);
-        out.turn_assoc.push_back(its.turn_assoc[turn]);
-        out.turn_fair_share.push_back(its.turn_fair_share[turn]);
-      }
+      take(&Rows::requeue, &Rows::exclusive, &Rows::expedited, &Rows::cancelled, &Rows::eligible,
+           &Rows::accrue, &Rows::time_min, &Rows::site, &Rows::nice, &Rows::preemption_cost);
     }
     return out;
   }
@@ -225,6 +209,7 @@ struct BackendAISystem {
     s.reserve_room = random.chance(50);
     s.only_lack_blocks = random.chance(50);
     s.max_containers = random.chance(70) ? 0 : 1 + random.below(5);
+    s.rank_is_priority = random.chance(50);
     s.scope = random.chance(80) ? backendai::Scope::kGroup : backendai::Scope::kDomain;
     s.inference_preemptible = random.chance(50);
     s.sequencer = static_cast<backendai::Sequencer>(random.below(3));
@@ -234,7 +219,9 @@ struct BackendAISystem {
   static Rows rows(Random& random, std::size_t sessions) {
     Rows r;
     r.priority = random.column<double>(sessions, 5);
-    r.rank = random.chance(50) ? r.priority : random.column<double>(sessions, 4);
+    for (double& priority : r.priority)
+      if (random.chance(20)) priority = Rows::kOwnOrDefault;
+    r.rank = random.column<double>(sessions, 4);
     r.domain = random.column<Id>(sessions, 3);
     for (Id& domain : r.domain) --domain;
     for (std::size_t o = 0; o < sessions; ++o) {

@@ -66,7 +66,7 @@ void Run::build_candidates() {
       why = Outcome::kSystemWork;
     else if (!willing)
       why = Outcome::kNotPreemptibleFlag;
-    else if (rows_.priority[at(o)] > set_.threshold)
+    else if (priority_[at(o)] > set_.threshold)
       why = Outcome::kAboveThreshold;
     else if (unsuited && !set_.unsuited_are_terminated)
       why = Outcome::kSuspendDoesNotSuit;
@@ -82,7 +82,7 @@ void Run::build_candidates() {
 Outcome Run::verdict(const Candidate& c, Id operation) const {
   if (c.claimed) return Outcome::kAlreadyPreempting;
   if (scope_of(c.operation) != scope_of(operation)) return Outcome::kOtherScope;
-  if (rows_.rank[at(c.operation)] >= rows_.rank[at(operation)]) return Outcome::kNotLowerPriority;
+  if (rank_[at(c.operation)] >= rank_[at(operation)]) return Outcome::kNotLowerPriority;
   return Outcome::kTaken;
 }
 
@@ -102,7 +102,7 @@ void Run::sort(std::vector<Candidate*>& candidates) const {
       set_.order == VictimOrder::kFewestSessions || set_.order == VictimOrder::kSmallestResources;
   const auto key = [&](const Candidate* c) {
     const Time start = set_.order == VictimOrder::kNewest ? -c->start : c->start;
-    return std::tuple(rows_.rank[at(c->operation)], rows_.started[at(c->operation)] != 0,
+    return std::tuple(rank_[at(c->operation)], rows_.started[at(c->operation)] != 0,
                       by_size ? c->key : 0.0, start, rank(c->operation));
   };
   std::ranges::sort(candidates,

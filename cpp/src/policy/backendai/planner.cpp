@@ -41,8 +41,8 @@ void RowSettings::grow(std::size_t count) {
   const auto to = [count](auto& column, auto absent) {
     if (column.size() < count) column.resize(count, absent);
   };
-  to(priority, kPriority);
-  to(rank, kPriority);
+  to(priority, kOwnOrDefault);
+  to(rank, 0.0);
   to(domain, kNoId);
   to(preemptible, kByKind);
   to(started, std::uint8_t{1});

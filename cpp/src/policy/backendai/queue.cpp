@@ -109,7 +109,7 @@ void Run::build_queue() {
       const Time since = e.suspended
                              ? state_.operations().get(&OperationColumns::start_time, e.operation)
                              : waits_since[at(e.operation)];
-      return std::tuple(-rows_.priority[at(e.operation)], !e.suspended, sequence[at(e.operation)],
+      return std::tuple(-priority_[at(e.operation)], !e.suspended, sequence[at(e.operation)],
                         since);
     };
     return key(x) < key(y);

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace evenhand::backendai {
@@ -20,9 +21,22 @@ Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
       selector_(width_),
       scratch_(width_) {
   tally.proof.proved = true;
+  read_priorities();
   read_nodes();
   build_queue();
   build_candidates();
+}
+
+void Run::read_priorities() {
+  const LiveTable<OperationColumns>& rows = state_.operations();
+  priority_ = rows_.priority;
+  rank_ = rows_.rank;
+  for (const Id o : operations_)
+    if (std::isnan(priority_[at(o)]))
+      priority_[at(o)] = rows.get(&OperationColumns::priority_given, o) != 0
+                             ? rows.get(&OperationColumns::priority, o)
+                             : set_.default_priority;
+  if (set_.rank_is_priority) rank_ = priority_;
 }
 
 // Machines have what their logical nodes leave.

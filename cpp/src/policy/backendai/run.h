@@ -82,6 +82,7 @@ class Run {
   }
 
   // queue.cpp
+  void read_priorities();
   void read_nodes();
   Id scope_of(Id operation) const;
   Time submitted(Id operation) const;
@@ -170,10 +171,11 @@ class Run {
   Rooms rooms_;
   std::vector<Amount> in_parts_;  // N x R: what logical nodes have of a machine; empty: nothing
   mutable Where where_;
-  std::vector<Index> containers_;     // N
-  std::vector<Placement> placed_;     // of the session at hand
-  std::vector<Amount> needs_;         // of suspended allocations: S x R, empty without any
-  std::vector<Amount> freed_, kept_;  // S x R; empty: everything is freed
+  std::vector<double> priority_, rank_;  // O: of the queue; who may preempt whom
+  std::vector<Index> containers_;        // N
+  std::vector<Placement> placed_;        // of the session at hand
+  std::vector<Amount> needs_;            // of suspended allocations: S x R, empty without any
+  std::vector<Amount> freed_, kept_;     // S x R; empty: everything is freed
   std::vector<Candidate> candidates_;
   std::vector<Outcome> no_candidate_;   // O: why not; kTaken: it is one
   std::vector<std::uint8_t> admitted_;  // O: has reservations for all that it waits for

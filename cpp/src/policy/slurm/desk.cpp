@@ -14,11 +14,9 @@ constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 
 }  // namespace
 
-Desk::Desk(const Settings& set, const Jobs& columns, const ClusterState& cluster)
-    : settings(set), jobs(columns), state(cluster), room{Rooms(state), {}, {}} {
+void Desk::refresh(const Jobs::Changed& changed) {
   const Size count = at(state.nodes().rows());
-  room.occupants.assign(count, 0);
-  room.exclusives.assign(count, 0);
+  room = {Rooms(state), std::vector<std::int32_t>(count, 0), std::vector<std::int32_t>(count, 0)};
   for (const Id node : jobs.nodes())
     room.occupants[at(node)] = static_cast<std::int32_t>(state.on_node(node).size());
   for (Size o = 0; o < jobs.exclusive.size(); ++o)
@@ -26,8 +24,35 @@ Desk::Desk(const Settings& set, const Jobs& columns, const ClusterState& cluster
       for (const Id slot : state.allocations_of(static_cast<Id>(o)))
         if (state.node_of(slot) != kNoId && !state.away(slot))
           ++room.exclusives[at(state.node_of(slot))];
-  collect();
-  sort_running();
+  const bool all = changed.all || slots_.size() > 2 * static_cast<Size>(live_) + 1024;
+  std::vector<std::uint8_t> drop(all ? 0 : jobs.exclusive.size(), 0);
+  for (const Id job : changed.jobs)
+    if (!all) drop[at(job)] = 1;
+  const auto dropped = [&](const RunningJob& job) { return all || drop[at(job.operation)] != 0; };
+  for (std::vector<RunningJob>* jobs_here : {&running, &stopped})
+    std::erase_if(*jobs_here, [&](const RunningJob& job) {
+      if (dropped(job)) live_ -= job.slots;
+      return dropped(job);
+    });
+  for (RunningJob& job : running) job.gone = false;
+  const auto known = static_cast<std::ptrdiff_t>(running.size());
+  if (all) {
+    slots_.clear();
+    nodes_.clear();
+    for (Id o = 0; o < state.operations().rows(); ++o) collect(o);
+  } else {
+    for (Size o = 0; o < drop.size(); ++o)
+      if (drop[o]) collect(static_cast<Id>(o));
+  }
+  std::sort(running.begin() + known, running.end(),
+            [](const RunningJob& a, const RunningJob& b) { return a.key < b.key; });
+  std::ranges::inplace_merge(running, running.begin() + known, {}, &RunningJob::key);
+  std::ranges::sort(stopped, [&](const RunningJob& a, const RunningJob& b) {
+    const Size x = at(a.operation), y = at(b.operation);
+    if (jobs.tier[x] != jobs.tier[y]) return jobs.tier[x] > jobs.tier[y];
+    if (jobs.priority[x] != jobs.priority[y]) return jobs.priority[x] > jobs.priority[y];
+    return a.key.submitted < b.key.submitted;
+  });
 }
 
 RunningJob Desk::job_of(Id operation, std::vector<Id>& slots) {
@@ -50,51 +75,23 @@ RunningJob Desk::job_of(Id operation, std::vector<Id>& slots) {
   std::sort(begin, nodes_.end());
   nodes_.erase(std::unique(begin, nodes_.end()), nodes_.end());
   job.nodes = static_cast<Index>(nodes_.size()) - job.first_node;
+  constexpr std::int64_t kMost = 65535;
+  const std::int64_t rank = std::min(jobs.rank[at(operation)], kMost) * (kMost + 1) +
+                            std::min<std::int64_t>(job.nodes, kMost);
+  job.key = {settings.youngest_first ? -job.start : rank, submitted(operation)};
+  live_ += job.slots;
   return job;
 }
 
-void Desk::collect() {
-  std::vector<Id> held, stopped_slots;
-  for (Id operation = 0; operation < state.operations().rows(); ++operation) {
-    held.clear();
-    stopped_slots.clear();
-    for (const Id slot : state.allocations_of(operation)) {
-      if (state.holds(slot)) held.push_back(slot);
-      if (state.away(slot)) stopped_slots.push_back(slot);
-    }
-    if (!held.empty()) running.push_back(job_of(operation, held));
-    if (!stopped_slots.empty()) stopped.push_back(job_of(operation, stopped_slots));
+void Desk::collect(Id operation) {
+  held_.clear();
+  away_.clear();
+  for (const Id slot : state.allocations_of(operation)) {
+    if (state.holds(slot)) held_.push_back(slot);
+    if (state.away(slot)) away_.push_back(slot);
   }
-  std::ranges::sort(stopped, [&](const RunningJob& a, const RunningJob& b) {
-    const Size x = at(a.operation), y = at(b.operation);
-    if (jobs.tier[x] != jobs.tier[y]) return jobs.tier[x] > jobs.tier[y];
-    if (jobs.priority[x] != jobs.priority[y]) return jobs.priority[x] > jobs.priority[y];
-    return submitted(a.operation) < submitted(b.operation);
-  });
-}
-
-void Desk::sort_running() {
-  constexpr std::int64_t kMost = 65535;
-  struct Key {
-    std::int64_t first;
-    std::pair<Time, Index> submitted;
-    Size job;
-    auto operator<=>(const Key&) const = default;
-  };
-  std::vector<Key> keys;
-  keys.reserve(running.size());
-  const bool youngest = settings.youngest_first;
-  for (Size i = 0; i < running.size(); ++i) {
-    const RunningJob& job = running[i];
-    const std::int64_t rank = std::min(jobs.rank[at(job.operation)], kMost) * (kMost + 1) +
-                              std::min<std::int64_t>(job.nodes, kMost);
-    keys.push_back({youngest ? -job.start : rank, submitted(job.operation), i});
-  }
-  std::ranges::sort(keys);
-  std::vector<RunningJob> sorted;
-  sorted.reserve(running.size());
-  for (const Key& key : keys) sorted.push_back(running[key.job]);
-  running = std::move(sorted);
+  if (!held_.empty()) running.push_back(job_of(operation, held_));
+  if (!away_.empty()) stopped.push_back(job_of(operation, away_));
 }
 
 Outcome Desk::standing(Id preemptor, const RunningJob& job) const {

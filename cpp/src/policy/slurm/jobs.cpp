@@ -40,23 +40,9 @@ void put(std::vector<T>& column, std::span<const Id> rows, const std::vector<T>&
 
 }  // namespace
 
-Jobs::Jobs(const Settings& settings, JobRows rows) : set_(settings), rows_(std::move(rows)) {
-  add_places({}, rows_);
-}
-
-void Jobs::add_places(std::span<const Id> rows, const JobRows& from) {
-  for (Size i = 0; i < from.turn_job.size(); ++i) {
-    const auto place = static_cast<Index>(i);
-    places_.push_back({rows.empty() ? from.turn_job[i] : rows[at(from.turn_job[i])],
-                       from.turn_partition[i], at_or(from.turn_assoc, place, kNotKnown),
-                       at_or(from.turn_fair_share, place, kNotKnown)});
-  }
-  std::ranges::stable_sort(places_, {}, &Place::job);
-}
+Jobs::Jobs(const Settings& settings, JobRows rows) : set_(settings), rows_(std::move(rows)) {}
 
 void Jobs::came(std::span<const Id> rows, const JobRows& from) {
-  put(rows_.partition, rows, from.partition, set_.partition);
-  put(rows_.qos, rows, from.qos, kNoId);
   put(rows_.requeue, rows, from.requeue, JobRows::kAsCluster);
   for (const auto column : {&JobRows::exclusive, &JobRows::expedited, &JobRows::cancelled})
     put(rows_.*column, rows, from.*column, std::uint8_t{0});
@@ -64,13 +50,7 @@ void Jobs::came(std::span<const Id> rows, const JobRows& from) {
     put(rows_.*column, rows, from.*column, kNoTime);
   for (const auto column : {&JobRows::site, &JobRows::nice})
     put(rows_.*column, rows, from.*column, 0.0);
-  for (const auto column : {&JobRows::assoc, &JobRows::fair_share})
-    put(rows_.*column, rows, from.*column, kNotKnown);
   put(rows_.preemption_cost, rows, from.preemption_cost, Index{1});
-  std::erase_if(places_, [&](const Place& known) {
-    return std::ranges::find(rows, known.job) != rows.end();
-  });
-  add_places(rows, from);
   for (const Id row : rows) touch(row);
 }
 
@@ -80,9 +60,55 @@ void Jobs::touch(Id job) {
   if (std::exchange(is_touched_[at(job)], std::uint8_t{1}) == 0) touched_.push_back(job);
 }
 
-std::span<const Jobs::Place> Jobs::places(Id job) const noexcept {
-  const auto found = std::ranges::equal_range(places_, job, {}, &Place::job);
-  return {found.begin(), found.end()};
+// Numbers of the partitions of "low,high", those of the highest tier first, then as written.
+// Without any in the settings, what jobs name says nothing.
+const std::vector<Id>& Jobs::named(std::string_view text) {
+  const auto known = named_.find(text);
+  if (known != named_.end()) return known->second;
+  constexpr std::string_view kSpace = " \t\n\r\f\v";
+  const std::vector<std::string>& names = set_.partitions.names;
+  std::vector<Id> found;
+  const auto add = [&](std::string_view name) {
+    const auto place = std::ranges::find(names, name);
+    const auto number = static_cast<Id>(place - names.begin());
+    if (place != names.end() && std::ranges::find(found, number) == found.end())
+      found.push_back(number);
+  };
+  if (!text.empty()) add(text);
+  for (std::string_view rest = found.empty() ? text : std::string_view(); !rest.empty();) {
+    std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(kSpace), part.size()));
+    part = part.substr(0, part.find_last_not_of(kSpace) + 1);
+    if (!part.empty()) add(part);
+  }
+  if (found.empty()) found.push_back(set_.partition);
+  std::ranges::stable_sort(found, std::greater{},
+                           [&](Id number) { return set_.partitions.tier[at(number)]; });
+  return named_.emplace(text, std::move(found)).first->second;
+}
+
+Jobs::Place Jobs::place_in(const ClusterState& state, Id job, Id of) const {
+  Place place{job, of, kNotKnown, kNotKnown};
+  const Weights& w = set_.weights;
+  if (w.assoc_of.empty() && w.fair_share_of.empty()) return place;
+  const std::string_view account = state.operations().text(&OperationColumns::account, job);
+  const std::string_view user = state.operations().text(&OperationColumns::user, job);
+  if (account.empty() || user.empty()) return place;
+  std::string owner(account);
+  owner.append("/").append(user);
+  std::string there = owner;
+  if (at(of) < set_.partitions.names.size())
+    there.append("/").append(set_.partitions.names[at(of)]);
+  const auto value = [&](const auto& of_association) {
+    for (const std::string* name : {&there, &owner})
+      if (const auto found = of_association.find(*name); found != of_association.end())
+        return found->second;
+    return kNotKnown;
+  };
+  place.assoc = value(w.assoc_of);
+  place.fair_share = value(w.fair_share_of);
+  return place;
 }
 
 bool Jobs::has_all(Id of, const ClusterState& state, std::span<const Id> slots) const {
@@ -94,11 +120,12 @@ bool Jobs::has_all(Id of, const ClusterState& state, std::span<const Id> slots) 
 // Of several partitions the first that has all of its nodes, if it has something, else the first.
 //
 // Source: Slurm, controller: a job is in the queue once for each of its partitions.
-Jobs::Place Jobs::place_of(const ClusterState& state, Id job) const {
-  const std::span<const Place> several = places(job);
-  if (several.empty())
-    return {job, cell(rows_.partition, job, set_.partition), cell(rows_.assoc, job, kNotKnown),
-            cell(rows_.fair_share, job, kNotKnown)};
+Jobs::Place Jobs::place_of(const ClusterState& state, Id job) {
+  const std::vector<Id>& names = named(state.operations().text(&OperationColumns::partition, job));
+  several_.erase(job);
+  if (names.size() == 1) return place_in(state, job, names.front());
+  std::vector<Place>& several = several_[job];
+  for (const Id of : names) several.push_back(place_in(state, job, of));
   const std::span<const Id> slots = state.allocations_of(job);
   if (!slots.empty())
     for (const Place& place : several)
@@ -205,7 +232,10 @@ void Jobs::derive(const ClusterState& state, Id job) {
   const Qualities& quality = set_.qualities;
   const bool by_qos = set_.type == PreemptType::kQos;
   const Size p = at(place.partition);
-  const Id q = qos[j] = cell(rows_.qos, job, kNoId);
+  const auto its =
+      std::ranges::find(quality.names, state.operations().text(&OperationColumns::qos, job));
+  const Id q = qos[j] =
+      its == quality.names.end() ? kNoId : static_cast<Id>(its - quality.names.begin());
   settled_[j] = !state.allocations_of(job).empty();
   partition[j] = place.partition;
   tier[j] = parts.tier[p];
@@ -303,10 +333,10 @@ double Jobs::total(Id job, const double* of) const {
 }
 
 void Jobs::add_turns(Id job, std::vector<Turn>& to) const {
-  const std::span<const Place> several = places(job);
-  if (several.empty() || settled_[at(job)]) return;
+  const auto several = several_.find(job);
+  if (several == several_.end() || settled_[at(job)]) return;
   std::vector<double> there(factor_count());
-  for (const Place& place : several.subspan(1)) {
+  for (const Place& place : std::span(several->second).subspan(1)) {
     double its = priority[at(job)];
     if (set_.weights.multifactor) {
       put_factors(place, there.data());
@@ -338,10 +368,13 @@ void Jobs::update(const ClusterState& state) {
     read_nodes(state);
     all_ = true;
   }
-  if (std::exchange(all_, false))
+  if (std::exchange(all_, false)) {
     for (Size j = 0; j < count; ++j) derive(state, static_cast<Id>(j));
-  else
+    changed_ = {};
+  } else {
     for (const Id job : touched_) derive(state, job);
+    if (!changed_.all) changed_.jobs.insert(changed_.jobs.end(), touched_.begin(), touched_.end());
+  }
   touched_.clear();
   is_touched_.assign(count, 0);
   for (Size j = 0; multifactor && j < count; ++j) {

@@ -11,23 +11,22 @@ bool is_served(Outcome rule) {
 
 }  // namespace
 
-Run::Run(const Settings& settings, Jobs& columns, const ClusterState& state, Memory& memory,
-         const Trigger& trigger, Recorder* recorder)
+Run::Run(Desk& of, Jobs& columns, Memory& memory, const Trigger& trigger, Recorder* recorder)
     : jobs_(columns),
-      desk(settings, jobs_, state),
-      decisions(state.width()),
+      desk(of),
+      decisions(of.state.width()),
       memory_(memory),
       trigger_(trigger),
       recorder_(recorder),
-      blocked_(at(state.nodes().rows()), 0),
-      closed_(settings.partitions.size(), Outcome::kStarted),
+      blocked_(at(of.state.nodes().rows()), 0),
+      closed_(of.settings.partitions.size(), Outcome::kStarted),
       partition_nodes_(closed_.size(), 0),
       partition_up_(closed_.size(), 0),
       ending_(blocked_.size(), kNoId),
       open_(blocked_.size(), 1),
       start_(blocked_.size(), 0),
       choose_(blocked_.size(), 0),
-      gone_for_(at(state.operations().rows()), kNoId),
+      gone_for_(at(of.state.operations().rows()), kNoId),
       served_(gone_for_.size(), 0),
       started_(gone_for_.size(), 0),
       told_(gone_for_.size(), 0),
@@ -42,7 +41,7 @@ Run::Run(const Settings& settings, Jobs& columns, const ClusterState& state, Mem
     }
   }
   for (const RunningJob& job : desk.running) runs_[at(job.operation)] = 1;
-  for (Id i = 0; i < state.reservations().rows(); ++i) reserved_ |= keeps_room(state, i);
+  for (Id i = 0; i < desk.state.reservations().rows(); ++i) reserved_ |= keeps_room(desk.state, i);
   for (const Leaving& l : desk.state.leaving()) {
     const Time gone = deadline(l.slot);
     const Id node = desk.state.node_of(l.slot);

@@ -71,8 +71,7 @@ class Run {
  public:
   // `jobs`: of a job with several partitions, as of the one whose turn it is; as they were again
   // between two calls.
-  Run(const Settings& settings, Jobs& jobs, const ClusterState& state, Memory& memory,
-      const Trigger& trigger, Recorder* recorder);
+  Run(Desk& desk, Jobs& jobs, Memory& memory, const Trigger& trigger, Recorder* recorder);
 
   void all();
   const Refusals& refusals();
@@ -82,7 +81,7 @@ class Run {
   Jobs& jobs_;
 
  public:
-  Desk desk;
+  Desk& desk;
   Decisions decisions;
   Tally tally;
   Time next_due = kNoTime;

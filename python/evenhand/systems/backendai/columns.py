@@ -21,12 +21,14 @@ from evenhand.systems.backendai.settings import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
     from evenhand.systems.backendai.settings import BackendAISettings
 
-__all__ = ["effective_priorities", "row_columns", "switches", "unknown_machines"]
+__all__ = ["effective_priorities", "own_columns", "ranks", "row_columns", "switches", "unknown_machines"]
 
 _ORDERS = ("oldest", "newest", "fewest-sessions", "smallest-resources")
 _MODES = ("terminate", "suspend", "reschedule")
@@ -67,6 +69,8 @@ def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
         "victim_cost": COSTS.index(s.victim_cost),
         "agents": _AGENTS.index(s.agent_selection),
         "resource_order": np.array([*first, *(r for r in range(len(names)) if r not in first)], np.int32),
+        "default_priority": float(DEFAULT_PRIORITY),
+        "rank_is_priority": s.preemption_key == "priority",
         "scope": _SCOPES.index(s.victim_scope),
         "inference_preemptible": s.inference_preemptible,
         "sequencer": _SEQUENCERS.index(s.sequencer),
@@ -110,8 +114,30 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
     found += _broken_priorities(snapshot)
     found += _overfull_machines(snapshot)
     raise_found(found)
-    count = snapshot.operation_count
-    priority, refused = effective_priorities(snapshot, s)
+    columns = own_columns(sessions, snapshot.operation_count, s)
+    if s.user_policies or s.project_policies:
+        columns["priority"], columns["refused"] = effective_priorities(snapshot, s)
+    return columns
+
+
+def own_columns(
+    sessions: Mapping[int, BackendAIOperationSettings], count: int, s: BackendAISettings
+) -> dict[str, Any]:
+    """Return what rows of sessions set.
+
+    Parameters
+    ----------
+    sessions : mapping of int to BackendAIOperationSettings
+        By row; the others set nothing.
+    count : int
+        Rows.
+    s : BackendAISettings
+
+    Returns
+    -------
+    dict of str to array
+        As `row_columns`.
+    """
 
     def of(field: str, absent: Any, dtype: Any) -> NDArray[Any]:
         values = np.full(count, absent, dtype)
@@ -121,17 +147,34 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
                 values[row] = value
         return values
 
-    columns: dict[str, Any] = {
-        "priority": priority,
-        "rank": priority if s.preemption_key == "priority" else of("job_priority", 0, np.float64),
-        "refused": refused,
-        **cost_columns(sessions, count),
-    }
+    columns: dict[str, Any] = cost_columns(sessions, count)
     if sessions:
-        columns |= {"preemptible": of("is_preemptible", 2, np.uint8), "started": of("started", 1, np.uint8)}
+        columns |= {
+            "rank": of("job_priority", 0, np.float64),
+            "preemptible": of("is_preemptible", 2, np.uint8),
+            "started": of("started", 1, np.uint8),
+        }
     if s.victim_scope == "domain":
         columns["domain"] = [sessions[row].domain if row in sessions else None for row in range(count)]
     return columns
+
+
+def ranks(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:
+    """Return of every session the number by which some may preempt others.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : BackendAISettings
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    if s.preemption_key == "priority":
+        return effective_priorities(snapshot, s)[0]
+    none = np.zeros(snapshot.operation_count)
+    return np.asarray(row_columns(snapshot, s).get("rank", none), np.float64)
 
 
 def _column(snapshot: Snapshot, name: str, absent: Any, dtype: Any) -> NDArray[Any]:

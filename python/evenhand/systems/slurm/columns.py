@@ -15,7 +15,7 @@ from evenhand.errors import Problem
 from evenhand.fields import TABLES
 from evenhand.systems.slurm.priority import (
     Priorities,
-    association_factors,
+    check_factors,
     partition_factors,
     qos_factors,
     weights,
@@ -133,6 +133,7 @@ def _partitions(s: SlurmSettings) -> dict[str, Any]:
     exempt = [None if p.QOS is None else s.qos[p.QOS].PreemptExemptTime for p in parts]
     usual = s.PreemptExemptTime or 0.0
     return {
+        "names": list(s.partitions),
         "tier": np.array([p.PriorityTier for p in parts], np.int32),
         "mode": np.array([_mode(s, p) for p in parts], np.uint8),
         "grace": np.array([_micros(p.GraceTime) for p in parts], np.int64),
@@ -159,6 +160,7 @@ def _qualities(s: SlurmSettings) -> dict[str, Any]:
         for other in s.qos
     ]
     return {
+        "names": list(s.qos),
         "rank": np.array([qos.Priority for qos in every], np.int64),
         "mode": np.array([_mode(s, qos) for qos in every], np.uint8),
         "grace": np.array([_micros(qos.GraceTime) for qos in every], np.int64),
@@ -168,27 +170,41 @@ def _qualities(s: SlurmSettings) -> dict[str, Any]:
     }
 
 
-def row_columns(snapshot: Snapshot, s: SlurmSettings) -> dict[str, NDArray[Any]]:
-    """Return what jobs set themselves, and which partitions and QOS they name.
+def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: SlurmSettings) -> dict[str, Any]:
+    """Return what rows of jobs set.
 
     Parameters
     ----------
-    snapshot : Snapshot
-        Any that has these rows.
+    rows : mapping of int to SlurmOperationSettings
+        By row; the others set nothing.
+    count : int
+        Rows.
     s : SlurmSettings
 
     Returns
     -------
     dict of str to array
-        One row an operation; ``turn_...`` one row a partition of a job that names several, as they are
-        tried. What is left out has the default in every row.
-
-    Raises
-    ------
-    InputError
-        If a job names a partition or a QOS that the settings do not have, or settings of rows are wrong.
+        What is left out has the default in every row.
     """
-    return Jobs(snapshot, s).columns
+    accrues = "ACCRUE_ALWAYS" not in s.PriorityFlags
+    set_by: dict[str, tuple[int, Any, Callable[[SlurmOperationSettings], Any]]] = {
+        "requeue": (_AS_CLUSTER, np.uint8, lambda own: own.requeue),
+        "exclusive": (0, np.uint8, lambda own: own.exclusive),
+        "expedited": (0, np.uint8, lambda own: own.expedited),
+        "cancelled": (0, np.uint8, _cancelled),
+        "eligible": (NO_TIME, np.int64, lambda own: _or_none(own.eligible_time)),
+        "accrue": (NO_TIME, np.int64, lambda own: _or_none(_accrues(own) if accrues else None)),
+        "time_min": (NO_TIME, np.int64, lambda own: _or_none(own.time_min)),
+        "site": (0, np.float64, lambda own: own.site_factor),
+        "nice": (0, np.float64, lambda own: own.nice),
+    }
+    columns: dict[str, Any] = {}
+    for name, (absent, dtype, of) in set_by.items() if rows else ():
+        columns[name] = np.full(count, absent, dtype)
+        for row, own in rows.items():
+            value = of(own)
+            columns[name][row] = absent if value is None else value
+    return columns | cost_columns(rows, count)
 
 
 class Jobs:
@@ -202,12 +218,13 @@ class Jobs:
     Attributes
     ----------
     columns : dict of str to array
-        See `row_columns`.
+        What their rows set; see `row_columns`.
 
     Raises
     ------
     InputError
-        As `row_columns`.
+        If a job names a partition or a QOS that the settings do not have, a partition names a node that there
+        is not, settings of rows are wrong, or they ask for a factor that is not computed.
     """
 
     @classmethod
@@ -226,48 +243,33 @@ class Jobs:
         Raises
         ------
         InputError
-            As `row_columns`, and if a partition names a node that there is not.
+            As the class.
         """
         known: Jobs | None = snapshot._cache.get("slurm")
         if known is None or known.settings is not s:
-            known = snapshot._cache["slurm"] = cls(snapshot, s, whole=True)
+            known = snapshot._cache["slurm"] = cls(snapshot, s)
         return known
 
-    def __init__(self, snapshot: Snapshot, s: SlurmSettings, *, whole: bool = False) -> None:
+    def __init__(self, snapshot: Snapshot, s: SlurmSettings) -> None:
         self.snapshot, self.settings = snapshot, s
         self._found: list[Problem] = []
         self.partitions = _parts(s)
-        self._names = list(self.partitions)
-        partition = self._named("partition", s.partitions, _default(s))
-        qos = self._named("qos", s.qos, -1)
+        self._check_names("partition", s.partitions)
+        self._check_names("qos", s.qos)
         self.rows = SlurmRows.of(snapshot).operations
-        if whole:
-            self._check_nodes()
+        self._check_nodes()
         raise_found(self._found)
-        self.columns = self._columns(*partition, qos[0])
+        given = np.asarray(snapshot._core.column("operations", "priority_given")).astype(np.bool_)
+        if not given.all():
+            check_factors(s)
+        self.columns = row_columns(self.rows, snapshot.operation_count, s)
 
-    def _named(
-        self, field: str, known: Mapping[str, Any], default: int
-    ) -> tuple[NDArray[np.int32], dict[int, list[int]]]:
-        """Return the number of what each job names, and numbers by row of jobs that name several."""
+    def _check_names(self, field: str, known: Mapping[str, Any]) -> None:
         values, codes = self.snapshot._core.text("operations", field)
-        codes = np.asarray(codes, np.int64)
-        if not known or not len(values):  # without any in the settings, what jobs name says nothing
-            return np.full(self.snapshot.operation_count, default, np.int32), {}
-        place = {name: number for number, name in enumerate(known)}
-        numbers, several = np.full(len(values) + 1, default, np.int32), {}
-        for code, name in enumerate(map(str, values)):
-            parts = (name,) if name in place else partitions_named(name) if field == "partition" else ()
-            if not parts or not set(parts) <= set(place):
+        for code, name in enumerate(map(str, values)) if known else ():
+            parts = partitions_named(name) if field == "partition" else ()
+            if name not in known and (not parts or not set(parts) <= set(known)):
                 self._stranger(int(np.flatnonzero(codes == code)[0]), field, name, known)
-                continue
-            found = [place[part] for part in parts]
-            if field == "partition":  # a job is tried in those of the highest tier first
-                found.sort(key=lambda number: -self.partitions[self._names[number]].PriorityTier)
-            numbers[code] = found[0]
-            if len(found) > 1:
-                several.update(dict.fromkeys(np.flatnonzero(codes == code).tolist(), found))
-        return numbers[codes], several
 
     def _stranger(self, row: int, field: str, name: str, known: Mapping[str, Any]) -> None:
         job = self.snapshot.names("operations")[row]
@@ -282,35 +284,6 @@ class Jobs:
                 field = f"partitions.{name}.Nodes"
                 message = f"{field} names {node!r}, which is no node of the snapshot"
                 self._found.append(Problem("settings", None, None, field, "exists", repr(node), message))
-
-    def _columns(
-        self, partition: NDArray[np.int32], several: Mapping[int, list[int]], qos: NDArray[np.int32]
-    ) -> dict[str, NDArray[Any]]:
-        count = self.snapshot.operation_count
-        accrues = "ACCRUE_ALWAYS" not in self.settings.PriorityFlags
-        set_by: dict[str, tuple[int, Any, Callable[[SlurmOperationSettings], Any]]] = {
-            "requeue": (_AS_CLUSTER, np.uint8, lambda own: own.requeue),
-            "exclusive": (0, np.uint8, lambda own: own.exclusive),
-            "expedited": (0, np.uint8, lambda own: own.expedited),
-            "cancelled": (0, np.uint8, _cancelled),
-            "eligible": (NO_TIME, np.int64, lambda own: _or_none(own.eligible_time)),
-            "accrue": (NO_TIME, np.int64, lambda own: _or_none(_accrues(own) if accrues else None)),
-            "time_min": (NO_TIME, np.int64, lambda own: _or_none(own.time_min)),
-            "site": (0, np.float64, lambda own: own.site_factor),
-            "nice": (0, np.float64, lambda own: own.nice),
-        }
-        columns: dict[str, NDArray[Any]] = {"partition": partition, "qos": qos}
-        for name, (absent, dtype, of) in set_by.items() if self.rows else ():
-            columns[name] = np.full(count, absent, dtype)
-            for row, own in self.rows.items():
-                value = of(own)
-                columns[name][row] = absent if value is None else value
-        turns = [(row, part) for row, parts in several.items() for part in parts]
-        columns["turn_job"] = np.array([row for row, _ in turns], np.int32)
-        columns["turn_partition"] = np.array([part for _, part in turns], np.int32)
-        columns |= cost_columns(self.rows, count)
-        columns |= association_factors(self.snapshot, self.settings, self._names, columns)
-        return columns
 
     @cached_property
     def switches(self) -> dict[str, Any]:
@@ -330,19 +303,20 @@ class Jobs:
 
     def partition(self, row: int) -> str | None:
         """Return the name of a job's partition."""
-        return self._names[int(self.derived["partition"][row])]
+        return list(self.partitions)[int(self.derived["partition"][row])]
 
     def qos(self, row: int) -> str | None:
         """Return the name of a job's QOS."""
-        code = int(self.columns["qos"][row])
+        code = int(self.derived["qos"][row])
         return None if code < 0 else list(self.settings.qos)[code]
 
-    def further(self, row: int) -> list[str | None]:
+    def further(self, row: int) -> list[str]:
         """Return in which partitions a job that has nothing yet is tried after its first."""
-        if self.derived["started"][row] != NO_TIME:
+        values, codes = self.snapshot._core.text("operations", "partition")
+        name = "" if codes[row] < 0 else str(values[codes[row]])
+        if name in self.partitions or self.derived["started"][row] != NO_TIME or not self.settings.partitions:
             return []
-        turns = self.columns["turn_partition"][self.columns["turn_job"] == row]
-        return [self._names[turn] for turn in turns.tolist()[1:]]
+        return sorted(partitions_named(name), key=lambda part: -self.partitions[part].PriorityTier)[1:]
 
     def own(self, row: int) -> SlurmOperationSettings:
         """Return what a job's row sets."""

@@ -10,7 +10,6 @@ import numpy as np
 from evenhand.config.rows import raise_found
 from evenhand.errors import Problem
 from evenhand.history import slurm
-from evenhand.systems.slurm.text.accounting import association_name
 from evenhand.table import Table
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.systems.slurm.settings import SlurmSettings
 
-__all__ = ["Priorities", "association_factors", "partition_factors", "qos_factors", "weights"]
+__all__ = ["Priorities", "check_factors", "partition_factors", "qos_factors", "weights"]
 
 _FACTORS = ("age", "assoc", "fairshare", "jobsize", "partition", "qos")
 _WEIGHTS = ("Age", "Assoc", "Fairshare", "JobSize", "Partition", "QOS")
@@ -145,6 +144,7 @@ def weights(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
         "small_first": s.PriorityFavorSmall,
         "relative_to_time": "SMALL_RELATIVE_TO_TIME" in flags,
         "plain_tres": bool({"NO_NORMAL_ALL", "NO_NORMAL_TRES"} & flags),
+        **_associations(s),
     }
 
 
@@ -186,56 +186,35 @@ def qos_factors(s: SlurmSettings) -> NDArray[np.float64]:
     return _normal(s, known, max(known, default=0), "QOS")
 
 
-def association_factors(
-    snapshot: Snapshot,
-    s: SlurmSettings,
-    partitions: Sequence[str | None],
-    columns: Mapping[str, NDArray[Any]],
-) -> dict[str, NDArray[np.float64]]:
-    """Return what the associations of all jobs are worth.
+def check_factors(s: SlurmSettings) -> None:
+    """Refuse settings that ask for a factor that is not computed.
 
     Parameters
     ----------
-    snapshot : Snapshot
     s : SlurmSettings
-    partitions : sequence of str or None
-        Names by number.
-    columns : mapping of str to array
-        ``partition``, ``turn_job`` and ``turn_partition``.
-
-    Returns
-    -------
-    dict of str to array
-        ``assoc``, ``fair_share`` and the same of turns; NaN: it is not known.
 
     Raises
     ------
     InputError
-        If a job has no priority of its own and the settings ask for a factor that is not computed.
     """
-    given = np.asarray(snapshot._core.column("operations", "priority_given")).astype(np.bool_)
-    if s.PriorityType == "priority/basic":
-        return {}
-    missing = [] if given.all() else s.not_computed()
     raise_found(
         [
             Problem("settings", None, None, field, "choice", name, f"{field} has {name}: {_NOT_COMPUTED}")
-            for field, name in missing
+            for field, name in s.not_computed()
         ]
     )
-    first = np.arange(snapshot.operation_count), columns["partition"]
-    turns = columns["turn_job"].astype(np.int64), columns["turn_partition"]
-    owners = _Owners(snapshot, partitions)
-    found = {}
-    if s.association_priority:
-        highest = max(s.association_priority.values())
-        for name, rows in (("assoc", first), ("turn_assoc", turns)):
-            found[name] = _normal(s, owners.values(s.association_priority, *rows), highest, "ASSOC")
-    if s.shares is not None and s.PriorityWeightFairshare:
-        factors = _fair_shares(s, s.shares)
-        for name, rows in (("fair_share", first), ("turn_fair_share", turns)):
-            found[name] = owners.values(factors, *rows)
-    return found
+
+
+def _associations(s: SlurmSettings) -> dict[str, dict[str, float]]:
+    """Return what associations are worth, by name."""
+    given = s.association_priority
+    values = _normal(s, list(given.values()), max(given.values(), default=0), "ASSOC")
+    return {
+        "assoc_of": dict(zip(given, values.tolist(), strict=True)),
+        "fair_share_of": _fair_shares(s, s.shares)
+        if s.shares is not None and s.PriorityWeightFairshare
+        else {},
+    }
 
 
 def _fair_shares(s: SlurmSettings, tree: ShareTree) -> dict[str, float]:
@@ -247,33 +226,3 @@ def _fair_shares(s: SlurmSettings, tree: ShareTree) -> dict[str, float]:
         table = slurm.fair_tree(tree, tied_accounts=s.tied_accounts)
     users = zip(tree.names, np.asarray(table["factor"]).tolist(), tree.user.tolist(), strict=True)
     return {str(name): factor for name, factor, user in users if user}
-
-
-class _Owners:
-    """Different ``account/user``, empty where one is lacking, and each job's place among them."""
-
-    def __init__(self, snapshot: Snapshot, partitions: Sequence[str | None]) -> None:
-        core, count = snapshot._core, snapshot.operation_count
-        self._partitions = partitions
-        texts, place = [], np.zeros(count, np.int64)
-        for field in ("account", "user"):
-            names, codes = core.text("operations", field)
-            texts.append([*map(str, names), ""])
-            found = np.asarray(codes, np.int64)
-            place = place * len(texts[-1]) + np.where(found < 0, len(names), found)
-        kinds, inverse = np.unique(place, return_inverse=True)
-        pairs = [(texts[0][kind // len(texts[1])], texts[1][kind % len(texts[1])]) for kind in kinds.tolist()]
-        self._names = [association_name(*pair) if all(pair) else "" for pair in pairs]
-        self._place = inverse.reshape(-1)
-
-    def values(
-        self, values: Mapping[str, float], jobs: NDArray[np.int64], partition: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """Return jobs' values of their associations in partitions; NaN: they have none."""
-        owners = self._place[jobs]
-        each = np.array([values.get(name, np.nan) for name in self._names]).reshape(-1)[owners]
-        if any(name.count("/") > 1 for name in values):  # associations of one partition go before
-            pairs = zip(owners.tolist(), partition.tolist(), strict=True)
-            own = [f"{self._names[owner]}/{self._partitions[inside]}" for owner, inside in pairs]
-            each = np.array([values.get(name, of_all) for name, of_all in zip(own, each, strict=True)])
-        return each.astype(np.float64)

@@ -2,6 +2,7 @@
 // proposal and the running system one field. Defaults are the preset "documented".
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct Settings {
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
   AgentSelection agents = AgentSelection::kFirst;
   std::vector<Id> resource_order;  // R: which is compared first among agents
-  Scope scope = Scope::kGroup;     // victims have the same as the session that asks
+  double default_priority = 10;
+  bool rank_is_priority = true;
+  Scope scope = Scope::kGroup;  // victims have the same as the session that asks
   bool inference_preemptible = true;
   Sequencer sequencer = Sequencer::kFifo;  // among equal priorities
   bool reserve_room = false;
@@ -44,11 +47,11 @@ struct Settings {
 // What rows of operations set, and what follows from policies of users and projects; a cell each,
 // empty: the default in every row.
 struct RowSettings {
-  static constexpr double kPriority = 10;
+  static constexpr double kOwnOrDefault = std::numeric_limits<double>::quiet_NaN();
   static constexpr std::uint8_t kByKind = 2;
 
-  std::vector<double> priority;           // of the queue
-  std::vector<double> rank;               // who may preempt whom
+  std::vector<double> priority;           // kOwnOrDefault: as the operation has it
+  std::vector<double> rank;               // who may preempt whom, where it is not the priority
   std::vector<Id> domain;                 // kNoId: none
   std::vector<std::uint8_t> preemptible;  // kByKind: it says nothing
   std::vector<std::uint8_t> started;      // has ever run

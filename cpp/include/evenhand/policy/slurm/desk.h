@@ -1,6 +1,7 @@
 // What a scheduling run works on: free room, running jobs, who may be preempted.
 #pragma once
 
+#include <compare>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,20 +19,31 @@ namespace evenhand::slurm {
 
 // A job with something that runs (or that a person stopped), by its operation.
 struct RunningJob {
+  // In which order victims are wanted: by this, then by submission.
+  struct Key {
+    std::int64_t first = 0;
+    std::pair<Time, Index> submitted{};
+    auto operator<=>(const Key&) const = default;
+  };
   Id operation;
   Index first_slot, slots;  // in Desk::slots
   Index first_node, nodes;  // in Desk::nodes: distinct, ascending
   Time start;
   bool willing = true;  // each of its allocations may be preempted
   bool gone = false;    // preempted in this run
+  Key key{};
 };
 
 class Desk {
  public:
   // All are the caller's and outlive the desk.
-  Desk(const Settings& settings, const Jobs& jobs, const ClusterState& state);
+  Desk(const Settings& set, const Jobs& columns, const ClusterState& cluster)
+      : settings(set), jobs(columns), state(cluster), room{Rooms(cluster), {}, {}} {}
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
+
+  // Everything as it is now, before a run. O(N R + jobs), and O(rows) of the jobs that changed.
+  void refresh(const Jobs::Changed& changed);
 
   const Settings& settings;
   const Jobs& jobs;
@@ -87,13 +99,14 @@ class Desk {
   bool add_leaving(Room& to, Id operation) const;
 
  private:
-  void collect();
+  void collect(Id operation);
   void split(Id slot, bool suspends, Amount* freed, Amount* kept) const;
   RunningJob job_of(Id operation, std::vector<Id>& slots);
-  void sort_running();
 
   mutable Where where_;
-  std::vector<Id> slots_, nodes_;
+  std::vector<Id> slots_, nodes_;  // of what was collected, also of what has changed since
+  Index live_ = 0;                 // of slots_
+  std::vector<Id> held_, away_;    // of one job
 };
 
 }  // namespace evenhand::slurm

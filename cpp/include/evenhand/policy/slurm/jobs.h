@@ -6,7 +6,12 @@
 // Source: Slurm documentation, preemption and priority_multifactor.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
@@ -63,16 +68,22 @@ class Jobs {
   bool touched() const noexcept { return nodes_touched_ || all_ || !touched_.empty(); }
   // O(jobs), but for what was touched: O(its rows).
   void update(const ClusterState& state);
+  // Jobs that were worked out anew since this was last asked for; `all`: every one.
+  struct Changed {
+    std::vector<Id> jobs;
+    bool all = true;
+  };
+  Changed take_changed() { return std::exchange(changed_, {{}, false}); }
 
  private:
-  // A partition of a job that names several, and the factors of its association there.
+  // A partition of a job, and the factors of its association there; NaN: it has none.
   struct Place {
     Id job, partition;
     double assoc, fair_share;
   };
-  void add_places(std::span<const Id> rows, const JobRows& from);
-  std::span<const Place> places(Id job) const noexcept;
-  Place place_of(const ClusterState& state, Id job) const;
+  const std::vector<Id>& named(std::string_view partitions);
+  Place place_in(const ClusterState& state, Id job, Id of) const;
+  Place place_of(const ClusterState& state, Id job);
   bool has_all(Id of, const ClusterState& state, std::span<const Id> slots) const;
   void read_nodes(const ClusterState& state);
   void measure(const ClusterState& state, Id job);
@@ -85,7 +96,8 @@ class Jobs {
 
   const Settings& set_;
   JobRows rows_;
-  std::vector<Place> places_;  // by job, as they are tried
+  std::map<std::string, std::vector<Id>, std::less<>> named_;  // by what jobs name
+  std::map<Id, std::vector<Place>> several_;  // of jobs with several, as they are tried
   Size stride_ = 0;
   std::vector<std::uint8_t> node_of_partition_;  // partitions x nodes
   std::vector<Id> nodes_;
@@ -100,6 +112,7 @@ class Jobs {
   bool all_ = true, nodes_touched_ = true;
   std::vector<std::uint8_t> is_touched_;
   std::vector<Id> touched_;
+  Changed changed_;
 };
 
 }  // namespace evenhand::slurm

@@ -61,6 +61,7 @@ class Planner final : public evenhand::Planner {
   Inputs inputs_;
   Memory memory_ = inputs_.memory;  // as the runs so far left it
   Jobs jobs_;
+  Desk desk_{inputs_.settings, jobs_, state_};
   Decisions decisions_;
   Tally tally_;
   std::unique_ptr<Run> run_;  // the last one, as long as nothing has changed

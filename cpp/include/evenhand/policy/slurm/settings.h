@@ -4,6 +4,8 @@
 // PreemptParameters, PreemptExemptTime, partitions) and the QOS table.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,8 +37,9 @@ struct Passes {
   bool bf_one_resv_per_job = false;
 };
 
-// What partitions say, by number; the last one is that of jobs that name none.
+// What partitions say, by number; the last one, without a name, is that of jobs in none.
 struct Partitions {
+  std::vector<std::string> names;
   std::vector<std::int32_t> tier;
   std::vector<PreemptMode> mode;
   std::vector<Time> grace, exempt;
@@ -51,6 +54,7 @@ struct Partitions {
 
 // What QOS say, by number.
 struct Qualities {
+  std::vector<std::string> names;
   std::vector<std::int64_t> rank;
   std::vector<PreemptMode> mode;
   std::vector<Time> grace, exempt;  // kNoTime: of the partition
@@ -72,6 +76,8 @@ struct Weights {
   double max_age = 1;             // seconds
   bool calculate_running = false, small_first = false, relative_to_time = false;
   bool plain_tres = false;  // no parts of what the partition has
+  // Factors of associations: of "account/user", or before it of "account/user/partition".
+  std::map<std::string, double, std::less<>> assoc_of, fair_share_of;
 
   static constexpr Id kUnknown = -2;
 };
@@ -117,8 +123,6 @@ struct Turn {
 
 // What rows of operations say themselves, one each; empty: the default in every row.
 struct JobRows {
-  std::vector<Id> partition;            // the first that it names
-  std::vector<Id> qos;                  // kNoId: none
   std::vector<std::uint8_t> requeue;    // kAsCluster: it says nothing
   std::vector<std::uint8_t> exclusive;  // takes whole nodes
   std::vector<std::uint8_t> expedited;
@@ -127,11 +131,7 @@ struct JobRows {
   std::vector<Time> accrue;             // since when its age counts; kNoTime: its submission
   std::vector<Time> time_min;           // shortest time limit, kNoTime: none
   std::vector<double> site, nice;
-  std::vector<double> assoc, fair_share;  // factors of its association; NaN: not known
-  std::vector<Index> preemption_cost;     // 1
-  // Partitions of jobs that name several, as they are tried, with factors there.
-  std::vector<Id> turn_job, turn_partition;
-  std::vector<double> turn_assoc, turn_fair_share;
+  std::vector<Index> preemption_cost;  // 1
 
   static constexpr std::uint8_t kAsCluster = 2;
 };
