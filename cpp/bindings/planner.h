@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/planner.h"
 #include "long_call.h"
 #include "pybind.h"
@@ -72,6 +73,23 @@ template <class Planner, class Inputs>
 std::unique_ptr<BoundPlanner> bound(Inputs inputs) {
   const LongCall call;
   return std::make_unique<BoundPlanner>(std::make_shared<Planner>(std::move(inputs)));
+}
+
+// A planner of a system that follows a cluster; `came` hands over settings of later rows.
+template <class Planner, class Inputs, class Came, class... More>
+std::unique_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came came, More... more) {
+  cluster.settle();
+  std::shared_ptr<Planner> planner;
+  {
+    const LongCall call;
+    planner = std::make_shared<Planner>(std::move(inputs), cluster.shared(), more...);
+  }
+  cluster.attach(planner);
+  return std::make_unique<BoundPlanner>(
+      planner, [&planner = *planner, came](const std::string& table, std::vector<Id> rows,
+                                           const py::dict& columns) {
+        came(planner, table, rows, columns);
+      });
 }
 
 }  // namespace evenhand::bindings

@@ -24,6 +24,11 @@ class Reader {
   void read(const char* name, std::vector<T>& to) {
     if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
   }
+  // Lists of lists, of texts.
+  template <class T>
+  void read_object(const char* name, T& to) {
+    if (const py::object value = take(name)) to = value.cast<T>();
+  }
   template <class E>
   void read_enum(const char* name, std::vector<E>& to) {
     std::vector<std::underlying_type_t<E>> codes;

@@ -1,4 +1,9 @@
 // Backend.AI's scheduling run: settings and columns of Python make a planner.
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
 #include "evenhand/policy/backendai/planner.h"
 #include "planner.h"
 #include "reader.h"
@@ -28,6 +33,11 @@ Settings settings_of(const py::dict& values) {
   in.read("every_session_preempts", s.every_session_preempts);
   in.read("per_agent", s.per_agent);
   code("selection", s.selection);
+  in.read("default_priority", s.default_priority);
+  in.read("rank_is_priority", s.rank_is_priority);
+  code("scope", s.scope);
+  code("sequencer", s.sequencer);
+  in.read("inference_preemptible", s.inference_preemptible);
   in.read("minimum_budget", s.minimum_budget);
   code("victim_cost", s.victim_cost);
   code("agents", s.agents);
@@ -39,20 +49,33 @@ Settings settings_of(const py::dict& values) {
   return s;
 }
 
-RowSettings rows_of(const py::dict& columns) {
+// Numbers of domains, as they come.
+using Domains = std::map<std::string, Id>;
+
+RowSettings rows_of(const py::dict& columns, Domains& known) {
   RowSettings r;
   Reader in(columns);
+  std::vector<std::optional<std::string>> domains;
+  in.read_object("domain", domains);
+  for (const std::optional<std::string>& name : domains)
+    r.domain.push_back(name ? known.emplace(*name, static_cast<Id>(known.size())).first->second
+                            : kNoId);
   in.read("priority", r.priority);
   in.read("rank", r.rank);
-  in.read("scope", r.scope);
   in.read("preemptible", r.preemptible);
   in.read("started", r.started);
   in.read("refused", r.refused);
-  in.read("sequence", r.sequence);
   in.read("preemption_cost", r.preemption_cost);
-  in.read("in_parts", r.in_parts);
   in.finish();
   return r;
+}
+
+std::vector<Time> last_preempt_of(const py::dict& memory) {
+  std::vector<Time> out;
+  Reader clocks(memory);
+  clocks.read("last_preempt", out);
+  clocks.finish();
+  return out;
 }
 
 }  // namespace from_backendai
@@ -63,14 +86,30 @@ void register_backendai(py::module_& m) {
       "backendai_planner",
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
          const py::dict& memory) {
-        backendai::Inputs in{snapshot, settings_of(settings), rows_of(rows), {}};
-        Reader clocks(memory);
-        clocks.read("last_preempt", in.last_preempt);
-        clocks.finish();
-        return bound<backendai::Planner>(std::move(in));
+        from_backendai::Domains domains;
+        return bound<backendai::Planner>(backendai::Inputs{
+            snapshot, settings_of(settings), rows_of(rows, domains), last_preempt_of(memory)});
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
       "A planner of scheduling runs of a resource group.");
+  m.def(
+      "backendai_live",
+      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory, bool total_stated) {
+        const auto domains = std::make_shared<from_backendai::Domains>();
+        backendai::Inputs in{cluster.state().snapshot(), settings_of(settings),
+                             rows_of(rows, *domains), last_preempt_of(memory)};
+        return bound<backendai::Planner>(
+            cluster, std::move(in),
+            [domains](backendai::Planner& planner, const std::string& table,
+                      const std::vector<Id>& of, const py::dict& columns) {
+              if (table == "operations") planner.rows_came(of, rows_of(columns, *domains));
+            },
+            total_stated);
+      },
+      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      py::arg("total_stated"),
+      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
 }
 
 }  // namespace evenhand::bindings

@@ -1,17 +1,92 @@
 // Slurm's preemption: settings and columns of Python make a planner.
+#include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/slurm/planner.h"
 #include "planner.h"
 #include "reader.h"
 #include "register.h"
 
 namespace evenhand::bindings {
+
+using namespace py::literals;
+
 namespace from_slurm {
+
+slurm::Partitions partitions_of(const py::dict& values) {
+  slurm::Partitions p;
+  Reader in(values);
+  in.read_object("names", p.names);
+  in.read("tier", p.tier);
+  in.read_enum("mode", p.mode);
+  in.read("grace", p.grace);
+  in.read("exempt", p.exempt);
+  in.read("suspendable", p.suspendable);
+  in.read("exclusive", p.exclusive);
+  in.read("down", p.down);
+  in.read("max_time", p.max_time);
+  in.read("default_time", p.default_time);
+  in.read("factor", p.factor);
+  in.read("all_nodes", p.all_nodes);
+  in.read_object("nodes", p.nodes);
+  in.finish();
+  return p;
+}
+
+slurm::Qualities qualities_of(const py::dict& values) {
+  slurm::Qualities q;
+  Reader in(values);
+  in.read_object("names", q.names);
+  in.read("rank", q.rank);
+  in.read_enum("mode", q.mode);
+  in.read("grace", q.grace);
+  in.read("exempt", q.exempt);
+  in.read("factor", q.factor);
+  in.read("preempts", q.preempts);
+  in.finish();
+  return q;
+}
+
+slurm::Weights weights_of(const py::dict& values) {
+  slurm::Weights w;
+  Reader in(values);
+  in.read("multifactor", w.multifactor);
+  in.read("age", w.age);
+  in.read("assoc", w.assoc);
+  in.read("fairshare", w.fair_share);
+  in.read("jobsize", w.size);
+  in.read("partition", w.partition);
+  in.read("qos", w.qos);
+  in.read("tres", w.tres);
+  in.read("tres_resource", w.tres_resource);
+  in.read("cpu", w.cpu);
+  in.read("max_age", w.max_age);
+  in.read("calculate_running", w.calculate_running);
+  in.read("small_first", w.small_first);
+  in.read("relative_to_time", w.relative_to_time);
+  in.read("plain_tres", w.plain_tres);
+  in.read("assoc_of", w.assoc_of);
+  in.read("fair_share_of", w.fair_share_of);
+  in.finish();
+  return w;
+}
 
 slurm::Settings settings_of(const py::dict& values) {
   slurm::Settings s;
   Reader in(values);
   int type = 0, selection = 0;
+  int mode = 0;
+  py::dict partitions, qualities, weights;
   in.read("type", type);
+  in.read("mode", mode);
+  in.read("requeue", s.requeue);
+  in.read("partition", s.partition);
+  in.read("partitions", partitions);
+  in.read("qos", qualities);
+  in.read("weights", weights);
+  in.read("suspend_frees", s.suspend_frees);
+  s.mode = static_cast<slurm::PreemptMode>(mode);
+  s.partitions = partitions_of(partitions);
+  s.qualities = qualities_of(qualities);
+  s.weights = weights_of(weights);
   in.read("selection", selection);
   s.type = static_cast<slurm::PreemptType>(type);
   s.selection = static_cast<slurm::Selection>(selection);
@@ -51,43 +126,20 @@ slurm::Settings settings_of(const py::dict& values) {
   return s;
 }
 
-slurm::JobColumns jobs_of(const py::dict& columns) {
-  slurm::JobColumns j;
+slurm::JobRows rows_of(const py::dict& columns) {
+  slurm::JobRows j;
   Reader in(columns);
-  in.read("partition", j.partition);
-  in.read("qos", j.qos);
-  in.read("tier", j.tier);
-  in.read("rank", j.rank);
-  in.read("priority", j.priority);
-  in.read_enum("mode", j.mode);
-  in.read("grace", j.grace);
-  in.read("exempt", j.exempt);
   in.read("requeue", j.requeue);
-  in.read("suspendable", j.suspendable);
   in.read("exclusive", j.exclusive);
   in.read("expedited", j.expedited);
+  in.read("cancelled", j.cancelled);
   in.read("eligible", j.eligible);
-  in.read("preemption_cost", j.preemption_cost);
-  in.read("node_of_partition", j.node_of_partition);
-  in.read("qos_preempts", j.qos_preempts);
-  in.read("suspend_frees", j.suspend_frees);
-  in.read("partition_down", j.partition_down);
-  in.read("user", j.user);
+  in.read("accrue", j.accrue);
   in.read("time_min", j.time_min);
-  in.read("partition_max_time", j.partition_max_time);
-  in.read("partition_default_time", j.partition_default_time);
-  std::vector<Id> job, partition;
-  std::vector<std::int32_t> tier;
-  std::vector<double> priority;
-  std::vector<std::uint8_t> exclusive;
-  in.read("turn_job", job);
-  in.read("turn_partition", partition);
-  in.read("turn_tier", tier);
-  in.read("turn_priority", priority);
-  in.read("turn_exclusive", exclusive);
+  in.read("site", j.site);
+  in.read("nice", j.nice);
+  in.read("preemption_cost", j.preemption_cost);
   in.finish();
-  for (std::size_t i = 0; i < job.size(); ++i)
-    j.turns.push_back({job[i], partition[i], tier[i], priority[i], exclusive[i]});
   return j;
 }
 
@@ -105,13 +157,47 @@ void register_slurm(py::module_& m) {
   using namespace from_slurm;
   m.def(
       "slurm_planner",
-      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& jobs,
+      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
          const py::dict& memory) {
         return bound<slurm::Planner>(
-            slurm::Inputs{snapshot, settings_of(settings), jobs_of(jobs), memory_of(memory)});
+            slurm::Inputs{snapshot, settings_of(settings), rows_of(rows), memory_of(memory)});
       },
-      py::arg("snapshot"), py::arg("settings"), py::arg("jobs"), py::arg("memory"),
+      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
       "A planner of scheduling runs.");
+  m.def(
+      "slurm_live",
+      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory) {
+        return bound<slurm::Planner>(
+            cluster,
+            slurm::Inputs{cluster.state().snapshot(), settings_of(settings), rows_of(rows),
+                          memory_of(memory)},
+            [](slurm::Planner& planner, const std::string& table, const std::vector<Id>& of,
+               const py::dict& columns) {
+              if (table == "operations") planner.rows_came(of, rows_of(columns));
+            });
+      },
+      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
+  m.def(
+      "slurm_jobs",
+      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows) {
+        const slurm::Settings read = settings_of(settings);
+        slurm::Jobs jobs(read, rows_of(rows));
+        jobs.update(ClusterState(snapshot));
+        const auto width = static_cast<py::ssize_t>(jobs.factor_count());
+        const auto count = static_cast<py::ssize_t>(jobs.factors.size()) / width;
+        return py::dict(
+            "partition"_a = to_array(std::move(jobs.partition)),
+            "qos"_a = to_array(std::move(jobs.qos)), "tier"_a = to_array(std::move(jobs.tier)),
+            "mode"_a = to_array(codes(jobs.mode)), "exempt"_a = to_array(std::move(jobs.exempt)),
+            "started"_a = to_array(std::move(jobs.started)),
+            "priority"_a = to_array(std::move(jobs.priority)),
+            "share_unknown"_a = to_array(std::move(jobs.share_unknown)),
+            "factors"_a = to_array(std::move(jobs.factors), {count, width}));
+      },
+      py::arg("snapshot"), py::arg("settings"), py::arg("rows"),
+      "What partition, QOS, its row and the cluster make of every job; factors (jobs, factors).");
 }
 
 }  // namespace evenhand::bindings

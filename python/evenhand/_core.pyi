@@ -358,6 +358,13 @@ def backendai_factor(
     normalised_usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     weight: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> numpy.typing.NDArray[numpy.float64]: ...
+def backendai_live(
+    cluster: LiveCluster,
+    settings: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+    total_stated: bool,
+) -> Planner: ...
 def backendai_normalised_usage(
     usage: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     capacity: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -462,10 +469,19 @@ def slurm_fair_tree(
     exact: bool,
     merge_tied_accounts: bool,
 ) -> dict[str, typing.Any]: ...
+def slurm_jobs(
+    snapshot: Snapshot, settings: dict[str, typing.Any], rows: dict[str, typing.Any]
+) -> dict[str, typing.Any]: ...
+def slurm_live(
+    cluster: LiveCluster,
+    settings: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+) -> Planner: ...
 def slurm_planner(
     snapshot: Snapshot,
     settings: dict[str, typing.Any],
-    jobs: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
     memory: dict[str, typing.Any],
 ) -> Planner: ...
 def stands_in(

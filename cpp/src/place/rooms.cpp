@@ -6,18 +6,25 @@ namespace evenhand {
 
 using Size = std::size_t;
 
-bool in_force(const ReservationColumns& v, Id row, Time now) noexcept {
-  const Time from = at_or(v.from, row, kNoTime), until = at_or(v.until, row, kNoTime);
-  return (from == kNoTime || from <= now) && (until == kNoTime || now < until);
+bool keeps_room(const ClusterState& state, Id i) noexcept {
+  using V = ReservationColumns;
+  const LiveTable<V>& rows = state.reservations();
+  if (!rows.present(i) || rows.get(&V::node, i, kNoId) == kNoId || rows.get(&V::soft, i) != 0)
+    return false;
+  const Time from = rows.get(&V::from, i, kNoTime), until = rows.get(&V::until, i, kNoTime);
+  if ((from != kNoTime && from > state.now()) || (until != kNoTime && until <= state.now()))
+    return false;
+  const Id slot = rows.get(&V::allocation, i, kNoId);
+  return slot == kNoId || !state.gone(slot) || state.away(slot);
 }
 
-bool keeps_room(const ReservationColumns& v, Id row, Time now) noexcept {
-  return v.node[static_cast<Size>(row)] != kNoId && !at_or(v.soft, row, std::uint8_t{0}) &&
-         in_force(v, row, now);
+Id reserved_for(const ClusterState& state, Id i) noexcept {
+  const Id request = state.reservations().get(&ReservationColumns::request, i, kNoId);
+  return request == kNoId ? kNoId : state.operation_of_request(request);
 }
 
 Rooms::Rooms(const ClusterState& s, bool with_reservations)
-    : width_(s.width()), nodes_(static_cast<Id>(s.tables().nodes.size())) {
+    : width_(s.width()), nodes_(s.nodes().rows()) {
   const Tables& t = s.tables();
   cluster_.resize(width_);
   for (Size r = 0; r < width_; ++r)

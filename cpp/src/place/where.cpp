@@ -6,39 +6,8 @@
 #include <unordered_map>
 
 namespace evenhand {
-namespace {
 
 using Size = std::size_t;
-
-std::span<const Id> tags(const TextListColumn& column, Id row) {
-  const auto i = static_cast<Size>(row);
-  if (column.offsets.size() <= 1) return {};
-  return std::span(column.codes)
-      .subspan(static_cast<Size>(column.offsets[i]),
-               static_cast<Size>(column.offsets[i + 1] - column.offsets[i]));
-}
-
-}  // namespace
-
-Where::Where(const Tables& t) {
-  const StringColumn &from = t.requests.node_tags.values, &to = t.nodes.tags.values;
-  node_tag_of_.assign(static_cast<Size>(from.size()), kNoId);
-  for (Index i = 0; i < from.size(); ++i)
-    for (Index j = 0; j < to.size(); ++j)
-      if (from[i] == to[j]) node_tag_of_[static_cast<Size>(i)] = static_cast<Id>(j);
-}
-
-Place Where::why_not(const Tables& t, Id request, Id node) const {
-  if (const Id required = at_or(t.requests.required_node, request, kNoId);
-      required != kNoId && required != node)
-    return Place::kOtherNode;
-  const auto has = tags(t.nodes.tags, node);
-  for (const Id tag : tags(t.requests.node_tags, request)) {
-    const Id code = node_tag_of_[static_cast<Size>(tag)];
-    if (code == kNoId || std::ranges::find(has, code) == has.end()) return Place::kTagMissing;
-  }
-  return Place::kAllowed;
-}
 
 Place Where::why_not(const ClusterState& state, Id request, Id node) {
   const LiveTable<RequestColumns>& requests = state.requests();

@@ -77,7 +77,7 @@ TEST(Where, OnTheNodeAndWithTheTagsThatARequestNames) {
   scene.node({8});
   scene.node({8});
   Tables tables = scene.snapshot().tables();
-  const auto at = [&](Id node) { return Where(tables).why_not(tables, 0, node); };
+  const auto at = [&](Id node) { return Where().why_not(ClusterState(Snapshot(tables)), 0, node); };
   EXPECT_EQ(at(0), Place::kAllowed);
   tables.nodes.tags.values.push_back("ssd");
   tables.nodes.tags.offsets = {0, 1, 1};

@@ -5,44 +5,13 @@
 
 #include <map>
 
+#include "said.h"
 #include "systems.h"
 
 namespace evenhand::testing {
 namespace {
 
 constexpr unsigned kClusters = 400;
-
-// All that a planner says of its last trigger; slots by the number that `slot` gives them.
-template <class Slot>
-std::vector<std::string> said(const Planner& planner, Slot slot) {
-  std::vector<std::string> lines;
-  const auto line = [&](auto... values) {
-    std::string text;
-    ((text += std::to_string(values) + " "), ...);
-    lines.push_back(std::move(text));
-  };
-  const Decisions& decisions = planner.decisions();
-  for (const Decision& d : decisions.rows())
-    line(static_cast<int>(d.action), static_cast<int>(d.stage), static_cast<int>(d.reason),
-         static_cast<int>(d.mode), static_cast<int>(d.group), d.within_fair_share,
-         d.action == Action::kStart || d.slot == kNoId ? kNoId : slot(d.slot), d.request,
-         d.operation, d.node, d.step, d.violated, d.beneficiary.operation, d.beneficiary.request,
-         d.grace, d.at, d.until, d.soft);
-  for (int which = 0; which < 5; ++which)
-    for (const Amount a : decisions.amounts(which)) line(a);
-  for (const auto& [name, count] : planner.counts()) lines.push_back(name + std::to_string(count));
-  const Refusals refusals = planner.refusals();
-  for (std::size_t i = 0; i < refusals.request.size(); ++i)
-    line(refusals.request[i], static_cast<int>(refusals.rule[i]), refusals.nodes[i]);
-  for (const Amount a : refusals.missing) line(a);
-  for (const Id job : planner.contested().beneficiary) line(job);
-  line(planner.next_due());
-  return lines;
-}
-
-std::vector<std::string> said(const Planner& planner) {
-  return said(planner, [](Id slot) { return slot; });
-}
 
 void decide(Planner& planner, Recorder* recorder = nullptr) {
   planner.update(planner.state().now(), false);
@@ -109,9 +78,9 @@ TYPED_TEST(EveryPlanner, DecidesOnALiveStateAsOnItsFrozenForm) {
     const std::unique_ptr<Planner> frozen = TypeParam::planner(cluster.snapshot(), seed);
     decide(*live);
     decide(*frozen);
-    const auto numbered = [&](Id row) {
-      return cluster.allocations()[static_cast<std::size_t>(row)].slot;
-    };
+    Rows numbered;
+    for (const RandomCluster::Allocation& row : cluster.allocations())
+      numbered.of.allocations.push_back(row.slot);
     ASSERT_EQ(said(*live), said(*frozen, numbered)) << "seed " << seed;
   }
 }

@@ -37,18 +37,35 @@ class RandomCluster {
   };
 
   // tree: with pools, limits and an order of their own; then rows are in no order.
-  explicit RandomCluster(Random& random, bool tree = false) : random_(random), tree_(tree) {
+  explicit RandomCluster(Random& random, bool tree = false)
+      : RandomCluster(random, nullptr, {}, tree) {}
+  // Of resources as those of another one, if one is given; names end in `suffix`.
+  RandomCluster(Random& random, const RandomCluster* like, std::string suffix, bool tree = false)
+      : random_(random), suffix_(std::move(suffix)), tree_(tree) {
     width_ = 1 + static_cast<std::size_t>(random.below(3));
     wide_ = width_ > 1 && random.chance(40);
+    if (like != nullptr) width_ = like->width_;
+    if (like != nullptr) wide_ = like->wide_;
     operations_ = 4 + static_cast<std::size_t>(random.below(12));
     nodes_ = 2 + static_cast<std::size_t>(random.below(6));
     kinds_ = random.column<std::uint8_t>(operations_, 4);
     if (random.chance(60)) std::ranges::fill(kinds_, std::uint8_t{0});
     begun_ = random.column<double>(operations_, 900);
+    const auto texts = [&](std::vector<std::int32_t>& codes, int kinds) {
+      codes = random.column<std::int32_t>(operations_, kinds + 1);
+      for (std::int32_t& code : codes) --code;
+    };
+    texts(partitions_, 4);
+    texts(qualities_, 3);
+    texts(accounts_, 1);
+    texts(users_, 2);
+    priorities_ = random.column<double>(operations_, 5);
+    priority_given_ = random.column<std::uint8_t>(operations_, 2);
     schedulable_ = std::vector<std::uint8_t>(nodes_, 1);
     if (random.chance(30)) schedulable_[0] = 0;
     tags_ = random.chance(30) ? random.column<std::int32_t>(nodes_, 2)
                               : std::vector<std::int32_t>(nodes_, 0);
+    in_parts_ = random.chance(10);
     draw_allocations();
     draw_requests();
     // Little is free: who asks has to wait, or others have to leave.
@@ -88,6 +105,11 @@ class RandomCluster {
     in.operations.kind = arena_.codes(kinds_);
     in.operations.start_time = arena_.numbers(begun_);
     if (tree_) put_tree(in);
+    in.operations.partition = arena_.text({"p0", "p0,p1", "p1", "p1,p0"}, partitions_);
+    in.operations.qos = arena_.text({"q0", "q1", "q2"}, qualities_);
+    in.operations.account = arena_.text({"a"}, accounts_);
+    in.operations.user = arena_.text({"u0", "u1"}, users_);
+    in.operations.priority = arena_.numbers(priorities_, priority_given_);
     in.nodes.name = names("n", nodes_);
     std::vector<std::int64_t> capacity = capacity_;
     if (wide_)
@@ -101,6 +123,11 @@ class RandomCluster {
     in.nodes.capacity = arena_.whole_amounts(std::move(capacity));
     in.nodes.schedulable = arena_.codes(schedulable_);
     in.nodes.tags = tag_list(tags_);
+    if (in_parts_) {  // the second is a part of the first
+      std::vector<std::int32_t> machine(nodes_, -1);
+      machine[1] = 0;
+      in.nodes.physical = arena_.text({"n1000" + suffix_}, std::move(machine));
+    }
     put_allocations(in.allocations);
     put_requests(in.requests);
     put_reservations(in.reservations);
@@ -165,7 +192,8 @@ class RandomCluster {
   }
   raw::Names names(const char* letter, std::size_t count) {
     std::vector<std::string> texts;
-    for (std::size_t i = 0; i < count; ++i) texts.push_back(letter + std::to_string(1000 + i));
+    for (std::size_t i = 0; i < count; ++i)
+      texts.push_back(letter + std::to_string(1000 + i) + suffix_);
     return arena_.names(texts);
   }
   raw::TextList tag_list(const std::vector<std::int32_t>& per_row) {
@@ -252,7 +280,7 @@ class RandomCluster {
     std::vector<std::uint8_t> state, preemptible, has_planned, has_deadline;
     std::vector<std::int32_t> beneficiary;
     for (const Allocation& row : rows_) {
-      texts.push_back("a" + std::to_string(10000 + row.slot));
+      texts.push_back("a" + std::to_string(10000 + row.slot) + suffix_);
       operation.push_back(row.operation);
       node.push_back(row.node);
       amounts.insert(amounts.end(), row.amounts.begin(), row.amounts.end());
@@ -271,7 +299,7 @@ class RandomCluster {
     }
     std::vector<std::string> operations;
     for (std::size_t i = 0; i < operations_; ++i)
-      operations.push_back("o" + std::to_string(1000 + i));
+      operations.push_back("o" + std::to_string(1000 + i) + suffix_);
     t.name = arena_.names(texts);
     t.operation = arena_.rows(operation);
     t.node = arena_.rows(node);
@@ -311,9 +339,10 @@ class RandomCluster {
   };
 
   Random& random_;
+  std::string suffix_;
   Arena arena_;
   std::size_t width_, operations_, nodes_;
-  bool tree_, wide_ = false, keeps_ = false;
+  bool tree_, wide_ = false, keeps_ = false, in_parts_ = false;
   std::int64_t wide_capacity_ = 3;
   double now_ = 1000;
   Id next_slot_ = 0;
@@ -321,7 +350,9 @@ class RandomCluster {
   std::vector<double> begun_, durations_;
   std::vector<std::int64_t> capacity_, asking_, wanted_, counts_, required_;
   std::vector<std::int64_t> reserved_, reserved_on_, reserved_amounts_;
-  std::vector<std::int32_t> tags_, request_tags_;
+  std::vector<std::int32_t> tags_, request_tags_, partitions_, qualities_, accounts_, users_;
+  std::vector<double> priorities_;
+  std::vector<std::uint8_t> priority_given_;
   std::vector<Allocation> rows_;
   std::vector<First> first_;
 };

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <numeric>
+#include <string>
+#include <utility>
 
 #include "evenhand/policy/backendai/planner.h"
 #include "evenhand/policy/slurm/planner.h"
@@ -12,7 +14,7 @@
 namespace evenhand::testing {
 
 struct YTsaurusSystem {
-  static std::unique_ptr<Planner> planner(Snapshot snapshot, unsigned seed) {
+  static std::unique_ptr<evenhand::Planner> planner(Snapshot snapshot, unsigned seed) {
     Random random(seed);
     const Tables& t = snapshot.tables();
     ytsaurus::Inputs in{snapshot, {}, {}, {}, {}, false, {}};
@@ -32,14 +34,15 @@ struct YTsaurusSystem {
 };
 
 struct SlurmSystem {
-  static std::unique_ptr<Planner> planner(Snapshot snapshot, unsigned seed) {
-    Random random(seed);
-    const Tables& t = snapshot.tables();
-    const auto jobs = static_cast<std::size_t>(t.operations.size());
-    const auto nodes = static_cast<std::size_t>(t.nodes.size());
+  using Rows = slurm::JobRows;
+  using Settings = slurm::Settings;
+  using Planner = slurm::Planner;
+
+  static constexpr int kPartitions = 3, kQualities = 3;
+
+  static slurm::Settings settings(Random& random, const Tables& t) {
     const auto seconds = [&](int most) { return random.below(most) * kMicrosecondsPerSecond; };
-    slurm::Inputs in{snapshot, {}, {}, {}};
-    slurm::Settings& s = in.settings;
+    slurm::Settings s;
     s.type = static_cast<slurm::PreemptType>(random.chance(95) ? 1 + random.below(2) : 0);
     s.gang = random.chance(40);
     s.within = random.chance(30);
@@ -55,6 +58,7 @@ struct SlurmSystem {
     s.gang_honours_exempt_time = random.chance(50);
     s.backfill = random.chance(60);
     s.first_come = random.chance(20);
+    s.requeue = random.chance(50);
     s.backoff = seconds(40);
     s.kill_wait = seconds(30);
     s.minimum_budget = 1 + random.below(200);
@@ -74,65 +78,119 @@ struct SlurmSystem {
     p.bf_min_age_reserve = random.chance(20) ? seconds(900) : 0;
     p.bf_min_prio_reserve = random.chance(20) ? random.below(5) : 0;
     p.bf_one_resv_per_job = random.chance(30);
-
-    const int partitions = 1 + random.below(3), qualities = 1 + random.below(3);
-    slurm::JobColumns& j = in.jobs;
-    std::vector<int> tiers(static_cast<std::size_t>(partitions));
-    std::iota(tiers.begin(), tiers.end(), 1);
-    j.partition = random.column<Id>(jobs, partitions);
-    j.qos = random.column<Id>(jobs, qualities + 1);
-    for (Id& qos : j.qos) --qos;
-    for (const Id partition : j.partition)
-      j.tier.push_back(tiers[static_cast<std::size_t>(partition)]);
-    j.rank.assign(j.tier.begin(), j.tier.end());
-    j.priority = random.column<double>(jobs, 5);
-    for (std::size_t o = 0; o < jobs; ++o)
-      j.mode.push_back(
-          static_cast<slurm::PreemptMode>(random.chance(10) ? 0 : 1 + random.below(3)));
-    for (std::size_t o = 0; o < jobs; ++o) {
-      j.grace.push_back(random.chance(60) ? 0 : seconds(60));
-      j.exempt.push_back(random.chance(75) ? 0 : seconds(900));
-      j.eligible.push_back(random.chance(90) ? kNoTime : 990'000'000 + seconds(20));
-      j.time_min.push_back(random.chance(80) ? kNoTime : seconds(100) + 1);
+    const auto mode = [&] {
+      return static_cast<slurm::PreemptMode>(random.chance(10) ? 0 : 1 + random.below(3));
+    };
+    s.mode = mode();
+    slurm::Partitions& parts = s.partitions;
+    parts.names = {"p0", "p1"};  // beside that of jobs in none
+    s.partition = random.below(kPartitions);
+    for (int i = 0; i < kPartitions; ++i) {
+      parts.tier.push_back(i + 1);
+      parts.mode.push_back(mode());
+      parts.grace.push_back(random.chance(60) ? 0 : seconds(60));
+      parts.exempt.push_back(random.chance(75) ? 0 : seconds(900));
+      parts.suspendable.push_back(random.chance(50));
+      parts.exclusive.push_back(random.chance(10));
+      parts.down.push_back(random.chance(2));
+      parts.max_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
+      parts.default_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
+      parts.factor.push_back(random.below(4));
+      parts.all_nodes.push_back(random.chance(50));
+      std::vector<std::string>& names = parts.nodes.emplace_back();
+      for (Index n = 0; n < t.nodes.size(); ++n)
+        if (random.chance(80)) names.emplace_back(t.nodes.names.text[n]);
     }
-    j.requeue = random.column<std::uint8_t>(jobs, 2);
-    j.suspendable = random.column<std::uint8_t>(jobs, 2);
+    slurm::Qualities& quality = s.qualities;
+    quality.names = {"q0", "q1", "q2"};
+    for (int i = 0; i < kQualities; ++i) {
+      quality.rank.push_back(random.below(3));
+      quality.mode.push_back(mode());
+      quality.grace.push_back(random.chance(60) ? 0 : seconds(60));
+      quality.exempt.push_back(random.chance(75) ? kNoTime : seconds(900));
+      quality.factor.push_back(random.below(4));
+    }
+    for (int i = 0; i < kQualities * kQualities; ++i) quality.preempts.push_back(random.chance(70));
+    for (int r = 0; r < t.resource_count(); ++r) s.suspend_frees.push_back(random.chance(60));
+    slurm::Weights& w = s.weights;
+    w.multifactor = random.chance(60);
+    for (double* weight : {&w.age, &w.assoc, &w.fair_share, &w.size, &w.partition, &w.qos})
+      *weight = random.chance(40) ? 0 : random.below(50);
+    w.assoc_of = {{"a/u0", random.below(3) / 2.0}, {"a/u1", random.below(3) / 2.0}};
+    w.fair_share_of = {{"a/u1", random.below(4) / 4.0}, {"a/u1/p1", random.below(4) / 4.0}};
+    w.max_age = 100 + random.below(2000);
+    w.cpu = random.chance(50) ? 0 : kNoId;
+    w.tres = {static_cast<double>(random.below(30)), static_cast<double>(random.below(9))};
+    w.tres_resource = {0, random.chance(50) ? kNoId : slurm::Weights::kUnknown};
+    w.calculate_running = random.chance(30);
+    w.small_first = random.chance(30);
+    w.relative_to_time = random.chance(30);
+    w.plain_tres = random.chance(30);
+    return s;
+  }
+
+  static Rows rows(Random& random, std::size_t jobs) {
+    const auto seconds = [&](int most) { return random.below(most) * kMicrosecondsPerSecond; };
+    Rows j;
+    j.requeue = random.column<std::uint8_t>(jobs, 3);
     j.exclusive = random.column<std::uint8_t>(jobs, random.chance(30) ? 2 : 1);
     j.expedited = random.column<std::uint8_t>(jobs, random.chance(10) ? 2 : 1);
-    if (random.chance(50))
-      for (std::size_t o = 0; o < jobs; ++o) j.preemption_cost.push_back(1 + random.below(4));
-    for (std::size_t i = 0; i < static_cast<std::size_t>(partitions) * nodes; ++i)
-      j.node_of_partition.push_back(random.chance(85));
-    for (int i = 0; i < qualities * qualities; ++i) j.qos_preempts.push_back(random.chance(70));
-    for (int r = 0; r < t.resource_count(); ++r) j.suspend_frees.push_back(random.chance(60));
-    for (int i = 0; i < partitions; ++i) {
-      j.partition_down.push_back(random.chance(2));
-      j.partition_max_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
-      j.partition_default_time.push_back(random.chance(90) ? kNoTime : seconds(300) + 1);
+    j.cancelled = random.column<std::uint8_t>(jobs, 2);
+    j.site = random.column<double>(jobs, 5);
+    j.nice = random.column<double>(jobs, 3);
+    for (std::size_t o = 0; o < jobs; ++o) {
+      j.eligible.push_back(random.chance(90) ? kNoTime : 990'000'000 + seconds(20));
+      j.accrue.push_back(random.chance(70) ? kNoTime : seconds(1000));
+      j.time_min.push_back(random.chance(80) ? kNoTime : seconds(100) + 1);
+      j.preemption_cost.push_back(1 + random.below(4));
     }
-    j.user = random.column<Id>(jobs, 3);
-    for (std::size_t i = 0; i < 3; ++i) {
-      const auto job = static_cast<std::size_t>(random.below(static_cast<int>(jobs)));
-      const Id other = random.below(partitions);
-      if (other != j.partition[job])
-        j.turns.push_back({static_cast<Id>(job), other, tiers[static_cast<std::size_t>(other)],
-                           j.priority[job], 0});
+    return j;
+  }
+
+  // The rows of several tables, by (table, row).
+  static Rows gathered(const std::vector<const Rows*>& from,
+                       const std::vector<std::pair<std::size_t, Id>>& rows) {
+    Rows out;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Rows& its = *from[rows[i].first];
+      const auto row = static_cast<std::size_t>(rows[i].second);
+      const auto take = [&](auto... columns) {
+        ((out.*columns).push_back((its.*columns)[row]), ...);
+      };
+      take(&Rows::requeue, &Rows::exclusive, &Rows::expedited, &Rows::cancelled, &Rows::eligible,
+           &Rows::accrue, &Rows::time_min, &Rows::site, &Rows::nice, &Rows::preemption_cost);
     }
+    return out;
+  }
+
+  static slurm::Inputs inputs(Snapshot snapshot, slurm::Settings settings, Rows rows) {
+    return {std::move(snapshot), std::move(settings), std::move(rows), {}};
+  }
+
+  static std::unique_ptr<evenhand::Planner> planner(Snapshot snapshot, unsigned seed) {
+    Random random(seed);
+    const auto jobs = static_cast<std::size_t>(snapshot.tables().operations.size());
+    slurm::Settings set = settings(random, snapshot.tables());
+    slurm::Inputs in = inputs(snapshot, std::move(set), rows(random, jobs));
     if (random.chance(30))
       for (std::size_t o = 0; o < jobs; ++o)
-        in.memory.last_preempt.push_back(random.chance(50) ? kNoTime : 950'000'000 + seconds(50));
+        in.memory.last_preempt.push_back(
+            random.chance(50) ? kNoTime : 950'000'000 + random.below(50) * kMicrosecondsPerSecond);
     return std::make_unique<slurm::Planner>(std::move(in));
+  }
+  static std::shared_ptr<Planner> live(slurm::Inputs in,
+                                       const std::shared_ptr<ClusterState>& state) {
+    return std::make_shared<slurm::Planner>(std::move(in), state);
   }
 };
 
 struct BackendAISystem {
-  static std::unique_ptr<Planner> planner(Snapshot snapshot, unsigned seed) {
-    Random random(seed);
-    const Tables& t = snapshot.tables();
-    const auto sessions = static_cast<std::size_t>(t.operations.size());
-    const auto width = static_cast<std::size_t>(t.resource_count());
-    backendai::Inputs in{snapshot, {}, {}, {}};
-    backendai::Settings& s = in.settings;
+  using Rows = backendai::RowSettings;
+  using Settings = backendai::Settings;
+  using Planner = backendai::Planner;
+
+  static backendai::Settings settings(Random& random, const Tables& t) {
+    backendai::Settings s;
     s.enabled = random.chance(90);
     s.threshold = 2 + random.below(5);
     s.order = static_cast<backendai::VictimOrder>(random.below(4));
@@ -146,30 +204,65 @@ struct BackendAISystem {
     s.minimum_budget = 1 + random.below(200);
     s.victim_cost = static_cast<VictimCost>(random.below(3));
     s.agents = static_cast<backendai::AgentSelection>(random.below(3));
-    s.resource_order.resize(width);
+    s.resource_order.resize(static_cast<std::size_t>(t.resource_count()));
     std::iota(s.resource_order.begin(), s.resource_order.end(), 0);
     s.reserve_room = random.chance(50);
     s.only_lack_blocks = random.chance(50);
     s.max_containers = random.chance(70) ? 0 : 1 + random.below(5);
-    backendai::RowSettings& r = in.rows;
+    s.rank_is_priority = random.chance(50);
+    s.scope = random.chance(80) ? backendai::Scope::kGroup : backendai::Scope::kDomain;
+    s.inference_preemptible = random.chance(50);
+    s.sequencer = static_cast<backendai::Sequencer>(random.below(3));
+    return s;
+  }
+
+  static Rows rows(Random& random, std::size_t sessions) {
+    Rows r;
     r.priority = random.column<double>(sessions, 5);
-    r.rank = random.chance(50) ? r.priority : random.column<double>(sessions, 4);
-    r.scope = random.column<Id>(sessions, random.chance(80) ? 1 : 2);
+    for (double& priority : r.priority)
+      if (random.chance(20)) priority = Rows::kOwnOrDefault;
+    r.rank = random.column<double>(sessions, 4);
+    r.domain = random.column<Id>(sessions, 3);
+    for (Id& domain : r.domain) --domain;
     for (std::size_t o = 0; o < sessions; ++o) {
-      r.preemptible.push_back(random.chance(80));
+      r.preemptible.push_back(
+          static_cast<std::uint8_t>(random.chance(20) ? 0 : 1 + random.below(2)));
+      r.preemption_cost.push_back(1 + random.below(4));
       r.started.push_back(random.chance(80));
       r.refused.push_back(random.chance(95)
                               ? std::uint8_t{0}
                               : static_cast<std::uint8_t>(Outcome::kPriorityOutOfRange));
     }
-    r.sequence = random.column<double>(sessions, 3);
-    if (random.chance(50))
-      for (std::size_t o = 0; o < sessions; ++o) r.preemption_cost.push_back(1 + random.below(4));
-    if (random.chance(20)) {
-      r.in_parts.assign(static_cast<std::size_t>(t.nodes.size()) * width, 0);
-      r.in_parts[0] = 1;
+    return r;
+  }
+
+  static Rows gathered(const std::vector<const Rows*>& from,
+                       const std::vector<std::pair<std::size_t, Id>>& rows) {
+    Rows out;
+    for (const auto& [table, row] : rows) {
+      const auto take = [&](auto... columns) {
+        ((out.*columns).push_back((from[table]->*columns)[static_cast<std::size_t>(row)]), ...);
+      };
+      take(&Rows::priority, &Rows::rank, &Rows::domain, &Rows::preemptible, &Rows::started,
+           &Rows::refused, &Rows::preemption_cost);
     }
-    return std::make_unique<backendai::Planner>(std::move(in));
+    return out;
+  }
+
+  static backendai::Inputs inputs(Snapshot snapshot, backendai::Settings settings, Rows rows) {
+    return {std::move(snapshot), std::move(settings), std::move(rows), {}};
+  }
+
+  static std::unique_ptr<evenhand::Planner> planner(Snapshot snapshot, unsigned seed) {
+    Random random(seed);
+    const auto sessions = static_cast<std::size_t>(snapshot.tables().operations.size());
+    backendai::Settings set = settings(random, snapshot.tables());
+    return std::make_unique<backendai::Planner>(
+        inputs(std::move(snapshot), std::move(set), rows(random, sessions)));
+  }
+  static std::shared_ptr<Planner> live(backendai::Inputs in,
+                                       const std::shared_ptr<ClusterState>& state) {
+    return std::make_shared<backendai::Planner>(std::move(in), state, true);
   }
 };
 

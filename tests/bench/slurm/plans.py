@@ -142,10 +142,10 @@ def main() -> None:
     for selection in ("reorder", "prefix", "irreducible", "minimum"):
         settings = policy.replace(victim_selection=selection).settings
         memory, _ = read_memory(snapshot, policy, None)
-        jobs = columns.job_columns(columns.Jobs(snapshot, settings))
+        jobs = columns.Jobs.of(snapshot, settings)
         took = []
         for _ in range(TIMES):  # anew: a planner waits before it preempts for the same job again
-            planner = _core.slurm_planner(snapshot._core, columns.switches(settings), jobs, memory)
+            planner = _core.slurm_planner(snapshot._core, jobs.switches, jobs.columns, memory)
             begin = time.perf_counter()
             planner.decide(backfill_pass=False)
             took.append(1e3 * (time.perf_counter() - begin))

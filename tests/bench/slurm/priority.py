@@ -80,7 +80,8 @@ def main() -> None:
     jobs = Jobs(snapshot, policy.settings)
 
     def factors() -> object:
-        vars(jobs).pop("priorities", None)
+        for name in ("derived", "priorities"):
+            vars(jobs).pop(name, None)
         return jobs.priorities
 
     print(f"{JOBS:,} jobs, {USERS:,} users")

@@ -49,24 +49,21 @@ class Rooms {
   std::vector<Amount> room_;           // (N + 1) x R
 };
 
-// Whether a reservation is in force at an instant.
-bool in_force(const ReservationColumns& reservations, Id row, Time now) noexcept;
-// Whether it is a hard one of room on a node, too.
-bool keeps_room(const ReservationColumns& reservations, Id row, Time now) noexcept;
+// Whether a reservation is in force now, hard and of room on a node. One that was for an
+// allocation that has ended is none any more.
+bool keeps_room(const ClusterState& state, Id reservation) noexcept;
+// The operation whose request it is for; kNoId: none.
+Id reserved_for(const ClusterState& state, Id reservation) noexcept;
 
 // What hard reservations in force keep is added to a room (sign 1), or taken off again: of
 // those that `pick` takes by the operation whose request they are for (kNoId: none).
 template <class Pick>
 void add_reserved(Rooms& to, const ClusterState& state, Amount sign, Pick pick) {
-  const Tables& t = state.tables();
-  const ReservationColumns& v = t.reservations;
-  for (Id i = 0; i < static_cast<Id>(v.size()); ++i) {
-    const auto row = static_cast<std::size_t>(i);
-    if (!keeps_room(v, i, state.now())) continue;
-    const Id request = v.request[row];
-    if (pick(request == kNoId ? kNoId : t.requests.operation[static_cast<std::size_t>(request)]))
-      to.add(v.resources.data() + row * to.width(), v.node[row], sign);
-  }
+  const LiveTable<ReservationColumns>& rows = state.reservations();
+  for (Id i = 0; i < rows.rows(); ++i)
+    if (keeps_room(state, i) && pick(reserved_for(state, i)))
+      to.add(rows.get_row(&ReservationColumns::resources, i),
+             rows.get(&ReservationColumns::node, i, kNoId), sign);
 }
 
 }  // namespace evenhand

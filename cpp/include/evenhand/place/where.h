@@ -12,13 +12,13 @@ enum class Place : std::uint8_t { kAllowed, kOtherNode, kTagMissing };
 
 class Where {
  public:
-  Where() = default;
-  explicit Where(const Tables& tables);  // O(distinct tags of requests x of nodes)
-
-  // O(tags of the request x tags of the node).
-  Place why_not(const Tables& tables, Id request, Id node) const;
-  // Of rows of a state, also those that came later; the first after new words looks at all words.
+  // O(tags of the request x tags of the node); the first after new words looks at all words.
   Place why_not(const ClusterState& state, Id request, Id node);
+  // Whether it names neither a node nor a tag.
+  static bool anywhere(const ClusterState& state, Id request) {
+    return state.requests().list(&RequestColumns::node_tags, request).empty() &&
+           state.requests().get(&RequestColumns::required_node, request, kNoId) == kNoId;
+  }
 
  private:
   Index request_words_ = 0, node_words_ = 0;

@@ -19,6 +19,8 @@ enum class VictimCost : std::uint8_t { kVictims, kLostWork, kGiven };
 struct VictimCosts {
   VictimCost kind;
   const std::vector<Index>& given;  // by operation; empty: 1 each
+  // N x R: what of a node's capacity others have; empty: nothing.
+  std::span<const Amount> not_its_own = {};
 
   // Of one allocation, of several that go together; O(R) each.
   Index of(const ClusterState& state, Id slot) const;

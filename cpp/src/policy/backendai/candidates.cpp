@@ -10,8 +10,7 @@ namespace evenhand::backendai {
 Mode Run::mode_of(Id operation) const {
   if (set_.mode == PreemptionMode::kTerminate) return Mode::kTerminate;
   if (set_.mode == PreemptionMode::kReschedule) return Mode::kRequeue;
-  const OperationKind kind = state_.tables().operations.kind[at(operation)];
-  return kind == OperationKind::kBatch ? Mode::kSuspend : Mode::kTerminate;
+  return kind(operation) == OperationKind::kBatch ? Mode::kSuspend : Mode::kTerminate;
 }
 
 const Amount* Run::freed(Id slot) const {
@@ -24,15 +23,12 @@ const Amount* Run::kept(Id slot) const {
 
 double Run::units_of(const Amount* amounts) const {
   double sum = 0;
-  for (Size r = 0; r < width_; ++r)
-    sum += static_cast<double>(amounts[r]) * state_.tables().resources.quantum[r];
+  for (Size r = 0; r < width_; ++r) sum += static_cast<double>(amounts[r]) * resources().quantum[r];
   return sum;
 }
 
 void Run::build_candidates() {
-  const Tables& t = state_.tables();
-  const AllocationColumns& a = t.allocations;
-  const auto operations = static_cast<Id>(t.operations.size());
+  const LiveTable<AllocationColumns>& rows = state_.allocations();
   if (set_.mode == PreemptionMode::kSuspend && set_.keep_containers) {
     for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
       freed_.insert(freed_.end(), state_.amounts(slot), state_.amounts(slot) + width_);
@@ -40,35 +36,37 @@ void Run::build_candidates() {
     for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
       for (Size r = 0; r < width_; ++r) {
         const bool stays = mode_of(state_.operation_of(slot)) == Mode::kSuspend &&
-                           !t.resources.available_after_preemption[r];
+                           !resources().available_after_preemption[r];
         (stays ? freed_ : kept_)[at(slot) * width_ + r] = 0;
       }
   }
-  no_candidate_.assign(at(operations), Outcome::kNotRunning);
-  for (Id o = 0; o < operations; ++o) {
+  no_candidate_.assign(admitted_.size(), Outcome::kNotRunning);
+  for (const Id o : operations_) {
     Candidate c;
     c.operation = o;
-    bool leaves = false, stopped = false, willing = rows_.preemptible[at(o)] != 0;
-    for (const Id slot : slots_.of(o)) {
+    const bool by_kind = set_.inference_preemptible || kind(o) != OperationKind::kInference;
+    const std::uint8_t own = rows_.preemptible[at(o)];
+    bool leaves = false, stopped = false,
+         willing = own == RowSettings::kByKind ? by_kind : own != 0;
+    for (const Id slot : slots(o)) {
       leaves |= state_.leaving(slot);
       stopped |= state_.holds(slot) && !state_.running(slot);
       if (!state_.running(slot)) continue;
-      willing &= cell_of(state_, a.preemptible, slot, std::uint8_t{1}) != 0;
-      const Time began = start_of(state_, slot);
+      willing &= rows.get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
+      const Time began = rows.get(&AllocationColumns::start_time, slot, state_.last_start(slot));
       c.start = c.slots.empty() ? began : std::min(c.start, began);
       c.key += units_of(state_.amounts(slot));
       c.slots.push_back(slot);
     }
-    const OperationKind kind = t.operations.kind[at(o)];
     Outcome& why = no_candidate_[at(o)];
-    const bool unsuited = set_.mode == PreemptionMode::kSuspend && kind != OperationKind::kBatch;
+    const bool unsuited = set_.mode == PreemptionMode::kSuspend && kind(o) != OperationKind::kBatch;
     if (c.slots.empty() || stopped)
       why = c.slots.empty() && leaves ? Outcome::kAlreadyPreempting : Outcome::kNotRunning;
-    else if (kind == OperationKind::kSystem)
+    else if (kind(o) == OperationKind::kSystem)
       why = Outcome::kSystemWork;
     else if (!willing)
       why = Outcome::kNotPreemptibleFlag;
-    else if (rows_.priority[at(o)] > set_.threshold)
+    else if (priority_[at(o)] > set_.threshold)
       why = Outcome::kAboveThreshold;
     else if (unsuited && !set_.unsuited_are_terminated)
       why = Outcome::kNotSuspendable;
@@ -83,8 +81,8 @@ void Run::build_candidates() {
 
 Outcome Run::verdict(const Candidate& c, Id operation) const {
   if (c.claimed) return Outcome::kAlreadyPreempting;
-  if (rows_.scope[at(c.operation)] != rows_.scope[at(operation)]) return Outcome::kOtherScope;
-  if (rows_.rank[at(c.operation)] >= rows_.rank[at(operation)]) return Outcome::kNotLowerPriority;
+  if (scope_of(c.operation) != scope_of(operation)) return Outcome::kOtherScope;
+  if (rank_[at(c.operation)] >= rank_[at(operation)]) return Outcome::kNotLowerPriority;
   return Outcome::kTaken;
 }
 
@@ -104,8 +102,8 @@ void Run::sort(std::vector<Candidate*>& candidates) const {
       set_.order == VictimOrder::kFewestSessions || set_.order == VictimOrder::kSmallestResources;
   const auto key = [&](const Candidate* c) {
     const Time start = set_.order == VictimOrder::kNewest ? -c->start : c->start;
-    return std::tuple(rows_.rank[at(c->operation)], rows_.started[at(c->operation)] != 0,
-                      by_size ? c->key : 0.0, start, c->operation);
+    return std::tuple(rank_[at(c->operation)], rows_.started[at(c->operation)] != 0,
+                      by_size ? c->key : 0.0, start, rank(c->operation));
   };
   std::ranges::sort(candidates,
                     [&](const Candidate* x, const Candidate* y) { return key(x) < key(y); });

@@ -9,7 +9,6 @@ namespace evenhand::backendai {
 // What it leaves, without what it will keep.
 void Run::add_leaving(Rooms& to, const Leaving& l, Amount sign) const {
   to.add(l.left.data(), state_.node_of(l.slot), sign);
-  if (l.slot >= state_.slots_of_snapshot()) return;
   if (const Amount* held = state_.kept(l.slot)) to.add(held, state_.node_of(l.slot), -sign);
 }
 
@@ -18,20 +17,16 @@ void Run::credit_leaving(Id operation, Amount sign) {
     if (l.beneficiary.operation == operation) add_leaving(rooms_, l, sign);
 }
 
-bool Run::holds_now(Id i) const {
-  return keeps_room(state_.tables().reservations, i, state_.now());
-}
-
 void Run::credit_reserved(Id operation, Amount sign) {
   add_reserved(rooms_, state_, sign, [operation](Id owner) { return owner == operation; });
 }
 
 // Does it hold all of a unit, where that may run?
 bool Run::serves(Id i, const Unit& unit) const {
-  const ReservationColumns& v = state_.tables().reservations;
+  const Amount* has = state_.reservations().get_row(&ReservationColumns::resources, i);
   for (Size r = 0; r < width_; ++r)
-    if (unit.need[r] > v.resources[at(i) * width_ + r]) return false;
-  return may_run(unit, v.node[at(i)]);
+    if (unit.need[r] > has[r]) return false;
+  return may_run(unit, state_.reservations().get(&ReservationColumns::node, i, kNoId));
 }
 
 // A session whose whole room is reserved.
@@ -43,15 +38,15 @@ struct Run::Due {
 
 bool Run::reserved_places(const Entry& entry, const std::vector<std::vector<Id>>& of_request,
                           Due& due) const {
-  const ReservationColumns& v = state_.tables().reservations;
+  const LiveTable<ReservationColumns>& rows = state_.reservations();
   for (Size u = 0; u < entry.units.size(); ++u) {
     const Unit& unit = entry.units[u];
     Index missing = unit.count;
     for (const Id i : of_request[at(unit.request)]) {
       if (!serves(i, unit)) continue;
-      if (missing > 0) due.places.push_back({u, v.node[at(i)]});
+      if (missing > 0) due.places.push_back({u, rows.get(&ReservationColumns::node, i, kNoId)});
       --missing;
-      const Time from = at_or(v.from, i, kNoTime);
+      const Time from = rows.get(&ReservationColumns::from, i, kNoTime);
       if (from != kNoTime && (due.from == kNoTime || from < due.from)) due.from = from;
     }
     if (missing > 0) return false;
@@ -63,14 +58,16 @@ bool Run::reserved_places(const Entry& entry, const std::vector<std::vector<Id>>
 // first reserved first, one that waits for what leaves holds up later ones on its nodes.
 // One that would not fit even then is planned like any other.
 void Run::admit_reserved() {
-  const Tables& t = state_.tables();
-  const ReservationColumns& v = t.reservations;
-  if (v.size() == 0) return;
-  std::vector<std::vector<Id>> of_request(static_cast<Size>(t.requests.size()));
-  for (Id i = 0; i < static_cast<Id>(v.size()); ++i)
-    if (v.request[at(i)] != kNoId && holds_now(i)) of_request[at(v.request[at(i)])].push_back(i);
+  const LiveTable<ReservationColumns>& rows = state_.reservations();
+  const std::vector<Id> reservations = rows.in_order();
+  if (reservations.empty()) return;
+  std::vector<std::vector<Id>> of_request(at(state_.requests().rows()));
+  for (const Id i : reservations)
+    if (const Id request = rows.get(&ReservationColumns::request, i, kNoId);
+        request != kNoId && keeps_room(state_, i))
+      of_request[at(request)].push_back(i);
   std::vector<Due> sessions;
-  std::vector<std::uint8_t> is_due(static_cast<Size>(t.operations.size()), 0);
+  std::vector<std::uint8_t> is_due(admitted_.size(), 0);
   for (Entry& e : queue) {
     Due due{.from = kNoTime, .entry = &e, .places = {}};
     if (e.suspended || !reserved_places(e, of_request, due)) continue;
@@ -78,16 +75,15 @@ void Run::admit_reserved() {
     sessions.push_back(std::move(due));
   }
   std::ranges::sort(sessions, {},
-                    [](const Due& d) { return std::pair(d.from, d.entry->operation); });
+                    [&](const Due& d) { return std::pair(d.from, rank(d.entry->operation)); });
 
   Rooms now(state_, false);  // of these sessions the first has it, of others each has its own
-  for (Id i = 0; i < static_cast<Id>(v.size()); ++i)
-    if (const Id q = v.request[at(i)];
-        holds_now(i) && (q == kNoId || !is_due[at(t.requests.operation[at(q)])]))
-      now.take(v.resources.data() + at(i) * width_, v.node[at(i)]);
+  for (const Id node : nodes_)
+    if (!in_parts_.empty()) now.take(in_parts_.data() + at(node) * width_, node);
+  add_reserved(now, state_, -1, [&](Id owner) { return owner == kNoId || !is_due[at(owner)]; });
   Rooms later = now;
   for (const Leaving& l : state_.leaving()) add_leaving(later, l, 1);
-  std::vector<std::uint8_t> blocked(at(rooms_.nodes()), 0);
+  std::vector<std::uint8_t> blocked(place_.size(), 0);
   for (Due& due : sessions) {
     Entry& entry = *due.entry;
     bool allowed = true, behind = false, fits = true, will_fit = true;

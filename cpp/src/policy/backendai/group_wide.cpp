@@ -30,7 +30,7 @@ double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
       Amount lacking = 0;
       for (const Unit& u : entry.units) lacking = std::max(lacking, u.need[r] - rooms_.at(node, r));
       const Amount part = std::min(freed(slot)[r], lacking);
-      sum += static_cast<double>(part) * state_.tables().resources.quantum[r];
+      sum += static_cast<double>(part) * resources().quantum[r];
     }
   }
   return sum;
@@ -70,12 +70,12 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
   std::vector<Amount> shortage(width_, 0), amounts(candidates.size() * width_, 0);
   for (const Unit& u : entry.units)
     for (Size r = 0; r < width_; ++r) shortage[r] += u.need[r] * u.count;
-  for (Id n = 0; n < rooms_.nodes(); ++n)
+  for (const Id n : nodes_)
     for (Size r = 0; usable[at(n)] && r < width_; ++r)
-      if (state_.tables().resources.scope[r] == ResourceScope::kNode)
+      if (resources().scope[r] == ResourceScope::kNode)
         shortage[r] -= std::max<Amount>(rooms_.at(n, r), 0);
   for (Size r = 0; r < width_; ++r)
-    if (state_.tables().resources.scope[r] == ResourceScope::kCluster && rooms_.nodes() > 0)
+    if (resources().scope[r] == ResourceScope::kCluster && !nodes_.empty())
       shortage[r] -= rooms_.at(0, r);
   for (Size i = 0; i < candidates.size(); ++i)
     for (const Id slot : candidates[i]->slots)
@@ -87,7 +87,7 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
 
 // Which sets of candidates make room for the copies of one request.
 SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidates) const {
-  const std::vector<ResourceScope>& scope = state_.tables().resources.scope;
+  const std::vector<ResourceScope>& scope = resources().scope;
   const Id shared = rooms_.nodes();  // one site more: what the cluster shares
   FreedByNode freed_on(at(shared) + 1, width_);
   for (Size i = 0; i < candidates.size(); ++i)
@@ -104,12 +104,12 @@ SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidat
   SpreadNeed need(width_);
   need.copies = unit.count;
   std::vector<Amount> lacks(width_, 0), levels;
-  for (Size r = 0; shared > 0 && r < width_; ++r)
+  for (Size r = 0; !nodes_.empty() && r < width_; ++r)
     if (scope[r] == ResourceScope::kCluster && unit.need[r] > 0)
       lacks[r] = unit.need[r] * unit.count - rooms_.at(0, r);
   if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
     need.add(freed_on.jobs(shared), freed_on.amounts(shared), lacks, true);
-  for (Id n = 0; n < shared; ++n) {
+  for (const Id n : nodes_) {
     if (!allowed(unit, n)) continue;
     Index most = unit.count;
     if (set_.max_containers > 0) most = std::min(most, set_.max_containers - containers_[at(n)]);
@@ -135,7 +135,7 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   if (candidates.empty()) return Outcome::kNoLowerPriority;
   for (const Candidate* c : candidates) give(*c, 1);
   std::vector<std::uint8_t> usable(at(rooms_.nodes()), 0);
-  for (Id n = 0; n < rooms_.nodes(); ++n)
+  for (const Id n : nodes_)
     usable[at(n)] = std::ranges::any_of(
         entry.units, [&](const Unit& u) { return rooms_.fits(u.need, n) && allowed(u, n); });
   if (place(entry, &entry)) unplace(entry);  // else: what fails even so, and what it lacks

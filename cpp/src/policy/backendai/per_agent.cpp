@@ -21,8 +21,7 @@ std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Cand
     held_here(*c);
     double covered = 0;
     for (Size r = 0; r < width_; ++r)
-      covered += static_cast<double>(std::min(held[r], shortage[r])) *
-                 state_.tables().resources.quantum[r];
+      covered += static_cast<double>(std::min(held[r], shortage[r])) * resources().quantum[r];
     c->key = set_.order == VictimOrder::kFewestSessions ? -covered : units_of(held.data());
     return std::ranges::all_of(held, [](Amount a) { return a <= 0; });
   });
@@ -57,13 +56,13 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   for (Size u = 0; fits && u < entry.units.size(); ++u) {
     const Unit& unit = entry.units[u];
     for (Index k = 0; fits && k < unit.count; ++k) {
-      Id node = choose_node(unit, 0);
+      Id node = choose_node(unit);
       if (node == kNoId) {
         // All that are left credited in full; of the nodes that then fit, those where the
         // order wants it, and of these the one that is chosen anyway.
         credit(1);
         std::vector<Id> able;
-        for (Id n = 0; n < rooms_.nodes(); ++n)
+        for (const Id n : nodes_)
           if (rooms_.fits(unit.need, n) && allowed(unit, n)) able.push_back(n);
         if (able.empty()) nearest(unit, entry);
         credit(-1);

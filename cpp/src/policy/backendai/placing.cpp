@@ -6,7 +6,7 @@
 namespace evenhand::backendai {
 
 Place Run::why_not(const Unit& unit, Id node) const {
-  if (unit.request != kNoId) return where_.why_not(state_.tables(), unit.request, node);
+  if (unit.request != kNoId) return where_.why_not(state_, unit.request, node);
   return unit.only_node == kNoId || unit.only_node == node ? Place::kAllowed : Place::kOtherNode;
 }
 
@@ -32,9 +32,10 @@ bool Run::better_agent(Id a, Id b) const {
 }
 
 // The first node from `from` on, or the best one of all.
-Id Run::choose_node(const Unit& unit, Id from) const {
+Id Run::choose_node(const Unit& unit, Size from) const {
   Id best = kNoId;
-  for (Id n = from; n < rooms_.nodes(); ++n) {
+  for (Size i = from; i < nodes_.size(); ++i) {
+    const Id n = nodes_[i];
     if (!rooms_.fits(unit.need, n) || !allowed(unit, n)) continue;
     if (set_.agents == AgentSelection::kFirst) return n;
     if (best == kNoId || better_agent(n, best)) best = n;
@@ -57,7 +58,7 @@ bool Run::place(const Entry& entry, Entry* failed) {
   release_held(1);
   for (Size i = 0; i < entry.units.size(); ++i) {
     const Unit& unit = entry.units[i];
-    Id from = 0;
+    Size from = 0;
     for (Index k = 0; k < unit.count; ++k) {
       const Id node = choose_node(unit, from);
       if (node == kNoId) {
@@ -66,7 +67,8 @@ bool Run::place(const Entry& entry, Entry* failed) {
         release_held(-1);
         return false;
       }
-      if (set_.agents == AgentSelection::kFirst) from = node;  // those before have too little
+      if (set_.agents == AgentSelection::kFirst)
+        from = place_[at(node)];  // those before have too little
       rooms_.take(unit.need, node);
       ++containers_[at(node)];
       placed_.push_back({i, node});
@@ -85,19 +87,18 @@ void Run::unplace(const Entry& entry) {
 
 // Where a unit would come closest to fitting.
 void Run::nearest(const Unit& unit, Entry& entry) const {
-  const std::vector<Amount>& total = state_.tables().total;
   std::vector<Amount> missing(width_);
   double least = 0;
   entry.failed = unit.request;
   entry.nodes = 0;
   std::ranges::fill(entry.missing, 0);
-  for (Id n = 0; n < rooms_.nodes(); ++n) {
+  for (const Id n : nodes_) {
     if (!allowed(unit, n)) continue;
     rooms_.lacks(unit.need, n, missing.data());
     double lack = 0;
     for (Size r = 0; r < width_; ++r)
       lack = std::max(lack, static_cast<double>(missing[r]) /
-                                static_cast<double>(std::max<Amount>(total[r], 1)));
+                                static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
     if (entry.nodes++ == 0 || lack < least) {
       least = lack;
       entry.missing = missing;
@@ -108,9 +109,9 @@ void Run::nearest(const Unit& unit, Entry& entry) const {
 // Of the nodes that come nearest: the right one that takes nothing new, else one that
 // lacks only a tag.
 Outcome Run::barred(const Unit& unit) const {
-  if (rooms_.nodes() == 0) return Outcome::kNoNodes;
+  if (nodes_.empty()) return Outcome::kNoNodes;
   Outcome why = Outcome::kWrongNode;
-  for (Id n = 0; n < rooms_.nodes(); ++n) {
+  for (const Id n : nodes_) {
     const Place place = why_not(unit, n);
     if (place == Place::kAllowed && state_.schedulable(n)) return Outcome::kStarted;
     if (place == Place::kAllowed)

@@ -1,6 +1,6 @@
 #include "evenhand/policy/backendai/planner.h"
 
-#include <array>
+#include <algorithm>
 
 #include "run.h"
 
@@ -14,7 +14,7 @@ void tell(const Run& run, Recorder& recorder) {
   const ClusterState& state = run.state();
   const auto [request, slot] = std::pair(recorder.request, recorder.slot);
   const Id operation =
-      request != kNoId ? state.tables().requests.operation[at(request)] : state.operation_of(slot);
+      request != kNoId ? state.operation_of_request(request) : state.operation_of(slot);
   const bool suspended = slot != kNoId && state.away(slot);
   const std::vector<Amount> nothing(state.width(), 0);
   if (slot == kNoId || suspended) {
@@ -29,28 +29,60 @@ void tell(const Run& run, Recorder& recorder) {
                                operation, a.request, slot, nothing});
 }
 
+// Value of a column for rows of which nothing was said.
+template <class T>
+void put(std::vector<T>& column, std::span<const Id> rows, const std::vector<T>& cells) {
+  for (std::size_t i = 0; !column.empty() && i < rows.size(); ++i) column[at(rows[i])] = cells[i];
+}
+
 }  // namespace
 
+void RowSettings::grow(std::size_t count) {
+  const auto to = [count](auto& column, auto absent) {
+    if (column.size() < count) column.resize(count, absent);
+  };
+  to(priority, kOwnOrDefault);
+  to(rank, 0.0);
+  to(domain, kNoId);
+  to(preemptible, kByKind);
+  to(started, std::uint8_t{1});
+  to(refused, std::uint8_t{0});
+  if (!preemption_cost.empty()) to(preemption_cost, Index{1});
+}
+
+void RowSettings::came(std::span<const Id> rows, RowSettings from) {
+  if (rows.empty()) return;
+  from.grow(rows.size());
+  if (!from.preemption_cost.empty() && preemption_cost.empty())
+    preemption_cost.assign(priority.size(), 1);
+  if (!preemption_cost.empty()) from.preemption_cost.resize(rows.size(), 1);
+  grow(std::max(priority.size(), at(std::ranges::max(rows)) + 1));
+  put(priority, rows, from.priority);
+  put(rank, rows, from.rank);
+  put(domain, rows, from.domain);
+  put(preemptible, rows, from.preemptible);
+  put(started, rows, from.started);
+  put(refused, rows, from.refused);
+  put(preemption_cost, rows, from.preemption_cost);
+}
+
 Planner::Planner(Inputs inputs)
-    : evenhand::Planner(ClusterState(inputs.snapshot)), inputs_(std::move(inputs)) {
-  for (Id n = 0; n < static_cast<Id>(state_.tables().nodes.size()); ++n)
-    set_capacity(n, state_.node_capacity(n));
+    : evenhand::Planner(ClusterState(inputs.snapshot)), inputs_(std::move(inputs)) {}
+
+Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
+    : evenhand::Planner(std::move(state)), inputs_(std::move(inputs)) {
+  if (!total_stated) state_.follow_total();
 }
 
-void Planner::set_capacity(Id node, const Amount* amounts) {
-  const std::vector<Amount>& parts = inputs_.rows.in_parts;
-  if (parts.empty()) return;
-  const std::size_t width = state_.width();
-  std::array<Amount, kMaxResources> rest{};
-  for (std::size_t r = 0; r < width; ++r) rest[r] = amounts[r] - parts[at(node) * width + r];
-  state_.set_capacity(node, {rest.data(), width});
-}
-
-void Planner::after(const Delta& delta, Id) {
-  if (delta.kind == Delta::Kind::kCapacity) set_capacity(delta.row, delta.amounts.data());
+// A row that comes has the defaults, whatever was said of one with its number.
+void Planner::after(const Delta& delta, Id row) {
+  if (delta.kind != Delta::Kind::kPutOperation || delta.row != kNoId) return;
+  rows_came({&row, 1}, {});
+  if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[at(row)] = kNoTime;
 }
 
 void Planner::decide(const Trigger&, Recorder* recorder) {
+  inputs_.rows.grow(at(state_.operations().rows()));
   Run run(inputs_, state_, recorder != nullptr);
   run.go();
   refusals_ = run.refusals();

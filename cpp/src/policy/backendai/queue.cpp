@@ -6,16 +6,13 @@
 namespace evenhand::backendai {
 
 std::vector<Unit> Run::waiting_units(Id operation) const {
-  const Tables& t = state_.tables();
-  const Grouping& g = t.requests_by_operation;
   std::vector<Unit> units;
-  for (Index i = g.offsets[at(operation)]; i < g.offsets[at(operation) + 1]; ++i) {
-    const Id q = g.items[static_cast<Size>(i)];
+  for (const Id q : in_order(state_.requests(), state_.requests_of(operation))) {
     if (state_.pending(q) == 0) continue;
     Unit unit;
     unit.request = q;
     unit.count = state_.pending(q);
-    unit.need = t.requests.resources.data() + at(q) * width_;
+    unit.need = state_.requests().get_row(&RequestColumns::resources, q);
     units.push_back(unit);
   }
   return units;
@@ -23,27 +20,79 @@ std::vector<Unit> Run::waiting_units(Id operation) const {
 
 // A kept container goes on where it is and keeps what it has; a fresh one may run anywhere.
 std::vector<Unit> Run::suspended_units(Id operation) {
-  const std::vector<Id>& required = state_.tables().allocations.required_node;
   std::vector<Unit> units;
-  for (const Id slot : slots_.of(operation)) {
+  for (const Id slot : slots(operation)) {
     if (!state_.away(slot)) continue;
     if (needs_.empty()) needs_.resize(at(static_cast<Id>(state_.slots())) * width_);
     Amount* need = needs_.data() + at(slot) * width_;
     const Amount *all = state_.amounts(slot), *held = state_.kept(slot);
     const bool stays = set_.keep_containers && state_.node_of(slot) != kNoId;
     for (Size r = 0; r < width_; ++r) need[r] = all[r] - (stays && held != nullptr ? held[r] : 0);
+    const Id required = state_.allocations().get(&AllocationColumns::required_node, slot, kNoId);
     Unit unit;
     unit.slot = slot;
-    unit.only_node = stays ? state_.node_of(slot) : cell_of(state_, required, slot, kNoId);
+    unit.only_node = stays ? state_.node_of(slot) : required;
     unit.need = need;
     units.push_back(unit);
   }
   return units;
 }
 
+// Of whom victims may be: those of a session are of the same. One that names none is alone.
+Id Run::scope_of(Id operation) const {
+  Id found = kNoId;
+  switch (set_.scope) {
+    case Scope::kGroup:
+      return 0;
+    case Scope::kDomain:
+      found = rows_.domain[at(operation)];
+      break;
+    case Scope::kUser:
+      found = state_.operations().code(&OperationColumns::user, operation);
+      break;
+    case Scope::kProject:
+      found = state_.operations().code(&OperationColumns::project, operation);
+      break;
+  }
+  return found == kNoId ? -1 - operation : found;
+}
+
+std::vector<double> Run::sequence() const {
+  const LiveTable<OperationColumns>& rows = state_.operations();
+  std::vector<double> out(admitted_.size(), 0.0);
+  if (set_.sequencer == Sequencer::kLifo)
+    for (const Id o : operations_) out[at(o)] = -static_cast<double>(submitted(o));
+  if (set_.sequencer != Sequencer::kDominantShare) return out;
+  std::vector<Amount> held;  // users x R, those without one first
+  const auto user = [&](Id o) { return at(rows.code(&OperationColumns::user, o) + 1) * width_; };
+  for (const Id o : operations_) {
+    if (held.size() < user(o) + width_) held.resize(user(o) + width_, 0);
+    for (Size r = 0; r < width_; ++r) held[user(o) + r] += state_.operation_usage(o)[r];
+  }
+  for (const Id o : operations_)
+    for (Size r = 0; r < width_; ++r)
+      if (state_.total()[r] > 0)
+        out[at(o)] = std::max(out[at(o)], static_cast<double>(held[user(o) + r]) /
+                                              static_cast<double>(state_.total()[r]));
+  return out;
+}
+
+// The first of what it waits for, else the session itself.
+Time Run::submitted(Id operation) const {
+  Time first = kNoTime;
+  for (const Id q : state_.requests_of(operation))
+    if (const Time time = state_.requests().get(&RequestColumns::submit_time, q, Time{0});
+        state_.pending(q) > 0 && (first == kNoTime || time < first))
+      first = time;
+  return first != kNoTime ? first
+                          : state_.operations().get(&OperationColumns::start_time, operation);
+}
+
 void Run::build_queue() {
-  const Tables& t = state_.tables();
-  for (Id o = 0; o < static_cast<Id>(t.operations.size()); ++o) {
+  const std::vector<double> sequence = this->sequence();
+  std::vector<Time> waits_since(admitted_.size(), kNoTime);
+  for (const Id o : operations_) waits_since[at(o)] = submitted(o);
+  for (const Id o : operations_) {
     Entry entry;
     entry.operation = o;
     entry.missing.assign(width_, 0);
@@ -55,19 +104,13 @@ void Run::build_queue() {
     entry.suspended = false;
     if (!entry.units.empty()) queue.push_back(std::move(entry));
   }
-  const auto submitted = [&](const Entry& e) {
-    if (e.suspended) return t.operations.start_time[at(e.operation)];
-    Time first = kNoTime;
-    for (const Unit& u : e.units) {
-      const Time time = t.requests.submit_time[at(u.request)];
-      if (first == kNoTime || time < first) first = time;
-    }
-    return first;
-  };
   std::ranges::stable_sort(queue, [&](const Entry& x, const Entry& y) {
     const auto key = [&](const Entry& e) {
-      return std::tuple(-rows_.priority[at(e.operation)], !e.suspended,
-                        rows_.sequence[at(e.operation)], submitted(e));
+      const Time since = e.suspended
+                             ? state_.operations().get(&OperationColumns::start_time, e.operation)
+                             : waits_since[at(e.operation)];
+      return std::tuple(-priority_[at(e.operation)], !e.suspended, sequence[at(e.operation)],
+                        since);
     };
     return key(x) < key(y);
   });

@@ -1,6 +1,7 @@
 #include "run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace evenhand::backendai {
@@ -11,20 +12,49 @@ Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
       record_(record),
       state_(state),
       width_(state_.width()),
-      slots_(state_),
+      nodes_(state_.nodes().in_order()),
+      operations_(state_.operations().in_order()),
+      place_(at(state_.nodes().rows()), 0),
       rooms_(state_),
-      where_(state_.tables()),
-      containers_(static_cast<Size>(rooms_.nodes()), 0),
-      admitted_(static_cast<Size>(state_.tables().operations.size()), 0),
+      containers_(place_.size(), 0),
+      admitted_(at(state_.operations().rows()), 0),
       selector_(width_),
       scratch_(width_) {
   tally.proof.proved = true;
-  for (Id slot = 0; slot < static_cast<Id>(state_.slots()); ++slot)
-    if (const Id n = state_.node_of(slot);
-        n != kNoId && (state_.holds(slot) || state_.leaving(slot)))
-      ++containers_[at(n)];
+  read_priorities();
+  read_nodes();
   build_queue();
   build_candidates();
+}
+
+void Run::read_priorities() {
+  const LiveTable<OperationColumns>& rows = state_.operations();
+  priority_ = rows_.priority;
+  rank_ = rows_.rank;
+  for (const Id o : operations_)
+    if (std::isnan(priority_[at(o)]))
+      priority_[at(o)] = rows.get(&OperationColumns::priority_given, o) != 0
+                             ? rows.get(&OperationColumns::priority, o)
+                             : set_.default_priority;
+  if (set_.rank_is_priority) rank_ = priority_;
+}
+
+// Machines have what their logical nodes leave.
+void Run::read_nodes() {
+  const LiveTable<NodeColumns>& rows = state_.nodes();
+  for (Size i = 0; i < nodes_.size(); ++i) {
+    const Id node = nodes_[i];
+    place_[at(node)] = i;
+    containers_[at(node)] = static_cast<Index>(state_.on_node(node).size());
+    const std::string_view name = rows.text(&NodeColumns::physical, node);
+    const Id machine = name.empty() ? kNoId : rows.find(name);
+    if (machine == kNoId || machine == node) continue;
+    in_parts_.resize(place_.size() * width_, 0);
+    for (Size r = 0; r < width_; ++r)
+      in_parts_[at(machine) * width_ + r] += state_.node_capacity(node)[r];
+  }
+  for (Size i = 0; !in_parts_.empty() && i < nodes_.size(); ++i)
+    rooms_.take(in_parts_.data() + at(nodes_[i]) * width_, nodes_[i]);
 }
 
 void Run::go() {
@@ -56,8 +86,7 @@ void Run::go() {
 Outcome Run::may_preempt(const Entry& entry, bool front) const {
   if (entry.suspended) return Outcome::kNoFreeRoom;
   if (!set_.enabled) return Outcome::kPreemptionDisabled;
-  if (state_.tables().operations.kind[at(entry.operation)] == OperationKind::kSystem)
-    return Outcome::kSystemDoesNotPreempt;
+  if (kind(entry.operation) == OperationKind::kSystem) return Outcome::kSystemDoesNotPreempt;
   return front || set_.every_session_preempts ? Outcome::kStarted : Outcome::kNotFirstInQueue;
 }
 
@@ -201,13 +230,12 @@ Outcome Run::outcome(const Entry& entry, Id request) const noexcept {
 }
 
 Refusals Run::refusals() const {
-  const Tables& t = state_.tables();
-  std::vector<const Entry*> of(static_cast<Size>(t.operations.size()), nullptr);
+  std::vector<const Entry*> of(admitted_.size(), nullptr);
   for (const Entry& e : queue)
     if (!e.suspended) of[at(e.operation)] = &e;
   Refusals out;
-  for (Id q = 0; q < static_cast<Id>(t.requests.size()); ++q) {
-    const Id o = t.requests.operation[at(q)];
+  for (const Id q : state_.requests().in_order()) {
+    const Id o = state_.operation_of_request(q);
     const Entry* e = of[at(o)];
     if (state_.pending(q) == 0 || (e != nullptr && e->outcome == Outcome::kStarted)) continue;
     out.request.push_back(q);

@@ -3,12 +3,13 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include "evenhand/place/in_order.h"
 #include "evenhand/place/rooms.h"
 #include "evenhand/place/where.h"
 #include "evenhand/policy/backendai/planner.h"
-#include "evenhand/policy/slot_cells.h"
 #include "evenhand/preempt/victim_sets.h"
 
 namespace evenhand::backendai {
@@ -71,8 +72,21 @@ class Run {
  private:
   using Size = std::size_t;
   static Size at(Id id) noexcept { return static_cast<Size>(id); }
+  const ResourceSpace& resources() const noexcept { return state_.tables().resources; }
+  OperationKind kind(Id operation) const noexcept {
+    return state_.operations().get(&OperationColumns::kind, operation);
+  }
+  Index rank(Id operation) const noexcept { return state_.operations().keys().rank(operation); }
+  std::vector<Id> slots(Id operation) const {
+    return in_order(state_.allocations(), state_.allocations_of(operation));
+  }
 
   // queue.cpp
+  void read_priorities();
+  void read_nodes();
+  Id scope_of(Id operation) const;
+  Time submitted(Id operation) const;
+  std::vector<double> sequence() const;  // O: of equal priority the smaller one first
   void build_queue();
   std::vector<Unit> waiting_units(Id operation) const;
   std::vector<Unit> suspended_units(Id operation);
@@ -81,8 +95,8 @@ class Run {
   Place why_not(const Unit& unit, Id node) const;
   bool may_run(const Unit& unit, Id node) const;  // whatever stands there
   bool takes_one_more(Id node) const;
-  bool allowed(const Unit& unit, Id node) const;  // both
-  Id choose_node(const Unit& unit, Id from) const;
+  bool allowed(const Unit& unit, Id node) const;          // both
+  Id choose_node(const Unit& unit, Size from = 0) const;  // a place among nodes_
   bool better_agent(Id a, Id b) const;
   // All of a session or nothing: takes room and containers for what it adds to placed_.
   bool place(const Entry& entry, Entry* failed = nullptr);
@@ -96,7 +110,6 @@ class Run {
   void credit_reserved(Id operation, Amount sign);
   void add_leaving(Rooms& to, const Leaving& leaving, Amount sign) const;
   void credit_leaving(Id operation, Amount sign);
-  bool holds_now(Id reservation) const;  // it is hard, on a node and in force
   bool serves(Id reservation, const Unit& unit) const;
   // One more Placement for all that the session wants; false: not all has reservations.
   struct Due;
@@ -115,14 +128,13 @@ class Run {
   void sort(std::vector<Candidate*>& candidates) const;
   void give(const Candidate& candidate, Amount sign);
   Index cost_of(const Candidate& c) const {
-    return VictimCosts{set_.victim_cost, rows_.preemption_cost}.of(state_, c.operation, c.slots);
+    return VictimCosts{set_.victim_cost, rows_.preemption_cost, in_parts_}.of(state_, c.operation,
+                                                                              c.slots);
   }
 
   // group_wide.cpp, per_agent.cpp: victims for a session that does not fit
   Outcome preempt_group_wide(Entry& entry, Attempt* attempt);
-  bool is_wide(Size r) const noexcept {
-    return state_.tables().resources.scope[r] == ResourceScope::kCluster;
-  }
+  bool is_wide(Size r) const noexcept { return resources().scope[r] == ResourceScope::kCluster; }
   bool useful_on(const Candidate& candidate, const Entry& entry,
                  const std::vector<std::uint8_t>& usable) const;
   double shortfall_covered(const Candidate& candidate, const Entry& entry) const;
@@ -154,13 +166,16 @@ class Run {
   bool record_;
   const ClusterState& state_;
   Size width_;
-  SlotsByOperation slots_;
+  std::vector<Id> nodes_, operations_;  // that there are, in canonical order
+  std::vector<Size> place_;             // N: in nodes_
   Rooms rooms_;
-  Where where_;
-  std::vector<Index> containers_;     // N
-  std::vector<Placement> placed_;     // of the session at hand
-  std::vector<Amount> needs_;         // of suspended allocations: S x R, empty without any
-  std::vector<Amount> freed_, kept_;  // S x R; empty: everything is freed
+  std::vector<Amount> in_parts_;  // N x R: what logical nodes have of a machine; empty: nothing
+  mutable Where where_;
+  std::vector<double> priority_, rank_;  // O: of the queue; who may preempt whom
+  std::vector<Index> containers_;        // N
+  std::vector<Placement> placed_;        // of the session at hand
+  std::vector<Amount> needs_;            // of suspended allocations: S x R, empty without any
+  std::vector<Amount> freed_, kept_;     // S x R; empty: everything is freed
   std::vector<Candidate> candidates_;
   std::vector<Outcome> no_candidate_;   // O: why not; kTaken: it is one
   std::vector<std::uint8_t> admitted_;  // O: has reservations for all that it waits for

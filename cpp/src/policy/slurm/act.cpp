@@ -18,7 +18,7 @@ bool Run::holds(Id job) const { return std::ranges::find(held_, job, &Held::job)
 
 // kStarted: it did; else why it waits.
 Outcome Run::preempt(Id job, Wish& wish, const std::uint8_t* open) {
-  const Settings& set = desk.inputs.settings;
+  const Settings& set = desk.settings;
   Room base = desk.room;
   std::vector<Spot> spots;
   const bool leaving = desk.add_leaving(base, job);
@@ -31,7 +31,7 @@ Outcome Run::preempt(Id job, Wish& wish, const std::uint8_t* open) {
   for (Size n = 0; n < choose_.size(); ++n)
     choose_[n] = open[n] && (ending_[n] == kNoId || ending_[n] == job);
   wish.look_at(choose_.data());
-  const Time last = desk.memory.last_preempt[at(job)];
+  const Time last = memory_.last_preempt[at(job)];
   if (last != kNoTime && last > desk.state.now() - set.backoff) {
     due(last + set.backoff);
     return Outcome::kPreemptionBackoff;
@@ -103,7 +103,7 @@ Outcome Run::go_under(Id job, const Wish& wish, const std::vector<Index>& victim
   const Id step = step_++;
   for (const Index i : victims) take(job, wish, i, spots, step);
   start(job, spots, Reason::kFitsOverSuspended, step);
-  desk.memory.last_preempt[at(job)] = desk.state.now();
+  memory_.last_preempt[at(job)] = desk.state.now();
   return Outcome::kStarted;
 }
 
@@ -116,7 +116,7 @@ void Run::end(Id job, const Wish& wish, const std::vector<Index>& victims,
   for (const Index i : victims) gone = std::max(gone, take(job, wish, i, spots, step));
   for (const Spot& spot : spots) {
     if (spot.node == kNoId) continue;  // licences are not held
-    const Amount* needed = request_amounts(spot.request);
+    const Amount* needed = desk.amounts(spot.request);
     const Row free = free_on(spot.node);
     decisions.add({.action = Action::kReserve,
                    .stage = stage_,
@@ -131,11 +131,11 @@ void Run::end(Id job, const Wish& wish, const std::vector<Index>& victims,
                   {nullptr, free.data(), needed, nullptr, nullptr});
     ++tally.reservations;
   }
-  desk.memory.last_preempt[at(job)] = desk.state.now();
+  memory_.last_preempt[at(job)] = desk.state.now();
 }
 
 void Run::count(const SelectionProof& proof, Id step) {
-  if (desk.inputs.settings.selection == Selection::kMinimum) decisions.prove(step, proof);
+  if (desk.settings.selection == Selection::kMinimum) decisions.prove(step, proof);
   tally.proof.proved = (tally.jobs == 0 || tally.proof.proved) && proof.proved;
   ++tally.jobs;
   tally.proof.cost += proof.cost;
@@ -162,7 +162,7 @@ Time Run::take(Id job, const Wish& wish, Index victim, const std::vector<Spot>& 
   if (d.mode != Mode::kSuspend) d.grace = jobs().grace[v];
   Time left = now;
   for (const Id slot : desk.slots(other)) {
-    const Time ends = cell_of(desk.state, tables().allocations.planned_end, slot, kNoTime);
+    const Time ends = planned_end(slot);
     d.until = now + d.grace;
     if (ends != kNoTime && ends >= now) d.until = std::min(d.until, ends);
     left = std::max(left, d.until);
@@ -173,7 +173,7 @@ Time Run::take(Id job, const Wish& wish, Index victim, const std::vector<Spot>& 
     for (const Spot& spot : spots)
       if (spot.node == d.node) {
         d.beneficiary.request = spot.request;
-        needed = request_amounts(spot.request);
+        needed = desk.amounts(spot.request);
       }
     Row freed{}, kept{};
     desk.split(other, slot, freed.data(), kept.data());
@@ -203,7 +203,7 @@ void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) 
   begun_.push_back({end, job, spots});
   if (has_ends_) add_end({end, job, End::Of::kBegun, static_cast<Index>(begun_.size()) - 1});
   for (const Spot& spot : spots) {
-    const Amount* needed = request_amounts(spot.request);
+    const Amount* needed = desk.amounts(spot.request);
     const Row free = free_on(spot.node);
     decisions.add({.action = Action::kStart,
                    .stage = stage_,
@@ -216,7 +216,6 @@ void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) 
                    .at = desk.state.now()},
                   {nullptr, free.data(), needed, nullptr, nullptr});
     occupy(desk.room, job, spot.node, needed);
-    desk.state.set_pending(spot.request, desk.state.pending(spot.request) - 1);
     ++tally.starts;
     if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, job, spot.request, {});
   }

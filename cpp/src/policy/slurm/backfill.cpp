@@ -19,13 +19,11 @@ void Run::backfill() {
   NodeSet up = node_set(static_cast<Id>(blocked_.size()));
   for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n)
     if (desk.state.schedulable(n)) put(up, n);
-  Id users = 0;
-  for (const Id user : jobs().user) users = std::max(users, user + 1);
   BackfillPass pass{.slots = Slots(floor(now), floor(now + passes.bf_window), up),
                     .told = std::vector<std::uint8_t>(served_.size(), 0),
                     .planned = std::vector<std::uint8_t>(served_.size(), 0),
                     .of_partition = std::vector<Index>(closed_.size(), 0),
-                    .of_user = std::vector<Index>(static_cast<Size>(users) + 1, 0),
+                    .of_user = {},
                     .kept = std::vector<Index>(closed_.size(), 0)};
   const std::vector<std::uint8_t> before = told_;
   collect_ends();
@@ -80,7 +78,9 @@ bool Run::passed_over(BackfillPass& pass, Id job) {
     }
   };
   counted(pass.of_partition[at(jobs().partition[at(job)])], passes.bf_max_job_part);
-  counted(pass.of_user[static_cast<Size>(jobs().user[at(job)] + 1)], passes.bf_max_job_user);
+  const Id user = desk.state.operations().code(&OperationColumns::user, job);
+  if (at(user + 1) >= pass.of_user.size()) pass.of_user.resize(at(user + 2), 0);
+  counted(pass.of_user[at(user + 1)], passes.bf_max_job_user);
   return over;
 }
 
@@ -175,10 +175,10 @@ Time Run::floor(Time instant) const {
 }
 
 NodeSet Run::partition_set(Id partition, bool up) const {
-  const Size count = blocked_.size(), row = at(partition) * count;
-  NodeSet set = node_set(static_cast<Id>(count));
-  for (Size n = 0; n < count; ++n)
-    if (jobs().node_of_partition[row + n] && (!up || desk.state.schedulable(static_cast<Id>(n))))
+  const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
+  NodeSet set = node_set(static_cast<Id>(inside.size()));
+  for (Size n = 0; n < inside.size(); ++n)
+    if (inside[n] && (!up || desk.state.schedulable(static_cast<Id>(n))))
       put(set, static_cast<Id>(n));
   return set;
 }

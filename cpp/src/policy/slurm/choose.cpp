@@ -9,7 +9,7 @@ using Size = std::size_t;
 
 // A licence that a pending job wants, and that comes free if its holder goes.
 bool holds_licence(const Desk& desk, const Wish& wish, const RunningJob& job) {
-  if (!desk.inputs.settings.reclaim_licenses) return false;
+  if (!desk.settings.reclaim_licenses) return false;
   for (const Id slot : desk.slots(job))
     for (Size r = 0; r < wish.licences().size(); ++r)
       if (wish.licences()[r] > 0 && desk.state.amounts(slot)[r] > 0) return true;
@@ -49,7 +49,7 @@ class Chooser {
   }
 
   void reordered(Choice& to) {
-    const Settings& set = desk_.inputs.settings;
+    const Settings& set = desk_.settings;
     const Index most = set.whole_nodes ? 0 : set.reorder_count;
     const auto count = static_cast<Index>(order_.size());
     for (Index passes = 1;; ++passes) {
@@ -159,7 +159,7 @@ class Trial final : public VictimTrial {
   // Costs of the jobs.
   std::vector<Index> costs() const {
     const Desk& desk = chooser_.desk_;
-    const VictimCosts costs{desk.inputs.settings.victim_cost, desk.inputs.jobs.preemption_cost};
+    const VictimCosts costs{desk.settings.victim_cost, desk.jobs.rows().preemption_cost};
     std::vector<Index> out;
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
@@ -191,7 +191,7 @@ class Trial final : public VictimTrial {
     std::vector<Amount> gives(width), kept(width), lacks(rows, 0);
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
-      const Amount exclusive = desk.inputs.jobs.exclusive[static_cast<Size>(of.operation)];
+      const Amount exclusive = desk.jobs.exclusive[static_cast<Size>(of.operation)];
       for (const Id slot : desk.slots(of)) {
         desk.split(of, slot, gives.data(), kept.data());
         const Id node = desk.state.node_of(slot);
@@ -200,7 +200,7 @@ class Trial final : public VictimTrial {
         Amount* of_all = freed.add(static_cast<Id>(i), shared);
         for (Size r = 0; r < width; ++r)
           if (scope[r] == ResourceScope::kCluster)
-            of_all[r] += desk.inputs.settings.reclaim_licenses ? gives[r] : 0;
+            of_all[r] += desk.settings.reclaim_licenses ? gives[r] : 0;
           else if (here)
             on_node[r] += gives[r];
         if (here) on_node[width] += alone ? 1 : exclusive;
@@ -214,7 +214,7 @@ class Trial final : public VictimTrial {
     }
     if (part == nullptr) return need;
     need.copies = part->count;
-    for (Id n = 0; n < shared; ++n) {
+    for (const Id n : desk.jobs.nodes()) {
       if (!wish.allows(*part, n)) continue;
       if (wish.fits(*part, base, n)) {
         --need.copies;
@@ -292,7 +292,7 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
   Trial trial(*this, jobs);
   VictimQuestion question{.n = static_cast<Id>(jobs.size()),
                           .selection = selection,
-                          .budget = desk_.inputs.settings.minimum_budget};
+                          .budget = desk_.settings.minimum_budget};
   std::vector<Index> costs;
   std::vector<SpreadNeed> needs;
   std::vector<Amount> amounts, shortage;
@@ -336,7 +336,7 @@ Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<
               bool suspends) {
   Choice choice;
   Chooser chooser(desk, wish, base, candidates, suspends);
-  switch (desk.inputs.settings.selection) {
+  switch (desk.settings.selection) {
     case Selection::kReorder:
       chooser.reordered(choice);
       break;

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include "evenhand/core/poll.h"
-#include "evenhand/policy/slot_cells.h"
 
 namespace evenhand::slurm {
 namespace {
@@ -16,102 +14,88 @@ constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 
 }  // namespace
 
-Desk::Desk(const Inputs& given, ClusterState& cluster)
-    : inputs(given),
-      state(cluster),
-      room{Rooms(state), {}, {}},
-      memory(given.memory),
-      where_(state.tables()),
-      qos_count_(static_cast<Size>(
-          std::llround(std::sqrt(static_cast<double>(given.jobs.qos_preempts.size()))))) {
-  const Tables& t = state.tables();
-  const Size count = static_cast<Size>(t.nodes.size());
-  memory.last_preempt.resize(static_cast<Size>(t.operations.size()), kNoTime);
-  room.occupants.assign(count, 0);
-  room.exclusives.assign(count, 0);
-  for (Size n = 0; n < count; ++n) {
-    for (const Id slot : state.on_node(static_cast<Id>(n))) {
-      ++room.occupants[n];
-      room.exclusives[n] += inputs.jobs.exclusive[at(state.operation_of(slot))];
-    }
+void Desk::refresh(const Jobs::Changed& changed) {
+  const Size count = at(state.nodes().rows());
+  room = {Rooms(state), std::vector<std::int32_t>(count, 0), std::vector<std::int32_t>(count, 0)};
+  for (const Id node : jobs.nodes())
+    room.occupants[at(node)] = static_cast<std::int32_t>(state.on_node(node).size());
+  for (Size o = 0; o < jobs.exclusive.size(); ++o)
+    if (jobs.exclusive[o])
+      for (const Id slot : state.allocations_of(static_cast<Id>(o)))
+        if (state.node_of(slot) != kNoId && !state.away(slot))
+          ++room.exclusives[at(state.node_of(slot))];
+  const bool all = changed.all || slots_.size() > 2 * static_cast<Size>(live_) + 1024;
+  std::vector<std::uint8_t> drop(all ? 0 : jobs.exclusive.size(), 0);
+  for (const Id job : changed.jobs)
+    if (!all) drop[at(job)] = 1;
+  const auto dropped = [&](const RunningJob& job) { return all || drop[at(job.operation)] != 0; };
+  for (std::vector<RunningJob>* jobs_here : {&running, &stopped})
+    std::erase_if(*jobs_here, [&](const RunningJob& job) {
+      if (dropped(job)) live_ -= job.slots;
+      return dropped(job);
+    });
+  for (RunningJob& job : running) job.gone = false;
+  const auto known = static_cast<std::ptrdiff_t>(running.size());
+  if (all) {
+    slots_.clear();
+    nodes_.clear();
+    for (Id o = 0; o < state.operations().rows(); ++o) collect(o);
+  } else {
+    for (Size o = 0; o < drop.size(); ++o)
+      if (drop[o]) collect(static_cast<Id>(o));
   }
-  collect();
-  sort_running();
+  std::sort(running.begin() + known, running.end(),
+            [](const RunningJob& a, const RunningJob& b) { return a.key < b.key; });
+  std::ranges::inplace_merge(running, running.begin() + known, {}, &RunningJob::key);
+  std::ranges::sort(stopped, [&](const RunningJob& a, const RunningJob& b) {
+    const Size x = at(a.operation), y = at(b.operation);
+    if (jobs.tier[x] != jobs.tier[y]) return jobs.tier[x] > jobs.tier[y];
+    if (jobs.priority[x] != jobs.priority[y]) return jobs.priority[x] > jobs.priority[y];
+    return a.key.submitted < b.key.submitted;
+  });
 }
 
-RunningJob Desk::job_of(Id operation, std::span<const Id> slots) {
+RunningJob Desk::job_of(Id operation, std::vector<Id>& slots) {
   RunningJob job{operation,
                  static_cast<Index>(slots_.size()),
                  static_cast<Index>(slots.size()),
                  static_cast<Index>(nodes_.size()),
                  0,
                  kNoTime};
+  const LiveTable<AllocationColumns>& rows = state.allocations();
+  put_in_order(rows, std::span<Id>(slots));
   for (const Id slot : slots) {
     slots_.push_back(slot);
-    const Time start = start_of(state, slot);
+    const Time start = rows.get(&AllocationColumns::start_time, slot, state.last_start(slot));
     if (job.start == kNoTime || start < job.start) job.start = start;
     if (state.node_of(slot) != kNoId) nodes_.push_back(state.node_of(slot));
+    job.willing &= rows.get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
   }
   const auto begin = nodes_.begin() + job.first_node;
   std::sort(begin, nodes_.end());
   nodes_.erase(std::unique(begin, nodes_.end()), nodes_.end());
   job.nodes = static_cast<Index>(nodes_.size()) - job.first_node;
+  constexpr std::int64_t kMost = 65535;
+  const std::int64_t rank = std::min(jobs.rank[at(operation)], kMost) * (kMost + 1) +
+                            std::min<std::int64_t>(job.nodes, kMost);
+  job.key = {settings.youngest_first ? -job.start : rank, submitted(operation)};
+  live_ += job.slots;
   return job;
 }
 
-void Desk::collect() {
-  const Tables& t = state.tables();
-  const SlotsByOperation slots_of(state);
-  std::vector<Id> held, stopped_slots;
-  for (Id operation = 0; operation < static_cast<Id>(t.operations.size()); ++operation) {
-    held.clear();
-    stopped_slots.clear();
-    for (const Id slot : slots_of.of(operation)) {
-      if (state.holds(slot)) held.push_back(slot);
-      if (state.away(slot)) stopped_slots.push_back(slot);
-    }
-    if (!held.empty()) running.push_back(job_of(operation, held));
-    if (!stopped_slots.empty()) stopped.push_back(job_of(operation, stopped_slots));
+void Desk::collect(Id operation) {
+  held_.clear();
+  away_.clear();
+  for (const Id slot : state.allocations_of(operation)) {
+    if (state.holds(slot)) held_.push_back(slot);
+    if (state.away(slot)) away_.push_back(slot);
   }
-  const JobColumns& jobs = inputs.jobs;
-  std::ranges::stable_sort(stopped, [&](const RunningJob& a, const RunningJob& b) {
-    const Size x = at(a.operation), y = at(b.operation);
-    if (jobs.tier[x] != jobs.tier[y]) return jobs.tier[x] > jobs.tier[y];
-    if (jobs.priority[x] != jobs.priority[y]) return jobs.priority[x] > jobs.priority[y];
-    return t.operations.start_time[x] < t.operations.start_time[y];
-  });
-}
-
-void Desk::sort_running() {
-  constexpr std::int64_t kMost = 65535;
-  const Tables& t = state.tables();
-  struct Key {
-    std::int64_t first, second;
-    Index job;
-    auto operator<=>(const Key&) const = default;
-  };
-  std::vector<Key> keys;
-  keys.reserve(running.size());
-  const bool youngest = inputs.settings.youngest_first;
-  for (Size i = 0; i < running.size(); ++i) {
-    const RunningJob& job = running[i];
-    const Size o = at(job.operation);
-    const std::int64_t rank = std::min(inputs.jobs.rank[o], kMost) * (kMost + 1) +
-                              std::min<std::int64_t>(job.nodes, kMost);
-    // Ties in the order of submission, then of rows, which `i` is.
-    keys.push_back(
-        {youngest ? -job.start : rank, t.operations.start_time[o], static_cast<Index>(i)});
-  }
-  std::ranges::sort(keys);
-  std::vector<RunningJob> sorted;
-  sorted.reserve(running.size());
-  for (const Key& key : keys) sorted.push_back(running[static_cast<Size>(key.job)]);
-  running = std::move(sorted);
+  if (!held_.empty()) running.push_back(job_of(operation, held_));
+  if (!away_.empty()) stopped.push_back(job_of(operation, away_));
 }
 
 Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
-  const Settings& set = inputs.settings;
-  const JobColumns& jobs = inputs.jobs;
+  const Settings& set = settings;
   const Size p = at(preemptor), v = at(job.operation);
   if (p == v) return Outcome::kSameOperation;
   const bool partition = set.type == PreemptType::kPartitionPrio;
@@ -123,7 +107,8 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
     const Id mine = jobs.qos[p], its = jobs.qos[v];
     if (mine == kNoId || its == kNoId) return Outcome::kQosNotListed;
     // Within a QOS the diagonal tells, and priority always counts.
-    if (!jobs.qos_preempts[at(mine) * qos_count_ + at(its)]) return Outcome::kQosNotListed;
+    if (!set.qualities.preempts[at(mine) * set.qualities.size() + at(its)])
+      return Outcome::kQosNotListed;
     if ((mine == its || set.priority) && jobs.priority[p] <= jobs.priority[v])
       return Outcome::kNotLowerPriority;
   }
@@ -134,19 +119,15 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
   if (jobs.exempt[v] > 0 && state.now() < job.start + jobs.exempt[v] &&
       (set.gang_honours_exempt_time || !(partition && suspends)))
     return Outcome::kRanTooShort;
-  const std::vector<std::uint8_t>& opted = state.tables().allocations.preemptible;
-  if (!opted.empty())
-    for (const Id slot : slots(job))
-      if (!cell_of(state, opted, slot, std::uint8_t{1})) return Outcome::kNotPreemptibleFlag;
+  if (!job.willing) return Outcome::kNotPreemptibleFlag;
   if (suspends && !jobs.suspendable[v]) return Outcome::kSuspendNotAllowed;
-  const Size partition_row = at(jobs.partition[p]) * static_cast<Size>(state.tables().nodes.size());
+  const std::span<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[p]);
   for (const Id node : nodes(job))
-    if (jobs.node_of_partition[partition_row + at(node)]) return Outcome::kTaken;
+    if (inside[at(node)]) return Outcome::kTaken;
   if (set.reclaim_licenses)
     for (const Id slot : slots(job))
       for (Size r = 0; r < state.width(); ++r)
-        if (state.tables().resources.scope[r] == ResourceScope::kCluster &&
-            state.amounts(slot)[r] > 0)
+        if (scope(r) == ResourceScope::kCluster && state.amounts(slot)[r] > 0)
           return Outcome::kTaken;
   return Outcome::kOutsidePartition;
 }
@@ -160,8 +141,7 @@ std::vector<Index> Desk::candidates(Id preemptor) const {
 }
 
 Reason Desk::reason(Id preemptor, const RunningJob& job) const {
-  if (inputs.settings.type == PreemptType::kPartitionPrio) return Reason::kHigherPartitionTier;
-  const JobColumns& jobs = inputs.jobs;
+  if (settings.type == PreemptType::kPartitionPrio) return Reason::kHigherPartitionTier;
   return jobs.qos[at(preemptor)] == jobs.qos[at(job.operation)] ? Reason::kHigherPriorityInQos
                                                                 : Reason::kQosPreempts;
 }
@@ -169,21 +149,20 @@ Reason Desk::reason(Id preemptor, const RunningJob& job) const {
 void Desk::split(Id slot, bool suspends, Amount* freed, Amount* kept) const {
   const Amount* has = state.amounts(slot);
   for (Size r = 0; r < state.width(); ++r) {
-    kept[r] = suspends && !inputs.jobs.suspend_frees[r] ? has[r] : 0;
+    kept[r] = suspends && !settings.suspend_frees[r] ? has[r] : 0;
     freed[r] = has[r] - kept[r];
   }
 }
 
 void Desk::give(Room& to, const RunningJob& job, Amount sign, bool stays) const {
   const bool suspends = stays || mode(job) == PreemptMode::kSuspend;
-  const std::vector<ResourceScope>& scope = state.tables().resources.scope;
-  const auto exclusive = inputs.jobs.exclusive[at(job.operation)];
+  const auto exclusive = jobs.exclusive[at(job.operation)];
   std::array<Amount, kMaxResources> freed{}, kept{};
   for (const Id slot : slots(job)) {
     const Id node = state.node_of(slot);
     split(slot, suspends, freed.data(), kept.data());
     for (Size r = 0; r < state.width(); ++r)
-      if (scope[r] == ResourceScope::kCluster ? !inputs.settings.reclaim_licenses : node == kNoId)
+      if (scope(r) == ResourceScope::kCluster ? !settings.reclaim_licenses : node == kNoId)
         freed[r] = 0;
     to.rooms.add(freed.data(), std::max(node, Id{0}), sign);
     if (node == kNoId) continue;
@@ -201,18 +180,15 @@ bool Desk::add_leaving(Room& to, Id operation) const {
     to.rooms.give(l.left.data(), node);
     if (node == kNoId) continue;
     --to.occupants[at(node)];
-    to.exclusives[at(node)] -= inputs.jobs.exclusive[at(state.operation_of(l.slot))];
+    to.exclusives[at(node)] -= jobs.exclusive[at(state.operation_of(l.slot))];
   }
   return any;
 }
 
 Outcome Desk::barred(Id request, Id node) const {
-  const Tables& t = state.tables();
-  const Id operation = t.requests.operation[at(request)];
-  const Size partition = at(inputs.jobs.partition[at(operation)]);
-  if (!inputs.jobs.node_of_partition[partition * static_cast<Size>(t.nodes.size()) + at(node)])
+  if (!jobs.has_node(jobs.partition[at(state.operation_of_request(request))], node))
     return Outcome::kNodeOutsidePartition;
-  switch (where_.why_not(t, request, node)) {
+  switch (where_.why_not(state, request, node)) {
     case Place::kOtherNode:
       return Outcome::kWrongNode;
     case Place::kTagMissing:
@@ -225,32 +201,31 @@ Outcome Desk::barred(Id request, Id node) const {
 
 Wish Desk::wish(Id operation) const {
   poll();
-  const Tables& t = state.tables();
-  const RequestColumns& q = t.requests;
-  const Size width = state.width(), count = static_cast<Size>(t.nodes.size());
-  const JobColumns& jobs = inputs.jobs;
+  const Size width = state.width(), count = at(state.nodes().rows());
+  const std::span<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[at(operation)]);
   std::vector<Wish::Part> parts;
-  const Grouping& by = t.requests_by_operation;
-  for (Index i = by.offsets[at(operation)]; i < by.offsets[at(operation) + 1]; ++i) {
-    const Id request = by.items[static_cast<Size>(i)];
+  for (const Id request : requests(operation)) {
     const Index many = state.pending(request);
     if (many <= 0) continue;
-    Wish::Part part{request, many, false, q.resources.data() + at(request) * width, {}};
+    Wish::Part part{request, many, false, amounts(request), {}};
     bool of_cluster = false;
     for (Size r = 0; r < width; ++r) {
       if (part.amounts[r] <= 0) continue;
-      part.takes_node |= t.resources.scope[r] == ResourceScope::kNode;
-      of_cluster |= t.resources.scope[r] == ResourceScope::kCluster;
+      part.takes_node |= scope(r) == ResourceScope::kNode;
+      of_cluster |= scope(r) == ResourceScope::kCluster;
     }
     part.takes_node |= !of_cluster;
     if (part.takes_node) {
-      part.allowed.resize(count);
+      part.allowed.assign(inside.begin(), inside.end());
+      const bool anywhere = where_.anywhere(state, request);
       for (Size n = 0; n < count; ++n)
-        part.allowed[n] = barred(request, static_cast<Id>(n)) == Outcome::kStarted;
+        part.allowed[n] &= anywhere ? state.schedulable(static_cast<Id>(n))
+                                    : barred(request, static_cast<Id>(n)) == Outcome::kStarted;
     }
     parts.push_back(std::move(part));
   }
-  return Wish(t, inputs.settings.whole_nodes || jobs.exclusive[at(operation)], std::move(parts));
+  return Wish(state.tables().resources, jobs.nodes(), count,
+              settings.whole_nodes || jobs.exclusive[at(operation)], std::move(parts));
 }
 
 }  // namespace evenhand::slurm

@@ -17,13 +17,12 @@ Time whole_second(Time instant) {
 
 // Jobs in one partition, of one QOS and, where it counts, one priority may preempt the same.
 std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
-  const JobColumns& j = jobs();
+  const Jobs& j = jobs();
   const Size o = at(job);
-  Size count = 0;
-  while (count * count < j.qos_preempts.size()) ++count;
+  const Qualities& quality = set().qualities;
   const bool by_priority =
       set().priority || (set().type == PreemptType::kQos && j.qos[o] != kNoId &&
-                         j.qos_preempts[at(j.qos[o]) * count + at(j.qos[o])]);
+                         quality.preempts[at(j.qos[o]) * quality.size() + at(j.qos[o])]);
   const double priority = by_priority ? j.priority[o] : 0;
   if (!runs_[o])  // it would be no candidate of its own
     for (const auto& known : candidate_sets_)
@@ -47,7 +46,6 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
     desk.give(room, of(i), 1);
   }
   const Size nodes = blocked_.size(), width = desk.state.width();
-  const std::vector<ResourceScope>& scope = tables().resources.scope;
   found.gives.assign((nodes + 1) * width, 0);
   found.occupants.resize(nodes);
   found.exclusives.resize(nodes);
@@ -55,7 +53,7 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
     found.occupants[n] = room.occupants[n] - desk.room.occupants[n];
     found.exclusives[n] = room.exclusives[n] - desk.room.exclusives[n];
     for (Size r = 0; r < width; ++r) {
-      const bool wide = scope[r] == ResourceScope::kCluster;
+      const bool wide = desk.scope(r) == ResourceScope::kCluster;
       found.gives[(wide ? nodes : n) * width + r] =
           room.rooms.at(static_cast<Id>(n), r) - desk.room.rooms.at(static_cast<Id>(n), r);
     }
@@ -69,15 +67,15 @@ Run::Estimate Run::estimate(Id job) {
   Estimate e{.wanted = candidate_set(job), .now = desk.room, .emptied = desk.room};
   const Time now = desk.state.now();
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
-    if (deadline == kNoTime || deadline <= now) free(e.now, l.slot, nullptr);
+    if (const Time gone = deadline(l.slot); gone == kNoTime || gone <= now)
+      free(e.now, l.slot, nullptr);
   }
   for (const Index i : gone_)
     if (jobs().grace[at(of(i).operation)] == 0) free(e.now, of(i), nullptr);
   e.emptied = e.now;
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
-    if (deadline != kNoTime && deadline > now && l.beneficiary.operation == job)
+    const Time gone = deadline(l.slot);
+    if (gone != kNoTime && gone > now && l.beneficiary.operation == job)
       free(e.emptied, l.slot, nullptr);
   }
   for (const Index i : gone_)
@@ -143,7 +141,7 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
 Time Run::end_of(const RunningJob& job) const {
   Time last = kNoTime;
   for (const Id slot : desk.slots(job)) {
-    const Time end = cell_of(desk.state, tables().allocations.planned_end, slot, kNoTime);
+    const Time end = planned_end(slot);
     if (end == kNoTime) return job.start + kYear;
     last = std::max(last, end);
   }
@@ -161,10 +159,10 @@ void Run::collect_ends() {
     if (const Time grace = jobs().grace[at(of(i).operation)]; grace > 0)
       ends_.push_back({std::min(now + grace, end_of(of(i))), of(i).operation, End::Of::kVictim, i});
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
-    if (deadline != kNoTime && deadline > now)
-      ends_.push_back({deadline, desk.state.operation_of(l.slot), End::Of::kLeaving,
-                       static_cast<Index>(l.slot)});
+    const Time gone = deadline(l.slot);
+    if (gone != kNoTime && gone > now)
+      ends_.push_back(
+          {gone, desk.state.operation_of(l.slot), End::Of::kLeaving, static_cast<Index>(l.slot)});
   }
   for (Size i = 0; i < begun_.size(); ++i)
     ends_.push_back({begun_[i].end, begun_[i].job, End::Of::kBegun, static_cast<Index>(i)});
@@ -205,7 +203,7 @@ void Run::free(Room& room, const End& end, Wish* wish) const {
   if (end.of != End::Of::kBegun) return free(room, of(end.which), wish);
   const Begun& begun = begun_[static_cast<Size>(end.which)];
   for (const Spot& spot : begun.spots) {
-    room.rooms.give(request_amounts(spot.request), spot.node);
+    room.rooms.give(desk.amounts(spot.request), spot.node);
     if (spot.node == kNoId) continue;
     --room.occupants[at(spot.node)];
     room.exclusives[at(spot.node)] -= takes_whole_nodes(begun.job) ? 1 : 0;

@@ -37,23 +37,23 @@ std::vector<Index> Run::under(Id job, Room room, const std::vector<Index>& candi
   for (const Spot& spot : spots) {
     if (spot.node == kNoId) continue;
     chosen[at(spot.node)] = 1;
-    room.rooms.take(request_amounts(spot.request), spot.node);
+    room.rooms.take(desk.amounts(spot.request), spot.node);
   }
   const auto start = [this](Index i) {
     const Size o = at(of(i).operation);
-    return std::tuple{-jobs().tier[o], of(i).start, tables().operations.start_time[o], o};
+    return std::tuple{-jobs().tier[o], of(i).start, desk.submitted(of(i).operation)};
   };
   std::vector<Index> order = candidates;
   std::ranges::sort(order, {}, start);
   for (const Index i : order) {
-    const bool whole = desk.inputs.settings.whole_nodes || jobs().exclusive[at(job)] != 0 ||
+    const bool whole = desk.settings.whole_nodes || jobs().exclusive[at(job)] != 0 ||
                        jobs().exclusive[at(of(i).operation)] != 0;
     desk.give(room, of(i), -1, true);
     for (const Id node : desk.nodes(of(i))) {
       if (!chosen[at(node)]) continue;
       bool full = whole;
       for (Size r = 0; r < desk.state.width(); ++r)
-        full |= jobs().suspend_frees[r] && room.rooms.at(node, r) < 0;
+        full |= set().suspend_frees[r] && room.rooms.at(node, r) < 0;
       leaves[static_cast<Size>(i)] |= static_cast<std::uint8_t>(full);
     }
     if (leaves[static_cast<Size>(i)]) desk.give(room, of(i), 1, true);

@@ -11,42 +11,42 @@ bool is_served(Outcome rule) {
 
 }  // namespace
 
-Run::Run(Inputs inputs, ClusterState& state, const Trigger& trigger, Recorder* recorder)
-    : inputs_(std::move(inputs)),
-      desk(inputs_, state),
-      decisions(desk.state.width()),
+Run::Run(Desk& of, Jobs& columns, Memory& memory, const Trigger& trigger, Recorder* recorder)
+    : jobs_(columns),
+      desk(of),
+      decisions(of.state.width()),
+      memory_(memory),
       trigger_(trigger),
       recorder_(recorder),
-      blocked_(static_cast<Size>(tables().nodes.size()), 0),
-      closed_(jobs().partition_down.size(), Outcome::kStarted),
+      blocked_(at(of.state.nodes().rows()), 0),
+      closed_(of.settings.partitions.size(), Outcome::kStarted),
       partition_nodes_(closed_.size(), 0),
       partition_up_(closed_.size(), 0),
       ending_(blocked_.size(), kNoId),
       open_(blocked_.size(), 1),
       start_(blocked_.size(), 0),
       choose_(blocked_.size(), 0),
-      gone_for_(static_cast<Size>(tables().operations.size()), kNoId),
+      gone_for_(at(of.state.operations().rows()), kNoId),
       served_(gone_for_.size(), 0),
       started_(gone_for_.size(), 0),
       told_(gone_for_.size(), 0),
       runs_(gone_for_.size(), 0),
       resumed_(desk.stopped.size(), 0) {
-  const Size count = blocked_.size();
-  for (Size p = 0; p < closed_.size(); ++p)
-    for (Size n = 0; n < count; ++n) {
-      if (!jobs().node_of_partition[p * count + n]) continue;
-      ++partition_nodes_[p];
-      partition_up_[p] += desk.state.schedulable(static_cast<Id>(n));
+  memory_.last_preempt.resize(gone_for_.size(), kNoTime);
+  for (Size p = 0; p < closed_.size(); ++p) {
+    const std::span<const std::uint8_t> inside = jobs().on_nodes(static_cast<Id>(p));
+    for (Size n = 0; n < inside.size(); ++n) {
+      partition_nodes_[p] += inside[n];
+      partition_up_[p] += inside[n] && desk.state.schedulable(static_cast<Id>(n));
     }
+  }
   for (const RunningJob& job : desk.running) runs_[at(job.operation)] = 1;
-  const ReservationColumns& kept = tables().reservations;
-  for (Id i = 0; i < static_cast<Id>(kept.size()); ++i)
-    reserved_ |= keeps_room(kept, i, desk.state.now());
+  for (Id i = 0; i < desk.state.reservations().rows(); ++i) reserved_ |= keeps_room(desk.state, i);
   for (const Leaving& l : desk.state.leaving()) {
-    const Time deadline = cell_of(desk.state, tables().allocations.deadline, l.slot, kNoTime);
+    const Time gone = deadline(l.slot);
     const Id node = desk.state.node_of(l.slot);
-    if (deadline != kNoTime && deadline > desk.state.now()) {
-      due(deadline);
+    if (gone != kNoTime && gone > desk.state.now()) {
+      due(gone);
     } else if (node != kNoId) {
       const Id whom = l.beneficiary.operation;
       mark_ending(node, whom == kNoId ? kSeveral : whom);
@@ -61,17 +61,31 @@ void Run::all() {
   resume(kNoId);
   if (set().backfill && trigger_.backfill_pass) backfill();
   stage_ = Stage::kSchedulingRun;
-  tell_contested();
-  tell_refusals();
+  if (recorder_ != nullptr) refusals();
+  recorder_ = nullptr;
+  stand_back();
 }
 
 void Run::stand_in(const Turn& turn) {
-  turn_ = turn;
-  JobColumns& j = inputs_.jobs;
-  j.partition[at(turn.job)] = turn.partition;
-  j.tier[at(turn.job)] = turn.tier;
-  j.priority[at(turn.job)] = turn.priority;
-  j.exclusive[at(turn.job)] = turn.exclusive;
+  const Size j = at(turn.job);
+  if (jobs_.partition[j] == turn.partition) return;
+  if (std::ranges::find(first_turns_, turn.job, &Turn::job) == first_turns_.end())
+    first_turns_.push_back(
+        {turn.job, jobs_.partition[j], jobs_.tier[j], jobs_.priority[j], jobs_.exclusive[j]});
+  become(turn);
+}
+
+void Run::stand_back() {
+  for (const Turn& turn : first_turns_) become(turn);
+  first_turns_.clear();
+}
+
+void Run::become(const Turn& turn) {
+  const Size j = at(turn.job);
+  jobs_.partition[j] = turn.partition;
+  jobs_.tier[j] = turn.tier;
+  jobs_.priority[j] = turn.priority;
+  jobs_.exclusive[j] = turn.exclusive;
 }
 
 // Jobs in the order of the queue; one that has to wait closes its partition.
@@ -111,11 +125,10 @@ Outcome Run::one(Id job) {
     if (part.takes_node) least = std::max(least, part.count);
   if (partition_nodes_[at(partition)] < least) return Outcome::kLargerThanNodes;
   Index open = 0;
-  const Size row = at(partition) * blocked_.size();
+  const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
   for (Size n = 0; n < blocked_.size(); ++n) {
     open_[n] = !blocked_[n];
-    open +=
-        jobs().node_of_partition[row + n] && open_[n] && desk.state.schedulable(static_cast<Id>(n));
+    open += inside[n] && open_[n] && desk.state.schedulable(static_cast<Id>(n));
   }
   if (open < least) {
     const Outcome rule = partition_up_[at(partition)] < least ? Outcome::kNodeNotSchedulable
@@ -146,13 +159,13 @@ Outcome Run::barred_now(Id job) {
     due(eligible);
     return Outcome::kNotEligibleYet;
   }
-  return jobs().partition_down[at(jobs().partition[at(job)])] ? Outcome::kPartitionDown
+  return set().partitions.down[at(jobs().partition[at(job)])] ? Outcome::kPartitionDown
                                                               : Outcome::kStarted;
 }
 
 // Why it never starts there as things are set.
 Outcome Run::beyond(Id job, const Wish& wish) const {
-  const Time longest = jobs().partition_max_time[at(jobs().partition[at(job)])];
+  const Time longest = set().partitions.max_time[at(jobs().partition[at(job)])];
   const std::optional<Time> wanted = limit(job);
   if (longest != kNoTime && wanted && *wanted > longest) return Outcome::kPartitionTimeLimit;
   for (const Wish::Part& part : wish.parts())
@@ -165,7 +178,7 @@ Outcome Run::beyond(Id job, const Wish& wish) const {
 bool Run::keeps_nothing(Id job) {
   const Passes& passes = set().passes;
   const Time eligible = jobs().eligible[at(job)];
-  const Time since = eligible == kNoTime ? tables().operations.start_time[at(job)] : eligible;
+  const Time since = eligible == kNoTime ? desk.submitted(job).first : eligible;
   const bool young = desk.state.now() - since < passes.bf_min_age_reserve;
   if (young) due(since + passes.bf_min_age_reserve);
   return young || jobs().priority[at(job)] < passes.bf_min_prio_reserve;
@@ -182,8 +195,8 @@ void Run::close(Id job, Outcome rule) {
   const Id partition = jobs().partition[at(job)];
   closed_[at(partition)] = rule;
   all_hold_ = all_hold_ && is_served(rule);
-  const Size count = blocked_.size(), row = at(partition) * count;
-  for (Size n = 0; n < count; ++n) blocked_[n] |= jobs().node_of_partition[row + n];
+  const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
+  for (Size n = 0; n < blocked_.size(); ++n) blocked_[n] |= inside[n];
 }
 
 // A job that has to wait closes its partition; or the nodes that it names, or nothing.
@@ -191,11 +204,11 @@ void Run::busy(Id job, const Wish& wish, Outcome rule) {
   bool named = false, others = false;
   for (const Wish::Part& part : wish.parts()) {
     if (!part.takes_node) continue;
-    (at_or(tables().requests.required_node, part.request, kNoId) == kNoId ? others : named) = true;
+    (required_node(part.request) == kNoId ? others : named) = true;
   }
   if (named && !others) {
     for (const Wish::Part& part : wish.parts())
-      if (part.takes_node) blocked_[at(tables().requests.required_node[at(part.request)])] = 1;
+      if (part.takes_node) blocked_[at(required_node(part.request))] = 1;
   } else if (!keeps_nothing(job)) {
     close(job, rule);
   }
@@ -219,13 +232,11 @@ bool Run::licences_come_free(Id job, const Wish& wish) {
 // The longest of the durations of what waits; none: a part has no limit.
 std::optional<Time> Run::limit(Id job) const {
   Time most = 0;
-  const Grouping& by = tables().requests_by_operation;
-  for (Index i = by.offsets[at(job)]; i < by.offsets[at(job) + 1]; ++i) {
-    const Id request = by.items[static_cast<Size>(i)];
-    const Time one = at_or(tables().requests.duration, request, kNoTime);
+  for (const Id request : desk.state.requests_of(job)) {
+    const Time one = desk.state.requests().get(&RequestColumns::duration, request, kNoTime);
     if (desk.state.pending(request) <= 0) continue;
     if (one == kNoTime) {
-      const Time usual = jobs().partition_default_time[at(jobs().partition[at(job)])];
+      const Time usual = set().partitions.default_time[at(jobs().partition[at(job)])];
       return usual == kNoTime ? std::nullopt : std::optional(usual);
     }
     most = std::max(most, one);
@@ -235,10 +246,10 @@ std::optional<Time> Run::limit(Id job) const {
 
 // How long a job would run at most.
 Time Run::lasts(Id job, bool backfill) const {
-  const Time most = jobs().partition_max_time[at(jobs().partition[at(job)])];
+  const Time most = set().partitions.max_time[at(jobs().partition[at(job)])];
   const Time longest = most == kNoTime ? kYear : most;
   const Time length = std::min(limit(job).value_or(longest), longest);
-  const Time shortest = jobs().time_min[at(job)];
+  const Time shortest = jobs().time_min(job);
   return backfill && shortest != kNoTime ? std::min(length, shortest) : length;
 }
 

@@ -4,20 +4,87 @@
 
 namespace evenhand::slurm {
 
-void Planner::decide(const Trigger& trigger, Recorder* recorder) {
-  Inputs inputs = inputs_;
-  inputs.memory = std::move(memory_);
-  const ClusterState::Mark before = state_.mark();
-  Run run(std::move(inputs), state_, trigger, recorder);
-  run.all();
-  state_.take_back(before);
-  decisions_ = std::move(run.decisions);
-  tally_ = run.tally;
-  refusals_ = std::move(run.refusals);
-  contested_ = std::move(run.contested);
-  memory_ = std::move(run.desk.memory);
-  next_due_ = decisions_.rows().empty() ? run.next_due : state_.now();
+Planner::Planner(Inputs inputs)
+    : evenhand::Planner(ClusterState(inputs.snapshot)),
+      inputs_(std::move(inputs)),
+      jobs_(inputs_.settings, inputs_.rows) {}
+
+Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state)
+    : evenhand::Planner(std::move(state)),
+      inputs_(std::move(inputs)),
+      jobs_(inputs_.settings, inputs_.rows) {}
+
+Planner::~Planner() = default;
+
+void Planner::rows_came(std::span<const Id> rows, const JobRows& cells) {
+  run_.reset();
+  jobs_.came(rows, cells);
 }
+
+void Planner::update(Time now, bool) {
+  run_.reset();
+  state_.advance(now);
+  jobs_.update(state_);
+}
+
+// What is measured of a job follows from its rows and from the nodes.
+void Planner::before(const Delta& delta) {
+  run_.reset();
+  switch (delta.kind) {
+    case Delta::Kind::kEnd:
+    case Delta::Kind::kPreempt:
+    case Delta::Kind::kSuspend:
+    case Delta::Kind::kResume:
+    case Delta::Kind::kTouch:
+    case Delta::Kind::kResize:
+    case Delta::Kind::kCells:
+      return jobs_.touch(state_.operation_of(delta.row));
+    case Delta::Kind::kPending:
+    case Delta::Kind::kRemoveRequest:
+      return jobs_.touch(state_.operation_of_request(delta.row));
+    case Delta::Kind::kPutRequest:
+      if (delta.row != kNoId) jobs_.touch(state_.operation_of_request(delta.row));
+      return;
+    case Delta::Kind::kCapacity:
+    case Delta::Kind::kPutNode:
+    case Delta::Kind::kRemoveNode:
+      return jobs_.touch_nodes();
+    default:
+      return;
+  }
+}
+
+void Planner::after(const Delta& delta, Id row) {
+  switch (delta.kind) {
+    case Delta::Kind::kStart:
+    case Delta::Kind::kStartRow:
+      return jobs_.touch(state_.operation_of(row));
+    case Delta::Kind::kPutRequest:
+      return jobs_.touch(state_.operation_of_request(row));
+    case Delta::Kind::kPutOperation:
+      if (delta.row != kNoId) return jobs_.touch(row);
+      // One that comes has the defaults, whatever was said of one with its number.
+      jobs_.came({&row, 1}, {});
+      if (at(row) < memory_.last_preempt.size()) memory_.last_preempt[at(row)] = kNoTime;
+      return;
+    default:
+      return;
+  }
+}
+
+void Planner::decide(const Trigger& trigger, Recorder* recorder) {
+  if (jobs_.touched()) jobs_.update(state_);
+  run_.reset();
+  desk_.refresh(jobs_.take_changed());
+  run_ = std::make_unique<Run>(desk_, jobs_, memory_, trigger, recorder);
+  run_->all();
+  decisions_ = std::move(run_->decisions);
+  tally_ = run_->tally;
+  next_due_ = decisions_.rows().empty() ? run_->next_due : state_.now();
+}
+
+Refusals Planner::refusals() const { return run_ == nullptr ? Refusals{} : run_->refusals(); }
+Contested Planner::contested() const { return run_ == nullptr ? Contested{} : run_->contested(); }
 
 Counts Planner::counts() const {
   Counts out;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <deque>
+#include <utility>
 
 #include "evenhand/place/rooms.h"
 #include "evenhand/policy/slurm/planner.h"
@@ -17,7 +18,7 @@ class QosQueues {
     for (const Turn& turn : base_) most = std::max(most, qos(turn));
     queues_.resize(static_cast<Size>(most) + 2);  // the last: no QOS
     for (Size i = 0; i < base_.size(); ++i) queues_[of(base_[i])].push_back(i);
-    if (desk.inputs.settings.within)
+    if (desk.settings.within)
       for (auto& queue : queues_)
         std::ranges::stable_sort(
             queue, [&](Size a, Size b) { return base_[a].priority > base_[b].priority; });
@@ -37,21 +38,19 @@ class QosQueues {
   }
 
  private:
-  Id qos(const Turn& turn) const { return desk_.inputs.jobs.qos[static_cast<Size>(turn.job)]; }
+  Id qos(const Turn& turn) const { return desk_.jobs.qos[static_cast<Size>(turn.job)]; }
   Size of(const Turn& turn) const {
     return qos(turn) == kNoId ? queues_.size() - 1 : static_cast<Size>(qos(turn));
   }
   // May the head of another QOS preempt it?
   bool blocked(const Turn& turn) const {
-    const JobColumns& jobs = desk_.inputs.jobs;
+    const Qualities& quality = desk_.settings.qualities;
     const Id mine = qos(turn);
     if (mine == kNoId) return false;
-    Size count = 0;
-    while (count * count < jobs.qos_preempts.size()) ++count;
     for (Size q = 0; q + 1 < queues_.size(); ++q)
       if (!queues_[q].empty() && q != static_cast<Size>(mine) &&
-          jobs.qos_preempts[q * count + static_cast<Size>(mine)] &&
-          (!desk_.inputs.settings.priority || base_[queues_[q].front()].priority > turn.priority))
+          quality.preempts[q * quality.size() + static_cast<Size>(mine)] &&
+          (!desk_.settings.priority || base_[queues_[q].front()].priority > turn.priority))
         return true;
     return false;
   }
@@ -64,45 +63,48 @@ class QosQueues {
 }  // namespace
 
 std::vector<Turn> queue_order(const Desk& desk) {
-  const Tables& t = desk.state.tables();
-  const JobColumns& jobs = desk.inputs.jobs;
+  const ClusterState& state = desk.state;
+  const Jobs& jobs = desk.jobs;
   std::vector<Turn> order;
-  std::vector<std::uint8_t> seen(static_cast<Size>(t.operations.size()), 0);
-  for (Id request = 0; request < static_cast<Id>(t.requests.size()); ++request) {
-    const auto o = static_cast<Size>(t.requests.operation[static_cast<Size>(request)]);
-    if (seen[o] || desk.state.pending(request) <= 0) continue;
-    seen[o] = 1;
-    order.push_back(
-        {static_cast<Id>(o), jobs.partition[o], jobs.tier[o], jobs.priority[o], jobs.exclusive[o]});
+  std::vector<std::uint8_t> seen(static_cast<Size>(state.operations().rows()), 0);
+  for (Id request = 0; request < state.requests().rows(); ++request) {
+    if (state.pending(request) <= 0) continue;
+    const auto o = static_cast<Size>(state.operation_of_request(request));
+    if (std::exchange(seen[o], std::uint8_t{1}) != 0) continue;
+    const auto job = static_cast<Id>(o);
+    order.push_back({job, jobs.partition[o], jobs.tier[o], jobs.priority[o], jobs.exclusive[o]});
+    jobs.add_turns(job, order);
   }
-  for (const Turn& turn : jobs.turns)
-    if (seen[static_cast<Size>(turn.job)]) order.push_back(turn);
   std::vector<std::uint8_t> reserved(seen.size(), 0);  // room that is kept for it
-  for (Id i = 0; i < static_cast<Id>(t.reservations.size()); ++i)
-    if (const Id request = t.reservations.request[static_cast<Size>(i)];
-        request != kNoId && keeps_room(t.reservations, i, desk.state.now()))
-      reserved[static_cast<Size>(t.requests.operation[static_cast<Size>(request)])] = 1;
-  if (desk.inputs.settings.first_come) {
-    std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {
-      const Time s = t.operations.start_time[static_cast<Size>(a.job)];
-      const Time u = t.operations.start_time[static_cast<Size>(b.job)];
-      return s != u ? s < u : a.job < b.job;
-    });
+  for (Id i = 0; i < state.reservations().rows(); ++i)
+    if (const Id job = keeps_room(state, i) ? reserved_for(state, i) : kNoId; job != kNoId)
+      reserved[static_cast<Size>(job)] = 1;
+  struct Key {
+    bool expedited;
+    std::pair<Time, Index> submitted;
+  };
+  std::vector<Key> keys(seen.size());
+  for (const Turn& turn : order)
+    keys[static_cast<Size>(turn.job)] = {jobs.expedited(turn.job), desk.submitted(turn.job)};
+  const auto submitted = [&](const Turn& turn) {
+    return keys[static_cast<Size>(turn.job)].submitted;
+  };
+  if (desk.settings.first_come) {
+    std::ranges::stable_sort(order, {}, submitted);
     return order;
   }
-  const bool by_tier = desk.inputs.settings.type == PreemptType::kPartitionPrio;
+  const bool by_tier = desk.settings.type == PreemptType::kPartitionPrio;
   // Turns of one job that are equal in all of this keep the order in which it names them.
   std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {
     const auto x = static_cast<Size>(a.job), y = static_cast<Size>(b.job);
-    if (jobs.expedited[x] != jobs.expedited[y]) return jobs.expedited[x] > jobs.expedited[y];
+    if (keys[x].expedited != keys[y].expedited) return keys[x].expedited;
     if (by_tier && a.tier != b.tier) return a.tier > b.tier;  // it could preempt the other
     if (reserved[x] != reserved[y]) return reserved[x] > reserved[y];
     if (a.tier != b.tier) return a.tier > b.tier;
     if (a.priority != b.priority) return a.priority > b.priority;
-    const Time s = t.operations.start_time[x], u = t.operations.start_time[y];
-    return s != u ? s < u : a.job < b.job;
+    return submitted(a) < submitted(b);
   });
-  if (desk.inputs.settings.type != PreemptType::kQos) return order;
+  if (desk.settings.type != PreemptType::kQos) return order;
   QosQueues queues(desk, order);
   for (Turn& turn : order) turn = queues.next();
   return order;

@@ -72,7 +72,7 @@ Room Run::afterwards() const {
           desk.mode(other) != PreemptMode::kSuspend)
         desk.give(room, other, 1);
     for (const Spot& spot : spots)
-      if (spot.node != kNoId) occupy(room, job, spot.node, request_amounts(spot.request));
+      if (spot.node != kNoId) occupy(room, job, spot.node, desk.amounts(spot.request));
   }
   return room;
 }
@@ -83,7 +83,7 @@ Row Run::back(Id slot) const {
   const Size width = desk.state.width();
   const Amount* held = desk.state.kept(slot);
   for (Size r = 0; r < width; ++r)
-    if (desk.state.node_of(slot) != kNoId || tables().resources.scope[r] == ResourceScope::kCluster)
+    if (desk.state.node_of(slot) != kNoId || desk.scope(r) == ResourceScope::kCluster)
       more[r] = desk.state.amounts(slot)[r] - (held == nullptr ? 0 : held[r]);
   return more;
 }

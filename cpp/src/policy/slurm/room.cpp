@@ -9,16 +9,18 @@ namespace evenhand::slurm {
 
 using Size = std::size_t;
 
-Wish::Wish(const Tables& tables, bool whole_nodes, std::vector<Part> parts)
-    : nodes_(static_cast<Size>(tables.nodes.size())),
+Wish::Wish(const ResourceSpace& resources, std::span<const Id> order, Size rows, bool whole_nodes,
+           std::vector<Part> parts)
+    : order_(order),
+      nodes_(rows),
       whole_nodes_(whole_nodes),
       parts_(std::move(parts)),
       touched_(nodes_, 0),
-      licences_(static_cast<Size>(tables.resource_count()), 0),
+      licences_(static_cast<Size>(resources.size()), 0),
       of_node_(licences_.size()) {
   for (Size r = licences_.size(); r-- > 0;) {
-    of_node_[r] = tables.resources.scope[r] == ResourceScope::kNode;
-    if (of_node_[r] && tables.resources.kind[r] == ResourceKind::kCpu) cpu_ = static_cast<Id>(r);
+    of_node_[r] = resources.scope[r] == ResourceScope::kNode;
+    if (of_node_[r] && resources.kind[r] == ResourceKind::kCpu) cpu_ = static_cast<Id>(r);
   }
   for (const Part& part : parts_) {
     for (Size r = 0; r < licences_.size(); ++r)
@@ -79,15 +81,18 @@ bool Wish::pick(const std::vector<std::uint8_t>& usable, const Room& room, Index
     Index begin, size;
     Amount cpus;
   };
-  const auto cpus = [&](Size n) {
-    return cpu_ == kNoId ? Amount{1} : room.rooms.at(static_cast<Id>(n), static_cast<Size>(cpu_));
+  const auto cpus = [&](Size i) {
+    return cpu_ == kNoId ? Amount{1} : room.rooms.at(order_[i], static_cast<Size>(cpu_));
   };
   std::vector<Run> runs;
-  for (Size n = 0; n < nodes_; ++n) {
-    if (!usable[n]) continue;
-    if (n == 0 || !usable[n - 1]) runs.push_back({static_cast<Index>(n), 0, 0});
+  bool before = false;
+  for (Size i = 0; i < order_.size(); ++i) {  // runs follow one another in canonical order
+    const bool here = usable[static_cast<Size>(order_[i])] != 0;
+    if (here && !before) runs.push_back({static_cast<Index>(i), 0, 0});
+    before = here;
+    if (!here) continue;
     ++runs.back().size;
-    runs.back().cpus += cpus(n);
+    runs.back().cpus += cpus(i);
   }
   nodes.clear();
   while (static_cast<Index>(nodes.size()) < count && !runs.empty()) {
@@ -108,6 +113,7 @@ bool Wish::pick(const std::vector<std::uint8_t>& usable, const Room& room, Index
     runs.erase(best);
   }
   std::ranges::sort(nodes);
+  for (Id& node : nodes) node = order_[static_cast<Size>(node)];
   return static_cast<Index>(nodes.size()) == count;
 }
 

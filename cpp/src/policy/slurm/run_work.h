@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "evenhand/policy/slot_cells.h"
 #include "evenhand/policy/slurm/planner.h"
 #include "evenhand/policy/slurm/slots.h"
 
@@ -70,28 +69,31 @@ bool may_wait_for_room(Outcome rule);
 
 class Run {
  public:
-  Run(Inputs inputs, ClusterState& state, const Trigger& trigger, Recorder* recorder);
+  // `jobs`: of a job with several partitions, as of the one whose turn it is; as they were again
+  // between two calls.
+  Run(Desk& desk, Jobs& jobs, Memory& memory, const Trigger& trigger, Recorder* recorder);
 
   void all();
+  const Refusals& refusals();
+  const Contested& contested();
 
  private:
-  Inputs inputs_;  // of a job with several partitions: as of the one whose turn it is
+  Jobs& jobs_;
 
  public:
-  Desk desk;
+  Desk& desk;
   Decisions decisions;
   Tally tally;
-  Refusals refusals;
-  Contested contested;
   Time next_due = kNoTime;
 
  private:
-  const Tables& tables() const { return desk.state.tables(); }
-  const JobColumns& jobs() const { return desk.inputs.jobs; }
-  const Settings& set() const { return desk.inputs.settings; }
+  const Jobs& jobs() const { return jobs_; }
+  const Settings& set() const { return desk.settings; }
   const RunningJob& of(Index i) const { return desk.running[static_cast<Size>(i)]; }
 
   void stand_in(const Turn& turn);
+  void stand_back();
+  void become(const Turn& turn);
 
   // --- main_pass.cpp
 
@@ -106,6 +108,15 @@ class Run {
   bool licences_lack(Id job, const Wish& wish);
   bool licences_come_free(Id job, const Wish& wish);
   std::optional<Time> limit(Id job) const;
+  Id required_node(Id request) const {
+    return desk.state.requests().get(&RequestColumns::required_node, request, kNoId);
+  }
+  Time deadline(Id slot) const {
+    return desk.state.allocations().get(&AllocationColumns::deadline, slot, kNoTime);
+  }
+  Time planned_end(Id slot) const {
+    return desk.state.allocations().get(&AllocationColumns::planned_end, slot, kNoTime);
+  }
   Time lasts(Id job, bool backfill) const;
 
   // --- act.cpp
@@ -131,14 +142,10 @@ class Run {
 
   // --- what is said
 
-  const Amount* request_amounts(Id request) const {
-    return tables().requests.resources.data() + at(request) * desk.state.width();
-  }
-
   Row free_on(Id node) const {
     Row free{};
     for (Size r = 0; r < desk.state.width(); ++r)
-      if (node != kNoId || tables().resources.scope[r] == ResourceScope::kCluster)
+      if (node != kNoId || desk.scope(r) == ResourceScope::kCluster)
         free[r] = desk.room.rooms.at(node, r);
     return free;
   }
@@ -203,9 +210,7 @@ class Run {
   bool lacks(const Room& room, const Amount* need, Id node, bool whole, Row& missing) const;
   Room without_reservations(Id job) const;
   bool may_help(const Wish& wish, const RunningJob& other) const;
-  void tell_refusals();
   void add_unheld();
-  void tell_contested();
   void tell_refusal(Id job, Outcome rule, const Wish* wish);
   void note(const Wish& wish, const std::vector<Index>& candidates, const Choice* choice);
   void note_sharing(const Wish& wish, const std::vector<Index>& candidates,
@@ -235,8 +240,11 @@ class Run {
     if (next_due == kNoTime || instant < next_due) next_due = instant;
   }
 
+  Memory& memory_;
   Trigger trigger_;
   Recorder* recorder_;
+  std::optional<Refusals> refusals_;
+  std::optional<Contested> contested_;
   std::vector<Turn> queue_;
   std::vector<Outcome> rules_;         // a turn each: why it waits
   std::vector<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
@@ -251,7 +259,7 @@ class Run {
   std::vector<std::uint8_t> runs_;                   // O: something of it runs
   std::vector<Index> gone_;                          // in Desk::running: those preempted that end
   std::vector<std::uint8_t> resumed_;
-  Turn turn_;
+  std::vector<Turn> first_turns_;  // of jobs that stand in another of their partitions
   std::vector<Held> held_;
   std::vector<Begun> begun_;
   std::vector<std::shared_ptr<const CandidateSet>> candidate_sets_;

@@ -11,7 +11,9 @@ int reach(Outcome rule) {
 
 }  // namespace
 
-void Run::tell_refusals() {
+const Refusals& Run::refusals() {
+  if (refusals_) return *refusals_;
+  refusals_.emplace();
   // Of several turns of a job the first that came furthest is told.
   std::vector<Index> told(served_.size(), -1);
   for (Size i = 0; i < queue_.size(); ++i) {
@@ -30,15 +32,18 @@ void Run::tell_refusals() {
     if (placed) wish = desk.wish(turn.job);
     tell_refusal(turn.job, rule, placed ? &*wish : nullptr);
   }
+  stand_back();
+  return *refusals_;
 }
 
 // Jobs that something leaves for since an earlier run, and that no pass came to place.
 void Run::add_unheld() {
+  std::vector<std::uint8_t> awaits(served_.size(), 0);
+  for (const Leaving& l : desk.state.leaving())
+    if (l.beneficiary.operation >= 0) awaits[at(l.beneficiary.operation)] = 1;
   for (Size i = 0; i < queue_.size(); ++i) {
     const Id job = queue_[i].job;
-    if (started_[at(job)] || holds(job)) continue;
-    const auto leaves = [job](const Leaving& l) { return l.beneficiary.operation == job; };
-    if (std::ranges::none_of(desk.state.leaving(), leaves)) continue;
+    if (!awaits[at(job)] || started_[at(job)] || holds(job)) continue;
     stand_in(queue_[i]);
     Room room = desk.room;
     desk.add_leaving(room, job);
@@ -49,21 +54,23 @@ void Run::add_unheld() {
 
 // Which jobs that others leave for may find their room taken: by one that waits before them, or by
 // another one of this run that counts on the same room.
-void Run::tell_contested() {
+const Contested& Run::contested() {
   constexpr Index kMostTried = 20;
+  if (contested_) return *contested_;
+  contested_.emplace();
   add_unheld();
   Room all = desk.room;
   for (const Held& held : held_) desk.add_leaving(all, held.job);
   for (const Index i : gone_) desk.give(all, of(i), 1);
   std::vector<Id> counts_on(blocked_.size(), kNoId);  // N: the first that does
   const auto name = [this](Id beneficiary, Id other) {
-    contested.beneficiary.push_back(beneficiary);
-    contested.earlier.push_back(other);
+    contested_->beneficiary.push_back(beneficiary);
+    contested_->earlier.push_back(other);
   };
   Room left = all;
   for (const Held& held : held_)
     for (const Spot& spot : held.spots)
-      if (spot.node != kNoId) left.rooms.take(request_amounts(spot.request), spot.node);
+      if (spot.node != kNoId) left.rooms.take(desk.amounts(spot.request), spot.node);
   const auto short_of = [&](Id node) {
     for (Size r = 0; r < desk.state.width(); ++r)
       if (left.rooms.at(node, r) < 0) return true;
@@ -85,13 +92,11 @@ void Run::tell_contested() {
       if (turn.job == held.job) break;
       if (started_[at(turn.job)] || reach(rules_[i]) != 1) continue;
       stand_in(turn);
-      const Grouping& by = tables().requests_by_operation;
       bool near = false;
-      for (Index k = by.offsets[at(turn.job)]; k < by.offsets[at(turn.job) + 1]; ++k) {
-        const Id request = by.items[static_cast<Size>(k)];
+      for (const Id request : desk.state.requests_of(turn.job)) {
         for (const Spot& spot : held.spots)
           near |= spot.node != kNoId && desk.barred(request, spot.node) == Outcome::kStarted &&
-                  all.rooms.fits(request_amounts(request), spot.node);
+                  all.rooms.fits(desk.amounts(request), spot.node);
       }
       if (!near) continue;
       ++tried;
@@ -104,6 +109,8 @@ void Run::tell_contested() {
     }
     if (other != kNoId) name(held.job, other);
   }
+  stand_back();
+  return *contested_;
 }
 
 // What a node lacks for amounts, R; true if anything. Of a node that is not shared: all that the
@@ -115,7 +122,7 @@ bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& 
   if (!taken && !shared) return lack;
   const Amount* has = desk.state.node_capacity(node);
   for (Size r = 0; r < desk.state.width(); ++r)
-    if (tables().resources.scope[r] == ResourceScope::kNode)
+    if (desk.scope(r) == ResourceScope::kNode)
       missing[r] = std::max(missing[r], taken ? need[r] : has[r] - room.rooms.at(node, r));
   return true;
 }
@@ -123,7 +130,7 @@ bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& 
 // As if nothing were reserved for others than a job.
 Room Run::without_reservations(Id job) const {
   Room room = desk.room;
-  std::vector<std::uint8_t> waits(static_cast<Size>(tables().operations.size()), 0);
+  std::vector<std::uint8_t> waits(served_.size(), 0);
   for (const Turn& turn : queue_) waits[at(turn.job)] = turn.job != job && !started_[at(turn.job)];
   evenhand::add_reserved(room.rooms, desk.state, 1,
                          [&](Id owner) { return owner == kNoId || waits[at(owner)] != 0; });
@@ -132,15 +139,12 @@ Room Run::without_reservations(Id job) const {
 
 // Of all its requests; with what lacks on the best of the nodes, and of licences.
 void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
-  const Grouping& by = tables().requests_by_operation;
   const Size width = desk.state.width();
-  const std::vector<ResourceScope>& scope = tables().resources.scope;
   add_reserved(desk.room, job, 1);
-  for (Index i = by.offsets[at(job)]; i < by.offsets[at(job) + 1]; ++i) {
-    const Id request = by.items[static_cast<Size>(i)];
+  for (const Id request : desk.requests(job)) {
     if (desk.state.pending(request) <= 0) continue;
-    refusals.request.push_back(request);
-    refusals.rule.push_back(rule);
+    refusals_->request.push_back(request);
+    refusals_->rule.push_back(rule);
     const Wish::Part* part = nullptr;
     if (wish != nullptr)
       for (const Wish::Part& p : wish->parts())
@@ -148,7 +152,7 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
     Row licences{};  // of the whole job, told where they are wanted or what it waits for
     bool licences_lack = false;
     for (Size r = 0; part != nullptr && r < width; ++r) {
-      if (scope[r] != ResourceScope::kCluster) continue;
+      if (desk.scope(r) != ResourceScope::kCluster) continue;
       if (wish->licences()[r] <= 0 || (part->amounts[r] <= 0 && rule != Outcome::kLicensesMissing))
         continue;
       licences[r] = std::max<Amount>(wish->licences()[r] - desk.room.rooms.at(kNoId, r), 0);
@@ -158,14 +162,14 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
     Row best = licences;
     double least = 0;
     if (part != nullptr && part->takes_node)
-      for (Id node = 0; node < static_cast<Id>(blocked_.size()); ++node) {
+      for (const Id node : jobs().nodes()) {
         if (!part->allowed[at(node)]) continue;
         Row missing{};
         lacks(desk.room, part->amounts, node, wish->whole_nodes(), missing);
         const Amount* has = desk.state.node_capacity(node);
         double worst = 0;
         for (Size r = 0; r < width; ++r) {
-          if (scope[r] == ResourceScope::kCluster) {
+          if (desk.scope(r) == ResourceScope::kCluster) {
             missing[r] = licences[r];
           } else if (missing[r] > 0) {
             const Amount of = part->amounts[r] > 0 ? part->amounts[r] : has[r];
@@ -179,9 +183,9 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
         if (follows_request(request))
           event(node, on_node(*part, node, licences_lack, worst > 0, rule), job, request, missing);
       }
-    refusals.nodes.push_back(nodes);
-    refusals.missing.insert(refusals.missing.end(), best.begin(),
-                            best.begin() + static_cast<std::ptrdiff_t>(width));
+    refusals_->nodes.push_back(nodes);
+    refusals_->missing.insert(refusals_->missing.end(), best.begin(),
+                              best.begin() + static_cast<std::ptrdiff_t>(width));
     if (follows_request(request)) event(kNoId, rule, job, request, best);
   }
   add_reserved(desk.room, job, -1);
@@ -193,7 +197,7 @@ Outcome Run::on_node(const Wish::Part& part, Id node, bool licences_lack, bool l
   if (!lack) return licences_lack ? Outcome::kLicensesMissing : rule;
   const bool room = desk.room.rooms.fits(part.amounts, node);
   if (room) return Outcome::kWholeNodeInUse;
-  return without_reservations(tables().requests.operation[at(part.request)])
+  return without_reservations(desk.state.operation_of_request(part.request))
                  .rooms.fits(part.amounts, node)
              ? Outcome::kReservedForOthers
              : Outcome::kNoFreeRoom;
@@ -201,7 +205,7 @@ Outcome Run::on_node(const Wish::Part& part, Id node, bool licences_lack, bool l
 
 // Whether a candidate's leaving gives a job anything: it ends, or is suspended by gang scheduling.
 bool Run::may_help(const Wish& wish, const RunningJob& other) const {
-  const Settings& set = desk.inputs.settings;
+  const Settings& set = desk.settings;
   const bool suspends = set.gang && set.selection != Selection::kTestOnly;
   return matters(desk, wish, other) && (suspends || desk.mode(other) != PreemptMode::kSuspend);
 }
@@ -222,7 +226,7 @@ void Run::note(const Wish& wish, const std::vector<Index>& candidates, const Cho
                             : !may_help(wish, of(i)) ? Outcome::kFreesNothingUseful
                             : choice == nullptr      ? Outcome::kNoStartInStage
                                                      : Outcome::kSparedFitsWithout;
-    event(first_node(of(i)), outcome, tables().requests.operation[at(request)], request, {});
+    event(first_node(of(i)), outcome, desk.state.operation_of_request(request), request, {});
   }
 }
 
@@ -245,12 +249,12 @@ void Run::note_sharing(const Wish& wish, const std::vector<Index>& candidates,
 Outcome Run::barred_everywhere(Id job, Id request) const {
   constexpr std::array kOrder{Outcome::kPartitionWithoutNodes, Outcome::kWrongNode,
                               Outcome::kWrongTags, Outcome::kNodeNotSchedulable, Outcome::kStarted};
-  if (blocked_.empty()) return Outcome::kNoNodes;
+  if (jobs().nodes().empty()) return Outcome::kNoNodes;
   const auto place = [&](Outcome o) { return std::ranges::find(kOrder, o); };
-  const Size row = at(jobs().partition[at(job)]) * blocked_.size();
+  const std::span<const std::uint8_t> inside = jobs().on_nodes(jobs().partition[at(job)]);
   Outcome found = Outcome::kPartitionWithoutNodes;
   for (Size n = 0; n < blocked_.size(); ++n) {
-    if (!jobs().node_of_partition[row + n]) continue;
+    if (!inside[n]) continue;
     const Outcome here = desk.barred(request, static_cast<Id>(n));
     if (place(here) > place(found)) found = here;
   }
@@ -269,7 +273,7 @@ Outcome Run::beyond_nodes(const Wish& wish) const {
       const Amount* has = desk.state.node_capacity(n);
       bool fits = true;
       for (Size r = 0; r < desk.state.width(); ++r)
-        fits &= tables().resources.scope[r] != ResourceScope::kNode || part.amounts[r] <= has[r];
+        fits &= desk.scope(r) != ResourceScope::kNode || part.amounts[r] <= has[r];
       all += fits;
       open += fits && here == Outcome::kStarted;
     }

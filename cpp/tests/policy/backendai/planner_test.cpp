@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "../../model/scene.h"
 #include "evenhand/policy/backendai/planner.h"
 
@@ -15,11 +17,9 @@ Inputs inputs() {
   scene.request(high, {2});
   Inputs in{scene.snapshot(), {}, {}, {}};
   in.settings.resource_order = {0};
-  in.rows.priority = in.rows.rank = {5, 10};
-  in.rows.scope = {0, 0};
+  in.rows.priority = {5, 10};
   in.rows.preemptible = in.rows.started = {1, 1};
   in.rows.refused = {0, 0};
-  in.rows.sequence = {0, 0};
   return in;
 }
 
@@ -45,14 +45,35 @@ TEST(BackendAIPlanner, APriorityOfExactlyTheThresholdIsPreemptible) {
 
 TEST(BackendAIPlanner, LogicalNodesLeaveLessToTheirMachineAlsoAfterItsSizeChanges) {
   Inputs in = inputs();
-  in.rows.in_parts = {1};
+  Tables t = in.snapshot.tables();
+  t.nodes.names.text.push_back("n2000");
+  t.nodes.capacity.push_back(1);
+  t.nodes.schedulable.push_back(0);
+  t.nodes.tags = {};
+  t.nodes.physical.values.push_back("n1000");
+  t.nodes.physical.codes = {kNoId, 0};
+  t.allocations_by_node.offsets.push_back(t.allocations_by_node.offsets.back());
+  in.snapshot = Snapshot(t);
   Planner planner(in);
-  EXPECT_EQ(*planner.state().node_capacity(0), 3);
-  planner.on({.kind = Delta::Kind::kCapacity, .row = 0, .amounts = std::vector<Amount>{8}});
-  EXPECT_EQ(*planner.state().node_capacity(0), 7);
-  const std::vector<Decision> rows = decided(planner);
-  ASSERT_EQ(rows.size(), 1u);
-  EXPECT_EQ(rows[0].action, Action::kStart);
+  const auto grows = [&](Amount to) {
+    planner.on({.kind = Delta::Kind::kCapacity, .row = 0, .amounts = std::vector<Amount>{to}});
+    const std::vector<Decision> rows = decided(planner);
+    return !rows.empty() && rows[0].action == Action::kStart;
+  };
+  EXPECT_FALSE(grows(6));  // two are free, of which one is the logical node's
+  EXPECT_TRUE(grows(7));
+}
+
+TEST(BackendAIPlanner, ARowThatComesHasTheDefaults) {
+  RowSettings rows;
+  rows.priority = {1, 2};
+  rows.preemption_cost = {3, 4};
+  const std::vector<Id> came{1, 3};
+  rows.came(came, {});
+  EXPECT_EQ(rows.priority[0], 1);
+  for (const std::size_t row : {1, 2, 3}) EXPECT_TRUE(std::isnan(rows.priority[row]));
+  EXPECT_EQ(rows.preemption_cost, (std::vector<Index>{3, 1, 1, 1}));
+  EXPECT_EQ(rows.preemptible, (std::vector<std::uint8_t>(4, RowSettings::kByKind)));
 }
 
 TEST(BackendAIPlanner, HandsOnWhatItIsGivenToRemember) {

@@ -15,25 +15,24 @@ Inputs inputs() {
   scene.node({4});
   scene.allocation(low, 0, {4}, 0);
   scene.request(high, {2});
-  Inputs in{scene.snapshot(), {}, {}, {}};
+  Tables tables = scene.snapshot().tables();
+  tables.operations.partition.values.push_back("high");
+  tables.operations.partition.values.push_back("low");
+  tables.operations.partition.codes = {1, 0};
+  Inputs in{Snapshot(tables), {}, {}, {}};
   in.settings.type = PreemptType::kPartitionPrio;
   in.settings.backoff = 60 * kMicrosecondsPerSecond;
-  JobColumns& j = in.jobs;
-  j.partition = {0, 1};
-  j.qos = {kNoId, kNoId};
-  j.tier = {1, 2};
-  j.rank = {1, 2};
-  j.priority = {1, 1};
-  j.mode = {PreemptMode::kRequeue, PreemptMode::kRequeue};
-  j.grace = j.exempt = {0, 0};
-  j.eligible = j.time_min = {kNoTime, kNoTime};
-  j.requeue = {1, 1};
-  j.suspendable = j.exclusive = j.expedited = {0, 0};
-  j.node_of_partition = {1, 1};
-  j.suspend_frees = {1};
-  j.partition_down = {0, 0};
-  j.user = {0, 0};
-  j.partition_max_time = j.partition_default_time = {kNoTime, kNoTime};
+  Partitions& p = in.settings.partitions;
+  p.names = {"low", "high"};
+  p.tier = {1, 2};
+  p.mode = {PreemptMode::kRequeue, PreemptMode::kRequeue};
+  p.grace = p.exempt = {0, 0};
+  p.suspendable = p.exclusive = p.down = {0, 0};
+  p.max_time = p.default_time = {kNoTime, kNoTime};
+  p.factor = {0.5, 1};
+  p.all_nodes = {1, 1};
+  p.nodes = {{}, {}};
+  in.settings.suspend_frees = {1};
   return in;
 }
 
@@ -75,6 +74,42 @@ TEST(SlurmPlanner, RemembersFromOneRunToTheNextForWhomItPreempted) {
   EXPECT_TRUE(planner.decisions().rows().empty());
   const Columns memory = planner.memory();
   EXPECT_EQ(std::get<std::vector<Time>>(memory[0].values), (std::vector<Time>{kNoTime, kNow}));
+}
+
+TEST(SlurmPlanner, PrioritiesGrowWithTheAgeOfJobsThatWait) {
+  Inputs in = inputs();
+  in.settings.weights.multifactor = true;
+  in.settings.weights.age = 1000;
+  in.settings.weights.partition = 10;
+  in.settings.weights.max_age = 4000;
+  in.rows.nice = {1, 2};
+  const ClusterState state(in.snapshot);
+  Jobs jobs(in.settings, in.rows);
+  jobs.update(state);
+  // The first has run since the beginning; the second has waited for 1,000 s.
+  EXPECT_EQ(jobs.priority, (std::vector<double>{4, 258}));
+  EXPECT_EQ(jobs.started, (std::vector<Time>{0, kNoTime}));
+  EXPECT_EQ(jobs.tier, (std::vector<std::int32_t>{1, 2}));
+}
+
+TEST(SlurmPlanner, AJobStaysInThatOfItsPartitionsThatHasItsNodes) {
+  Inputs in = inputs();
+  in.settings.partitions.all_nodes = {1, 0};
+  Tables tables = in.snapshot.tables();
+  tables.operations.partition = {};
+  tables.operations.partition.values.push_back(" low, high,low");
+  tables.operations.partition.codes = {0, 0};
+  in.snapshot = Snapshot(tables);
+  Jobs jobs(in.settings, in.rows);
+  jobs.update(ClusterState(in.snapshot));
+  EXPECT_EQ(jobs.partition, (std::vector<Id>{0, 1}));
+  std::vector<Turn> turns;
+  jobs.add_turns(0, turns);  // it has something
+  EXPECT_TRUE(turns.empty());
+  jobs.add_turns(1, turns);
+  ASSERT_EQ(turns.size(), 1u);
+  EXPECT_EQ(turns[0].partition, 0);
+  EXPECT_EQ(turns[0].tier, 1);
 }
 
 TEST(SlurmPlanner, WithoutPassesNothingStarts) {

@@ -12,7 +12,6 @@ from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import RowSettings, raise_found, read_rows
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import Problem
-from evenhand.fields import TABLES
 from evenhand.reasons import OUTCOMES
 from evenhand.systems.backendai.settings import (
     DEFAULT_PRIORITY,
@@ -29,13 +28,14 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.systems.backendai.settings import BackendAISettings
 
-__all__ = ["effective_priorities", "row_columns", "switches", "unknown_machines"]
+__all__ = ["effective_priorities", "own_columns", "ranks", "row_columns", "switches", "unknown_machines"]
 
 _ORDERS = ("oldest", "newest", "fewest-sessions", "smallest-resources")
 _MODES = ("terminate", "suspend", "reschedule")
 _SELECTIONS = ("prefix", "irreducible", "minimum")
 _AGENTS = ("first", "concentrated", "dispersed")
-_KINDS = TABLES["operations"]["kind"].words
+_SCOPES = ("resource-group", "domain", "user", "project")
+_SEQUENCERS = ("fifo", "lifo", "drf")
 _SHOWN = 5  # machines named in a message
 
 
@@ -69,6 +69,11 @@ def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
         "victim_cost": COSTS.index(s.victim_cost),
         "agents": _AGENTS.index(s.agent_selection),
         "resource_order": np.array([*first, *(r for r in range(len(names)) if r not in first)], np.int32),
+        "default_priority": float(DEFAULT_PRIORITY),
+        "rank_is_priority": s.preemption_key == "priority",
+        "scope": _SCOPES.index(s.victim_scope),
+        "inference_preemptible": s.inference_preemptible,
+        "sequencer": _SEQUENCERS.index(s.sequencer),
         "reserve_room": s.preemptor_room == "reserved",
         "only_lack_blocks": s.blocked_by == "lack_of_resources",
         "max_containers": s.max_containers or 0,
@@ -79,7 +84,7 @@ class _NoSettings(RowSettings):
     """Settings of a row of which Backend.AI knows none."""
 
 
-def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[Any]]:
+def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
     """Return what rows set, and what follows from the policies of users and projects.
 
     Parameters
@@ -90,7 +95,7 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[A
     Returns
     -------
     dict of str to array
-        One an operation; "in_parts" is flat, nodes by resources.
+        One an operation; "domain" is a list of texts or None. What is left out has the default.
 
     Raises
     ------
@@ -109,10 +114,30 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[A
     found += _broken_priorities(snapshot)
     found += _overfull_machines(snapshot)
     raise_found(found)
-    count = snapshot.operation_count
-    core = snapshot._core
-    kind = np.asarray(core.column("operations", "kind"))
-    priority, refused = effective_priorities(snapshot, s)
+    columns = own_columns(sessions, snapshot.operation_count, s)
+    if s.user_policies or s.project_policies:
+        columns["priority"], columns["refused"] = effective_priorities(snapshot, s)
+    return columns
+
+
+def own_columns(
+    sessions: Mapping[int, BackendAIOperationSettings], count: int, s: BackendAISettings
+) -> dict[str, Any]:
+    """Return what rows of sessions set.
+
+    Parameters
+    ----------
+    sessions : mapping of int to BackendAIOperationSettings
+        By row; the others set nothing.
+    count : int
+        Rows.
+    s : BackendAISettings
+
+    Returns
+    -------
+    dict of str to array
+        As `row_columns`.
+    """
 
     def of(field: str, absent: Any, dtype: Any) -> NDArray[Any]:
         values = np.full(count, absent, dtype)
@@ -122,22 +147,34 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, NDArray[A
                 values[row] = value
         return values
 
-    by_kind = np.ones(count, np.uint8)
-    if not s.inference_preemptible:
-        by_kind[kind == _KINDS.index("inference")] = 0
-    preemptible = of("is_preemptible", 2, np.uint8)
-    rank = priority if s.preemption_key == "priority" else of("job_priority", 0, np.float64)
-    return {
-        "priority": priority,
-        "rank": rank,
-        "scope": _scopes(snapshot, s, sessions),
-        "preemptible": np.where(preemptible == 2, by_kind, preemptible),
-        "started": of("started", 1, np.uint8),
-        "refused": refused,
-        "sequence": _sequence(snapshot, s),
-        "in_parts": _in_parts(snapshot),
-        **cost_columns(sessions, count),
-    }
+    columns: dict[str, Any] = cost_columns(sessions, count)
+    if sessions:
+        columns |= {
+            "rank": of("job_priority", 0, np.float64),
+            "preemptible": of("is_preemptible", 2, np.uint8),
+            "started": of("started", 1, np.uint8),
+        }
+    if s.victim_scope == "domain":
+        columns["domain"] = [sessions[row].domain if row in sessions else None for row in range(count)]
+    return columns
+
+
+def ranks(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:
+    """Return of every session the number by which some may preempt others.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : BackendAISettings
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    if s.preemption_key == "priority":
+        return effective_priorities(snapshot, s)[0]
+    none = np.zeros(snapshot.operation_count)
+    return np.asarray(row_columns(snapshot, s).get("rank", none), np.float64)
 
 
 def _column(snapshot: Snapshot, name: str, absent: Any, dtype: Any) -> NDArray[Any]:
@@ -184,16 +221,6 @@ def _machines(snapshot: Snapshot) -> list[tuple[str, int | None, NDArray[Any]]]:
         if len(parts):
             found.append((str(machine), row, parts))
     return found
-
-
-def _in_parts(snapshot: Snapshot) -> NDArray[np.int64]:
-    """Return what of every node its logical nodes have: nodes x resources, flat; empty without any."""
-    capacity = np.asarray(snapshot._core.column("nodes", "capacity"), np.int64)
-    machines = [(row, parts) for _, row, parts in _machines(snapshot) if row is not None]
-    cut = np.zeros_like(capacity) if machines else np.zeros((0, 0), np.int64)
-    for row, parts in machines:
-        cut[row] = capacity[parts].sum(axis=0)
-    return cut.ravel()
 
 
 def unknown_machines(snapshot: Snapshot) -> tuple[Diagnostic, ...]:
@@ -281,47 +308,3 @@ def effective_priorities(
         elif not lowest <= priority[row] <= highest:
             refused[row] = codes["priority_out_of_range"]
     return priority, refused
-
-
-def _scopes(
-    snapshot: Snapshot, s: BackendAISettings, sessions: Mapping[int, BackendAIOperationSettings]
-) -> NDArray[np.int32]:
-    """Return a number a session; victims have the preemptor's. One without a user is in no scope."""
-    if s.victim_scope == "resource-group":
-        return np.zeros(snapshot.operation_count, np.int32)
-    if s.victim_scope == "domain":
-        texts = [sessions[row].domain if row in sessions else None for row in range(snapshot.operation_count)]
-    else:
-        texts = _texts(snapshot, s.victim_scope)
-    number: dict[str, int] = {}
-    return np.array(
-        [
-            -1 - row if text is None else number.setdefault(text, len(number))
-            for row, text in enumerate(texts)
-        ],
-        np.int32,
-    )
-
-
-def _sequence(snapshot: Snapshot, s: BackendAISettings) -> NDArray[np.float64]:
-    """Return what sorts the queue among equal priorities before the time of submission."""
-    core, count = snapshot._core, snapshot.operation_count
-    if s.sequencer == "fifo" or not count:
-        return np.zeros(count)
-    if s.sequencer == "lifo":
-        first = np.array(core.column("operations", "start_time"), np.float64)
-        if snapshot.request_count:
-            waits = np.asarray(core.column("requests", "count")) > 0
-            owner = np.asarray(core.column("requests", "operation"))[waits]
-            first[np.unique(owner)] = np.inf
-            times = np.asarray(core.column("requests", "submit_time"), np.float64)[waits]
-            np.minimum.at(first, owner, times)
-        return -first
-    usage = np.asarray(core.column("operations", "usage"), np.float64)
-    total = np.asarray(core.total, np.float64)
-    number: dict[str | None, int] = {}
-    users = np.array([number.setdefault(user, len(number)) for user in _texts(snapshot, "user")])
-    held = np.zeros((len(number), usage.shape[1]))
-    np.add.at(held, users, usage)
-    shares = np.divide(held, total, out=np.zeros_like(held), where=total > 0)
-    return np.asarray(shares.max(axis=1, initial=0.0))[users]

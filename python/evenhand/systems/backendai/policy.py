@@ -218,7 +218,7 @@ class BackendAI(Policy):
         priority, _ = columns.effective_priorities(snapshot, self.settings)
         text = f"operation {name} has priority {priority[row]:g}"
         if self.settings.preemption_key == "job_priority":
-            rank = columns.row_columns(snapshot, self.settings)["rank"][row]
+            rank = columns.ranks(snapshot, self.settings)[row]
             return f"{text} and job priority {rank:g}"
         if self.settings.victim_threshold == "none":
             return text

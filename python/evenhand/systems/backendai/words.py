@@ -35,7 +35,7 @@ def compared(snapshot: Snapshot, s: BackendAISettings, code: str, row: int, asks
     names = snapshot.names("operations")
 
     def rank(of: int) -> float:
-        return float(columns.row_columns(snapshot, s)["rank"][of])
+        return float(columns.ranks(snapshot, s)[of])
 
     if code == "above_threshold":
         return {

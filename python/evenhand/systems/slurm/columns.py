@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand import _core
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
 from evenhand.config.rows import raise_found
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
-from evenhand.systems.slurm.partitions import by_tier, settled
-from evenhand.systems.slurm.priority import Priorities, priorities
+from evenhand.systems.slurm.priority import (
+    Priorities,
+    check_factors,
+    partition_factors,
+    qos_factors,
+    weights,
+)
 from evenhand.systems.slurm.rows import SlurmOperationSettings, SlurmRows
-from evenhand.systems.slurm.settings import BASES, SlurmPartition, SlurmQos, partitions_named, split_mode
+from evenhand.systems.slurm.settings import BASES, SlurmPartition, partitions_named, split_mode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
-    from evenhand.systems.slurm.settings import SlurmSettings
+    from evenhand.systems.slurm.settings import SlurmQos, SlurmSettings
 
-__all__ = ["Jobs", "exempt_of", "first_come", "job_columns", "mode_of", "switches"]
+__all__ = ["Jobs", "row_columns", "switches"]
 
 _TYPES = (None, "preempt/partition_prio", "preempt/qos")
 _SELECTIONS = ("reorder", "prefix", "irreducible", "minimum", "test_only")
@@ -36,8 +42,8 @@ _COUNTS = (
 )
 _SPANS = ("bf_window", "bf_resolution", "bf_min_age_reserve")
 _FREED_BY_SUSPEND = ("slots", "cpu")
-_BATCH = TABLES["operations"]["kind"].words.index("batch")
 _NOTHING = SlurmOperationSettings()
+_AS_CLUSTER = 2
 
 
 def _micros(seconds: float) -> int:
@@ -48,28 +54,24 @@ def _or_none(seconds: float | None) -> int:
     return NO_TIME if seconds is None else _micros(seconds)
 
 
-def first_come(s: SlurmSettings) -> bool:
-    """Return whether jobs are tried as they were submitted, whatever their priority and QOS.
+def _mode(s: SlurmSettings, of: SlurmSettings | SlurmPartition | SlurmQos) -> int:
+    return BASES.index(split_mode(s.PreemptMode if of.PreemptMode is None else of.PreemptMode)[0])
 
-    Parameters
-    ----------
-    s : SlurmSettings
 
-    Returns
-    -------
-    bool
-        True without backfill, priorities and tiers that would distinguish jobs, under preempt/qos.
-    """
+def _first_come(s: SlurmSettings) -> bool:
+    """Return whether jobs are tried as they were submitted, whatever their priority and QOS."""
     tiers = {partition.PriorityTier for partition in s.partitions.values()}
     plain = s.SchedulerType == "sched/builtin" and s.PriorityType == "priority/basic"
     return plain and s.PreemptType == "preempt/qos" and len(tiers) == 1
 
 
-def switches(s: SlurmSettings) -> dict[str, Any]:
-    """Return the settings of the cluster under the core's names.
+def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
+    """Return the settings of the cluster, its partitions and QOS under the core's names.
 
     Parameters
     ----------
+    snapshot : Snapshot
+        Whose resources there are.
     s : SlurmSettings
 
     Returns
@@ -79,8 +81,17 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
     flags = split_mode(s.PreemptMode)[1]
     # Slurm ignores its parameters where partitions are gang scheduled.
     plain = "GANG" in flags and s.PreemptType == "preempt/partition_prio"
+    words = TABLES["resources"]["kind"].words
+    kinds = [words[kind] for kind in np.asarray(snapshot._head["kind"]).tolist()]
     return {
         "type": _TYPES.index(s.PreemptType),
+        "mode": _mode(s, s),
+        "requeue": s.JobRequeue,
+        "partition": _default(s),
+        "partitions": _partitions(s),
+        "qos": _qualities(s),
+        "weights": weights(snapshot, s),
+        "suspend_frees": np.array([kind in _FREED_BY_SUSPEND for kind in kinds], np.uint8),
         "selection": _SELECTIONS.index(s.victim_selection),
         "gang": "GANG" in flags,
         "within": "WITHIN" in flags,
@@ -94,7 +105,7 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
         "min_exempt_priority": s.min_exempt_priority or 0.0,
         "gang_honours_exempt_time": s.gang_exempt_time == "honoured",
         "backfill": s.SchedulerType == "sched/backfill",
-        "first_come": first_come(s),
+        "first_come": _first_come(s),
         "backoff": _micros(s.KillWait + s.MessageTimeout),
         "kill_wait": _micros(s.KillWait),
         **{name: getattr(s, name) for name in _COUNTS},
@@ -105,6 +116,97 @@ def switches(s: SlurmSettings) -> dict[str, Any]:
     }
 
 
+def _default(s: SlurmSettings) -> int:
+    """Return the number of the partition of jobs that name none; without a default the last."""
+    return next((n for n, p in enumerate(s.partitions.values()) if p.Default), len(s.partitions))
+
+
+def _parts(s: SlurmSettings) -> dict[str | None, SlurmPartition]:
+    parts: dict[str | None, SlurmPartition] = {}
+    parts.update(s.partitions)
+    parts[None] = SlurmPartition()
+    return parts
+
+
+def _partitions(s: SlurmSettings) -> dict[str, Any]:
+    parts = list(_parts(s).values())
+    exempt = [None if p.QOS is None else s.qos[p.QOS].PreemptExemptTime for p in parts]
+    usual = s.PreemptExemptTime or 0.0
+    return {
+        "names": list(s.partitions),
+        "tier": np.array([p.PriorityTier for p in parts], np.int32),
+        "mode": np.array([_mode(s, p) for p in parts], np.uint8),
+        "grace": np.array([_micros(p.GraceTime) for p in parts], np.int64),
+        "exempt": np.array([_micros(usual if own is None else own) for own in exempt], np.int64),
+        "suspendable": np.array([p.OverSubscribe[:3] in ("YES", "FOR") for p in parts], np.uint8),
+        "exclusive": np.array([p.OverSubscribe == "EXCLUSIVE" for p in parts], np.uint8),
+        "down": np.array([p.State in ("DOWN", "INACTIVE") for p in parts], np.uint8),
+        "max_time": np.array([_or_none(p.MaxTime) for p in parts], np.int64),
+        "default_time": np.array([_or_none(p.DefaultTime) for p in parts], np.int64),
+        "factor": partition_factors(s),
+        "all_nodes": np.array(["ALL" in p.Nodes for p in parts], np.uint8),
+        "nodes": [[] if "ALL" in p.Nodes else list(p.Nodes) for p in parts],
+    }
+
+
+def _qualities(s: SlurmSettings) -> dict[str, Any]:
+    every = list(s.qos.values())
+    within = "WITHIN" in split_mode(s.PreemptMode)[1]
+    preempts = [
+        (within or "WITHIN" in split_mode(qos.PreemptMode or "")[1])
+        if name == other
+        else other in qos.Preempt
+        for name, qos in s.qos.items()
+        for other in s.qos
+    ]
+    return {
+        "names": list(s.qos),
+        "rank": np.array([qos.Priority for qos in every], np.int64),
+        "mode": np.array([_mode(s, qos) for qos in every], np.uint8),
+        "grace": np.array([_micros(qos.GraceTime) for qos in every], np.int64),
+        "exempt": np.array([_or_none(qos.PreemptExemptTime) for qos in every], np.int64),
+        "factor": qos_factors(s),
+        "preempts": np.array(preempts, np.uint8),
+    }
+
+
+def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: SlurmSettings) -> dict[str, Any]:
+    """Return what rows of jobs set.
+
+    Parameters
+    ----------
+    rows : mapping of int to SlurmOperationSettings
+        By row; the others set nothing.
+    count : int
+        Rows.
+    s : SlurmSettings
+
+    Returns
+    -------
+    dict of str to array
+        What is left out has the default in every row.
+    """
+    accrues = "ACCRUE_ALWAYS" not in s.PriorityFlags
+    set_by: dict[str, tuple[int, Any, Callable[[SlurmOperationSettings], Any]]] = {
+        "requeue": (_AS_CLUSTER, np.uint8, lambda own: own.requeue),
+        "exclusive": (0, np.uint8, lambda own: own.exclusive),
+        "expedited": (0, np.uint8, lambda own: own.expedited),
+        "cancelled": (0, np.uint8, _cancelled),
+        "eligible": (NO_TIME, np.int64, lambda own: _or_none(own.eligible_time)),
+        "accrue": (NO_TIME, np.int64, lambda own: _or_none(_accrues(own) if accrues else None)),
+        "time_min": (NO_TIME, np.int64, lambda own: _or_none(own.time_min)),
+        "site": (0, np.float64, lambda own: own.site_factor),
+        "nice": (0, np.float64, lambda own: own.nice),
+    }
+    columns: dict[str, Any] = {}
+    for name, (absent, dtype, of) in set_by.items() if rows else ():
+        columns[name] = np.full(count, absent, dtype)
+        for row, own in rows.items():
+            value = of(own)
+            columns[name][row] = absent if value is None else value
+    return columns | cost_columns(rows, count)
+
+
 class Jobs:
     """Partition, QOS, settings and priority of every job.
 
@@ -113,212 +215,119 @@ class Jobs:
     snapshot : Snapshot
     s : SlurmSettings
 
+    Attributes
+    ----------
+    columns : dict of str to array
+        What their rows set; see `row_columns`.
+
     Raises
     ------
     InputError
-        If a job names a partition or a QOS that the settings do not have, or its own settings are wrong.
+        If a job names a partition or a QOS that the settings do not have, a partition names a node that there
+        is not, settings of rows are wrong, or they ask for a factor that is not computed.
     """
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, s: SlurmSettings) -> Jobs:
+        """Return those of a snapshot: read once for the same settings.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        s : SlurmSettings
+
+        Returns
+        -------
+        Jobs
+
+        Raises
+        ------
+        InputError
+            As the class.
+        """
+        known: Jobs | None = snapshot._cache.get("slurm")
+        if known is None or known.settings is not s:
+            known = snapshot._cache["slurm"] = cls(snapshot, s)
+        return known
 
     def __init__(self, snapshot: Snapshot, s: SlurmSettings) -> None:
         self.snapshot, self.settings = snapshot, s
-        self.found: list[Problem] = []
-        self.partitions: dict[str | None, SlurmPartition] = {None: SlurmPartition()}
-        self.partitions.update(s.partitions)
-        default = next((name for name, p in s.partitions.items() if p.Default), None)
-        self.partition = self._named("partition", s.partitions, default)
-        self.several = by_tier(self.partition, self.partitions)
-        self.qos = self._named("qos", s.qos, None)
+        self._found: list[Problem] = []
+        self.partitions = _parts(s)
+        self._check_names("partition", s.partitions)
+        self._check_names("qos", s.qos)
         self.rows = SlurmRows.of(snapshot).operations
-        self.masks = {name: _nodes_of(snapshot, self, name) for name in (*s.partitions, None)}
-        raise_found(self.found)
-        for row, where in settled(snapshot, self.several, self.masks).items():
-            self.partition[row] = where
-            del self.several[row]
-        for row, parts in self.several.items():
-            self.partition[row] = parts[0]
+        self._check_nodes()
+        raise_found(self._found)
+        given = np.asarray(snapshot._core.column("operations", "priority_given")).astype(np.bool_)
+        if not given.all():
+            check_factors(s)
+        self.columns = row_columns(self.rows, snapshot.operation_count, s)
 
-    @cached_property
-    def priorities(self) -> Priorities:
-        """Priorities of all jobs; of those that wait in several partitions as of the first."""
-        return self._priorities(self.partition)
-
-    def _priorities(self, partition: list[str | None]) -> Priorities:
-        return priorities(self.snapshot, self.settings, self.rows, partition, self.qos, self.masks)
-
-    def further(self) -> list[tuple[int, str, float]]:
-        """Return row, partition and priority there of the further turns of jobs in the queue."""
-        turns: list[tuple[int, str, float]] = []
-        for place in range(1, max(map(len, self.several.values()), default=1)):
-            there = {row: parts[place] for row, parts in self.several.items() if place < len(parts)}
-            total = self._priorities([there.get(row, of) for row, of in enumerate(self.partition)]).total
-            turns += [(row, part, float(total[row])) for row, part in there.items()]
-        return turns
-
-    def _named(self, field: str, known: Mapping[str, Any], default: str | None) -> list[str | None]:
+    def _check_names(self, field: str, known: Mapping[str, Any]) -> None:
         values, codes = self.snapshot._core.text("operations", field)
-        if not known or not len(codes):  # without any in the settings, what jobs name says nothing
-            return [default] * self.snapshot.operation_count
-        names = [default if code < 0 else str(values[code]) for code in codes]
-        for name in sorted({name for name in names if name is not None} - set(known)):
+        for code, name in enumerate(map(str, values)) if known else ():
             parts = partitions_named(name) if field == "partition" else ()
-            if not parts or not set(parts) <= set(known):
-                self._stranger(names.index(name), field, name, known)
-        return names
+            if name not in known and (not parts or not set(parts) <= set(known)):
+                self._stranger(int(np.flatnonzero(codes == code)[0]), field, name, known)
 
     def _stranger(self, row: int, field: str, name: str, known: Mapping[str, Any]) -> None:
         job = self.snapshot.names("operations")[row]
         message = f"{field} of the operation {job!r} is {name!r}; the settings have {', '.join(known)}"
-        self.found.append(Problem("operations", row, job, field, "exists", repr(name), message))
+        self._found.append(Problem("operations", row, job, field, "exists", repr(name), message))
 
-    def exclusive(self, row: int, partition: str | None) -> bool:
-        """Return whether a job takes entire nodes in a partition."""
-        return self.rows.get(row, _NOTHING).exclusive or (
-            self.partitions[partition].OverSubscribe == "EXCLUSIVE"
-        )
+    def _check_nodes(self) -> None:
+        wanted = {name: p.Nodes for name, p in self.settings.partitions.items() if "ALL" not in p.Nodes}
+        known = frozenset(map(str, self.snapshot.names("nodes"))) if wanted else frozenset()
+        for name, nodes in wanted.items():
+            for node in [node for node in dict.fromkeys(nodes) if node not in known]:
+                field = f"partitions.{name}.Nodes"
+                message = f"{field} names {node!r}, which is no node of the snapshot"
+                self._found.append(Problem("settings", None, None, field, "exists", repr(node), message))
 
-    def of(self, row: int) -> tuple[SlurmPartition, SlurmQos | None, SlurmOperationSettings]:
-        """Return what a job falls under."""
-        qos = self.qos[row]
-        return (
-            self.partitions[self.partition[row]],
-            None if qos is None else self.settings.qos[qos],
-            self.rows.get(row, _NOTHING),
-        )
+    @cached_property
+    def switches(self) -> dict[str, Any]:
+        """Settings under the core's names."""
+        return switches(self.snapshot, self.settings)
 
+    @cached_property
+    def derived(self) -> dict[str, NDArray[Any]]:
+        """What partition, QOS, its row and the cluster make of every job."""
+        found: dict[str, NDArray[Any]] = _core.slurm_jobs(self.snapshot._core, self.switches, self.columns)
+        return found
 
-def job_columns(jobs: Jobs) -> dict[str, NDArray[Any]]:
-    """Return what partition, QOS and its own settings make of every job.
+    @cached_property
+    def priorities(self) -> Priorities:
+        """Priorities of all jobs; of those that wait in several partitions as of the first."""
+        return Priorities.of(self.snapshot, self.settings, self.columns, self.derived)
 
-    Parameters
-    ----------
-    jobs : Jobs
+    def partition(self, row: int) -> str | None:
+        """Return the name of a job's partition."""
+        return list(self.partitions)[int(self.derived["partition"][row])]
 
-    Returns
-    -------
-    dict of str to array
-        One row an operation; ``turn_...`` one row a further partition of a job that waits in several,
-        ``partition_down`` one a partition; ``node_of_partition`` (partitions x nodes), ``qos_preempts``
-        (QOS x QOS) and ``suspend_frees`` (R) are flat.
-    """
-    snapshot, s = jobs.snapshot, jobs.settings
-    order = list(jobs.masks)
-    masks = np.array(list(jobs.masks.values()), np.uint8)
-    count = snapshot.operation_count
-    rows = [jobs.of(row) for row in range(count)]
-    kinds = np.asarray(snapshot._core.column("operations", "kind"))
-    by_qos = s.PreemptType == "preempt/qos"
-    places = {name: place for place, name in enumerate(order)}
-    quality = {name: place for place, name in enumerate(s.qos)}
-    names = list(zip(jobs.partition, jobs.qos, strict=True))
-    further = jobs.further()
+    def qos(self, row: int) -> str | None:
+        """Return the name of a job's QOS."""
+        code = int(self.derived["qos"][row])
+        return None if code < 0 else list(self.settings.qos)[code]
 
-    def column(dtype: Any, values: Sequence[Any]) -> NDArray[Any]:
-        return np.array(values, dtype).reshape(-1)
+    def further(self, row: int) -> list[str]:
+        """Return in which partitions a job that has nothing yet is tried after its first."""
+        values, codes = self.snapshot._core.text("operations", "partition")
+        name = "" if codes[row] < 0 else str(values[codes[row]])
+        if name in self.partitions or self.derived["started"][row] != NO_TIME or not self.settings.partitions:
+            return []
+        return sorted(partitions_named(name), key=lambda part: -self.partitions[part].PriorityTier)[1:]
 
-    return {
-        "partition": column(np.int32, [places[partition] for partition, _ in names]),
-        "qos": column(np.int32, [-1 if qos is None else quality[qos] for _, qos in names]),
-        "tier": column(np.int32, [partition.PriorityTier for partition, _, _ in rows]),
-        "rank": column(
-            np.int64,
-            [
-                (qos.Priority if qos else 0) if by_qos else partition.PriorityTier
-                for partition, qos, _ in rows
-            ],
-        ),
-        "priority": jobs.priorities.total,
-        "mode": column(np.uint8, [mode_of(s, *row) for row in rows]),
-        "grace": column(
-            np.int64,
-            [_micros((qos.GraceTime if qos else 0.0) if by_qos else p.GraceTime) for p, qos, _ in rows],
-        ),
-        "exempt": column(np.int64, [exempt_of(s, partition, qos) for partition, qos, _ in rows]),
-        "requeue": column(
-            np.uint8,
-            [
-                (s.JobRequeue if own.requeue is None else own.requeue) and kind == _BATCH
-                for (_, _, own), kind in zip(rows, kinds.tolist(), strict=True)
-            ],
-        ),
-        "suspendable": column(np.uint8, [p.OverSubscribe[:3] in ("YES", "FOR") for p, _, _ in rows]),
-        "exclusive": column(
-            np.uint8, [jobs.exclusive(row, partition) for row, partition in enumerate(jobs.partition)]
-        ),
-        "expedited": column(np.uint8, [own.expedited for _, _, own in rows]),
-        "eligible": column(
-            np.int64,
-            [NO_TIME if own.eligible_time is None else _micros(own.eligible_time) for _, _, own in rows],
-        ),
-        **cost_columns(jobs.rows, count),
-        "node_of_partition": masks.reshape(-1),
-        "partition_down": column(
-            np.uint8, [jobs.partitions[name].State in ("DOWN", "INACTIVE") for name in order]
-        ),
-        "user": np.asarray(snapshot._core.text("operations", "user")[1], np.int32)
-        if len(snapshot._core.text("operations", "user")[1])
-        else column(np.int32, [-1] * count),
-        "time_min": column(np.int64, [_or_none(own.time_min) for _, _, own in rows]),
-        "partition_max_time": column(np.int64, [_or_none(jobs.partitions[name].MaxTime) for name in order]),
-        "partition_default_time": column(
-            np.int64, [_or_none(jobs.partitions[name].DefaultTime) for name in order]
-        ),
-        "turn_job": column(np.int32, [row for row, _, _ in further]),
-        "turn_partition": column(np.int32, [places[part] for _, part, _ in further]),
-        "turn_tier": column(np.int32, [jobs.partitions[part].PriorityTier for _, part, _ in further]),
-        "turn_priority": column(np.float64, [priority for _, _, priority in further]),
-        "turn_exclusive": column(np.uint8, [jobs.exclusive(row, part) for row, part, _ in further]),
-        "qos_preempts": column(np.uint8, _preempts(s)),
-        "suspend_frees": column(
-            np.uint8, [_kind(snapshot, r) in _FREED_BY_SUSPEND for r in snapshot.resources]
-        ),
-    }
+    def own(self, row: int) -> SlurmOperationSettings:
+        """Return what a job's row sets."""
+        return self.rows.get(row, _NOTHING)
 
 
-def _nodes_of(snapshot: Snapshot, jobs: Jobs, name: str | None) -> list[bool]:
-    wanted = jobs.partitions[name].Nodes
-    if "ALL" in wanted:
-        return [True] * snapshot.node_count
-    names = [str(node) for node in snapshot.names("nodes")]
-    known, inside = frozenset(names), frozenset(wanted)
-    for node in [node for node in dict.fromkeys(wanted) if node not in known]:
-        message = f"partitions.{name}.Nodes names {node!r}, which is no node of the snapshot"
-        jobs.found.append(
-            Problem("settings", None, None, f"partitions.{name}.Nodes", "exists", repr(node), message)
-        )
-    return [node in inside for node in names]
+def _cancelled(own: SlurmOperationSettings) -> bool:
+    """Return whether a job is cancelled where others are suspended: ``[{R|B}:]signal[@time]``."""
+    flags, colon, _ = (own.signal or "").partition(":")
+    return bool(colon) and "R" in flags.upper()
 
 
-def mode_of(
-    s: SlurmSettings, partition: SlurmPartition, qos: SlurmQos | None, own: SlurmOperationSettings
-) -> int:
-    """Return what becomes of a job that is preempted, by its place in `BASES`."""
-    given = (qos.PreemptMode if qos else None) if s.PreemptType == "preempt/qos" else partition.PreemptMode
-    base, _ = split_mode(s.PreemptMode if given is None else given)
-    if base == "SUSPEND" and own.signal is not None:
-        flags, colon, _ = own.signal.partition(":")  # [{R|B}:]signal[@time]
-        if colon and "R" in flags.upper():
-            base = "CANCEL"
-    return BASES.index(base)
-
-
-def exempt_of(s: SlurmSettings, partition: SlurmPartition, qos: SlurmQos | None) -> int:
-    """Return the run time in microseconds before which a job is no victim."""
-    of_partition = None if partition.QOS is None else s.qos[partition.QOS]
-    for source in (qos, of_partition, s):
-        if source is not None and source.PreemptExemptTime is not None:
-            return _micros(source.PreemptExemptTime)
-    return 0
-
-
-def _preempts(s: SlurmSettings) -> list[bool]:
-    within = "WITHIN" in split_mode(s.PreemptMode)[1]
-    cells = []
-    for name, qos in s.qos.items():
-        own = within or "WITHIN" in split_mode(qos.PreemptMode or "")[1]
-        cells += [own if name == other else other in qos.Preempt for other in s.qos]
-    return cells
-
-
-def _kind(snapshot: Snapshot, resource: str) -> str:
-    row = snapshot.resources.index(resource)
-    return TABLES["resources"]["kind"].words[int(np.asarray(snapshot._head["kind"])[row])]
+def _accrues(own: SlurmOperationSettings) -> float | None:
+    return own.eligible_time if own.accrue_time is None else own.accrue_time

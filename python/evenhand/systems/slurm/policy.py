@@ -187,11 +187,9 @@ class Slurm(Policy):
         self._expect(snapshot, state, given)
         on = self._trigger(on)
         self._nothing(given)
-        jobs = columns.Jobs(snapshot, self.settings)
+        jobs = columns.Jobs.of(snapshot, self.settings)
         memory, found = read_memory(snapshot, self, state)
-        core = _core.slurm_planner(
-            snapshot._core, columns.switches(self.settings), columns.job_columns(jobs), memory
-        )
+        core = _core.slurm_planner(snapshot._core, jobs.switches, jobs.columns, memory)
         core.plan(main_pass="main" in on.passes, backfill_pass="backfill" in on.passes)
         found = (
             *found,
@@ -245,7 +243,7 @@ class Slurm(Policy):
         """
         self._expect(snapshot)
         names = snapshot.names("operations")
-        return columns.Jobs(snapshot, self.settings).priorities.table(names, normalised=normalised)
+        return columns.Jobs.of(snapshot, self.settings).priorities.table(names, normalised=normalised)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Return what a job falls under, in words.

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.diagnostics import CODES, Diagnostic
-from evenhand.systems.slurm.columns import Jobs, exempt_of, mode_of
+from evenhand.systems.slurm.columns import Jobs
 from evenhand.systems.slurm.settings import BASES, split_mode
-from evenhand.systems.slurm.sizes import Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,9 +74,9 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
     """
     from evenhand.display.text import clean
 
-    jobs = Jobs(snapshot, s)
-    partition, qos, _ = jobs.of(row)
-    name, quality = jobs.partition[row], jobs.qos[row]
+    jobs = Jobs.of(snapshot, s)
+    name, quality = jobs.partition(row), jobs.qos(row)
+    partition = jobs.partitions[name]
     job = clean(snapshot.names("operations")[row])
     where = "no partition" if name is None else f"partition {clean(name)}"
     words = [f"operation {job} is in {where} (tier {partition.PriorityTier})"]
@@ -85,16 +84,16 @@ def tier_and_qos(snapshot: Snapshot, s: SlurmSettings, row: int) -> str:
         words[-1] += f", which is {partition.State}"
     words += [
         f"it is tried next in {clean(other)} (tier {jobs.partitions[other].PriorityTier})"
-        for other in jobs.several.get(row, ())[1:]
+        for other in jobs.further(row)
     ]
-    if qos is not None:
+    if quality is not None:
         words.append(f"has QOS {clean(quality)}")
     words.append(f"priority {jobs.priorities.total[row]:.10g}{_sum(jobs.priorities.parts(row))}")
     before = _before(jobs, row)
     if before is not None:
         name, its = clean(snapshot.names("operations")[before]), jobs.priorities.total[before]
         words.append(f"behind operation {name} with {its:.10g}{_more(jobs.priorities, before, row)}")
-    mode = BASES[mode_of(s, *jobs.of(row))]
+    mode = BASES[jobs.derived["mode"][row]]
     return f"{', '.join(words)}; if it is preempted the mode is {mode}"
 
 
@@ -114,31 +113,31 @@ def compared(snapshot: Snapshot, s: SlurmSettings, code: str, row: int, asks: in
     dict
         Names and values.
     """
-    jobs = Jobs(snapshot, s)
-    names = snapshot.names("operations")
-    partition, qos, own = jobs.of(row)
+    jobs = Jobs.of(snapshot, s)
+    names, made = snapshot.names("operations"), jobs.derived
     if code == "partition_down":
-        return {"partition": jobs.partition[row], "state": partition.State}
+        name = jobs.partition(row)
+        return {"partition": name, "state": jobs.partitions[name].State}
     if code == "not_eligible_yet":
-        return {"now": snapshot.now, "eligible_time": own.eligible_time}
+        return {"now": snapshot.now, "eligible_time": jobs.own(row).eligible_time}
     if code == "above_min_exempt_priority":
         total = float(jobs.priorities.total[row])
         return {f"priority_of_{names[row]}": total, "min_exempt_priority": s.min_exempt_priority}
     if code == "ran_too_short":
-        began = float(Sizes(snapshot).started[row]) / 1e6
-        return {"seconds": snapshot.now - began, "PreemptExemptTime": exempt_of(s, partition, qos) / 1e6}
+        began, exempt = (float(made[name][row]) / 1e6 for name in ("started", "exempt"))
+        return {"seconds": snapshot.now - began, "PreemptExemptTime": exempt}
     if code == "preempt_mode_off":
         by_qos = s.PreemptType == "preempt/qos"
-        return {"QOS" if by_qos else "partition": (jobs.qos if by_qos else jobs.partition)[row]}
+        return {"QOS" if by_qos else "partition": (jobs.qos if by_qos else jobs.partition)(row)}
     if asks < 0:
         return {}
     both = (row, asks)
     if code == "tier_not_lower":
-        return {f"tier_of_{names[of]}": jobs.of(of)[0].PriorityTier for of in both}
+        return {f"tier_of_{names[of]}": int(made["tier"][of]) for of in both}
     if code == "not_lower_priority":
         return {f"priority_of_{names[of]}": float(jobs.priorities.total[of]) for of in both}
     if code == "qos_not_listed":
-        return {f"QOS_of_{names[of]}": jobs.qos[of] for of in both}
+        return {f"QOS_of_{names[of]}": jobs.qos(of) for of in both}
     return {}
 
 
@@ -158,7 +157,7 @@ def priority_numbers(snapshot: Snapshot, s: SlurmSettings, row: int) -> dict[str
         ``priority`` and ``priority_parts``; if it is behind another one, ``behind`` with ``operation``
         and the same two.
     """
-    jobs = Jobs(snapshot, s)
+    jobs = Jobs.of(snapshot, s)
 
     def numbers(of: int) -> dict[str, Any]:
         return {
@@ -179,10 +178,8 @@ def _before(jobs: Jobs, row: int) -> int | None:
     asks = np.unique(np.asarray(jobs.snapshot._core.column("requests", "operation"), np.int64))
     if row not in asks:
         return None
-    tiers = {name: partition.PriorityTier for name, partition in jobs.partitions.items()}
-    own = tiers[jobs.partition[row]]
-    ahead = asks[total[asks] > total[row]]
-    rivals = [other for other in ahead.tolist() if tiers[jobs.partition[other]] == own]
+    tiers = jobs.derived["tier"]
+    rivals = asks[(total[asks] > total[row]) & (tiers[asks] == tiers[row])].tolist()
     return min(rivals, key=total.__getitem__) if rivals else None
 
 

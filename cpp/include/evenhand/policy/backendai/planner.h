@@ -30,6 +30,13 @@ struct Tally {
 class Planner final : public evenhand::Planner {
  public:
   explicit Planner(Inputs inputs);
+  // Follows a living cluster.
+  Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
+
+  // Settings of operations that came later, a cell each.
+  void rows_came(std::span<const Id> rows, RowSettings cells) {
+    inputs_.rows.came(rows, std::move(cells));
+  }
 
   void update(Time now, bool) override { state_.advance(now); }
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
@@ -44,9 +51,6 @@ class Planner final : public evenhand::Planner {
   }
 
  private:
-  // Machines have what their logical nodes leave.
-  void set_capacity(Id node, const Amount* amounts);
-
   Inputs inputs_;
   Decisions decisions_;
   Tally tally_;

@@ -2,6 +2,8 @@
 // proposal and the running system one field. Defaults are the preset "documented".
 #pragma once
 
+#include <limits>
+#include <span>
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
@@ -13,6 +15,9 @@ namespace evenhand::backendai {
 enum class VictimOrder : std::uint8_t { kOldest, kNewest, kFewestSessions, kSmallestResources };
 enum class AgentSelection : std::uint8_t { kFirst, kConcentrated, kDispersed };
 enum class PreemptionMode : std::uint8_t { kTerminate, kSuspend, kReschedule };
+
+enum class Scope : std::uint8_t { kGroup, kDomain, kUser, kProject };
+enum class Sequencer : std::uint8_t { kFifo, kLifo, kDominantShare };
 
 struct Settings {
   bool enabled = true;
@@ -29,23 +34,34 @@ struct Settings {
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
   AgentSelection agents = AgentSelection::kFirst;
   std::vector<Id> resource_order;  // R: which is compared first among agents
+  double default_priority = 10;
+  bool rank_is_priority = true;
+  Scope scope = Scope::kGroup;  // victims have the same as the session that asks
+  bool inference_preemptible = true;
+  Sequencer sequencer = Sequencer::kFifo;  // among equal priorities
   bool reserve_room = false;
   bool only_lack_blocks = false;  // a session that may run nowhere blocks nobody
   Index max_containers = 0;       // 0: no cap
 };
 
-// What rows set, and what follows from policies of users and projects; one an operation
-// unless it says something else.
+// What rows of operations set, and what follows from policies of users and projects; a cell each,
+// empty: the default in every row.
 struct RowSettings {
-  std::vector<double> priority;           // of the queue
-  std::vector<double> rank;               // who may preempt whom
-  std::vector<Id> scope;                  // victims have the same
-  std::vector<std::uint8_t> preemptible;  // by kind and setting
+  static constexpr double kOwnOrDefault = std::numeric_limits<double>::quiet_NaN();
+  static constexpr std::uint8_t kByKind = 2;
+
+  std::vector<double> priority;           // kOwnOrDefault: as the operation has it
+  std::vector<double> rank;               // who may preempt whom, where it is not the priority
+  std::vector<Id> domain;                 // kNoId: none
+  std::vector<std::uint8_t> preemptible;  // kByKind: it says nothing
   std::vector<std::uint8_t> started;      // has ever run
   std::vector<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
-  std::vector<double> sequence;           // of equal priority the smaller one first
   std::vector<Index> preemption_cost;     // empty: 1 each
-  std::vector<Amount> in_parts;           // N x R: what logical nodes have of it; empty: nothing
+
+  // Columns of so many rows.
+  void grow(std::size_t count);
+  // Settings of rows that came or changed.
+  void came(std::span<const Id> rows, RowSettings columns);
 };
 
 }  // namespace evenhand::backendai

@@ -1,47 +1,54 @@
 // What a scheduling run works on: free room, running jobs, who may be preempted.
 #pragma once
 
+#include <compare>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
+#include "evenhand/place/in_order.h"
 #include "evenhand/place/where.h"
+#include "evenhand/policy/slurm/jobs.h"
 #include "evenhand/policy/slurm/room.h"
-#include "evenhand/policy/slurm/settings.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/recorder.h"
 #include "evenhand/preempt/victims.h"
 
 namespace evenhand::slurm {
 
-// Everything that decisions follow from, beside the trigger.
-struct Inputs {
-  Snapshot snapshot;
-  Settings settings;
-  JobColumns jobs;
-  Memory memory;
-};
-
 // A job with something that runs (or that a person stopped), by its operation.
 struct RunningJob {
+  // In which order victims are wanted: by this, then by submission.
+  struct Key {
+    std::int64_t first = 0;
+    std::pair<Time, Index> submitted{};
+    auto operator<=>(const Key&) const = default;
+  };
   Id operation;
   Index first_slot, slots;  // in Desk::slots
   Index first_node, nodes;  // in Desk::nodes: distinct, ascending
   Time start;
-  bool gone = false;  // preempted in this run
+  bool willing = true;  // each of its allocations may be preempted
+  bool gone = false;    // preempted in this run
+  Key key{};
 };
 
 class Desk {
  public:
-  // Both are the caller's and outlive the desk.
-  Desk(const Inputs& inputs, ClusterState& state);
+  // All are the caller's and outlive the desk.
+  Desk(const Settings& set, const Jobs& columns, const ClusterState& cluster)
+      : settings(set), jobs(columns), state(cluster), room{Rooms(cluster), {}, {}} {}
   Desk(const Desk&) = delete;
   Desk& operator=(const Desk&) = delete;
 
-  const Inputs& inputs;
-  ClusterState& state;
+  // Everything as it is now, before a run. O(N R + jobs), and O(rows) of the jobs that changed.
+  void refresh(const Jobs::Changed& changed);
+
+  const Settings& settings;
+  const Jobs& jobs;
+  const ClusterState& state;
   Room room;  // for anybody
-  Memory memory;
   // In the order in which they are wanted as victims.
   std::vector<RunningJob> running;
   // Suspended by the system; who goes on first comes first.
@@ -54,7 +61,7 @@ class Desk {
     return {nodes_.data() + job.first_node, static_cast<std::size_t>(job.nodes)};
   }
   PreemptMode mode(const RunningJob& job) const noexcept {
-    return inputs.jobs.mode[static_cast<std::size_t>(job.operation)];
+    return jobs.mode[static_cast<std::size_t>(job.operation)];
   }
 
   // May a job be preempted for another: kTaken, or what stands in the way. O(1) but for
@@ -74,18 +81,32 @@ class Desk {
   // Why a request may not run on a node; kStarted: it may.
   Outcome barred(Id request, Id node) const;
   Wish wish(Id operation) const;
+  // Of a job, in canonical order; one of a job that started may wait no more.
+  std::vector<Id> requests(Id operation) const {
+    return in_order(state.requests(), state.requests_of(operation));
+  }
+  const Amount* amounts(Id request) const noexcept {
+    return state.requests().get_row(&RequestColumns::resources, request);
+  }
+  // Earlier first.
+  std::pair<Time, Index> submitted(Id operation) const noexcept {
+    const LiveTable<OperationColumns>& rows = state.operations();
+    return {rows.get(&OperationColumns::start_time, operation, kNoTime),
+            rows.keys().rank(operation)};
+  }
+  ResourceScope scope(std::size_t r) const noexcept { return state.tables().resources.scope[r]; }
   // Room that leaves for an operation is added to a room; false: there is none.
   bool add_leaving(Room& to, Id operation) const;
 
  private:
-  void collect();
+  void collect(Id operation);
   void split(Id slot, bool suspends, Amount* freed, Amount* kept) const;
-  RunningJob job_of(Id operation, std::span<const Id> slots);
-  void sort_running();
+  RunningJob job_of(Id operation, std::vector<Id>& slots);
 
-  Where where_;
-  std::size_t qos_count_;
-  std::vector<Id> slots_, nodes_;
+  mutable Where where_;
+  std::vector<Id> slots_, nodes_;  // of what was collected, also of what has changed since
+  Index live_ = 0;                 // of slots_
+  std::vector<Id> held_, away_;    // of one job
 };
 
 }  // namespace evenhand::slurm

@@ -21,18 +21,36 @@ struct Tally {
   SelectionProof proof;  // summed over the jobs that preempt
 };
 
+// Everything that decisions follow from, beside the trigger.
+struct Inputs {
+  Snapshot snapshot;
+  Settings settings;
+  JobRows rows;
+  Memory memory;
+};
+
+class Run;
+
 class Planner final : public evenhand::Planner {
  public:
-  explicit Planner(Inputs inputs)
-      : evenhand::Planner(ClusterState(inputs.snapshot)), inputs_(std::move(inputs)) {}
+  explicit Planner(Inputs inputs);
+  // Follows a living cluster.
+  Planner(Inputs inputs, std::shared_ptr<ClusterState> state);
+  ~Planner() override;
 
-  void update(Time now, bool) override { state_.advance(now); }
+  // Settings of jobs that came later, a cell each.
+  void rows_came(std::span<const Id> rows, const JobRows& cells);
+
+  void update(Time now, bool) override;
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  void before(const Delta& delta) override;
+  void after(const Delta& delta, Id row) override;
 
   const Decisions& decisions() const override { return decisions_; }
   Counts counts() const override;
-  Refusals refusals() const override { return refusals_; }
-  Contested contested() const override { return contested_; }
+  // Of the state that was decided on: they end with the next delta.
+  Refusals refusals() const override;
+  Contested contested() const override;
   Time next_due() const override { return next_due_; }
   Columns memory() const override { return {{"last_preempt", memory_.last_preempt}}; }
   std::unique_ptr<evenhand::Planner> afresh() const override {
@@ -42,10 +60,11 @@ class Planner final : public evenhand::Planner {
  private:
   Inputs inputs_;
   Memory memory_ = inputs_.memory;  // as the runs so far left it
+  Jobs jobs_;
+  Desk desk_{inputs_.settings, jobs_, state_};
   Decisions decisions_;
   Tally tally_;
-  Refusals refusals_;
-  Contested contested_;
+  std::unique_ptr<Run> run_;  // the last one, as long as nothing has changed
   Time next_due_ = kNoTime;
 };
 

@@ -35,7 +35,9 @@ class Wish {
     std::vector<std::uint8_t> allowed;  // N
   };
 
-  Wish(const Tables& tables, bool whole_nodes, std::vector<Part> parts);
+  // order: of the nodes, of which there are so many rows, canonical; it outlives this.
+  Wish(const ResourceSpace& resources, std::span<const Id> order, std::size_t rows,
+       bool whole_nodes, std::vector<Part> parts);
 
   std::span<const Part> parts() const noexcept { return parts_; }
   bool whole_nodes() const noexcept { return whole_nodes_; }
@@ -68,6 +70,7 @@ class Wish {
   bool pick(const std::vector<std::uint8_t>& usable, const Room& room, Index count,
             std::vector<Id>& nodes) const;
 
+  std::span<const Id> order_;
   std::size_t nodes_;
   bool whole_nodes_;
   const std::uint8_t* open_ = nullptr;  // N

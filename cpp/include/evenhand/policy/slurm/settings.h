@@ -1,10 +1,12 @@
 // Settings of Slurm's preemption, as numbers.
 //
 // Source: Slurm documentation, preemption; slurm.conf (PreemptType, PreemptMode,
-// PreemptParameters, PreemptExemptTime, partitions) and the QOS table. What depends on
-// partition and QOS arrives worked out for every job.
+// PreemptParameters, PreemptExemptTime, partitions) and the QOS table.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "evenhand/core/types.h"
@@ -35,8 +37,56 @@ struct Passes {
   bool bf_one_resv_per_job = false;
 };
 
+// What partitions say, by number; the last one, without a name, is that of jobs in none.
+struct Partitions {
+  std::vector<std::string> names;
+  std::vector<std::int32_t> tier;
+  std::vector<PreemptMode> mode;
+  std::vector<Time> grace, exempt;
+  std::vector<std::uint8_t> suspendable, exclusive, down;  // down: what waits does not start
+  std::vector<Time> max_time, default_time;                // kNoTime: none
+  std::vector<double> factor;                              // of priority
+  std::vector<std::uint8_t> all_nodes;
+  std::vector<std::vector<std::string>> nodes;  // names of those that it has, where not all
+
+  std::size_t size() const noexcept { return tier.size(); }
+};
+
+// What QOS say, by number.
+struct Qualities {
+  std::vector<std::string> names;
+  std::vector<std::int64_t> rank;
+  std::vector<PreemptMode> mode;
+  std::vector<Time> grace, exempt;  // kNoTime: of the partition
+  std::vector<double> factor;
+  std::vector<std::uint8_t> preempts;  // QOS x QOS: row may preempt column
+
+  std::size_t size() const noexcept { return rank.size(); }
+};
+
+// What a job's priority is the sum of.
+//
+// Source: Slurm documentation, priority_multifactor.
+struct Weights {
+  bool multifactor = false;
+  double age = 0, assoc = 0, fair_share = 0, size = 0, partition = 0, qos = 0;
+  std::vector<double> tres;
+  std::vector<Id> tres_resource;  // kNoId: nodes; kUnknown: the cluster has none of it
+  Id cpu = kNoId;                 // the resource of cpus
+  double max_age = 1;             // seconds
+  bool calculate_running = false, small_first = false, relative_to_time = false;
+  bool plain_tres = false;  // no parts of what the partition has
+  // Factors of associations: of "account/user", or before it of "account/user/partition".
+  std::map<std::string, double, std::less<>> assoc_of, fair_share_of;
+
+  static constexpr Id kUnknown = -2;
+};
+
 struct Settings {
   PreemptType type = PreemptType::kNone;
+  PreemptMode mode = PreemptMode::kOff;  // of jobs without a QOS, where the QOS says it
+  bool requeue = true;                   // of jobs that say nothing
+  Id partition = 0;                      // of jobs that name none
   bool gang = false;
   bool within = false;    // a QOS may preempt itself, by priority
   bool priority = false;  // the preemptor's priority must not be lower, too
@@ -56,6 +106,10 @@ struct Settings {
   Passes passes;
   Index minimum_budget = 20'000;
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
+  Partitions partitions;
+  Qualities qualities;
+  Weights weights;
+  std::vector<std::uint8_t> suspend_frees;  // R: given back by a suspended job
 };
 
 // A place in the queue. A job that names several partitions has one for each.
@@ -67,31 +121,19 @@ struct Turn {
   std::uint8_t exclusive = 0;
 };
 
-// One row an operation, that is a job; one of several partitions is told by its first turn.
-struct JobColumns {
-  std::vector<Id> partition;
-  std::vector<Id> qos;  // kNoId: none
-  std::vector<std::int32_t> tier;
-  std::vector<std::int64_t> rank;  // order among victims: tier, or priority of the QOS
-  std::vector<double> priority;
-  std::vector<PreemptMode> mode;
-  std::vector<Time> grace;
-  std::vector<Time> exempt;           // run time before it may be a victim
-  std::vector<std::uint8_t> requeue;  // may be started anew
-  std::vector<std::uint8_t> suspendable;
+// What rows of operations say themselves, one each; empty: the default in every row.
+struct JobRows {
+  std::vector<std::uint8_t> requeue;    // kAsCluster: it says nothing
   std::vector<std::uint8_t> exclusive;  // takes whole nodes
   std::vector<std::uint8_t> expedited;
-  std::vector<Time> eligible;                   // kNoTime: at once
-  std::vector<Index> preemption_cost;           // empty: 1 each
-  std::vector<std::uint8_t> node_of_partition;  // partitions x nodes
-  std::vector<std::uint8_t> qos_preempts;       // QOS x QOS: row may preempt column
-  std::vector<std::uint8_t> suspend_frees;      // R: given back by a suspended job
-  std::vector<std::uint8_t> partition_down;     // partitions: what waits there does not start
-  std::vector<Turn> turns;                      // the further ones of jobs that wait
-  std::vector<Id> user;                         // kNoId: none
-  std::vector<Time> time_min;                   // shortest time limit, kNoTime: none
-  // Partitions, kNoTime: none.
-  std::vector<Time> partition_max_time, partition_default_time;
+  std::vector<std::uint8_t> cancelled;  // where it would be suspended
+  std::vector<Time> eligible;           // kNoTime: at once
+  std::vector<Time> accrue;             // since when its age counts; kNoTime: its submission
+  std::vector<Time> time_min;           // shortest time limit, kNoTime: none
+  std::vector<double> site, nice;
+  std::vector<Index> preemption_cost;  // 1
+
+  static constexpr std::uint8_t kAsCluster = 2;
 };
 
 struct Memory {

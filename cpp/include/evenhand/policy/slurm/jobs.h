@@ -1,0 +1,118 @@
+// What partition, QOS, its own row and the cluster make of every job.
+//
+// Static columns are worked out when a row comes or changes; a priority is a sum of factors,
+// of which only the age depends on time.
+//
+// Source: Slurm documentation, preemption and priority_multifactor.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "evenhand/model/cluster_state.h"
+#include "evenhand/policy/slurm/settings.h"
+
+namespace evenhand::slurm {
+
+class Jobs {
+  using Size = std::size_t;
+
+ public:
+  Jobs(const Settings& settings, JobRows rows);
+
+  // One row an operation. Of several partitions: that in which it has something, else the first.
+  std::vector<Id> partition, qos;
+  std::vector<std::int32_t> tier;
+  std::vector<std::int64_t> rank;  // order among victims: tier, or priority of the QOS
+  std::vector<double> priority;
+  std::vector<PreemptMode> mode;
+  std::vector<Time> grace;
+  std::vector<Time> exempt;           // run time before it may be a victim
+  std::vector<std::uint8_t> requeue;  // may be started anew
+  std::vector<std::uint8_t> suspendable;
+  std::vector<std::uint8_t> exclusive;  // takes whole nodes
+  std::vector<Time> eligible;           // kNoTime: at once
+  std::vector<Time> started;            // its first part; kNoTime: it has none
+  // Jobs x factors(): in the order in which they are added; without multifactor none.
+  std::vector<double> factors;
+  std::vector<std::uint8_t> share_unknown;  // its association is in no share tree
+
+  const JobRows& rows() const noexcept { return rows_; }
+  Size factor_count() const noexcept { return 6 + set_.weights.tres.size(); }
+  bool expedited(Id job) const noexcept {
+    return at_or(rows_.expedited, job, std::uint8_t{0}) != 0;
+  }
+  Time time_min(Id job) const noexcept { return at_or(rows_.time_min, job, kNoTime); }
+  bool has_node(Id of, Id node) const noexcept {
+    return on_nodes(of)[static_cast<Size>(node)] != 0;
+  }
+  // N: whether a node is in the partition.
+  std::span<const std::uint8_t> on_nodes(Id of) const noexcept {
+    return {node_of_partition_.data() + static_cast<Size>(of) * stride_, stride_};
+  }
+  // Nodes that there are, in canonical order.
+  std::span<const Id> nodes() const noexcept { return nodes_; }
+  // Further turns of a job that waits in several partitions and has nothing yet.
+  void add_turns(Id job, std::vector<Turn>& to) const;
+
+  // Settings of rows that came or changed.
+  void came(std::span<const Id> rows, const JobRows& columns);
+  // Something of a job, or of the nodes, is not as it was at the last update.
+  void touch(Id job);
+  void touch_nodes() noexcept { nodes_touched_ = true; }
+  bool touched() const noexcept { return nodes_touched_ || all_ || !touched_.empty(); }
+  // O(jobs), but for what was touched: O(its rows).
+  void update(const ClusterState& state);
+  // Jobs that were worked out anew since this was last asked for; `all`: every one.
+  struct Changed {
+    std::vector<Id> jobs;
+    bool all = true;
+  };
+  Changed take_changed() { return std::exchange(changed_, {{}, false}); }
+
+ private:
+  // A partition of a job, and the factors of its association there; NaN: it has none.
+  struct Place {
+    Id job, partition;
+    double assoc, fair_share;
+  };
+  const std::vector<Id>& named(std::string_view partitions);
+  Place place_in(const ClusterState& state, Id job, Id of) const;
+  Place place_of(const ClusterState& state, Id job);
+  bool has_all(Id of, const ClusterState& state, std::span<const Id> slots) const;
+  void read_nodes(const ClusterState& state);
+  void measure(const ClusterState& state, Id job);
+  void derive(const ClusterState& state, Id job);
+  void put_factors(const Place& place, double* to) const;
+  double age(const ClusterState& state, Id job) const;
+  double size(Id job) const;
+  double part_of(Size tres, const Place& place) const;
+  double total(Id job, const double* factors) const;
+
+  const Settings& set_;
+  JobRows rows_;
+  std::map<std::string, std::vector<Id>, std::less<>> named_;  // by what jobs name
+  std::map<Id, std::vector<Place>> several_;  // of jobs with several, as they are tried
+  Size stride_ = 0;
+  std::vector<std::uint8_t> node_of_partition_;  // partitions x nodes
+  std::vector<Id> nodes_;
+  std::vector<double> quanta_;    // of the tres
+  std::vector<double> capacity_;  // (partitions + 1) x measures: the last of all nodes
+  // How much a job asks for or, if it asks for nothing, has: nodes, a time limit, and of what is
+  // measured (cpus, then the tres).
+  std::vector<double> wide_, minutes_, amounts_;
+  std::vector<double> own_;  // its own priority; NaN: none
+  std::vector<Time> since_;  // kNoTime: it has no age
+  std::vector<std::uint8_t> asks_, settled_;
+  bool all_ = true, nodes_touched_ = true;
+  std::vector<std::uint8_t> is_touched_;
+  std::vector<Id> touched_;
+  Changed changed_;
+};
+
+}  // namespace evenhand::slurm

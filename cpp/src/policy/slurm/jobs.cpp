@@ -1,0 +1,389 @@
+#include "evenhand/policy/slurm/jobs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "evenhand/place/in_order.h"
+
+namespace evenhand::slurm {
+namespace {
+
+using Size = std::size_t;
+
+constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
+constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
+constexpr Size kFixedFactors = 6;
+constexpr double kMinute = 6e7;
+
+double known_or_0(double factor) noexcept { return std::isnan(factor) ? 0.0 : factor; }
+
+// A column may be shorter than the table: of rows that came later nothing was said.
+template <class T>
+T cell(const std::vector<T>& column, Id row, T absent) noexcept {
+  return at(row) < column.size() ? column[at(row)] : absent;
+}
+
+template <class T>
+void put(std::vector<T>& column, std::span<const Id> rows, const std::vector<T>& cells, T absent) {
+  for (Size i = 0; i < rows.size(); ++i) {
+    const T value = cells.empty() ? absent : cells[i];
+    if (at(rows[i]) >= column.size()) {
+      if (value == absent) continue;
+      column.resize(at(rows[i]) + 1, absent);
+    }
+    column[at(rows[i])] = value;
+  }
+}
+
+}  // namespace
+
+Jobs::Jobs(const Settings& settings, JobRows rows) : set_(settings), rows_(std::move(rows)) {}
+
+void Jobs::came(std::span<const Id> rows, const JobRows& from) {
+  put(rows_.requeue, rows, from.requeue, JobRows::kAsCluster);
+  for (const auto column : {&JobRows::exclusive, &JobRows::expedited, &JobRows::cancelled})
+    put(rows_.*column, rows, from.*column, std::uint8_t{0});
+  for (const auto column : {&JobRows::eligible, &JobRows::accrue, &JobRows::time_min})
+    put(rows_.*column, rows, from.*column, kNoTime);
+  for (const auto column : {&JobRows::site, &JobRows::nice})
+    put(rows_.*column, rows, from.*column, 0.0);
+  put(rows_.preemption_cost, rows, from.preemption_cost, Index{1});
+  for (const Id row : rows) touch(row);
+}
+
+void Jobs::touch(Id job) {
+  if (job == kNoId || all_) return;
+  if (at(job) >= is_touched_.size()) is_touched_.resize(at(job) + 1, 0);
+  if (std::exchange(is_touched_[at(job)], std::uint8_t{1}) == 0) touched_.push_back(job);
+}
+
+// Numbers of the partitions of "low,high", those of the highest tier first, then as written.
+// Without any in the settings, what jobs name says nothing.
+const std::vector<Id>& Jobs::named(std::string_view text) {
+  const auto known = named_.find(text);
+  if (known != named_.end()) return known->second;
+  constexpr std::string_view kSpace = " \t\n\r\f\v";
+  const std::vector<std::string>& names = set_.partitions.names;
+  std::vector<Id> found;
+  const auto add = [&](std::string_view name) {
+    const auto place = std::ranges::find(names, name);
+    const auto number = static_cast<Id>(place - names.begin());
+    if (place != names.end() && std::ranges::find(found, number) == found.end())
+      found.push_back(number);
+  };
+  if (!text.empty()) add(text);
+  for (std::string_view rest = found.empty() ? text : std::string_view(); !rest.empty();) {
+    std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(kSpace), part.size()));
+    part = part.substr(0, part.find_last_not_of(kSpace) + 1);
+    if (!part.empty()) add(part);
+  }
+  if (found.empty()) found.push_back(set_.partition);
+  std::ranges::stable_sort(found, std::greater{},
+                           [&](Id number) { return set_.partitions.tier[at(number)]; });
+  return named_.emplace(text, std::move(found)).first->second;
+}
+
+Jobs::Place Jobs::place_in(const ClusterState& state, Id job, Id of) const {
+  Place place{job, of, kNotKnown, kNotKnown};
+  const Weights& w = set_.weights;
+  if (w.assoc_of.empty() && w.fair_share_of.empty()) return place;
+  const std::string_view account = state.operations().text(&OperationColumns::account, job);
+  const std::string_view user = state.operations().text(&OperationColumns::user, job);
+  if (account.empty() || user.empty()) return place;
+  std::string owner(account);
+  owner.append("/").append(user);
+  std::string there = owner;
+  if (at(of) < set_.partitions.names.size())
+    there.append("/").append(set_.partitions.names[at(of)]);
+  const auto value = [&](const auto& of_association) {
+    for (const std::string* name : {&there, &owner})
+      if (const auto found = of_association.find(*name); found != of_association.end())
+        return found->second;
+    return kNotKnown;
+  };
+  place.assoc = value(w.assoc_of);
+  place.fair_share = value(w.fair_share_of);
+  return place;
+}
+
+bool Jobs::has_all(Id of, const ClusterState& state, std::span<const Id> slots) const {
+  return std::ranges::all_of(slots, [&](Id slot) {
+    return state.node_of(slot) == kNoId || has_node(of, state.node_of(slot));
+  });
+}
+
+// Of several partitions the first that has all of its nodes, if it has something, else the first.
+//
+// Source: Slurm, controller: a job is in the queue once for each of its partitions.
+Jobs::Place Jobs::place_of(const ClusterState& state, Id job) {
+  const std::vector<Id>& names = named(state.operations().text(&OperationColumns::partition, job));
+  several_.erase(job);
+  if (names.size() == 1) return place_in(state, job, names.front());
+  std::vector<Place>& several = several_[job];
+  for (const Id of : names) several.push_back(place_in(state, job, of));
+  const std::span<const Id> slots = state.allocations_of(job);
+  if (!slots.empty())
+    for (const Place& place : several)
+      if (has_all(place.partition, state, slots)) return place;
+  return several.front();
+}
+
+void Jobs::read_nodes(const ClusterState& state) {
+  const LiveTable<NodeColumns>& table = state.nodes();
+  const Partitions& parts = set_.partitions;
+  const Weights& w = set_.weights;
+  nodes_ = table.in_order();
+  stride_ = at(table.rows());
+  node_of_partition_.assign(parts.size() * stride_, 0);
+  for (Size p = 0; p < parts.size(); ++p) {
+    std::uint8_t* row = node_of_partition_.data() + p * stride_;
+    if (parts.all_nodes[p])
+      for (const Id node : nodes_) row[at(node)] = 1;
+    else
+      for (const std::string& name : parts.nodes[p])
+        if (const Id node = table.find(name); node != kNoId) row[at(node)] = 1;
+  }
+  const Size measures = 1 + w.tres.size();
+  capacity_.assign((parts.size() + 1) * measures, 0);
+  quanta_.assign(measures, 1);
+  if (!w.multifactor) return;
+  for (Size m = 0; m < measures; ++m) {
+    const Id resource = m == 0 ? w.cpu : w.tres_resource[m - 1];
+    if (resource >= 0) quanta_[m] = state.tables().resources.quantum[at(resource)];
+    for (Size p = 0; p <= parts.size(); ++p) {
+      Amount sum = 0;
+      for (const Id node : nodes_)
+        if (p == parts.size() || has_node(static_cast<Id>(p), node))
+          sum += resource >= 0 ? state.node_capacity(node)[resource] : 1;
+      capacity_[p * measures + m] = static_cast<double>(sum);
+    }
+  }
+}
+
+// How much it asks for or has, and since when.
+void Jobs::measure(const ClusterState& state, Id job) {
+  const Size j = at(job), measures = 1 + set_.weights.tres.size();
+  const std::vector<Id> slots = in_order(state.allocations(), state.allocations_of(job));
+  const std::vector<Id> requests = in_order(state.requests(), state.requests_of(job));
+  asks_[j] = std::ranges::any_of(requests, [&](Id q) { return state.pending(q) > 0; });
+  started[j] = kNoTime;
+  for (const Id slot : slots) {
+    const Time start =
+        state.allocations().get(&AllocationColumns::start_time, slot, state.last_start(slot));
+    if (started[j] == kNoTime || start < started[j]) started[j] = start;
+  }
+  if (!set_.weights.multifactor) return;
+  const Time accrue = cell(rows_.accrue, job, kNoTime);
+  since_[j] = accrue != kNoTime
+                  ? accrue
+                  : state.operations().get(&OperationColumns::start_time, job, kNoTime);
+  double* amounts = amounts_.data() + j * measures;
+  std::fill_n(amounts, measures, 0.0);
+  const auto add = [&](const Amount* of, double times) {
+    for (Size m = 0; of != nullptr && m < measures; ++m)
+      if (const Id r = m == 0 ? set_.weights.cpu : set_.weights.tres_resource[m - 1]; r >= 0)
+        amounts[m] += static_cast<double>(of[r]) * times;
+  };
+  double nodes = 0;
+  Time longest = 0;
+  const std::vector<ResourceScope>& scope = state.tables().resources.scope;
+  for (const Id q : requests) {
+    const Amount* need = state.requests().get_row(&RequestColumns::resources, q);
+    const auto count = static_cast<double>(state.pending(q));
+    add(need, count);
+    for (Size r = 0; need != nullptr && r < scope.size(); ++r)
+      if (scope[r] == ResourceScope::kNode && need[r] != 0) {
+        nodes += count;
+        break;
+      }
+    if (state.pending(q) > 0)
+      longest = std::max(longest, state.requests().get(&RequestColumns::duration, q, kNoTime));
+  }
+  if (!asks_[j]) {
+    std::vector<Id> on;
+    for (const Id slot : slots) {
+      add(state.amounts(slot), 1.0);
+      if (state.node_of(slot) != kNoId) on.push_back(state.node_of(slot));
+      const Time end = state.allocations().get(&AllocationColumns::planned_end, slot, kNoTime);
+      if (end != kNoTime)
+        longest = std::max(longest, end - state.allocations().get(&AllocationColumns::start_time,
+                                                                  slot, state.last_start(slot)));
+    }
+    std::ranges::sort(on);
+    nodes +=
+        static_cast<double>(std::ranges::distance(on.begin(), std::unique(on.begin(), on.end())));
+  }
+  wide_[j] = nodes;
+  const double limit = static_cast<double>(longest) / kMinute;
+  minutes_[j] = limit > 0 ? std::max(limit, 1.0) : std::numeric_limits<double>::infinity();
+}
+
+void Jobs::derive(const ClusterState& state, Id job) {
+  if (!state.operations().present(job)) return;
+  measure(state, job);
+  const Size j = at(job);
+  const Place place = place_of(state, job);
+  const Partitions& parts = set_.partitions;
+  const Qualities& quality = set_.qualities;
+  const bool by_qos = set_.type == PreemptType::kQos;
+  const Size p = at(place.partition);
+  const auto its =
+      std::ranges::find(quality.names, state.operations().text(&OperationColumns::qos, job));
+  const Id q = qos[j] =
+      its == quality.names.end() ? kNoId : static_cast<Id>(its - quality.names.begin());
+  settled_[j] = !state.allocations_of(job).empty();
+  partition[j] = place.partition;
+  tier[j] = parts.tier[p];
+  rank[j] = !by_qos ? parts.tier[p] : q == kNoId ? 0 : quality.rank[at(q)];
+  mode[j] = !by_qos ? parts.mode[p] : q == kNoId ? set_.mode : quality.mode[at(q)];
+  if (mode[j] == PreemptMode::kSuspend && cell(rows_.cancelled, job, std::uint8_t{0}) != 0)
+    mode[j] = PreemptMode::kCancel;
+  grace[j] = !by_qos ? parts.grace[p] : q == kNoId ? 0 : quality.grace[at(q)];
+  exempt[j] =
+      q != kNoId && quality.exempt[at(q)] != kNoTime ? quality.exempt[at(q)] : parts.exempt[p];
+  const std::uint8_t own = cell(rows_.requeue, job, JobRows::kAsCluster);
+  requeue[j] = (own == JobRows::kAsCluster ? set_.requeue : own != 0) &&
+               state.operations().get(&OperationColumns::kind, job) == OperationKind::kBatch;
+  suspendable[j] = parts.suspendable[p];
+  exclusive[j] = cell(rows_.exclusive, job, std::uint8_t{0}) != 0 || parts.exclusive[p] != 0;
+  eligible[j] = cell(rows_.eligible, job, kNoTime);
+  const bool given =
+      state.operations().get(&OperationColumns::priority_given, job, std::uint8_t{0}) != 0;
+  own_[j] = given ? state.operations().get(&OperationColumns::priority, job, 0.0) : kNotKnown;
+  if (!set_.weights.multifactor) {
+    priority[j] = given ? own_[j] : 1.0;
+    return;
+  }
+  share_unknown[j] = std::isnan(place.fair_share);
+  put_factors(place, factors.data() + j * factor_count());
+}
+
+// All but the age.
+void Jobs::put_factors(const Place& place, double* to) const {
+  const Id q = qos[at(place.job)];
+  to[1] = known_or_0(place.assoc);
+  to[2] = known_or_0(place.fair_share);
+  to[3] = size(place.job);
+  to[4] = set_.partitions.factor[at(place.partition)];
+  to[5] = q == kNoId ? 0.0 : set_.qualities.factor[at(q)];
+  for (Size t = 0; t < set_.weights.tres.size(); ++t) to[kFixedFactors + t] = part_of(t, place);
+}
+
+// Time since it was eligible, as a part of the oldest age that counts: of a job that runs, until it
+// started.
+double Jobs::age(const ClusterState& state, Id job) const {
+  const Weights& w = set_.weights;
+  const Size j = at(job);
+  if (since_[j] == kNoTime) return 0;
+  const bool runs = !asks_[j] && started[j] != kNoTime && !w.calculate_running;
+  const Time age = std::max<Time>((runs ? started[j] : state.now()) - since_[j], 0);
+  return std::min(static_cast<double>(age) / 1e6 / w.max_age, 1.0);
+}
+
+// Part of the cluster's nodes and cpus.
+double Jobs::size(Id job) const {
+  const Weights& w = set_.weights;
+  const Size j = at(job), measures = 1 + w.tres.size();
+  if (nodes_.empty()) return 0;
+  const double cpus = w.cpu == kNoId ? 0.0 : amounts_[j * measures];
+  const double all_cpus = w.cpu == kNoId ? 0.0 : capacity_[set_.partitions.size() * measures];
+  double of_nodes = std::max(wide_[j], 1.0) / static_cast<double>(nodes_.size());
+  double of_cpus = all_cpus != 0 ? cpus / all_cpus : 0.0;
+  double found = 0;
+  if (w.relative_to_time) {
+    found = std::max(of_nodes, of_cpus) / minutes_[j];
+    if (w.small_first) found = 1 - found;
+  } else {
+    if (w.small_first) {
+      of_nodes = 1 - of_nodes;
+      of_cpus = 1 - of_cpus;
+    }
+    found = cpus > 0 ? (of_nodes + of_cpus) / 2 : of_nodes;
+  }
+  return std::min(std::max(found, 0.0), 1.0);
+}
+
+// Part of what its partition has.
+double Jobs::part_of(Size t, const Place& place) const {
+  const Weights& w = set_.weights;
+  const Size measures = 1 + w.tres.size();
+  if (w.tres_resource[t] == Weights::kUnknown) return 0;
+  const double amount = w.tres_resource[t] == kNoId ? wide_[at(place.job)]
+                                                    : amounts_[at(place.job) * measures + 1 + t];
+  if (w.plain_tres) return amount * quanta_[1 + t];
+  const double of = capacity_[at(place.partition) * measures + 1 + t];
+  return of > 0 ? std::min(amount / of, 1.0) : 0.0;
+}
+
+double Jobs::total(Id job, const double* of) const {
+  constexpr double kHighest = 4294967295.0;
+  const Weights& w = set_.weights;
+  if (!std::isnan(own_[at(job)])) return own_[at(job)];
+  const double fixed[kFixedFactors] = {w.age, w.assoc, w.fair_share, w.size, w.partition, w.qos};
+  double sum = 0;
+  for (Size f = 0; f < kFixedFactors; ++f) sum += fixed[f] * of[f];
+  for (Size t = 0; t < w.tres.size(); ++t) sum += w.tres[t] * of[kFixedFactors + t];
+  sum = sum + cell(rows_.site, job, 0.0) - cell(rows_.nice, job, 0.0);
+  return std::min(std::max(std::trunc(sum), 1.0), kHighest);
+}
+
+void Jobs::add_turns(Id job, std::vector<Turn>& to) const {
+  const auto several = several_.find(job);
+  if (several == several_.end() || settled_[at(job)]) return;
+  std::vector<double> there(factor_count());
+  for (const Place& place : std::span(several->second).subspan(1)) {
+    double its = priority[at(job)];
+    if (set_.weights.multifactor) {
+      put_factors(place, there.data());
+      there[0] = factors[at(job) * factor_count()];
+      its = total(job, there.data());
+    }
+    const Size p = at(place.partition);
+    const bool whole = cell(rows_.exclusive, job, std::uint8_t{0}) != 0;
+    to.push_back({job, place.partition, set_.partitions.tier[p], its,
+                  static_cast<std::uint8_t>(whole || set_.partitions.exclusive[p] != 0)});
+  }
+}
+
+void Jobs::update(const ClusterState& state) {
+  const Size count = at(state.operations().rows());
+  const bool multifactor = set_.weights.multifactor;
+  const auto grow = [&]<class... T>(std::vector<T>&... columns) { (columns.resize(count), ...); };
+  for (Size j = partition.size(); j < count; ++j) touch(static_cast<Id>(j));
+  if (!rows_.preemption_cost.empty() && rows_.preemption_cost.size() < count)
+    rows_.preemption_cost.resize(count, 1);
+  grow(partition, qos, tier, rank, priority, mode, grace, exempt, requeue, suspendable, exclusive,
+       eligible, started, share_unknown, own_, asks_, settled_);
+  if (multifactor) {
+    grow(since_, wide_, minutes_);
+    factors.resize(count * factor_count());
+    amounts_.resize(count * (1 + set_.weights.tres.size()));
+  }
+  if (std::exchange(nodes_touched_, false)) {
+    read_nodes(state);
+    all_ = true;
+  }
+  if (std::exchange(all_, false)) {
+    for (Size j = 0; j < count; ++j) derive(state, static_cast<Id>(j));
+    changed_ = {};
+  } else {
+    for (const Id job : touched_) derive(state, job);
+    if (!changed_.all) changed_.jobs.insert(changed_.jobs.end(), touched_.begin(), touched_.end());
+  }
+  touched_.clear();
+  is_touched_.assign(count, 0);
+  for (Size j = 0; multifactor && j < count; ++j) {
+    const auto job = static_cast<Id>(j);
+    double* mine = factors.data() + j * factor_count();
+    if (!state.operations().present(job)) continue;
+    mine[0] = age(state, job);
+    priority[j] = total(job, mine);
+  }
+}
+
+}  // namespace evenhand::slurm
