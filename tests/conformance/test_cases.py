@@ -9,6 +9,7 @@ import pytest
 
 import evenhand as eh
 from tests.conformance.__main__ import main
+from tests.drawing import examples
 from tests.shared import DATA, shared
 
 SAMPLE = DATA / "conformance"
@@ -97,6 +98,7 @@ def test_whole_fair_share(capsys: pytest.CaptureFixture[str], name: str, count: 
     assert status == 0
 
 
+@pytest.mark.skipif(examples() < 200, reason="takes 100 seconds: in the profiles of many examples")
 @pytest.mark.slow
 @pytest.mark.shared
 def test_reference_gives_the_whole_oracle(capsys: pytest.CaptureFixture[str]) -> None:

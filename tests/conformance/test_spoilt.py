@@ -58,7 +58,7 @@ def test_spoilt_answers_fail() -> None:
         if isinstance(document, list) and len(document) > 1000:
             document = document[::EVERY]
         for case in files.cases(spoil_document(document)):
-            if case.run is None or case.kind == "fair_share_aborts":  # laws only
+            if case.run is None or case.kind == "ytsaurus_fair_share_aborts":  # laws only
                 continue
             total += 1
             if not run(case, ENGINES[engine_for(case)]).mismatches:

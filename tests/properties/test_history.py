@@ -18,7 +18,6 @@ from tests.reference.history import Row
 # Few distinct small numbers make ties; eighths and large numbers make sums that are still exact in doubles.
 SHARES = st.one_of(st.integers(0, 4), st.integers(0, 2**20)).map(Fraction)
 USAGES = st.one_of(st.integers(0, 4).map(Fraction), st.integers(0, 2**44).map(lambda n: Fraction(n, 8)))
-UNIT = st.floats(0, 1)
 
 
 @st.composite

@@ -77,7 +77,7 @@ def jobs() -> Iterable[job_laws.JobPlan]:
         yield job_laws.JobPlan(snapshot.to_dict(), plan.to_dict(), s)
     plain = es.slurm_settings(most_changes=2, partitions=TIERS, SelectType="select/cons_tres")
     either = st.one_of(es.job_clusters(max_waiting=1, max_running=4), es.job_clusters(max_nodes=3))
-    for data, s, twin in drawn(st.tuples(either, plain, st.booleans()), 3 * PLANS):
+    for data, s, twin in drawn(st.tuples(either, plain, st.booleans()), 3 * PLANS, start=1):
         wide = any(space.get("scope") == "cluster" for space in data["resources"].values())
         if wide or s.PreemptMode.split(",")[0] == "SUSPEND":
             continue

@@ -26,6 +26,14 @@ def test_longer_names_are_refused(name: int) -> None:
         named(name)
 
 
+@pytest.mark.parametrize("name", [-(2**63), 2**63 - 1])
+def test_the_longest_names_beside_a_wrong_one(name: int) -> None:
+    """Then cells are looked at one by one."""
+    with pytest.raises(eh.InputError) as raised:
+        eh.Snapshot.from_dict({"resources": {"cpu": {}}, "operations": [{"name": name}, {"name": 1.5}]})
+    assert [(p.row, p.field, p.rule) for p in raised.value.problems] == [(1, "name", "type")]
+
+
 @pytest.mark.parametrize("before", [{}, {"cpu": 1}])
 def test_room_that_was_taken_adds_up(before: dict[str, int]) -> None:
     """Of what leaves for a request, one cpu has been taken, or none; two starts take one each."""

@@ -267,22 +267,6 @@ def engine_plan(
     return plan.to_dict(), plan.state
 
 
-def reference_pass(
-    tables: dict[str, Any], settings: Mapping[str, Any], state: Any, name: str
-) -> tuple[Mapping[str, Any], Any]:
-    """Plan one pass with the readable implementation."""
-    from evenhand.systems.slurm.settings import SlurmSettings
-    from tests.reference.slurm import reference_plan
-
-    snapshot = eh.Snapshot.from_dict(tables)
-    last = dict(state or {})
-    found = reference_plan(snapshot, SlurmSettings(**settings), last, (name,))
-    for d in found["decisions"]:
-        if d["action"] == "preempt":
-            last[d["beneficiary"]["operation"]] = tables["now"]
-    return found, last
-
-
 def answer(case: Mapping[str, Any], plan: Planner = engine_plan) -> dict[str, Any]:
     """Play a case, and return what it expects."""
     config = case["config"]

@@ -13,8 +13,6 @@ from tests.reference.ytsaurus.world import Allocation, Element, Node, World
 
 __all__ = ["age", "cut", "cut_points", "level", "may_be_victim", "most_wanted_first"]
 
-_INFINITE = float("inf")
-
 
 def age(allocation: Allocation, tree: YTsaurusSettings) -> tuple[int, int]:
     """Return the key by which allocations stand from the oldest to the newest."""

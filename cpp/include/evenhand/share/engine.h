@@ -412,7 +412,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   // ---- walk -----------------------------------------------------------------
 
-  Place child_place(Size pool, Size child, Position at) const {
+  CurvePoint child_place(Size pool, Size child, Position at) const {
     const Pool& state = pools_[pool];
     const auto f = state.children.fit_factors(child);
     if (!fifo(pool)) return locate(f, at.f, static_cast<std::int32_t>(child) < at.jumped);
@@ -433,7 +433,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       const auto children = children_of(*tables_, static_cast<Id>(pool));
       for (Size i = 0; i < children.size(); ++i) {
         const auto e = static_cast<Size>(children[i]);
-        const Place place = child_place(pool, i, at);
+        const CurvePoint place = child_place(pool, i, at);
         if (e < pool_rows_) {
           positions_[e] = pools_[e].own.at(place);
           path.push_back(children[i]);

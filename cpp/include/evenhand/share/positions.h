@@ -11,14 +11,14 @@
 namespace evenhand {
 
 // A point of a curve: vertex k, or the part t of the way from k to k + 1.
-struct Place {
+struct CurvePoint {
   std::size_t k;
   double t;
 };
 
 // The place at fit factor `at` of a curve with vertices at `f`; on a vertical its
 // first point, or its last one if the element has jumped. O(log n).
-inline Place locate(std::span<const double> f, double at, bool jumped) {
+inline CurvePoint locate(std::span<const double> f, double at, bool jumped) {
   constexpr std::size_t kFew = 16;
   const std::size_t n = f.size();
   std::size_t next = 0;  // first vertex beyond
@@ -57,7 +57,7 @@ class Positions {
 
   Position first() const noexcept { return vertex(0); }
   Position last() const noexcept { return vertex(f_.size() - 1); }
-  Position at(Place place) const noexcept {
+  Position at(CurvePoint place) const noexcept {
     const Position from = vertex(place.k);
     if (place.t == 0) return from;
     const Position to = vertex(place.k + 1);
