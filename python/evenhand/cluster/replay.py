@@ -91,5 +91,5 @@ class Again:
         core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
         plan = Plan(snapshot, policy, core, state, entry.on)
         if standing.updated is not None and standing.updated < stage.core.now:
-            plan.__dict__["state"] = replace(plan.state, updated=standing.updated / 1e6)
+            plan.__dict__["state"] = replace(plan.state, updated=standing.instant)
         return plan

@@ -6,6 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from evenhand.building.readback import seconds
 from evenhand.cluster.events import Event, Leave, Put, Resume, Start, Take
 from evenhand.cluster.log import Written
 from evenhand.plans.near import Near
@@ -91,6 +94,11 @@ class Standing:
         if self.updated is None or not self.by_period:
             return False
         return now - self.updated < self.policy.period
+
+    @property
+    def instant(self) -> float:
+        """The update's instant in seconds."""
+        return float(seconds(np.array([self.updated]))[0])
 
     @property
     def state(self) -> State | None:

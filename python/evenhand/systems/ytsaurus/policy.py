@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand import _core
+from evenhand.building.readback import seconds
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.errors import InputError, Problem
 from evenhand.plans.memory import next_state, read_memory
@@ -206,8 +207,8 @@ class YTsaurus(Policy):
     def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
         """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""
         shares = Shares(stage.base, self.settings.fair_share, planner.shares, ())
-        updated = None if planner.updated == decided else planner.updated / 1e6
-        before = replace(shares.state, time=decided / 1e6, updated=updated)
+        updated, time = seconds(np.array([planner.updated, decided])).tolist()
+        before = replace(shares.state, time=time, updated=None if updated == time else updated)
         return next_state(stage, self, before, planner.memory())
 
 
