@@ -139,3 +139,28 @@ def test_whom_others_end_for_does_not_start_by_backfill() -> None:
         ("preempt", "w@n2", "n2"),
         ("start", "b-r", "n2"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("free", "count", "taken"),
+    [
+        # Of runs of enough nodes the one with fewer cpus.
+        ([("n1", 8), ("n2", 8), ("n3", 0), ("n4", 4), ("n5", 4)], 2, ["n4", "n5"]),
+        ([("n1", 4), ("n2", 4), ("n3", 0), ("n4", 8), ("n5", 8)], 2, ["n1", "n2"]),
+        ([("n1", 4), ("n2", 4), ("n3", 0), ("n4", 4), ("n5", 4)], 2, ["n1", "n2"]),
+        # Where none has enough the one with the most cpus, then what is left likewise.
+        ([("n1", 2), ("n2", 0), ("n3", 8), ("n4", 8), ("n5", 0), ("n6", 9)], 3, ["n1", "n3", "n4"]),
+        ([("n1", 4), ("n2", 4), ("n3", 0), ("n4", 16), ("n5", 0), ("n6", 2)], 3, ["n1", "n2", "n4"]),
+    ],
+)
+def test_nodes_of_a_job_are_those_of_the_best_runs(
+    free: list[tuple[str, int]], count: int, taken: list[str]
+) -> None:
+    capacity: dict[str, float] = {node: cpus or 1 for node, cpus in free}
+    runs = [("x", node, 1, {}) for node, cpus in free if not cpus]
+    rows = cluster(
+        capacity, {"x": {"partition": "high"}, "p": {"partition": "low"}}, runs, {"p": 1}
+    ).to_dict()
+    rows["requests"][0]["count"] = count
+    _, decided = said(eh.Snapshot.from_dict(rows), GANG)
+    assert [node for _, _, node in decided] == taken
