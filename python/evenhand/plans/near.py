@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -50,8 +51,8 @@ class Near:
 
     Attributes
     ----------
-    asked, taken
-        As `Decisions.asked` and `Plan.taken`.
+    taken
+        As `Plan.taken`.
     repairs : bool
         Whether a violated limit is repaired: what was compared there is not known here.
 
@@ -76,22 +77,30 @@ class Near:
         self.repairs = bool((columns["violated"] >= 0).any())
         starts = (columns["action"] == ACTIONS.index("start")).tolist()
         pairs = zip(columns["request"].tolist(), starts, strict=True)
-        self.asked = [self._asked(rows, request) if start else None for request, start in pairs]
-        self.decisions = Decisions(self, near)  # type: ignore[arg-type]  # all that it asks a snapshot for
+        self._asked = [self._cells(rows, request) if start else None for request, start in pairs]
+        self._near = near
         self._settings = {row: rows.settings_of(row) for row in handed["allocation"].tolist()}
         taken = taken_in_all(self, handed) if self._settings else {}  # type: ignore[arg-type]
         self.taken: dict[Name, dict[str, Any]] = {
             rows.core.name("allocations", row): amounts for row, amounts in taken.items()
         }
 
-    def _asked(self, rows: Rows, request: int) -> dict[str, Any]:
+    def _cells(self, rows: Rows, request: int) -> tuple[Any, ...]:
         amounts, node, priority, preemptible = rows.core.asked_of(request)
-        return asked_cells(
-            objects(self, amounts[None, :])[0],  # type: ignore[arg-type]
-            None if node < 0 else rows.core.name("nodes", node),
-            priority,
-            preemptible,
-        )
+        return amounts, None if node < 0 else rows.core.name("nodes", node), priority, preemptible
+
+    @cached_property
+    def decisions(self) -> Decisions:
+        """The decisions, by rows of this."""
+        return Decisions(self, self._near)  # type: ignore[arg-type]  # all that it asks a snapshot for
+
+    @cached_property
+    def asked(self) -> list[dict[str, Any] | None]:
+        """As `Decisions.asked`."""
+        return [
+            None if cells is None else asked_cells(objects(self, cells[0][None, :])[0], *cells[1:])  # type: ignore[arg-type]
+            for cells in self._asked
+        ]
 
     def names(self, table: str) -> Sequence[Name]:
         """Return the names of a table's rows that decisions refer to."""
