@@ -109,6 +109,7 @@ void GroupLists::set_bounds(Id operation, const double* fair, const double* dema
 void GroupLists::soil(Id operation) {
   List& list = lists_[at(operation)];
   list.dirty = true;
+  list.changed_at = held_;
   if (list.listed) return;
   list.listed = true;
   dirty_.push_back(operation);
@@ -284,6 +285,10 @@ void GroupLists::settle(const ClusterState& state, Id operation) {
       return whole || below(operation, c, used, more);
     });
   list.dirty = false;
+}
+
+void GroupLists::refresh_unheld(const ClusterState& state) {
+  for (const Id operation : dirty_) refresh_unheld(state, operation);
 }
 
 void GroupLists::refresh(const ClusterState& state) {

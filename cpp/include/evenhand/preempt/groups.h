@@ -63,6 +63,13 @@ class GroupLists {
   void refresh(const ClusterState& state, Id operation) {
     if (lists_[at(operation)].dirty) settle(state, operation);
   }
+  // What is changed from here on stays as it is cut by then: in a heartbeat.
+  void hold() noexcept { ++held_; }
+  // Those that have not changed since.
+  void refresh_unheld(const ClusterState& state);
+  void refresh_unheld(const ClusterState& state, Id operation) {
+    if (lists_[at(operation)].changed_at != held_) refresh(state, operation);
+  }
 
   Group group(Id slot) const noexcept { return kGroups[inside_[static_cast<std::size_t>(slot)]]; }
   Index slots() const noexcept { return static_cast<Index>(inside_.size()); }
@@ -93,6 +100,7 @@ class GroupLists {
     bool bounds_changed = false;
     bool dirty = false;
     bool listed = false;  // in dirty_
+    Index changed_at = 0;
   };
 
   static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
@@ -121,6 +129,7 @@ class GroupLists {
   std::vector<Amount> usage_threshold_;  // O x R, or empty: nobody has one
   std::vector<Id> next_, previous_;
   std::vector<std::uint8_t> inside_;
+  Index held_ = 0;
   std::vector<Id> dirty_;  // those among them may have been refreshed alone
 };
 

@@ -63,6 +63,7 @@ Desk::Desk(ClusterState& s, bool live, Settings set, RowSettings own, Given g, M
   const auto nodes = static_cast<Size>(state.nodes().rows());
   memory.last_preemptive.resize(nodes, kNoTime);
   memory.overcommitted_since.resize(nodes, kNoTime);
+  clocked_.resize(nodes, 0);
   for (Id n = 0; n < state.nodes().rows(); ++n) fit_node(n, false);
   last.starvation.clocks = std::move(memory.clocks);
   for (Id q = 0; live_ && q < state.requests().rows(); ++q)
@@ -71,6 +72,8 @@ Desk::Desk(ClusterState& s, bool live, Settings set, RowSettings own, Given g, M
 
 void Desk::update(const VolumeMemory* volumes, bool keep) {
   if (requests_changed_) join_requests();
+  for (const Id node : stated_)
+    if (state.nodes().present(node)) fit_node(node, false);
   ytsaurus::update(last, state, inputs_, settings, rows, given, engine_, volumes, keep);
   const FairShareResult &now = *last.shares, &then = engine_.before();
   const EffectiveSettings& effective = last.starvation.effective;
@@ -404,6 +407,7 @@ void Desk::pending_changed(Id request, Index now) {
 }
 
 Id Desk::start_request(Id request, Id node) {
+  groups.refresh_unheld(state, state.operation_of_request(request));
   const Id slot = state.start_request(request, node);
   if (live_) rows.set(state, ClusterState::Table::kAllocations, {&slot, 1}, {});
   groups.add(state, slot);

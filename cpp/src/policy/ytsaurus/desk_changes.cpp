@@ -140,11 +140,15 @@ void Desk::fit_node(Id node, bool fresh) {
   if (n >= memory.last_preemptive.size()) {
     memory.last_preemptive.resize(n + 1, kNoTime);
     memory.overcommitted_since.resize(n + 1, kNoTime);
+    clocked_.resize(n + 1, 0);
   }
   if (fresh) memory.last_preemptive[n] = memory.overcommitted_since[n] = kNoTime;
   if (const Time since = state.nodes().get(&NodeColumns::overcommitted_since, node, kNoTime);
-      since != kNoTime)
+      since != kNoTime) {
     memory.overcommitted_since[n] = since;
+    if (!clocked_[n]) stated_.push_back(node);
+    clocked_[n] = 1;
+  }
 }
 
 void Desk::rows_came(Table table, std::span<const Id> of, const RowSettings& cells) {

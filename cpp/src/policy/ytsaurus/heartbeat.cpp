@@ -274,6 +274,12 @@ class Heartbeat {
 }  // namespace
 
 void heartbeat(Desk& desk, Id node, Recorder* recorder) {
+  const std::span<const Id> here = desk.state.on_node(node);
+  if (desk.groups.changed() <= here.size())
+    desk.groups.refresh(desk.state);
+  else  // groups of operations that do not run here can wait
+    for (const Id slot : here) desk.groups.refresh(desk.state, desk.state.operation_of(slot));
+  desk.groups.hold();
   if (recorder == nullptr)
     Heartbeat<NoObserver>(desk, node, {}).run();
   else

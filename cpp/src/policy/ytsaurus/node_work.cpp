@@ -14,11 +14,6 @@ using Size = std::size_t;
 NodeWork::NodeWork(Desk& desk, Id node) : desk_(desk), node_(node), width_(desk.state.width()) {
   const std::span<const Id> here = desk.state.on_node(node);
   desk.present.assign(here.begin(), here.end());
-  if (desk.groups.changed() <= desk.present.size())
-    desk.groups.refresh(desk.state);
-  else  // groups of operations that do not run here can wait
-    for (const Id slot : desk.present)
-      desk.groups.refresh(desk.state, desk.state.operation_of(slot));
   refresh_room();
 }
 

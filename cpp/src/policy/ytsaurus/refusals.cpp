@@ -17,6 +17,7 @@ struct Rooms {
 
 Rooms rooms_of(Desk& desk, const std::vector<Id>& nodes) {
   Rooms rooms;
+  desk.groups.refresh_unheld(desk.state);  // as the last heartbeat cut them
   const Size width = desk.state.width();
   const auto append = [&](std::vector<Amount>& to, const Amount* room) {
     to.insert(to.end(), room, room + width);

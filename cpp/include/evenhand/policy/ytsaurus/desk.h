@@ -263,8 +263,10 @@ class Desk {
   Shapes shapes_;
   std::vector<Ask> asks_;  // by operation
   std::vector<Index> asks_begin_{0};
-  std::vector<Id> ask_of_;  // request -> place in asks_; kNoId: it takes no part
-  Grouping by_shape_;       // places in asks_
+  std::vector<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
+  Grouping by_shape_;                  // places in asks_
+  std::vector<std::uint8_t> clocked_;  // N: those among stated_
+  std::vector<Id> stated_;  // nodes with a clock of their own, which counts at each update
   std::vector<Id> came_;    // requests that join at the next update
   bool requests_changed_ = true;
   std::vector<double> live_satisfaction_;  // O, in_billionths
