@@ -109,6 +109,8 @@ class History(Rows):
                 row = {"name": row["name"], "node": some("nodes"), "resources": {}}
                 field = ("request", "allocation")[a % 2]
                 row[field] = some(f"{field}s")
+        if c % 5 == 0:
+            row["labels"] = {"team": f"t{a % 3}", "floor": b}
         return row
 
     def happens(self, event: Event) -> None:

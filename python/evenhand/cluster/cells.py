@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from evenhand.building.settings import labels_of
 from evenhand.cluster.events import (
     Count,
     Event,
@@ -156,7 +157,7 @@ class Row:
 
     def __init__(self, snapshot: Snapshot, table: str, row: int) -> None:
         self.core, self.at = snapshot._core, row
-        self._table, self._settings = table, snapshot._settings
+        self._table, self._beside = table, snapshot._settings
 
     def amounts(self, field: str = "resources") -> tuple[int, ...]:
         """Return amounts in quanta, one a resource."""
@@ -166,9 +167,12 @@ class Row:
         """Return a time in microseconds; absent: `NO_TIME`."""
         return int(self.core.column(self._table, field)[self.at])
 
-    def settings(self) -> dict[str, Any] | None:
-        """Return the settings of the row."""
-        return self._settings.get(self._table, {}).get(self.at)
+    def beside(self) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """Return the settings and the labels of the row."""
+        settings, labels = (
+            self._beside.get(key, {}).get(self.at) for key in (self._table, labels_of(self._table))
+        )
+        return settings, labels
 
     def label(self, field: str) -> str | None:
         """Return a text, or None."""

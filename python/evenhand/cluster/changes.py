@@ -123,7 +123,7 @@ def _start(stage: Stage, event: Start, cells: Row) -> None:
         _serve(stage, event.request, operation)
     _grow(core.asked(), (0,) * len(amounts), amounts)
     places = _node_of(stage, row), _node_of(stage, row, "required_node")
-    note = stage.noted(cells.settings())
+    note = stage.noted(*cells.beside())
     core.start_row(cells.core, cells.at, operation, *places, began, started, note)
 
 
@@ -191,17 +191,7 @@ def _resume(stage: Stage, event: Resume, cells: Row) -> None:
     node = stage.core.node_of(slot) if event.node is None else stage.find("nodes", event.node)
     started = stage.core.now if event.start_time is None else cells.time("start_time")
     stage.core.resume(slot, node, started)
-    _set_room_taken(stage, slot, None)
-
-
-def _set_room_taken(stage: Stage, slot: int, taken: dict[str, Any] | None) -> None:
-    before = stage.settings_of(slot)
-    if taken is None and "room_taken" not in before:
-        return
-    settings = {name: value for name, value in before.items() if name != "room_taken"}
-    if taken is not None:
-        settings["room_taken"] = taken
-    stage.core.set_note(slot, stage.noted(settings))
+    stage.take(slot, None)
 
 
 def _job(stage: Stage, event: Job, cells: Row) -> None:
@@ -225,7 +215,7 @@ def _take(stage: Stage, event: Take, _: Row) -> None:
     slot = _alive(stage, event.allocation)
     if not stage.core.leaving(slot):
         refuse("allocation", "state", f"the allocation {event.allocation!r} is not leaving")
-    _set_room_taken(stage, slot, dict(event.resources))
+    stage.take(slot, event.resources)
 
 
 def _node(stage: Stage, event: Node, cells: Row) -> None:
@@ -247,7 +237,7 @@ def _put(stage: Stage, event: Put, cells: Row) -> None:
     old = stage.find(event.table, row["name"])
     if event.table == "operations":
         pool = 0 if row.get("pool") is None else stage.find("pools", row["pool"])
-        core.put_operation(cells.core, cells.at, pool, stage.noted(cells.settings()), old)
+        core.put_operation(cells.core, cells.at, pool, stage.noted(*cells.beside()), old)
         return
     operation = _operation(stage, row)
     each = cells.amounts()
@@ -258,7 +248,7 @@ def _put(stage: Stage, event: Put, cells: Row) -> None:
     count = 1 if row.get("count") is None else int(row["count"])
     _grow(core.asked(), before, [a * count for a in each])
     places = operation, _node_of(stage, row, "required_node")
-    core.put_request(cells.core, cells.at, *places, stage.noted(cells.settings()), old)
+    core.put_request(cells.core, cells.at, *places, stage.noted(*cells.beside()), old)
 
 
 def _remove(stage: Stage, event: Remove, _: Row) -> None:
