@@ -7,6 +7,7 @@
 
 #include "arrays.h"
 #include "deltas.h"
+#include "events.h"
 #include "pybind.h"
 #include "register.h"
 
@@ -29,14 +30,14 @@ class Cluster {
     check_row(row, from.tables().operations.size());
     check_row(pool, tables().pools.size());
     if (old != kNoId) check_present(state_.operations(), old);
-    return state_.put_operation(from.tables().operations, row, pool, note, old);
+    return put(from.tables().operations, row, pool, note, old);
   }
   Id put_request(const Snapshot& from, Id row, Id operation, Id required_node, Index note, Id old) {
     check_row(row, from.tables().requests.size());
     check_present(state_.operations(), operation);
     if (required_node != kNoId) check_present(state_.nodes(), required_node);
     if (old != kNoId) check_present(state_.requests(), old);
-    return state_.put_request(from.tables().requests, row, operation, required_node, note, old);
+    return put(from.tables().requests, row, operation, required_node, note, old);
   }
   Id start_row(const Snapshot& from, Id row, Id operation, Id node, Id required_node, Time time,
                Time last_start, Index note) {
@@ -44,8 +45,32 @@ class Cluster {
     check_present(state_.operations(), operation);
     for (const Id its : {node, required_node})
       if (its != kNoId) check_present(state_.nodes(), its);
-    return state_.start_row(from.tables().allocations, row, operation, node, required_node, time,
-                            last_start, note);
+    return put(from.tables().allocations, row, operation, node, required_node, time, last_start,
+               note, AllocationState::kRunning);
+  }
+  // Of checked rows.
+  Id put(const OperationColumns& from, Id row, Id pool, Index note, Id old) {
+    return state_.put_operation(from, row, pool, note, old);
+  }
+  Id put(const RequestColumns& from, Id row, Id operation, Id required_node, Index note, Id old) {
+    return state_.put_request(from, row, operation, required_node, note, old);
+  }
+  Id put(const NodeColumns& from, Id row, Index note, Id old) {
+    return state_.put_node(from, row, note, old);
+  }
+  Id put(const AllocationColumns& from, Id row, Id operation, Id node, Id required_node, Time time,
+         Time last_start, Index note, AllocationState state) {
+    return state_.start_row(from, row, operation, node, required_node, time, last_start, note,
+                            state);
+  }
+  Id reserve(const ReservationColumns& from, Id row, Id request, Id allocation, Id node,
+             Index note) {
+    return state_.reserve(from, row, request, allocation, node, note);
+  }
+  void release(Id reservation) { state_.release(reservation); }
+  void remove_node(Id node) { state_.remove_node(node); }
+  void set_stated(Id operation, std::span<const Amount> usage, std::span<const Amount> besides) {
+    state_.set_stated(operation, usage, besides);
   }
   void remove_operation(Id operation) {
     check_present(state_.operations(), operation);
@@ -235,9 +260,13 @@ class Cluster {
 }  // namespace
 
 void register_cluster(py::module_& m) {
+  py::class_<EventColumns>(m, "EventColumns", "Events as columns, one cell an event and field.")
+      .def(py::init<const py::dict&, const std::vector<std::string>&, py::ssize_t>(),
+           py::arg("columns"), py::arg("resources"), py::arg("rows"));
   py::class_<Cluster> c(m, "ClusterState",
                         "A snapshot's rows, changed by deltas that can be undone.");
   define_deltas<Cluster>(c);
+  define_events<Cluster>(c);
   c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
       .def("copy", [](const Cluster& other) { return other; })
       .def("advance", &Cluster::advance, py::arg("now"))

@@ -41,7 +41,7 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
         return read_rows(spec, frame, report)
     columns: dict[str, Cells] = {}
     rows: int | None = None
-    for name, cells in _columns(spec, frame, zone, report):
+    for name, cells in frame_columns(spec, frame, zone, report):
         if rows is None:
             rows = len(cells)
         if len(cells) != rows:
@@ -60,7 +60,10 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
     return table
 
 
-def _columns(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -> Iterator[tuple[str, Cells]]:
+def frame_columns(
+    spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report
+) -> Iterator[tuple[str, Cells]]:
+    """Yield the columns of a frame by name; see `read_frame`."""
     if isinstance(frame, Table):
         frame = frame.to_dict()
     if isinstance(frame, Mapping):

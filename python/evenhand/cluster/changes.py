@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.building.problems import nearest
 from evenhand.building.single import CellError, one_time
-from evenhand.cluster.cells import Cells, Refused, Row, name_of, refuse
+from evenhand.cluster.cells import Refused, Row, cells_of, name_of, refuse
 from evenhand.cluster.events import (
     Count,
     End,
@@ -25,12 +25,16 @@ from evenhand.cluster.events import (
     Suspend,
     Take,
     Time,
+    as_event,
 )
+from evenhand.cluster.remade import remade
+from evenhand.cluster.runs import makes_anew
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenhand.cluster.columns import Columns, Listed
     from evenhand.cluster.stage import Stage
 
 __all__ = ["carry_out"]
@@ -38,20 +42,65 @@ __all__ = ["carry_out"]
 MOST = 2**60
 
 
-def carry_out(stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
-    """Carry out events that make no table anew; (position, event) each.
+def carry_out(stage: Stage, events: Listed | Columns) -> Stage:
+    """Carry out events in their order.
+
+    Parameters
+    ----------
+    stage : Stage
+    events : Listed or Columns
+
+    Returns
+    -------
+    Stage
+        The same, or another one where tables were made anew.
 
     Raises
     ------
     InputError
         If one is wrong; the stage may have changed by then.
+
+    Notes
+    -----
+    What is plain is carried out by the core. What is not is checked by the rules of entire tables, event by
+    event, and so every problem is reported there.
     """
-    cells = Cells(stage, events)
-    for position, event in events:
-        try:
-            _DO[type(event)](stage, event, cells.of(position))
-        except Refused as refused:
-            raise _error(position, event, *refused.args) from None
+    at = 0
+    while True:
+        first, at = at, events.plain(stage, at)
+        stage.changed = stage.changed or at > first
+        if at == len(events):
+            return stage
+        event = _event(events, at)
+        if makes_anew(stage, event):
+            rows: list[tuple[int, Put | Remove]] = []
+            while isinstance(event, Put | Remove):  # whatever puts or removes rows is one more of these
+                rows.append((at, event))
+                at += 1
+                if at == len(events):
+                    break
+                event = _event(events, at)
+            stage = remade(stage, rows)
+        else:
+            _one(stage, at, event)
+            stage.changed = True
+            at += 1
+
+
+def _event(events: Listed | Columns, position: int) -> Event:
+    try:
+        return as_event(events[position])
+    except ValueError as error:
+        field, rule, message = error.args
+        raise InputError([Problem("events", position, None, field, rule, None, message)]) from None
+
+
+def _one(stage: Stage, position: int, event: Event) -> None:
+    cells = cells_of(stage, position, event)
+    try:
+        _DO[type(event)](stage, event, cells)
+    except Refused as refused:
+        raise _error(position, event, *refused.args) from None
 
 
 def _error(position: int, event: Event, field: str | None, rule: str, message: str) -> InputError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -15,10 +15,9 @@ import numpy as np
 from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
 from evenhand.cluster.changes import carry_out
-from evenhand.cluster.events import Event, Put, Remove, as_event
+from evenhand.cluster.columns import given_events
+from evenhand.cluster.events import Event
 from evenhand.cluster.kept import Kept, read, text_of
-from evenhand.cluster.remade import remade
-from evenhand.cluster.runs import joins, key_of, makes_anew
 from evenhand.cluster.stage import Stage
 from evenhand.cluster.steps import events_of, whole_plan
 from evenhand.errors import InputError, Problem
@@ -84,11 +83,10 @@ class Cluster:
     Calls from several threads run one after the other. A cluster can be copied, pickled and saved; marks stay
     with the original.
 
-    An event of an allocation, of a request's count or of a node's capacity costs O(resources × depth of the
-    pool tree), beside the check of its own cells; putting and removing a request or an operation costs the
-    cells of its row. Putting and removing rows of other tables costs O(cells), once for any number of such
-    events in a row; so does an operation that states its usage or demand, and a row that takes the place of
-    one with another `order`.
+    An event costs O(resources × depth of the pool tree), beside the check of its own cells; one that puts or
+    removes a row, the cells of the row. A pool that is put or removed costs O(cells), once for any number of
+    rows that are put and removed one after the other; so does a row that is removed while others of the same
+    call still refer to it, and a row with another `order` than the one before it while others refer to it.
 
     Examples
     --------
@@ -127,14 +125,16 @@ class Cluster:
         self._lock = RLock()
 
     @_one_at_a_time
-    def apply(self, events: Iterable[Event | Mapping[str, Any]]) -> None:
+    def apply(self, events: Iterable[Event | Mapping[str, Any]] | Mapping[str, Any] | Any) -> None:
         """Carry out events in their order, all of them or none.
 
         Parameters
         ----------
-        events : iterable
+        events : iterable, or columns
             Objects of the classes in `evenhand.cluster.events`, or dicts: ``event`` (the class's name in
-            lower case) and the fields.
+            lower case) and the fields. Or columns, as a mapping of names to arrays or a frame: one row an
+            event, ``event`` and a column a field, amounts and fields of rows dotted (``resources.cpu``,
+            ``row.name``, ``row.resources.cpu``); null is absent.
 
         Raises
         ------
@@ -147,29 +147,11 @@ class Cluster:
         before = self._stage
         mark = before.mark()
         try:
-            self._carry_out(list(enumerate(_as_events(events))))
+            self._stage = carry_out(before, given_events(events, before.base.resources))
         except BaseException:
             self._stage = before
             before.undo(mark)
             raise
-
-    def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
-        """Carry out runs of events: those that make tables anew, and those that do not."""
-        at = 0
-        while at < len(events):
-            first, anew = at, makes_anew(self._stage, events[at][1])
-            at += 1
-            if anew:  # whatever puts or removes rows is one more row of these tables
-                while at < len(events) and isinstance(events[at][1], Put | Remove):
-                    at += 1
-                rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
-                self._stage = remade(self._stage, rows)
-                continue
-            seen = {key_of(events[first][1])}
-            while at < len(events) and joins(self._stage, events[at][1], seen):
-                at += 1
-            carry_out(self._stage, events[first:at])
-            self._stage.changed = True
 
     @_one_at_a_time
     def snapshot(self) -> Snapshot:
@@ -444,22 +426,6 @@ def _restored(cls: type[_C], kept: Kept) -> _C:
     cluster = cls.__new__(cls)
     cluster._begin(kept)
     return cluster
-
-
-def _as_events(events: Iterable[Any]) -> list[Event]:
-    listed = isinstance(events, Iterable) and getattr(events, "ndim", 1) > 0
-    listed = listed and not isinstance(events, str | bytes | Mapping)
-    expect(listed, "cluster", "events", events, "a sequence of events")
-    result, problems = [], []
-    for position, given in enumerate(events):
-        try:
-            result.append(as_event(given))
-        except ValueError as error:
-            field, rule, message = error.args
-            problems.append(Problem("events", position, None, field, rule, None, message))
-    if problems:
-        raise InputError(problems[:100], max(len(problems) - 100, 0))
-    return result
 
 
 def _key(policy: Any) -> _Key:

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.building.assemble import Built
 from evenhand.building.readback import derived_total
-from evenhand.building.settings import labels_of
+from evenhand.building.settings import labels_of, one_labels, one_settings
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -95,6 +95,17 @@ class Stage:
             return _NONE
         self.notes.append((settings or {}, labels or {}))
         return len(self.notes) - 1
+
+    def noted_cells(self, settings: Any, labels: Any) -> int:
+        """Return the number of settings and labels that are not checked yet; None: there are none.
+
+        Raises
+        ------
+        CellError
+            If they are wrong.
+        """
+        own = None if settings is None else one_settings(settings)
+        return self.noted(own, None if labels is None else one_labels(labels))
 
     def take(self, slot: int, taken: Mapping[str, Any] | None) -> None:
         """Note the room of an allocation that has been taken; None: it is none of what leaves."""
