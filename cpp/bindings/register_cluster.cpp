@@ -9,6 +9,7 @@
 #include "arrays.h"
 #include "deltas.h"
 #include "evenhand/policy/live_cluster.h"
+#include "events.h"
 #include "pybind.h"
 #include "register.h"
 
@@ -34,18 +35,14 @@ class Cluster : public LiveCluster {
     check_row(row, from.tables().operations.size());
     check_row(pool, tables().pools.size());
     if (old != kNoId) check_present(state_.operations(), old);
-    return change({.kind = Kind::kPutOperation, .row = old}, [&](ClusterState& state) {
-      return state.put_operation(from.tables().operations, row, pool, note, old);
-    });
+    return put(from.tables().operations, row, pool, note, old);
   }
   Id put_request(const Snapshot& from, Id row, Id operation, Id required_node, Index note, Id old) {
     check_row(row, from.tables().requests.size());
     check_present(state_.operations(), operation);
     if (required_node != kNoId) check_present(state_.nodes(), required_node);
     if (old != kNoId) check_present(state_.requests(), old);
-    return change({.kind = Kind::kPutRequest, .row = old}, [&](ClusterState& state) {
-      return state.put_request(from.tables().requests, row, operation, required_node, note, old);
-    });
+    return put(from.tables().requests, row, operation, required_node, note, old);
   }
   Id start_row(const Snapshot& from, Id row, Id operation, Id node, Id required_node, Time time,
                Time last_start, Index note) {
@@ -53,10 +50,43 @@ class Cluster : public LiveCluster {
     check_present(state_.operations(), operation);
     for (const Id its : {node, required_node})
       if (its != kNoId) check_present(state_.nodes(), its);
-    return change({.kind = Kind::kStartRow}, [&](ClusterState& state) {
-      return state.start_row(from.tables().allocations, row, operation, node, required_node, time,
-                             last_start, note);
+    return put(from.tables().allocations, row, operation, node, required_node, time, last_start,
+               note, AllocationState::kRunning);
+  }
+  // Of checked rows.
+  Id put(const OperationColumns& from, Id row, Id pool, Index note, Id old) {
+    return change({.kind = Kind::kPutOperation, .row = old}, [&](ClusterState& state) {
+      return state.put_operation(from, row, pool, note, old);
     });
+  }
+  Id put(const RequestColumns& from, Id row, Id operation, Id required_node, Index note, Id old) {
+    return change({.kind = Kind::kPutRequest, .row = old}, [&](ClusterState& state) {
+      return state.put_request(from, row, operation, required_node, note, old);
+    });
+  }
+  Id put(const NodeColumns& from, Id row, Index note, Id old) {
+    return change({.kind = Kind::kPutNode, .row = old},
+                  [&](ClusterState& state) { return state.put_node(from, row, note, old); });
+  }
+  Id put(const AllocationColumns& from, Id row, Id operation, Id node, Id required_node, Time time,
+         Time last_start, Index note, AllocationState its) {
+    return change({.kind = Kind::kStartRow}, [&](ClusterState& state) {
+      return state.start_row(from, row, operation, node, required_node, time, last_start, note,
+                             its);
+    });
+  }
+  Id reserve(const ReservationColumns& from, Id row, Id request, Id allocation, Id node,
+             Index note) {
+    return change({.kind = Kind::kReserve}, [&](ClusterState& state) {
+      return state.reserve(from, row, request, allocation, node, note);
+    });
+  }
+  void release(Id reservation) { remove(Kind::kRelease, reservation, &ClusterState::release); }
+  void remove_node(Id node) { remove(Kind::kRemoveNode, node, &ClusterState::remove_node); }
+  // Of one that no planner follows.
+  void set_stated(Id operation, std::span<const Amount> usage, std::span<const Amount> besides) {
+    drop();
+    shared()->set_stated(operation, usage, besides);
   }
   void remove_operation(Id operation) {
     check_present(state_.operations(), operation);
@@ -295,10 +325,14 @@ class Cluster : public LiveCluster {
 }  // namespace
 
 void register_cluster(py::module_& m) {
+  py::class_<EventColumns>(m, "EventColumns", "Events as columns, one cell an event and field.")
+      .def(py::init<const py::dict&, const std::vector<std::string>&, py::ssize_t>(),
+           py::arg("columns"), py::arg("resources"), py::arg("rows"));
   py::class_<LiveCluster>(m, "LiveCluster", "A state that planners can follow.");
   py::class_<Cluster, LiveCluster> c(m, "ClusterState",
                                      "A snapshot's rows, changed by deltas that can be undone.");
   define_deltas<Cluster>(c);
+  define_events<Cluster>(c);
   c.def(py::init<const Snapshot&>(), py::arg("snapshot"))
       .def("copy", [](const Cluster& other) { return std::make_unique<Cluster>(other); })
       .def("advance", &Cluster::advance, py::arg("now"))

@@ -43,6 +43,14 @@ class Snapshot:
     @property
     def total(self) -> typing.Any: ...
 
+class EventColumns:
+    def __init__(
+        self,
+        columns: dict[str, typing.Any],
+        resources: collections.abc.Sequence[str],
+        rows: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+
 class LiveCluster: ...
 
 class ClusterState(LiveCluster):
@@ -57,6 +65,16 @@ class ClusterState(LiveCluster):
     def capacity_of(
         self, node: typing.SupportsInt | typing.SupportsIndex
     ) -> numpy.typing.NDArray[numpy.int64]: ...
+    def carry_out(
+        self,
+        events: list[typing.Any],
+        first: typing.SupportsInt | typing.SupportsIndex,
+        classes: tuple[typing.Any, ...],
+        stage: typing.Any,
+    ) -> int: ...
+    def carry_out_columns(
+        self, events: EventColumns, first: typing.SupportsInt | typing.SupportsIndex, stage: typing.Any
+    ) -> int: ...
     def copy(self) -> ClusterState: ...
     def end(self, slot: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     def find(self, table: str, name: str) -> int: ...

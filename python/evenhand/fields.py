@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 __all__ = [
+    "BESIDE",
     "HEAD",
     "RESOURCE_KINDS",
     "SCHEMA",
@@ -43,6 +44,7 @@ Kind = Literal[
     "text",
     "texts",
     "settings",
+    "annotations",  # text or a number by name
 ]
 
 
@@ -108,6 +110,10 @@ def _name(row: str) -> Field:
 
 
 _SETTINGS = Field("settings", "settings", "What only one system knows, under its own names.", {})
+#: Kinds of fields that stand beside the columns, by row.
+BESIDE: Final = ("settings", "annotations")
+
+_LABELS = Field("labels", "annotations", "Yours, text or numbers by name; no policy reads them.", {})
 _ORDER = Field("order", "number", "Place among the rows; those without one follow, by name.")
 _FOLLOWS_OPERATION = "its operation's"
 
@@ -152,6 +158,7 @@ _NODES = TableSpec(
         Field("physical", "text", "The machine that a logical node is cut from."),
         Field("swap_free", "integer", "Free swap space.", unit="unit of the memory resource"),
         _SETTINGS,
+        _LABELS,
         _ORDER,
     ),
 )
@@ -236,6 +243,7 @@ _POOL_FIELDS = (
         False,
     ),
     _SETTINGS,
+    _LABELS,
     _ORDER,
 )
 
@@ -302,6 +310,7 @@ _OPERATIONS = TableSpec(
         Field("partition", "text", "Partition that it asks for."),
         Field("qos", "text", "Quality of service that it runs under."),
         _SETTINGS,
+        _LABELS,
         _ORDER,
     ),
 )
@@ -348,6 +357,7 @@ _ALLOCATIONS = TableSpec(
         ),
         Field("required_node", "reference", "The only node where it can run.", target="nodes"),
         _SETTINGS,
+        _LABELS,
         _ORDER,
     ),
 )
@@ -369,6 +379,7 @@ _REQUESTS = TableSpec(
         Field("preemptible", "flag", "Whether what starts from it may be preempted.", True),
         Field("reserve", "flag", "Whether future room is reserved for it.", False),
         _SETTINGS,
+        _LABELS,
         _ORDER,
     ),
 )
@@ -385,6 +396,7 @@ _RESERVATIONS = TableSpec(
         Field("from", "time", "Start.", default_says="open", unit="s"),
         Field("until", "time", "End, exclusive.", default_says="open", unit="s"),
         Field("soft", "flag", "Whether others may use the room meanwhile.", False),
+        _LABELS,
     ),
 )
 

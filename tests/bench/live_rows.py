@@ -55,76 +55,161 @@ def columns(allocations: int) -> dict[str, Any]:
     }
 
 
-def median(step: Callable[[int], None], seconds: float) -> tuple[float, int]:
-    """Median microseconds of a step that is told its number, and how often it ran."""
-    took: list[float] = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(took) < 5:
+BATCH = 500
+
+
+def single(size: int) -> dict[str, Callable[[int], list[list[dict[str, Any]]]]]:
+    """Steps by name: the calls of `apply` that a step makes, in pairs that leave things as they were."""
+    nodes, operations = max(size // 20, 1), max(size // 40, 1)
+
+    def name(letter: str, number: int, count: int) -> str:
+        return f"{letter}{number * 7919 % count:06d}"
+
+    def row(number: int) -> dict[str, Any]:
+        place = {"operation": name("o", number, operations), "node": name("n", number, nodes)}
+        return {"name": f"z{number:07d}", **place, "resources": {"cpu": 1}}
+
+    def about(kind: str, **fields: Any) -> Callable[[int], list[list[dict[str, Any]]]]:
+        return lambda number: [[{"event": kind, "allocation": name("a", number, size // 2), **fields}]]
+
+    def away(number: int) -> list[list[dict[str, Any]]]:
+        allocation = name("a", number, size // 2)
+        return [[{"event": kind, "allocation": allocation}] for kind in ("suspend", "resume")]
+
+    def started(number: int) -> list[list[dict[str, Any]]]:
+        return [
+            [{"event": "start", "row": row(number)}],
+            [{"event": "end", "allocation": row(number)["name"]}],
+        ]
+
+    def placed(table: str, row_of: Callable[[int], dict[str, Any]]) -> Any:
+        def step(number: int) -> list[list[dict[str, Any]]]:
+            own = row_of(number)
+            gone = {"event": "remove", "table": table, "name": own["name"]}
+            return [[{"event": "put", "table": table, "row": own}], [gone]]
+
+        return step
+
+    def asked(number: int) -> list[list[dict[str, Any]]]:
+        operation: dict[str, Any] = {"name": f"late{number}", "pool": "p000000"}
+        request = {"name": f"late{number}", "operation": f"late{number}", "resources": {"cpu": 1}, "count": 4}
+        rows = {"operations": operation, "requests": request}
+        return [
+            [{"event": "put", "table": table, "row": own} for table, own in rows.items()],
+            [{"event": "remove", "table": table, "name": rows[table]["name"]} for table in reversed(rows)],
+        ]
+
+    return {
+        "time": lambda number: [[{"event": "time", "now": 1000 + number / 1000}]],
+        "start, then end": started,
+        "suspend, then resume": away,
+        "job": about("job", last_job_start_time=990),
+        "resize": about("resize", resources={"cpu": 1, "memory": 4}),
+        "count": lambda n: [[{"event": "count", "request": name("r", n, operations), "count": n % 5 + 1}]],
+        "node": lambda n: [[{"event": "node", "node": name("n", n, nodes), "schedulable": n % 2 == 0}]],
+        "put and remove an operation with its request": asked,
+        "put an allocation again": lambda n: [
+            [
+                {
+                    "event": "put",
+                    "table": "allocations",
+                    "row": row(n) | {"name": name("a", n, size // 2), "priority": n % 9},
+                }
+            ]
+        ],
+        "put, then remove a node": placed("nodes", lambda n: {"name": f"m{n}", "capacity": {"cpu": 8}}),
+        "put, then remove a reservation": placed(
+            "reservations",
+            lambda n: {"name": f"v{n}", "node": name("n", n, nodes), "request": name("r", n, operations)},
+        ),
+        "put, then remove what states its demand": placed(
+            "operations", lambda n: {"name": f"s{n}", "demand": {"cpu": 2}}
+        ),
+    }
+
+
+def batches(size: int) -> dict[str, Callable[[int], list[dict[str, Any]]]]:
+    """Steps by name: columns of `BATCH` events a call."""
+    half, operations = size // 2, max(size // 40, 1)
+    each = np.arange(BATCH)
+
+    def some(letter: str, number: int, count: int) -> list[str]:
+        return [f"{letter}{i:06d}" for i in ((number * BATCH + each) * 7919 % count).tolist()]
+
+    def columns(kind: str, **more: Any) -> dict[str, Any]:
+        return {"event": [kind] * BATCH, **more}
+
+    def row(number: int) -> dict[str, Any]:
+        return {
+            "row.name": [f"z{i}" for i in (number * BATCH + each).tolist()],
+            "row.operation": some("o", number, operations),
+            "row.node": some("n", number, max(size // 20, 1)),
+            "row.resources.cpu": np.ones(BATCH),
+        }
+
+    return {
+        "start, then end": lambda n: [
+            columns("start", **row(n)),
+            columns("end", allocation=row(n)["row.name"]),
+        ],
+        "suspend, then resume": lambda n: [
+            columns(kind, allocation=some("a", n, half)) for kind in ("suspend", "resume")
+        ],
+        "job": lambda n: [columns("job", allocation=some("a", n, half), last_job_start_time=np.ones(BATCH))],
+        "resize": lambda n: [
+            columns("resize", allocation=some("a", n, half), **{"resources.cpu": np.ones(BATCH)})
+        ],
+        "count": lambda n: [
+            columns("count", request=some("r", n, operations), count=np.full(BATCH, n % 5 + 1))
+        ],
+        "leave": lambda n: [
+            columns("leave", allocation=[f"a{half + (n * BATCH + i) % half:06d}" for i in range(BATCH)])
+        ],
+    }
+
+
+def timed(cluster: eh.Cluster, calls: list[Any], events: int) -> list[float]:
+    """Microseconds an event of each call."""
+    took = []
+    for call in calls:
         begin = time.perf_counter_ns()
-        step(len(took))
-        took.append((time.perf_counter_ns() - begin) / 1e3)
-    return float(np.median(took)), len(took)
+        cluster.apply(call)
+        took.append((time.perf_counter_ns() - begin) / 1e3 / events)
+    return took
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[2_000, 200_000])
-    parser.add_argument("--seconds", type=float, default=2.0, help="a step")
+    parser.add_argument("--seconds", type=float, default=1.0, help="a step")
     given = parser.parse_args()
     print(host())
-    for size in given.sizes:
-        cluster = eh.Cluster(eh.Snapshot.from_frames(**columns(size)))
+    clusters = [eh.Cluster(eh.Snapshot.from_frames(**columns(size))) for size in given.sizes]
 
-        def put(number: int, cluster: eh.Cluster = cluster) -> None:
-            operation = {"name": f"late{number}", "pool": "p000000"}
-            request = {
-                "name": f"late{number}",
-                "operation": f"late{number}",
-                "resources": {"cpu": 1},
-                "count": 4,
-            }
-            cluster.apply(
-                [
-                    {"event": "put", "table": "operations", "row": operation},
-                    {"event": "put", "table": "requests", "row": request},
-                ]
-            )
+    def print_medians(name: str, calls: Callable[[int, int], tuple[list[Any], int]]) -> None:
+        cells = []
+        for size, cluster in zip(given.sizes, clusters, strict=True):
+            cluster.snapshot()  # so that no step pays for those before it
+            took: list[list[float]] = []
+            end = time.perf_counter() + given.seconds
+            while time.perf_counter() < end or len(took) < 5:
+                step, events = calls(size, len(took))
+                try:
+                    took.append(timed(cluster, step, events))
+                except eh.InputError:  # all of them have happened
+                    break
+            medians = np.median(np.array(took), axis=0).tolist()
+            cells.append(" ".join(f"{median:8.2f}" for median in medians))
+        print(f"{name:55} {' | '.join(cells)}")
 
-        def remove(number: int, cluster: eh.Cluster = cluster) -> None:
-            cluster.apply(
-                [
-                    {"event": "remove", "table": "requests", "name": f"late{number}"},
-                    {"event": "remove", "table": "operations", "name": f"late{number}"},
-                ]
-            )
-
-        def put_and_remove(number: int) -> None:
-            put(number)
-            remove(number)
-
-        def again(number: int, cluster: eh.Cluster = cluster) -> None:
-            row = {"name": "r000000", "operation": "o000000", "resources": {"cpu": 1}, "count": number + 1}
-            cluster.apply([{"event": "put", "table": "requests", "row": row}])
-
-        def start_and_end(_: int, cluster: eh.Cluster = cluster) -> None:
-            row = {"name": "fresh", "operation": "o000000", "node": "n000000", "resources": {"cpu": 1}}
-            cluster.apply([{"event": "start", "row": row}])
-            cluster.apply([{"event": "end", "allocation": "fresh"}])
-
-        def frozen(_: int, cluster: eh.Cluster = cluster) -> None:
-            cluster.apply([{"event": "time", "now": cluster.now + 1}])
-            cluster.snapshot()
-
-        steps: dict[str, Callable[[int], None]] = {
-            "put an operation and its request, remove both": put_and_remove,
-            "put a request again": again,
-            "start and end an allocation, two calls": start_and_end,
-            "an instant later, then the snapshot": frozen,
-        }
-        for name, step in steps.items():
-            microseconds, count = median(step, given.seconds)
-            print(f"{size:>8,} allocations  {name:48} {microseconds:12,.1f} us ({count} times)")
+    print(f"{'us an event, a column a call':55} {' | '.join(f'{size:,}' for size in given.sizes)}")
+    steps = {size: single(size) for size in given.sizes}
+    for name in steps[given.sizes[0]]:
+        print_medians(f"one by one: {name}", lambda size, n: (steps[size][name](n), 1))  # noqa: B023
+    many = {size: batches(size) for size in given.sizes}
+    for name in many[given.sizes[0]]:
+        print_medians(f"columns: {name}", lambda size, n: (many[size][name](n), BATCH))  # noqa: B023
 
 
 if __name__ == "__main__":

@@ -109,6 +109,10 @@ class History(Rows):
                 row = {"name": row["name"], "node": some("nodes"), "resources": {}}
                 field = ("request", "allocation")[a % 2]
                 row[field] = some(f"{field}s")
+        if c % 5 == 0 and table != "pools":
+            row["labels"] = {"team": f"t{a % 3}", "floor": b}
+        if c % 7 == 0 and table != "reservations":
+            row["order"] = a % 4
         return row
 
     def happens(self, event: Event) -> None:

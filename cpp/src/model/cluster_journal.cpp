@@ -77,7 +77,9 @@ void ClusterState::revert(const Change& c) {
     case Change::Kind::kResume:
       add_usage(c.row, -1);
       if (node_[at(c.row)] != kNoId) on_node_.remove(node_[at(c.row)], c.row);
+      refer(node_[at(c.row)], -1);
       node_[at(c.row)] = static_cast<Id>(c.first);
+      refer(node_[at(c.row)], 1);
       phase_[at(c.row)] = Phase::kAway;
       last_start_[at(c.row)] = c.second;
       std::ranges::copy(c.amounts, row(held_, c.row));

@@ -28,6 +28,12 @@ void ClusterState::group(Table table, Id row, bool present) {
     else
       operation_requests_.remove(asking_[at(row)], row);
     soil(asking_[at(row)], kNoId);
+    refer(requests_.get(&RequestColumns::required_node, row, kNoId), present ? 1 : -1);
+  } else if (table == Table::kAllocations) {
+    refer(allocations_.get(&AllocationColumns::required_node, row, kNoId), present ? 1 : -1);
+  } else if (table == Table::kReservations) {
+    refer(reservations_.get(&ReservationColumns::node, row, kNoId), present ? 1 : -1);
+    count(reserved_, reservations_.get_row(&ReservationColumns::resources, row), present ? 1 : -1);
   }
   if (table == Table::kReservations && reservations_listed_) list_reservation(row, present);
   if (table == Table::kOperations) soil(row, kNoId);
@@ -68,6 +74,7 @@ Id ClusterState::new_row(Table table, LiveTable<Columns>& rows, const Columns& f
       sums->resize(sums->size() + width_, 0);
     schedulable_.push_back(1);
     leaving_on_.push_back(0);
+    if (!referring_.empty()) referring_.push_back(0);
     node_dirty_.push_back(0);
     on_node_.add_group();
   } else if (!again && table == Table::kRequests) {
@@ -100,6 +107,7 @@ void ClusterState::take_back_row(Table table, Id row, bool again) {
       sums->resize(sums->size() - width_);
     schedulable_.pop_back();
     leaving_on_.pop_back();
+    if (!referring_.empty()) referring_.pop_back();
     on_node_.pop_group();
     forget_dirty(node_dirty_, dirty_nodes_);
   } else if (table == Table::kRequests) {
@@ -203,8 +211,10 @@ void ClusterState::remove_node(Id node) {
 }
 
 Id ClusterState::start_row(const AllocationColumns& from, Id row, Id operation, Id node,
-                           Id required_node, Time time, Time last_start, Index note) {
-  const Id slot = new_slot(operation, node, from.resources.data() + at(row) * width_, last_start);
+                           Id required_node, Time time, Time last_start, Index note,
+                           AllocationState state) {
+  const Id slot = new_slot(operation, node, from.resources.data() + at(row) * width_, last_start,
+                           state == AllocationState::kSuspended ? Phase::kStopped : Phase::kRuns);
   allocations_.set_name(slot, from.names.text[row],
                         at_or(from.names.is_integer, row, std::uint8_t{0}) != 0,
                         at_or(from.order, row, kNoOrder));
@@ -217,6 +227,13 @@ Id ClusterState::start_row(const AllocationColumns& from, Id row, Id operation, 
   if (!from.held.empty()) {
     own_held();
     std::copy_n(from.held.data() + at(row) * width_, width_, this->row(held_, slot));
+  }
+  if (state == AllocationState::kPreempting) {
+    preempt(slot, beneficiary_of(slot));
+  } else if (state == AllocationState::kPreempted) {
+    own_held();
+    const Amount* held = this->row(held_, slot);
+    suspend(slot, std::vector<Amount>(held, held + width_));
   }
   return slot;
 }
@@ -356,6 +373,34 @@ void ClusterState::set_beneficiary(Leaving& leaving, Beneficiary beneficiary) {
   if (leaving.beneficiary == beneficiary) return;
   record([&] { return Change{Change::Kind::kBeneficiary, leaving.slot, 0, 0, {}, leaving}; });
   leaving.beneficiary = beneficiary;
+}
+
+const std::vector<Amount>& ClusterState::reserved() const {
+  if (!reserved_.empty()) return reserved_;
+  reserved_.assign(width_, 0);
+  for (Id v = 0; v < reservations_.rows(); ++v)
+    if (reservations_.present(v))
+      count(reserved_, reservations_.get_row(&ReservationColumns::resources, v), 1);
+  return reserved_;
+}
+
+Index ClusterState::referring(Id node) const {
+  if (referring_.empty()) {
+    referring_.assign(at(nodes_.rows()), 0);
+    const auto refer = [&](Id its) {
+      if (its != kNoId) ++referring_[at(its)];
+    };
+    for (Id slot = 0; slot < static_cast<Id>(slots()); ++slot) {
+      if (gone(slot) && !away(slot)) continue;
+      refer(node_[at(slot)]);
+      refer(allocations_.get(&AllocationColumns::required_node, slot, kNoId));
+    }
+    for (Id q = 0; q < requests_.rows(); ++q)
+      if (requests_.present(q)) refer(requests_.get(&RequestColumns::required_node, q, kNoId));
+    for (Id v = 0; v < reservations_.rows(); ++v)
+      if (reservations_.present(v)) refer(reservations_.get(&ReservationColumns::node, v, kNoId));
+  }
+  return referring_[at(node)];
 }
 
 }  // namespace evenhand

@@ -141,21 +141,24 @@ void ClusterState::list(Id slot, bool present) {
   else
     operation_allocations_.remove(operation_[at(slot)], slot);
   count(asked_, amounts(slot), present ? 1 : -1);
+  refer(node_[at(slot)], present ? 1 : -1);
+  refer(allocations_.get(&AllocationColumns::required_node, slot, kNoId), present ? 1 : -1);
 }
 
-void ClusterState::count(std::vector<Amount>& sums, const Amount* amounts, Index times) noexcept {
+void ClusterState::count(std::vector<Amount>& sums, const Amount* amounts,
+                         Index times) const noexcept {
   if (sums.empty() || amounts == nullptr) return;
   for (std::size_t r = 0; r < width_; ++r) sums[r] += amounts[r] * times;
 }
 
-const std::vector<Amount>& ClusterState::offered() {
+const std::vector<Amount>& ClusterState::offered() const {
   if (!offered_.empty()) return offered_;
   offered_.assign(width_, 0);
   for (Id n = 0; n < nodes_.rows(); ++n) count(offered_, node_capacity(n), 1);
   return offered_;
 }
 
-const std::vector<Amount>& ClusterState::asked() {
+const std::vector<Amount>& ClusterState::asked() const {
   if (!asked_.empty()) return asked_;
   asked_.assign(width_, 0);
   for (Id slot = 0; slot < static_cast<Id>(slots()); ++slot)
@@ -254,13 +257,13 @@ void ClusterState::advance(Time now) {
   now_ = now;
 }
 
-Id ClusterState::new_slot(Id operation, Id node, const Amount* size, Time time) {
+Id ClusterState::new_slot(Id operation, Id node, const Amount* size, Time time, Phase phase) {
   bool again = false;
   const Id slot = allocations_.new_row(again);
   if (!again) {
     operation_.push_back(operation);
     node_.push_back(node);
-    phase_.push_back(Phase::kRuns);
+    phase_.push_back(phase);
     last_start_.push_back(time);
     if (!last_progress_.empty()) last_progress_.push_back(kNoTime);
     amounts_.insert(amounts_.end(), size, size + width_);
@@ -268,7 +271,7 @@ Id ClusterState::new_slot(Id operation, Id node, const Amount* size, Time time) 
   } else {
     operation_[at(slot)] = operation;
     node_[at(slot)] = node;
-    phase_[at(slot)] = Phase::kRuns;
+    phase_[at(slot)] = phase;
     last_start_[at(slot)] = time;
     if (!last_progress_.empty()) last_progress_[at(slot)] = kNoTime;
     const Index first = owns_amounts_ ? 0 : first_new_;
@@ -358,6 +361,8 @@ void ClusterState::resume(Id slot, Id node, Time time) {
                 {kept, kept + width_}, {}};
   add_usage(slot, kept, -1);
   std::fill_n(kept, width_, Amount{0});
+  refer(node_[at(slot)], -1);
+  refer(node, 1);
   node_[at(slot)] = node;
   phase_[at(slot)] = Phase::kRuns;
   last_start_[at(slot)] = time;

@@ -200,6 +200,11 @@ std::vector<std::uint8_t> read_codes(const TableRows& rows, std::string_view fie
   return values;
 }
 
+std::optional<Time> time_of(double seconds) noexcept {
+  const TimeCell cell = from_seconds(seconds);
+  return cell.fault == CellFault::kNone ? std::optional(cell.value) : std::nullopt;
+}
+
 Time read_instant(const raw::Instant& instant, std::string_view field, Problems& problems) {
   const TimeCell cell = instant.microseconds ? from_microseconds(*instant.microseconds)
                                              : from_seconds(instant.seconds);

@@ -19,6 +19,13 @@ Snapshot drawn(unsigned seed) {
   return Snapshot(testing::built(random.input()));
 }
 
+// How many rows refer to each node.
+std::vector<Index> references(const ClusterState& state) {
+  std::vector<Index> counts;
+  for (Id n = 0; n < state.nodes().rows(); ++n) counts.push_back(state.referring(n));
+  return counts;
+}
+
 std::string frozen(const ClusterState& state) { return fingerprint(state.frozen(true)); }
 
 // Takes rows out that the rest does not need, and puts them back as they were.
@@ -34,8 +41,7 @@ class Churn {
       if (!reserved(t_.reservations.request, q) && chance())
         out(requests_, q, [&] { state_.remove_request(row(state_.requests(), q)); });
     for (Id a = 0; a < static_cast<Id>(t_.allocations.size()); ++a)
-      if (t_.allocations.state[at(a)] == AllocationState::kRunning &&
-          !reserved(t_.reservations.allocation, a) && chance())
+      if (!reserved(t_.reservations.allocation, a) && chance())
         out(allocations_, a, [&] { state_.end(row(state_.allocations(), a)); });
     for (Id o = 0; o < static_cast<Id>(t_.operations.size()); ++o) {
       const Id now = operation(o);
@@ -53,7 +59,7 @@ class Churn {
       const Time start = c.start_time[at(a)];
       state_.start_row(c, a, operation(c.operation[at(a)]), c.node[at(a)],
                        at_or(c.required_node, a, kNoId), start,
-                       at_or(c.last_job_start_time, a, start), -2);
+                       at_or(c.last_job_start_time, a, start), -2, c.state[at(a)]);
     });
     each(requests_, [&](Id q) {
       state_.put_request(t_.requests, q, operation(t_.requests.operation[at(q)]),
@@ -116,7 +122,8 @@ TEST(ClusterRows, WhatGoesAndComesBackWasNeverAway) {
     const std::string before = fingerprint(snapshot.tables());
     ClusterState state(snapshot);
     Churn churn(snapshot, state, seed);
-    const std::vector<Amount> asked = state.asked();
+    const std::vector<Amount> asked = state.asked(), reserved = state.reserved();
+    const std::vector<Index> referring = references(state);
     for (int round = 0; round < 4; ++round) {
       const ClusterState::Mark mark = state.mark();
       churn.take_out();
@@ -124,16 +131,40 @@ TEST(ClusterRows, WhatGoesAndComesBackWasNeverAway) {
       churn.put_back();
       EXPECT_EQ(frozen(state), before) << seed;
       EXPECT_EQ(state.asked(), asked) << seed;
+      EXPECT_EQ(state.reserved(), reserved) << seed;
+      EXPECT_EQ(references(state), referring) << seed;
       if (round == 1) {  // and again, from where they were
         state.undo(mark);
         EXPECT_EQ(frozen(state), before) << seed;
         EXPECT_EQ(state.asked(), asked) << seed;
+        EXPECT_EQ(state.reserved(), reserved) << seed;
+        EXPECT_EQ(references(state), referring) << seed;
       }
       state.forget();
       state.reclaim();
       static_cast<void>(fewer);
     }
   }
+}
+
+TEST(ClusterRows, WhatRefersToANodeIsCountedAsItComesAndGoes) {
+  Scene scene;
+  const Id first = scene.node({8}), second = scene.node({8});
+  scene.operation();
+  const Id a = scene.allocation(0, first, {5}, 0);
+  const Snapshot snapshot = scene.snapshot();
+  ClusterState state(snapshot);
+  EXPECT_EQ(references(state), (std::vector<Index>{1, 0}));
+  const ClusterState::Mark mark = state.mark();
+  state.suspend(a, std::vector<Amount>{0});
+  EXPECT_EQ(references(state), (std::vector<Index>{1, 0}));
+  state.resume(a, second, 0);
+  EXPECT_EQ(references(state), (std::vector<Index>{0, 1}));
+  state.end(a);
+  EXPECT_EQ(references(state), (std::vector<Index>{0, 0}));
+  EXPECT_EQ(references(ClusterState(Snapshot(state.frozen(true)))), references(state));
+  state.undo(mark);
+  EXPECT_EQ(references(state), (std::vector<Index>{1, 0}));
 }
 
 TEST(ClusterRows, UndoneIsNeverDoneWhileRowsAreAway) {

@@ -15,7 +15,7 @@ Settings = dict[str, dict[int, dict[str, Any]]]
 
 @dataclass(slots=True, frozen=True)
 class Built:
-    """The core's snapshot, the settings by canonical row, and the commands."""
+    """The core's snapshot, the settings and labels by canonical row, and the commands."""
 
     core: _core.Snapshot
     settings: Settings
@@ -48,13 +48,15 @@ def ask(report: Report, build: Callable[[], _core.Snapshot]) -> _core.Snapshot:
 
 
 def _canonical(settings: Settings, core: _core.Snapshot) -> Settings:
-    """Move settings from input rows to canonical rows; the root's stand in row 0 of the pools."""
+    """Move settings and labels from input rows to canonical rows; the root's stand in row 0 of the pools."""
     result: Settings = {}
-    for table, by_row in settings.items():
+    for key, by_row in settings.items():
+        table, dot, labels = key.partition(".")
         if table == "root":
-            result["pools"] = {0: by_row[0], **result.get("pools", {})}
+            pools = f"pools{dot}{labels}"
+            result[pools] = {0: by_row[0], **result.get(pools, {})}
             continue
         given = enumerate(core.permutation(table).tolist())
         moved = {row: by_row[i] for row, i in given if i in by_row}
-        result[table] = {**result[table], **moved} if table in result else moved
+        result[key] = {**result[key], **moved} if key in result else moved
     return dict(sorted(result.items()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.parse import Raw
+from evenhand.building.settings import labels_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,16 +45,16 @@ def some(column: Any, rows: NDArray[Any]) -> Any:
 
 def take(raw: Raw, table: str, rows: NDArray[Any]) -> None:
     """Leave some rows of a table, in ascending order."""
-    settings = raw.settings.pop(table, {})
+    beside = {key: raw.settings.pop(key, {}) for key in (table, labels_of(table))}
     if len(rows) == 0:
         raw.tables.pop(table, None)
         raw.rows.pop(table, None)
         return
     raw.tables[table] = {name: some(column, rows) for name, column in raw.tables[table].items()}
     raw.rows[table] = len(rows)
-    kept = {i: settings[row] for i, row in enumerate(rows.tolist()) if row in settings}
-    if kept:
-        raw.settings[table] = kept
+    for key, by_row in beside.items():
+        if by_row and (kept := {i: by_row[row] for i, row in enumerate(rows.tolist()) if row in by_row}):
+            raw.settings[key] = kept
 
 
 def drop_rows(raw: Raw, table: str, keep: NDArray[np.bool_]) -> None:

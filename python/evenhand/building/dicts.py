@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.building.columns import convert
 from evenhand.building.keys import cells_of, keys_of
 from evenhand.building.problems import COUNTED, STAND_IN, Report, kind_of, nearest
-from evenhand.building.settings import one_settings, settings_of_json
+from evenhand.building.settings import one_labels, one_settings, settings_of_json
 from evenhand.building.single import CellError
 from evenhand.fields import TableSpec
 
@@ -27,6 +27,7 @@ class TableCells:
     settings: dict[int, dict[str, Any]] = field(default_factory=dict)
     own: bool = False
     """Whether no other code holds the cells."""
+    labels: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
 def read_rows(
@@ -44,6 +45,7 @@ def read_rows(
     table = TableCells(len(rows))
     heads = heads_of(spec)
     settings: list[Any] = []
+    labels: list[Any] = []
     keys, strange = keys_of(rows, heads)
     report_unknown(spec, strange, heads, report)
     for head in heads:
@@ -55,6 +57,9 @@ def read_rows(
             reporter = report.column(spec.name, head)
             settings = settings_of_json(cells, reporter) if own else convert(cells, one_settings, reporter)
             continue
+        if head == "labels":
+            labels = convert(cells, one_labels, report.column(spec.name, head))
+            continue
         if head in spec.names:
             table.cells[head] = cells
         else:
@@ -62,6 +67,7 @@ def read_rows(
     if own and isinstance(rows, list):
         rows.clear()  # before more is made of them
     table.settings = {i: cell for i, cell in enumerate(settings) if cell}
+    table.labels = {i: cell for i, cell in enumerate(labels) if cell}
     return table
 
 

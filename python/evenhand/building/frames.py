@@ -12,7 +12,7 @@ from evenhand.building.arrays import NotAColumn, array_cells, series_cells
 from evenhand.building.cells import Cells, Numbers, as_list
 from evenhand.building.dicts import TableCells, inner_cells, read_rows, unknown_field
 from evenhand.building.problems import Report, kind_of
-from evenhand.building.settings import plain
+from evenhand.building.settings import one_label_value, one_labels, plain
 from evenhand.building.single import CellError
 from evenhand.fields import TableSpec
 from evenhand.table import Table
@@ -41,7 +41,7 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
         return read_rows(spec, frame, report)
     columns: dict[str, Cells] = {}
     rows: int | None = None
-    for name, cells in _columns(spec, frame, zone, report):
+    for name, cells in frame_columns(spec, frame, zone, report):
         if rows is None:
             rows = len(cells)
         if len(cells) != rows:
@@ -60,7 +60,10 @@ def read_frame(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report)
     return table
 
 
-def _columns(spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report) -> Iterator[tuple[str, Cells]]:
+def frame_columns(
+    spec: TableSpec, frame: Any, zone: tzinfo | None, report: Report
+) -> Iterator[tuple[str, Cells]]:
+    """Yield the columns of a frame by name; see `read_frame`."""
     if isinstance(frame, Table):
         frame = frame.to_dict()
     if isinstance(frame, Mapping):
@@ -112,6 +115,8 @@ def _place(spec: TableSpec, name: str, cells: Cells, table: TableCells, report: 
     twice = False
     if name == "settings":
         _settings(name, cells, table, report.column(spec.name, name), whole=True)
+    elif head == "labels" and "labels" in spec.names:
+        _labels(rest, cells, table, report.column(spec.name, name))
     elif head == "settings" and rest and "settings" in spec.names:
         _settings(rest, cells, table, report.column(spec.name, name), whole=False)
     elif name in spec.names:
@@ -143,6 +148,20 @@ def _owner(spec: TableSpec, name: str) -> str | None:
         ):
             return field.name
     return None
+
+
+def _labels(name: str, cells: Cells, table: TableCells, report: Any) -> None:
+    """Add a column `labels.name`, or one of objects without a name, to the rows' labels."""
+    for row, cell in enumerate(as_list(cells)):
+        if cell is None:
+            continue
+        try:
+            labels = {name: one_label_value(cell)} if name else one_labels(cell)
+        except CellError as error:
+            report(row, error.rule, str(error), cell)
+            continue
+        if labels:
+            table.labels.setdefault(row, {}).update(labels)
 
 
 def _settings(name: str, cells: Cells, table: TableCells, report: Any, *, whole: bool) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 
 from evenhand import _core
 from evenhand.building.cells import Numbers, Objects, Strings, WordLists, Words, as_list
+from evenhand.building.columns import convert
 from evenhand.building.dicts import TableCells, heads_of, inner_cells, inner_of, no_object, report_unknown
 from evenhand.building.keys import COUNTED_ROWS
 from evenhand.building.problems import COUNTED, Report
-from evenhand.building.settings import settings_of_json
+from evenhand.building.settings import one_labels, settings_of_json
 from evenhand.fields import Field, TableSpec
 
 __all__ = ["JsonRows", "read_json_rows"]
@@ -40,6 +41,10 @@ def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], repor
         cells = as_list(_cells(found.pop("settings"), rows))
         settings = settings_of_json(cells, report.column(spec.name, "settings"))
         table.settings = {i: cell for i, cell in enumerate(settings) if cell}
+    if "labels" in found:
+        cells = as_list(_cells(found.pop("labels"), rows))
+        labels = convert(cells, one_labels, report.column(spec.name, "labels"))
+        table.labels = {i: cell for i, cell in enumerate(labels) if cell}
     for head in list(found):
         cells = _cells(found.pop(head), rows)
         if head in spec.names:
@@ -76,7 +81,7 @@ def _wanted(spec: TableSpec, resources: list[str]) -> list[Any]:
         match of.kind:
             case "amounts" | "shares":
                 return key, "objects", [(name, "plain", []) for name in resources]
-            case "settings":
+            case "settings" | "annotations":
                 return key, "written", []
             case "text" | "label" | "enum" | "duration" | "texts" | "labels":
                 return key, "words", []

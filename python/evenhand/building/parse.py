@@ -17,6 +17,7 @@ from evenhand.building import columns, single
 from evenhand.building.cells import as_list
 from evenhand.building.dicts import TableCells, read_rows
 from evenhand.building.problems import COUNTED, STAND_IN, Report, kind_of
+from evenhand.building.settings import labels_of
 from evenhand.fields import TABLES, Field, TableSpec
 
 MAX_RESOURCES = 16
@@ -33,6 +34,7 @@ class Raw:
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     settings: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    """By table or `labels_of` it, and by row."""
     commands: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -154,6 +156,8 @@ class Parser:
         self.raw.rows[name] = table.rows
         if table.settings:
             self.raw.settings[name] = table.settings
+        if table.labels:
+            self.raw.settings[labels_of(name)] = table.labels
 
     def _column(self, spec: TableSpec, of: Field, cells: Any, rows: int) -> Any:
         report = self.report.column(spec.name, of.name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand import _core
 from evenhand.building.parse import CORE_TABLES, Raw
-from evenhand.fields import TABLES, Field
+from evenhand.fields import BESIDE, TABLES, Field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,12 +61,13 @@ def read_back(snapshot: Snapshot) -> Raw:
             raw.tables[name] = columns
             raw.rows[name] = 1 if name == "root" else len(columns["name"])
     for name, settings in snapshot._settings.items():
-        if name == "pools":
+        table, dot, labels = name.partition(".")
+        if table == "pools":
             if 0 in settings:
-                raw.settings["root"] = {0: settings[0]}
+                raw.settings[f"root{dot}{labels}"] = {0: settings[0]}
                 raw.tables.setdefault("root", {})
                 raw.rows["root"] = 1
-            raw.settings["pools"] = {row - 1: of_row for row, of_row in settings.items() if row > 0}
+            raw.settings[name] = {row - 1: of_row for row, of_row in settings.items() if row > 0}
         else:
             raw.settings[name] = settings
     return raw
@@ -98,7 +99,7 @@ class Reader:
                 columns["name"] = self.core.names(self.name)[self.rows]
                 if not columns["name"]:
                     return {}
-            elif field.kind != "settings":
+            elif field.kind not in BESIDE:
                 self._add(columns, field)
         return columns
 

@@ -11,7 +11,8 @@ import numpy as np
 from evenhand import fields
 from evenhand.building.parse import CORE_TABLES, Raw
 from evenhand.building.readback import read_back, seconds
-from evenhand.fields import SCHEMA, TABLES, Field
+from evenhand.building.settings import labels_of
+from evenhand.fields import BESIDE, SCHEMA, TABLES, Field
 from evenhand.frozen import thaw
 
 if TYPE_CHECKING:
@@ -53,11 +54,12 @@ def to_table(snapshot: Snapshot, name: str) -> Table:
             for r, resource in enumerate(raw.head["resources"]):
                 if values is not None and given[:, r].any():
                     columns[f"{field.name}.{resource}"] = _cells(values[:, r], given[:, r])
-        elif field.kind != "settings" and (cells := _field_cells(raw, name, field)) is not None:
+        elif field.kind not in BESIDE and (cells := _field_cells(raw, name, field)) is not None:
             columns[field.name] = _filled(cells, field.default)
-    rows = raw.settings.get(name, {})
-    for key in sorted({key for settings in rows.values() for key in settings}):
-        columns[f"settings.{key}"] = [rows.get(i, {}).get(key) for i in range(len(columns["name"]))]
+    for head, beside in (("settings", name), ("labels", labels_of(name))):
+        rows = raw.settings.get(beside, {})
+        for key in sorted({key for of_row in rows.values() for key in of_row}):
+            columns[f"{head}.{key}"] = [rows.get(i, {}).get(key) for i in range(len(columns["name"]))]
     return Table(columns, title=name)
 
 
@@ -90,9 +92,10 @@ def _resources(head: dict[str, Any]) -> dict[str, Any]:
 def _rows(raw: Raw, name: str) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [{} for _ in range(raw.rows.get(name, 0))]
     for field in TABLES[name].fields:
-        if field.kind == "settings":
-            for i, settings in raw.settings.get(name, {}).items():
-                rows[i]["settings"] = thaw(settings)
+        if field.kind in BESIDE:
+            beside = name if field.kind == "settings" else labels_of(name)
+            for i, of_row in raw.settings.get(beside, {}).items():
+                rows[i][field.name] = thaw(of_row)
             continue
         cells = _field_cells(raw, name, field)
         if cells is None:

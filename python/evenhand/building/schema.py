@@ -24,6 +24,10 @@ _CELLS: dict[str, dict[str, Any]] = {
     "text": {"type": ["string", "null"]},
     "texts": {"type": ["array", "null"], "items": {"type": "string"}},
     "settings": {"type": ["object", "null"]},
+    "annotations": {
+        "type": ["object", "null"],
+        "additionalProperties": {"type": ["string", "number", "null"]},
+    },
 }
 
 

@@ -25,6 +25,34 @@ def one_settings(cell: Any) -> dict[str, Any]:
     return copy
 
 
+def labels_of(table: str) -> str:
+    """Return the key under which labels of a table's rows stand beside the settings of its rows."""
+    return f"{table}.labels"
+
+
+def one_labels(cell: Any) -> dict[str, Any]:
+    """Accept an object of text and numbers; returns a copy."""
+    if not isinstance(cell, Mapping):
+        raise CellError("type", f"is {kind_of(cell)}; it must be an object (name: text or number)")
+    return {one_label_name(name): one_label_value(value) for name, value in cell.items() if value is not None}
+
+
+def one_label_name(name: Any) -> str:
+    """Accept the name of a label."""
+    if not isinstance(name, str):
+        raise CellError("type", f"has a key that is {kind_of(name)}; keys must be text")
+    return one_text(name)
+
+
+def one_label_value(value: Any) -> str | int | float:
+    """Accept text or a number."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise CellError("type", f"holds {kind_of(value)}; a label is text or a number")
+    label: str | int | float = plain(value)
+    return label
+
+
 def settings_of_json(cells: list[Any], report: Callable[[int, str, str, object], None]) -> list[Any]:
     """Check a column of what JSON's parser made and no other code holds; it is returned itself.
 

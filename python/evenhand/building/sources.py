@@ -16,6 +16,7 @@ from evenhand.building.jsontable import JsonRows, read_json_rows
 from evenhand.building.parse import CORE_TABLES, Parser, Raw
 from evenhand.building.problems import COUNTED, Report, kind_of, nearest
 from evenhand.building.readback import read_back
+from evenhand.building.settings import labels_of
 from evenhand.building.times import time_zone
 from evenhand.fields import HEAD, SCHEMA, TABLES, TableSpec
 
@@ -180,5 +181,6 @@ def _keep(base: Raw, new: Raw, replaced: set[str]) -> None:
                 kept[column] = values
         new.tables[name] = kept
         new.rows[name] = base.rows[name]
-        if name in base.settings:
-            new.settings[name] = base.settings[name]
+        for key in (name, labels_of(name)):
+            if key in base.settings:
+                new.settings[key] = base.settings[key]

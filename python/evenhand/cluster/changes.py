@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.building.problems import nearest
 from evenhand.building.single import CellError, one_time
-from evenhand.cluster.cells import Cells, Refused, Row, name_of, refuse
+from evenhand.cluster.cells import Refused, Row, cells_of, name_of, refuse
 from evenhand.cluster.events import (
     Count,
     End,
@@ -25,12 +25,16 @@ from evenhand.cluster.events import (
     Suspend,
     Take,
     Time,
+    as_event,
 )
+from evenhand.cluster.remade import remade
+from evenhand.cluster.runs import makes_anew
 from evenhand.errors import InputError, Problem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenhand.cluster.columns import Columns, Listed
     from evenhand.cluster.stage import Stage
 
 __all__ = ["carry_out"]
@@ -38,20 +42,79 @@ __all__ = ["carry_out"]
 MOST = 2**60
 
 
-def carry_out(stage: Stage, events: Sequence[tuple[int, Event]]) -> None:
-    """Carry out events that make no table anew; (position, event) each.
+def carry_out(stage: Stage, events: Listed | Columns) -> Stage:
+    """Carry out events in their order.
+
+    Parameters
+    ----------
+    stage : Stage
+    events : Listed or Columns
+
+    Returns
+    -------
+    Stage
+        The same, or another one where tables were made anew.
 
     Raises
     ------
     InputError
         If one is wrong; the stage may have changed by then.
+
+    Notes
+    -----
+    What is plain is carried out by the core. What is not is checked by the rules of entire tables, event by
+    event, and so every problem is reported there.
     """
-    cells = Cells(stage, events)
-    for position, event in events:
-        try:
-            _DO[type(event)](stage, event, cells.of(position))
-        except Refused as refused:
-            raise _error(position, event, *refused.args) from None
+    at = 0
+    while True:
+        first, at = at, events.plain(stage, at)
+        stage.changed = stage.changed or at > first
+        if at == len(events):
+            return stage
+        event = _event(events, at)
+        if makes_anew(stage, event):
+            rows: list[tuple[int, Put | Remove]] = []
+            while isinstance(event, Put | Remove):  # whatever puts or removes rows is one more of these
+                rows.append((at, event))
+                at += 1
+                if at == len(events):
+                    break
+                event = _event(events, at)
+            stage = remade(stage, rows)
+        else:
+            _one(stage, at, event)
+            stage.changed = True
+            if (came := _came(event)) is not None:
+                stage.came.append(came)
+            at += 1
+
+
+def _came(event: Event) -> tuple[str, Any] | None:
+    """Return table and name of a row whose settings an event may change; None: it changes none."""
+    match event:
+        case Start(row) if row.get("settings"):
+            return "allocations", row["name"]
+        case Put(table, row):
+            return table, row["name"]
+        case Take(name) | Leave(name) | Resume(name):
+            return "allocations", name
+    return None
+
+
+def _event(events: Listed | Columns, position: int) -> Event:
+    try:
+        return as_event(events[position])
+    except ValueError as error:
+        field, rule, message = error.args
+        raise InputError([Problem("events", position, None, field, rule, None, message)]) from None
+
+
+def _one(stage: Stage, position: int, event: Event) -> None:
+    cells = cells_of(stage, position, event)
+    try:
+        _DO[type(event)](stage, event, cells)
+    except Refused as refused:
+        raise _error(position, event, *refused.args) from None
 
 
 def _error(position: int, event: Event, field: str | None, rule: str, message: str) -> InputError:
@@ -127,7 +190,7 @@ def _start(stage: Stage, event: Start, cells: Row) -> None:
         _serve(stage, event.request, operation)
     _grow(core.asked(), (0,) * len(amounts), amounts)
     places = _node_of(stage, row), _node_of(stage, row, "required_node")
-    note = stage.noted(cells.settings())
+    note = stage.noted(*cells.beside())
     core.start_row(cells.core, cells.at, operation, *places, began, started, note)
 
 
@@ -195,17 +258,7 @@ def _resume(stage: Stage, event: Resume, cells: Row) -> None:
     node = stage.core.node_of(slot) if event.node is None else stage.find("nodes", event.node)
     started = stage.core.now if event.start_time is None else cells.time("start_time")
     stage.core.resume(slot, node, started)
-    _set_room_taken(stage, slot, None)
-
-
-def _set_room_taken(stage: Stage, slot: int, taken: dict[str, Any] | None) -> None:
-    before = stage.settings_of(slot)
-    if taken is None and "room_taken" not in before:
-        return
-    settings = {name: value for name, value in before.items() if name != "room_taken"}
-    if taken is not None:
-        settings["room_taken"] = taken
-    stage.core.set_note(slot, stage.noted(settings))
+    stage.take(slot, None)
 
 
 def _job(stage: Stage, event: Job, cells: Row) -> None:
@@ -229,7 +282,7 @@ def _take(stage: Stage, event: Take, _: Row) -> None:
     slot = _alive(stage, event.allocation)
     if not stage.core.leaving(slot):
         refuse("allocation", "state", f"the allocation {event.allocation!r} is not leaving")
-    _set_room_taken(stage, slot, dict(event.resources))
+    stage.take(slot, event.resources)
 
 
 def _node(stage: Stage, event: Node, cells: Row) -> None:
@@ -251,7 +304,7 @@ def _put(stage: Stage, event: Put, cells: Row) -> None:
     old = stage.find(event.table, row["name"])
     if event.table == "operations":
         pool = 0 if row.get("pool") is None else stage.find("pools", row["pool"])
-        core.put_operation(cells.core, cells.at, pool, stage.noted(cells.settings()), old)
+        core.put_operation(cells.core, cells.at, pool, stage.noted(*cells.beside()), old)
         return
     operation = _operation(stage, row)
     each = cells.amounts()
@@ -262,7 +315,7 @@ def _put(stage: Stage, event: Put, cells: Row) -> None:
     count = 1 if row.get("count") is None else int(row["count"])
     _grow(core.asked(), before, [a * count for a in each])
     places = operation, _node_of(stage, row, "required_node")
-    core.put_request(cells.core, cells.at, *places, stage.noted(cells.settings()), old)
+    core.put_request(cells.core, cells.at, *places, stage.noted(*cells.beside()), old)
 
 
 def _remove(stage: Stage, event: Remove, _: Row) -> None:

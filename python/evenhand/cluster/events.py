@@ -181,8 +181,8 @@ class Put:
     ----------
     table : {"requests", "nodes", "pools", "operations", "allocations", "reservations"}
     row : mapping
-        As in the table. A request or an operation costs the cells of its row; all else makes the cluster
-        anew, O(cells) for any number of such events in a row (see `Cluster`).
+        As in the table. It costs its cells; a pool makes the cluster anew, O(cells) for any number of such
+        events one after the other (see `Cluster`).
     """
 
     table: str
@@ -196,7 +196,7 @@ class Remove:
     Attributes
     ----------
     table : {"requests", "nodes", "pools", "operations", "allocations", "reservations"}
-        A request or an operation costs O(1), all else O(cells) as with `Put`.
+        It costs O(1), a pool O(cells) as with `Put`.
     name : str or int
     """
 

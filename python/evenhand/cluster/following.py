@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
 from threading import RLock
@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 from weakref import WeakSet
 
 from evenhand.cluster.changes import carry_out
-from evenhand.cluster.events import Event, Put, Remove
-from evenhand.cluster.log import Happened, Kept, Log, Remembered, own
-from evenhand.cluster.remade import remade
-from evenhand.cluster.runs import joins, makes_anew
-from evenhand.cluster.runs import key_of as row_key
+from evenhand.cluster.log import Happened, Kept, Log, Remembered
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.standing import Key, Standing, key_of, row_of
+from evenhand.cluster.standing import Key, Standing, key_of
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
+    from evenhand.cluster.columns import Columns, Listed
     from evenhand.model import Snapshot
 
 __all__ = ["Following", "one_at_a_time"]
@@ -66,45 +63,27 @@ class Following:
         for entry in kept.entries:
             entry.again(self)
 
-    def _happen(self, events: Sequence[Event]) -> None:
+    def _happen(self, events: Listed | Columns) -> None:
         """Let events happen, all or none."""
         if not self._marks:
             self._stage.forget()
         before, mark = self._stage, self._stage.mark()
         followed = any(standing.planner is not None for standing in self._standings.values())
         try:
-            self._carry_out(list(enumerate(events)))
+            stage = carry_out(before, events)
         except BaseException:
-            if self._stage is not before or before.happened_since(mark):
-                self._stage = before
+            if before.happened_since(mark):
                 before.undo(mark)
                 if followed:  # planners follow no way back
                     self._do_again(self._log)
             raise
+        if stage is not before:
+            self._settle()
+            self._stage = stage
         self._now = None
-        self._log.add(Happened(tuple(map(own, events))))
+        self._log.add(Happened(events.own()))
         if self._log.cost > _LONG * self._log.limit:
             self._cut()
-
-    def _carry_out(self, events: Sequence[tuple[int, Event]]) -> None:
-        """Carry out runs of events: those that make tables anew, and those that do not."""
-        at = 0
-        while at < len(events):
-            first, anew = at, makes_anew(self._stage, events[at][1])
-            at += 1
-            if anew:  # whatever puts or removes rows is one more row of these tables
-                while at < len(events) and isinstance(events[at][1], Put | Remove):
-                    at += 1
-                rows = [(i, event) for i, event in events[first:at] if isinstance(event, Put | Remove)]
-                self._settle()
-                self._stage = remade(self._stage, rows)
-                continue
-            seen = {row_key(events[first][1])}
-            while at < len(events) and joins(self._stage, events[at][1], seen):
-                at += 1
-            carry_out(self._stage, events[first:at])
-            self._stage.changed = True
-            self._stage.came += filter(None, (row_of(event) for _, event in events[first:at]))
 
     @one_at_a_time
     def _snapshot_of(self, log: Log, place: int) -> Snapshot | None:

@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import as_event
 from evenhand.cluster.log import Entry, Happened, Kept, Planned, Remembered, Updated, Written
 from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
@@ -105,7 +106,7 @@ def _said(entry: Entry) -> dict[str, Any]:
     """Return an entry of a log as plain values."""
     match entry:
         case Happened(events):
-            return {"events": [_event(event) for event in events]}
+            return {"events": [_event(as_event(events[i])) for i in range(len(events))]}
         case Updated(policy, given):
             return {"updated": _written(policy), "given": given}
         case Planned(policy, on, updates):
@@ -130,7 +131,7 @@ def _trigger(on: Any) -> Any:
 def _entry(given: Mapping[str, Any]) -> Entry:
     """Return what `_said` wrote."""
     if "events" in given:
-        return Happened(tuple(as_event(event) for event in given["events"]))
+        return Happened(Listed(map(as_event, given["events"])))
     if "updated" in given:
         return Updated(from_dict(given["updated"]), given["given"])
     if "planned" in given:

@@ -11,7 +11,8 @@ import numpy as np
 
 from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
-from evenhand.cluster.events import Event, as_event
+from evenhand.cluster.columns import given_events
+from evenhand.cluster.events import Event
 from evenhand.cluster.following import Following, one_at_a_time
 from evenhand.cluster.kept import read, write
 from evenhand.cluster.log import Kept, Log, Planned, Updated, Written
@@ -73,11 +74,12 @@ class Cluster(Following):
     A policy whose system can (`evenhand.policies.YTsaurus`) has a planner that follows the cluster, so that a
     plan costs what has changed; with others `plan` takes a snapshot, O(cells).
 
-    An event of an allocation, of a request's count or of a node's capacity costs O(resources × depth of the
-    pool tree), beside the check of its own cells; putting and removing a request or an operation costs the
-    cells of its row. Putting and removing rows of other tables costs O(cells), once for any number of such
-    events in a row; so does an operation that states its usage or demand, and a row that takes the place of
-    one with another `order`.
+    An event costs O(resources × depth of the pool tree), beside the check of its own cells; one that puts or
+    removes a row, the cells of the row. A pool that is put or removed costs O(cells), once for any number of
+    rows that are put and removed one after the other; so does a row that is removed while others of the same
+    call still refer to it, and a row with another `order` than the one before it while others refer to it.
+    While a planner follows, so do an operation that states its usage or demand and rows of nodes, allocations
+    and reservations that are put or removed.
 
     Examples
     --------
@@ -110,14 +112,16 @@ class Cluster(Following):
         self._begin(Kept(snapshot, policy=policy, standings=known))
 
     @one_at_a_time
-    def apply(self, events: Iterable[Event | Mapping[str, Any]]) -> None:
+    def apply(self, events: Iterable[Event | Mapping[str, Any]] | Mapping[str, Any] | Any) -> None:
         """Carry out events in their order, all of them or none.
 
         Parameters
         ----------
-        events : iterable
+        events : iterable, or columns
             Objects of the classes in `evenhand.cluster.events`, or dicts: ``event`` (the class's name in
-            lower case) and the fields.
+            lower case) and the fields. Or columns, as a mapping of names to arrays or a frame: one row an
+            event, ``event`` and a column a field, amounts and fields of rows dotted (``resources.cpu``,
+            ``row.name``, ``row.resources.cpu``); null is absent.
 
         Raises
         ------
@@ -125,19 +129,7 @@ class Cluster(Following):
             If an event is wrong; nothing has changed then. Problems have the table "events", the position of
             the event as row, the field and the rule.
         """
-        self._happen(_as_events(events))
-
-    def _go_back(self, stage: Stage, mark: Any) -> None:
-        """Undo what a stage was changed by; the planners that followed it are made anew."""
-        if stage is self._stage and not stage.happened_since(mark):
-            return
-        again = any(standing.in_force(stage.core.now) for standing in self._standings.values())
-        stage.undo(mark)
-        self._stage = stage
-        for standing in self._standings.values():
-            standing.settle()
-        if again:
-            self._do_again(self._log)
+        self._happen(given_events(events, self._stage.base.resources))
 
     @one_at_a_time
     def snapshot(self) -> Snapshot:
@@ -462,19 +454,3 @@ class Cluster(Following):
         names = self._stage.core.names
         rows = f"{len(names('allocations')):,} allocations, {len(names('nodes')):,} nodes"
         return f"<Cluster at {self.now:g} s: {rows}>"
-
-
-def _as_events(events: Iterable[Any]) -> list[Event]:
-    listed = isinstance(events, Iterable) and getattr(events, "ndim", 1) > 0
-    listed = listed and not isinstance(events, str | bytes | Mapping)
-    expect(listed, "cluster", "events", events, "a sequence of events")
-    result, problems = [], []
-    for position, given in enumerate(events):
-        try:
-            result.append(as_event(given))
-        except ValueError as error:
-            field, rule, message = error.args
-            problems.append(Problem("events", position, None, field, rule, None, message))
-    if problems:
-        raise InputError(problems[:100], max(len(problems) - 100, 0))
-    return result

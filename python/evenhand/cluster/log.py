@@ -6,36 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cluster.events import Leave, Node, Put, Resize, Start, Suspend, Take
-
 if TYPE_CHECKING:
-    from evenhand.cluster.events import Event
+    from evenhand.cluster.columns import Columns, Listed
     from evenhand.model import Snapshot
     from evenhand.state import State
 
-__all__ = ["Entry", "Happened", "Kept", "Log", "Planned", "Remembered", "Updated", "Written", "own"]
-
-_WITH_CELLS = frozenset({Leave, Node, Put, Resize, Start, Suspend, Take})
-
-
-def own(event: Any) -> Any:
-    """Return an event whose cells are its own."""
-    if type(event) not in _WITH_CELLS:
-        return event
-    return type(event)(*(_copied(getattr(event, name)) for name in event.__slots__))
-
-
-def _copied(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _copied(cell) for key, cell in value.items()}
-    return [_copied(cell) for cell in value] if isinstance(value, list | tuple) else value
+__all__ = ["Entry", "Happened", "Kept", "Log", "Planned", "Remembered", "Updated", "Written"]
 
 
 @dataclass(frozen=True, slots=True)
 class Happened:
     """Events were applied."""
 
-    events: tuple[Event, ...]
+    events: Listed | Columns
 
     @property
     def cost(self) -> int:
@@ -44,7 +27,7 @@ class Happened:
 
     def again(self, cluster: Any) -> None:
         """Do the same in another cluster."""
-        cluster._happen(self.events)
+        cluster._happen(self.events.again())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Which events a stage follows row by row, and which make its tables anew."""
+"""Which events a stage follows row by row where they are not plain, and which make its tables anew."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evenhand.cluster.cells import row_put
 from evenhand.cluster.events import Event, Put, Remove
 
 if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
 
-__all__ = ["joins", "key_of", "makes_anew"]
+__all__ = ["makes_anew"]
 
 
 def makes_anew(stage: Stage, event: Event) -> bool:
@@ -35,30 +34,6 @@ def makes_anew(stage: Stage, event: Event) -> bool:
         case Put() | Remove():
             return True
     return False
-
-
-def key_of(event: Event) -> tuple[str, str] | None:
-    """Return table and name of the row that an event puts or removes; None: it does neither."""
-    if isinstance(event, Remove):
-        return event.table, str(event.name)
-    put = row_put(event)
-    if put is None or not isinstance(put[1], Mapping):
-        return None
-    return put[0], str(put[1].get("name"))
-
-
-def joins(stage: Stage, event: Event, seen: set[tuple[str, str] | None]) -> bool:
-    """Tell whether an event can be checked together with those before it; `seen` has their rows.
-
-    It cannot if it depends on what these do: if it is about a row that one of them puts or removes, if an
-    operation goes, or if one takes the place of another.
-    """
-    key = key_of(event)
-    if key is not None:
-        if key in seen or (key[0] == "operations" and stage.find(*key) >= 0):
-            return False
-        seen.add(key)
-    return not makes_anew(stage, event)
 
 
 def _keeps_its_place(stage: Stage, table: str, row: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.building.assemble import Built
 from evenhand.building.readback import derived_total
+from evenhand.building.settings import labels_of, one_labels, one_settings
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -32,8 +33,8 @@ class Stage:
     Attributes
     ----------
     core : _core.ClusterState
-    notes : list of dict
-        Settings by the number that the core keeps for a row; never changed, only longer.
+    notes : list of (dict, dict)
+        Settings and labels by the number that the core keeps for a row; never changed, only longer.
     changed : bool
         Whether anything has happened.
     came : list of (str, name)
@@ -46,7 +47,7 @@ class Stage:
         if total_stated is None:
             total_stated = not np.array_equal(base._core.total, derived_total(base._core))
         self.total_stated = total_stated
-        self.notes: list[dict[str, Any]] = []
+        self.notes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.changed = False
         self.came: list[tuple[str, Any]] = []
 
@@ -86,11 +87,11 @@ class Stage:
             return -1
         return self.core.find(table, text)
 
-    def noted(self, settings: dict[str, Any] | None) -> int:
-        """Return the number of a row's settings."""
-        if not settings:
+    def noted(self, settings: dict[str, Any] | None, labels: dict[str, Any] | None) -> int:
+        """Return the number of a row's settings and labels."""
+        if not settings and not labels:
             return _NONE
-        self.notes.append(settings)
+        self.notes.append((settings or {}, labels or {}))
         return len(self.notes) - 1
 
     def names_of(self, table: str, rows: Sequence[int]) -> list[str | int | None]:
@@ -106,17 +107,40 @@ class Stage:
         for table, name in rows:
             if table in ("operations", "allocations") and (row := self.find(table, name)) >= 0:
                 note = self.core.note_of(table, row)
-                found.setdefault(table, {})[row] = self._settings(table, row, note)
+                found.setdefault(table, {})[row] = self._beside(table, row, note, 0)
         return found
 
     def settings_of(self, slot: int) -> dict[str, Any]:
         """Return the settings of an allocation."""
-        return self._settings("allocations", slot, self.core.note(slot))
+        return self._beside("allocations", slot, self.core.note(slot), 0)
 
-    def _settings(self, table: str, row: int, note: int) -> dict[str, Any]:
+    def noted_cells(self, settings: Any, labels: Any) -> int:
+        """Return the number of settings and labels that are not checked yet; None: there are none.
+
+        Raises
+        ------
+        CellError
+            If they are wrong.
+        """
+        own = None if settings is None else one_settings(settings)
+        return self.noted(own, None if labels is None else one_labels(labels))
+
+    def take(self, slot: int, taken: Mapping[str, Any] | None) -> None:
+        """Note the room of an allocation that has been taken; None: it is none of what leaves."""
+        note = self.core.note(slot)
+        before = self._beside("allocations", slot, note, 0)
+        if taken is None and "room_taken" not in before:
+            return
+        settings = {name: value for name, value in before.items() if name != "room_taken"}
+        if taken is not None:
+            settings["room_taken"] = dict(taken)
+        self.core.set_note(slot, self.noted(settings, self._beside("allocations", slot, note, 1)))
+
+    def _beside(self, table: str, row: int, note: int, which: int) -> dict[str, Any]:
+        """Return the settings (0) or the labels (1) of a row."""
         if note == _OF_SNAPSHOT:
-            return self.base._settings.get(table, {}).get(row, {})
-        return {} if note == _NONE else self.notes[note]
+            return self.base._settings.get(labels_of(table) if which else table, {}).get(row, {})
+        return {} if note == _NONE else self.notes[note][which]
 
     def freeze(self) -> Snapshot:
         """Return a snapshot of the rows as they are; O(cells), by columns."""
@@ -125,13 +149,16 @@ class Stage:
     def freeze_with_rows(self) -> tuple[Snapshot, dict[str, Any]]:
         """Return a snapshot, and by table the row here of each of its rows; O(cells), by columns."""
         core, sources = self.core.frozen(self.total_stated)
-        tables = {"pools": self.base._settings.get("pools", {})}
+        beside = {key: self.base._settings.get(key, {}) for key in ("pools", labels_of("pools"))}
         for table, (rows, notes) in sources.items():
-            old = np.fromiter(self.base._settings.get(table, ()), np.int64)
-            places = np.flatnonzero((notes >= 0) | ((notes == _OF_SNAPSHOT) & np.isin(rows, old)))
-            tables[table] = {
-                place: self._settings(table, int(rows[place]), int(notes[place])) for place in places.tolist()
-            }
-        settings = {table: by_row for table, by_row in sorted(tables.items()) if by_row}
+            for which, key in enumerate((table, labels_of(table))):
+                old = np.fromiter(self.base._settings.get(key, ()), np.int64)
+                places = np.flatnonzero((notes >= 0) | ((notes == _OF_SNAPSHOT) & np.isin(rows, old)))
+                beside[key] = {
+                    place: own
+                    for place in places.tolist()
+                    if (own := self._beside(table, int(rows[place]), int(notes[place]), which))
+                }
+        settings = {key: by_row for key, by_row in sorted(beside.items()) if by_row}
         snapshot = self.base._of(Built(core, settings, self.base._commands), self.base._head)
         return snapshot, {table: rows for table, (rows, _) in sources.items()}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import seconds
-from evenhand.cluster.events import Event, Leave, Put, Resume, Start, Take
 from evenhand.cluster.log import Written
 from evenhand.plans.near import Near
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
     from evenhand.state import State
 
-__all__ = ["Key", "Standing", "key_of", "period_of", "row_of"]
+__all__ = ["Key", "Standing", "key_of", "period_of"]
 
 Key = tuple[str, str]
 
@@ -32,18 +31,6 @@ def period_of(policy: Any) -> int | None:
     """Return for how many microseconds heartbeats use an update; None: the policy has no live planner."""
     period: int | None = getattr(policy, "period", None)
     return period
-
-
-def row_of(event: Event) -> tuple[str, Any] | None:
-    """Return table and name of a row whose settings an event may change; None: it changes none."""
-    match event:
-        case Start(row) if row.get("settings"):
-            return "allocations", row["name"]
-        case Put(table, row):
-            return table, row["name"]
-        case Take(name) | Leave(name) | Resume(name):
-            return "allocations", name
-    return None
 
 
 class Standing:

@@ -7,6 +7,7 @@
 // finite, not negative and at most kMaxAmount quanta, and so is every sum.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,14 @@ class AmountScale {
   std::vector<double> read_shares(const TableRows& rows, std::string_view field,
                                   const raw::Optional<raw::Amounts>& column) const;
 
+  // One amount in quanta; none: it breaks a rule.
+  std::optional<Amount> quanta(double value, std::size_t resource) const noexcept {
+    return unless_wrong(convert(value, resource));
+  }
+  std::optional<Amount> quanta(std::int64_t value, std::size_t resource) const noexcept {
+    return unless_wrong(convert(value, resource));
+  }
+
   // Quanta as a person would write the amount.
   std::string units(Amount quanta, std::size_t resource) const;
 
@@ -52,6 +61,9 @@ class AmountScale {
     Fault fault;
   };
 
+  static std::optional<Amount> unless_wrong(const Cell& cell) noexcept {
+    return cell.fault == Fault::kNone ? std::optional(cell.quanta) : std::nullopt;
+  }
   Cell convert(double value, std::size_t resource) const noexcept;
   Cell convert(std::int64_t value, std::size_t resource) const noexcept;
   bool is_whole(double value, std::size_t resource, Amount& quanta) const noexcept;

@@ -141,8 +141,11 @@ class ClusterState {
   bool stated(Id operation) const noexcept;
   // What all allocations have, all requests want and all operations state; R. Counted in
   // O(rows) when it is first asked for, and followed from then on.
-  const std::vector<Amount>& asked();
-  const std::vector<Amount>& offered();  // what all nodes have; likewise
+  const std::vector<Amount>& asked() const;
+  const std::vector<Amount>& offered() const;   // what all nodes have; likewise
+  const std::vector<Amount>& reserved() const;  // what all reservations keep; likewise
+  // Rows that refer to a node: allocations on it, what needs it, reservations. Likewise.
+  Index referring(Id node) const;
 
   // Deltas. Their conditions are the caller's to keep: see each.
   void advance(Time now);
@@ -168,9 +171,11 @@ class ClusterState {
 
   // Rows. `from` has the cells and the name, references are rows of this state; `note` is
   // the owner's (LiveTable::note). `old`: the row that it takes the place of, which keeps
-  // its number and what refers to it; its name and `order` are the same. An operation that
-  // is put uses and wants what its rows do (`stated`), and so did the one before it.
+  // its number and what refers to it; its name and `order` are the same. What an operation
+  // uses and wants stays what its rows do, or what was stated before.
   Id put_operation(const OperationColumns& from, Id row, Id pool, Index note, Id old = kNoId);
+  // What one that has no rows says of itself: its usage, and what it wants on top.
+  void set_stated(Id operation, std::span<const Amount> usage, std::span<const Amount> besides);
   void remove_operation(Id operation);  // that no row refers to
   Id put_request(const RequestColumns& from, Id row, Id operation, Id required_node, Index note,
                  Id old = kNoId);
@@ -178,7 +183,8 @@ class ClusterState {
   Id put_node(const NodeColumns& from, Id row, Index note, Id old = kNoId);
   void remove_node(Id node);  // that no row refers to
   Id start_row(const AllocationColumns& from, Id row, Id operation, Id node, Id required_node,
-               Time time, Time last_start, Index note);  // it runs from `time` on
+               Time time, Time last_start, Index note,              // it runs from `time` on,
+               AllocationState state = AllocationState::kRunning);  // or is in this state
   Id reserve(const ReservationColumns& from, Id row, Id request, Id allocation, Id node,
              Index note);
   void release(Id reservation);
@@ -231,8 +237,8 @@ class ClusterState {
   void add_usage(Id slot, Amount sign) { add_usage(slot, amounts(slot), sign); }
   void add_to_pools(Id operation, const Amount* amount, Amount sign);
   void list(Id slot, bool present);
-  void count(std::vector<Amount>& sums, const Amount* amounts, Index times) noexcept;
-  Id new_slot(Id operation, Id node, const Amount* amounts, Time time);
+  void count(std::vector<Amount>& sums, const Amount* amounts, Index times) const noexcept;
+  Id new_slot(Id operation, Id node, const Amount* amounts, Time time, Phase phase = Phase::kRuns);
   void stop(Id slot);
   template <class Columns>
   Id new_row(Table table, LiveTable<Columns>& rows, const Columns& from, Id row);
@@ -262,7 +268,9 @@ class ClusterState {
   void count_total(Id node, Index times) noexcept;
   template <class Set>
   void change(Id slot, Set&& set);
-  void set_stated(Id operation, std::span<const Amount> usage, std::span<const Amount> besides);
+  void refer(Id node, Index by) noexcept {
+    if (!referring_.empty() && node != kNoId) referring_[at(node)] += by;
+  }
   void follow_names(Table table, Id row, std::string_view name);
   Beneficiary beneficiary_of(Id slot) const;
   void set_beneficiary(Leaving& leaving, Beneficiary beneficiary);
@@ -301,9 +309,10 @@ class ClusterState {
   LiveTable<AllocationColumns> allocations_;
   LiveTable<RequestColumns> requests_;
   LiveTable<ReservationColumns> reservations_;
-  std::vector<std::pair<Table, Id>> gone_;  // rows that `reclaim` frees
-  std::vector<Amount> asked_, offered_;     // R, once asked for
-  std::vector<Amount> total_;               // R, once it follows the nodes
+  std::vector<std::pair<Table, Id>> gone_;                  // rows that `reclaim` frees
+  mutable std::vector<Amount> asked_, offered_, reserved_;  // R, once asked for
+  mutable std::vector<Index> referring_;                    // by node, once asked for
+  std::vector<Amount> total_;                               // R, once it follows the nodes
   // Reservations for each request and for each allocation that has some, once asked for.
   std::array<std::unordered_map<Id, std::vector<Id>>, 2> reserved_for_;
   bool reservations_listed_ = false;

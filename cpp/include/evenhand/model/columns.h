@@ -6,6 +6,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -65,6 +66,9 @@ TextColumn read_text(const TableRows& rows, std::string_view field,
                      const raw::Optional<raw::Text>& column);
 TextListColumn read_text_list(const TableRows& rows, std::string_view field,
                               const raw::Optional<raw::TextList>& column);
+
+// Seconds rounded to microseconds; none: they are not finite, or too many.
+std::optional<Time> time_of(double seconds) noexcept;
 
 // Instants outside of tables; `field` is the name for the message.
 Time read_instant(const raw::Instant& instant, std::string_view field, Problems& problems);

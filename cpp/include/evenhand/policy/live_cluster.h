@@ -24,6 +24,9 @@ class LiveCluster {
 
   // A planner that was made of `shared()` hears of every change from here on.
   void attach(const std::shared_ptr<Planner>& planner) { planners_.push_back(planner); }
+  bool followed() const {
+    return std::ranges::any_of(planners_, [](const auto& one) { return !one.expired(); });
+  }
   // What no planner can follow: those that there are must be made anew.
   void drop() {
     settle();

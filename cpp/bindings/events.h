@@ -1,0 +1,201 @@
+// Events carried out on a live cluster, one after the other, as long as they are plain.
+//
+// Every change goes through the owner's methods, those of its deltas and rows. An event that is
+// unusual or wrong is left to the caller, which says what is wrong with it.
+#pragma once
+
+#include <vector>
+
+#include "deltas.h"
+#include "event_columns.h"
+#include "event_steps.h"
+
+namespace evenhand::bindings {
+
+inline constexpr Index kNoNote = -2;  // of a row that has nothing beside its columns
+
+template <class Owner>
+class Events {
+ public:
+  // `stage` keeps what stands beside the columns: `noted(settings, labels)` returns the number of
+  // a row's, `take(slot, amounts)` changes an allocation's.
+  Events(Owner& owner, py::object stage)
+      : owner_(owner), stage_(std::move(stage)), reader_(owner.state()) {
+    owner.settle();
+  }
+
+  // Carries an event out once `load(cells)` has read it. False: it is not plain; nothing changed.
+  template <class Load>
+  bool carry_out(Load&& load) {
+    cells_.clear();
+    if (!load(cells_)) return false;
+    note_ = kNoNote;
+    if (cells_.settings || cells_.labels) {
+      if (!noted()) return false;
+      cells_.clear();  // Python code ran: what it refers to may have changed
+      if (!load(cells_)) return false;
+    }
+    step_ = {};
+    if (!reader_.read(cells_, step_)) return false;
+    if (owner_.followed() && !can_be_followed()) return false;
+    act();
+    return true;
+  }
+
+ private:
+  // Whether planners can follow a step; where not, the caller makes the tables anew.
+  bool can_be_followed() const {
+    using K = EventStep::Kind;
+    const K kind = step_.kind;
+    const bool of_row = cells_.kind == EventKind::kPut || cells_.kind == EventKind::kRemove;
+    return !step_.stated && step_.gone == kNoId &&
+           !(of_row && (kind == K::kStart || kind == K::kEnd)) && kind != K::kPutNode &&
+           kind != K::kRemoveNode && kind != K::kPutReservation && kind != K::kRelease;
+  }
+  bool noted() {
+    const auto given = [](const py::object& o) { return o ? o : py::object(py::none()); };
+    try {
+      note_ =
+          py::cast<Index>(stage_.attr("noted_cells")(given(cells_.settings), given(cells_.labels)));
+      return true;
+    } catch (const py::error_already_set& error) {
+      if (!error.matches(PyExc_ValueError)) throw;
+      return false;
+    }
+  }
+
+  std::span<const Amount> amounts() const {
+    return std::span(step_.amounts).first(owner_.state().width());
+  }
+
+  // Settings of a row may have changed: planners that follow are handed them.
+  void came(const char* table, Id row) {
+    if (owner_.followed())
+      stage_.attr("came").attr("append")(py::make_tuple(table, owner_.name(table, row)));
+  }
+  void slot_came(Id slot) {
+    if (owner_.note(slot) != kNoNote) came("allocations", slot);
+  }
+
+  void ask(Id request, Index count) {
+    if (count == 0)
+      owner_.remove_request(request);
+    else
+      owner_.on({.kind = Delta::Kind::kPending, .row = request, .count = count});
+  }
+
+  void act() {
+    using K = EventStep::Kind;
+    const EventStep& s = step_;
+    RowReader& rows = reader_.rows;
+    const RowReferences& to = rows.refers;
+    switch (s.kind) {
+      case K::kAdvance:
+        return owner_.advance(s.time);
+      case K::kStart:
+        if (s.gone != kNoId) owner_.on({.kind = Delta::Kind::kEnd, .row = s.gone});
+        if (s.request != kNoId) ask(s.request, s.count);
+        return slot_came(owner_.put(rows.allocations, 0, to.operation, to.node, to.required_node,
+                                    s.time, s.second, note_, s.state));
+      case K::kEnd:
+        owner_.on({.kind = Delta::Kind::kEnd, .row = s.row});
+        return;
+      case K::kLeave:
+        owner_.leave(s.row, s.time, std::string(s.operation), std::string(s.asked));
+        return slot_came(s.row);
+      case K::kSuspend:
+        owner_.on({.kind = Delta::Kind::kSuspend, .row = s.row, .amounts = amounts()});
+        return;
+      case K::kResume:
+        owner_.on({.kind = Delta::Kind::kResume, .row = s.row, .node = s.node, .time = s.time});
+        if (owner_.note(s.row) == kNoNote) return;
+        stage_.attr("take")(s.row, py::none());
+        return came("allocations", s.row);
+      case K::kTouch:
+        owner_.on(
+            {.kind = Delta::Kind::kTouch, .row = s.row, .time = s.time, .progress = s.second});
+        return;
+      case K::kResize:
+        owner_.on({.kind = Delta::Kind::kResize, .row = s.row, .amounts = amounts()});
+        return;
+      case K::kTake:
+        stage_.attr("take")(s.row, py::handle(cells_[EventField::kResources].object));
+        return came("allocations", s.row);
+      case K::kPending:
+        return ask(s.row, s.count);
+      case K::kNode:
+        if (s.capacity)
+          owner_.on({.kind = Delta::Kind::kCapacity, .row = s.row, .amounts = amounts()});
+        if (s.flagged)
+          owner_.on({.kind = Delta::Kind::kSchedulable, .row = s.row, .schedulable = s.flag});
+        return;
+      case K::kPutOperation: {
+        if (s.gone != kNoId) owner_.remove_operation(s.gone);
+        const Id row = owner_.put(rows.operations, 0, to.pool, note_, s.row);
+        if (!s.stated) return came("operations", row);
+        std::vector<Amount> besides = rows.operations.demand;
+        for (std::size_t r = 0; r < besides.size(); ++r) besides[r] -= rows.operations.usage[r];
+        return owner_.set_stated(row, rows.operations.usage, besides);
+      }
+      case K::kPutRequest:
+        if (s.gone != kNoId) owner_.remove_request(s.gone);
+        owner_.put(rows.requests, 0, to.operation, to.required_node, note_, s.row);
+        return;
+      case K::kPutNode:
+        if (s.gone != kNoId) owner_.remove_node(s.gone);
+        owner_.put(rows.nodes, 0, note_, s.row);
+        return;
+      case K::kPutReservation:
+        if (s.gone != kNoId) owner_.release(s.gone);
+        owner_.reserve(rows.reservations, 0, to.request, to.allocation, to.node, note_);
+        return;
+      case K::kRemoveOperation:
+        return owner_.remove_operation(s.row);
+      case K::kRemoveRequest:
+        return owner_.remove_request(s.row);
+      case K::kRemoveNode:
+        return owner_.remove_node(s.row);
+      case K::kRelease:
+        return owner_.release(s.row);
+    }
+  }
+
+  Owner& owner_;
+  py::object stage_;
+  EventReader reader_;
+  EventCells cells_;
+  EventStep step_;
+  Index note_ = kNoNote;
+};
+
+// Defines what carries events out on a class that has the methods used above.
+template <class Owner, class Class>
+void define_events(Class& c) {
+  c.def(
+       "carry_out",
+       [](Owner& o, const py::list& given, py::ssize_t first, const py::tuple& classes,
+          py::object stage) {
+         Events<Owner> events(o, std::move(stage));
+         while (first < static_cast<py::ssize_t>(given.size())) {
+           const py::object event = given[static_cast<std::size_t>(first)];
+           if (!events.carry_out([&](EventCells& out) { return load_event(event, classes, out); }))
+             break;
+           ++first;
+         }
+         return first;
+       },
+       py::arg("events"), py::arg("first"), py::arg("classes"), py::arg("stage"),
+       "The place of the first that is left to the caller; their number: none is.")
+      .def(
+          "carry_out_columns",
+          [](Owner& o, EventColumns& given, py::ssize_t first, py::object stage) {
+            Events<Owner> events(o, std::move(stage));
+            while (first < given.rows() &&
+                   events.carry_out([&](EventCells& out) { return given.load(first, out); }))
+              ++first;
+            return first;
+          },
+          py::arg("events"), py::arg("first"), py::arg("stage"), "As `carry_out`.");
+}
+
+}  // namespace evenhand::bindings
