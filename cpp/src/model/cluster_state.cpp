@@ -104,15 +104,8 @@ const Amount* ClusterState::amounts(Id slot) const noexcept {
 }
 
 std::vector<Amount> ClusterState::demand() const {
-  std::vector<Amount> out = wanted_besides_;
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] += usage_[i];
-  for (Id q = 0; q < requests_.rows(); ++q) {
-    const Amount* each =
-        pending(q) == 0 ? nullptr : requests_.get_row(&RequestColumns::resources, q);
-    if (each == nullptr) continue;
-    Amount* sum = out.data() + at(asking_[at(q)]) * width_;
-    for (std::size_t r = 0; r < width_; ++r) sum[r] += each[r] * pending(q);
-  }
+  std::vector<Amount> out(wanted_besides_.size());
+  for (Id o = 0; o < operations_.rows(); ++o) demand(o, out.data() + at(o) * width_);
   return out;
 }
 

@@ -1,8 +1,9 @@
 // Laws of planners that follow a living cluster, on drawn histories.
+#include "history.h"
+
 #include <gtest/gtest.h>
 
 #include "evenhand/policy/ytsaurus/planner.h"
-#include "history.h"
 
 namespace evenhand::testing {
 namespace {

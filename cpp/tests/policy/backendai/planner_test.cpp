@@ -1,9 +1,10 @@
+#include "evenhand/policy/backendai/planner.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "../../model/scene.h"
-#include "evenhand/policy/backendai/planner.h"
 
 namespace evenhand::backendai {
 namespace {

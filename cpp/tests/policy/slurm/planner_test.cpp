@@ -1,7 +1,8 @@
+#include "evenhand/policy/slurm/planner.h"
+
 #include <gtest/gtest.h>
 
 #include "../../model/scene.h"
-#include "evenhand/policy/slurm/planner.h"
 
 namespace evenhand::slurm {
 namespace {

@@ -1,9 +1,10 @@
+#include "evenhand/policy/ytsaurus/planner.h"
+
 #include <gtest/gtest.h>
 
 #include "../../model/scene.h"
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
-#include "evenhand/policy/ytsaurus/planner.h"
 
 namespace evenhand::ytsaurus {
 namespace {
