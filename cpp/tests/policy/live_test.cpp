@@ -208,12 +208,12 @@ struct Living {
 };
 
 template <class System>
-class LivePlanner : public ::testing::Test {};
+class RowsThatCome : public ::testing::Test {};
 
 using LiveSystems = ::testing::Types<SlurmSystem, BackendAISystem>;
-TYPED_TEST_SUITE(LivePlanner, LiveSystems);
+TYPED_TEST_SUITE(RowsThatCome, LiveSystems);
 
-TYPED_TEST(LivePlanner, DecidesOnRowsThatCameAsOnTheFrozenCluster) {
+TYPED_TEST(RowsThatCome, DecidesOnRowsThatCameAsOnTheFrozenCluster) {
   std::size_t decided = 0;
   for (unsigned seed = 0; seed < kHistories; ++seed) {
     Living<TypeParam> living(seed);
@@ -225,7 +225,7 @@ TYPED_TEST(LivePlanner, DecidesOnRowsThatCameAsOnTheFrozenCluster) {
   EXPECT_GT(decided, kHistories);  // else nothing has been tested
 }
 
-TYPED_TEST(LivePlanner, UndoneIsAsNeverDone) {
+TYPED_TEST(RowsThatCome, UndoneIsAsNeverDone) {
   for (unsigned seed = 0; seed < kHistories; ++seed) {
     Living<TypeParam> living(seed);
     const auto state = living.cluster.shared();

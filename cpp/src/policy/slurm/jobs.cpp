@@ -20,12 +20,6 @@ constexpr double kMinute = 6e7;
 
 double known_or_0(double factor) noexcept { return std::isnan(factor) ? 0.0 : factor; }
 
-// A column may be shorter than the table: of rows that came later nothing was said.
-template <class T>
-T cell(const std::vector<T>& column, Id row, T absent) noexcept {
-  return at(row) < column.size() ? column[at(row)] : absent;
-}
-
 template <class T>
 void put(std::vector<T>& column, std::span<const Id> rows, const std::vector<T>& cells, T absent) {
   for (Size i = 0; i < rows.size(); ++i) {

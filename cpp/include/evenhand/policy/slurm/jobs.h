@@ -19,6 +19,13 @@
 
 namespace evenhand::slurm {
 
+// A column may be shorter than the table: of rows that came later nothing was said.
+template <class T>
+T cell(const std::vector<T>& column, Id row, T absent) noexcept {
+  const auto i = static_cast<std::size_t>(row);
+  return i < column.size() ? column[i] : absent;
+}
+
 class Jobs {
   using Size = std::size_t;
 
@@ -44,10 +51,8 @@ class Jobs {
 
   const JobRows& rows() const noexcept { return rows_; }
   Size factor_count() const noexcept { return 6 + set_.weights.tres.size(); }
-  bool expedited(Id job) const noexcept {
-    return at_or(rows_.expedited, job, std::uint8_t{0}) != 0;
-  }
-  Time time_min(Id job) const noexcept { return at_or(rows_.time_min, job, kNoTime); }
+  bool expedited(Id job) const noexcept { return cell(rows_.expedited, job, std::uint8_t{0}) != 0; }
+  Time time_min(Id job) const noexcept { return cell(rows_.time_min, job, kNoTime); }
   bool has_node(Id of, Id node) const noexcept {
     return on_nodes(of)[static_cast<Size>(node)] != 0;
   }
