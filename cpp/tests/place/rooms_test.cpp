@@ -13,6 +13,7 @@ using testing::Scene;
 // Where reservations stand, of one node for the first request.
 Tables reserved(Scene& scene, Amount amount) {
   Tables tables = scene.snapshot().tables();
+  tables.reservations.names = tables.nodes.names;  // one row
   tables.reservations.request = {0};
   tables.reservations.allocation = {kNoId};
   tables.reservations.node = {0};
