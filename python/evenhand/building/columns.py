@@ -120,7 +120,7 @@ def integer(cells: Cells, report: Reporter) -> Raw:
         if values.dtype == np.int64:
             return _raw(values, cells.valid)
     elif isinstance(cells, Numbers) and cells.values.dtype.kind == "f":
-        reals = cells.values
+        reals = plain_number(cells.values)
         if ((np.floor(reals) == reals) & (np.abs(reals) < 2.0**63)).all():
             return _raw(reals.astype(np.int64), cells.valid)
     items = as_list(cells)
