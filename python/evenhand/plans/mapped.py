@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import NO_TIME
+from evenhand.plans.near import NAMED
 from evenhand.quantities import KeptShares
 
 if TYPE_CHECKING:
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["MappedCore", "answers"]
 
 _REFERENCES: Mapping[str, str] = {
-    **dict.fromkeys(("allocation",), "allocations"),
-    **dict.fromkeys(("request", "beneficiary_request"), "requests"),
-    **dict.fromkeys(("operation", "beneficiary_operation"), "operations"),
-    "node": "nodes",
+    **{field: table for table, fields in NAMED.items() for field in fields},
     **dict.fromkeys(("violated", "lowest_starving_ancestor", "lowest_aggressive_ancestor"), "elements"),
 }
 _ABSENT: Mapping[str, Any] = {"since": NO_TIME, "last_preemptive": NO_TIME, "overcommitted_since": NO_TIME}

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
 
-__all__ = ["LiveDecisions", "Near", "Rows"]
+__all__ = ["NAMED", "LiveDecisions", "Near", "Rows"]
 
-_NAMED: Mapping[str, tuple[str, ...]] = {
+#: Columns of decisions by the table whose rows they name.
+NAMED: Mapping[str, tuple[str, ...]] = {
     "allocations": ("allocation",),
     "requests": ("request", "beneficiary_request"),
     "operations": ("operation", "beneficiary_operation"),
@@ -68,7 +69,7 @@ class Near:
         self.quantum = rows.base.quantum
         self._names: dict[str, list[Name]] = {}
         near = dict(columns)
-        for table, fields in _NAMED.items():
+        for table, fields in NAMED.items():
             place: dict[int, int] = {-1: -1}
             for field in fields:
                 found = [place.setdefault(row, len(place) - 1) for row in columns[field].tolist()]

@@ -24,6 +24,7 @@ from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenhand.diagnostics import Diagnostic
     from evenhand.model import Snapshot
     from evenhand.plans.memory import LiveRows
     from evenhand.state import State
@@ -132,23 +133,8 @@ class YTsaurus(Policy):
         self._expect(snapshot, state, given)
         on = self._trigger(on)
         nodes = _nodes(snapshot, on)
-        rows = columns.row_columns(snapshot, self.settings)
-        values = columns.given_columns(snapshot, given)
-        options, _ = _options(snapshot, self.settings.fair_share)
-        memory, found = read_memory(snapshot, self, state)
-        volumes = None
-        if state is not None:
-            volumes, dropped = _memory(snapshot, self.settings.fair_share, state)
-            found += dropped
-        core = _core.ytsaurus_planner(
-            snapshot._core,
-            columns.tree_settings(snapshot, self.settings),
-            options,
-            rows,
-            memory,
-            volumes,
-            values,
-        )
+        inputs, found = self._inputs(snapshot, state, given)
+        core = _core.ytsaurus_planner(snapshot._core, *inputs)
         core.plan(nodes)
         return Plan(snapshot, self, core, state, on, given, found)
 
@@ -178,15 +164,23 @@ class YTsaurus(Policy):
         InputError
             If the settings of a row or a given value do not fit.
         """
-        snapshot, settings = stage.base, self.settings
+        inputs, _ = self._inputs(stage.base, state, given)
+        return _core.ytsaurus_live(stage.core, *inputs, stage.total_stated)
+
+    def _inputs(
+        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
+    ) -> tuple[tuple[Any, Any, Any, Any, Any, Any], tuple[Diagnostic, ...]]:
+        """Return what a planner needs beside its rows, and what there is to say of the state."""
+        settings = self.settings
         rows = columns.row_columns(snapshot, settings)
-        options, _ = _options(snapshot, settings.fair_share)
-        memory, _ = read_memory(snapshot, self, state)
-        volumes = None if state is None else _memory(snapshot, settings.fair_share, state)[0]
-        tree = columns.tree_settings(snapshot, settings)
         values = columns.given_columns(snapshot, given)
-        stated = stage.total_stated
-        return _core.ytsaurus_live(stage.core, tree, options, rows, memory, volumes, values, stated)
+        options, _ = _options(snapshot, settings.fair_share)
+        memory, found = read_memory(snapshot, self, state)
+        volumes = None
+        if state is not None:
+            volumes, dropped = _memory(snapshot, settings.fair_share, state)
+            found += dropped
+        return (columns.tree_settings(snapshot, settings), options, rows, memory, volumes, values), found
 
     def came(self, planner: Any, stage: LiveRows, rows: Iterable[tuple[str, Any]]) -> None:
         """Tell a planner the settings of rows that came, by table and name.
