@@ -150,13 +150,13 @@ bool EventReader::leave(const EventCells& e, EventStep& s) {
   if (s.row == kNoId || !state_.holds(s.row)) return false;
   if (!e[F::kDeadline].none() && !rows.time(e[F::kDeadline], s.time)) return false;
   Cell operation = e[F::kBeneficiaryOperation], request = e[F::kBeneficiaryRequest];
-  const Cell& whom = e[F::kBeneficiary];
-  if (!whom.none() && !(operation.none() && request.none())) return false;
-  if (whom.kind == Cell::Kind::kObject) {
-    if (!PyDict_CheckExact(whom.object)) return false;
+  const Cell& beneficiary = e[F::kBeneficiary];
+  if (!beneficiary.none() && !(operation.none() && request.none())) return false;
+  if (beneficiary.kind == Cell::Kind::kObject) {
+    if (!PyDict_CheckExact(beneficiary.object)) return false;
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t at = 0;
-    while (PyDict_Next(whom.object, &at, &key, &value)) {
+    while (PyDict_Next(beneficiary.object, &at, &key, &value)) {
       const Cell name = cell_of(key);
       if (name.kind != Cell::Kind::kText) return false;
       if (name.text == "operation")
@@ -167,7 +167,7 @@ bool EventReader::leave(const EventCells& e, EventStep& s) {
         return false;
     }
   } else {
-    request = whom.none() ? request : whom;
+    request = beneficiary.none() ? request : beneficiary;
   }
   return label(operation, operation_, s.operation) && label(request, asked_, s.asked);
 }

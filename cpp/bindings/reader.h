@@ -11,7 +11,7 @@
 
 namespace evenhand::bindings {
 
-// Reads the entries of a dict one by one; a name that nobody reads is an error.
+// Reads the entries of a dict one by one; a name that is not read is an error.
 class Reader {
  public:
   explicit Reader(const py::dict& values) : values_(values) {}

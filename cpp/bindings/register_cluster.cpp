@@ -27,7 +27,7 @@ class Cluster : public LiveCluster {
   Id on(const Delta& delta) {
     const Id slot = LiveCluster::on(delta);
     if (delta.kind == Delta::Kind::kResume)  // no job waits for its room any more
-      tell(delta.row, {delta.time, kNoTime, {}, {}});
+      set_departure(delta.row, {delta.time, kNoTime, {}, {}});
     return slot;
   }
   // Rows: cells and name are those of a row of `from`, references are rows of this state.
@@ -104,7 +104,7 @@ class Cluster : public LiveCluster {
   void leave(Id slot, Time deadline, const std::string& operation, const std::string& request) {
     check_holding(state_, slot);
     on({.kind = Kind::kPreempt, .row = slot});
-    tell(slot, {start_time(slot), deadline, operation, request});
+    set_departure(slot, {start_time(slot), deadline, operation, request});
   }
   void set_note(Id slot, Index note) {
     check_present(state_, slot);
@@ -306,9 +306,9 @@ class Cluster : public LiveCluster {
   Time start_time(Id slot) const {
     return state_.allocations().get(&AllocationColumns::start_time, slot);
   }
-  void tell(Id slot, const Told& told) {
+  void set_departure(Id slot, const Departure& departure) {
     change({.kind = Kind::kCells, .row = slot}, [&](ClusterState& state) {
-      state.tell(slot, told);
+      state.set_departure(slot, departure);
       return slot;
     });
   }

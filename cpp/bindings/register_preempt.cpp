@@ -116,7 +116,7 @@ py::object select_jobs(const py::array_t<Id>& jobs, const py::array_t<Id>& nodes
   return out;
 }
 
-// Who goes of the candidates of one node, and what is proved of it.
+// Which candidates of one node are preempted, and what is proved of it.
 py::object select_victims(const py::array_t<Amount>& amounts, const py::array_t<Amount>& shortage,
                           const std::string& selection, Index budget,
                           const std::optional<py::array_t<Index>>& costs) {

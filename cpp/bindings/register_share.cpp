@@ -51,7 +51,7 @@ void register_share(py::module_& m) {
                   snapshot, options,
                   engine.update(snapshot.tables(), options, memory ? &*memory : nullptr));
             } catch (...) {
-              engine = FairShareEngine();  // what is half done is not gone on from
+              engine = FairShareEngine();  // a half-done update is not continued
               throw;
             }
           },

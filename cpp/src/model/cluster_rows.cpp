@@ -27,7 +27,7 @@ void ClusterState::group(Table table, Id row, bool present) {
       operation_requests_.add(asking_[at(row)], row);
     else
       operation_requests_.remove(asking_[at(row)], row);
-    soil(asking_[at(row)], kNoId);
+    mark_dirty(asking_[at(row)], kNoId);
     refer(requests_.get(&RequestColumns::required_node, row, kNoId), present ? 1 : -1);
   } else if (table == Table::kAllocations) {
     refer(allocations_.get(&AllocationColumns::required_node, row, kNoId), present ? 1 : -1);
@@ -36,8 +36,8 @@ void ClusterState::group(Table table, Id row, bool present) {
     count(reserved_, reservations_.get_row(&ReservationColumns::resources, row), present ? 1 : -1);
   }
   if (table == Table::kReservations && reservations_listed_) list_reservation(row, present);
-  if (table == Table::kOperations) soil(row, kNoId);
-  if (table == Table::kNodes) soil(kNoId, row);
+  if (table == Table::kOperations) mark_dirty(row, kNoId);
+  if (table == Table::kNodes) mark_dirty(kNoId, row);
 }
 
 void ClusterState::point(Table table, Id row, Id version) {
@@ -145,7 +145,7 @@ void ClusterState::set_stated(Id operation, std::span<const Amount> usage,
   std::ranges::copy(besides, more);
   add_to_pools(operation, used, 1);
   for (const Amount* after : {used, more}) count(asked_, after, 1);
-  soil(operation, kNoId);
+  mark_dirty(operation, kNoId);
 }
 
 Id ClusterState::put_operation(const OperationColumns& from, Id row, Id pool, Index note, Id old) {
@@ -297,13 +297,13 @@ void ClusterState::change(Id slot, Set&& set) {
   point(Table::kAllocations, slot, version);
 }
 
-void ClusterState::tell(Id slot, const Told& told) {
+void ClusterState::set_departure(Id slot, const Departure& departure) {
   change(slot, [&](Id version) {
     using A = AllocationColumns;
-    allocations_.set(&A::start_time, version, told.start_time, Time{0});
-    allocations_.set(&A::deadline, version, told.deadline, kNoTime);
-    allocations_.set_text(&A::beneficiary_operation, version, told.operation);
-    allocations_.set_text(&A::beneficiary_request, version, told.request);
+    allocations_.set(&A::start_time, version, departure.start_time, Time{0});
+    allocations_.set(&A::deadline, version, departure.deadline, kNoTime);
+    allocations_.set_text(&A::beneficiary_operation, version, departure.operation);
+    allocations_.set_text(&A::beneficiary_request, version, departure.request);
   });
   if (Leaving* l = leaving_of(slot)) set_beneficiary(*l, beneficiary_of(slot));
 }
@@ -314,7 +314,7 @@ void ClusterState::set_priority(Id slot, double priority, bool given) {
     allocations_.set(&AllocationColumns::priority_given, version, std::uint8_t{given},
                      std::uint8_t{0});
   });
-  soil(operation_[at(slot)], node_[at(slot)]);
+  mark_dirty(operation_[at(slot)], node_[at(slot)]);
 }
 
 void ClusterState::set_preemptible(Id slot, bool preemptible) {
@@ -322,7 +322,7 @@ void ClusterState::set_preemptible(Id slot, bool preemptible) {
     allocations_.set(&AllocationColumns::preemptible, version, std::uint8_t{preemptible},
                      std::uint8_t{1});
   });
-  soil(operation_[at(slot)], node_[at(slot)]);
+  mark_dirty(operation_[at(slot)], node_[at(slot)]);
 }
 
 void ClusterState::set_note(Id slot, Index note) {

@@ -173,7 +173,7 @@ bool ClusterState::stated(Id operation) const noexcept {
          std::any_of(more, more + width_, [](Amount a) { return a != 0; });
 }
 
-void ClusterState::soil(Id operation, Id node) {
+void ClusterState::mark_dirty(Id operation, Id node) {
   if (operation != kNoId && !operation_dirty_[at(operation)]) {
     operation_dirty_[at(operation)] = 1;
     dirty_operations_.push_back(operation);
@@ -206,7 +206,7 @@ void ClusterState::add_usage(Id slot, const Amount* amount, Amount sign) {
     Amount* here = row(node_used_, node);
     for (std::size_t r = 0; r < width_; ++r) here[r] += sign * amount[r];
   }
-  soil(operation, node);
+  mark_dirty(operation, node);
 }
 
 void ClusterState::add_left(Id slot, const Amount* amounts, Amount sign) {
@@ -307,7 +307,7 @@ void ClusterState::end(Id slot) {
   Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[at(slot)]), 0, {}, {}};
   if (leaving(slot)) {
     change.leaving = drop_leaving(slot);
-    soil(operation_[at(slot)], node_[at(slot)]);
+    mark_dirty(operation_[at(slot)], node_[at(slot)]);
   }
   stop(slot);
   record([&] { return std::move(change); });
@@ -393,7 +393,7 @@ void ClusterState::touch(Id slot, Time last_start, Time last_progress) {
   });
   last_start_[at(slot)] = last_start;
   if (!last_progress_.empty()) last_progress_[at(slot)] = last_progress;
-  soil(operation_[at(slot)], node_[at(slot)]);
+  mark_dirty(operation_[at(slot)], node_[at(slot)]);
 }
 
 // Sizes of the snapshot's rows are read from the snapshot until one changes.
@@ -421,7 +421,7 @@ void ClusterState::set_pending(Id request, Index count) {
   this->count(asked_, requests_.get_row(&RequestColumns::resources, request),
               count - pending(request));
   pending_[at(request)] = count;
-  soil(asking_[at(request)], kNoId);
+  mark_dirty(asking_[at(request)], kNoId);
 }
 
 void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
@@ -438,7 +438,7 @@ void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
   std::ranges::copy(amounts, row(capacity_, node));
   count(offered_, node_capacity(node), 1);
   count_total(node, 1);
-  soil(kNoId, node);
+  mark_dirty(kNoId, node);
 }
 
 void ClusterState::set_schedulable(Id node, bool schedulable) {
@@ -447,7 +447,7 @@ void ClusterState::set_schedulable(Id node, bool schedulable) {
   count_total(node, -1);
   schedulable_[at(node)] = schedulable;
   count_total(node, 1);
-  soil(kNoId, node);
+  mark_dirty(kNoId, node);
 }
 
 ClusterState::Dirty ClusterState::take_dirty() {

@@ -64,7 +64,7 @@ GroupLists::GroupLists(const ClusterState& state, Options options)
       link_after(list, list.tail, d.slot);
     }
     for (Cut& cut : list.cuts) cut.first_beyond = list.head;
-    soil(static_cast<Id>(o));
+    mark_dirty(static_cast<Id>(o));
   }
 }
 
@@ -103,10 +103,10 @@ void GroupLists::set_bounds(Id operation, const double* fair, const double* dema
     std::copy_n(usage_threshold, width_,
                 usage_threshold_.begin() + static_cast<std::ptrdiff_t>(at(operation) * width_));
   }
-  soil(operation);
+  mark_dirty(operation);
 }
 
-void GroupLists::soil(Id operation) {
+void GroupLists::mark_dirty(Id operation) {
   List& list = lists_[at(operation)];
   list.dirty = true;
   list.changed_at = held_;
@@ -162,7 +162,7 @@ void GroupLists::link(const ClusterState& state, Id operation, Id before, Id slo
       for (std::size_t r = 0; r < width_; ++r) used[r] += amount[r];
     }
   }
-  soil(operation);
+  mark_dirty(operation);
 }
 
 void GroupLists::remove(const ClusterState& state, Id slot) {
@@ -184,7 +184,7 @@ void GroupLists::remove(const ClusterState& state, Id slot) {
   (before == kNoId ? list.head : next_[at(before)]) = after;
   (after == kNoId ? list.tail : previous_[at(after)]) = before;
   inside_[at(slot)] = kOutside;
-  soil(operation);
+  mark_dirty(operation);
 }
 
 // Whether usage (and one allocation more) is below the bound of a cut.

@@ -126,7 +126,7 @@ void SpreadCover::solve_listed(Level& level) const {
   level.bound = kNever;
   Size begin = 0, best = 0, best_end = 0;
   for (const Size end : level.ends) {
-    Index sum = 0;  // who stays is never part of a cheaper one
+    Index sum = 0;  // what stays is never part of a cheaper one
     for (Size k = begin; k < end && sum < level.bound; ++k) sum += price_[at(level.cover[k])];
     if (sum < level.bound) {
       level.bound = sum;

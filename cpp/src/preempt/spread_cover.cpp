@@ -27,7 +27,7 @@ Index SpreadCover::reach(Size s) const {
   return levels;
 }
 
-// Drops whoever is not needed, the dearest first; false: they do not suffice.
+// Drops what is not needed, the dearest first; false: they do not suffice.
 bool SpreadCover::shrink(std::vector<Id>& jobs) {
   const Size width = need_->width;
   std::ranges::fill(got_, 0);

@@ -109,7 +109,7 @@ void say_cost(const VictimQuestion& q, VictimSet& set) {
     set.proof.doubt();
 }
 
-// From the last to the first, whoever is not needed.
+// From the last to the first, what is not needed.
 void give_back_spare(VictimTrial& trial, std::vector<Id>& taken) {
   for (Size k = taken.size(); k-- > 0;) {
     trial.give_back(taken[k]);
@@ -120,9 +120,9 @@ void give_back_spare(VictimTrial& trial, std::vector<Id>& taken) {
   }
 }
 
-// A set to begin with: some that would do for parts of what is wanted, then whoever frees
-// most of what is short for its cost until it suffices, without whom it does not need, the
-// dearest first. None: what was tried does not suffice. Leaves nobody taken.
+// A set to begin with: some that would do for parts of what is wanted, then what frees
+// most of what is short for its cost until it suffices, without those it does not need, the
+// dearest first. None: what was tried does not suffice. Leaves none taken.
 std::vector<Id> quick_set(VictimTrial& trial, const VictimQuestion& q,
                           const std::vector<std::uint8_t>& some) {
   const Size n = static_cast<Size>(q.n), width = q.shortage.size();

@@ -222,7 +222,7 @@ TEST(ClusterRows, WhatLeavesIsForTheRowOfThatName) {
   ClusterState state(snapshot);
   const ClusterState::Mark mark = state.mark();
   state.preempt(a, {});
-  state.tell(a, {0, 5, "", "r1000"});
+  state.set_departure(a, {0, 5, "", "r1000"});
   EXPECT_EQ(state.leaving_at(a)->beneficiary, (Beneficiary{0, 0}));
   EXPECT_EQ(state.allocations().get(&AllocationColumns::deadline, a, kNoTime), 5);
   state.remove_request(0);

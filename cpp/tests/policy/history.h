@@ -184,7 +184,7 @@ class History {
     cluster_.change({.kind = Delta::Kind::kCells, .row = slot}, [&](ClusterState& state) {
       const std::string_view name =
           request == kNoId ? std::string_view() : state.requests().keys().name(request);
-      state.tell(
+      state.set_departure(
           slot, {state.allocations().get(&AllocationColumns::start_time, slot), kNoTime, {}, name});
       return slot;
     });

@@ -76,7 +76,7 @@ struct LiveYTsaurus {
     ClusterState::Sources rows;
     ytsaurus::Inputs in = inputs(Snapshot(live.state().frozen(false, &rows)), seed);
     const auto pools = static_cast<std::size_t>(live.state().pools().size());
-    const StarvationClocks& clocks = live.desk().last.starvation.clocks;
+    const StarvationClocks& clocks = live.workspace().last.starvation.clocks;
     const auto take = [&](std::size_t element) {
       const bool known = element < clocks.since.size();
       in.memory.clocks.since.push_back(known ? clocks.since[element] : kNoTime);
@@ -87,8 +87,8 @@ struct LiveYTsaurus {
     for (const Id o : rows.operations) take(pools + static_cast<std::size_t>(o));
     for (const Id n : rows.nodes) {
       const auto row = static_cast<std::size_t>(n);
-      in.memory.last_preemptive.push_back(live.desk().memory.last_preemptive[row]);
-      in.memory.overcommitted_since.push_back(live.desk().memory.overcommitted_since[row]);
+      in.memory.last_preemptive.push_back(live.workspace().memory.last_preemptive[row]);
+      in.memory.overcommitted_since.push_back(live.workspace().memory.overcommitted_since[row]);
     }
     return std::make_unique<ytsaurus::Planner>(std::move(in));
   }

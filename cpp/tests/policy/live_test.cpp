@@ -148,10 +148,10 @@ struct Living {
         put(Kind::kCells, slot, [&](ClusterState& s) {
           const Time start =
               s.allocations().get(&AllocationColumns::start_time, slot, s.last_start(slot));
-          s.tell(slot, {start,
-                        random.chance(50) ? kNoTime : s.now() + random.below(60) * kSecond,
-                        s.operations().keys().name(of),
-                        {}});
+          s.set_departure(slot, {start,
+                                 random.chance(50) ? kNoTime : s.now() + random.below(60) * kSecond,
+                                 s.operations().keys().name(of),
+                                 {}});
           return slot;
         });
         return;

@@ -68,7 +68,7 @@ class RandomCluster {
     in_parts_ = random.chance(10);
     draw_allocations();
     draw_requests();
-    // Little is free: who asks has to wait, or others have to leave.
+    // Little is free: requests have to wait, or others have to leave.
     for (std::size_t n = 0; n < nodes_ * width_; ++n) capacity_.push_back(1 + random.below(5));
     for (const Allocation& row : rows_)
       if (row.node != kNoId && row.state != AllocationState::kPreempted)

@@ -100,11 +100,11 @@ TEST(Victims, WhoFreesNothingOfWhatIsMissingIsPassedOver) {
 
 TEST(Blocking, WhoIsServedBelowTheThresholdShields) {
   const auto parent = [](Id e) { return e - 1; };  // 2 in 1 in the root
-  const auto nobody = [](Id) { return false; };
+  const auto none_starves = [](Id) { return false; };
   for (const auto& [served, shields] :
        {std::pair{0.5, true}, {0.5 + 0.5e-4, true}, {0.5 + 2e-4, false}}) {
     const auto of = [served = served](Id e) { return e == 1 ? served : 1.0; };
-    EXPECT_EQ(blocking_element(2, parent, nobody, of, 0.5), shields ? 1 : kNoId) << served;
+    EXPECT_EQ(blocking_element(2, parent, none_starves, of, 0.5), shields ? 1 : kNoId) << served;
   }
 }
 

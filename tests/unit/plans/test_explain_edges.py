@@ -10,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.explain.facts import fraction, listed, sentence
 from tests.unit.plans.fake import CLUSTER, DECISIONS, POLICY, FakeCore, make, start
-from tests.unit.plans.test_explain_whole import one_node, slurm
+from tests.unit.plans.test_explain_operations import one_node, slurm
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@
 // history. Row numbers are storage, never an order: ties go by `rank`. A row that has gone
 // leaves its number free for another one, but only when the owner says so (`reclaim`).
 //
-// Room. What a node's leaving allocations have is nobody's until they have gone,
+// Room. What a node's leaving allocations have is not free until they have gone,
 // but for the operation and request they leave for: `left` holds the part that
 // their beneficiary has not taken yet.
 //
@@ -30,13 +30,13 @@
 
 namespace evenhand {
 
-// For whom an allocation leaves: a request of an operation, or any of it (request kNoId).
+// Beneficiary of a leaving allocation: a request of an operation, or any of it (request kNoId).
 struct Beneficiary {
   Id operation = kNoId, request = kNoId;
   friend bool operator==(const Beneficiary&, const Beneficiary&) = default;
 };
 
-// An allocation that has been told to leave.
+// An allocation that has been asked to leave.
 struct Leaving {
   Id slot = kNoId;
   Beneficiary beneficiary;
@@ -44,7 +44,7 @@ struct Leaving {
 };
 
 // What the row of an allocation says of its leaving; texts are names, empty: none.
-struct Told {
+struct Departure {
   Time start_time = 0, deadline = kNoTime;
   std::string_view operation, request;
 };
@@ -188,7 +188,7 @@ class ClusterState {
   Id reserve(const ReservationColumns& from, Id row, Id request, Id allocation, Id node,
              Index note);
   void release(Id reservation);
-  void tell(Id slot, const Told& told);  // of one that has not ended
+  void set_departure(Id slot, const Departure& departure);  // of one that has not ended
   void set_priority(Id slot, double priority, bool given);
   void set_preemptible(Id slot, bool preemptible);
   void set_note(Id slot, Index note);
@@ -278,7 +278,7 @@ class ClusterState {
   void leave(const Leaving& leaving);
   Leaving drop_leaving(Id slot);
   Leaving* leaving_of(Id slot) noexcept;
-  void soil(Id operation, Id node);
+  void mark_dirty(Id operation, Id node);
   void own_amounts();
   void own_held();
   template <class Undo>

@@ -73,7 +73,7 @@ std::optional<Time> time_of(double seconds) noexcept;
 // Instants outside of tables; `field` is the name for the message.
 Time read_instant(const raw::Instant& instant, std::string_view field, Problems& problems);
 
-// The column with the default in every row if nobody filled it.
+// The column with the default in every row if it was not filled.
 template <class T>
 std::vector<T> filled(std::vector<T> column, std::size_t rows, T absent) {
   if (column.empty()) column.assign(rows, absent);

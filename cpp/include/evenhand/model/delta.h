@@ -10,7 +10,7 @@ namespace evenhand {
 struct Delta {
   // Each is the delta of ClusterState with that name; its conditions hold here, too. Those
   // from kPutOperation on carry no cells: they say what changes to those that follow a state, and
-  // whoever says so carries them out.
+  // the one that announces them carries them out.
   enum class Kind : std::uint8_t {
     kStart,
     kEnd,

@@ -1,4 +1,4 @@
-// Who is served next: operations in the order of a walk down the pool tree that
+// What is served next: operations in the order of a walk down the pool tree that
 // always enters the child with the lowest satisfaction; FIFO pools in their order.
 //
 // Source: YTsaurus, choice of the next operation in a stage. A pool's satisfaction is

@@ -7,12 +7,12 @@
 
 namespace evenhand {
 
-// Room that nobody uses, that nothing that is leaving has, and that no hard reservation
+// Room that no allocation uses, that nothing that is leaving has, and that no hard reservation
 // in force keeps. Resources that are counted for the whole cluster have one row of their
 // own. May be negative.
 class Rooms {
  public:
-  // Without reservations: what is free of work, whoever may use it. O(N R).
+  // Without reservations: what is free of work, whatever may use it. O(N R).
   explicit Rooms(const ClusterState& state, bool with_reservations = true);
 
   Id nodes() const noexcept { return nodes_; }

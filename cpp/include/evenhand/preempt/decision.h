@@ -27,7 +27,7 @@ struct Decision {
   Mode mode = Mode::kRequeue;
   Group group = Group::kNone;          // of a victim
   std::int8_t within_fair_share = -1;  // a victim's operation, just before; -1: a start
-  Id slot = kNoId;                     // allocation: the victim, or the one that goes on
+  Id slot = kNoId;                     // allocation: the victim, or the one that resumes
   Id request = kNoId;                  // started, or waited for
   Id operation = kNoId;                // of the victim, or of the request
   Id node = kNoId;

@@ -110,7 +110,7 @@ class GroupLists {
   void link_after(List& list, Id before, Id slot);
   void link(const ClusterState& state, Id operation, Id before, Id slot);
   void settle(const ClusterState& state, Id operation);
-  void soil(Id operation);
+  void mark_dirty(Id operation);
   bool below(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
   bool on_bound(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
   bool protected_whole(const ClusterState& state, Id operation) const noexcept;
@@ -126,7 +126,7 @@ class GroupLists {
   std::vector<Amount> sums_;             // O x 2 x R: usage within each cut
   std::vector<Amount> below_;            // O x 2 x R: usage under this amount is below the bound
   std::vector<double> bounds_;           // O x 2 x R: as shares
-  std::vector<Amount> usage_threshold_;  // O x R, or empty: nobody has one
+  std::vector<Amount> usage_threshold_;  // O x R, or empty: no operation has one
   std::vector<Id> next_, previous_;
   std::vector<std::uint8_t> inside_;
   Index held_ = 0;

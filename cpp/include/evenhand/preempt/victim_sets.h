@@ -12,7 +12,7 @@
 
 namespace evenhand {
 
-// What a choice asks of whoever knows the cluster. Candidates are 0 .. n - 1 in the order
+// What a choice asks of its caller, which knows the cluster. Candidates are 0 .. n - 1 in the order
 // in which they are wanted.
 class VictimTrial {
  public:
@@ -49,7 +49,7 @@ struct VictimQuestion {
 // none is cheaper.
 VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question);
 
-// Another set (ascending), without whom it does not need, if it suffices and costs less than
+// Another set (ascending), without those it does not need, if it suffices and costs less than
 // one that choose_victims left in the trial.
 void take_cheaper(VictimTrial& trial, const VictimQuestion& question, std::vector<Id> other,
                   VictimSet& set);

@@ -15,7 +15,7 @@ namespace evenhand {
 
 enum class VictimSelection : std::uint8_t {
   kPrefix,       // in order until it fits
-  kIrreducible,  // then give back, last taken first, whoever is not needed
+  kIrreducible,  // then give back, last taken first, what is not needed
   kMinimum       // least cost of all, fewest if all cost 1; among those the first in order
 };
 

@@ -123,7 +123,7 @@ class CurveBuilder {
     out_[size_++] = {s, at, shares};
   }
 
-  // A vertex where the curve goes on after its position moved without it.
+  // A vertex where the curve continues after its position moved without it.
   void depart() {
     if (!relocated_) return;
     relocated_ = false;

@@ -60,7 +60,7 @@ struct FairShareResult {
   std::vector<double> usage_share, demand_share;  // E x R
   std::vector<double> limits_share;               // E x R
   std::vector<double> total;                      // E x R
-  std::vector<double> promised;                   // E x R, or empty: nobody opted in
+  std::vector<double> promised;                   // E x R, or empty: no pool opted in
   std::vector<double> strong_share;               // P x R
   std::vector<double> strong_share_priority, strong_share_regular;  // P x R
   std::vector<double> integral_share;                               // P x R, proposed
@@ -102,7 +102,7 @@ class FairShareEngine {
 FairShareResult fair_share(const Tables& tables, const FairShareOptions& options,
                            const VolumeMemory* memory = nullptr);
 
-// Parts of the fair shares, or of the promised ones (E x R; empty if nobody opted
+// Parts of the fair shares, or of the promised ones (E x R; empty if no pool opted
 // in): strong = min(total, strong share), integral = min(rest, proposed integral
 // share), weight proportional = what remains. The strong part of the root's fair
 // share is what its children have of theirs; its promised share is split as any

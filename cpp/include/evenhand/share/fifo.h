@@ -17,7 +17,7 @@ void sort_fifo_pools(const Tables& t, FairShareResult& result);
 void reorder_fifo_pools(const Tables& t, const Topology& tree, FairShareResult& result);
 
 // Older rule: a gang of a FIFO pool without its whole demand gets nothing, and
-// nobody else receives its share. Applied to result.total of operations.
+// no other operation receives its share. Applied to result.total of operations.
 void truncate_fifo_pools(const Tables& t, FairShareResult& result);
 
 }  // namespace evenhand

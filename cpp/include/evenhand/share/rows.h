@@ -9,7 +9,7 @@
 // lo collects the rounding errors of every step (Neumaier, ZAMM 54, 1974), so that
 // value() is the exact sum but for one rounding and errors of errors. Sums of share
 // functions need it: slopes reach 5e15 over widths of 1e-26, and whether a value
-// sits exactly on a limit decides who gets what. The error-free transformations
+// sits exactly on a limit decides what each gets. The error-free transformations
 // are Knuth's two-sum and Dekker's product (Numer. Math. 18, 1971), which hold
 // without fused multiply-add.
 #pragma once

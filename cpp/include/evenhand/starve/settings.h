@@ -1,4 +1,4 @@
-// Settings that say who starves, and how pools and operations inherit them.
+// Settings that say what starves, and how pools and operations inherit them.
 // Source: YTsaurus, pool tree, pool and operation settings of starvation.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Who is below its fair share, since when, and who starves.
+// Which elements are below their fair share, since when, and which starve.
 //
 // Source: YTsaurus, scheduling status and starvation of pools and operations.
 // One pass over the elements: O(E R).
@@ -15,7 +15,7 @@ namespace evenhand {
 enum class Status : std::uint8_t { kNormal, kBelowFairShare };
 enum class Starvation : std::uint8_t { kNonStarving, kStarving, kAggressivelyStarving };
 
-// What the next update goes on from; empty columns: everything is fresh.
+// What the next update continues from; empty columns: everything is fresh.
 struct StarvationClocks {
   std::vector<Time> since;             // E; start of the deficit, kNoTime: none
   std::vector<Starvation> starvation;  // E

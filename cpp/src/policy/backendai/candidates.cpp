@@ -1,4 +1,4 @@
-// Who may be a victim at all, of whom, and in which order.
+// What may be a victim at all, of which session, and in which order.
 #include <algorithm>
 #include <tuple>
 
@@ -6,7 +6,7 @@
 
 namespace evenhand::backendai {
 
-// Sessions of kinds that a person or a client waits on cannot simply go on later.
+// Sessions of kinds that a person or a client waits on cannot simply resume later.
 Mode Run::mode_of(Id operation) const {
   if (set_.mode == PreemptionMode::kTerminate) return Mode::kTerminate;
   if (set_.mode == PreemptionMode::kReschedule) return Mode::kRequeue;

@@ -157,7 +157,7 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
 
   std::vector<Candidate*> victims;
   for (const Id i : set.taken) victims.push_back(candidates[at(i)]);
-  for (const Candidate* c : victims) give(*c, -1);  // nobody's until they have gone
+  for (const Candidate* c : victims) give(*c, -1);  // not free until they have gone
   tally.proof.cost += set.proof.cost;
   tally.proof.lower_bound += set.proof.lower_bound;
   tally.proof.branches += set.proof.branches;

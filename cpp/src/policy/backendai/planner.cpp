@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
 
 // What the recorder's request or allocation met in a run.
-void tell(const Run& run, Recorder& recorder) {
+void report(const Run& run, Recorder& recorder) {
   const ClusterState& state = run.state();
   const auto [request, slot] = std::pair(recorder.request, recorder.slot);
   const Id operation =
@@ -88,7 +88,7 @@ void Planner::decide(const Trigger&, Recorder* recorder) {
   refusals_ = run.refusals();
   decisions_ = std::move(run.decisions);
   tally_ = run.tally;
-  if (recorder != nullptr) tell(run, *recorder);
+  if (recorder != nullptr) report(run, *recorder);
 }
 
 Counts Planner::counts() const {

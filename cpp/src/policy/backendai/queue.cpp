@@ -18,7 +18,7 @@ std::vector<Unit> Run::waiting_units(Id operation) const {
   return units;
 }
 
-// A kept container goes on where it is and keeps what it has; a fresh one may run anywhere.
+// A kept container resumes where it is and keeps what it has; a fresh one may run anywhere.
 std::vector<Unit> Run::suspended_units(Id operation) {
   std::vector<Unit> units;
   for (const Id slot : slots(operation)) {
@@ -38,7 +38,7 @@ std::vector<Unit> Run::suspended_units(Id operation) {
   return units;
 }
 
-// Of whom victims may be: those of a session are of the same. One that names none is alone.
+// Which owner victims may have: the same as the session. One that names none is alone.
 Id Run::scope_of(Id operation) const {
   Id found = kNoId;
   switch (set_.scope) {

@@ -214,7 +214,7 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
   }
 }
 
-// What is missing is told of the request that found no place; the others start with it.
+// What is missing is reported for the request that found no place; the others start with it.
 Outcome Run::outcome(const Entry& entry, Id request) const noexcept {
   switch (entry.outcome) {
     case Outcome::kNoFreeRoom:

@@ -171,7 +171,7 @@ class Run {
   Rooms rooms_;
   std::vector<Amount> in_parts_;  // N x R: what logical nodes have of a machine; empty: nothing
   mutable Where where_;
-  std::vector<double> priority_, rank_;  // O: of the queue; who may preempt whom
+  std::vector<double> priority_, rank_;  // O: of the queue; which may preempt which
   std::vector<Index> containers_;        // N
   std::vector<Placement> placed_;        // of the session at hand
   std::vector<Amount> needs_;            // of suspended allocations: S x R, empty without any

@@ -14,47 +14,47 @@ bool may_wait_for_room(Outcome rule) {
 // for no job before it, or whole nodes are kept for it from the instant at which it would fit.
 void Run::backfill() {
   const Passes& passes = set().passes;
-  const Time now = desk.state.now();
+  const Time now = workspace.state.now();
   stage_ = Stage::kBackfill;
   NodeSet up = node_set(static_cast<Id>(blocked_.size()));
   for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n)
-    if (desk.state.schedulable(n)) put(up, n);
+    if (workspace.state.schedulable(n)) put(up, n);
   BackfillPass pass{.slots = Slots(floor(now), floor(now + passes.bf_window), up),
-                    .told = std::vector<std::uint8_t>(served_.size(), 0),
+                    .has_victims = std::vector<std::uint8_t>(served_.size(), 0),
                     .planned = std::vector<std::uint8_t>(served_.size(), 0),
                     .of_partition = std::vector<Index>(closed_.size(), 0),
                     .of_user = {},
                     .kept = std::vector<Index>(closed_.size(), 0)};
-  const std::vector<std::uint8_t> before = told_;
+  const std::vector<std::uint8_t> before = has_victims_;
   collect_ends();
   for (Size i = 0; i < queue_.size(); ++i) {
     const Turn turn = queue_[i];
-    if (started_[at(turn.job)] || pass.told[at(turn.job)]) continue;
+    if (started_[at(turn.job)] || pass.has_victims[at(turn.job)]) continue;
     // Others leave for it in another of its partitions.
     if (before[at(turn.job)] && rules_[i] != Outcome::kWaitsForVictims) continue;
-    stand_in(turn);
+    use_partition_of(turn);
     Outcome rule = barred_now(turn.job);
     if (rule == Outcome::kStarted) {
-      Wish wish = desk.wish(turn.job);
-      rule = beyond(turn.job, wish);
+      JobRequest job_request = workspace.job_request(turn.job);
+      rule = beyond(turn.job, job_request);
       if (rule == Outcome::kStarted) {
         if (passed_over(pass, turn.job)) continue;
         if (pass.tests >= passes.bf_max_job_test || pass.slots.size() >= passes.bf_node_space_size)
           break;
         if (passes.bf_max_job_start > 0 && pass.starts >= passes.bf_max_job_start) break;
-        add_reserved(desk.room, turn.job, 1);
-        if (licences_lack(turn.job, wish)) {
+        add_reserved(workspace.room, turn.job, 1);
+        if (licences_lack(turn.job, job_request)) {
           rule = Outcome::kLicensesMissing;
         } else {
           ++pass.tests;
-          rule = plan_one(pass, turn.job, wish);
+          rule = plan_job(pass, turn.job, job_request);
         }
         if (rule == Outcome::kStarted) {
           ++pass.starts;
           ++tally.backfilled;
           continue;
         }
-        add_reserved(desk.room, turn.job, -1);
+        add_reserved(workspace.room, turn.job, -1);
       }
     }
     // What the main pass found stands where it looked.
@@ -78,22 +78,22 @@ bool Run::passed_over(BackfillPass& pass, Id job) {
     }
   };
   counted(pass.of_partition[at(jobs().partition[at(job)])], passes.bf_max_job_part);
-  const Id user = desk.state.operations().code(&OperationColumns::user, job);
+  const Id user = workspace.state.operations().code(&OperationColumns::user, job);
   if (at(user + 1) >= pass.of_user.size()) pass.of_user.resize(at(user + 2), 0);
   counted(pass.of_user[at(user + 1)], passes.bf_max_job_user);
   return over;
 }
 
 // kStarted, or why it waits.
-Outcome Run::plan_one(BackfillPass& pass, Id job, Wish& wish) {
-  const Time now = desk.state.now(), length = lasts(job, true);
+Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
+  const Time now = workspace.state.now(), length = lasts(job, true);
   const Id partition = jobs().partition[at(job)];
   const Passes& passes = set().passes;
   bool starts_only = keeps_nothing(job);
   starts_only |= passes.bf_one_resv_per_job && pass.planned[at(job)];
   Index& kept = pass.kept[at(partition)];
   starts_only |= passes.bf_job_part_count_reserve > 0 && kept >= passes.bf_job_part_count_reserve;
-  const Outcome otherwise = waits(pass, job, wish);
+  const Outcome otherwise = waits(pass, job, job_request);
   const NodeSet inside = partition_set(partition, false);
   const Estimate rooms = estimate(job);
   std::optional<Outcome> rule;
@@ -105,7 +105,7 @@ Outcome Run::plan_one(BackfillPass& pass, Id job, Wish& wish) {
     Time later = pass.slots.open(since, std::max(since, now) + length, free);
     if (free != before) {
       open_only(free);
-      found = will_run(job, wish, rooms, starts_only, spots);
+      found = will_run(job, job_request, rooms, starts_only, spots);
       before = free;
     }
     if (found == kNoTime) {
@@ -126,7 +126,7 @@ Outcome Run::plan_one(BackfillPass& pass, Id job, Wish& wish) {
       later = kNoTime;
       if (!rule) rule = Outcome::kWaitsForNextPass;
     } else if (when <= now) {
-      rule = start_now(pass, job, wish);
+      rule = start_now(pass, job, job_request);
       if (*rule == Outcome::kStarted || *rule == Outcome::kLargerThanNodes ||
           *rule == Outcome::kNodeNotSchedulable)
         return *rule;
@@ -150,16 +150,16 @@ Outcome Run::plan_one(BackfillPass& pass, Id job, Wish& wish) {
   }
 }
 
-Outcome Run::start_now(BackfillPass& pass, Id job, Wish& wish) {
-  if (told_[at(job)]) return Outcome::kWaitsForVictims;
-  const Outcome rule = select(job, wish, open_.data());
-  pass.told[at(job)] = told_[at(job)];
+Outcome Run::start_now(BackfillPass& pass, Id job, JobRequest& job_request) {
+  if (has_victims_[at(job)]) return Outcome::kWaitsForVictims;
+  const Outcome rule = select(job, job_request, open_.data());
+  pass.has_victims[at(job)] = has_victims_[at(job)];
   return rule;
 }
 
 // What is said of a job that does not fit now.
-Outcome Run::waits(const BackfillPass& pass, Id job, const Wish& wish) {
-  if (const Outcome never = beyond_nodes(wish); never != Outcome::kStarted) return never;
+Outcome Run::waits(const BackfillPass& pass, Id job, const JobRequest& job_request) {
+  if (const Outcome never = beyond_nodes(job_request); never != Outcome::kStarted) return never;
   if (pass.slots.ever_taken(partition_set(jobs().partition[at(job)], true)))
     return Outcome::kBehindFirstWaiting;
   if (set().type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
@@ -178,7 +178,7 @@ NodeSet Run::partition_set(Id partition, bool up) const {
   const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
   NodeSet set = node_set(static_cast<Id>(inside.size()));
   for (Size n = 0; n < inside.size(); ++n)
-    if (inside[n] && (!up || desk.state.schedulable(static_cast<Id>(n))))
+    if (inside[n] && (!up || workspace.state.schedulable(static_cast<Id>(n))))
       put(set, static_cast<Id>(n));
   return set;
 }

@@ -8,48 +8,49 @@ namespace {
 using Size = std::size_t;
 
 // A licence that a pending job wants, and that comes free if its holder goes.
-bool holds_licence(const Desk& desk, const Wish& wish, const RunningJob& job) {
-  if (!desk.settings.reclaim_licenses) return false;
-  for (const Id slot : desk.slots(job))
-    for (Size r = 0; r < wish.licences().size(); ++r)
-      if (wish.licences()[r] > 0 && desk.state.amounts(slot)[r] > 0) return true;
+bool holds_licence(const Workspace& workspace, const JobRequest& job_request,
+                   const RunningJob& job) {
+  if (!workspace.settings.reclaim_licenses) return false;
+  for (const Id slot : workspace.slots(job))
+    for (Size r = 0; r < job_request.licences().size(); ++r)
+      if (job_request.licences()[r] > 0 && workspace.state.amounts(slot)[r] > 0) return true;
   return false;
 }
 
 class Chooser {
  public:
-  Chooser(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
-          bool suspends)
-      : desk_(desk),
-        wish_(wish),
+  Chooser(const Workspace& workspace, JobRequest& job_request, const Room& base,
+          const std::vector<Index>& candidates, bool suspends)
+      : workspace_(workspace),
+        job_request_(job_request),
         base_(base),
         order_(candidates),
         room_(base),
         suspends_(suspends) {
-    takes_.resize(desk.running.size(), 0);
+    takes_.resize(workspace.running.size(), 0);
     for (const Index i : candidates) {
-      const RunningJob& job = desk.running[static_cast<Size>(i)];
-      const PreemptMode mode = desk.mode(job);
+      const RunningJob& job = workspace.running[static_cast<Size>(i)];
+      const PreemptMode mode = workspace.mode(job);
       const bool right = suspends ? mode == PreemptMode::kSuspend
                                   : mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue;
-      takes_[static_cast<Size>(i)] = right && matters(desk, wish, job);
+      takes_[static_cast<Size>(i)] = right && matters(workspace, job_request, job);
     }
   }
 
   // In order until it fits; the number of candidates that it took, 0: it never fits.
   Size pass(Choice& to) {
     room_ = base_;
-    wish_.begin(room_);
+    job_request_.begin(room_);
     for (Size k = 0; k < order_.size(); ++k) {
       if (!takes_[static_cast<Size>(order_[k])]) continue;
       move(job(k), 1);
-      if (wish_.may_fit(room_) && wish_.place(room_, to.spots)) return k + 1;
+      if (job_request_.may_fit(room_) && job_request_.place(room_, to.spots)) return k + 1;
     }
     return 0;
   }
 
   void reordered(Choice& to) {
-    const Settings& set = desk_.settings;
+    const Settings& set = workspace_.settings;
     const Index most = set.whole_nodes ? 0 : set.reorder_count;
     const auto count = static_cast<Index>(order_.size());
     for (Index passes = 1;; ++passes) {
@@ -63,7 +64,7 @@ class Chooser {
       const auto last = order_.begin() + static_cast<std::ptrdiff_t>(tried) - 1;
       if (!set.strict_order) {
         mark(to);
-        std::vector<Index> overlap(desk_.running.size(), 0);
+        std::vector<Index> overlap(workspace_.running.size(), 0);
         for (auto i = order_.begin(); i != last; ++i) overlap[static_cast<Size>(*i)] = overlaps(*i);
         std::stable_sort(order_.begin(), last, [&](Index a, Index b) {
           return overlap[static_cast<Size>(a)] > overlap[static_cast<Size>(b)];
@@ -76,8 +77,8 @@ class Chooser {
   void all_at_once(Choice& to) {
     room_ = base_;
     for (Size k = 0; k < order_.size(); ++k)
-      if (takes_[static_cast<Size>(order_[k])]) desk_.give(room_, job(k), 1);
-    to.fits = wish_.place(room_, to.spots);
+      if (takes_[static_cast<Size>(order_[k])]) workspace_.give(room_, job(k), 1);
+    to.fits = job_request_.place(room_, to.spots);
     if (to.fits) finish(to, order_.size());
   }
 
@@ -86,10 +87,10 @@ class Chooser {
  private:
   friend class Trial;
 
-  const RunningJob& job(Size k) const { return desk_.running[static_cast<Size>(order_[k])]; }
+  const RunningJob& job(Size k) const { return workspace_.running[static_cast<Size>(order_[k])]; }
   void move(const RunningJob& job, Amount sign) {
-    desk_.give(room_, job, sign);
-    for (const Id node : desk_.nodes(job)) wish_.changed(room_, node);
+    workspace_.give(room_, job, sign);
+    for (const Id node : workspace_.nodes(job)) job_request_.changed(room_, node);
   }
   void mark(const Choice& to) {
     chosen_.assign(base_.occupants.size(), 0);
@@ -98,19 +99,19 @@ class Chooser {
   }
   Index overlaps(Index i) const {
     Index count = 0;
-    for (const Id node : desk_.nodes(desk_.running[static_cast<Size>(i)]))
+    for (const Id node : workspace_.nodes(workspace_.running[static_cast<Size>(i)]))
       count += chosen_[static_cast<Size>(node)];
     return count;
   }
   bool lends(Index i) const {  // a licence that was short
-    return !wish_.licences_fit(base_) &&
-           holds_licence(desk_, wish_, desk_.running[static_cast<Size>(i)]);
+    return !job_request_.licences_fit(base_) &&
+           holds_licence(workspace_, job_request_, workspace_.running[static_cast<Size>(i)]);
   }
   // Victims of the selections that are not tried set by set.
   std::vector<Index> others(bool all) const {
     Choice choice;
-    Wish wish = wish_;
-    Chooser other(desk_, wish, base_, order_, suspends_);
+    JobRequest job_request = job_request_;
+    Chooser other(workspace_, job_request, base_, order_, suspends_);
     all ? other.all_at_once(choice) : other.reordered(choice);
     return choice.victims;
   }
@@ -130,8 +131,8 @@ class Chooser {
     }
   }
 
-  const Desk& desk_;
-  Wish& wish_;
+  const Workspace& workspace_;
+  JobRequest& job_request_;
   const Room& base_;
   std::vector<Index> order_;
   Room room_;
@@ -144,26 +145,28 @@ class Trial final : public VictimTrial {
  public:
   Trial(Chooser& chooser, std::vector<Index> jobs) : chooser_(chooser), jobs_(std::move(jobs)) {
     chooser_.room_ = chooser_.base_;
-    chooser_.wish_.begin(chooser_.room_);
+    chooser_.job_request_.begin(chooser_.room_);
   }
 
   void take(Id candidate) override { chooser_.move(job(candidate), 1); }
   void give_back(Id candidate) override { chooser_.move(job(candidate), -1); }
   bool suffices() override {
-    if (!chooser_.wish_.may_fit(chooser_.room_)) return false;
+    if (!chooser_.job_request_.may_fit(chooser_.room_)) return false;
     // With one part, as many usable nodes as it wants are enough.
-    return chooser_.wish_.parts().size() == 1 || place(scratch_);
+    return chooser_.job_request_.parts().size() == 1 || place(scratch_);
   }
-  bool place(std::vector<Spot>& spots) { return chooser_.wish_.place(chooser_.room_, spots); }
+  bool place(std::vector<Spot>& spots) {
+    return chooser_.job_request_.place(chooser_.room_, spots);
+  }
 
   // Costs of the jobs.
   std::vector<Index> costs() const {
-    const Desk& desk = chooser_.desk_;
-    const VictimCosts costs{desk.settings.victim_cost, desk.jobs.rows().preemption_cost};
+    const Workspace& workspace = chooser_.workspace_;
+    const VictimCosts costs{workspace.settings.victim_cost, workspace.jobs.rows().preemption_cost};
     std::vector<Index> out;
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
-      out.push_back(costs.of(desk.state, of.operation, desk.slots(of)));
+      out.push_back(costs.of(workspace.state, of.operation, workspace.slots(of)));
     }
     return out;
   }
@@ -172,51 +175,52 @@ class Trial final : public VictimTrial {
   // for the licences; without such a part for the licences only.
   std::vector<SpreadNeed> spread() const {
     std::vector<SpreadNeed> needs;
-    for (const Wish::Part& part : chooser_.wish_.parts())
+    for (const JobRequest::Part& part : chooser_.job_request_.parts())
       if (part.takes_node) needs.push_back(spread(&part));
     if (needs.empty()) needs.push_back(spread(nullptr));
     return needs;
   }
 
-  SpreadNeed spread(const Wish::Part* part) const {
-    const Desk& desk = chooser_.desk_;
-    const Wish& wish = chooser_.wish_;
+  SpreadNeed spread(const JobRequest::Part* part) const {
+    const Workspace& workspace = chooser_.workspace_;
+    const JobRequest& job_request = chooser_.job_request_;
     const Room& base = chooser_.base_;
-    // One row more: who is in the way, whatever it holds.
-    const Size width = desk.state.width(), rows = width + 1, nodes = base.occupants.size();
-    const std::vector<ResourceScope>& scope = desk.state.tables().resources.scope;
-    const bool alone = wish.whole_nodes();
+    // One row more: what is in the way, whatever it holds.
+    const Size width = workspace.state.width(), rows = width + 1, nodes = base.occupants.size();
+    const std::vector<ResourceScope>& scope = workspace.state.tables().resources.scope;
+    const bool alone = job_request.whole_nodes();
     FreedByNode freed(nodes + 1, rows);  // the last one: what the cluster shares
     const auto shared = static_cast<Id>(nodes);
     std::vector<Amount> gives(width), kept(width), lacks(rows, 0);
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
-      const Amount exclusive = desk.jobs.exclusive[static_cast<Size>(of.operation)];
-      for (const Id slot : desk.slots(of)) {
-        desk.split(of, slot, gives.data(), kept.data());
-        const Id node = desk.state.node_of(slot);
-        const bool here = node != kNoId && part != nullptr && wish.allows(*part, node);
+      const Amount exclusive = workspace.jobs.exclusive[static_cast<Size>(of.operation)];
+      for (const Id slot : workspace.slots(of)) {
+        workspace.split(of, slot, gives.data(), kept.data());
+        const Id node = workspace.state.node_of(slot);
+        const bool here = node != kNoId && part != nullptr && job_request.allows(*part, node);
         Amount* on_node = here ? freed.add(static_cast<Id>(i), node) : nullptr;
         Amount* of_all = freed.add(static_cast<Id>(i), shared);
         for (Size r = 0; r < width; ++r)
           if (scope[r] == ResourceScope::kCluster)
-            of_all[r] += desk.settings.reclaim_licenses ? gives[r] : 0;
+            of_all[r] += workspace.settings.reclaim_licenses ? gives[r] : 0;
           else if (here)
             on_node[r] += gives[r];
         if (here) on_node[width] += alone ? 1 : exclusive;
       }
     }
     SpreadNeed need(rows);
-    if (!wish.licences_fit(base)) {
+    if (!job_request.licences_fit(base)) {
       for (Size r = 0; r < width; ++r)
-        if (wish.licences()[r] > 0) lacks[r] = wish.licences()[r] - base.rooms.at(0, r);
+        if (job_request.licences()[r] > 0)
+          lacks[r] = job_request.licences()[r] - base.rooms.at(0, r);
       need.add(freed.jobs(shared), freed.amounts(shared), lacks, true);
     }
     if (part == nullptr) return need;
     need.copies = part->count;
-    for (const Id n : desk.jobs.nodes()) {
-      if (!wish.allows(*part, n)) continue;
-      if (wish.fits(*part, base, n)) {
+    for (const Id n : workspace.jobs.nodes()) {
+      if (!job_request.allows(*part, n)) continue;
+      if (job_request.fits(*part, base, n)) {
         --need.copies;
         continue;
       }
@@ -233,14 +237,14 @@ class Trial final : public VictimTrial {
 
   // What each job can help with, n x R.
   std::vector<Amount> amounts() const {
-    const Desk& desk = chooser_.desk_;
-    const Size width = desk.state.width();
+    const Workspace& workspace = chooser_.workspace_;
+    const Size width = workspace.state.width();
     std::vector<Amount> out(jobs_.size() * width, 0);
     std::vector<Amount> freed(width), kept(width);
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
-      for (const Id slot : desk.slots(of)) {
-        desk.split(of, slot, freed.data(), kept.data());
+      for (const Id slot : workspace.slots(of)) {
+        workspace.split(of, slot, freed.data(), kept.data());
         for (Size r = 0; r < width; ++r) out[i * width + r] += freed[r];
       }
     }
@@ -249,20 +253,20 @@ class Trial final : public VictimTrial {
 
   // What is short at least, R: of each part on the nodes that lack least; of licences for all.
   std::vector<Amount> shortage() const {
-    const Wish& wish = chooser_.wish_;
-    const Size width = chooser_.desk_.state.width();
-    const std::vector<ResourceScope>& scope = chooser_.desk_.state.tables().resources.scope;
+    const JobRequest& job_request = chooser_.job_request_;
+    const Size width = chooser_.workspace_.state.width();
+    const std::vector<ResourceScope>& scope = chooser_.workspace_.state.tables().resources.scope;
     std::vector<Amount> out(width, 0), lacks;
     for (Size r = 0; r < width; ++r)
-      if (wish.licences()[r] > 0)
-        out[r] = std::max<Amount>(wish.licences()[r] - chooser_.base_.rooms.at(0, r), 0);
-    for (const Wish::Part& part : wish.parts()) {
+      if (job_request.licences()[r] > 0)
+        out[r] = std::max<Amount>(job_request.licences()[r] - chooser_.base_.rooms.at(0, r), 0);
+    for (const JobRequest::Part& part : job_request.parts()) {
       if (!part.takes_node) continue;
       for (Size r = 0; r < width; ++r) {
         if (scope[r] != ResourceScope::kNode || part.amounts[r] <= 0) continue;
         lacks.clear();
         for (Size n = 0; n < part.allowed.size(); ++n)
-          if (wish.allows(part, static_cast<Id>(n)))
+          if (job_request.allows(part, static_cast<Id>(n)))
             lacks.push_back(std::max<Amount>(
                 part.amounts[r] - chooser_.base_.rooms.at(static_cast<Id>(n), r), 0));
         const auto few = std::min(lacks.size(), static_cast<Size>(part.count));
@@ -277,7 +281,7 @@ class Trial final : public VictimTrial {
 
  private:
   const RunningJob& job(Id candidate) const {
-    return chooser_.desk_.running[static_cast<Size>(jobs_[static_cast<Size>(candidate)])];
+    return chooser_.workspace_.running[static_cast<Size>(jobs_[static_cast<Size>(candidate)])];
   }
 
   Chooser& chooser_;
@@ -292,7 +296,7 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
   Trial trial(*this, jobs);
   VictimQuestion question{.n = static_cast<Id>(jobs.size()),
                           .selection = selection,
-                          .budget = desk_.settings.minimum_budget};
+                          .budget = workspace_.settings.minimum_budget};
   std::vector<Index> costs;
   std::vector<SpreadNeed> needs;
   std::vector<Amount> amounts, shortage;
@@ -327,16 +331,17 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
 
 }  // namespace
 
-bool matters(const Desk& desk, const Wish& wish, const RunningJob& job) {
-  return holds_licence(desk, wish, job) ||
-         std::ranges::any_of(desk.nodes(job), [&](Id node) { return wish.touches(node); });
+bool matters(const Workspace& workspace, const JobRequest& job_request, const RunningJob& job) {
+  return holds_licence(workspace, job_request, job) ||
+         std::ranges::any_of(workspace.nodes(job),
+                             [&](Id node) { return job_request.touches(node); });
 }
 
-Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
-              bool suspends) {
+Choice choose(const Workspace& workspace, JobRequest& job_request, const Room& base,
+              const std::vector<Index>& candidates, bool suspends) {
   Choice choice;
-  Chooser chooser(desk, wish, base, candidates, suspends);
-  switch (desk.settings.selection) {
+  Chooser chooser(workspace, job_request, base, candidates, suspends);
+  switch (workspace.settings.selection) {
     case Selection::kReorder:
       chooser.reordered(choice);
       break;

@@ -34,28 +34,28 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
                    .qos = j.qos[o],
                    .tier = j.tier[o],
                    .priority = priority,
-                   .jobs = desk.candidates(job),
-                   .has = std::vector<std::uint8_t>(desk.running.size(), 0)});
+                   .jobs = workspace.candidates(job),
+                   .has = std::vector<std::uint8_t>(workspace.running.size(), 0)});
   if (candidate_sets_.size() >= kMostSets) candidate_sets_.clear();
   if (!runs_[o]) candidate_sets_.push_back(made);
   CandidateSet& found = *made;
   if (!has_ends_) return made;  // the rest is for estimates
-  Room room = desk.room;
+  Room room = workspace.room;
   for (const Index i : found.jobs) {
     found.has[static_cast<Size>(i)] = 1;
-    desk.give(room, of(i), 1);
+    workspace.give(room, of(i), 1);
   }
-  const Size nodes = blocked_.size(), width = desk.state.width();
+  const Size nodes = blocked_.size(), width = workspace.state.width();
   found.gives.assign((nodes + 1) * width, 0);
   found.occupants.resize(nodes);
   found.exclusives.resize(nodes);
   for (Size n = 0; n < nodes; ++n) {
-    found.occupants[n] = room.occupants[n] - desk.room.occupants[n];
-    found.exclusives[n] = room.exclusives[n] - desk.room.exclusives[n];
+    found.occupants[n] = room.occupants[n] - workspace.room.occupants[n];
+    found.exclusives[n] = room.exclusives[n] - workspace.room.exclusives[n];
     for (Size r = 0; r < width; ++r) {
-      const bool wide = desk.scope(r) == ResourceScope::kCluster;
+      const bool wide = workspace.scope(r) == ResourceScope::kCluster;
       found.gives[(wide ? nodes : n) * width + r] =
-          room.rooms.at(static_cast<Id>(n), r) - desk.room.rooms.at(static_cast<Id>(n), r);
+          room.rooms.at(static_cast<Id>(n), r) - workspace.room.rooms.at(static_cast<Id>(n), r);
     }
   }
   return made;
@@ -64,16 +64,16 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
 // Room once all epilogs are over; and once all have gone, too, that may be preempted for a job,
 // and what leaves for it.
 Run::Estimate Run::estimate(Id job) {
-  Estimate e{.wanted = candidate_set(job), .now = desk.room, .emptied = desk.room};
-  const Time now = desk.state.now();
-  for (const Leaving& l : desk.state.leaving()) {
+  Estimate e{.wanted = candidate_set(job), .now = workspace.room, .emptied = workspace.room};
+  const Time now = workspace.state.now();
+  for (const Leaving& l : workspace.state.leaving()) {
     if (const Time gone = deadline(l.slot); gone == kNoTime || gone <= now)
       free(e.now, l.slot, nullptr);
   }
   for (const Index i : gone_)
     if (jobs().grace[at(of(i).operation)] == 0) free(e.now, of(i), nullptr);
   e.emptied = e.now;
-  for (const Leaving& l : desk.state.leaving()) {
+  for (const Leaving& l : workspace.state.leaving()) {
     const Time gone = deadline(l.slot);
     if (gone != kNoTime && gone > now && l.beneficiary.operation == job)
       free(e.emptied, l.slot, nullptr);
@@ -81,7 +81,7 @@ Run::Estimate Run::estimate(Id job) {
   for (const Index i : gone_)
     if (jobs().grace[at(of(i).operation)] > 0 && gone_for_[at(of(i).operation)] == job)
       free(e.emptied, of(i), nullptr);
-  const Size nodes = blocked_.size(), width = desk.state.width();
+  const Size nodes = blocked_.size(), width = workspace.state.width();
   for (Size n = 0; n <= nodes; ++n)
     e.emptied.rooms.give(e.wanted->gives.data() + n * width,
                          n == nodes ? kNoId : static_cast<Id>(n));
@@ -96,19 +96,19 @@ Run::Estimate Run::estimate(Id job) {
 // double until they reach the next end, of which each is tried once: the instant is the last end
 // of the span. As the system does, a span is looked at as over only after an end that frees
 // something: one that ends within it elsewhere lets the next end that does into it, however late.
-Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
+Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool now_only,
                    std::vector<Spot>& spots) {
-  const Time now = desk.state.now();
-  wish.look_at(open_.data());
-  for (const Wish::Part& part : wish.parts()) {
+  const Time now = workspace.state.now();
+  job_request.look_at(open_.data());
+  for (const JobRequest::Part& part : job_request.parts()) {
     Index open = 0;
     for (Size n = 0; part.takes_node && n < open_.size(); ++n) open += part.allowed[n] && open_[n];
     if (part.takes_node && open < part.count) return kNoTime;
   }
-  if (wish.place(rooms.now, spots) || wish.place(rooms.emptied, spots)) return now;
+  if (job_request.place(rooms.now, spots) || job_request.place(rooms.emptied, spots)) return now;
   if (now_only) return kNoTime;
   Room room = rooms.emptied;
-  wish.begin(room);
+  job_request.begin(room);
   Time until = kNoTime, span = kSpan, last = now;
   const auto listed = [&](Size i) {
     while (i < ends_.size() && !is_listed(ends_[i], job, *rooms.wanted)) ++i;
@@ -124,7 +124,7 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
         const Time rest = end.at % kSpan;
         until = end.at - rest + (rest < 0 ? 0 : kSpan);
       }
-      free(room, end, &wish);
+      free(room, end, &job_request);
       last = end.at;
       any = true;
       if (next < ends_.size() && ends_[next].at > until + span) break;
@@ -132,7 +132,7 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
     if (!any) return kNoTime;
     do span *= 2;
     while (next < ends_.size() && ends_[next].at > until + span);
-    if (wish.may_fit(room) && wish.place(room, spots))
+    if (job_request.may_fit(room) && job_request.place(room, spots))
       return last > now ? last : std::max(last + set().kill_wait, now + kMicrosecondsPerSecond);
   }
   return kNoTime;
@@ -140,7 +140,7 @@ Time Run::will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only,
 
 Time Run::end_of(const RunningJob& job) const {
   Time last = kNoTime;
-  for (const Id slot : desk.slots(job)) {
+  for (const Id slot : workspace.slots(job)) {
     const Time end = planned_end(slot);
     if (end == kNoTime) return job.start + kYear;
     last = std::max(last, end);
@@ -151,18 +151,18 @@ Time Run::end_of(const RunningJob& job) const {
 void Run::collect_ends() {
   has_ends_ = true;
   candidate_sets_.clear();
-  const Time now = desk.state.now();
-  for (Size i = 0; i < desk.running.size(); ++i)
-    if (const RunningJob& job = desk.running[i]; !job.gone)
+  const Time now = workspace.state.now();
+  for (Size i = 0; i < workspace.running.size(); ++i)
+    if (const RunningJob& job = workspace.running[i]; !job.gone)
       ends_.push_back({end_of(job), job.operation, End::Of::kRunning, static_cast<Index>(i)});
   for (const Index i : gone_)
     if (const Time grace = jobs().grace[at(of(i).operation)]; grace > 0)
       ends_.push_back({std::min(now + grace, end_of(of(i))), of(i).operation, End::Of::kVictim, i});
-  for (const Leaving& l : desk.state.leaving()) {
+  for (const Leaving& l : workspace.state.leaving()) {
     const Time gone = deadline(l.slot);
     if (gone != kNoTime && gone > now)
-      ends_.push_back(
-          {gone, desk.state.operation_of(l.slot), End::Of::kLeaving, static_cast<Index>(l.slot)});
+      ends_.push_back({gone, workspace.state.operation_of(l.slot), End::Of::kLeaving,
+                       static_cast<Index>(l.slot)});
   }
   for (Size i = 0; i < begun_.size(); ++i)
     ends_.push_back({begun_[i].end, begun_[i].job, End::Of::kBegun, static_cast<Index>(i)});
@@ -183,7 +183,7 @@ bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
     case End::Of::kVictim:
       return gone_for_[at(end.job)] != job;
     case End::Of::kLeaving:
-      return desk.state.leaving_at(static_cast<Id>(end.which))->beneficiary.operation != job;
+      return workspace.state.leaving_at(static_cast<Id>(end.which))->beneficiary.operation != job;
     case End::Of::kBegun:
       return true;
   }
@@ -192,37 +192,37 @@ bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
 
 bool Run::ends_on_open(const End& end) const {
   const auto open = [this](Id node) { return node != kNoId && open_[at(node)] != 0; };
-  if (end.of == End::Of::kLeaving) return open(desk.state.node_of(static_cast<Id>(end.which)));
+  if (end.of == End::Of::kLeaving) return open(workspace.state.node_of(static_cast<Id>(end.which)));
   if (end.of == End::Of::kBegun)
     return std::ranges::any_of(begun_[static_cast<Size>(end.which)].spots, open, &Spot::node);
-  return std::ranges::any_of(desk.nodes(of(end.which)), open);
+  return std::ranges::any_of(workspace.nodes(of(end.which)), open);
 }
 
-void Run::free(Room& room, const End& end, Wish* wish) const {
-  if (end.of == End::Of::kLeaving) return free(room, static_cast<Id>(end.which), wish);
-  if (end.of != End::Of::kBegun) return free(room, of(end.which), wish);
+void Run::free(Room& room, const End& end, JobRequest* job_request) const {
+  if (end.of == End::Of::kLeaving) return free(room, static_cast<Id>(end.which), job_request);
+  if (end.of != End::Of::kBegun) return free(room, of(end.which), job_request);
   const Begun& begun = begun_[static_cast<Size>(end.which)];
   for (const Spot& spot : begun.spots) {
-    room.rooms.give(desk.amounts(spot.request), spot.node);
+    room.rooms.give(workspace.amounts(spot.request), spot.node);
     if (spot.node == kNoId) continue;
     --room.occupants[at(spot.node)];
     room.exclusives[at(spot.node)] -= takes_whole_nodes(begun.job) ? 1 : 0;
-    if (wish != nullptr) wish->changed(room, spot.node);
+    if (job_request != nullptr) job_request->changed(room, spot.node);
   }
 }
 
-void Run::free(Room& room, const RunningJob& job, Wish* wish) const {
-  for (const Id slot : desk.slots(job)) free(room, slot, wish);
+void Run::free(Room& room, const RunningJob& job, JobRequest* job_request) const {
+  for (const Id slot : workspace.slots(job)) free(room, slot, job_request);
 }
 
 // An allocation is over, with all that it has.
-void Run::free(Room& room, Id slot, Wish* wish) const {
-  const Id node = desk.state.node_of(slot);
-  room.rooms.give(desk.state.amounts(slot), node);
+void Run::free(Room& room, Id slot, JobRequest* job_request) const {
+  const Id node = workspace.state.node_of(slot);
+  room.rooms.give(workspace.state.amounts(slot), node);
   if (node == kNoId) return;
   --room.occupants[at(node)];
-  room.exclusives[at(node)] -= jobs().exclusive[at(desk.state.operation_of(slot))];
-  if (wish != nullptr) wish->changed(room, node);
+  room.exclusives[at(node)] -= jobs().exclusive[at(workspace.state.operation_of(slot))];
+  if (job_request != nullptr) job_request->changed(room, node);
 }
 
 }  // namespace evenhand::slurm

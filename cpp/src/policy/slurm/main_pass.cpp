@@ -11,9 +11,9 @@ bool is_served(Outcome rule) {
 
 }  // namespace
 
-Run::Run(Desk& of, Jobs& columns, Memory& memory, const Trigger& trigger, Recorder* recorder)
+Run::Run(Workspace& of, Jobs& columns, Memory& memory, const Trigger& trigger, Recorder* recorder)
     : jobs_(columns),
-      desk(of),
+      workspace(of),
       decisions(of.state.width()),
       memory_(memory),
       trigger_(trigger),
@@ -29,33 +29,34 @@ Run::Run(Desk& of, Jobs& columns, Memory& memory, const Trigger& trigger, Record
       gone_for_(at(of.state.operations().rows()), kNoId),
       served_(gone_for_.size(), 0),
       started_(gone_for_.size(), 0),
-      told_(gone_for_.size(), 0),
+      has_victims_(gone_for_.size(), 0),
       runs_(gone_for_.size(), 0),
-      resumed_(desk.stopped.size(), 0) {
+      resumed_(workspace.stopped.size(), 0) {
   memory_.last_preempt.resize(gone_for_.size(), kNoTime);
   for (Size p = 0; p < closed_.size(); ++p) {
     const std::span<const std::uint8_t> inside = jobs().on_nodes(static_cast<Id>(p));
     for (Size n = 0; n < inside.size(); ++n) {
       partition_nodes_[p] += inside[n];
-      partition_up_[p] += inside[n] && desk.state.schedulable(static_cast<Id>(n));
+      partition_up_[p] += inside[n] && workspace.state.schedulable(static_cast<Id>(n));
     }
   }
-  for (const RunningJob& job : desk.running) runs_[at(job.operation)] = 1;
-  for (Id i = 0; i < desk.state.reservations().rows(); ++i) reserved_ |= keeps_room(desk.state, i);
-  for (const Leaving& l : desk.state.leaving()) {
+  for (const RunningJob& job : workspace.running) runs_[at(job.operation)] = 1;
+  for (Id i = 0; i < workspace.state.reservations().rows(); ++i)
+    reserved_ |= keeps_room(workspace.state, i);
+  for (const Leaving& l : workspace.state.leaving()) {
     const Time gone = deadline(l.slot);
-    const Id node = desk.state.node_of(l.slot);
-    if (gone != kNoTime && gone > desk.state.now()) {
+    const Id node = workspace.state.node_of(l.slot);
+    if (gone != kNoTime && gone > workspace.state.now()) {
       due(gone);
     } else if (node != kNoId) {
-      const Id whom = l.beneficiary.operation;
-      mark_ending(node, whom == kNoId ? kSeveral : whom);
+      const Id beneficiary = l.beneficiary.operation;
+      mark_ending(node, beneficiary == kNoId ? kSeveral : beneficiary);
     }
   }
 }
 
 void Run::all() {
-  queue_ = queue_order(desk);
+  queue_ = queue_order(workspace);
   rules_.assign(queue_.size(), Outcome::kWaitsForNextPass);
   if (trigger_.main_pass) main_pass();
   resume(kNoId);
@@ -66,7 +67,7 @@ void Run::all() {
   stand_back();
 }
 
-void Run::stand_in(const Turn& turn) {
+void Run::use_partition_of(const Turn& turn) {
   const Size j = at(turn.job);
   if (jobs_.partition[j] == turn.partition) return;
   if (std::ranges::find(first_turns_, turn.job, &Turn::job) == first_turns_.end())
@@ -97,16 +98,16 @@ void Run::main_pass() {
     const Turn turn = queue_[i];
     if (served_[at(turn.job)]) continue;  // in another of its partitions
     if (passes.sched_max_job_start > 0 && starts >= passes.sched_max_job_start) return;
-    stand_in(turn);
+    use_partition_of(turn);
     if (++seen[at(turn.partition)] > passes.partition_job_depth && passes.partition_job_depth > 0)
       continue;
     resume(turn.job);
-    add_reserved(desk.room, turn.job, 1);
+    add_reserved(workspace.room, turn.job, 1);
     const Outcome rule = one(turn.job);
     if (rule == Outcome::kStarted) {
       ++starts;
     } else {
-      add_reserved(desk.room, turn.job, -1);
+      add_reserved(workspace.room, turn.job, -1);
       rules_[i] = rule;
       served_[at(turn.job)] |= rule == Outcome::kWaitsForVictims;
     }
@@ -118,17 +119,17 @@ Outcome Run::one(Id job) {
   if (const Outcome now = barred_now(job); now != Outcome::kStarted) return now;
   const Id partition = jobs().partition[at(job)];
   if (closed_[at(partition)] != Outcome::kStarted) return closed_rule(partition);
-  Wish wish = desk.wish(job);
-  if (const Outcome never = beyond(job, wish); never != Outcome::kStarted) return never;
+  JobRequest job_request = workspace.job_request(job);
+  if (const Outcome never = beyond(job, job_request); never != Outcome::kStarted) return never;
   Index least = 0;
-  for (const Wish::Part& part : wish.parts())
+  for (const JobRequest::Part& part : job_request.parts())
     if (part.takes_node) least = std::max(least, part.count);
   if (partition_nodes_[at(partition)] < least) return Outcome::kLargerThanNodes;
   Index open = 0;
   const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
   for (Size n = 0; n < blocked_.size(); ++n) {
     open_[n] = !blocked_[n];
-    open += inside[n] && open_[n] && desk.state.schedulable(static_cast<Id>(n));
+    open += inside[n] && open_[n] && workspace.state.schedulable(static_cast<Id>(n));
   }
   if (open < least) {
     const Outcome rule = partition_up_[at(partition)] < least ? Outcome::kNodeNotSchedulable
@@ -136,25 +137,25 @@ Outcome Run::one(Id job) {
     close(job, rule);
     return rule;
   }
-  if (licences_lack(job, wish)) return Outcome::kLicensesMissing;
-  const Outcome rule = select(job, wish, open_.data());
+  if (licences_lack(job, job_request)) return Outcome::kLicensesMissing;
+  const Outcome rule = select(job, job_request, open_.data());
   if (rule == Outcome::kStarted || rule == Outcome::kLargerThanNodes ||
       rule == Outcome::kNodeNotSchedulable)
     return rule;
   bool held_up = false;
-  for (const Wish::Part& part : wish.parts()) {
+  for (const JobRequest::Part& part : job_request.parts()) {
     if (!part.takes_node) continue;
     bool any = false;
     for (Size n = 0; n < blocked_.size(); ++n) any |= part.allowed[n] && !blocked_[n];
     held_up |= !any;
   }
-  busy(job, wish, rule);
+  busy(job, job_request, rule);
   return held_up && rule != Outcome::kWaitsForVictims ? closed_rule(partition) : rule;
 }
 
 // Why a job may not start at this instant, whatever is free.
 Outcome Run::barred_now(Id job) {
-  const Time now = desk.state.now();
+  const Time now = workspace.state.now();
   if (const Time eligible = jobs().eligible[at(job)]; eligible != kNoTime && eligible > now) {
     due(eligible);
     return Outcome::kNotEligibleYet;
@@ -164,11 +165,11 @@ Outcome Run::barred_now(Id job) {
 }
 
 // Why it never starts there as things are set.
-Outcome Run::beyond(Id job, const Wish& wish) const {
+Outcome Run::beyond(Id job, const JobRequest& job_request) const {
   const Time longest = set().partitions.max_time[at(jobs().partition[at(job)])];
   const std::optional<Time> wanted = limit(job);
   if (longest != kNoTime && wanted && *wanted > longest) return Outcome::kPartitionTimeLimit;
-  for (const Wish::Part& part : wish.parts())
+  for (const JobRequest::Part& part : job_request.parts())
     if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
       return barred_everywhere(job, part.request);
   return Outcome::kStarted;
@@ -178,8 +179,8 @@ Outcome Run::beyond(Id job, const Wish& wish) const {
 bool Run::keeps_nothing(Id job) {
   const Passes& passes = set().passes;
   const Time eligible = jobs().eligible[at(job)];
-  const Time since = eligible == kNoTime ? desk.submitted(job).first : eligible;
-  const bool young = desk.state.now() - since < passes.bf_min_age_reserve;
+  const Time since = eligible == kNoTime ? workspace.submitted(job).first : eligible;
+  const bool young = workspace.state.now() - since < passes.bf_min_age_reserve;
   if (young) due(since + passes.bf_min_age_reserve);
   return young || jobs().priority[at(job)] < passes.bf_min_prio_reserve;
 }
@@ -200,41 +201,41 @@ void Run::close(Id job, Outcome rule) {
 }
 
 // A job that has to wait closes its partition; or the nodes that it names, or nothing.
-void Run::busy(Id job, const Wish& wish, Outcome rule) {
+void Run::busy(Id job, const JobRequest& job_request, Outcome rule) {
   bool named = false, others = false;
-  for (const Wish::Part& part : wish.parts()) {
+  for (const JobRequest::Part& part : job_request.parts()) {
     if (!part.takes_node) continue;
     (required_node(part.request) == kNoId ? others : named) = true;
   }
   if (named && !others) {
-    for (const Wish::Part& part : wish.parts())
+    for (const JobRequest::Part& part : job_request.parts())
       if (part.takes_node) blocked_[at(required_node(part.request))] = 1;
   } else if (!keeps_nothing(job)) {
     close(job, rule);
   }
 }
 
-bool Run::licences_lack(Id job, const Wish& wish) {
-  return !wish.licences_fit(desk.room) && !licences_come_free(job, wish);
+bool Run::licences_lack(Id job, const JobRequest& job_request) {
+  return !job_request.licences_fit(workspace.room) && !licences_come_free(job, job_request);
 }
 
 // Whether the licences that a job lacks would be there once all have gone that may go for it.
-bool Run::licences_come_free(Id job, const Wish& wish) {
+bool Run::licences_come_free(Id job, const JobRequest& job_request) {
   if (!set().reclaim_licenses) return false;
-  Room all = desk.room;
-  desk.add_leaving(all, job);
-  for (const Index i : desk.candidates(job)) desk.give(all, of(i), 1);
-  if (wish.licences_fit(all)) return true;
-  note(wish, candidates_of(job, wish), nullptr);
+  Room all = workspace.room;
+  workspace.add_leaving(all, job);
+  for (const Index i : workspace.candidates(job)) workspace.give(all, of(i), 1);
+  if (job_request.licences_fit(all)) return true;
+  note(job_request, candidates_of(job, job_request), nullptr);
   return false;
 }
 
 // The longest of the durations of what waits; none: a part has no limit.
 std::optional<Time> Run::limit(Id job) const {
   Time most = 0;
-  for (const Id request : desk.state.requests_of(job)) {
-    const Time one = desk.state.requests().get(&RequestColumns::duration, request, kNoTime);
-    if (desk.state.pending(request) <= 0) continue;
+  for (const Id request : workspace.state.requests_of(job)) {
+    const Time one = workspace.state.requests().get(&RequestColumns::duration, request, kNoTime);
+    if (workspace.state.pending(request) <= 0) continue;
     if (one == kNoTime) {
       const Time usual = set().partitions.default_time[at(jobs().partition[at(job)])];
       return usual == kNoTime ? std::nullopt : std::optional(usual);

@@ -75,8 +75,8 @@ void Planner::after(const Delta& delta, Id row) {
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   if (jobs_.touched()) jobs_.update(state_);
   run_.reset();
-  desk_.refresh(jobs_.take_changed());
-  run_ = std::make_unique<Run>(desk_, jobs_, memory_, trigger, recorder);
+  workspace_.refresh(jobs_.take_changed());
+  run_ = std::make_unique<Run>(workspace_, jobs_, memory_, trigger, recorder);
   run_->all();
   decisions_ = std::move(run_->decisions);
   tally_ = run_->tally;

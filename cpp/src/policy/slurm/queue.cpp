@@ -13,12 +13,13 @@ using Size = std::size_t;
 // Jobs of one QOS in their order; some QOS may preempt others.
 class QosQueues {
  public:
-  QosQueues(const Desk& desk, std::vector<Turn> base) : desk_(desk), base_(std::move(base)) {
+  QosQueues(const Workspace& workspace, std::vector<Turn> base)
+      : workspace_(workspace), base_(std::move(base)) {
     Id most = kNoId;
     for (const Turn& turn : base_) most = std::max(most, qos(turn));
     queues_.resize(static_cast<Size>(most) + 2);  // the last: no QOS
     for (Size i = 0; i < base_.size(); ++i) queues_[of(base_[i])].push_back(i);
-    if (desk.settings.within)
+    if (workspace.settings.within)
       for (auto& queue : queues_)
         std::ranges::stable_sort(
             queue, [&](Size a, Size b) { return base_[a].priority > base_[b].priority; });
@@ -38,33 +39,33 @@ class QosQueues {
   }
 
  private:
-  Id qos(const Turn& turn) const { return desk_.jobs.qos[static_cast<Size>(turn.job)]; }
+  Id qos(const Turn& turn) const { return workspace_.jobs.qos[static_cast<Size>(turn.job)]; }
   Size of(const Turn& turn) const {
     return qos(turn) == kNoId ? queues_.size() - 1 : static_cast<Size>(qos(turn));
   }
   // May the head of another QOS preempt it?
   bool blocked(const Turn& turn) const {
-    const Qualities& quality = desk_.settings.qualities;
+    const Qualities& quality = workspace_.settings.qualities;
     const Id mine = qos(turn);
     if (mine == kNoId) return false;
     for (Size q = 0; q + 1 < queues_.size(); ++q)
       if (!queues_[q].empty() && q != static_cast<Size>(mine) &&
           quality.preempts[q * quality.size() + static_cast<Size>(mine)] &&
-          (!desk_.settings.priority || base_[queues_[q].front()].priority > turn.priority))
+          (!workspace_.settings.priority || base_[queues_[q].front()].priority > turn.priority))
         return true;
     return false;
   }
 
-  const Desk& desk_;
+  const Workspace& workspace_;
   std::vector<Turn> base_;
   std::vector<std::deque<Size>> queues_;  // places in base_
 };
 
 }  // namespace
 
-std::vector<Turn> queue_order(const Desk& desk) {
-  const ClusterState& state = desk.state;
-  const Jobs& jobs = desk.jobs;
+std::vector<Turn> queue_order(const Workspace& workspace) {
+  const ClusterState& state = workspace.state;
+  const Jobs& jobs = workspace.jobs;
   std::vector<Turn> order;
   std::vector<std::uint8_t> seen(static_cast<Size>(state.operations().rows()), 0);
   for (Id request = 0; request < state.requests().rows(); ++request) {
@@ -85,15 +86,15 @@ std::vector<Turn> queue_order(const Desk& desk) {
   };
   std::vector<Key> keys(seen.size());
   for (const Turn& turn : order)
-    keys[static_cast<Size>(turn.job)] = {jobs.expedited(turn.job), desk.submitted(turn.job)};
+    keys[static_cast<Size>(turn.job)] = {jobs.expedited(turn.job), workspace.submitted(turn.job)};
   const auto submitted = [&](const Turn& turn) {
     return keys[static_cast<Size>(turn.job)].submitted;
   };
-  if (desk.settings.first_come) {
+  if (workspace.settings.first_come) {
     std::ranges::stable_sort(order, {}, submitted);
     return order;
   }
-  const bool by_tier = desk.settings.type == PreemptType::kPartitionPrio;
+  const bool by_tier = workspace.settings.type == PreemptType::kPartitionPrio;
   // Turns of one job that are equal in all of this keep the order in which it names them.
   std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {
     const auto x = static_cast<Size>(a.job), y = static_cast<Size>(b.job);
@@ -104,8 +105,8 @@ std::vector<Turn> queue_order(const Desk& desk) {
     if (a.priority != b.priority) return a.priority > b.priority;
     return submitted(a) < submitted(b);
   });
-  if (desk.settings.type != PreemptType::kQos) return order;
-  QosQueues queues(desk, order);
+  if (workspace.settings.type != PreemptType::kQos) return order;
+  QosQueues queues(workspace, order);
   for (Turn& turn : order) turn = queues.next();
   return order;
 }

@@ -2,19 +2,19 @@
 
 namespace evenhand::slurm {
 
-// Suspended jobs go on where they are, before a pending one that may not preempt them; not in room
-// that a job counts on whom others leave for.
+// Suspended jobs resume where they are, before a pending one that may not preempt them; not in room
+// that a job counts on for which others leave.
 void Run::resume(Id before) {
-  for (Size i = 0; i < desk.stopped.size(); ++i) {
-    const RunningJob& job = desk.stopped[i];
+  for (Size i = 0; i < workspace.stopped.size(); ++i) {
+    const RunningJob& job = workspace.stopped[i];
     if (resumed_[i]) continue;
-    if (before != kNoId && desk.standing(before, job) == Outcome::kTaken) continue;
+    if (before != kNoId && workspace.standing(before, job) == Outcome::kTaken) continue;
     Id where = kNoId;
     Row missing{};
-    Outcome found = goes_on(job, desk.room, where, missing);
+    Outcome found = can_resume(job, workspace.room, where, missing);
     if (found == Outcome::kStarted && !held_.empty()) {
       Room later = afterwards();
-      if (goes_on(job, later, where, missing) != Outcome::kStarted) found = Outcome::kRoomHeld;
+      if (can_resume(job, later, where, missing) != Outcome::kStarted) found = Outcome::kRoomHeld;
     }
     if (found != Outcome::kStarted) {
       // What stood in its way in the end.
@@ -23,8 +23,8 @@ void Run::resume(Id before) {
     }
     resumed_[i] = 1;
     const Id step = step_++;
-    for (const Id slot : desk.slots(job)) {
-      const Id node = desk.state.node_of(slot);
+    for (const Id slot : workspace.slots(job)) {
+      const Id node = workspace.state.node_of(slot);
       const Row more = back(slot), free = free_on(node);
       decisions.add({.action = Action::kResume,
                      .stage = stage_,
@@ -33,9 +33,9 @@ void Run::resume(Id before) {
                      .operation = job.operation,
                      .node = node,
                      .step = step,
-                     .at = desk.state.now()},
+                     .at = workspace.state.now()},
                     {nullptr, free.data(), more.data(), nullptr, nullptr});
-      occupy(desk.room, job.operation, node, more.data());
+      occupy(workspace.room, job.operation, node, more.data());
       ++tally.resumes;
     }
   }
@@ -43,11 +43,11 @@ void Run::resume(Id before) {
 
 // Whether a suspended job fits where it is: kStarted, or what stands in the way, where and how
 // much.
-Outcome Run::goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) const {
+Outcome Run::can_resume(const RunningJob& job, Room& in, Id& where, Row& missing) const {
   const bool whole = takes_whole_nodes(job.operation);
   Outcome found = Outcome::kStarted;
-  for (const Id slot : desk.slots(job)) {
-    const Id node = desk.state.node_of(slot);
+  for (const Id slot : workspace.slots(job)) {
+    const Id node = workspace.state.node_of(slot);
     const Row more = back(slot);
     if (Row lack{}; found == Outcome::kStarted && lacks(in, more.data(), node, whole, lack)) {
       const bool room = in.rooms.fits(more.data(), node);
@@ -57,34 +57,35 @@ Outcome Run::goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) c
     }
     in.rooms.take(more.data(), node);
   }
-  for (const Id slot : desk.slots(job)) in.rooms.give(back(slot).data(), desk.state.node_of(slot));
+  for (const Id slot : workspace.slots(job))
+    in.rooms.give(back(slot).data(), workspace.state.node_of(slot));
   return found;
 }
 
-// Room once all who leave for a job have gone and it has started.
+// Room once all that leave for a job have gone and it has started.
 Room Run::afterwards() const {
-  Room room = desk.room;
+  Room room = workspace.room;
   for (const auto& [job, spots] : held_) {
-    desk.add_leaving(room, job);
+    workspace.add_leaving(room, job);
     add_reserved(room, job, 1);
-    for (const RunningJob& other : desk.running)
+    for (const RunningJob& other : workspace.running)
       if (other.gone && gone_for_[at(other.operation)] == job &&
-          desk.mode(other) != PreemptMode::kSuspend)
-        desk.give(room, other, 1);
+          workspace.mode(other) != PreemptMode::kSuspend)
+        workspace.give(room, other, 1);
     for (const Spot& spot : spots)
-      if (spot.node != kNoId) occupy(room, job, spot.node, desk.amounts(spot.request));
+      if (spot.node != kNoId) occupy(room, job, spot.node, workspace.amounts(spot.request));
   }
   return room;
 }
 
-// What a suspended allocation takes when it goes on; without a node, of what the cluster shares.
+// What a suspended allocation takes when it resumes; without a node, of what the cluster shares.
 Row Run::back(Id slot) const {
   Row more{};
-  const Size width = desk.state.width();
-  const Amount* held = desk.state.kept(slot);
+  const Size width = workspace.state.width();
+  const Amount* held = workspace.state.kept(slot);
   for (Size r = 0; r < width; ++r)
-    if (desk.state.node_of(slot) != kNoId || desk.scope(r) == ResourceScope::kCluster)
-      more[r] = desk.state.amounts(slot)[r] - (held == nullptr ? 0 : held[r]);
+    if (workspace.state.node_of(slot) != kNoId || workspace.scope(r) == ResourceScope::kCluster)
+      more[r] = workspace.state.amounts(slot)[r] - (held == nullptr ? 0 : held[r]);
   return more;
 }
 

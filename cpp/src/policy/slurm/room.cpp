@@ -9,8 +9,8 @@ namespace evenhand::slurm {
 
 using Size = std::size_t;
 
-Wish::Wish(const ResourceSpace& resources, std::span<const Id> order, Size rows, bool whole_nodes,
-           std::vector<Part> parts)
+JobRequest::JobRequest(const ResourceSpace& resources, std::span<const Id> order, Size rows,
+                       bool whole_nodes, std::vector<Part> parts)
     : order_(order),
       nodes_(rows),
       whole_nodes_(whole_nodes),
@@ -30,13 +30,13 @@ Wish::Wish(const ResourceSpace& resources, std::span<const Id> order, Size rows,
   }
 }
 
-bool Wish::licences_fit(const Room& room) const noexcept {
+bool JobRequest::licences_fit(const Room& room) const noexcept {
   for (Size r = 0; r < licences_.size(); ++r)  // whatever node: there is one row of these
     if (licences_[r] > 0 && licences_[r] > room.rooms.at(0, r)) return false;
   return true;
 }
 
-bool Wish::fits(const Part& part, const Room& room, Id node) const noexcept {
+bool JobRequest::fits(const Part& part, const Room& room, Id node) const noexcept {
   const auto n = static_cast<Size>(node);
   if (!allows(part, node) || room.exclusives[n] > 0 || (whole_nodes_ && room.occupants[n] > 0))
     return false;
@@ -46,7 +46,7 @@ bool Wish::fits(const Part& part, const Room& room, Id node) const noexcept {
   return true;
 }
 
-void Wish::begin(const Room& room) {
+void JobRequest::begin(const Room& room) {
   usable_.assign(parts_.size(), {});
   usable_count_.assign(parts_.size(), 0);
   for (Size p = 0; p < parts_.size(); ++p) {
@@ -59,7 +59,7 @@ void Wish::begin(const Room& room) {
   }
 }
 
-void Wish::changed(const Room& room, Id node) {
+void JobRequest::changed(const Room& room, Id node) {
   const auto n = static_cast<Size>(node);
   for (Size p = 0; p < parts_.size(); ++p) {
     if (!parts_[p].takes_node) continue;
@@ -69,14 +69,14 @@ void Wish::changed(const Room& room, Id node) {
   }
 }
 
-bool Wish::may_fit(const Room& room) const noexcept {
+bool JobRequest::may_fit(const Room& room) const noexcept {
   for (Size p = 0; p < parts_.size(); ++p)
     if (parts_[p].takes_node && usable_count_[p] < parts_[p].count) return false;
   return licences_fit(room);
 }
 
-bool Wish::pick(const std::vector<std::uint8_t>& usable, const Room& room, Index count,
-                std::vector<Id>& nodes) const {
+bool JobRequest::pick(const std::vector<std::uint8_t>& usable, const Room& room, Index count,
+                      std::vector<Id>& nodes) const {
   struct Run {
     Index begin, size;
     Amount cpus;
@@ -117,7 +117,7 @@ bool Wish::pick(const std::vector<std::uint8_t>& usable, const Room& room, Index
   return static_cast<Index>(nodes.size()) == count;
 }
 
-bool Wish::place(const Room& room, std::vector<Spot>& spots) const {
+bool JobRequest::place(const Room& room, std::vector<Spot>& spots) const {
   poll();
   spots.clear();
   if (!licences_fit(room)) return false;

@@ -17,12 +17,12 @@ namespace evenhand::slurm {
 using Size = std::size_t;
 using Row = std::array<Amount, kMaxResources>;
 
-// For whom jobs end on a node: more than one, or nobody knows.
+// The job for which jobs end on a node: more than one, or unknown.
 inline constexpr Id kSeveral = -2;
 
 constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 
-// Where a job is to start once those who leave for it have gone.
+// Where a job is to start once those that leave for it have gone.
 struct Held {
   Id job;
   std::vector<Spot> spots;
@@ -41,7 +41,7 @@ struct End {
   Time at;
   Id job;
   Of of;
-  Index which;  // in Desk::running, of the leaving allocations, or of those begun
+  Index which;  // in Workspace::running, of the leaving allocations, or of those begun
 
   static std::pair<Time, Id> key(const End& end) { return {end.at, end.job}; }
 };
@@ -51,8 +51,8 @@ struct CandidateSet {
   Id partition, qos;
   std::int32_t tier;
   double priority;
-  std::vector<Index> jobs;        // in Desk::running
-  std::vector<std::uint8_t> has;  // Desk::running
+  std::vector<Index> jobs;        // in Workspace::running
+  std::vector<std::uint8_t> has;  // Workspace::running
   std::vector<Amount> gives{};    // (N + 1) x R
   std::vector<std::int32_t> occupants{}, exclusives{};
 };
@@ -60,7 +60,7 @@ struct CandidateSet {
 // One backfill pass.
 struct BackfillPass {
   Slots slots;
-  std::vector<std::uint8_t> told, planned;  // O
+  std::vector<std::uint8_t> has_victims, planned;  // O
   std::vector<Index> of_partition, of_user, kept;
   Index tests = 0, starts = 0;
 };
@@ -71,7 +71,7 @@ class Run {
  public:
   // `jobs`: of a job with several partitions, as of the one whose turn it is; as they were again
   // between two calls.
-  Run(Desk& desk, Jobs& jobs, Memory& memory, const Trigger& trigger, Recorder* recorder);
+  Run(Workspace& workspace, Jobs& jobs, Memory& memory, const Trigger& trigger, Recorder* recorder);
 
   void all();
   const Refusals& refusals();
@@ -81,17 +81,17 @@ class Run {
   Jobs& jobs_;
 
  public:
-  Desk& desk;
+  Workspace& workspace;
   Decisions decisions;
   Tally tally;
   Time next_due = kNoTime;
 
  private:
   const Jobs& jobs() const { return jobs_; }
-  const Settings& set() const { return desk.settings; }
-  const RunningJob& of(Index i) const { return desk.running[static_cast<Size>(i)]; }
+  const Settings& set() const { return workspace.settings; }
+  const RunningJob& of(Index i) const { return workspace.running[static_cast<Size>(i)]; }
 
-  void stand_in(const Turn& turn);
+  void use_partition_of(const Turn& turn);
   void stand_back();
   void become(const Turn& turn);
 
@@ -100,39 +100,41 @@ class Run {
   void main_pass();
   Outcome one(Id job);
   Outcome barred_now(Id job);
-  Outcome beyond(Id job, const Wish& wish) const;
+  Outcome beyond(Id job, const JobRequest& job_request) const;
   bool keeps_nothing(Id job);
   Outcome closed_rule(Id partition) const;
   void close(Id job, Outcome rule);
-  void busy(Id job, const Wish& wish, Outcome rule);
-  bool licences_lack(Id job, const Wish& wish);
-  bool licences_come_free(Id job, const Wish& wish);
+  void busy(Id job, const JobRequest& job_request, Outcome rule);
+  bool licences_lack(Id job, const JobRequest& job_request);
+  bool licences_come_free(Id job, const JobRequest& job_request);
   std::optional<Time> limit(Id job) const;
   Id required_node(Id request) const {
-    return desk.state.requests().get(&RequestColumns::required_node, request, kNoId);
+    return workspace.state.requests().get(&RequestColumns::required_node, request, kNoId);
   }
   Time deadline(Id slot) const {
-    return desk.state.allocations().get(&AllocationColumns::deadline, slot, kNoTime);
+    return workspace.state.allocations().get(&AllocationColumns::deadline, slot, kNoTime);
   }
   Time planned_end(Id slot) const {
-    return desk.state.allocations().get(&AllocationColumns::planned_end, slot, kNoTime);
+    return workspace.state.allocations().get(&AllocationColumns::planned_end, slot, kNoTime);
   }
   Time lasts(Id job, bool backfill) const;
 
   // --- act.cpp
 
   // Starts a job in free room or preempts for it, on open nodes (N) only.
-  Outcome select(Id job, Wish& wish, const std::uint8_t* open);
-  Outcome preempt(Id job, Wish& wish, const std::uint8_t* open);
-  std::vector<Index> candidates_of(Id job, const Wish& wish);
-  Outcome go_under(Id job, const Wish& wish, const std::vector<Index>& victims,
-                   const std::vector<Spot>& spots, bool leaving);
-  void end(Id job, const Wish& wish, const std::vector<Index>& victims,
+  Outcome select(Id job, JobRequest& job_request, const std::uint8_t* open);
+  Outcome preempt(Id job, JobRequest& job_request, const std::uint8_t* open);
+  std::vector<Index> candidates_of(Id job, const JobRequest& job_request);
+  Outcome preempt_candidates(Id job, const JobRequest& job_request,
+                             const std::vector<Index>& victims, const std::vector<Spot>& spots,
+                             bool leaving);
+  void end(Id job, const JobRequest& job_request, const std::vector<Index>& victims,
            const std::vector<Spot>& spots);
   void count(const SelectionProof& proof, Id step);
-  Time take(Id job, const Wish& wish, Index victim, const std::vector<Spot>& spots, Id step);
+  Time take(Id job, const JobRequest& job_request, Index victim, const std::vector<Spot>& spots,
+            Id step);
   void start(Id job, const std::vector<Spot>& spots, Reason reason, Id step);
-  void mark_ending(Id node, Id whom);
+  void mark_ending(Id node, Id beneficiary);
   bool holds(Id job) const;
 
   bool takes_whole_nodes(Id job) const {
@@ -144,30 +146,31 @@ class Run {
 
   Row free_on(Id node) const {
     Row free{};
-    for (Size r = 0; r < desk.state.width(); ++r)
-      if (node != kNoId || desk.scope(r) == ResourceScope::kCluster)
-        free[r] = desk.room.rooms.at(node, r);
+    for (Size r = 0; r < workspace.state.width(); ++r)
+      if (node != kNoId || workspace.scope(r) == ResourceScope::kCluster)
+        free[r] = workspace.room.rooms.at(node, r);
     return free;
   }
 
   // What hard reservations keep for a job is its own.
   void add_reserved(Room& to, Id job, Amount sign) const {
     if (!reserved_) return;
-    evenhand::add_reserved(to.rooms, desk.state, sign, [job](Id owner) { return owner == job; });
+    evenhand::add_reserved(to.rooms, workspace.state, sign,
+                           [job](Id owner) { return owner == job; });
   }
 
   // --- gang.cpp
 
-  bool over(const Wish& wish, Room base, const std::vector<Index>& candidates,
+  bool over(const JobRequest& job_request, Room base, const std::vector<Index>& candidates,
             std::vector<Spot>& spots) const;
   std::vector<Index> under(Id job, Room room, const std::vector<Index>& candidates,
                            const std::vector<Spot>& spots) const;
-  void under_too(Id job, Room room, std::vector<Index> sharing, Choice& choice) const;
+  void add_those_sharing(Id job, Room room, std::vector<Index> sharing, Choice& choice) const;
 
   // --- resume.cpp
 
   void resume(Id before);
-  Outcome goes_on(const RunningJob& job, Room& in, Id& where, Row& missing) const;
+  Outcome can_resume(const RunningJob& job, Room& in, Id& where, Row& missing) const;
   Room afterwards() const;
   Row back(Id slot) const;
 
@@ -175,9 +178,9 @@ class Run {
 
   void backfill();
   bool passed_over(BackfillPass& pass, Id job);
-  Outcome plan_one(BackfillPass& pass, Id job, Wish& wish);
-  Outcome start_now(BackfillPass& pass, Id job, Wish& wish);
-  Outcome waits(const BackfillPass& pass, Id job, const Wish& wish);
+  Outcome plan_job(BackfillPass& pass, Id job, JobRequest& job_request);
+  Outcome start_now(BackfillPass& pass, Id job, JobRequest& job_request);
+  Outcome waits(const BackfillPass& pass, Id job, const JobRequest& job_request);
   Time floor(Time instant) const;
   NodeSet partition_set(Id partition, bool up) const;
   void open_only(const NodeSet& nodes);
@@ -191,40 +194,43 @@ class Run {
   std::shared_ptr<const CandidateSet> candidate_set(Id job);
   Estimate estimate(Id job);
   // When and where a job would start on the open nodes; no answer: kNoTime.
-  Time will_run(Id job, Wish& wish, const Estimate& rooms, bool now_only, std::vector<Spot>& spots);
+  Time will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool now_only,
+                std::vector<Spot>& spots);
   void collect_ends();
   void add_end(End end);
   Time end_of(const RunningJob& job) const;
   bool is_listed(const End& end, Id job, const CandidateSet& wanted) const;
   bool ends_on_open(const End& end) const;
-  void free(Room& room, const End& end, Wish* wish) const;
-  void free(Room& room, const RunningJob& job, Wish* wish) const;
-  void free(Room& room, Id slot, Wish* wish) const;
+  void free(Room& room, const End& end, JobRequest* job_request) const;
+  void free(Room& room, const RunningJob& job, JobRequest* job_request) const;
+  void free(Room& room, Id slot, JobRequest* job_request) const;
 
-  // --- told.cpp
+  // --- refusals.cpp
 
   Outcome barred_everywhere(Id job, Id request) const;
-  Outcome beyond_nodes(const Wish& wish) const;
-  Outcome on_node(const Wish::Part& part, Id node, bool licences_lack, bool lack,
+  Outcome beyond_nodes(const JobRequest& job_request) const;
+  Outcome on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
                   Outcome rule) const;
   bool lacks(const Room& room, const Amount* need, Id node, bool whole, Row& missing) const;
   Room without_reservations(Id job) const;
-  bool may_help(const Wish& wish, const RunningJob& other) const;
+  bool may_help(const JobRequest& job_request, const RunningJob& other) const;
   void add_unheld();
-  void tell_refusal(Id job, Outcome rule, const Wish* wish);
-  void note(const Wish& wish, const std::vector<Index>& candidates, const Choice* choice);
-  void note_sharing(const Wish& wish, const std::vector<Index>& candidates,
+  void report_refusal(Id job, Outcome rule, const JobRequest* job_request);
+  void note(const JobRequest& job_request, const std::vector<Index>& candidates,
+            const Choice* choice);
+  void note_sharing(const JobRequest& job_request, const std::vector<Index>& candidates,
                     const std::vector<Index>& victims, const std::vector<Spot>& spots);
 
   bool follows(const RunningJob& job) const {
     return recorder_ != nullptr && recorder_->slot != kNoId &&
-           desk.state.operation_of(recorder_->slot) == job.operation;
+           workspace.state.operation_of(recorder_->slot) == job.operation;
   }
   bool follows_request(Id request) const {
     return recorder_ != nullptr && recorder_->request == request;
   }
   Id first_node(const RunningJob& job) const {
-    return recorder_->slot == kNoId ? desk.nodes(job).front() : desk.state.node_of(recorder_->slot);
+    return recorder_->slot == kNoId ? workspace.nodes(job).front()
+                                    : workspace.state.node_of(recorder_->slot);
   }
   void event(Id node, Outcome outcome, Id operation, Id request, const Row& missing) {
     recorder_->events.push_back(
@@ -234,7 +240,8 @@ class Run {
          operation,
          request,
          recorder_->slot,
-         {missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(desk.state.width())}});
+         {missing.begin(),
+          missing.begin() + static_cast<std::ptrdiff_t>(workspace.state.width())}});
   }
   void due(Time instant) {
     if (next_due == kNoTime || instant < next_due) next_due = instant;
@@ -249,15 +256,15 @@ class Run {
   std::vector<Outcome> rules_;         // a turn each: why it waits
   std::vector<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
   std::vector<Outcome> closed_;        // partitions: by a job of which rule, kStarted: open
-  bool all_hold_ = true;               // whoever closed a partition is served
+  bool all_hold_ = true;               // each job that closed a partition is served
   std::vector<Index> partition_nodes_, partition_up_;
-  std::vector<Id> ending_;  // N: for whom a job ends there, kNoId: none does
+  std::vector<Id> ending_;  // N: the job for which one ends there, kNoId: none does
   std::vector<std::uint8_t> open_, start_, choose_;  // N: scratch
-  std::vector<Id> gone_for_;                         // O: for whom it was preempted in this run
-  std::vector<std::uint8_t> served_;                 // O: it started, or others leave for it
-  std::vector<std::uint8_t> started_, told_;         // O: in this run
+  std::vector<Id> gone_for_;          // O: the job for which it was preempted in this run
+  std::vector<std::uint8_t> served_;  // O: it started, or others leave for it
+  std::vector<std::uint8_t> started_, has_victims_;  // O: in this run
   std::vector<std::uint8_t> runs_;                   // O: something of it runs
-  std::vector<Index> gone_;                          // in Desk::running: those preempted that end
+  std::vector<Index> gone_;  // in Workspace::running: those preempted that end
   std::vector<std::uint8_t> resumed_;
   std::vector<Turn> first_turns_;  // of jobs that stand in another of their partitions
   std::vector<Held> held_;

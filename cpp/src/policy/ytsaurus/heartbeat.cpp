@@ -19,17 +19,17 @@ struct Choice {
 template <class Observer>
 class Heartbeat {
  public:
-  Heartbeat(Desk& desk, Id node, Observer observer)
-      : desk_(desk), work_(desk, node), node_(node), observer_(observer) {}
+  Heartbeat(Workspace& workspace, Id node, Observer observer)
+      : workspace_(workspace), work_(workspace, node), node_(node), observer_(observer) {}
 
   void run() {
     observed(Stage::kGraceful, [&] { graceful_pass(); });
     observed(Stage::kRegular, [&] {
-      if (desk_.state.schedulable(node_)) regular_stage();
+      if (workspace_.state.schedulable(node_)) regular_stage();
     });
     preemptive_stages();
     observed(Stage::kLimitRepair, [&] {
-      if (!desk_.settings.repair_in_stage) repair_limits();
+      if (!workspace_.settings.repair_in_stage) repair_limits();
     });
     observed(Stage::kOvercommit, [&] { overcommit_pass(); });
   }
@@ -39,26 +39,26 @@ class Heartbeat {
 
   template <class Pass>
   void observed(Stage stage, Pass&& pass) {
-    observer_.before(desk_, work_, stage);
+    observer_.before(workspace_, work_, stage);
     pass();
-    observer_.after(desk_, work_, stage, kNoLevel);
+    observer_.after(workspace_, work_, stage, kNoLevel);
   }
 
   static constexpr Level kNoLevel = Level::kPreemptible;
 
-  Time& last_preemptive() { return desk_.memory.last_preemptive[static_cast<Size>(node_)]; }
+  Time& last_preemptive() { return workspace_.memory.last_preemptive[static_cast<Size>(node_)]; }
   Index& count(Stage stage, Tally what) {
-    return desk_.counts[static_cast<Size>(stage)][static_cast<Size>(what)];
+    return workspace_.counts[static_cast<Size>(stage)][static_cast<Size>(what)];
   }
 
-  // --- graceful mode: asked to leave whether or not anybody wants the room
+  // --- graceful mode: asked to leave whether or not its room is wanted
 
   void graceful_pass() {
-    if (desk_.rows.graceful.empty()) return;
+    if (workspace_.rows.graceful.empty()) return;
     for (const Id slot : work_.graceful_victims()) {
       work_.victim(slot, {.stage = Stage::kGraceful,
                           .reason = Reason::kGracefulPreemption,
-                          .grace = desk_.settings.graceful_timeout,
+                          .grace = workspace_.settings.graceful_timeout,
                           .step = work_.next_step()});
       ++count(Stage::kGraceful, Tally::kVictims);
     }
@@ -67,12 +67,12 @@ class Heartbeat {
   // --- free room
 
   void regular_stage() {
-    const ServiceQueue& queue = desk_.queue(Stage::kRegular);
+    const ServiceQueue& queue = workspace_.queue(Stage::kRegular);
     if (queue.empty()) return;
     ++count(Stage::kRegular, Tally::kRuns);
     mark_fitting_shapes(Stage::kRegular, work_.room());
     bool few = fitting_requests() * 8 < queue.size() && !work_.has_promises();
-    while (!desk_.fitting_shapes.empty() || work_.has_promises()) {
+    while (!workspace_.fitting_shapes.empty() || work_.has_promises()) {
       const Choice choice = few ? first_of_few() : first_in_queue(few);
       if (choice.request == kNoId) break;
       work_.start(
@@ -84,19 +84,19 @@ class Heartbeat {
   }
 
   void mark_fitting_shapes(Stage stage, const Amount* room) {
-    desk_.fitting_shapes.clear();
-    for (const Id shape : desk_.waiting_shapes(stage))
-      if (desk_.waiting(stage, shape) > 0 && desk_.shapes().fits(shape, room))
-        desk_.fitting_shapes.push_back(shape);
+    workspace_.fitting_shapes.clear();
+    for (const Id shape : workspace_.waiting_shapes(stage))
+      if (workspace_.waiting(stage, shape) > 0 && workspace_.shapes().fits(shape, room))
+        workspace_.fitting_shapes.push_back(shape);
   }
 
   // Drops what fits no more; returns how many requests have a shape that does.
   Size fitting_requests() {
     Size requests = 0;
-    std::erase_if(desk_.fitting_shapes, [&](Id shape) {
-      const bool fits =
-          desk_.waiting(Stage::kRegular, shape) > 0 && desk_.shapes().fits(shape, work_.room());
-      if (fits) requests += static_cast<Size>(desk_.waiting(Stage::kRegular, shape));
+    std::erase_if(workspace_.fitting_shapes, [&](Id shape) {
+      const bool fits = workspace_.waiting(Stage::kRegular, shape) > 0 &&
+                        workspace_.shapes().fits(shape, work_.room());
+      if (fits) requests += static_cast<Size>(workspace_.waiting(Stage::kRegular, shape));
       return !fits;
     });
     return requests;
@@ -106,7 +106,7 @@ class Heartbeat {
   // do: they are compared with each other instead.
   Choice first_in_queue(bool& few) {
     constexpr Size kFront = 64;
-    const Size length = desk_.queue(Stage::kRegular).size();
+    const Size length = workspace_.queue(Stage::kRegular).size();
     if (work_.has_promises()) return first_among(length);
     if (const Choice choice = first_among(kFront); choice.request != kNoId || length <= kFront)
       return choice;
@@ -115,24 +115,24 @@ class Heartbeat {
   }
 
   bool may_start(Id request, bool preemptive) {
-    if (!desk_.allowed_on(request, node_)) return false;
-    if (!preemptive && desk_.refused_by_limits(request)) return false;
+    if (!workspace_.allowed_on(request, node_)) return false;
+    if (!preemptive && workspace_.refused_by_limits(request)) return false;
     const Id operation = work_.operation_of(request);
-    if (desk_.within_limits(operation, work_.need(request), preemptive)) return true;
-    if (!preemptive) desk_.refuse_by_limits(request);
+    if (workspace_.within_limits(operation, work_.need(request), preemptive)) return true;
+    if (!preemptive) workspace_.refuse_by_limits(request);
     return false;
   }
 
   Choice first_of_few() {
     Choice best;
     ServiceQueue::Entry best_entry{};
-    for (const Id shape : desk_.fitting_shapes)
-      desk_.for_requests_of_shape(shape, [&](const Desk::Ask& ask) {
+    for (const Id shape : workspace_.fitting_shapes)
+      workspace_.for_requests_of_shape(shape, [&](const Workspace::Ask& ask) {
         const Id q = ask.request, o = work_.operation_of(q);
-        if (ask.pending == 0 || !desk_.queue(Stage::kRegular).contains(o)) return;
-        const ServiceQueue::Entry entry = desk_.entry(Stage::kRegular, o);
+        if (ask.pending == 0 || !workspace_.queue(Stage::kRegular).contains(o)) return;
+        const ServiceQueue::Entry entry = workspace_.entry(Stage::kRegular, o);
         if (best.request != kNoId && (ServiceQueue::before(best_entry, entry) ||
-                                      (o == best.operation && desk_.before(best.request, q))))
+                                      (o == best.operation && workspace_.before(best.request, q))))
           return;
         if (!may_start(q, false)) return;
         best = {q, o};
@@ -142,12 +142,12 @@ class Heartbeat {
   }
 
   Choice first_among(Size entries) {
-    const std::span<const ServiceQueue::Entry> queue = desk_.in_order(Stage::kRegular);
+    const std::span<const ServiceQueue::Entry> queue = workspace_.in_order(Stage::kRegular);
     for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size())))
-      for (const Desk::Ask& ask : desk_.requests_of(entry.operation)) {
+      for (const Workspace::Ask& ask : workspace_.requests_of(entry.operation)) {
         if (ask.pending == 0) continue;
         const bool fits = work_.has_promises() ? work_.fits_with_promise(ask.request)
-                                               : desk_.shapes().fits(ask.shape, work_.room());
+                                               : workspace_.shapes().fits(ask.shape, work_.room());
         if (fits && may_start(ask.request, false)) return {ask.request, entry.operation};
       }
     return {};
@@ -156,25 +156,25 @@ class Heartbeat {
   // --- room of victims
 
   void preemptive_stages() {
-    const bool starts = desk_.state.schedulable(node_);
+    const bool starts = workspace_.state.schedulable(node_);
     Time& last = last_preemptive();
-    if (last != kNoTime && desk_.state.now() <= last + desk_.settings.backoff) {
+    if (last != kNoTime && workspace_.state.now() <= last + workspace_.settings.backoff) {
       ++count(Stage::kPreemptive, Tally::kBackoffs);
-      observer_.backed_off(desk_, work_);
+      observer_.backed_off(workspace_, work_);
       return;
     }
-    last = desk_.state.now();  // renewed by trying, not by succeeding
-    for (const StageRule& rule : desk_.stages(node_)) {
-      observer_.before(desk_, work_, rule.stage);
+    last = workspace_.state.now();  // renewed by trying, not by succeeding
+    for (const StageRule& rule : workspace_.stages(node_)) {
+      observer_.before(workspace_, work_, rule.stage);
       const bool started = run_stage(rule, starts);
-      observer_.after(desk_, work_, rule.stage, rule.lowest);
-      if (started && desk_.settings.one_start_per_heartbeat) return;
+      observer_.after(workspace_, work_, rule.stage, rule.lowest);
+      if (started && workspace_.settings.one_start_per_heartbeat) return;
     }
   }
 
   bool run_stage(const StageRule& rule, bool starts) {
-    const ServiceQueue& queue = desk_.queue(rule.stage);
-    const bool repairs = desk_.settings.repair_in_stage;
+    const ServiceQueue& queue = workspace_.queue(rule.stage);
+    const bool repairs = workspace_.settings.repair_in_stage;
     if (queue.empty() && !(repairs && rule.stage == Stage::kPreemptive)) return false;
     ++count(rule.stage, Tally::kRuns);
     work_.collect_eligible(rule);
@@ -188,15 +188,15 @@ class Heartbeat {
     for (const Id slot : work_.chosen()) {
       work_.victim(slot, {.stage = rule.stage,
                           .reason = rule.reason,
-                          .grace = desk_.settings.preemption_timeout,
+                          .grace = workspace_.settings.preemption_timeout,
                           .step = step,
                           .beneficiary = beneficiary,
                           .needed = work_.need(choice.request)});
       ++count(rule.stage, Tally::kVictims);
     }
     const bool alone = work_.chosen().empty();
-    if (!alone && desk_.settings.victim_selection == VictimSelection::kMinimum)
-      desk_.decisions.prove(step, desk_.selector.proof());
+    if (!alone && workspace_.settings.victim_selection == VictimSelection::kMinimum)
+      workspace_.decisions.prove(step, workspace_.selector.proof());
     work_.start(choice.request,
                 {.stage = rule.stage,
                  .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,
@@ -208,21 +208,21 @@ class Heartbeat {
 
   Choice find_candidate(const StageRule& rule) {
     mark_fitting_shapes(rule.stage, work_.room_with_victims());
-    if (desk_.fitting_shapes.empty() && !work_.has_promises()) return {};
-    std::vector<std::uint8_t>& fits = desk_.shape_fits;
-    fits.resize(desk_.shapes().size(), 0);
-    for (const Id shape : desk_.fitting_shapes) fits[static_cast<Size>(shape)] = 1;
+    if (workspace_.fitting_shapes.empty() && !work_.has_promises()) return {};
+    std::vector<std::uint8_t>& fits = workspace_.shape_fits;
+    fits.resize(workspace_.shapes().size(), 0);
+    for (const Id shape : workspace_.fitting_shapes) fits[static_cast<Size>(shape)] = 1;
     const Choice choice = first_candidate(rule);
-    for (const Id shape : desk_.fitting_shapes) fits[static_cast<Size>(shape)] = 0;
+    for (const Id shape : workspace_.fitting_shapes) fits[static_cast<Size>(shape)] = 0;
     return choice;
   }
 
   Choice first_candidate(const StageRule& rule) {
-    for (const ServiceQueue::Entry& entry : desk_.in_order(rule.stage))
-      for (const Desk::Ask& ask : desk_.requests_of(entry.operation)) {
+    for (const ServiceQueue::Entry& entry : workspace_.in_order(rule.stage))
+      for (const Workspace::Ask& ask : workspace_.requests_of(entry.operation)) {
         const Id q = ask.request;
         if (ask.pending == 0) continue;
-        if (!desk_.shape_fits[static_cast<Size>(ask.shape)] &&
+        if (!workspace_.shape_fits[static_cast<Size>(ask.shape)] &&
             !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
           continue;
         if (may_start(q, true) && work_.choose(rule, q)) return {q, entry.operation};
@@ -233,12 +233,12 @@ class Heartbeat {
   // --- violated limits, node over its resources
 
   void repair_limits() {
-    if (desk_.elements_over_limit() == 0) return;
+    if (workspace_.elements_over_limit() == 0) return;
     ++count(Stage::kLimitRepair, Tally::kRuns);
     for (const NodeWork::Repair& repair : work_.limit_repairs()) {
       work_.victim(repair.slot, {.stage = Stage::kLimitRepair,
                                  .reason = Reason::kResourceLimitsViolated,
-                                 .grace = desk_.settings.preemption_timeout,
+                                 .grace = workspace_.settings.preemption_timeout,
                                  .step = work_.next_step(),
                                  .violated = repair.violated});
       ++count(Stage::kLimitRepair, Tally::kVictims);
@@ -246,26 +246,26 @@ class Heartbeat {
   }
 
   void overcommit_pass() {
-    Time& since = desk_.memory.overcommitted_since[static_cast<Size>(node_)];
+    Time& since = workspace_.memory.overcommitted_since[static_cast<Size>(node_)];
     if (!work_.overcommitted()) {
       since = kNoTime;
       return;
     }
-    const Time now = desk_.state.now(), delay = desk_.settings.overcommit_delay;
+    const Time now = workspace_.state.now(), delay = workspace_.settings.overcommit_delay;
     if (since == kNoTime) since = now;
     if (delay > 0 && now <= since + delay) return;
     ++count(Stage::kOvercommit, Tally::kRuns);
     for (const Id slot : work_.beyond_capacity()) {
       work_.victim(slot, {.stage = Stage::kOvercommit,
                           .reason = Reason::kResourceOvercommit,
-                          .grace = desk_.settings.preemption_timeout,
+                          .grace = workspace_.settings.preemption_timeout,
                           .step = work_.next_step()});
       ++count(Stage::kOvercommit, Tally::kVictims);
     }
     if (!work_.overcommitted()) since = kNoTime;
   }
 
-  Desk& desk_;
+  Workspace& workspace_;
   NodeWork work_;
   Id node_;
   [[no_unique_address]] Observer observer_;
@@ -273,17 +273,18 @@ class Heartbeat {
 
 }  // namespace
 
-void heartbeat(Desk& desk, Id node, Recorder* recorder) {
-  const std::span<const Id> here = desk.state.on_node(node);
-  if (desk.groups.changed() <= here.size())
-    desk.groups.refresh(desk.state);
+void heartbeat(Workspace& workspace, Id node, Recorder* recorder) {
+  const std::span<const Id> here = workspace.state.on_node(node);
+  if (workspace.groups.changed() <= here.size())
+    workspace.groups.refresh(workspace.state);
   else  // groups of operations that do not run here can wait
-    for (const Id slot : here) desk.groups.refresh(desk.state, desk.state.operation_of(slot));
-  desk.groups.hold();
+    for (const Id slot : here)
+      workspace.groups.refresh(workspace.state, workspace.state.operation_of(slot));
+  workspace.groups.hold();
   if (recorder == nullptr)
-    Heartbeat<NoObserver>(desk, node, {}).run();
+    Heartbeat<NoObserver>(workspace, node, {}).run();
   else
-    Heartbeat<RecordingObserver>(desk, node, RecordingObserver(*recorder)).run();
+    Heartbeat<RecordingObserver>(workspace, node, RecordingObserver(*recorder)).run();
 }
 
 }  // namespace evenhand::ytsaurus

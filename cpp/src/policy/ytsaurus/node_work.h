@@ -1,10 +1,10 @@
-// The node that a heartbeat is about: its room, who could leave, what is chosen.
+// The node that a heartbeat is about: its room, what could leave, what is chosen.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "evenhand/policy/ytsaurus/desk.h"
+#include "evenhand/policy/ytsaurus/workspace.h"
 
 namespace evenhand::ytsaurus {
 
@@ -23,20 +23,22 @@ class NodeWork {
     Id slot, violated;
   };
 
-  NodeWork(Desk& desk, Id node);
+  NodeWork(Workspace& workspace, Id node);
 
   const Amount* need(Id request) const noexcept {
-    return desk_.shapes().amounts(desk_.shapes().of(request));
+    return workspace_.shapes().amounts(workspace_.shapes().of(request));
   }
   const Amount* least_room(Id request) const noexcept {
-    return desk_.shapes().least_room(desk_.shapes().of(request));
+    return workspace_.shapes().least_room(workspace_.shapes().of(request));
   }
-  Id operation_of(Id request) const noexcept { return desk_.state.operation_of_request(request); }
-  Id next_step() noexcept { return desk_.steps++; }
+  Id operation_of(Id request) const noexcept {
+    return workspace_.state.operation_of_request(request);
+  }
+  Id next_step() noexcept { return workspace_.steps++; }
   Id node() const noexcept { return node_; }
   Id last_started() const noexcept { return last_started_; }  // request; kNoId: none yet
 
-  // Free for anybody, R: neither used nor leaving. Negative where the node has more than it
+  // Free for any request, R: neither used nor leaving. Negative where the node has more than it
   // should, or work overlaps with what leaves.
   const Amount* room() const noexcept { return room_.data(); }
   bool has_promises() const noexcept { return !promises_.empty(); }
@@ -85,15 +87,15 @@ class NodeWork {
   Amounts promised(Id request) const;
   Amounts room_for(Id request) const;  // free, and promised to it
   bool is_promised_to(const Beneficiary& b, Id request) const;
-  static bool less_wanted(const Desk::Wanted& a, const Desk::Wanted& b) noexcept;
-  Desk::Wanted wanted(Id slot, bool idle_cpu_first = true) const;
+  static bool less_wanted(const Workspace::Wanted& a, const Workspace::Wanted& b) noexcept;
+  Workspace::Wanted wanted(Id slot, bool idle_cpu_first = true) const;
   void sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first = true) const;
 
   Amount running_gpus(Id slot) const;
   Time began(Id slot) const;
   bool is_protected(Id slot) const;
 
-  Desk& desk_;
+  Workspace& workspace_;
   Id node_;
   std::size_t width_;
   Id last_started_ = kNoId;

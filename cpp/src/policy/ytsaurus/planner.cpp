@@ -26,8 +26,8 @@ Planner::Planner(Inputs inputs)
       inputs_(std::move(inputs)),
       volumes_(inputs_.volumes),
       has_volumes_(inputs_.has_volumes),
-      desk_(std::make_unique<Desk>(state_, false, inputs_.settings, inputs_.rows, inputs_.given,
-                                   inputs_.memory)) {}
+      workspace_(std::make_unique<Workspace>(state_, false, inputs_.settings, inputs_.rows,
+                                             inputs_.given, inputs_.memory)) {}
 
 Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
     : evenhand::Planner(std::move(state)),
@@ -37,14 +37,14 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
   if (!total_stated) state_.follow_total();
   for (const ClusterState::TakenRoom& t : inputs_.rows.taken)
     state_.set_taken(t.allocation, t.amounts);
-  desk_ = std::make_unique<Desk>(state_, true, inputs_.settings, inputs_.rows, inputs_.given,
-                                 inputs_.memory);
+  workspace_ = std::make_unique<Workspace>(state_, true, inputs_.settings, inputs_.rows,
+                                           inputs_.given, inputs_.memory);
 }
 
 void Planner::rows_came(ClusterState::Table table, std::span<const Id> rows,
                         const RowSettings& cells) {
   take_back();
-  desk_->rows_came(table, rows, cells);
+  workspace_->rows_came(table, rows, cells);
 }
 
 std::unique_ptr<evenhand::Planner> Planner::afresh() const {
@@ -54,9 +54,9 @@ std::unique_ptr<evenhand::Planner> Planner::afresh() const {
 void Planner::update(Time now, bool keep) {
   take_back();
   state_.advance(now);
-  desk_->update(has_volumes_ ? &volumes_ : nullptr, keep);
+  workspace_->update(has_volumes_ ? &volumes_ : nullptr, keep);
   if (!has_integral_pools(state_.tables())) return;
-  const FairShareResult& shares = *desk_->last.shares;
+  const FairShareResult& shares = *workspace_->last.shares;
   volumes_ = {now, shares.volume.accumulated, shares.volume.last_share_ratio};
   has_volumes_ = true;
 }
@@ -67,12 +67,12 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     nodes_ = state_.nodes().in_order();
   else
     nodes_.assign(trigger.nodes.begin(), trigger.nodes.end());
-  desk_->begin();
+  workspace_->begin();
   // All are asked for, or groups alone are.
-  if (trigger.kind == Trigger::Kind::kRound || nodes_.empty()) desk_->groups.refresh(state_);
+  if (trigger.kind == Trigger::Kind::kRound || nodes_.empty()) workspace_->groups.refresh(state_);
   for (const Id node : nodes_) {
     poll();
-    heartbeat(*desk_, node, recorder);
+    heartbeat(*workspace_, node, recorder);
   }
 }
 
@@ -82,22 +82,22 @@ Counts Planner::counts() const {
                                            "graceful",       "limit_repair",   "overcommit"};
   static constexpr const char* kWhat[] = {"run", "started", "victims", "backoff"};
   Counts out;
-  for (Size s = 0; s < desk_->counts.size(); ++s)
+  for (Size s = 0; s < workspace_->counts.size(); ++s)
     for (Size w = 0; w < std::size(kWhat); ++w)
-      if (const Index count = desk_->counts[s][w]; count > 0)
+      if (const Index count = workspace_->counts[s][w]; count > 0)
         out.emplace_back(std::string(kStage[s]) + "." + kWhat[w], count);
   return out;
 }
 
 Columns Planner::elements() const {
-  const Update& u = desk_->last;
+  const Update& u = workspace_->last;
   const EffectiveSettings& effective = u.starvation.effective;
-  std::vector<std::uint8_t> priority(static_cast<Size>(desk_->pools()), 0);
+  std::vector<std::uint8_t> priority(static_cast<Size>(workspace_->pools()), 0);
   for (const Priority p : u.priority) priority.push_back(static_cast<std::uint8_t>(p));
   return {{"status", codes(u.starvation.status)},
           {"starvation", codes(u.starvation.clocks.starvation)},
           {"since", u.starvation.clocks.since},
-          {"satisfaction", satisfaction(desk_->inputs(), *u.shares)},
+          {"satisfaction", satisfaction(workspace_->inputs(), *u.shares)},
           {"tolerance", effective.tolerance},
           {"timeout", effective.timeout},
           {"aggressive_starvation", effective.enable_aggressive},
@@ -108,19 +108,22 @@ Columns Planner::elements() const {
           {"priority", std::move(priority)}};
 }
 
-SharesView Planner::shares() const { return {desk_->last.shares, inputs_.settings.fair_share}; }
+SharesView Planner::shares() const {
+  return {workspace_->last.shares, inputs_.settings.fair_share};
+}
 
 std::vector<Group> Planner::groups() const {
-  desk_->groups.refresh(state_);
+  workspace_->groups.refresh(state_);
   std::vector<Group> out(static_cast<Size>(state_.slots()), Group::kNone);
   for (Size slot = 0; slot < out.size(); ++slot)
-    if (const auto id = static_cast<Id>(slot); state_.running(id)) out[slot] = desk_->group(id);
+    if (const auto id = static_cast<Id>(slot); state_.running(id))
+      out[slot] = workspace_->group(id);
   return out;
 }
 
 Columns Planner::memory() const {
-  const Memory& m = desk_->memory;
-  const StarvationClocks& clocks = desk_->last.starvation.clocks;
+  const Memory& m = workspace_->memory;
+  const StarvationClocks& clocks = workspace_->last.starvation.clocks;
   return {{"since", clocks.since},
           {"starvation", codes(clocks.starvation)},
           {"last_preemptive", m.last_preemptive},
@@ -128,11 +131,11 @@ Columns Planner::memory() const {
 }
 
 std::size_t Planner::memory_bytes() const {
-  return state_.memory_bytes() + desk_->groups.memory_bytes();
+  return state_.memory_bytes() + workspace_->groups.memory_bytes();
 }
 
 Time Planner::next_due() const {
-  const Desk& d = *desk_;
+  const Workspace& d = *workspace_;
   const Time now = d.state.now();
   if (!d.decisions.rows().empty() || d.stale()) return now;
   Time due = kNoTime;

@@ -172,19 +172,19 @@ struct Following {
 
 TEST(LivePlanner, WhatStartsOutsideRaisesUsageAboveTheDemandOfTheUpdate) {
   Following f;
-  const Id element = f.planner->desk().pools() + f.small.old;
-  const double fair = *f.planner->desk().last.fair_share(element);
+  const Id element = f.planner->workspace().pools() + f.small.old;
+  const double fair = *f.planner->workspace().last.fair_share(element);
   const Id slot = f.cluster.on({.kind = Delta::Kind::kStart,
                                 .row = f.small.old,
                                 .node = 0,
                                 .amounts = std::vector<Amount>{1},
                                 .time = f.cluster.state().now()});
   EXPECT_EQ(*f.cluster.state().operation_usage(f.small.old), 5);
-  EXPECT_EQ(*f.planner->desk().last.demand_share(element), 1.0);
-  EXPECT_EQ(*f.planner->desk().last.fair_share(element), fair);
+  EXPECT_EQ(*f.planner->workspace().last.demand_share(element), 1.0);
+  EXPECT_EQ(*f.planner->workspace().last.fair_share(element), fair);
   EXPECT_EQ(f.planner->groups()[static_cast<std::size_t>(slot)], Group::kPreemptible);
-  EXPECT_FALSE(f.planner->desk().within_fair_share(f.small.old));
-  EXPECT_TRUE(f.planner->desk().stale());
+  EXPECT_FALSE(f.planner->workspace().within_fair_share(f.small.old));
+  EXPECT_TRUE(f.planner->workspace().stale());
 }
 
 TEST(LivePlanner, GivesBackWhatItDecidedButForItsMemory) {
@@ -196,8 +196,8 @@ TEST(LivePlanner, GivesBackWhatItDecidedButForItsMemory) {
   f.planner->take_back();
   EXPECT_EQ(evenhand::testing::essence(f.cluster.state()), before);
   EXPECT_EQ(f.planner->decisions().rows().size(), 1u);
-  EXPECT_EQ(f.planner->desk().memory.last_preemptive[0], f.cluster.state().now());
-  EXPECT_FALSE(f.planner->desk().stale());
+  EXPECT_EQ(f.planner->workspace().memory.last_preemptive[0], f.cluster.state().now());
+  EXPECT_FALSE(f.planner->workspace().stale());
   f.planner->decide({});  // the operation asks again
   EXPECT_EQ(f.planner->decisions().rows().size(), 1u);
   f.cluster.on({.kind = Delta::Kind::kEnd, .row = 0});  // takes back what stands

@@ -40,7 +40,7 @@ struct Settings {
   bool inference_preemptible = true;
   Sequencer sequencer = Sequencer::kFifo;  // among equal priorities
   bool reserve_room = false;
-  bool only_lack_blocks = false;  // a session that may run nowhere blocks nobody
+  bool only_lack_blocks = false;  // a session that may run nowhere blocks no other
   Index max_containers = 0;       // 0: no cap
 };
 
@@ -51,7 +51,7 @@ struct RowSettings {
   static constexpr std::uint8_t kByKind = 2;
 
   std::vector<double> priority;           // kOwnOrDefault: as the operation has it
-  std::vector<double> rank;               // who may preempt whom, where it is not the priority
+  std::vector<double> rank;               // which may preempt which, where it is not the priority
   std::vector<Id> domain;                 // kNoId: none
   std::vector<std::uint8_t> preemptible;  // kByKind: it says nothing
   std::vector<std::uint8_t> started;      // has ever run

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "evenhand/policy/slurm/desk.h"
+#include "evenhand/policy/slurm/workspace.h"
 #include "evenhand/preempt/victim_sets.h"
 
 namespace evenhand::slurm {
@@ -16,19 +16,19 @@ namespace evenhand::slurm {
 struct Choice {
   bool fits = false;
   std::vector<Spot> spots;
-  std::vector<Index> victims;     // in Desk::running, in the order in which they were wanted
+  std::vector<Index> victims;     // in Workspace::running, in the order in which they were wanted
   std::vector<Index> considered;  // likewise, those that were added, victims included
   SelectionProof proof;           // of `minimum`
 };
 
-// candidates: rows of Desk::running in the order in which they are wanted; all may be
+// candidates: rows of Workspace::running in the order in which they are wanted; all may be
 // preempted by the job, and count. Only those whose mode ends them are taken, or those
 // that are suspended if `suspends`. `base`: the room before. Reordered passes cost
 // O(candidates R + N R) each.
-Choice choose(const Desk& desk, Wish& wish, const Room& base, const std::vector<Index>& candidates,
-              bool suspends);
+Choice choose(const Workspace& workspace, JobRequest& job_request, const Room& base,
+              const std::vector<Index>& candidates, bool suspends);
 
 // Whether a job's leaving changes anything for a pending one: where it may be placed, or a licence.
-bool matters(const Desk& desk, const Wish& wish, const RunningJob& job);
+bool matters(const Workspace& workspace, const JobRequest& job_request, const RunningJob& job);
 
 }  // namespace evenhand::slurm

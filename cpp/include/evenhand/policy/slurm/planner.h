@@ -61,7 +61,7 @@ class Planner final : public evenhand::Planner {
   Inputs inputs_;
   Memory memory_ = inputs_.memory;  // as the runs so far left it
   Jobs jobs_;
-  Desk desk_{inputs_.settings, jobs_, state_};
+  Workspace workspace_{inputs_.settings, jobs_, state_};
   Decisions decisions_;
   Tally tally_;
   std::unique_ptr<Run> run_;  // the last one, as long as nothing has changed
@@ -69,6 +69,6 @@ class Planner final : public evenhand::Planner {
 };
 
 // Turns of pending jobs in the order of the queue; O(n log n + n QOS^2).
-std::vector<Turn> queue_order(const Desk& desk);
+std::vector<Turn> queue_order(const Workspace& workspace);
 
 }  // namespace evenhand::slurm

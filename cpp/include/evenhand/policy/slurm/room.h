@@ -12,7 +12,7 @@
 
 namespace evenhand::slurm {
 
-// What is free, with who is there: a copy is a trial.
+// What is free, with the jobs that are there: a copy is a trial.
 struct Room {
   Rooms rooms;
   std::vector<std::int32_t> occupants;   // N: allocations
@@ -25,7 +25,7 @@ struct Spot {
 };
 
 // The requests of one pending job: each of a request's count takes another node.
-class Wish {
+class JobRequest {
  public:
   struct Part {
     Id request;
@@ -36,8 +36,8 @@ class Wish {
   };
 
   // order: of the nodes, of which there are so many rows, canonical; it outlives this.
-  Wish(const ResourceSpace& resources, std::span<const Id> order, std::size_t rows,
-       bool whole_nodes, std::vector<Part> parts);
+  JobRequest(const ResourceSpace& resources, std::span<const Id> order, std::size_t rows,
+             bool whole_nodes, std::vector<Part> parts);
 
   std::span<const Part> parts() const noexcept { return parts_; }
   bool whole_nodes() const noexcept { return whole_nodes_; }
@@ -54,7 +54,7 @@ class Wish {
   // Of what the node has itself: the rest is asked of all parts at once.
   bool fits(const Part& part, const Room& room, Id node) const noexcept;
 
-  // A trial: starts from a room, is told of nodes where something changed, and knows
+  // A trial: starts from a room, is notified of nodes where something changed, and knows
   // cheaply when placing is worth while.
   void begin(const Room& room);
   void changed(const Room& room, Id node);

@@ -22,7 +22,7 @@ enum class PreemptMode : std::uint8_t { kOff, kCancel, kRequeue, kSuspend };
 enum class Selection : std::uint8_t {
   kReorder,      // as the system does: in order until it fits, then reordered passes
   kPrefix,       // in order until it fits
-  kIrreducible,  // then give back, last wanted first, whoever is not needed
+  kIrreducible,  // then give back, last wanted first, what is not needed
   kMinimum,      // fewest jobs
   kTestOnly      // the dry run: all at once, then all that touch the chosen nodes
 };

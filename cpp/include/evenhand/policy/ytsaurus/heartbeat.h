@@ -1,4 +1,4 @@
-// One heartbeat of one node: what may leave, what starts, and for whom.
+// One heartbeat of one node: what may leave, what starts, and for which request.
 //
 // Source: YTsaurus, heartbeat handling: graceful pass, regular stage, preemptive
 // stages under the node's back-off, repair of violated limits, node over its
@@ -6,13 +6,13 @@
 // O(candidates + allocations of the node) for each preemptive stage that runs.
 #pragma once
 
-#include "evenhand/policy/ytsaurus/desk.h"
+#include "evenhand/policy/ytsaurus/workspace.h"
 #include "evenhand/preempt/recorder.h"
 
 namespace evenhand::ytsaurus {
 
-// Decisions are added to the desk's; what they change holds for the next heartbeat.
+// Decisions are added to the workspace's; what they change holds for the next heartbeat.
 // A recorder gets what was looked at; nothing else is decided with it.
-void heartbeat(Desk& desk, Id node, Recorder* recorder = nullptr);
+void heartbeat(Workspace& workspace, Id node, Recorder* recorder = nullptr);
 
 }  // namespace evenhand::ytsaurus

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "evenhand/policy/planner.h"
-#include "evenhand/policy/ytsaurus/desk.h"
+#include "evenhand/policy/ytsaurus/workspace.h"
 
 namespace evenhand::ytsaurus {
 
@@ -28,22 +28,22 @@ class Planner final : public evenhand::Planner {
   // of. total_stated: what there is to share does not follow the nodes.
   Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
 
-  const Desk& desk() const noexcept { return *desk_; }
+  const Workspace& workspace() const noexcept { return *workspace_; }
 
   void update(Time now, bool keep) override;
   void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
-  void take_back() override { desk_->take_back(); }
-  void before(const Delta& delta) override { desk_->before(delta); }
-  void after(const Delta& delta, Id row) override { desk_->after(delta, row); }
+  void take_back() override { workspace_->take_back(); }
+  void before(const Delta& delta) override { workspace_->before(delta); }
+  void after(const Delta& delta, Id row) override { workspace_->after(delta, row); }
   // Settings of rows that came later, or have other ones now: a cell for each of them.
   void rows_came(ClusterState::Table table, std::span<const Id> rows, const RowSettings& cells);
 
-  const Decisions& decisions() const override { return desk_->decisions; }
+  const Decisions& decisions() const override { return workspace_->decisions; }
   Counts counts() const override;
   // Of requests that waited at the end of the trigger, with what stands in their way.
   // O(shapes x nodes R + allocations + requests x victims of limit repair).
   Refusals refusals() const override;
-  std::span<const ClusterState::TakenRoom> handed() const override { return desk_->handed; }
+  std::span<const ClusterState::TakenRoom> handed() const override { return workspace_->handed; }
   Time next_due() const override;
   Columns elements() const override;
   SharesView shares() const override;
@@ -56,7 +56,7 @@ class Planner final : public evenhand::Planner {
   Inputs inputs_;
   VolumeMemory volumes_;  // of integral pools: what the update before left
   bool has_volumes_;
-  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<Workspace> workspace_;
   std::vector<Id> nodes_;  // of the last trigger
 };
 

@@ -33,13 +33,13 @@ struct Settings {
   VictimSelection victim_selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
-  bool freed_room_at_once = false;                // else it is nobody's until the victims have gone
+  bool freed_room_at_once = false;                // else it is not free until the victims have gone
   bool infinite_limits_overcommit = false;
   Time backoff = 5 * kMicrosecondsPerSecond;
   Time preemption_timeout = 30 * kMicrosecondsPerSecond;
   Time graceful_timeout = 60 * kMicrosecondsPerSecond;
 
-  // Older revisions: who starves, or is served below the stage's threshold, shields its
+  // Older revisions: what starves, or is served below the stage's threshold, shields its
   // work; a pool not from its own members, if conditional.
   bool check_starvation = false;
   bool check_satisfaction = false;

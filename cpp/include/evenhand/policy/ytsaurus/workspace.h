@@ -42,14 +42,14 @@ inline constexpr int kStages = 9;
 // What is counted of every stage.
 enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
 
-class Desk {
+class Workspace {
  public:
-  // The state is the caller's and outlives the desk, which hears of all its changes. live: it may
-  // have rows that are not the snapshot's, and what heartbeats do is taken back.
-  Desk(ClusterState& state, bool live, Settings settings, RowSettings rows, Given given,
-       Memory memory);
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+  // The state is the caller's and outlives the workspace, which hears of all its changes. live: it
+  // may have rows that are not the snapshot's, and what heartbeats do is taken back.
+  Workspace(ClusterState& state, bool live, Settings settings, RowSettings rows, Given given,
+            Memory memory);
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
 
   // Shares, statuses, groups and queues at the state's instant.
   void update(const VolumeMemory* volumes, bool keep);

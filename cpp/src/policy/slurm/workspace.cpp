@@ -1,4 +1,4 @@
-#include "evenhand/policy/slurm/desk.h"
+#include "evenhand/policy/slurm/workspace.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 
 }  // namespace
 
-void Desk::refresh(const Jobs::Changed& changed) {
+void Workspace::refresh(const Jobs::Changed& changed) {
   const Size count = at(state.nodes().rows());
   room = {Rooms(state), std::vector<std::int32_t>(count, 0), std::vector<std::int32_t>(count, 0)};
   for (const Id node : jobs.nodes())
@@ -55,7 +55,7 @@ void Desk::refresh(const Jobs::Changed& changed) {
   });
 }
 
-RunningJob Desk::job_of(Id operation, std::vector<Id>& slots) {
+RunningJob Workspace::job_of(Id operation, std::vector<Id>& slots) {
   RunningJob job{operation,
                  static_cast<Index>(slots_.size()),
                  static_cast<Index>(slots.size()),
@@ -83,7 +83,7 @@ RunningJob Desk::job_of(Id operation, std::vector<Id>& slots) {
   return job;
 }
 
-void Desk::collect(Id operation) {
+void Workspace::collect(Id operation) {
   held_.clear();
   away_.clear();
   for (const Id slot : state.allocations_of(operation)) {
@@ -94,7 +94,7 @@ void Desk::collect(Id operation) {
   if (!away_.empty()) stopped.push_back(job_of(operation, away_));
 }
 
-Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
+Outcome Workspace::standing(Id preemptor, const RunningJob& job) const {
   const Settings& set = settings;
   const Size p = at(preemptor), v = at(job.operation);
   if (p == v) return Outcome::kSameOperation;
@@ -132,7 +132,7 @@ Outcome Desk::standing(Id preemptor, const RunningJob& job) const {
   return Outcome::kOutsidePartition;
 }
 
-std::vector<Index> Desk::candidates(Id preemptor) const {
+std::vector<Index> Workspace::candidates(Id preemptor) const {
   std::vector<Index> out;
   for (std::size_t i = 0; i < running.size(); ++i)
     if (!running[i].gone && standing(preemptor, running[i]) == Outcome::kTaken)
@@ -140,13 +140,13 @@ std::vector<Index> Desk::candidates(Id preemptor) const {
   return out;
 }
 
-Reason Desk::reason(Id preemptor, const RunningJob& job) const {
+Reason Workspace::reason(Id preemptor, const RunningJob& job) const {
   if (settings.type == PreemptType::kPartitionPrio) return Reason::kHigherPartitionTier;
   return jobs.qos[at(preemptor)] == jobs.qos[at(job.operation)] ? Reason::kHigherPriorityInQos
                                                                 : Reason::kQosPreempts;
 }
 
-void Desk::split(Id slot, bool suspends, Amount* freed, Amount* kept) const {
+void Workspace::split(Id slot, bool suspends, Amount* freed, Amount* kept) const {
   const Amount* has = state.amounts(slot);
   for (Size r = 0; r < state.width(); ++r) {
     kept[r] = suspends && !settings.suspend_frees[r] ? has[r] : 0;
@@ -154,7 +154,7 @@ void Desk::split(Id slot, bool suspends, Amount* freed, Amount* kept) const {
   }
 }
 
-void Desk::give(Room& to, const RunningJob& job, Amount sign, bool stays) const {
+void Workspace::give(Room& to, const RunningJob& job, Amount sign, bool stays) const {
   const bool suspends = stays || mode(job) == PreemptMode::kSuspend;
   const auto exclusive = jobs.exclusive[at(job.operation)];
   std::array<Amount, kMaxResources> freed{}, kept{};
@@ -171,7 +171,7 @@ void Desk::give(Room& to, const RunningJob& job, Amount sign, bool stays) const 
   }
 }
 
-bool Desk::add_leaving(Room& to, Id operation) const {
+bool Workspace::add_leaving(Room& to, Id operation) const {
   bool any = false;
   for (const Leaving& l : state.leaving()) {
     if (l.beneficiary.operation != operation) continue;
@@ -185,7 +185,7 @@ bool Desk::add_leaving(Room& to, Id operation) const {
   return any;
 }
 
-Outcome Desk::barred(Id request, Id node) const {
+Outcome Workspace::barred(Id request, Id node) const {
   if (!jobs.has_node(jobs.partition[at(state.operation_of_request(request))], node))
     return Outcome::kNodeOutsidePartition;
   switch (where_.why_not(state, request, node)) {
@@ -199,15 +199,15 @@ Outcome Desk::barred(Id request, Id node) const {
   return state.schedulable(node) ? Outcome::kStarted : Outcome::kNodeNotSchedulable;
 }
 
-Wish Desk::wish(Id operation) const {
+JobRequest Workspace::job_request(Id operation) const {
   poll();
   const Size width = state.width(), count = at(state.nodes().rows());
   const std::span<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[at(operation)]);
-  std::vector<Wish::Part> parts;
+  std::vector<JobRequest::Part> parts;
   for (const Id request : requests(operation)) {
     const Index many = state.pending(request);
     if (many <= 0) continue;
-    Wish::Part part{request, many, false, amounts(request), {}};
+    JobRequest::Part part{request, many, false, amounts(request), {}};
     bool of_cluster = false;
     for (Size r = 0; r < width; ++r) {
       if (part.amounts[r] <= 0) continue;
@@ -224,8 +224,8 @@ Wish Desk::wish(Id operation) const {
     }
     parts.push_back(std::move(part));
   }
-  return Wish(state.tables().resources, jobs.nodes(), count,
-              settings.whole_nodes || jobs.exclusive[at(operation)], std::move(parts));
+  return JobRequest(state.tables().resources, jobs.nodes(), count,
+                    settings.whole_nodes || jobs.exclusive[at(operation)], std::move(parts));
 }
 
 }  // namespace evenhand::slurm

@@ -1,7 +1,7 @@
-// What a change of the cluster changes at the desk.
+// What a change of the cluster changes at the workspace.
 #include <algorithm>
 
-#include "evenhand/policy/ytsaurus/desk.h"
+#include "evenhand/policy/ytsaurus/workspace.h"
 
 namespace evenhand::ytsaurus {
 namespace {
@@ -14,7 +14,7 @@ bool is_of_slot(Kind kind) { return kind != Kind::kStart && kind < Kind::kPendin
 
 }  // namespace
 
-void Desk::before(const Delta& delta) {
+void Workspace::before(const Delta& delta) {
   switch (delta.kind) {
     case Kind::kRemoveRequest:
     case Kind::kPutRequest:
@@ -31,7 +31,7 @@ void Desk::before(const Delta& delta) {
   }
 }
 
-void Desk::after(const Delta& delta, Id row) {
+void Workspace::after(const Delta& delta, Id row) {
   switch (delta.kind) {
     case Kind::kAdvance:
     case Kind::kReserve:
@@ -75,14 +75,14 @@ void Desk::after(const Delta& delta, Id row) {
 }
 
 // It takes no part any more, as long as no update lets it.
-void Desk::leave_request(Id request) {
+void Workspace::leave_request(Id request) {
   pending_changed(request, 0);
   if (ask_of(request) != kNoId) ask_of_[static_cast<Size>(request)] = kNoId;
 }
 
 // An operation came, has other cells or went. A new one has no share before the next update;
 // what it uses counts at once.
-void Desk::operation_changed(Id operation, bool fresh) {
+void Workspace::operation_changed(Id operation, bool fresh) {
   const bool there = state.operations().present(operation);
   const auto e = static_cast<Size>(pools() + operation);
   inputs_.touch_row(operation);
@@ -135,7 +135,7 @@ void Desk::operation_changed(Id operation, bool fresh) {
   if (there) usage_changed(operation, true);
 }
 
-void Desk::fit_node(Id node, bool fresh) {
+void Workspace::fit_node(Id node, bool fresh) {
   const auto n = static_cast<Size>(node);
   if (n >= memory.last_preemptive.size()) {
     memory.last_preemptive.resize(n + 1, kNoTime);
@@ -151,7 +151,7 @@ void Desk::fit_node(Id node, bool fresh) {
   }
 }
 
-void Desk::rows_came(Table table, std::span<const Id> of, const RowSettings& cells) {
+void Workspace::rows_came(Table table, std::span<const Id> of, const RowSettings& cells) {
   rows.set(state, table, of, cells);
   inputs_.set_stale();
   if (table == Table::kAllocations)

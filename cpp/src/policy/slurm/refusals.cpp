@@ -14,23 +14,23 @@ int reach(Outcome rule) {
 const Refusals& Run::refusals() {
   if (refusals_) return *refusals_;
   refusals_.emplace();
-  // Of several turns of a job the first that came furthest is told.
-  std::vector<Index> told(served_.size(), -1);
+  // Of several turns of a job the first that came furthest is reported.
+  std::vector<Index> reported(served_.size(), -1);
   for (Size i = 0; i < queue_.size(); ++i) {
     if (started_[at(queue_[i].job)]) continue;
-    Index& best = told[at(queue_[i].job)];
+    Index& best = reported[at(queue_[i].job)];
     if (best < 0 || reach(rules_[i]) > reach(rules_[static_cast<Size>(best)]))
       best = static_cast<Index>(i);
   }
   for (Size i = 0; i < queue_.size(); ++i) {
     const Turn turn = queue_[i];
-    if (told[at(turn.job)] != static_cast<Index>(i)) continue;
-    stand_in(turn);
+    if (reported[at(turn.job)] != static_cast<Index>(i)) continue;
+    use_partition_of(turn);
     const Outcome rule = rules_[i];
     const bool placed = rule != Outcome::kNotEligibleYet && rule != Outcome::kPartitionDown;
-    std::optional<Wish> wish;
-    if (placed) wish = desk.wish(turn.job);
-    tell_refusal(turn.job, rule, placed ? &*wish : nullptr);
+    std::optional<JobRequest> job_request;
+    if (placed) job_request = workspace.job_request(turn.job);
+    report_refusal(turn.job, rule, placed ? &*job_request : nullptr);
   }
   stand_back();
   return *refusals_;
@@ -39,16 +39,16 @@ const Refusals& Run::refusals() {
 // Jobs that something leaves for since an earlier run, and that no pass came to place.
 void Run::add_unheld() {
   std::vector<std::uint8_t> awaits(served_.size(), 0);
-  for (const Leaving& l : desk.state.leaving())
+  for (const Leaving& l : workspace.state.leaving())
     if (l.beneficiary.operation >= 0) awaits[at(l.beneficiary.operation)] = 1;
   for (Size i = 0; i < queue_.size(); ++i) {
     const Id job = queue_[i].job;
     if (!awaits[at(job)] || started_[at(job)] || holds(job)) continue;
-    stand_in(queue_[i]);
-    Room room = desk.room;
-    desk.add_leaving(room, job);
+    use_partition_of(queue_[i]);
+    Room room = workspace.room;
+    workspace.add_leaving(room, job);
     std::vector<Spot> spots;
-    if (desk.wish(job).place(room, spots)) held_.push_back({job, spots});
+    if (workspace.job_request(job).place(room, spots)) held_.push_back({job, spots});
   }
 }
 
@@ -59,9 +59,9 @@ const Contested& Run::contested() {
   if (contested_) return *contested_;
   contested_.emplace();
   add_unheld();
-  Room all = desk.room;
-  for (const Held& held : held_) desk.add_leaving(all, held.job);
-  for (const Index i : gone_) desk.give(all, of(i), 1);
+  Room all = workspace.room;
+  for (const Held& held : held_) workspace.add_leaving(all, held.job);
+  for (const Index i : gone_) workspace.give(all, of(i), 1);
   std::vector<Id> counts_on(blocked_.size(), kNoId);  // N: the first that does
   const auto name = [this](Id beneficiary, Id other) {
     contested_->beneficiary.push_back(beneficiary);
@@ -70,9 +70,9 @@ const Contested& Run::contested() {
   Room left = all;
   for (const Held& held : held_)
     for (const Spot& spot : held.spots)
-      if (spot.node != kNoId) left.rooms.take(desk.amounts(spot.request), spot.node);
+      if (spot.node != kNoId) left.rooms.take(workspace.amounts(spot.request), spot.node);
   const auto short_of = [&](Id node) {
-    for (Size r = 0; r < desk.state.width(); ++r)
+    for (Size r = 0; r < workspace.state.width(); ++r)
       if (left.rooms.at(node, r) < 0) return true;
     return false;
   };
@@ -91,18 +91,18 @@ const Contested& Run::contested() {
       const Turn turn = queue_[i];
       if (turn.job == held.job) break;
       if (started_[at(turn.job)] || reach(rules_[i]) != 1) continue;
-      stand_in(turn);
+      use_partition_of(turn);
       bool near = false;
-      for (const Id request : desk.state.requests_of(turn.job)) {
+      for (const Id request : workspace.state.requests_of(turn.job)) {
         for (const Spot& spot : held.spots)
-          near |= spot.node != kNoId && desk.barred(request, spot.node) == Outcome::kStarted &&
-                  all.rooms.fits(desk.amounts(request), spot.node);
+          near |= spot.node != kNoId && workspace.barred(request, spot.node) == Outcome::kStarted &&
+                  all.rooms.fits(workspace.amounts(request), spot.node);
       }
       if (!near) continue;
       ++tried;
-      const Wish wish = desk.wish(turn.job);
+      const JobRequest job_request = workspace.job_request(turn.job);
       std::vector<Spot> spots;
-      if (!wish.place(all, spots)) continue;
+      if (!job_request.place(all, spots)) continue;
       for (const Spot& spot : spots)
         for (const Spot& mine : held.spots)
           if (spot.node != kNoId && spot.node == mine.node) other = turn.job;
@@ -120,42 +120,44 @@ bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& 
   if (node == kNoId) return lack;
   const bool taken = room.exclusives[at(node)] > 0, shared = whole && room.occupants[at(node)] > 0;
   if (!taken && !shared) return lack;
-  const Amount* has = desk.state.node_capacity(node);
-  for (Size r = 0; r < desk.state.width(); ++r)
-    if (desk.scope(r) == ResourceScope::kNode)
+  const Amount* has = workspace.state.node_capacity(node);
+  for (Size r = 0; r < workspace.state.width(); ++r)
+    if (workspace.scope(r) == ResourceScope::kNode)
       missing[r] = std::max(missing[r], taken ? need[r] : has[r] - room.rooms.at(node, r));
   return true;
 }
 
 // As if nothing were reserved for others than a job.
 Room Run::without_reservations(Id job) const {
-  Room room = desk.room;
+  Room room = workspace.room;
   std::vector<std::uint8_t> waits(served_.size(), 0);
   for (const Turn& turn : queue_) waits[at(turn.job)] = turn.job != job && !started_[at(turn.job)];
-  evenhand::add_reserved(room.rooms, desk.state, 1,
+  evenhand::add_reserved(room.rooms, workspace.state, 1,
                          [&](Id owner) { return owner == kNoId || waits[at(owner)] != 0; });
   return room;
 }
 
 // Of all its requests; with what lacks on the best of the nodes, and of licences.
-void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
-  const Size width = desk.state.width();
-  add_reserved(desk.room, job, 1);
-  for (const Id request : desk.requests(job)) {
-    if (desk.state.pending(request) <= 0) continue;
+void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
+  const Size width = workspace.state.width();
+  add_reserved(workspace.room, job, 1);
+  for (const Id request : workspace.requests(job)) {
+    if (workspace.state.pending(request) <= 0) continue;
     refusals_->request.push_back(request);
     refusals_->rule.push_back(rule);
-    const Wish::Part* part = nullptr;
-    if (wish != nullptr)
-      for (const Wish::Part& p : wish->parts())
+    const JobRequest::Part* part = nullptr;
+    if (job_request != nullptr)
+      for (const JobRequest::Part& p : job_request->parts())
         if (p.request == request) part = &p;
-    Row licences{};  // of the whole job, told where they are wanted or what it waits for
+    Row licences{};  // of all of the job, reported where they are wanted or what it waits for
     bool licences_lack = false;
     for (Size r = 0; part != nullptr && r < width; ++r) {
-      if (desk.scope(r) != ResourceScope::kCluster) continue;
-      if (wish->licences()[r] <= 0 || (part->amounts[r] <= 0 && rule != Outcome::kLicensesMissing))
+      if (workspace.scope(r) != ResourceScope::kCluster) continue;
+      if (job_request->licences()[r] <= 0 ||
+          (part->amounts[r] <= 0 && rule != Outcome::kLicensesMissing))
         continue;
-      licences[r] = std::max<Amount>(wish->licences()[r] - desk.room.rooms.at(kNoId, r), 0);
+      licences[r] =
+          std::max<Amount>(job_request->licences()[r] - workspace.room.rooms.at(kNoId, r), 0);
       licences_lack |= licences[r] > 0;
     }
     Index nodes = 0;
@@ -165,11 +167,11 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
       for (const Id node : jobs().nodes()) {
         if (!part->allowed[at(node)]) continue;
         Row missing{};
-        lacks(desk.room, part->amounts, node, wish->whole_nodes(), missing);
-        const Amount* has = desk.state.node_capacity(node);
+        lacks(workspace.room, part->amounts, node, job_request->whole_nodes(), missing);
+        const Amount* has = workspace.state.node_capacity(node);
         double worst = 0;
         for (Size r = 0; r < width; ++r) {
-          if (desk.scope(r) == ResourceScope::kCluster) {
+          if (workspace.scope(r) == ResourceScope::kCluster) {
             missing[r] = licences[r];
           } else if (missing[r] > 0) {
             const Amount of = part->amounts[r] > 0 ? part->amounts[r] : has[r];
@@ -188,61 +190,63 @@ void Run::tell_refusal(Id job, Outcome rule, const Wish* wish) {
                               best.begin() + static_cast<std::ptrdiff_t>(width));
     if (follows_request(request)) event(kNoId, rule, job, request, best);
   }
-  add_reserved(desk.room, job, -1);
+  add_reserved(workspace.room, job, -1);
 }
 
 // What a request met on a node: what lacks there, else why its job waits.
-Outcome Run::on_node(const Wish::Part& part, Id node, bool licences_lack, bool lack,
+Outcome Run::on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
                      Outcome rule) const {
   if (!lack) return licences_lack ? Outcome::kLicensesMissing : rule;
-  const bool room = desk.room.rooms.fits(part.amounts, node);
+  const bool room = workspace.room.rooms.fits(part.amounts, node);
   if (room) return Outcome::kWholeNodeInUse;
-  return without_reservations(desk.state.operation_of_request(part.request))
+  return without_reservations(workspace.state.operation_of_request(part.request))
                  .rooms.fits(part.amounts, node)
              ? Outcome::kReservedForOthers
              : Outcome::kNoFreeRoom;
 }
 
 // Whether a candidate's leaving gives a job anything: it ends, or is suspended by gang scheduling.
-bool Run::may_help(const Wish& wish, const RunningJob& other) const {
-  const Settings& set = desk.settings;
+bool Run::may_help(const JobRequest& job_request, const RunningJob& other) const {
+  const Settings& set = workspace.settings;
   const bool suspends = set.gang && set.selection != Selection::kTestOnly;
-  return matters(desk, wish, other) && (suspends || desk.mode(other) != PreemptMode::kSuspend);
+  return matters(workspace, job_request, other) &&
+         (suspends || workspace.mode(other) != PreemptMode::kSuspend);
 }
 
-// What became of the followed allocation among the candidates of a job; nobody goes without a
+// What became of the followed allocation among the candidates of a job; none leaves without a
 // choice.
-void Run::note(const Wish& wish, const std::vector<Index>& candidates, const Choice* choice) {
+void Run::note(const JobRequest& job_request, const std::vector<Index>& candidates,
+               const Choice* choice) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   const auto has = [](const std::vector<Index>& in, Index i) {
     return std::ranges::find(in, i) != in.end();
   };
-  const Id request = wish.parts().front().request;
+  const Id request = job_request.parts().front().request;
   for (const Index i : candidates) {
     if (!follows(of(i))) continue;
     const Outcome outcome = choice != nullptr && has(choice->victims, i) ? Outcome::kTaken
                             : choice != nullptr && has(choice->considered, i)
                                 ? Outcome::kOffChosenNodes
-                            : !may_help(wish, of(i)) ? Outcome::kFreesNothingUseful
-                            : choice == nullptr      ? Outcome::kNoStartInStage
-                                                     : Outcome::kSparedFitsWithout;
-    event(first_node(of(i)), outcome, desk.state.operation_of_request(request), request, {});
+                            : !may_help(job_request, of(i)) ? Outcome::kFreesNothingUseful
+                            : choice == nullptr             ? Outcome::kNoStartInStage
+                                                            : Outcome::kSparedFitsWithout;
+    event(first_node(of(i)), outcome, workspace.state.operation_of_request(request), request, {});
   }
 }
 
 // Likewise, where a job is placed over those that share their cpus with it.
-void Run::note_sharing(const Wish& wish, const std::vector<Index>& candidates,
+void Run::note_sharing(const JobRequest& job_request, const std::vector<Index>& candidates,
                        const std::vector<Index>& victims, const std::vector<Spot>& spots) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   Choice choice;
   choice.victims = victims;
   choice.considered = candidates;
   std::erase_if(choice.considered, [&](Index i) {
-    return std::ranges::any_of(desk.nodes(of(i)), [&](Id node) {
+    return std::ranges::any_of(workspace.nodes(of(i)), [&](Id node) {
       return std::ranges::find(spots, node, &Spot::node) != spots.end();
     });
   });
-  note(wish, candidates, &choice);
+  note(job_request, candidates, &choice);
 }
 
 // Why a request may run nowhere: of one node that it names, else what it meets last.
@@ -255,7 +259,7 @@ Outcome Run::barred_everywhere(Id job, Id request) const {
   Outcome found = Outcome::kPartitionWithoutNodes;
   for (Size n = 0; n < blocked_.size(); ++n) {
     if (!inside[n]) continue;
-    const Outcome here = desk.barred(request, static_cast<Id>(n));
+    const Outcome here = workspace.barred(request, static_cast<Id>(n));
     if (place(here) > place(found)) found = here;
   }
   if (found == Outcome::kWrongNode) return Outcome::kNodeOutsidePartition;
@@ -263,17 +267,17 @@ Outcome Run::barred_everywhere(Id job, Id request) const {
 }
 
 // Whether a job would not fit if nothing else ran: on nodes that take work, or on any.
-Outcome Run::beyond_nodes(const Wish& wish) const {
-  for (const Wish::Part& part : wish.parts()) {
+Outcome Run::beyond_nodes(const JobRequest& job_request) const {
+  for (const JobRequest::Part& part : job_request.parts()) {
     if (!part.takes_node) continue;
     Index open = 0, all = 0;
     for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n) {
-      const Outcome here = desk.barred(part.request, n);
+      const Outcome here = workspace.barred(part.request, n);
       if (here != Outcome::kStarted && here != Outcome::kNodeNotSchedulable) continue;
-      const Amount* has = desk.state.node_capacity(n);
+      const Amount* has = workspace.state.node_capacity(n);
       bool fits = true;
-      for (Size r = 0; r < desk.state.width(); ++r)
-        fits &= desk.scope(r) != ResourceScope::kNode || part.amounts[r] <= has[r];
+      for (Size r = 0; r < workspace.state.width(); ++r)
+        fits &= workspace.scope(r) != ResourceScope::kNode || part.amounts[r] <= has[r];
       all += fits;
       open += fits && here == Outcome::kStarted;
     }

@@ -1,4 +1,4 @@
-// What a scheduling run works on: free room, running jobs, who may be preempted.
+// What a scheduling run works on: free room, running jobs, which may be preempted.
 #pragma once
 
 #include <compare>
@@ -26,21 +26,21 @@ struct RunningJob {
     auto operator<=>(const Key&) const = default;
   };
   Id operation;
-  Index first_slot, slots;  // in Desk::slots
-  Index first_node, nodes;  // in Desk::nodes: distinct, ascending
+  Index first_slot, slots;  // in Workspace::slots
+  Index first_node, nodes;  // in Workspace::nodes: distinct, ascending
   Time start;
   bool willing = true;  // each of its allocations may be preempted
   bool gone = false;    // preempted in this run
   Key key{};
 };
 
-class Desk {
+class Workspace {
  public:
-  // All are the caller's and outlive the desk.
-  Desk(const Settings& set, const Jobs& columns, const ClusterState& cluster)
+  // All are the caller's and outlive the workspace.
+  Workspace(const Settings& set, const Jobs& columns, const ClusterState& cluster)
       : settings(set), jobs(columns), state(cluster), room{Rooms(cluster), {}, {}} {}
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
 
   // Everything as it is now, before a run. O(N R + jobs), and O(rows) of the jobs that changed.
   void refresh(const Jobs::Changed& changed);
@@ -48,10 +48,10 @@ class Desk {
   const Settings& settings;
   const Jobs& jobs;
   const ClusterState& state;
-  Room room;  // for anybody
+  Room room;  // for any job
   // In the order in which they are wanted as victims.
   std::vector<RunningJob> running;
-  // Suspended by the system; who goes on first comes first.
+  // Suspended by the system, in the order in which they resume.
   std::vector<RunningJob> stopped;
 
   std::span<const Id> slots(const RunningJob& job) const noexcept {
@@ -80,7 +80,7 @@ class Desk {
 
   // Why a request may not run on a node; kStarted: it may.
   Outcome barred(Id request, Id node) const;
-  Wish wish(Id operation) const;
+  JobRequest job_request(Id operation) const;
   // Of a job, in canonical order; one of a job that started may wait no more.
   std::vector<Id> requests(Id operation) const {
     return in_order(state.requests(), state.requests_of(operation));

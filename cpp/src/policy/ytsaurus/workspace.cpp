@@ -1,4 +1,4 @@
-#include "evenhand/policy/ytsaurus/desk.h"
+#include "evenhand/policy/ytsaurus/workspace.h"
 
 #include <algorithm>
 #include <numeric>
@@ -47,7 +47,7 @@ Level level(Group group, bool aggressive_allowed, bool ssd) {
   return ssd ? Level::kSsdNonPreemptible : Level::kNonPreemptible;
 }
 
-Desk::Desk(ClusterState& s, bool live, Settings set, RowSettings own, Given g, Memory m)
+Workspace::Workspace(ClusterState& s, bool live, Settings set, RowSettings own, Given g, Memory m)
     : settings(std::move(set)),
       rows(std::move(own)),
       given(std::move(g)),
@@ -70,7 +70,7 @@ Desk::Desk(ClusterState& s, bool live, Settings set, RowSettings own, Given g, M
     if (state.requests().version(q) != LiveTable<RequestColumns>::kOfSnapshot) came_.push_back(q);
 }
 
-void Desk::update(const VolumeMemory* volumes, bool keep) {
+void Workspace::update(const VolumeMemory* volumes, bool keep) {
   if (requests_changed_) join_requests();
   for (const Id node : stated_)
     if (state.nodes().present(node)) fit_node(node, false);
@@ -108,7 +108,7 @@ void Desk::update(const VolumeMemory* volumes, bool keep) {
 }
 
 // All requests that there are take part from here on.
-void Desk::join_requests() {
+void Workspace::join_requests() {
   requests_changed_ = false;
   for (const Id q : came_)
     if (state.requests().present(q))
@@ -133,12 +133,12 @@ void Desk::join_requests() {
   by_shape_ = grouped(shape_of, shapes_.size());
 }
 
-bool Desk::waits(Id operation) const {
+bool Workspace::waits(Id operation) const {
   return std::ranges::any_of(requests_of(operation), [](const Ask& a) { return a.pending > 0; });
 }
 
 // Membership follows from the update and ends with an operation's last request.
-void Desk::build_queues() {
+void Workspace::build_queues() {
   const auto operations = static_cast<Size>(state.operations().rows());
   refused_at_.assign(static_cast<Size>(state.requests().rows()), 0);
 
@@ -184,7 +184,7 @@ void Desk::build_queues() {
   }
 }
 
-void Desk::build_limits() {
+void Workspace::build_limits() {
   const PoolColumns& p = state.pools();
   limited_from_.assign(static_cast<Size>(pools() + state.operations().rows()), kNoId);
   over_.assign(limited_from_.size(), 0);
@@ -200,7 +200,7 @@ void Desk::build_limits() {
   for (Id o = 0; o < state.operations().rows(); ++o) limit_operation(o);
 }
 
-void Desk::limit_operation(Id operation) {
+void Workspace::limit_operation(Id operation) {
   const Id e = pools() + operation;
   Id& from = limited_from_[static_cast<Size>(e)];
   from = kNoId;
@@ -211,12 +211,12 @@ void Desk::limit_operation(Id operation) {
   if (from == e || over_[static_cast<Size>(e)]) check_over(e);
 }
 
-Id Desk::limited_above(Id element) const {
+Id Workspace::limited_above(Id element) const {
   const Id parent = parent_of(element);
   return parent == kNoId ? kNoId : limited_from(parent);
 }
 
-Desk::Limits Desk::limits_of(Id element, bool preemptive) const {
+Workspace::Limits Workspace::limits_of(Id element, bool preemptive) const {
   if (element >= pools()) {
     const LiveTable<OperationColumns>& o = state.operations();
     return {o.get(&OperationColumns::limits_given, element - pools()),
@@ -230,26 +230,26 @@ Desk::Limits Desk::limits_of(Id element, bool preemptive) const {
               : nullptr};
 }
 
-bool Desk::exceeds(Id element, const Amount* usage) const {
+bool Workspace::exceeds(Id element, const Amount* usage) const {
   const Limits limits = limits_of(element, false);
   for (Size r = 0; r < state.width(); ++r)
     if (limits.given(r) && usage[r] > limits.at(r)) return true;
   return false;
 }
 
-void Desk::check_over(Id element) {
+void Workspace::check_over(Id element) {
   const bool over = exceeds(element, usage_of(element));
   over_count_ += static_cast<Index>(over) - over_[static_cast<Size>(element)];
   over_[static_cast<Size>(element)] = over;
 }
 
-Id Desk::over_limit(Id operation) const {
+Id Workspace::over_limit(Id operation) const {
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e))
     if (over_[static_cast<Size>(e)]) return e;
   return kNoId;
 }
 
-bool Desk::within_limits(Id operation, const Amount* more, bool preemptive) const {
+bool Workspace::within_limits(Id operation, const Amount* more, bool preemptive) const {
   if (preemptive && settings.infinite_limits_overcommit) return true;
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
     const Limits limits = limits_of(e, preemptive);
@@ -260,8 +260,8 @@ bool Desk::within_limits(Id operation, const Amount* more, bool preemptive) cons
   return true;
 }
 
-void Desk::lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking,
-                          std::span<const Id> victims) const {
+void Workspace::lacking_limits(Id operation, const Amount* more, bool preemptive, Amount* lacking,
+                               std::span<const Id> victims) const {
   std::fill_n(lacking, state.width(), 0);
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) {
     std::array<Amount, kMaxResources> used{};
@@ -277,9 +277,9 @@ void Desk::lacking_limits(Id operation, const Amount* more, bool preemptive, Amo
   }
 }
 
-void Desk::refuse_by_limits(Id request) { refused_at_[static_cast<Size>(request)] = falls_; }
+void Workspace::refuse_by_limits(Id request) { refused_at_[static_cast<Size>(request)] = falls_; }
 
-Desk::Place Desk::why_not_on(Id request, Id node) {
+Workspace::Place Workspace::why_not_on(Id request, Id node) {
   if (const evenhand::Place place = where_.why_not(state, request, node);
       place != evenhand::Place::kAllowed)
     return place == evenhand::Place::kOtherNode ? Place::kOtherNode : Place::kTagMissing;
@@ -292,14 +292,14 @@ Desk::Place Desk::why_not_on(Id request, Id node) {
   return Place::kAllowed;
 }
 
-void Desk::build_exposure() {
+void Workspace::build_exposure() {
   exposure_.resize(static_cast<Size>(state.operations().rows()));
   for (Id o = 0; o < state.operations().rows(); ++o)
     exposure_[static_cast<Size>(o)] =
         state.operations().present(o) ? exposure_of(o) : Exposure{false, false, false};
 }
 
-Desk::Exposure Desk::exposure_of(Id operation) const {
+Workspace::Exposure Workspace::exposure_of(Id operation) const {
   const auto e = static_cast<Size>(pools() + operation);
   const bool starves = last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
   Exposure x{};
@@ -312,7 +312,7 @@ Desk::Exposure Desk::exposure_of(Id operation) const {
   return x;
 }
 
-Id Desk::shield(Id operation, Stage stage) const {
+Id Workspace::shield(Id operation, Stage stage) const {
   if (!settings.check_starvation && !settings.check_satisfaction) return kNoId;
   const bool aggressive = stage == Stage::kAggressive || stage == Stage::kSsdAggressive;
   const Size width = state.width();
@@ -335,7 +335,7 @@ Id Desk::shield(Id operation, Stage stage) const {
       aggressive ? settings.aggressive_preemption_threshold : settings.preemption_threshold);
 }
 
-bool Desk::cpu_gap(Id slot) const noexcept {
+bool Workspace::cpu_gap(Id slot) const noexcept {
   const Size first = static_cast<Size>(slot) * state.width();
   if (first >= rows.cpu_limits.size()) return false;
   const Amount* used = state.amounts(slot);
@@ -344,7 +344,7 @@ bool Desk::cpu_gap(Id slot) const noexcept {
   return false;
 }
 
-bool Desk::within_fair_share(Id operation) const {
+bool Workspace::within_fair_share(Id operation) const {
   const double* fair = last.fair_share(pools() + operation);
   const Amount* used = state.operation_usage(operation);
   const std::vector<Amount>& total = inputs().total;
@@ -355,7 +355,7 @@ bool Desk::within_fair_share(Id operation) const {
   return true;
 }
 
-void Desk::usage_changed(Id operation, bool fell) {
+void Workspace::usage_changed(Id operation, bool fell) {
   touch(operation);
   if (!updated_) return;
   const Size width = state.width();
@@ -373,11 +373,11 @@ void Desk::usage_changed(Id operation, bool fell) {
   check_limits(operation);
 }
 
-void Desk::check_limits(Id operation) {
+void Workspace::check_limits(Id operation) {
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) check_over(e);
 }
 
-void Desk::drop_operation(Id operation) {
+void Workspace::drop_operation(Id operation) {
   std::uint16_t queues = 0;
   for (Size s = 0; s < queues_.size(); ++s)
     if (queues_[s].contains(operation)) {
@@ -388,7 +388,7 @@ void Desk::drop_operation(Id operation) {
 }
 
 // So many of a request wait now.
-void Desk::pending_changed(Id request, Index now) {
+void Workspace::pending_changed(Id request, Index now) {
   const Id operation = state.operation_of_request(request), place = ask_of(request);
   touch(operation);
   if (place == kNoId) return;
@@ -406,7 +406,7 @@ void Desk::pending_changed(Id request, Index now) {
   if (now == 0 && !waits(operation)) drop_operation(operation);
 }
 
-Id Desk::start_request(Id request, Id node) {
+Id Workspace::start_request(Id request, Id node) {
   groups.refresh_unheld(state, state.operation_of_request(request));
   const Id slot = state.start_request(request, node);
   if (live_) rows.set(state, ClusterState::Table::kAllocations, {&slot, 1}, {});
@@ -417,14 +417,14 @@ Id Desk::start_request(Id request, Id node) {
   return slot;
 }
 
-void Desk::preempt(Id slot, Beneficiary beneficiary) {
+void Workspace::preempt(Id slot, Beneficiary beneficiary) {
   groups.remove(state, slot);
   state.preempt(slot, beneficiary);
   usage_changed(state.operation_of(slot), true);
   if (stands_) done_.push_back({slot, state.operation_of(slot), kNoId});
 }
 
-void Desk::begin() {
+void Workspace::begin() {
   decisions.clear();
   counts = {};
   handed.clear();
@@ -434,7 +434,7 @@ void Desk::begin() {
   stands_ = true;
 }
 
-void Desk::take_back() {
+void Workspace::take_back() {
   if (!stands_) return;
   for (Size i = done_.size(); i-- > 0;)
     if (done_[i].request == kNoId)
