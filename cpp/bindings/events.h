@@ -37,21 +37,11 @@ class Events {
     }
     step_ = {};
     if (!reader_.read(cells_, step_)) return false;
-    if (owner_.followed() && !can_be_followed()) return false;
     act();
     return true;
   }
 
  private:
-  // Whether planners can follow a step; where not, the caller makes the tables anew.
-  bool can_be_followed() const {
-    using K = EventStep::Kind;
-    const K kind = step_.kind;
-    const bool of_row = cells_.kind == EventKind::kPut || cells_.kind == EventKind::kRemove;
-    return !step_.stated && step_.gone == kNoId &&
-           !(of_row && (kind == K::kStart || kind == K::kEnd)) && kind != K::kPutNode &&
-           kind != K::kRemoveNode && kind != K::kPutReservation && kind != K::kRelease;
-  }
   bool noted() {
     const auto given = [](const py::object& o) { return o ? o : py::object(py::none()); };
     try {
@@ -75,6 +65,9 @@ class Events {
   }
   void slot_came(Id slot) {
     if (owner_.note(slot) != kNoNote) came("allocations", slot);
+  }
+  void request_came(Id request) {
+    if (note_ != kNoNote) came("requests", request);
   }
 
   void ask(Id request, Index count) {
@@ -124,27 +117,29 @@ class Events {
       case K::kPending:
         return ask(s.row, s.count);
       case K::kNode:
-        if (s.capacity)
+        if (s.capacity) {
           owner_.on({.kind = Delta::Kind::kCapacity, .row = s.row, .amounts = amounts()});
+          came("nodes", s.row);
+        }
         if (s.flagged)
           owner_.on({.kind = Delta::Kind::kSchedulable, .row = s.row, .schedulable = s.flag});
         return;
       case K::kPutOperation: {
         if (s.gone != kNoId) owner_.remove_operation(s.gone);
         const Id row = owner_.put(rows.operations, 0, to.pool, note_, s.row);
-        if (!s.stated) return came("operations", row);
+        came("operations", row);
+        if (!s.stated) return;
         std::vector<Amount> besides = rows.operations.demand;
         for (std::size_t r = 0; r < besides.size(); ++r) besides[r] -= rows.operations.usage[r];
         return owner_.set_stated(row, rows.operations.usage, besides);
       }
       case K::kPutRequest:
         if (s.gone != kNoId) owner_.remove_request(s.gone);
-        owner_.put(rows.requests, 0, to.operation, to.required_node, note_, s.row);
-        return;
+        return request_came(
+            owner_.put(rows.requests, 0, to.operation, to.required_node, note_, s.row));
       case K::kPutNode:
         if (s.gone != kNoId) owner_.remove_node(s.gone);
-        owner_.put(rows.nodes, 0, note_, s.row);
-        return;
+        return came("nodes", owner_.put(rows.nodes, 0, note_, s.row));
       case K::kPutReservation:
         if (s.gone != kNoId) owner_.release(s.gone);
         owner_.reserve(rows.reservations, 0, to.request, to.allocation, to.node, note_);
@@ -154,6 +149,7 @@ class Events {
       case K::kRemoveRequest:
         return owner_.remove_request(s.row);
       case K::kRemoveNode:
+        came("nodes", s.row);
         return owner_.remove_node(s.row);
       case K::kRelease:
         return owner_.release(s.row);

@@ -83,10 +83,11 @@ class Cluster : public LiveCluster {
   }
   void release(Id reservation) { remove(Kind::kRelease, reservation, &ClusterState::release); }
   void remove_node(Id node) { remove(Kind::kRemoveNode, node, &ClusterState::remove_node); }
-  // Of one that no planner follows.
   void set_stated(Id operation, std::span<const Amount> usage, std::span<const Amount> besides) {
-    drop();
-    shared()->set_stated(operation, usage, besides);
+    change({.kind = Kind::kStated, .row = operation}, [&](ClusterState& state) {
+      state.set_stated(operation, usage, besides);
+      return operation;
+    });
   }
   void remove_operation(Id operation) {
     check_present(state_.operations(), operation);
@@ -119,9 +120,39 @@ class Cluster : public LiveCluster {
   }
   Index note_of(const std::string& table, Id row) const {
     if (table == "allocations") return note(row);
-    if (table != "operations") throw py::key_error("no notes of " + table);
-    check_present(state_.operations(), row);
-    return state_.operations().note(row);
+    const auto of = [row](const auto& rows) {
+      check_present(rows, row);
+      return rows.note(row);
+    };
+    if (table == "operations") return of(state_.operations());
+    if (table == "requests") return of(state_.requests());
+    if (table == "nodes") return of(state_.nodes());
+    throw py::key_error("no notes of " + table);
+  }
+  // What rules of systems read of an operation that came: texts, and its own priority.
+  py::dict said_of_operation(Id row) const {
+    using C = OperationColumns;
+    const LiveTable<C>& rows = state_.operations();
+    check_present(rows, row);
+    py::dict out;
+    const auto text = [&](const char* name, TextColumn C::* column) {
+      const std::string_view said = rows.text(column, row);
+      if (rows.code(column, row) != kNoId) out[name] = py::str(std::string(said));
+    };
+    text("user", &C::user);
+    text("project", &C::project);
+    text("partition", &C::partition);
+    text("qos", &C::qos);
+    if (rows.get(&C::priority_given, row) != 0) out["priority"] = rows.get(&C::priority, row);
+    return out;
+  }
+  py::list tags_of(Id node) const {
+    const LiveTable<NodeColumns>& rows = state_.nodes();
+    check_present(rows, node);
+    py::list tags;
+    for (const Id tag : rows.list(&NodeColumns::tags, node))
+      tags.append(py::str(std::string(rows.word(&NodeColumns::tags, tag))));
+    return tags;
   }
   void advance(Time now) {
     change({.kind = Kind::kAdvance}, [&](ClusterState& state) {
@@ -189,6 +220,8 @@ class Cluster : public LiveCluster {
     py::object text = py::str(std::string(of.name(row)));
     return of.is_integer(row) ? py::object(py::int_(text)) : text;
   }
+  // Whether any node has ever named the machine that it is a part of.
+  bool has_logical_nodes() const { return state_.nodes().words(&NodeColumns::physical) > 0; }
   double order(const std::string& table, Id row) const {
     check_row(row, keys(table).rows());
     return keys(table).order(row);
@@ -352,7 +385,10 @@ void register_cluster(py::module_& m) {
       .def("set_note", &Cluster::set_note, py::arg("slot"), py::arg("note"))
       .def("note", &Cluster::note, py::arg("slot"), "-1: what the snapshot has beside the row.")
       .def("note_of", &Cluster::note_of, py::arg("table"), py::arg("row"),
-           "As `note`, of \"allocations\" or \"operations\".")
+           "As `note`, of a row of any table but reservations.")
+      .def("said_of_operation", &Cluster::said_of_operation, py::arg("operation"),
+           "Its user, project, partition, QOS and own priority, as far as there are any.")
+      .def("tags_of", &Cluster::tags_of, py::arg("node"))
       .def("asked_of", &Cluster::asked_of, py::arg("request"),
            "Quanta of one (R), required node (-1: none), own priority, preemptible.")
       .def("mark", &Cluster::mark, "Deltas from here on can be undone.")
@@ -385,6 +421,8 @@ void register_cluster(py::module_& m) {
       .def("node_of", &Cluster::node_of, py::arg("slot"), "Its node; -1: none.")
       .def("holds", &Cluster::holds, py::arg("slot"))
       .def_property_readonly("now", &Cluster::now, "Microseconds.")
+      .def_property_readonly("has_logical_nodes", &Cluster::has_logical_nodes,
+                             "Whether any node has ever named the machine that it is a part of.")
       .def_property_readonly("slots", &Cluster::slots)
       .def_property_readonly("nbytes", &Cluster::memory_bytes);
 }

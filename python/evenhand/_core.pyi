@@ -141,6 +141,9 @@ class ClusterState(LiveCluster):
         node: typing.SupportsInt | typing.SupportsIndex,
         time: typing.SupportsInt | typing.SupportsIndex,
     ) -> None: ...
+    def said_of_operation(
+        self, operation: typing.SupportsInt | typing.SupportsIndex
+    ) -> dict[str, typing.Any]: ...
     def set_capacity(
         self,
         node: typing.SupportsInt | typing.SupportsIndex,
@@ -179,6 +182,7 @@ class ClusterState(LiveCluster):
         slot: typing.SupportsInt | typing.SupportsIndex,
         held: typing.Annotated[numpy.typing.ArrayLike, numpy.int64],
     ) -> None: ...
+    def tags_of(self, node: typing.SupportsInt | typing.SupportsIndex) -> list[typing.Any]: ...
     def times_of(self, slot: typing.SupportsInt | typing.SupportsIndex) -> tuple[int, int]: ...
     def touch(
         self,
@@ -190,6 +194,8 @@ class ClusterState(LiveCluster):
     def usage(
         self, table: str, row: typing.SupportsInt | typing.SupportsIndex
     ) -> numpy.typing.NDArray[numpy.int64]: ...
+    @property
+    def has_logical_nodes(self) -> bool: ...
     @property
     def nbytes(self) -> int: ...
     @property

@@ -257,6 +257,104 @@ def test_a_policy_that_plans_anew_has_nothing_to_update() -> None:
     assert made.state(eh.policies.BackendAI()) is None
 
 
+SLURM = eh.policies.Slurm(
+    PreemptType="preempt/partition_prio",
+    PreemptMode="requeue",
+    partitions={"low": {"Nodes": "n1"}, "high": {"PriorityTier": 2, "Default": True}},
+    PriorityType="priority/basic",
+)
+BACKENDAI = eh.policies.BackendAI(
+    project_policies={"p": {"range": [0, 9]}}, user_policies={"u": {"range": [10, 90]}}
+)
+
+
+def put(table: str, **row: Any) -> dict[str, Any]:
+    return {"event": "put", "table": table, "row": {"name": "late", **row}}
+
+
+def gone(table: str, name: str = "late") -> dict[str, Any]:
+    return {"event": "remove", "table": table, "name": name}
+
+
+REQUEST = {"operation": "new", "resources": {"cpu": 1}}
+#: Policy, what makes its rows wrong, what is said then, and what mends it.
+WRONG: dict[str, tuple[Any, dict[str, Any], str, dict[str, Any]]] = {
+    "partition": (SLURM, put("operations", partition="far"), "partition of .* is 'far'", gone("operations")),
+    "qos": (
+        SLURM.replace(PreemptType="preempt/qos", qos={"q": {}}),
+        put("operations", qos="far"),
+        "qos of .* is 'far'",
+        gone("operations"),
+    ),
+    "node of a partition": (
+        SLURM.replace(partitions={"low": {"Nodes": "n3"}, "high": {"Default": True}}),
+        gone("nodes", "n3"),
+        "names 'n3', which is no node",
+        put("nodes", name="n3", capacity={"cpu": 1}),
+    ),
+    "priority": (BACKENDAI, put("operations", priority=101), "from 0 to 100", gone("operations")),
+    "owners": (BACKENDAI, put("operations", user="u", project="p"), "no priority in common", gone("operations")),
+    "machine": (
+        BACKENDAI,
+        {"event": "node", "node": "m", "capacity": {"cpu": 1}},
+        "logical nodes of the machine",
+        {"event": "node", "node": "m", "capacity": {"cpu": 2}},
+    ),
+    **{
+        f"settings of {table} of {policy.system}": (
+            policy,
+            put(table, **row, settings={"never": 1}),
+            "settings.never",
+            gone(table),
+        )
+        for policy in (POLICY, SLURM, BACKENDAI)
+        for table, row in (
+            ("operations", {}),
+            ("nodes", {"capacity": {"cpu": 1}}),
+            ("requests", REQUEST),
+            ("allocations", REQUEST),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_rows_that_come_are_checked_as_those_of_a_snapshot(what: str) -> None:
+    policy, event, message, mends = WRONG[what]
+    more = [
+        {"name": "m", "capacity": {"cpu": 2}},
+        {"name": "part", "capacity": {"cpu": 2}, "physical": "m"},
+        {"name": "n3", "capacity": {"cpu": 1}},
+    ]
+    made = eh.Cluster(eh.Snapshot.from_dict({**ROWS, "nodes": [*ROWS["nodes"], *more]}), policy)
+    made.plan()
+    for _ in range(2):
+        made.apply([event])
+        for _ in range(2):
+            with pytest.raises(eh.InputError, match=message):
+                made.plan()
+        made.apply([mends, {"event": "time", "now": made.now + 1}])
+        state = made.state()
+        assert made.plan().to_json() == eh.plan(made.snapshot(), policy, state).to_json()
+
+
+@pytest.mark.parametrize("policy", [SLURM, BACKENDAI], ids=["slurm", "backendai"])
+def test_a_run_over_the_queue_freezes_nothing(policy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = eh.Cluster(eh.Snapshot.from_dict({**ROWS, "allocations": ROWS["allocations"][:4]}), policy)
+    made.plan()
+
+    def frozen(self: Any) -> Any:
+        raise AssertionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Stage, "freeze_with_rows", frozen)
+        made.apply([end("a0"), put("operations"), put("requests", **{**REQUEST, "operation": "late"})])
+        plan = made.plan()
+        assert {d.request for d in plan.decisions if d.action == "start"} == {"r"}
+        assert len(made.carry_out(plan).started) == len(plan.decisions.starts)
+    assert plan.decisions.to_list() == plan.frozen.decisions.to_list()
+
+
 def test_files_of_the_version_before_are_read(tmp_path: Path) -> None:
     made = cluster()
     made.save(tmp_path / "cluster")

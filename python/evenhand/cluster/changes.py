@@ -96,6 +96,8 @@ def _came(event: Event) -> tuple[str, Any] | None:
             return "allocations", row["name"]
         case Put(table, row):
             return table, row["name"]
+        case Node(name, capacity) if capacity is not None:
+            return "nodes", name
         case Take(name) | Leave(name) | Resume(name):
             return "allocations", name
     return None

@@ -18,7 +18,7 @@ from evenhand.cluster.kept import read, write
 from evenhand.cluster.log import Kept, Log, Planned, Updated, Written
 from evenhand.cluster.replay import Again
 from evenhand.cluster.stage import Stage
-from evenhand.cluster.standing import Standing, key_of, period_of
+from evenhand.cluster.standing import Standing, key_of
 from evenhand.cluster.steps import Done, done_by, events_of, whole_plan
 from evenhand.config.triggers import Round
 from evenhand.errors import InputError, Problem
@@ -71,15 +71,13 @@ class Cluster(Following):
     Calls from several threads run one after the other. A cluster can be copied, pickled and saved; marks stay
     with the original.
 
-    A policy whose system can (`evenhand.policies.YTsaurus`) has a planner that follows the cluster, so that a
-    plan costs what has changed; with others `plan` takes a snapshot, O(cells).
+    The policies of this package have planners that follow the cluster: a plan costs what has changed and what
+    it decides. With a policy of one's own `plan` takes a snapshot, O(cells).
 
     An event costs O(resources × depth of the pool tree), beside the check of its own cells; one that puts or
     removes a row, the cells of the row. A pool that is put or removed costs O(cells), once for any number of
     rows that are put and removed one after the other; so does a row that is removed while others of the same
     call still refer to it, and a row with another `order` than the one before it while others refer to it.
-    While a planner follows, so do an operation that states its usage or demand and rows of nodes, allocations
-    and reservations that are put or removed.
 
     Examples
     --------
@@ -176,7 +174,7 @@ class Cluster(Following):
         O(cells).
         """
         policy, given = self._own(policy), None if given is None else freeze(given)
-        if period_of(policy) is None:
+        if getattr(policy, "period", None) is None:
             return
         standing = self._standing(policy)
         now = self._stage.core.now
@@ -221,12 +219,12 @@ class Cluster(Following):
 
         Notes
         -----
-        With a live planner what its heartbeats cost, and O(operations + requests) where it updates. Else as
-        `evenhand.plan`, and O(cells) for the snapshot.
+        With a live planner what its heartbeats or its run over the queue cost, and O(operations + requests)
+        where it updates. Else as `evenhand.plan`, and O(cells) for the snapshot.
         """
         policy = self._own(policy)
         standing = self._standing(policy)
-        if given is not None or period_of(policy) is None:
+        if given is not None or not hasattr(policy, "live"):
             return self._plan_frozen(standing, on, given)
         on = policy._trigger(on)
         arguments = policy.decides(on, self._find)

@@ -38,7 +38,8 @@ class Stage:
     changed : bool
         Whether anything has happened.
     came : list of (str, name)
-        Table and name of rows whose settings may have changed, in this order; never changed, only longer.
+        Table and name of rows that came, and of others where what policies read beside the core's columns may
+        have changed, in this order; never changed, only longer.
     """
 
     def __init__(self, base: Snapshot, total_stated: bool | None = None) -> None:
@@ -105,9 +106,9 @@ class Stage:
         """Return by table and row the settings of rows by name, as far as they are there."""
         found: dict[str, dict[int, Mapping[str, Any]]] = {}
         for table, name in rows:
-            if table in ("operations", "allocations") and (row := self.find(table, name)) >= 0:
-                note = self.core.note_of(table, row)
-                found.setdefault(table, {})[row] = self._beside(table, row, note, 0)
+            of_table = found.setdefault(table, {})
+            if (row := self.find(table, name)) >= 0:
+                of_table[row] = self._beside(table, row, self.core.note_of(table, row), 0)
         return found
 
     def settings_of(self, slot: int) -> dict[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evenhand.cluster.stage import Stage
     from evenhand.state import State
 
-__all__ = ["Key", "Standing", "key_of", "period_of"]
+__all__ = ["Key", "Standing", "key_of"]
 
 Key = tuple[str, str]
 
@@ -25,12 +25,6 @@ def key_of(policy: Any) -> Key:
     """Return by what a policy is known: system and settings."""
     settings = json.dumps(policy.to_dict(), sort_keys=True, default=str)
     return getattr(policy, "system", type(policy).__qualname__), settings
-
-
-def period_of(policy: Any) -> int | None:
-    """Return for how many microseconds heartbeats use an update; None: the policy has no live planner."""
-    period: int | None = getattr(policy, "period", None)
-    return period
 
 
 class Standing:

@@ -14,7 +14,7 @@ from evenhand.errors import InputError, Problem
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
-__all__ = ["RowSettings", "models_of", "raise_found", "read_rows", "strangers"]
+__all__ = ["RowSettings", "later_rows", "models_of", "raise_found", "read_rows", "strangers"]
 
 
 class RowSettings(BaseModel):
@@ -84,6 +84,31 @@ def models_of(
             continue
         found += strangers(read[row], snapshot.resources, *_place(table, row, names))
     return read
+
+
+def later_rows(
+    given: Mapping[int, Mapping[str, Any]],
+    model: type[_Row],
+    snapshot: Snapshot,
+    table: str,
+    found: list[Problem],
+) -> dict[int, _Row]:
+    """Read the settings of rows that came later, as far as they have any; see `read_rows`.
+
+    Parameters
+    ----------
+    given : mapping of int to mapping
+        Settings of each row, by its number.
+    model, snapshot, table, found
+        As of `read_rows`; the snapshot is that before them.
+
+    Returns
+    -------
+    dict of int to RowSettings
+        By place among those that are given.
+    """
+    said = {place: own for place, own in enumerate(given.values()) if own}
+    return models_of(said, model, snapshot, table, found)
 
 
 def _place(table: str, row: int, names: Sequence[Any]) -> tuple[str, int | None, Any]:

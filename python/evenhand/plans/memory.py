@@ -170,6 +170,9 @@ class LiveRows(Protocol):
     def settings_by_row(self, rows: Iterable[tuple[str, Any]]) -> dict[str, dict[int, Mapping[str, Any]]]:
         """Return by table and row the settings of rows by name, as far as they are there."""
 
+    def freeze(self) -> Snapshot:
+        """Return a snapshot of the rows as they are; O(cells)."""
+
 
 def next_state(
     snapshot: Snapshot | LiveRows, policy: Any, before: State, memory: Mapping[str, NDArray[Any]]

@@ -6,16 +6,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from evenhand.arguments import expect
 from evenhand.building.problems import shorten
-from evenhand.config.triggers import Heartbeat
+from evenhand.building.readback import seconds
+from evenhand.config.triggers import PASSES, Heartbeat
 from evenhand.errors import InputError, Problem, printable
+from evenhand.plans.memory import next_state
+from evenhand.state import State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evenhand.config.checked import CheckedSettings
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.plans.plan import Plan
-    from evenhand.state import State
     from evenhand.systems.record import System
 
 __all__ = ["Policy"]
@@ -116,6 +123,36 @@ class Policy:
         """Plan what a trigger asks for; see `evenhand.plan`."""
         raise NotImplementedError
 
+    def came(self, planner: Any, stage: LiveRows, rows: Iterable[tuple[str, Any]]) -> None:
+        """Hand over to a planner what rows that came, changed or went say, by table and name.
+
+        Raises
+        ------
+        InputError
+            If it does not fit.
+        """
+        for table, found in stage.settings_by_row(rows).items():
+            planner.rows_came(table, np.array([*found], np.int32), self._later(stage, table, found))
+
+    def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return columns of rows that came or changed, a cell for each; their settings are by row.
+
+        Raises
+        ------
+        InputError
+            If what they say does not fit, or no longer does what other rows say.
+        """
+        raise NotImplementedError
+
+    def decides(self, on: Any, find: Callable[[str], int] | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """Return a trigger as arguments of a planner; `find` gives the row of a node, -1: there is none."""
+        return {f"{name}_pass": name in on.passes for name in PASSES}
+
+    def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
+        """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""
+        time = float(seconds(np.array([decided]))[0])
+        return next_state(stage, self, State(time), planner.memory())
+
     def compared(self, snapshot: Snapshot, code: str, operation: int, request: int) -> dict[str, Any]:
         """Return what was compared where a code was said of an operation.
 
@@ -140,7 +177,6 @@ class Policy:
     def _expect(snapshot: Any, state: Any = None, given: Any = None) -> None:
         """Refuse arguments of another kind."""
         from evenhand.model import Snapshot
-        from evenhand.state import State
 
         expect(isinstance(snapshot, Snapshot), "plan", "snapshot", snapshot, "a Snapshot")
         expect(state is None or isinstance(state, State), "plan", "state", state, "a State")

@@ -31,6 +31,7 @@ struct Delta {
     kRemoveRequest,
     kRemoveNode,
     kRelease,
+    kStated,  // of an operation: what it uses and wants
     kCells,   // of an allocation: who it leaves for, priority, preemptible, note
     kAdvance  // of the clock
   };

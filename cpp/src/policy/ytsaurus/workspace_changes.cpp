@@ -22,6 +22,7 @@ void Workspace::before(const Delta& delta) {
       break;
     case Kind::kPutOperation:
     case Kind::kRemoveOperation:
+    case Kind::kStated:
       limited_before_ =
           delta.row == kNoId || !updated_ ? kNoId : limited_above(pools() + delta.row);
       break;
@@ -52,6 +53,7 @@ void Workspace::after(const Delta& delta, Id row) {
       return inputs_.set_stale();
     case Kind::kPutOperation:
     case Kind::kRemoveOperation:
+    case Kind::kStated:
       return operation_changed(row, delta.row == kNoId);
     case Kind::kPutRequest:
       came_.push_back(row);

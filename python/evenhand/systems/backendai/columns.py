@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.building.problems import KEPT, shorten
 from evenhand.config.costs import COSTS, cost_columns
-from evenhand.config.rows import RowSettings, raise_found, read_rows
+from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import Problem
 from evenhand.reasons import OUTCOMES
@@ -21,14 +21,15 @@ from evenhand.systems.backendai.settings import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.systems.backendai.settings import BackendAISettings
 
-__all__ = ["effective_priorities", "own_columns", "ranks", "row_columns", "switches", "unknown_machines"]
+__all__ = ["effective_priorities", "later_columns", "ranks", "row_columns", "switches", "unknown_machines"]
 
 _ORDERS = ("oldest", "newest", "fewest-sessions", "smallest-resources")
 _MODES = ("terminate", "suspend", "reschedule")
@@ -111,33 +112,68 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
     sessions = read_rows(snapshot, "operations", BackendAIOperationSettings, found)
     for table in ("pools", "nodes", "allocations", "requests"):
         read_rows(snapshot, table, _NoSettings, found)
-    found += _broken_priorities(snapshot)
+    names = snapshot.names("operations")
+    found += _broken_priorities(*_given_priorities(snapshot), names)
     found += _overfull_machines(snapshot)
     raise_found(found)
-    columns = own_columns(sessions, snapshot.operation_count, s)
+    columns = _own_columns(sessions, snapshot.operation_count, s)
     if s.user_policies or s.project_policies:
         columns["priority"], columns["refused"] = effective_priorities(snapshot, s)
     return columns
 
 
-def own_columns(
-    sessions: Mapping[int, BackendAIOperationSettings], count: int, s: BackendAISettings
+def later_columns(
+    live: LiveRows, s: BackendAISettings, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return what rows of sessions set.
+    """Return what rows that came later set of their own, a cell for each of them.
 
     Parameters
     ----------
-    sessions : mapping of int to BackendAIOperationSettings
-        By row; the others set nothing.
-    count : int
-        Rows.
+    live : LiveRows
     s : BackendAISettings
+    table : {"operations", "nodes", "allocations", "requests"}
+        Rows of operations alone set anything.
+    given : mapping of int to mapping
+        Settings of each row, by its number.
 
     Returns
     -------
     dict of str to array
         As `row_columns`.
+
+    Raises
+    ------
+    InputError
+        As `row_columns`.
+
+    Notes
+    -----
+    O(rows); O(cells of the cluster) for a node where there are logical nodes.
     """
+    found: list[Problem] = []
+    if table != "operations":
+        later_rows(given, _NoSettings, live.base, table, found)
+        if table == "nodes" and live.core.has_logical_nodes:
+            found += _overfull_machines(live.freeze())
+        raise_found(found)
+        return {}
+    sessions = later_rows(given, BackendAIOperationSettings, live.base, table, found)
+    said = [live.core.said_of_operation(row) for row in given]
+    has = np.array(["priority" in own for own in said], np.bool_)
+    value = np.array([own.get("priority", 0.0) for own in said])
+    found += _broken_priorities(has, value, [live.core.name(table, row) for row in given])
+    raise_found(found)
+    columns = _own_columns(sessions, len(given), s)
+    if s.user_policies or s.project_policies:
+        owners = [(own.get("user"), own.get("project")) for own in said]
+        columns["priority"], columns["refused"] = _effective(has, value, owners, s)
+    return columns
+
+
+def _own_columns(
+    sessions: Mapping[int, BackendAIOperationSettings], count: int, s: BackendAISettings
+) -> dict[str, Any]:
+    """Return what rows of sessions set, by row; the others set nothing."""
 
     def of(field: str, absent: Any, dtype: Any) -> NDArray[Any]:
         values = np.full(count, absent, dtype)
@@ -190,11 +226,16 @@ def _texts(snapshot: Snapshot, field: str) -> list[str | None]:
     return [None if code < 0 else words[code] for code in np.asarray(codes).tolist()]
 
 
-def _broken_priorities(snapshot: Snapshot) -> list[Problem]:
+def _given_priorities(snapshot: Snapshot) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return of every operation whether it has a priority of its own, and which."""
     given = _column(snapshot, "priority_given", 0, np.uint8).astype(np.bool_)
-    value = _column(snapshot, "priority", 0.0, np.float64)
+    return given, _column(snapshot, "priority", 0.0, np.float64)
+
+
+def _broken_priorities(
+    given: NDArray[np.bool_], value: NDArray[np.float64], names: Sequence[Any]
+) -> list[Problem]:
     wrong = given & ((value < 0) | (value > HIGHEST_PRIORITY) | (value != np.floor(value)))
-    names = snapshot.names("operations") if wrong.any() else []
     return [
         Problem(
             *("operations", row, names[row], "priority", "range", f"{value[row]:g}"),
@@ -288,16 +329,24 @@ def effective_priorities(
     InputError
         If the ranges of a session's user and project do not meet.
     """
-    count = snapshot.operation_count
-    given = _column(snapshot, "priority_given", 0, np.uint8).astype(np.bool_)
-    value = _column(snapshot, "priority", 0.0, np.float64)
-    priority = np.where(given, value, float(DEFAULT_PRIORITY))
-    refused = np.zeros(count, np.uint8)
+    given, value = _given_priorities(snapshot)
     if not s.user_policies and not s.project_policies:
-        return priority, refused
+        return np.where(given, value, float(DEFAULT_PRIORITY)), np.zeros(len(value), np.uint8)
+    owners = zip(_texts(snapshot, "user"), _texts(snapshot, "project"), strict=True)
+    return _effective(given, value, owners, s)
+
+
+def _effective(
+    given: NDArray[np.bool_],
+    value: NDArray[np.float64],
+    owners: Iterable[tuple[str | None, str | None]],
+    s: BackendAISettings,
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    priority = np.where(given, value, float(DEFAULT_PRIORITY))
+    refused = np.zeros(len(value), np.uint8)
     codes = {code: OUTCOMES.index(code) for code in ("priority_change_disabled", "priority_out_of_range")}
     choices: dict[tuple[str | None, str | None], tuple[int, tuple[int, int], bool]] = {}
-    for row, pair in enumerate(zip(_texts(snapshot, "user"), _texts(snapshot, "project"), strict=True)):
+    for row, pair in enumerate(owners):
         if pair not in choices:
             choices[pair] = choice_for(s, *pair)
         default, (lowest, highest), editable = choices[pair]

@@ -22,7 +22,9 @@ from evenhand.systems.backendai.words import compared
 from evenhand.systems.base import Policy
 
 if TYPE_CHECKING:
+    from evenhand.diagnostics import Diagnostic
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.state import State
 
 __all__ = ["BackendAI"]
@@ -191,15 +193,28 @@ class BackendAI(Policy):
         """
         self._expect(snapshot, state, given)
         on = self._trigger(on)
+        inputs, found = self._inputs(snapshot, state, given)
+        core = _core.backendai_planner(snapshot._core, *inputs)
+        core.plan()
+        found = (*found, *columns.unknown_machines(snapshot))
+        return Plan(snapshot, self, core, state, on, given, found)
+
+    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
+        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
+        inputs, _ = self._inputs(stage.base, state, given)
+        return _core.backendai_live(stage.core, *inputs, stage.total_stated)
+
+    def _inputs(
+        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
+    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
+        """Return what a planner needs beside its rows, and what there is to say of the state."""
         self._nothing(given)
         rows = columns.row_columns(snapshot, self.settings)
         memory, found = read_memory(snapshot, self, state)
-        found = (*found, *columns.unknown_machines(snapshot))
-        core = _core.backendai_planner(
-            snapshot._core, columns.switches(snapshot, self.settings), rows, memory
-        )
-        core.plan()
-        return Plan(snapshot, self, core, state, on, given, found)
+        return (columns.switches(snapshot, self.settings), rows, memory), found
+
+    def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        return columns.later_columns(stage, self.settings, table, rows)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a session has.

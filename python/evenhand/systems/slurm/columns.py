@@ -10,7 +10,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
-from evenhand.config.rows import raise_found
+from evenhand.config.rows import later_rows, raise_found
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
 from evenhand.systems.slurm.priority import (
@@ -20,7 +20,7 @@ from evenhand.systems.slurm.priority import (
     qos_factors,
     weights,
 )
-from evenhand.systems.slurm.rows import SlurmOperationSettings, SlurmRows
+from evenhand.systems.slurm.rows import SlurmNoSettings, SlurmOperationSettings, SlurmRows
 from evenhand.systems.slurm.settings import BASES, SlurmPartition, partitions_named, split_mode
 
 if TYPE_CHECKING:
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.systems.slurm.settings import SlurmQos, SlurmSettings
 
-__all__ = ["Jobs", "row_columns", "switches"]
+__all__ = ["Jobs", "later_columns", "row_columns", "switches"]
 
 _TYPES = (None, "preempt/partition_prio", "preempt/qos")
 _SELECTIONS = ("reorder", "prefix", "irreducible", "minimum", "test_only")
@@ -207,6 +208,71 @@ def row_columns(rows: Mapping[int, SlurmOperationSettings], count: int, s: Slurm
     return columns | cost_columns(rows, count)
 
 
+def later_columns(
+    live: LiveRows, s: SlurmSettings, table: str, given: Mapping[int, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what rows that came later set of their own, a cell for each of them.
+
+    Parameters
+    ----------
+    live : LiveRows
+    s : SlurmSettings
+    table : {"operations", "nodes", "allocations", "requests"}
+        Rows of operations alone set anything.
+    given : mapping of int to mapping
+        Settings of each row, by its number.
+
+    Returns
+    -------
+    dict of str to array
+        As `row_columns`.
+
+    Raises
+    ------
+    InputError
+        As of `Jobs`.
+    """
+    found: list[Problem] = []
+    if table != "operations":
+        later_rows(given, SlurmNoSettings, live.base, table, found)
+        if table == "nodes":
+            found += _absent_nodes(s, lambda name: live.core.find("nodes", name) >= 0)
+        raise_found(found)
+        return {}
+    own = later_rows(given, SlurmOperationSettings, live.base, table, found)
+    for row in given:
+        said = live.core.said_of_operation(row)
+        for field, known in (("partition", s.partitions), ("qos", s.qos)):
+            if field in said and _is_stranger(said[field], field, known):
+                found.append(_stranger(row, live.core.name(table, row), field, said[field], known))
+        if "priority" not in said:
+            check_factors(s)
+    raise_found(found)
+    return row_columns(own, len(given), s)
+
+
+def _is_stranger(name: str, field: str, known: Mapping[str, Any]) -> bool:
+    """Return whether a name of a job's is of no partition or QOS, nor a list of partitions."""
+    parts = partitions_named(name) if field == "partition" else ()
+    return bool(known) and name not in known and (not parts or not set(parts) <= set(known))
+
+
+def _stranger(row: int, job: Any, field: str, name: str, known: Mapping[str, Any]) -> Problem:
+    message = f"{field} of the operation {job!r} is {name!r}; the settings have {', '.join(known)}"
+    return Problem("operations", row, job, field, "exists", repr(name), message)
+
+
+def _absent_nodes(s: SlurmSettings, there: Callable[[str], bool]) -> list[Problem]:
+    """Find nodes of partitions that are none."""
+    found = []
+    for name, nodes in ((name, p.Nodes) for name, p in s.partitions.items() if "ALL" not in p.Nodes):
+        for node in [node for node in dict.fromkeys(nodes) if not there(node)]:
+            field = f"partitions.{name}.Nodes"
+            message = f"{field} names {node!r}, which is no node of the snapshot"
+            found.append(Problem("settings", None, None, field, "exists", repr(node), message))
+    return found
+
+
 class Jobs:
     """Partition, QOS, settings and priority of every job.
 
@@ -267,23 +333,15 @@ class Jobs:
     def _check_names(self, field: str, known: Mapping[str, Any]) -> None:
         values, codes = self.snapshot._core.text("operations", field)
         for code, name in enumerate(map(str, values)) if known else ():
-            parts = partitions_named(name) if field == "partition" else ()
-            if name not in known and (not parts or not set(parts) <= set(known)):
-                self._stranger(int(np.flatnonzero(codes == code)[0]), field, name, known)
-
-    def _stranger(self, row: int, field: str, name: str, known: Mapping[str, Any]) -> None:
-        job = self.snapshot.names("operations")[row]
-        message = f"{field} of the operation {job!r} is {name!r}; the settings have {', '.join(known)}"
-        self._found.append(Problem("operations", row, job, field, "exists", repr(name), message))
+            if _is_stranger(name, field, known):
+                row = int(np.flatnonzero(codes == code)[0])
+                job = self.snapshot.names("operations")[row]
+                self._found.append(_stranger(row, job, field, name, known))
 
     def _check_nodes(self) -> None:
-        wanted = {name: p.Nodes for name, p in self.settings.partitions.items() if "ALL" not in p.Nodes}
+        wanted = any("ALL" not in p.Nodes for p in self.settings.partitions.values())
         known = frozenset(map(str, self.snapshot.names("nodes"))) if wanted else frozenset()
-        for name, nodes in wanted.items():
-            for node in [node for node in dict.fromkeys(nodes) if node not in known]:
-                field = f"partitions.{name}.Nodes"
-                message = f"{field} names {node!r}, which is no node of the snapshot"
-                self._found.append(Problem("settings", None, None, field, "exists", repr(node), message))
+        self._found += _absent_nodes(self.settings, known.__contains__)
 
     @cached_property
     def switches(self) -> dict[str, Any]:

@@ -17,8 +17,10 @@ from evenhand.systems.slurm.record import SLURM
 from evenhand.systems.slurm.settings import SlurmSettings
 
 if TYPE_CHECKING:
+    from evenhand.diagnostics import Diagnostic
     from evenhand.history.tree import ShareTree
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.state import State
     from evenhand.table import Table
 
@@ -186,18 +188,32 @@ class Slurm(Policy):
         """
         self._expect(snapshot, state, given)
         on = self._trigger(on)
-        self._nothing(given)
-        jobs = columns.Jobs.of(snapshot, self.settings)
-        memory, found = read_memory(snapshot, self, state)
-        core = _core.slurm_planner(snapshot._core, jobs.switches, jobs.columns, memory)
-        core.plan(main_pass="main" in on.passes, backfill_pass="backfill" in on.passes)
+        inputs, found = self._inputs(snapshot, state, given)
+        core = _core.slurm_planner(snapshot._core, *inputs)
+        core.plan(**self.decides(on))
         found = (
             *found,
-            *words.unknown_shares(jobs),
+            *words.unknown_shares(columns.Jobs.of(snapshot, self.settings)),
             *words.unused_choices(self.settings),
             *words.contested(snapshot, core.contested()),
         )
         return Plan(snapshot, self, core, state, on, given, found)
+
+    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
+        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
+        return _core.slurm_live(stage.core, *self._inputs(stage.base, state, given)[0])
+
+    def _inputs(
+        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
+    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
+        """Return what a planner needs beside its rows, and what there is to say of the state."""
+        self._nothing(given)
+        jobs = columns.Jobs.of(snapshot, self.settings)
+        memory, found = read_memory(snapshot, self, state)
+        return (jobs.switches, jobs.columns, memory), found
+
+    def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        return columns.later_columns(stage, self.settings, table, rows)
 
     def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:
         """Return the priority of every job and what it is the sum of, as ``sprio -l`` does.

@@ -13,14 +13,16 @@ import numpy as np
 from evenhand.building.problems import shorten
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
-from evenhand.config.rows import models_of, raise_found
+from evenhand.config.rows import RowSettings, later_rows, raise_found
 from evenhand.errors import InputError, Problem
 from evenhand.fields import TABLES
 from evenhand.plans.columns import element_keys
 from evenhand.reasons import GROUPS, STARVATION
-from evenhand.systems.ytsaurus.settings import (
+from evenhand.systems.ytsaurus.rows import (
     YTsaurusAllocationSettings,
+    YTsaurusNodeSettings,
     YTsaurusOperationSettings,
+    YTsaurusRequestSettings,
     YTsaurusRows,
 )
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
     from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
 __all__ = ["given_columns", "later_columns", "row_columns", "switches", "tree_settings"]
@@ -39,6 +42,12 @@ _SELECTIONS = ("prefix", "irreducible", "minimum")
 _UNSET = -1
 _UNLIMITED = -1
 _HOST_GPUS = 8
+_LATER: Mapping[str, type[RowSettings]] = {
+    "operations": YTsaurusOperationSettings,
+    "nodes": YTsaurusNodeSettings,
+    "allocations": YTsaurusAllocationSettings,
+    "requests": YTsaurusRequestSettings,
+}
 
 
 def _micros(seconds: float) -> int:
@@ -169,16 +178,15 @@ def row_columns(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[An
 
 
 def later_columns(
-    snapshot: Snapshot, s: YTsaurusSettings, table: str, given: Mapping[int, Mapping[str, Any]]
+    live: LiveRows, s: YTsaurusSettings, table: str, given: Mapping[int, Mapping[str, Any]]
 ) -> dict[str, NDArray[Any]]:
     """Return what rows that came later set of their own, a cell for each of them.
 
     Parameters
     ----------
-    snapshot : Snapshot
-        Whose resources amounts are of.
+    live : LiveRows
     s : YTsaurusSettings
-    table : {"operations", "allocations"}
+    table : {"operations", "nodes", "allocations", "requests"}
     given : mapping of int to mapping
         Settings of each row, by its number.
 
@@ -192,17 +200,19 @@ def later_columns(
         If the settings of a row are unknown or break a rule.
     """
     found: list[Problem] = []
-    out, cells = _Columns(snapshot, s), dict(enumerate(given.values()))
+    read: dict[int, Any] = later_rows(given, _LATER[table], live.base, table, found)
+    raise_found(found)
+    out = _Columns(live.base, s)
     if table == "operations":
-        operations = models_of(cells, YTsaurusOperationSettings, snapshot, table, found)
-        out.elements(operations, len(given))
-        out.operations(operations, len(given))
-    else:
-        allocations = models_of(cells, YTsaurusAllocationSettings, snapshot, table, found)
-        out.allocations(allocations, len(given))
+        out.elements(read, len(given))
+        out.operations(read, len(given))
+    elif table == "allocations":
+        out.allocations(read, len(given))
         if "room_taken_rows" in out:
             out["room_taken_rows"] = np.array([*given], np.int32)[out["room_taken_rows"]]
-    raise_found(found)
+    elif table == "nodes" and s.ssd_priority_preemption.enable:
+        tags = [set(live.core.tags_of(row)) for row in given]
+        out["node_ssd"] = _with_ssd(tags, s.ssd_priority_preemption.node_tag_filter)
     return dict(out)
 
 
@@ -273,8 +283,11 @@ def _cpu_limits(snapshot: Snapshot, allocations: Mapping[int, Any]) -> list[tupl
 
 def _ssd_nodes(snapshot: Snapshot, formula: str) -> NDArray[np.uint8]:
     words, offsets, codes = snapshot._core.text_list("nodes", "tags")
+    return _with_ssd([{words[code] for code in codes[a:b]} for a, b in pairwise(offsets)], formula)
+
+
+def _with_ssd(tags: Iterable[set[str]], formula: str) -> NDArray[np.uint8]:
     accepts = TagFilter(formula).accepts
-    tags = [{words[code] for code in codes[a:b]} for a, b in pairwise(offsets)]
     return np.array([accepts(of_node) for of_node in tags], np.uint8)
 
 

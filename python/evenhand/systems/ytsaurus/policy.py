@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -162,7 +162,7 @@ class YTsaurus(Policy):
         Raises
         ------
         InputError
-            If the settings of a row or a given value do not fit.
+            As of `plan`.
         """
         inputs, _ = self._inputs(stage.base, state, given)
         return _core.ytsaurus_live(stage.core, *inputs, stage.total_stated)
@@ -182,21 +182,12 @@ class YTsaurus(Policy):
             found += dropped
         return (columns.tree_settings(snapshot, settings), options, rows, memory, volumes, values), found
 
-    def came(self, planner: Any, stage: LiveRows, rows: Iterable[tuple[str, Any]]) -> None:
-        """Tell a planner the settings of rows that came, by table and name.
+    def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        return columns.later_columns(stage, self.settings, table, rows)
 
-        Raises
-        ------
-        InputError
-            If they do not fit.
-        """
-        for table, found in stage.settings_by_row(rows).items():
-            values = columns.later_columns(stage.base, self.settings, table, found)
-            planner.rows_came(table, np.array([*found], np.int32), values)
-
-    def decides(self, on: Any, find: Callable[[str], int]) -> dict[str, Any]:
+    def decides(self, on: Any, find: Callable[[str], int] | None = None) -> dict[str, Any]:
         """Return a trigger as arguments of a planner; `find` gives the row of a node, -1: there is none."""
-        return {} if isinstance(on, Round) else {"nodes": _rows(on, find)}
+        return {} if find is None or isinstance(on, Round) else {"nodes": _rows(on, find)}
 
     def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
         """Return what a planner remembers, as the state of its last decision's instant (microseconds)."""
