@@ -32,10 +32,9 @@ void put_step_proofs(py::dict& out, const Decisions& decisions) {
   out["minimum_spent"] = to_array(std::move(spent));
 }
 
-}  // namespace
-
-py::dict decision_columns(const Decisions& decisions, std::size_t width) {
-  const std::vector<Decision>& rows = decisions.rows();
+// `decisions`, with `rows` in the place of its own.
+py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& rows,
+                    std::size_t width) {
   py::dict out;
   const auto column = [&](const char* name, auto&& value) {
     std::vector<std::decay_t<decltype(value(rows[0]))>> values;
@@ -67,6 +66,88 @@ py::dict decision_columns(const Decisions& decisions, std::size_t width) {
   for (const char* name : {"freed", "free_before", "needed", "usage_before", "kept"})
     out[name] = rows_by(decisions.amounts(which++), width);
   put_step_proofs(out, decisions);
+  return out;
+}
+
+}  // namespace
+
+py::dict decision_columns(const Decisions& decisions, std::size_t width) {
+  return columns_of(decisions, decisions.rows(), width);
+}
+
+NamedDecisions::NamedDecisions(const Planner& planner)
+    : decisions_(planner.decisions()),
+      width_(planner.state().width()),
+      rows_(decisions_.rows()),
+      hands_over_(!planner.handed().empty()) {
+  const ClusterState& state = planner.state();
+  const auto named = [](const auto& table, Id row) {
+    return Name(std::string(table.keys().name(row)), table.keys().is_integer(row));
+  };
+  const auto place = [&](Names& names, const auto& table, Id& row) {
+    if (row == kNoId) return;
+    const auto [found, fresh] = names.places.emplace(row, static_cast<Id>(names.names.size()));
+    if (fresh) names.names.push_back(named(table, row));
+    row = found->second;
+  };
+  const LiveTable<RequestColumns>& requests = state.requests();
+  for (Decision& d : rows_) {
+    std::optional<Asked> asked;
+    if (d.action == Action::kStart) {
+      using C = RequestColumns;
+      const Amount* each = requests.get_row(&C::resources, d.request);
+      asked.emplace();
+      asked->amounts.assign(width_, 0);
+      if (each != nullptr) std::copy_n(each, width_, asked->amounts.begin());
+      if (const Id node = requests.get(&C::required_node, d.request, kNoId); node != kNoId)
+        asked->node = named(state.nodes(), node);
+      if (requests.get(&C::priority_given, d.request) != 0)
+        asked->priority = requests.get(&C::priority, d.request);
+      asked->preemptible = requests.get(&C::preemptible, d.request, std::uint8_t{1}) != 0;
+    } else {
+      place(allocations_, state.allocations(), d.slot);
+    }
+    asked_.push_back(std::move(asked));
+    place(requests_, requests, d.request);
+    place(requests_, requests, d.beneficiary.request);
+    place(operations_, state.operations(), d.operation);
+    place(operations_, state.operations(), d.beneficiary.operation);
+    place(nodes_, state.nodes(), d.node);
+    repairs_ |= d.violated != kNoId;
+  }
+}
+
+py::dict NamedDecisions::columns() const { return columns_of(decisions_, rows_, width_); }
+
+py::object NamedDecisions::object(const Name& name) {
+  py::object text = py::str(name.first);
+  return name.second ? py::object(py::int_(text)) : text;
+}
+
+py::list NamedDecisions::names(const std::string& table) const {
+  const Names* const found = table == "allocations"  ? &allocations_
+                             : table == "requests"   ? &requests_
+                             : table == "operations" ? &operations_
+                             : table == "nodes"      ? &nodes_
+                                                     : nullptr;
+  if (found == nullptr) throw py::key_error("no decision names " + table);
+  py::list out;
+  for (const Name& name : found->names) out.append(object(name));
+  return out;
+}
+
+py::list NamedDecisions::asked() const {
+  py::list out;
+  for (const std::optional<Asked>& a : asked_) {
+    if (!a) {
+      out.append(py::none());
+      continue;
+    }
+    const py::object node = a->node ? object(*a->node) : py::none();
+    const py::object priority = a->priority ? py::object(py::float_(*a->priority)) : py::none();
+    out.append(
+        py::make_tuple(to_array(std::vector<Amount>(a->amounts)), node, priority, a->preemptible));
+  }
   return out;
 }
 

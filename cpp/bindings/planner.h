@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "decisions.h"
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/planner.h"
 #include "long_call.h"
@@ -40,6 +41,7 @@ class BoundPlanner {
   void plan(const std::optional<py::array_t<Id>>& nodes, bool main_pass, bool backfill_pass);
 
   py::dict decisions() const;
+  NamedDecisions named() const { return NamedDecisions(*planner_); }
   py::dict elements() const;
   py::object groups() const;
   py::dict counts() const;

@@ -246,19 +246,6 @@ class Cluster : public LiveCluster {
                           to_array(std::move(amounts)));
   }
 
-  // What an allocation that starts for a request has of it: amounts, required node, priority
-  // (None: none of its own), preemptible.
-  py::tuple asked_of(Id request) const {
-    const auto& of = state_.requests();
-    check_present(of, request);
-    py::object priority = py::none();
-    if (of.get(&RequestColumns::priority_given, request) != 0)
-      priority = py::float_(of.get(&RequestColumns::priority, request));
-    return py::make_tuple(one(of.get_row(&RequestColumns::resources, request)),
-                          of.get(&RequestColumns::required_node, request, kNoId), priority,
-                          of.get(&RequestColumns::preemptible, request) != 0);
-  }
-
   // What is held by a row of "operations", "pools" or "nodes", R.
   py::array_t<Amount> usage(const std::string& table, Id row) const {
     const Amount* used = nullptr;
@@ -389,8 +376,6 @@ void register_cluster(py::module_& m) {
       .def("said_of_operation", &Cluster::said_of_operation, py::arg("operation"),
            "Its user, project, partition, QOS and own priority, as far as there are any.")
       .def("tags_of", &Cluster::tags_of, py::arg("node"))
-      .def("asked_of", &Cluster::asked_of, py::arg("request"),
-           "Quanta of one (R), required node (-1: none), own priority, preemptible.")
       .def("mark", &Cluster::mark, "Deltas from here on can be undone.")
       .def("undo", &Cluster::undo, py::arg("mark"))
       .def("forget", &Cluster::forget, "There is no way back any more.")

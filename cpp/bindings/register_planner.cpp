@@ -156,6 +156,15 @@ std::optional<Time> BoundPlanner::next_due() const {
 }
 
 void register_planner(py::module_& m) {
+  py::class_<NamedDecisions>(m, "NamedDecisions", "Decisions by names that stay when rows go.")
+      .def("columns", &NamedDecisions::columns, "As of a planner, by places among the names.")
+      .def("names", &NamedDecisions::names, py::arg("table"), "Those that decisions refer to.")
+      .def("asked", &NamedDecisions::asked,
+           "By decision: quanta, required node, own priority, preemptible of a start; or None.")
+      .def_property_readonly("repairs", &NamedDecisions::repairs,
+                             "Whether the limit of an element is repaired.")
+      .def_property_readonly("hands_over", &NamedDecisions::hands_over,
+                             "Whether room of leaving allocations was taken.");
   py::class_<BoundPlanner> c(m, "Planner", "A system's rules over a cluster.");
   c.def("update", &BoundPlanner::update, py::arg("now"), py::arg("keep") = true,
         "Shares, statuses, queues at an instant; keep: the next update is cheaper.")
@@ -171,6 +180,7 @@ void register_planner(py::module_& m) {
            py::arg("columns"),
            "Settings of rows that came later, under the names of the constructor's columns.")
       .def("decisions", &BoundPlanner::decisions, "One row a decision, in order.")
+      .def("named", &BoundPlanner::named, "The decisions by name.")
       .def_property_readonly("decided", &BoundPlanner::decided, "How many decisions there are.")
       .def_property_readonly("updated", &BoundPlanner::updated,
                              "Microseconds: the last update; None: there was none.")

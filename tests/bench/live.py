@@ -1,16 +1,17 @@
 """What a living cluster costs to ask: events, heartbeats and updates, at two sizes.
 
-``python -m tests.bench.live`` prints medians of wall time through Python, a line a step and size, and the
-share of one core that such a cluster takes: 1,000 heartbeats every 10 s, 4 events before each, and an update
-a second.
+``python -m tests.bench.live`` prints medians of wall and CPU time through Python, a line a step and size, and
+the share of one core that such a cluster takes: 1,000 heartbeats every 10 s, 4 events before each, and an
+update a second.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -18,11 +19,28 @@ import numpy as np
 
 import evenhand as eh
 from tests.bench.fair_share import host
-from tests.bench.live_rows import median
 
-__all__ = ["Bench", "columns"]
+__all__ = ["Bench", "columns", "line", "median"]
 
 NODES, OPERATIONS, POOLS = 10_000, 5_000, 250
+
+
+def median(call: Callable[[int], object], seconds: float) -> tuple[float, float, int]:
+    """Return the medians of a call's wall and CPU time (us), and how often it was made in about so long."""
+    took: list[tuple[int, int]] = []
+    end = time.perf_counter() + seconds
+    while len(took) < 5 or time.perf_counter() < end:
+        begin, cpu = time.perf_counter_ns(), time.thread_time_ns()
+        call(len(took))
+        took.append((time.perf_counter_ns() - begin, time.thread_time_ns() - cpu))
+    wall, cpu_time = (statistics.median(one) / 1e3 for one in zip(*took, strict=True))
+    return wall, cpu_time, len(took)
+
+
+def line(what: str, took: tuple[float, float, int], times: int = 1) -> None:
+    """Print a line of the table; of each of some equal parts of a call."""
+    wall, cpu_time, runs = took
+    print(f"{what:48} {wall / times:10.1f} us, {cpu_time / times:10.1f} of a core  ({runs:,} runs)")
 
 
 def columns(allocations: int, pools: int = POOLS) -> dict[str, Any]:
@@ -137,10 +155,8 @@ def main() -> None:
 
         steps = {"event": bench.event, "heartbeat": bench.heartbeat, "event and heartbeat": both}
         for name, step in steps.items():
-            took, runs = median(step, given.seconds)
-            print(f"{size:8,} allocations  {name:24} {took:10.1f} us  ({runs:,} runs)")
-        took, runs = median(bench.heartbeats, given.seconds)
-        print(f"{size:8,} allocations  {'64 heartbeats, each':24} {took / 64:10.1f} us  ({runs:,} runs)")
+            line(f"{size:8,} allocations  {name}", median(step, given.seconds))
+        line(f"{size:8,} allocations  64 heartbeats, each", median(bench.heartbeats, given.seconds), 64)
         for pools in (POOLS, 1):
             other = bench if pools == POOLS else Bench(size, pools)
 
@@ -148,11 +164,8 @@ def main() -> None:
                 other.event()
                 other.cluster.update()
 
-            took, runs = median(update, given.seconds)
-            name = f"event, update ({pools} pools)"
-            print(f"{size:8,} allocations  {name:24} {took:10.1f} us  ({runs:,} runs)")
-        share = core_share(bench)
-        print(f"{size:8,} allocations  {'share of a core':24} {share:10.2%}")
+            line(f"{size:8,} allocations  event, update ({pools} pools)", median(update, given.seconds))
+        print(f"{size:8,} allocations  share of a core {core_share(bench):20.2%}")
 
 
 if __name__ == "__main__":

@@ -293,7 +293,12 @@ WRONG: dict[str, tuple[Any, dict[str, Any], str, dict[str, Any]]] = {
         put("nodes", name="n3", capacity={"cpu": 1}),
     ),
     "priority": (BACKENDAI, put("operations", priority=101), "from 0 to 100", gone("operations")),
-    "owners": (BACKENDAI, put("operations", user="u", project="p"), "no priority in common", gone("operations")),
+    "owners": (
+        BACKENDAI,
+        put("operations", user="u", project="p"),
+        "no priority in common",
+        gone("operations"),
+    ),
     "machine": (
         BACKENDAI,
         {"event": "node", "node": "m", "capacity": {"cpu": 1}},
@@ -350,7 +355,7 @@ def test_a_run_over_the_queue_freezes_nothing(policy: Any, monkeypatch: pytest.M
         patched.setattr(Stage, "freeze_with_rows", frozen)
         made.apply([end("a0"), put("operations"), put("requests", **{**REQUEST, "operation": "late"})])
         plan = made.plan()
-        assert {d.request for d in plan.decisions if d.action == "start"} == {"r"}
+        assert {d.request for d in plan.decisions if d.action == "start"} == {"late"}
         assert len(made.carry_out(plan).started) == len(plan.decisions.starts)
     assert plan.decisions.to_list() == plan.frozen.decisions.to_list()
 

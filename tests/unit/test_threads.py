@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from typing import Any
 
 import numpy as np
+import pytest
 
 import evenhand as eh
 from evenhand import synthetic
@@ -42,11 +44,16 @@ def test_two_threads_give_the_bytes_of_one() -> None:
             assert list(pool.map(repeatedly, pair)) == [{e} for e in expected]
 
 
-def test_threads_on_one_cluster_take_turns() -> None:
-    """Events, updates, heartbeats and what is asked of their plans, from four threads at once."""
+@pytest.mark.parametrize(
+    "policy",
+    [eh.policies.YTsaurus(fair_share_update_period=60), eh.policies.Slurm(), eh.policies.BackendAI()],
+    ids=lambda policy: policy.system,
+)
+def test_threads_on_one_cluster_take_turns(policy: Any) -> None:
+    """Events, updates, plans and what is asked of them, from four threads at once."""
     frames = synthetic.columns(seed=3, pools=20, depth=3, operations=60, allocations=400, nodes=12)
     first = eh.Snapshot.from_frames(**frames)
-    cluster = eh.Cluster(first, eh.policies.YTsaurus(fair_share_update_period=60))
+    cluster = eh.Cluster(first, policy)
     operation, (resource, *_) = first.names("operations")[0], first.resources
     names = [str(name) for name in first.names("nodes")]
     together = Barrier(4)
@@ -59,7 +66,8 @@ def test_threads_on_one_cluster_take_turns() -> None:
             cluster.apply([{"event": "start", "row": row}])
             if i % 10 == thread:
                 cluster.update()
-            plan = cluster.plan(on=eh.Heartbeat(names[(i + thread) % len(names)]))
+            node = names[(i + thread) % len(names)]
+            plan = cluster.plan(on=None if policy.period is None else eh.Heartbeat(node))
             decided += len(plan.decisions)
             assert plan.snapshot.allocation_count > first.allocation_count
             if i % 15 == thread:

@@ -111,6 +111,11 @@ class Stage:
                 of_table[row] = self._beside(table, row, self.core.note_of(table, row), 0)
         return found
 
+    def name(self, table: str, row: int) -> str | int:
+        """Return the name of a row."""
+        name: str | int = self.core.name(table, row)
+        return name
+
     def settings_of(self, slot: int) -> dict[str, Any]:
         """Return the settings of an allocation."""
         return self._beside("allocations", slot, self.core.note(slot), 0)

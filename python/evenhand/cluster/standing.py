@@ -120,7 +120,7 @@ class Standing:
         self.decided, self._state = now, None
         near = None
         if planner.decided and self.stage is not None:
-            near = Near(self.stage, planner.decisions(), planner.handed())
+            near = Near(self.stage, planner)
         planner.take_back()
         return near
 

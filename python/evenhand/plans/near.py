@@ -12,7 +12,6 @@ from evenhand.building.after import taken_in_all
 from evenhand.frozen import thaw
 from evenhand.plans.columns import Name, objects
 from evenhand.plans.decisions import Decision, Decisions, asked_cells
-from evenhand.reasons import ACTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,10 +33,12 @@ class Rows(Protocol):
     """Rows of a live cluster."""
 
     base: Snapshot
-    core: Any
 
     def settings_of(self, slot: int) -> Mapping[str, Any]:
         """Return the settings of an allocation."""
+
+    def name(self, table: str, row: int) -> Name:
+        """Return the name of a row."""
 
 
 class Near:
@@ -47,8 +48,8 @@ class Near:
     ----------
     rows : Rows
         As they were when the decisions were made.
-    columns, handed : mapping
-        As the core gives them, by the numbers of live rows.
+    planner : _core.Planner
+        Whose decisions still stand.
 
     Attributes
     ----------
@@ -62,50 +63,52 @@ class Near:
     O(decisions).
     """
 
-    def __init__(
-        self, rows: Rows, columns: Mapping[str, NDArray[Any]], handed: Mapping[str, NDArray[Any]]
-    ) -> None:
-        self.resources, self._head = rows.base.resources, rows.base._head
-        self.quantum = rows.base.quantum
-        self._names: dict[str, list[Name]] = {}
-        near = dict(columns)
-        for table, fields in NAMED.items():
-            place: dict[int, int] = {-1: -1}
-            for field in fields:
-                found = [place.setdefault(row, len(place) - 1) for row in columns[field].tolist()]
-                near[field] = np.array(found, np.int64)
-            self._names[table] = [rows.core.name(table, row) for row in place if row >= 0]
-        self.repairs = bool((columns["violated"] >= 0).any())
-        starts = (columns["action"] == ACTIONS.index("start")).tolist()
-        pairs = zip(columns["request"].tolist(), starts, strict=True)
-        self._asked = [self._cells(rows, request) if start else None for request, start in pairs]
-        self._near = near
-        self._settings = {row: rows.settings_of(row) for row in handed["allocation"].tolist()}
-        taken = taken_in_all(self, handed) if self._settings else {}  # type: ignore[arg-type]
-        self.taken: dict[Name, dict[str, Any]] = {
-            rows.core.name("allocations", row): amounts for row, amounts in taken.items()
-        }
+    def __init__(self, rows: Rows, planner: Any) -> None:
+        self._base, self._named = rows.base, planner.named()
+        self.repairs: bool = self._named.repairs
+        self.taken: dict[Name, dict[str, Any]] = {}
+        if self._named.hands_over:
+            handed = planner.handed()
+            self._settings = {row: rows.settings_of(row) for row in handed["allocation"].tolist()}
+            self.taken = {
+                rows.name("allocations", row): amounts
+                for row, amounts in taken_in_all(self, handed).items()  # type: ignore[arg-type]
+            }
 
-    def _cells(self, rows: Rows, request: int) -> tuple[Any, ...]:
-        amounts, node, priority, preemptible = rows.core.asked_of(request)
-        return amounts, None if node < 0 else rows.core.name("nodes", node), priority, preemptible
+    @property
+    def resources(self) -> Sequence[str]:
+        """As of a snapshot."""
+        return self._base.resources
+
+    @property
+    def quantum(self) -> Mapping[str, float]:
+        """As of a snapshot."""
+        return self._base.quantum
+
+    @property
+    def _head(self) -> Mapping[str, Any]:
+        return self._base._head
 
     @cached_property
     def decisions(self) -> Decisions:
         """The decisions, by rows of this."""
-        return Decisions(self, self._near)  # type: ignore[arg-type]  # all that it asks a snapshot for
+        return Decisions(self, self._named.columns())  # type: ignore[arg-type]  # all that it asks a snapshot for
 
     @cached_property
     def asked(self) -> list[dict[str, Any] | None]:
         """As `Decisions.asked`."""
         return [
             None if cells is None else asked_cells(objects(self, cells[0][None, :])[0], *cells[1:])  # type: ignore[arg-type]
-            for cells in self._asked
+            for cells in self._named.asked()
         ]
 
     def names(self, table: str) -> Sequence[Name]:
         """Return the names of a table's rows that decisions refer to."""
-        return self._names[table]
+        return self._named_by[table]
+
+    @cached_property
+    def _named_by(self) -> Mapping[str, Sequence[Name]]:
+        return {table: self._named.names(table) for table in NAMED}
 
     def settings(self, _: str) -> Mapping[int, Mapping[str, Any]]:
         """Return the settings of allocations of which room was taken, by live row."""

@@ -19,6 +19,7 @@ NODES, JOBS, CPUS = 1_000, 10_000, 64
 WANTED, NEED = 64, 32
 QUEUED = 5_000
 TIMES = 9
+TIERS = {"low": {"PriorityTier": 1}, "mid": {"PriorityTier": 5}, "high": {"PriorityTier": 10}}
 
 
 def crowded(seed: int = 1) -> eh.Snapshot:
@@ -57,7 +58,7 @@ def crowded(seed: int = 1) -> eh.Snapshot:
     )
 
 
-def queued(seed: int = 2) -> eh.Snapshot:
+def queued(seed: int = 2, waiting: int = QUEUED) -> eh.Snapshot:
     """The same cluster with ends of jobs, and a long queue in three partitions."""
     rng = np.random.default_rng(seed)
     data = crowded().to_dict()
@@ -66,7 +67,7 @@ def queued(seed: int = 2) -> eh.Snapshot:
         row["planned_end"] = now + 60.0 * int(rng.integers(1, 600))
     data["operations"] = [row for row in data["operations"] if row["name"] != "p"]
     data["requests"] = []
-    for j in range(QUEUED):
+    for j in range(waiting):
         name = f"q{j}"
         data["operations"].append(
             {
@@ -136,8 +137,7 @@ def literal(snapshot: eh.Snapshot) -> set[str]:
 def main() -> None:
     """Print times, and whether the routine agrees."""
     snapshot = crowded()
-    tiers = {"low": {"PriorityTier": 1}, "mid": {"PriorityTier": 5}, "high": {"PriorityTier": 10}}
-    policy = eh.policies.Slurm(PreemptType="preempt/partition_prio", PreemptMode="REQUEUE", partitions=tiers)
+    policy = eh.policies.Slurm(PreemptType="preempt/partition_prio", PreemptMode="REQUEUE", partitions=TIERS)
     names = snapshot.names("operations")
     for selection in ("reorder", "prefix", "irreducible", "minimum"):
         settings = policy.replace(victim_selection=selection).settings

@@ -75,6 +75,7 @@ void Run::build_candidates() {
       why = Outcome::kRanTooShort;
     else
       why = Outcome::kTaken;
+    if (why == Outcome::kRanTooShort && rows_.started[at(o)]) due(c.start + set_.min_runtime);
     if (why == Outcome::kTaken) candidates_.push_back(std::move(c));
   }
 }

@@ -88,6 +88,7 @@ void Planner::decide(const Trigger&, Recorder* recorder) {
   refusals_ = run.refusals();
   decisions_ = std::move(run.decisions);
   tally_ = run.tally;
+  next_due_ = decisions_.rows().empty() ? run.next_due : state_.now();
   if (recorder != nullptr) report(run, *recorder);
 }
 

@@ -23,6 +23,7 @@ Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
   tally.proof.proved = true;
   read_priorities();
   read_nodes();
+  read_reservations();
   build_queue();
   build_candidates();
 }
@@ -55,6 +56,14 @@ void Run::read_nodes() {
   }
   for (Size i = 0; !in_parts_.empty() && i < nodes_.size(); ++i)
     rooms_.take(in_parts_.data() + at(nodes_[i]) * width_, nodes_[i]);
+}
+
+void Run::read_reservations() {
+  const LiveTable<ReservationColumns>& rows = state_.reservations();
+  for (Id i = 0; i < rows.rows(); ++i)
+    if (rows.present(i))
+      for (const auto edge : {&ReservationColumns::from, &ReservationColumns::until})
+        if (const Time instant = rows.get(edge, i, kNoTime); instant != kNoTime) due(instant);
 }
 
 void Run::go() {

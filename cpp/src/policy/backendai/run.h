@@ -66,6 +66,9 @@ class Run {
   Tally tally;
   std::vector<Entry> queue;
   std::vector<Attempt> attempts;  // filled when recording
+  // From when on it may differ, if nothing happens: a session has run long enough, or what is
+  // reserved begins or ends.
+  Time next_due = kNoTime;
 
   const ClusterState& state() const noexcept { return state_; }
 
@@ -84,6 +87,10 @@ class Run {
   // queue.cpp
   void read_priorities();
   void read_nodes();
+  void read_reservations();
+  void due(Time instant) {
+    if (instant > state_.now() && (next_due == kNoTime || instant < next_due)) next_due = instant;
+  }
   Id scope_of(Id operation) const;
   Time submitted(Id operation) const;
   std::vector<double> sequence() const;  // O: of equal priority the smaller one first

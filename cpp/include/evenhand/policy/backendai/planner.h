@@ -45,6 +45,7 @@ class Planner final : public evenhand::Planner {
   const Decisions& decisions() const override { return decisions_; }
   Counts counts() const override;
   Refusals refusals() const override { return refusals_; }
+  Time next_due() const override { return next_due_; }
   Columns memory() const override { return {{"last_preempt", inputs_.last_preempt}}; }
   std::unique_ptr<evenhand::Planner> afresh() const override {
     return std::make_unique<Planner>(inputs_);
@@ -55,6 +56,7 @@ class Planner final : public evenhand::Planner {
   Decisions decisions_;
   Tally tally_;
   Refusals refusals_;
+  Time next_due_ = kNoTime;
 };
 
 }  // namespace evenhand::backendai
