@@ -36,6 +36,7 @@ __all__ = ["Columns", "Listed", "given_events"]
 
 _CLASSES = tuple(KINDS.values())
 _WITH_CELLS = frozenset({Leave, Node, Put, Resize, Start, Suspend, Take})
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _Cells = list[Any] | Numbers | Strings  # times are seconds
 _INNER = ("settings", "integral", "beneficiary")  # objects of a row whose fields are objects or cells
 
@@ -167,6 +168,8 @@ def _own(event: Any) -> Any:
 
 
 def _copied(value: Any) -> Any:
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Mapping):
         return {key: _copied(cell) for key, cell in value.items()}
     return [_copied(cell) for cell in value] if isinstance(value, list | tuple) else value
@@ -190,6 +193,8 @@ def given_events(given: Any, resources: Sequence[str]) -> Listed | Columns:
     InputError
         If it is none of these, or a column is none.
     """
+    if type(given) is list:
+        return Listed(given)
     if isinstance(given, Mapping) or hasattr(given, "columns"):
         return Columns(_columns(given), resources)
     listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
