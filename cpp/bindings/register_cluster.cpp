@@ -315,12 +315,14 @@ class Cluster : public LiveCluster {
     if (table == "nodes") return state_.nodes().keys();
     if (table == "allocations") return state_.allocations().keys();
     if (table == "requests") return state_.requests().keys();
+    if (table == "reservations") return state_.reservations().keys();
     throw py::key_error("no such table: " + table);
   }
   bool present(const std::string& table, Id row) const {
     if (table == "operations") return state_.operations().present(row);
     if (table == "nodes") return state_.nodes().present(row);
     if (table == "requests") return state_.requests().present(row);
+    if (table == "reservations") return state_.reservations().present(row);
     return state_.allocations().present(row) && (!state_.gone(row) || state_.away(row));
   }
   Time start_time(Id slot) const {

@@ -360,6 +360,23 @@ def test_a_run_over_the_queue_freezes_nothing(policy: Any, monkeypatch: pytest.M
     assert plan.decisions.to_list() == plan.frozen.decisions.to_list()
 
 
+def test_a_part_that_is_kept_while_leaving_needs_the_snapshot() -> None:
+    policy = eh.policies.BackendAI(preemption_mode="suspend", suspend_approach="keep")
+    held = [{**row, "resources": {"cpu": 1, "disk": 2}} for row in ROWS["allocations"]]
+    data = {**ROWS, "resources": {"cpu": {}, "disk": {"available_after_preemption": False}}, "allocations": held}
+    data["operations"] = [{"name": "old", "priority": 1}, {"name": "new", "priority": 50}]
+    data["nodes"] = [{**row, "capacity": {"cpu": 4, "disk": 9}} for row in ROWS["nodes"]]
+    made = eh.Cluster(eh.Snapshot.from_dict(data), policy)
+    plan = made.plan()
+    assert plan.decisions.victims[0].kept
+    late = made.copy()
+    made.carry_out(plan)
+    assert made.snapshot() == plan.snapshot.after(plan)
+    late.apply([{"event": "count", "request": "r", "count": 7}])
+    with pytest.raises(eh.InputError, match="needs the snapshot it was made of"):
+        late.carry_out(plan)
+
+
 def test_files_of_the_version_before_are_read(tmp_path: Path) -> None:
     made = cluster()
     made.save(tmp_path / "cluster")

@@ -19,7 +19,7 @@ from evenhand.cluster.log import Kept, Log, Planned, Updated, Written
 from evenhand.cluster.replay import Again
 from evenhand.cluster.stage import Stage
 from evenhand.cluster.standing import Standing, key_of
-from evenhand.cluster.steps import Done, done_by, events_of, whole_plan
+from evenhand.cluster.steps import Done, done_by, events_of
 from evenhand.config.triggers import Round
 from evenhand.errors import InputError, Problem
 from evenhand.frozen import freeze
@@ -289,21 +289,23 @@ class Cluster(Following):
 
         Notes
         -----
-        O(decisions × depth); O(cells) where something is resumed, reserved or kept in part. Whether decisions
+        O(decisions × depth); O(cells) where a victim has time to leave and keeps a part. Whether decisions
         still make sense tells ``plan.check(cluster.snapshot())``.
         """
         expect(hasattr(plan, "decisions"), "carry_out", "plan", plan, "a Plan")
         decisions = list(plan.decisions)
         done = done_by(decisions, self._stage)
-        if whole_plan(decisions):
-            self.apply(events_of(plan, self._stage))
+        reserved = set(map(str, self._stage.core.names("reservations")))
+        events = events_of(plan, self._stage, reserved)
+        if events is not None:
+            self.apply(events)
         elif plan.snapshot == self.snapshot():
             self._settle()
             self._stage = Stage(plan.snapshot.after(plan), self._stage.total_stated)
             self._now = self._stage.base
             self._cut()
         else:
-            message = "the plan resumes, reserves or keeps a part: it needs the snapshot it was made of"
+            message = "a victim leaves with a part of what it has: the plan needs the snapshot it was made of"
             raise InputError([Problem("events", None, None, None, "snapshot", None, message)])
         return done
 

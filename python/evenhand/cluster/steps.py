@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from evenhand.building.changed import free_names
-from evenhand.cluster.events import Event, Leave, Start, Take
+from evenhand.cluster.events import Event, Leave, Put, Resume, Start, Suspend, Take
 
 if TYPE_CHECKING:
     from evenhand.plans import Decision, Plan
 
-__all__ = ["Done", "done_by", "events_of", "whole_plan"]
+__all__ = ["Done", "done_by", "events_of"]
 
 _SUSPENDED = ("suspend", "enhanced_suspend")
 
@@ -64,45 +64,44 @@ def _named(decision: Decision) -> str | int:
     return cast("str | int", decision.allocation)
 
 
-def events_of(plan: Plan, present: Container[str]) -> list[Event]:
-    """Return what carries out a plan's decisions, in their order.
+def events_of(plan: Plan, present: Container[str], reserved: Container[str]) -> list[Event] | None:
+    """Return what carries out a plan's decisions.
 
     Parameters
     ----------
     plan : Plan
-    present : container of str
-        Names of allocations that there are.
+    present, reserved : container of str
+        Names of allocations and of reservations that there are.
 
     Returns
     -------
-    list of Event
+    list of Event or None
+        Who leaves, then what resumes, is reserved and starts, each in the order of decisions. None: no events
+        say it, as a victim that has time to leave keeps a part.
     """
     decisions = list(plan.decisions)
-    names = iter(done_by(decisions, present).started)
     events: list[Event] = []
-    for d, asked in zip(decisions, plan.decisions.asked(), strict=True):
-        if d.action == "start" and asked is not None:
-            where = {} if d.node is None else {"node": d.node}
-            row = {"name": next(names), "operation": d.operation, "start_time": d.at, **where, **asked}
-            events.append(Start(row, d.request))
-        elif d.action == "preempt":
-            served = d.beneficiary
-            whom = None if served is None else {"operation": served.operation, "request": served.request}
-            events.append(
-                Leave(_named(d), d.until, whom and {k: v for k, v in whom.items() if v is not None})
-            )
+    for d in (d for d in decisions if d.action == "preempt"):
+        served = d.beneficiary
+        whom = None if served is None else {"operation": served.operation, "request": served.request}
+        events.append(Leave(_named(d), d.until, whom and {k: v for k, v in whom.items() if v is not None}))
+        if d.mode == "suspend" and d.until == d.at:
+            events.append(Suspend(_named(d), d.kept or {}))
+        elif d.kept:
+            return None
+    events += [Resume(_named(d), d.node, d.at) for d in decisions if d.action == "resume"]
+    reserves = [i for i, d in enumerate(decisions) if d.action == "reserve"]
+    soft = plan.decisions.soft if reserves else []
+    names = free_names(reserved, [str(decisions[i].request) for i in reserves])
+    for name, i in zip(names, reserves, strict=True):
+        d, room = decisions[i], decisions[i].numbers.get("needed", {})
+        row = {"name": name, "request": d.request, "node": d.node, "resources": dict(room), "from": d.at}
+        events.append(Put("reservations", {**row, "soft": soft[i]}))
+    asked = zip(decisions, plan.decisions.asked(), strict=True)
+    starts = [(d, cells) for d, cells in asked if cells is not None]
+    names = free_names(present, [str(d.request) for d, _ in starts])
+    for name, (d, cells) in zip(names, starts, strict=True):
+        where = {} if d.node is None else {"node": d.node}
+        start = {"name": name, "operation": d.operation, "start_time": d.at, **where, **cells}
+        events.append(Start(start, d.request))
     return events + [Take(name, amounts) for name, amounts in plan.taken.items()]
-
-
-def whole_plan(decisions: Sequence[Decision]) -> bool:
-    """Return whether decisions do no more than start allocations and ask others to leave with all they have.
-
-    Parameters
-    ----------
-    decisions : sequence of Decision
-
-    Returns
-    -------
-    bool
-    """
-    return all(d.action in ("start", "preempt") and d.mode != "suspend" and not d.kept for d in decisions)

@@ -239,16 +239,21 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
     @property
     def victims(self) -> Self:
         """The preemptions."""
-        return self.take(self._action == ACTIONS.index("preempt"))
+        return self.take(self._cells("action") == ACTIONS.index("preempt"))
 
     @property
     def starts(self) -> Self:
         """The starts."""
-        return self.take(self._action == ACTIONS.index("start"))
+        return self.take(self._cells("action") == ACTIONS.index("start"))
 
     @property
-    def _action(self) -> NDArray[Any]:
-        return self._columns["action"]
+    def soft(self) -> list[bool]:
+        """Whether others may use the room that is reserved, a flag a decision."""
+        return [bool(soft) for soft in self._cells("soft").tolist()]
+
+    def _cells(self, name: str) -> NDArray[Any]:
+        """Return a column that refers to no row."""
+        return self._columns[name]
 
     @property
     def columns(self) -> Mapping[str, NDArray[Any]]:

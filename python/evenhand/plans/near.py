@@ -176,10 +176,9 @@ class LiveDecisions(Decisions):
             return []
         return near.asked if self._chosen is None else [near.asked[row] for row in self._chosen.tolist()]
 
-    @property
-    def _action(self) -> NDArray[Any]:
+    def _cells(self, name: str) -> NDArray[Any]:
         said = self._said
-        return np.zeros(0, np.uint8) if said is None else said._columns["action"]
+        return np.zeros(0, np.uint8) if said is None else said._columns[name]
 
     def _plain(self) -> dict[str, list[Any]]:
         return self._frozen._plain() if self._said is None else self._said._plain()
