@@ -382,7 +382,8 @@ def test_a_run_over_the_queue_freezes_nothing(policy: Any, monkeypatch: pytest.M
 def test_a_part_that_is_kept_while_leaving_needs_the_snapshot() -> None:
     policy = eh.policies.BackendAI(preemption_mode="suspend", suspend_approach="keep")
     held = [{**row, "resources": {"cpu": 1, "disk": 2}} for row in ROWS["allocations"]]
-    data = {**ROWS, "resources": {"cpu": {}, "disk": {"available_after_preemption": False}}, "allocations": held}
+    data = {**ROWS, "allocations": held}
+    data["resources"] = {"cpu": {}, "disk": {"available_after_preemption": False}}
     data["operations"] = [{"name": "old", "priority": 1}, {"name": "new", "priority": 50}]
     data["nodes"] = [{**row, "capacity": {"cpu": 4, "disk": 9}} for row in ROWS["nodes"]]
     made = eh.Cluster(eh.Snapshot.from_dict(data), policy)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import evenhand as eh
-from evenhand.cluster.events import Count, End, Start
+from evenhand.cluster.events import End, Start
 from tests.unit.slurm.test_plan import TIERS, cluster, policy, said
 
 GANG = policy(
