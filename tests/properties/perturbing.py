@@ -152,4 +152,9 @@ def _value(
         case "texts":
             known = sorted({tag for node in data.get("nodes", []) for tag in node.get("tags", [])})
             return rng.sample([*known, "odd"], rng.randint(0, 1))
+        case "annotations":
+            return {
+                name: rng.choice(["night", 1, 2.5])
+                for name in rng.sample(["team", "rack"], rng.randint(1, 2))
+            }
     return rng.choice(words.get(field.name, ["x", "y", "n0"]))

@@ -337,7 +337,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
             _promised({"request": "new"}),
             _promised({"request": "newer"}),
         )
-        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()))
+        for system, policy in (("ytsaurus", YTsaurus()), ("backendai", BackendAI()), ("slurm", _GRACE))
     },
     **{
         ("slurm", "operations", field): (

@@ -7,8 +7,8 @@ start for as long as its time limit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from evenhand.systems.slurm.settings import partitions_named
 from evenhand.testing._laws import must
@@ -53,18 +53,13 @@ def no_preemption_when_it_fits(run: JobPlan) -> None:
     for job, victims, free, nodes in steps(run):
         if job != first:
             continue
-        before = without(run, free, victims)
-        for row in run.allocations.values():
-            if row.get("state", "running") == "preempting" and not _leaves_for(run, row, job):
-                add(before, row.get("node"), row.get("resources", {}), -1)
-        must(len(fit(run, job, before, nodes)) < count_of(run, job), job)
+        must(len(fit(run, job, without(run, free, victims), nodes)) < count_of(run, job), job)
 
 
 def the_first_job_preempts(run: JobPlan) -> None:
     """If the first job of the queue fits without all that it may preempt, it starts or preempts."""
     job = first_of_the_queue(run)
-    settings = run.settings
-    if job is None or settings.PreemptType is None or settings.victim_selection == "test_only":
+    if job is None or run.settings.PreemptType is None:
         return
     served = {str(d["operation"]) for d in run.decided("start")}
     served |= {str(d["beneficiary"]["operation"]) for d in run.decided("preempt")}
@@ -166,7 +161,7 @@ def waits_for_room(run: JobPlan, job: str) -> bool:
     """Return whether a job has to wait only because others run: both passes then hold something for it."""
     if not is_plain(run, job) or job in {str(d["operation"]) for d in run.decided("start")}:
         return False
-    if run.settings.victim_selection == "test_only" or not _asks_for_time_it_may_have(run, job):
+    if not _asks_for_time_it_may_have(run, job):
         return False
     return len(_suited(run, job)) >= count_of(run, job)
 
@@ -210,13 +205,6 @@ def time_limit(run: JobPlan, job: str) -> float:
     limits = (asked, part.DefaultTime, part.MaxTime) if asked is None else (asked,)
     limit = next((float(one) for one in limits if one is not None), _YEAR)
     return limit if part.MaxTime is None else min(limit, part.MaxTime)
-
-
-def _leaves_for(run: JobPlan, row: Mapping[str, Any], job: str) -> bool:
-    """Return whether an allocation that leaves does so for a job."""
-    whom = row.get("beneficiary") or {}
-    request = run.requests.get(str(whom.get("request")), {})
-    return job in (whom.get("operation"), request.get("operation"))
 
 
 def _asks_for_time_it_may_have(run: JobPlan, job: str) -> bool:

@@ -30,19 +30,26 @@ Free = dict[str, dict[str, float]]
 
 
 def steps(run: JobPlan) -> Iterator[tuple[str, list[str], Free, list[str]]]:
-    """Yield jobs for which others end: victims, and what is free once these have gone, too."""
-    free = free_room(run)
+    """Yield jobs for which others end: victims, and what is free for the job once these have gone, too.
+
+    What is leaving counts for the job that it leaves for, and for no other one.
+    """
+    now = free_room(run, leaving=False)
     decided = run.plan["decisions"]
     seen: set[str] = set()
     for place, d in enumerate(decided):
         if d["action"] == "start" and d["node"] is not None:
-            add(free, d["node"], run.requests[str(d["request"])].get("resources", {}), -1)
+            add(now, d["node"], run.requests[str(d["request"])].get("resources", {}), -1)
         if d["action"] != "preempt" or str(d["operation"]) in seen:
             continue
         job = str(d["beneficiary"]["operation"])
         mine = [v for v in decided[place:] if v["action"] == "preempt" and v["step"] == d["step"]]
         victims = list(dict.fromkeys(str(v["operation"]) for v in mine))
         seen |= set(victims)
+        free = without(run, now, [])
+        for row in run.allocations.values():
+            if row.get("state", "running") == "preempting" and _leaves_for(run, row, job):
+                add(free, row.get("node"), row.get("resources", {}), 1)
         for v in mine:
             add(free, v["node"], v["freed"], 1)
         if all(v["mode"] != "suspend" for v in mine) and is_plain(run, job):
@@ -140,8 +147,15 @@ def candidates(run: JobPlan, job: str) -> list[str]:
     return found
 
 
-def free_room(run: JobPlan, *, empty: bool = False) -> Free:
-    """Return what is free on each node once what is leaving already has gone or, if ``empty``, everything."""
+def _leaves_for(run: JobPlan, row: Mapping[str, Any], job: str) -> bool:
+    """Return whether an allocation that leaves does so for a job."""
+    whom = row.get("beneficiary") or {}
+    request = run.requests.get(str(whom.get("request")), {})
+    return job in (whom.get("operation"), request.get("operation"))
+
+
+def free_room(run: JobPlan, *, empty: bool = False, leaving: bool = True) -> Free:
+    """Return what is free on each node, once what is leaving has gone if ``leaving``; if ``empty``, all."""
     free: Free = {
         str(node["name"]): {
             r: float(node.get("capacity", {}).get(r, 0))
@@ -151,7 +165,7 @@ def free_room(run: JobPlan, *, empty: bool = False) -> Free:
         for node in run.snapshot.get("nodes", ())
     }
     for row in run.allocations.values():
-        if not empty and row.get("state", "running") != "preempting":
+        if not empty and not (leaving and row.get("state", "running") == "preempting"):
             add(free, row.get("node"), row.get("resources", {}), -1)
     return free
 

@@ -105,7 +105,9 @@ def preempts_in_a_closed_partition(subject: JobPlan) -> Plan | None:
         for request in behind(subject, front):
             for victim in candidates(subject, request["operation"]):
                 own = running(subject, victim)
-                enough = all(own[0]["resources"].get(r, 0) >= a for r, a in request["resources"].items())
+                enough = all(
+                    own[0]["resources"].get(r, 0) >= a for r, a in request.get("resources", {}).items()
+                )
                 at_home = own[0]["node"] in inside(subject, front)
                 if request.get("count", 1) == 1 and victim not in taken and enough and at_home:
                     return preempting(subject, request, own)

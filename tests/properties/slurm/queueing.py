@@ -61,7 +61,9 @@ def queue(chance: random.Random) -> tuple[dict[str, Any], SlurmSettings]:
         PreemptMode=chance.choice(("CANCEL", "REQUEUE")),
         SchedulerType=chance.choice(("sched/builtin", "sched/backfill")),
         SelectType="select/cons_tres",
-        victim_selection=chance.choice(("reorder", "reorder", "prefix", "irreducible", "minimum")),
+        victim_selection=chance.choice(
+            ("reorder", "reorder", "prefix", "irreducible", "minimum", "test_only")
+        ),
         partitions=partitions,
         qos=qos,
     )

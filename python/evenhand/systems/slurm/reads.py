@@ -41,6 +41,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "state": "whether it runs, leaves or is suspended",
         "deadline": "whether it still runs; when its room comes, in backfill",
         "beneficiary.operation": "whose room it will be",
+        "beneficiary.request": "whose room it will be, where no operation is named",
         "held": "what a preempted one keeps",
         "preemptible": "false: it is never preempted",
     },
