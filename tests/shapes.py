@@ -116,6 +116,9 @@ TINY: dict[str, tuple[str, Callable[[int], str]]] = {
         "commands",
         lambda i: f'{{"consumer":"{i}","providers":["a",{i}],"action":"x","force":true,"user":"u"}}',
     ),
+    "labels of rows": ("operations", lambda i: f'{{"name":{i},"labels":{{"a":{i}}}}}'),
+    "labels of rows that are null": ("operations", lambda i: f'{{"name":{i},"labels":{{"a":null}}}}'),
+    "labels of rows that are wrong": ("operations", lambda i: f'{{"name":{i},"labels":{{"a":true}}}}'),
     "a key twice": ("allocations", lambda i: '{"a":1,"a":1}'),
     "constants": ("allocations", lambda i: "NaN"),
     "nulls": ("allocations", lambda i: "null"),
@@ -134,6 +137,26 @@ SINGLE: dict[str, tuple[str, Callable[[int], str], str]] = {
     "a list for a table": ('"pools":[[', lambda i: "1", "]]"),
     "an object for a table": ('"pools":{', lambda i: f'"{i}":{i}', "}"),
     "the root": ('"root":{"settings":{', lambda i: f'"{i}":{i}', "}}"),
+    "amounts of the root": ('"root":{"limits":{', lambda i: f'"{i}":{i}', "}}"),
+    "unknown keys of the root": ('"root":{', lambda i: f'"{i}":{i}', "}"),
+    "the total": ('"total":{', lambda i: f'"{i}":{i}', "}"),
+    "resources": ('"resources":{', lambda i: f'"{i}":{{}}', "}"),
+    "unknown keys of one resource": ('"resources":{"cpu":{', lambda i: f'"{i}":{i}', "}}"),
+    "labels of one pool": ('"pools":[{"name":1,"labels":{', lambda i: f'"{i}":{i}', "}}]"),
+    "one name": ('"pools":[{"name":"', lambda i: "name", '"}]'),
+    "one name that is no ASCII": ('"pools":[{"name":"', lambda i: "\u00e9", '"}]'),
+    "one name with escapes": ('"pools":[{"name":"', lambda i: "\\u00e9", '"}]'),
+    "one user": ('"operations":[{"name":1,"user":"', lambda i: "user", '"}]'),
+    "one tag": ('"nodes":[{"name":1,"tags":["', lambda i: "tag", '"]}]'),
+    "one setting": ('"pools":[{"name":1,"settings":{"a":"', lambda i: "a", '"}}]'),
+    "one key that is unknown": ('"pools":[{"name":1,"', lambda i: "key", '":1}]'),
+    "one unknown reference": ('"pools":[{"name":1,"parent":"', lambda i: "pool", '"}]'),
+    "one wrong word": ('"operations":[{"name":1,"kind":"', lambda i: "kind", '"}]'),
+    "what is deep beside names": (
+        f'"a":{"[" * 100}{"]" * 100},"operations":[',
+        lambda i: f'{{"name":"{i}"}}',
+        "]",
+    ),
 }
 
 
@@ -145,7 +168,8 @@ def tiny_text_of(shape: str, size: int) -> str:
         table, part = TINY[shape]
         before, after = f'{_BEFORE.get(table, "")}"{table}":[', "]"
     count = size // (len(part(10_000)) + 1)
-    return f'{{"resources":{{"cpu":{{}}}},{before}{",".join(map(part, range(count)))}{after}}}'
+    resources = "" if before.startswith('"resources"') else '"resources":{"cpu":{}},'
+    return f'{{{resources}{before}{",".join(map(part, range(count)))}{after}}}'
 
 
 def text_of(shape: str, size: int) -> str:

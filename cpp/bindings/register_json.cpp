@@ -16,12 +16,23 @@ py::str text_of(std::string_view utf8) {
   return py::reinterpret_steal<py::str>(text);
 }
 
-py::tuple scan(const py::bytes& encoded, std::size_t longest_integer, std::size_t most) {
-  const std::string_view text = encoded;
+// The bytes of UTF-8, or those of a str that has ASCII only: it stands in memory as UTF-8 does.
+std::string_view encoded_text(const py::object& given) {
+  if (PyBytes_Check(given.ptr()))
+    return {PyBytes_AS_STRING(given.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(given.ptr()))};
+  if (!PyUnicode_Check(given.ptr()) || !PyUnicode_IS_ASCII(given.ptr()))
+    throw py::type_error("text: bytes are expected, or a str of ASCII");
+  return {reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(given.ptr())),
+          static_cast<std::size_t>(PyUnicode_GET_LENGTH(given.ptr()))};
+}
+
+py::tuple scan(const py::object& encoded, std::size_t longest_integer, std::size_t most,
+               const std::vector<std::string>& known) {
+  const std::string_view text = encoded_text(encoded);
   JsonScan scanned;
   {
     py::gil_scoped_release release;
-    scanned = scan_json(text, longest_integer, most);
+    scanned = scan_json(text, longest_integer, most, known);
   }
   py::list found, parts;
   for (const JsonFinding& finding : scanned.found) {
@@ -106,9 +117,9 @@ py::object column_of(JsonColumn column) {
   return py::make_tuple("objects", columns, unknown);
 }
 
-py::tuple json_table(const py::bytes& encoded, std::size_t at, std::size_t size,
+py::tuple json_table(const py::object& encoded, std::size_t at, std::size_t size,
                      const py::list& fields, std::size_t most, std::size_t counted) {
-  const std::string_view text = encoded;
+  const std::string_view text = encoded_text(encoded);
   const std::vector<JsonField> wanted = fields_of(fields);
   JsonTable table;
   {
@@ -122,7 +133,7 @@ py::tuple json_table(const py::bytes& encoded, std::size_t at, std::size_t size,
   return py::make_tuple(table.rows, column_of(std::move(table.row)), strange);
 }
 
-// Looks at settings that JSON's parser made and no other code holds.
+// Looks at settings and labels that JSON's parser made and no other code holds.
 class SettingsCheck {
  public:
   explicit SettingsCheck(int depth) : depth_(depth) {}
@@ -140,6 +151,25 @@ class SettingsCheck {
         if (PyDict_SetItem(value, key, whole) != 0) throw py::error_already_set();
       }
     }
+    return true;
+  }
+
+  // Texts and numbers; those that are null are taken out.
+  bool labels(PyObject* value) const {
+    std::vector<py::object> absent;
+    PyObject *key = nullptr, *item = nullptr;
+    for (Py_ssize_t place = 0; PyDict_Next(value, &place, &key, &item) != 0;) {
+      if (PyBool_Check(item) || PyDict_Check(item) || PyList_Check(item) || !text(key)) return false;
+      PyObject* whole = nullptr;
+      if (!any(item, 0, whole)) return false;
+      if (item == Py_None) absent.push_back(py::reinterpret_borrow<py::object>(key));
+      if (whole != nullptr) {
+        const py::object owned = py::reinterpret_steal<py::object>(whole);
+        if (PyDict_SetItem(value, key, whole) != 0) throw py::error_already_set();
+      }
+    }
+    for (const py::object& name : absent)
+      if (PyDict_DelItem(value, name.ptr()) != 0) throw py::error_already_set();
     return true;
   }
 
@@ -211,22 +241,34 @@ py::list dicts_of(const py::list& names, const py::list& columns) {
   return result;
 }
 
-py::ssize_t check_settings(const py::list& cells, py::ssize_t first, int depth) {
-  const SettingsCheck check(depth);
+template <class Check>
+py::ssize_t check_objects(const py::list& cells, py::ssize_t first, Check&& check) {
   for (; first < std::ssize(cells); ++first) {
     PyObject* const cell = PyList_GET_ITEM(cells.ptr(), first);
-    if (cell != Py_None && !(PyDict_CheckExact(cell) && check.object(cell, 0))) break;
+    if (cell != Py_None && !(PyDict_CheckExact(cell) && check(cell))) break;
   }
   return first;
+}
+
+py::ssize_t check_settings(const py::list& cells, py::ssize_t first, int depth) {
+  const SettingsCheck check(depth);
+  return check_objects(cells, first, [&](PyObject* cell) { return check.object(cell, 0); });
+}
+
+py::ssize_t check_labels(const py::list& cells, py::ssize_t first) {
+  const SettingsCheck check(0);
+  return check_objects(cells, first, [&](PyObject* cell) { return check.labels(cell); });
 }
 
 }  // namespace
 
 void register_json(py::module_& m) {
   m.def("scan_json", &scan, py::arg("text"), py::arg("longest_integer"), py::arg("most"),
+        py::arg("known"),
         "(path, rule, first byte, bytes) of keys that stand twice, of NaN and the infinities, and "
         "of integers with more digits, in the order of the text; (key, first byte, bytes) of the "
-        "outermost object's values if the text is JSON without these; the depth.");
+        "outermost object's values (of known keys, and the first of others) if the text is JSON "
+        "without these; the depth.");
   m.def("read_json_table", &json_table, py::arg("text"), py::arg("at"), py::arg("size"),
         py::arg("fields"), py::arg("most"), py::arg("counted"),
         "Rows, columns and (row, text) of rows that are no objects, of a list in valid JSON.");
@@ -235,6 +277,8 @@ void register_json(py::module_& m) {
   m.def("check_settings", &check_settings, py::arg("cells"), py::arg("first"), py::arg("depth"),
         "The first cell from there on that is neither None nor an object of plain data, or the "
         "number of cells; whole floats become integers in place.");
+  m.def("check_labels", &check_labels, py::arg("cells"), py::arg("first"),
+        "As check_settings, of objects of texts and numbers; nulls in them are taken out.");
 }
 
 }  // namespace evenhand::bindings

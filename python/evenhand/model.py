@@ -145,7 +145,9 @@ class Snapshot(Frozen):
         data = load(source, report)
         if report.unusable:
             raise report.error()
-        return cls._finish(sources.parse_dict(data, report, own=True), order, rounding)
+        parser = sources.parse_dict(data, report)
+        del data  # the text, before more is made of its cells
+        return cls._finish(parser, order, rounding)
 
     @classmethod
     def from_frames(

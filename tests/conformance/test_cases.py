@@ -22,6 +22,7 @@ PREEMPTION = {
     "seeds-backendai.json.gz": 55,
     "seeds-slurm.json.gz": 2,
     "seeds-pinned.json": 4,
+    "ytsaurus-usage-above-demand.json": 3,
 }
 HISTORY_KINDS = (
     "classic_fair_share",

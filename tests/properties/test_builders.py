@@ -314,7 +314,7 @@ def test_what_json_lets_pass_is_found(data: st.DataObject) -> None:
     encoded = text.encode("utf-8", "surrogatepass")
     scanned = [
         (path, rule, encoded[at : at + size].decode())
-        for path, rule, at, size in _core.scan_json(encoded, 4300, 10**6)[0]
+        for path, rule, at, size in _core.scan_json(encoded, 4300, 10**6, [])[0]
     ]
     assert scanned == found
 
@@ -324,4 +324,4 @@ def test_what_json_lets_pass_is_found(data: st.DataObject) -> None:
 )
 def test_scanning_anything(source: bytes | str) -> None:
     encoded = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
-    _core.scan_json(encoded, 4300, 5)
+    _core.scan_json(encoded, 4300, 5, [])

@@ -14,7 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.building.problems import COUNTED, KEPT
-from tests.shapes import RIGHT, SHAPES, TINY, TWICE, text_of, tiny_text_of
+from tests.shapes import RIGHT, SHAPES, SINGLE, TINY, TWICE, text_of, tiny_text_of
 
 SIZE = 600_000
 #: Seconds of CPU beyond parsing, of the parsing's own, and to begin with; bytes beyond it a byte of text.
@@ -51,9 +51,9 @@ def peak(call: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [*SHAPES, *SINGLE])
 def test_time(shape: str) -> None:
-    text = text_of(shape, SIZE)
+    text = (text_of if shape in SHAPES else tiny_text_of)(shape, SIZE)
     read(text)  # imports
     parsing = seconds(lambda: json.loads(text))
     assert seconds(lambda: read(text)) <= parsing * (1 + TIMES) + FIRST
@@ -66,7 +66,7 @@ def test_memory(shape: str) -> None:
     assert peak(lambda: read(text)) - peak(lambda: json.loads(text)) <= BYTES * len(text)
 
 
-@pytest.mark.parametrize("shape", TINY)
+@pytest.mark.parametrize("shape", [*TINY, *SINGLE])
 def test_memory_of_tiny_rows(shape: str) -> None:
     text = tiny_text_of(shape, SIZE)
     read(text)
@@ -91,7 +91,7 @@ def calls(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("shape", [*SHAPES, *TINY])
+@pytest.mark.parametrize("shape", [*SHAPES, *TINY, *SINGLE])
 def test_no_function_is_called_for_every_row(shape: str) -> None:
     """Beyond the problems that are counted, twice the rows take as many calls."""
     make = text_of if shape in SHAPES else tiny_text_of

@@ -44,15 +44,16 @@ struct Frame {
 
 class Scanner {
  public:
-  Scanner(std::string_view text, std::size_t longest_integer, std::size_t most)
-      : text_(text), longest_(longest_integer), most_(most) {}
+  Scanner(std::string_view text, std::size_t longest_integer, std::size_t most,
+          const std::vector<std::string>& known)
+      : text_(text), longest_(longest_integer), most_(most), known_(known) {}
 
   JsonScan run() {
     while (at_ < text_.size() && frames_.size() < kDeepest) step();
     std::stable_sort(found_.begin(), found_.end(),
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     valid_ &= frames_.empty() && next_ == Next::kCommaOrEnd && found_.empty();
-    if (!valid_ || parts_.size() > most_) parts_.clear();
+    if (!valid_) parts_.clear();
     return {std::move(found_), std::move(parts_), deepest_};
   }
 
@@ -120,9 +121,10 @@ class Scanner {
 
   void begin_value() {
     valid_ &= next_ == Next::kValue || next_ == Next::kValueOrEnd;
-    if (frames_.size() == 1 && frames_.back().object && !keys_.empty() && valid_ &&
-        parts_.size() <= most_)
-      parts_.push_back({std::string(keys_.back().text), at_, 0});
+    if (frames_.size() != 1 || !frames_.back().object || keys_.empty() || !valid_) return;
+    const std::string_view key = keys_.back().text;
+    if (std::find(known_.begin(), known_.end(), key) != known_.end() || unknown_++ < most_)
+      parts_.push_back({std::string(key), at_, 0});
   }
 
   void end_value() {
@@ -268,7 +270,8 @@ class Scanner {
   }
 
   std::string_view text_;
-  std::size_t longest_, most_, others_ = 0, at_ = 0, deepest_ = 0;
+  std::size_t longest_, most_, others_ = 0, unknown_ = 0, at_ = 0, deepest_ = 0;
+  const std::vector<std::string>& known_;
   bool valid_ = true;
   Next next_ = Next::kValue;
   std::vector<Frame> frames_;
@@ -280,8 +283,9 @@ class Scanner {
 
 }  // namespace
 
-JsonScan scan_json(std::string_view text, std::size_t longest_integer, std::size_t most) {
-  return Scanner(text, longest_integer, most).run();
+JsonScan scan_json(std::string_view text, std::size_t longest_integer, std::size_t most,
+                   const std::vector<std::string>& known) {
+  return Scanner(text, longest_integer, most, known).run();
 }
 
 }  // namespace evenhand

@@ -223,8 +223,9 @@ class TableReader {
     const JsonField row{"", JsonField::Texts::kObjects, fields};
     Cells cells(row, most_, counted_);
     JsonTable table;
-    Cursor cursor(text_, 1);
-    if (cursor.peek() == ']') return finished(std::move(table), cells);
+    const bool single = text_.front() == '{';
+    Cursor cursor(text_, single ? 0 : 1);
+    if (!single && cursor.peek() == ']') return finished(std::move(table), cells);
     do {
       if (cursor.peek() == '{') {
         object(cursor, cells, table.rows);
@@ -233,7 +234,7 @@ class TableReader {
         table.strange.push_back({table.rows, at, cursor.value().size()});
       }
       ++table.rows;
-    } while (table.strange.size() < most_ && cursor.take(','));
+    } while (!single && table.strange.size() < most_ && cursor.take(','));
     return finished(std::move(table), cells);
   }
 

@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.building.columns import convert
 from evenhand.building.keys import cells_of, keys_of
 from evenhand.building.problems import COUNTED, STAND_IN, Report, kind_of, nearest
-from evenhand.building.settings import one_labels, one_settings, settings_of_json
+from evenhand.building.settings import one_labels, one_settings
 from evenhand.building.single import CellError
 from evenhand.fields import TableSpec
 
@@ -30,13 +30,10 @@ class TableCells:
     labels: dict[int, dict[str, Any]] = field(default_factory=dict)
 
 
-def read_rows(
-    spec: TableSpec, rows: Any, report: Report, *, named: bool = True, own: bool = False
-) -> TableCells:
+def read_rows(spec: TableSpec, rows: Any, report: Report, *, named: bool = True) -> TableCells:
     """Turn a list of objects into cells; O(rows x fields present).
 
-    With `own` no other code holds the rows: they are used up. A row that is no object
-    ends the table once there are `COUNTED` of them.
+    A row that is no object ends the table once there are `COUNTED` of them.
     """
     if not isinstance(rows, list | tuple):
         report.fail(spec.name, None, "type", f"are {kind_of(rows)}; they must be a list of objects", rows)
@@ -54,8 +51,7 @@ def read_rows(
         # Where no row has a name, more than are counted need not be looked at.
         cells = cells_of(rows, head) if head in keys else [None] * min(len(rows), COUNTED)
         if head == "settings":
-            reporter = report.column(spec.name, head)
-            settings = settings_of_json(cells, reporter) if own else convert(cells, one_settings, reporter)
+            settings = convert(cells, one_settings, report.column(spec.name, head))
             continue
         if head == "labels":
             labels = convert(cells, one_labels, report.column(spec.name, head))
@@ -64,8 +60,6 @@ def read_rows(
             table.cells[head] = cells
         else:
             inner_cells(spec, head, cells, table, report)
-    if own and isinstance(rows, list):
-        rows.clear()  # before more is made of them
     table.settings = {i: cell for i, cell in enumerate(settings) if cell}
     table.labels = {i: cell for i, cell in enumerate(labels) if cell}
     return table

@@ -8,11 +8,10 @@ from typing import Any
 
 from evenhand import _core
 from evenhand.building.cells import Numbers, Objects, Strings, WordLists, Words, as_list
-from evenhand.building.columns import convert
 from evenhand.building.dicts import TableCells, heads_of, inner_cells, inner_of, no_object, report_unknown
 from evenhand.building.keys import COUNTED_ROWS
 from evenhand.building.problems import COUNTED, Report
-from evenhand.building.settings import one_labels, settings_of_json
+from evenhand.building.settings import labels_of_json, settings_of_json
 from evenhand.fields import Field, TableSpec
 
 __all__ = ["JsonRows", "read_json_rows"]
@@ -20,9 +19,9 @@ __all__ = ["JsonRows", "read_json_rows"]
 
 @dataclass(slots=True, frozen=True)
 class JsonRows:
-    """A list somewhere in valid JSON, as UTF-8."""
+    """A list, or the root's object, somewhere in valid JSON: UTF-8, or a text of ASCII."""
 
-    text: bytes
+    text: bytes | str
     at: int
     size: int
 
@@ -39,12 +38,10 @@ def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], repor
         _add_name(table, found.pop("name", None), stand_ins)
     if "settings" in found:
         cells = as_list(_cells(found.pop("settings"), rows))
-        settings = settings_of_json(cells, report.column(spec.name, "settings"))
-        table.settings = {i: cell for i, cell in enumerate(settings) if cell}
+        table.settings = settings_of_json(cells, report.column(spec.name, "settings"))
     if "labels" in found:
         cells = as_list(_cells(found.pop("labels"), rows))
-        labels = convert(cells, one_labels, report.column(spec.name, "labels"))
-        table.labels = {i: cell for i, cell in enumerate(labels) if cell}
+        table.labels = labels_of_json(cells, report.column(spec.name, "labels"))
     for head in list(found):
         cells = _cells(found.pop(head), rows)
         if head in spec.names:
@@ -81,9 +78,9 @@ def _wanted(spec: TableSpec, resources: list[str]) -> list[Any]:
         match of.kind:
             case "amounts" | "shares":
                 return key, "objects", [(name, "plain", []) for name in resources]
-            case "settings" | "annotations":
+            case "settings" | "annotations" | "labels":  # Python objects in the end
                 return key, "written", []
-            case "text" | "label" | "enum" | "duration" | "texts" | "labels":
+            case "text" | "label" | "enum" | "duration" | "texts":
                 return key, "words", []
             case _:
                 return key, "plain", []

@@ -13,16 +13,19 @@ from evenhand import _core
 from evenhand.building.jsontable import JsonRows
 from evenhand.building.parse import CORE_TABLES
 from evenhand.building.problems import COUNTED, Report
+from evenhand.fields import HEAD, TABLES
 
-_ROWS = {*CORE_TABLES, "commands"} - {"root"}
-DEEPEST = 64
+_LISTS = {*CORE_TABLES, "commands"} - {"root"}
+_KNOWN = [*HEAD.names, *TABLES]
+_DEEPEST = 64
 """Whatever is nested more is wrong, and the parser's to judge."""
 
 
 def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> Any:
     """Return what the text or file holds; None with a problem reported if it is not JSON.
 
-    Tables are left as `JsonRows` where nothing is wrong with the text.
+    Where it is an object with nothing wrong, tables are left as `JsonRows`; of keys that no snapshot has, some
+    may be left out.
 
     Raises
     ------
@@ -47,12 +50,14 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
     try:
         text = given if isinstance(given, str) else given.decode(json.detect_encoding(given), "surrogatepass")
         # What Python's parser lets pass is looked for beforehand: a hook would be called for every object.
-        encoded = text.encode("utf-8", "surrogatepass")
+        encoded = text if text.isascii() else text.encode("utf-8", "surrogatepass")
         longest = sys.get_int_max_str_digits() or sys.maxsize
-        strange, parts, depth = _core.scan_json(encoded, longest, COUNTED)
-        if parts and depth <= DEEPEST:
+        strange, parts, depth = _core.scan_json(encoded, longest, COUNTED, _KNOWN)
+        if parts:
+            if depth > _DEEPEST:
+                json.loads("[" * (depth + _DEEPEST) + "]" * (depth + _DEEPEST))  # whether it follows so far
             return {key: _part(encoded, key, at, size) for key, at, size in parts}
-        data = json.loads(_without_long_integers(text, encoded, strange))
+        data = json.loads(_without_long_integers(text, strange))
     except json.JSONDecodeError as error:
         _not_json(given, error, report)
         return None
@@ -63,15 +68,21 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         report.fail("snapshot", None, "depth", "is JSON that is nested too deeply")
         return None
     for path, rule, at, size in strange:
-        _report_at(data, path, rule, *_said(rule, encoded[at : at + size].decode()), report)
+        _report_at(data, path, rule, *_said(rule, _cut(encoded, at, size)), report)
     report.unusable |= bool(strange)
     return data
 
 
-def _part(encoded: bytes, key: str, at: int, size: int) -> Any:
-    if key in _ROWS and encoded.startswith(b"[", at):
+def _part(encoded: bytes | str, key: str, at: int, size: int) -> Any:
+    begin = _cut(encoded, at, 1)
+    if (key in _LISTS and begin == "[") or (key == "root" and begin == "{"):
         return JsonRows(encoded, at, size)
-    return json.loads(encoded[at : at + size].decode("utf-8", "surrogatepass"))
+    return json.loads(_cut(encoded, at, size))
+
+
+def _cut(encoded: bytes | str, at: int, size: int) -> str:
+    part = encoded[at : at + size]
+    return part if isinstance(part, str) else part.decode("utf-8", "surrogatepass")
 
 
 def _said(rule: str, value: str) -> tuple[str, str | None]:
@@ -85,12 +96,12 @@ def _said(rule: str, value: str) -> tuple[str, str | None]:
             return "is a number of thousands of digits", f"{value[:40]}..."
 
 
-def _without_long_integers(text: str, encoded: bytes, strange: list[tuple[Any, ...]]) -> str:
+def _without_long_integers(text: str, strange: list[tuple[Any, ...]]) -> str:
     """Put a 0, filled up with spaces, in the place of integers that Python refuses without saying where."""
     long = [(at, size) for _, rule, at, size in strange if rule == "overflow"]
     if not long:
         return text
-    changed = bytearray(encoded)
+    changed = bytearray(text.encode("utf-8", "surrogatepass"))
     for at, size in long:
         changed[at : at + size] = b"0".ljust(size)
     return changed.decode("utf-8", "surrogatepass")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from itertools import filterfalse
+from itertools import filterfalse, islice
 from operator import itemgetter
 from typing import Any
 
@@ -24,6 +24,12 @@ def cells_of(objects: Sequence[Mapping[Any, Any]], key: str) -> list[Any]:
         return list(map(itemgetter(key), objects))
     except KeyError:
         return [cell.get(key) for cell in objects]
+
+
+def _few_keys(of: Mapping[Any, Any], known: Collection[str]) -> list[Any]:
+    """Return the known keys of an object, and of others the first."""
+    others = islice(filterfalse(known.__contains__, of), COUNTED)
+    return [*(key for key in known if key in of), *others]
 
 
 def keys_of(
@@ -53,7 +59,9 @@ def keys_of(
     for start in range(0, len(objects), _CHUNK):
         if start % COUNTED_ROWS == 0:
             full = len(strange) == COUNTED
-        chunk = objects[start : start + _CHUNK]
+        chunk: Sequence[Any] = objects[start : start + _CHUNK]
+        if max(map(len, chunk)) > _CHUNK:
+            chunk = [_few_keys(of, wanted) if len(of) > _CHUNK else of for of in chunk]
         keys: set[Any] = set().union(*chunk)
         used |= keys & wanted
         if full or keys <= wanted:

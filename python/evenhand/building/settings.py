@@ -16,6 +16,8 @@ from evenhand.building.times import timedelta_seconds
 
 DEPTH = 32
 
+Objects = dict[int, dict[str, Any]]
+
 
 def one_settings(cell: Any) -> dict[str, Any]:
     """Accept an object of plain data; returns a copy."""
@@ -53,22 +55,36 @@ def one_label_value(value: Any) -> str | int | float:
     return label
 
 
-def settings_of_json(cells: list[Any], report: Callable[[int, str, str, object], None]) -> list[Any]:
-    """Check a column of what JSON's parser made and no other code holds; it is returned itself.
+def settings_of_json(cells: list[Any], report: Callable[[int, str, str, object], None]) -> Objects:
+    """Check a column of what JSON's parser made and no other code holds; returns the objects by row.
 
-    What is wrong is reported and becomes None, as does the rest once `COUNTED` cells are wrong.
+    What is wrong is reported and left out, as is the rest once `COUNTED` cells are wrong.
     """
+    return _of_json(cells, lambda row: _core.check_settings(cells, row, DEPTH), one_settings, report)
+
+
+def labels_of_json(cells: list[Any], report: Callable[[int, str, str, object], None]) -> Objects:
+    """Check a column of labels as `settings_of_json` checks settings."""
+    return _of_json(cells, lambda row: _core.check_labels(cells, row), one_labels, report)
+
+
+def _of_json(
+    cells: list[Any],
+    check: Callable[[int], int],
+    one: Callable[[Any], Any],
+    report: Callable[[int, str, str, object], None],
+) -> Objects:
     wrong = row = 0
-    while (row := _core.check_settings(cells, row, DEPTH)) < len(cells):
+    while (row := check(row)) < len(cells):
         try:
-            cells[row] = one_settings(cells[row])
+            cells[row] = one(cells[row])
         except CellError as error:
             report(row, error.rule, str(error), cells[row])
             cells[row] = None
             wrong += 1
         if wrong == COUNTED:
             cells[row:] = [None] * (len(cells) - row)
-    return cells
+    return {i: cell for i, cell in enumerate(cells) if cell}
 
 
 def _text(value: str) -> str:

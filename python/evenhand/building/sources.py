@@ -29,17 +29,14 @@ _TOP = frozenset(TOP)
 Read = Callable[[TableSpec, Any, Report], TableCells]
 
 
-def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
-    """Parse a snapshot in the layout of files; with `own` the data is used up on the way.
-
-    A table may be `JsonRows` in the place of a list.
-    """
+def parse_dict(data: Any, report: Report) -> Parser:
+    """Parse a snapshot in the layout of files; a table, and the root, may be `JsonRows`."""
     parser = Parser(report)
 
     def read(spec: TableSpec, given: Any, report: Report) -> TableCells:
         if isinstance(given, JsonRows):
             return read_json_rows(spec, given, parser.resources, report)
-        return read_rows(spec, given, report, own=own)
+        return read_rows(spec, given, report)
 
     if not isinstance(data, Mapping):
         report.fail("snapshot", None, "type", f"is {kind_of(data)}; it must be an object", data)
@@ -47,8 +44,6 @@ def parse_dict(data: Any, report: Report, *, own: bool = False) -> Parser:
     for key in sorted(islice((key for key in data if key not in _TOP), COUNTED), key=str):
         report.add("snapshot", None, str(key)[:100], "unknown_field", partial(unknown_field, key, list(TOP)))
     tables = {key: data[key] for key in TOP if key in data}
-    if own and isinstance(data, dict):
-        data.clear()  # each table is to go as soon as its cells are taken
     _parse(parser, tables, read)
     return parser
 
@@ -104,14 +99,16 @@ def parse_tables(parser: Parser, data: dict[str, Any], read: Read) -> None:
         if data.get(name) is None:
             continue
         if name == "root":
-            parser.read_table(name, _root(data.pop(name), report))
+            parser.read_table(name, _root(data.pop(name), read, report))
         else:
             parser.read_table(name, read(TABLES[name], data.pop(name), report))
     if data.get("commands") is not None:
         parser.read_commands(read(TABLES["commands"], data.pop("commands"), report))
 
 
-def _root(given: Any, report: Report) -> TableCells:
+def _root(given: Any, read: Read, report: Report) -> TableCells:
+    if isinstance(given, JsonRows):
+        return read(TABLES["root"], given, report)
     if not isinstance(given, Mapping):
         report.fail("root", None, "type", f"is {kind_of(given)}; it must be an object", given)
         return TableCells(0)

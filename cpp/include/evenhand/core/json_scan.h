@@ -30,8 +30,8 @@ struct JsonPart {
 
 struct JsonScan {
   std::vector<JsonFinding> found;
-  // In the order of the text; none where the text is not JSON, anything is found, the outermost
-  // value is no object, or it has more than `most`.
+  // In the order of the text: all of `known` keys, and the first `most` of others. None where the
+  // text is not JSON, anything is found, or the outermost value is no object.
   std::vector<JsonPart> parts;
   std::size_t depth = 0;
 };
@@ -42,6 +42,7 @@ struct JsonScan {
 //
 // O(bytes + k log k) for objects of k keys. Text that is not JSON is read without harm, and what is
 // found in it means nothing.
-JsonScan scan_json(std::string_view text, std::size_t longest_integer, std::size_t most);
+JsonScan scan_json(std::string_view text, std::size_t longest_integer, std::size_t most,
+                   const std::vector<std::string>& known);
 
 }  // namespace evenhand
