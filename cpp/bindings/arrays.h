@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "evenhand/core/column.h"
 #include "pybind.h"
 
 namespace evenhand::bindings {
@@ -37,7 +38,7 @@ py::array_t<T> view_of(const std::shared_ptr<Owner>& owner, const std::vector<T>
 
 // A copy of a numeric array of any dtype that converts.
 template <class T>
-std::vector<T> to_vector(const py::array_t<T>& values) {
+Column<T> to_vector(const py::array_t<T>& values) {
   const auto dense = py::array_t<T, py::array::c_style | py::array::forcecast>(values);
   return {dense.data(), dense.data() + dense.size()};
 }

@@ -69,7 +69,7 @@ void define_deltas(Class& c) {
             if (operation != kNoId) check_present(o.state().operations(), operation);
             if (request != kNoId) {
               check_row(request, t.requests.size());
-              operation = t.requests.operation[static_cast<std::size_t>(request)];
+              operation = t.requests.operation[request];
             }
             o.on({.kind = Kind::kPreempt, .row = slot, .beneficiary = {operation, request}});
           },

@@ -85,7 +85,7 @@ const Amount* EventReader::each_of(Id request) const {
   return state_.requests().get_row(&RequestColumns::resources, request);
 }
 
-bool EventReader::reserved_for(std::vector<Id> ReservationColumns::* column, Id row) const {
+bool EventReader::reserved_for(Column<Id> ReservationColumns::* column, Id row) const {
   const LiveTable<ReservationColumns>& all = state_.reservations();
   for (Id v = 0; v < all.rows(); ++v)
     if (all.present(v) && all.get(column, v, kNoId) == row) return true;

@@ -71,7 +71,7 @@ class EventReader {
   bool fits(const std::vector<Amount>& sums, const Amount* before, Index times, const Amount* after,
             Index times_after) const;
   const Amount* each_of(Id request) const;
-  bool reserved_for(std::vector<Id> ReservationColumns::* column, Id row) const;
+  bool reserved_for(Column<Id> ReservationColumns::* column, Id row) const;
   template <class Columns>
   Id named(const LiveTable<Columns>& table, const Columns& row);
   template <class Columns>

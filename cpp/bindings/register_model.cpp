@@ -41,8 +41,7 @@ py::list names(const NameColumn& column) {
   py::list result;
   for (Index i = 0; i < column.text.size(); ++i) {
     py::object text = decoded(column.text[i]);
-    const bool integer =
-        !column.is_integer.empty() && column.is_integer[static_cast<std::size_t>(i)];
+    const bool integer = !column.is_integer.empty() && column.is_integer[i];
     result.append(integer ? py::object(py::int_(text)) : text);
   }
   return result;

@@ -13,7 +13,7 @@ namespace evenhand::bindings {
 py::dict BoundPlanner::columns(Columns from) const {
   const auto width = static_cast<py::ssize_t>(state().width());
   py::dict out;
-  for (Column& column : from)
+  for (NamedColumn& column : from)
     std::visit(
         [&](auto&& values) {
           const auto rows = static_cast<py::ssize_t>(values.size());

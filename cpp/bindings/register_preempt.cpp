@@ -98,7 +98,7 @@ py::object select_jobs(const py::array_t<Id>& jobs, const py::array_t<Id>& nodes
   }
   SpreadCover cover;
   SelectionProof proof;
-  std::vector<Id> taken;
+  Column<Id> taken;
   SpreadProof certificate;
   bool able = false;
   {
@@ -150,16 +150,14 @@ void register_preempt(py::module_& m) {
       "shields",
       [](const py::array_t<Id>& parents, const py::array_t<std::uint8_t>& starving,
          const py::array_t<double>& satisfaction, double threshold) {
-        const std::vector<Id> parent = to_vector(parents);
-        const std::vector<std::uint8_t> starves = to_vector(starving);
-        const std::vector<double> served = to_vector(satisfaction);
-        const auto at = [](Id e) { return static_cast<std::size_t>(e); };
-        std::vector<Id> out(parent.size());
-        for (std::size_t e = 0; e < out.size(); ++e)
+        const Column<Id> parent = to_vector(parents);
+        const Column<std::uint8_t> starves = to_vector(starving);
+        const Column<double> served = to_vector(satisfaction);
+        Column<Id> out(parent.size());
+        for (Id e = 0; e < out.rows(); ++e)
           out[e] = blocking_element(
-              static_cast<Id>(e), [&](Id i) { return parent[at(i)]; },
-              [&](Id i) { return starves[at(i)] != 0; }, [&](Id i) { return served[at(i)]; },
-              threshold);
+              e, [&](Id i) { return parent[i]; }, [&](Id i) { return starves[i] != 0; },
+              [&](Id i) { return served[i]; }, threshold);
         return to_array(std::move(out));
       },
       py::arg("parents"), py::arg("starving"), py::arg("satisfaction"), py::arg("threshold"),
@@ -167,8 +165,8 @@ void register_preempt(py::module_& m) {
   m.def(
       "stands_in",
       [](const py::array_t<Id>& parents, Id element, Id pool) {
-        const std::vector<Id> parent = to_vector(parents);
-        return stands_in(element, pool, [&](Id i) { return parent[static_cast<std::size_t>(i)]; });
+        const Column<Id> parent = to_vector(parents);
+        return stands_in(element, pool, [&](Id i) { return parent[i]; });
       },
       py::arg("parents"), py::arg("element"), py::arg("pool"), "Whether it stands in a pool.");
   m.def("select_victims", &select_victims, py::arg("amounts"), py::arg("shortage"),

@@ -40,7 +40,7 @@ class Cursor {
   // What stands between the quotes of the text that begins here.
   std::string_view string() {
     const std::size_t first = ++at_;
-    while (text_[at_] != '"') at_ += text_[at_] == '\\' ? 2 : 1;
+    while (text_[at_] != '"') at_ += text_[at_] == '\\' ? 2u : 1u;
     return text_.substr(first, at_++ - first);
   }
 

@@ -139,7 +139,7 @@ inline bool AmountScale::is_whole(std::int64_t value, std::size_t r,
 template <class Value>
 void AmountScale::read_cells(const TableRows& rows, std::string_view field,
                              std::span<const Value> values, raw::Mask given,
-                             std::vector<Amount>& quanta) const {
+                             Column<Amount>& quanta) const {
   const std::size_t resources = resource_count();
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::size_t from = rows.order.input(row) * resources;
@@ -155,13 +155,13 @@ void AmountScale::read_cells(const TableRows& rows, std::string_view field,
   }
 }
 
-std::vector<Amount> AmountScale::read(const TableRows& rows, std::string_view field,
-                                      const raw::Optional<raw::Amounts>& column,
-                                      std::vector<ResourceMask>* given) const {
+Column<Amount> AmountScale::read(const TableRows& rows, std::string_view field,
+                                 const raw::Optional<raw::Amounts>& column,
+                                 Column<ResourceMask>* given) const {
   if (given) given->assign(rows.size(), 0);
   if (!column) return {};
   const std::size_t resources = resource_count();
-  std::vector<Amount> quanta(rows.size() * resources, 0);
+  Column<Amount> quanta(rows.size() * resources, 0);
   if (column->is_real())
     read_cells(rows, field, column->reals, column->given, quanta);
   else
@@ -174,10 +174,10 @@ std::vector<Amount> AmountScale::read(const TableRows& rows, std::string_view fi
   return quanta;
 }
 
-std::vector<double> AmountScale::read_reals(const TableRows& rows, std::string_view field,
-                                            const raw::Optional<raw::Amounts>& column) const {
+Column<double> AmountScale::read_reals(const TableRows& rows, std::string_view field,
+                                       const raw::Optional<raw::Amounts>& column) const {
   if (!column) return {};
-  std::vector<double> reals(rows.size() * resource_count(), 0.0);
+  Column<double> reals(rows.size() * resource_count(), 0.0);
   each_real(rows, *column, resource_count(), [&](std::size_t row, std::size_t r, double value) {
     const double scaled = per_unit_[r] != 0 ? value * real_per_unit_[r] : value / quantum_[r];
     if (!std::isfinite(scaled))
@@ -190,10 +190,10 @@ std::vector<double> AmountScale::read_reals(const TableRows& rows, std::string_v
   return reals;
 }
 
-std::vector<double> AmountScale::read_shares(const TableRows& rows, std::string_view field,
-                                             const raw::Optional<raw::Amounts>& column) const {
+Column<double> AmountScale::read_shares(const TableRows& rows, std::string_view field,
+                                        const raw::Optional<raw::Amounts>& column) const {
   if (!column) return {};
-  std::vector<double> shares(rows.size() * resource_count(), 1.0);
+  Column<double> shares(rows.size() * resource_count(), 1.0);
   each_real(rows, *column, resource_count(), [&](std::size_t row, std::size_t r, double value) {
     if (value >= 0.0 && value <= 1.0) {
       shares[row * resource_count() + r] = value;

@@ -112,7 +112,7 @@ void build_requests(Building& b) {
   for (std::size_t i = 0; i < n; ++i) {
     const bool given = raw.gang && raw::given(raw.gang->given, rows.order.input(i));
     if (!given && out.operation[i] != kNoId)
-      out.gang[i] = b.tables.operations.gang[static_cast<std::size_t>(out.operation[i])];
+      out.gang[i] = b.tables.operations.gang[out.operation[i]];
   }
 }
 
@@ -142,8 +142,8 @@ void build_reservations(Building& b) {
       rows.problem(row, {"request"}, "one_of", "",
                    request ? "is given together with allocation; give one of the two"
                            : "is missing, and so is allocation; give one of the two");
-    const Time from = at_or(out.from, static_cast<Index>(row), kNoTime);
-    const Time until = at_or(out.until, static_cast<Index>(row), kNoTime);
+    const Time from = at_or(out.from, row, kNoTime);
+    const Time until = at_or(out.until, row, kNoTime);
     if (from != kNoTime && until != kNoTime && until < from)
       rows.problem(row, {"until"}, "range", "", "is before its from");
   }

@@ -6,7 +6,7 @@ namespace {
 
 // The root's row followed by those of the pools.
 template <class T>
-std::vector<T> joined(std::vector<T> root, std::vector<T> pools) {
+Column<T> joined(Column<T> root, Column<T> pools) {
   root.insert(root.end(), pools.begin(), pools.end());
   return root;
 }
@@ -32,8 +32,8 @@ void build_pools(Building& b) {
                   filled(read_enum(b.pools, field, pools.*member, last), n, absent));
   };
   const auto amounts = [&](std::string_view field, auto member,
-                           std::vector<ResourceMask>* given = nullptr) {
-    std::vector<ResourceMask> root_given, pools_given;
+                           Column<ResourceMask>* given = nullptr) {
+    Column<ResourceMask> root_given, pools_given;
     auto quanta = joined(
         filled(b.scale->read(b.root, field, root.*member, &root_given), resources, Amount{0}),
         filled(b.scale->read(b.pools, field, pools.*member, &pools_given), n * resources,

@@ -55,7 +55,7 @@ bool build_resources(Building& b) {
 
   // The capacities are one row of R cells.
   TableRows head{"resources", "cluster", RowOrder(1), {}, &b.problems, true};
-  std::vector<ResourceMask> given;
+  Column<ResourceMask> given;
   space.capacity = b.scale->read(head, "capacity", raw.capacity, &given);
   space.capacity.resize(count, 0);
   for (std::size_t r = 0; r < count; ++r)

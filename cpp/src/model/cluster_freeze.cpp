@@ -10,18 +10,16 @@
 namespace evenhand {
 namespace {
 
-std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
-
 // The place of every row among those that there are.
-std::vector<Id> places(const std::vector<Id>& rows, Index count) {
-  std::vector<Id> result(static_cast<std::size_t>(count), kNoId);
-  for (std::size_t i = 0; i < rows.size(); ++i) result[at(rows[i])] = static_cast<Id>(i);
+Column<Id> places(const Column<Id>& rows, Index count) {
+  Column<Id> result(at(count), kNoId);
+  for (Id i = 0; i < rows.rows(); ++i) result[rows[i]] = i;
   return result;
 }
 
-void follow(std::vector<Id>& column, const std::vector<Id>& places) {
+void follow(Column<Id>& column, const Column<Id>& places) {
   for (Id& row : column)
-    if (row != kNoId) row = places[at(row)];
+    if (row != kNoId) row = places[row];
 }
 
 }  // namespace
@@ -32,17 +30,17 @@ Tables ClusterState::frozen(bool total_stated, Sources* sources) const {
   rows.nodes = nodes_.in_order();
   rows.requests = requests_.in_order();
   rows.allocations = allocations_.in_order([&](Id slot) { return !gone(slot) || away(slot); });
-  const std::vector<Id> operations = places(rows.operations, operations_.rows());
-  const std::vector<Id> nodes = places(rows.nodes, nodes_.rows());
-  const std::vector<Id> requests = places(rows.requests, requests_.rows());
-  const std::vector<Id> allocations = places(rows.allocations, slots());
+  const Column<Id> operations = places(rows.operations, operations_.rows());
+  const Column<Id> nodes = places(rows.nodes, nodes_.rows());
+  const Column<Id> requests = places(rows.requests, requests_.rows());
+  const Column<Id> allocations = places(rows.allocations, slots());
   // A reservation goes with what it is for.
   rows.reservations = reservations_.in_order([&](Id row) {
     if (!reservations_.present(row)) return false;
     const Id request = reservations_.get(&ReservationColumns::request, row, kNoId);
     const Id allocation = reservations_.get(&ReservationColumns::allocation, row, kNoId);
-    return (request == kNoId || requests[at(request)] != kNoId) &&
-           (allocation == kNoId || allocations[at(allocation)] != kNoId);
+    return (request == kNoId || requests[request] != kNoId) &&
+           (allocation == kNoId || allocations[allocation] != kNoId);
   });
 
   const Tables& before = tables();
@@ -52,14 +50,13 @@ Tables ClusterState::frozen(bool total_stated, Sources* sources) const {
   t.resources = before.resources;
   t.pools = before.pools;
 
-  const auto each = [&](const std::vector<Id>& of, auto&& amounts) {
-    std::vector<Amount> cells(of.size() * width_, 0);
+  const auto each = [&](const Column<Id>& of, auto&& amounts) {
+    Column<Amount> cells(of.size() * width_, 0);
     for (std::size_t i = 0; i < of.size(); ++i)
-      if (const Amount* its = amounts(of[i]))
-        std::copy_n(its, width_, cells.begin() + static_cast<std::ptrdiff_t>(i * width_));
+      if (const Amount* its = amounts(of[i])) std::copy_n(its, width_, cells.row(i, width_));
     return cells;
   };
-  const std::vector<Amount> wanted = demand();
+  const Column<Amount> wanted = demand();
   t.operations = operations_.gather(rows.operations);
   t.operations.usage = each(rows.operations, [&](Id o) { return operation_usage(o); });
   t.operations.demand = each(rows.operations, [&](Id o) { return row(wanted, o); });
@@ -67,7 +64,7 @@ Tables ClusterState::frozen(bool total_stated, Sources* sources) const {
   t.nodes = nodes_.gather(rows.nodes);
   t.nodes.capacity = each(rows.nodes, [&](Id n) { return node_capacity(n); });
   for (std::size_t i = 0; i < rows.nodes.size(); ++i)
-    t.nodes.schedulable[i] = schedulable_[at(rows.nodes[i])];
+    t.nodes.schedulable[i] = schedulable_[rows.nodes[i]];
 
   AllocationColumns& a = t.allocations = allocations_.gather(rows.allocations);
   a.resources = each(rows.allocations, [&](Id slot) { return amounts(slot); });
@@ -76,9 +73,9 @@ Tables ClusterState::frozen(bool total_stated, Sources* sources) const {
   a.last_progress_time.assign(rows.allocations.size(), kNoTime);
   for (std::size_t i = 0; i < rows.allocations.size(); ++i) {
     const Id slot = rows.allocations[i];
-    a.operation[i] = operation_[at(slot)];
-    a.node[i] = node_[at(slot)];
-    a.last_job_start_time[i] = last_start_[at(slot)];
+    a.operation[i] = operation_[slot];
+    a.node[i] = node_[slot];
+    a.last_job_start_time[i] = last_start_[slot];
     a.last_progress_time[i] = last_progress(slot);
     a.state[i] = running(slot)   ? AllocationState::kRunning
                  : holds(slot)   ? AllocationState::kSuspended
@@ -93,7 +90,7 @@ Tables ClusterState::frozen(bool total_stated, Sources* sources) const {
 
   t.requests = requests_.gather(rows.requests);
   for (std::size_t i = 0; i < rows.requests.size(); ++i)
-    t.requests.count[i] = pending_[at(rows.requests[i])];
+    t.requests.count[i] = pending_[rows.requests[i]];
   follow(t.requests.operation, operations);
   follow(t.requests.required_node, nodes);
 

@@ -54,8 +54,8 @@ void ClusterState::revert(const Change& c) {
       break;
     }
     case Change::Kind::kEnd:
-      phase_[at(c.row)] = static_cast<Phase>(c.first);
-      if (node_[at(c.row)] != kNoId && !away(c.row)) on_node_.add(node_[at(c.row)], c.row);
+      phase_[c.row] = static_cast<Phase>(c.first);
+      if (node_[c.row] != kNoId && !away(c.row)) on_node_.add(node_[c.row], c.row);
       list(c.row, true);
       if (holds(c.row)) add_usage(c.row, 1);
       if (const Amount* held = away(c.row) ? kept(c.row) : nullptr) add_usage(c.row, held, 1);
@@ -63,25 +63,25 @@ void ClusterState::revert(const Change& c) {
       break;
     case Change::Kind::kPreempt:
       drop_leaving(c.row);
-      phase_[at(c.row)] = static_cast<Phase>(c.first);
+      phase_[c.row] = static_cast<Phase>(c.first);
       add_usage(c.row, 1);
       break;
     case Change::Kind::kSuspend:
       add_usage(c.row, kept(c.row), -1);
       std::ranges::copy(c.amounts, row(held_, c.row));
-      phase_[at(c.row)] = static_cast<Phase>(c.first);
-      if (node_[at(c.row)] != kNoId) on_node_.add(node_[at(c.row)], c.row);
+      phase_[c.row] = static_cast<Phase>(c.first);
+      if (node_[c.row] != kNoId) on_node_.add(node_[c.row], c.row);
       if (holds(c.row)) add_usage(c.row, 1);
       if (c.leaving.slot != kNoId) leave(c.leaving);
       break;
     case Change::Kind::kResume:
       add_usage(c.row, -1);
-      if (node_[at(c.row)] != kNoId) on_node_.remove(node_[at(c.row)], c.row);
-      refer(node_[at(c.row)], -1);
-      node_[at(c.row)] = static_cast<Id>(c.first);
-      refer(node_[at(c.row)], 1);
-      phase_[at(c.row)] = Phase::kAway;
-      last_start_[at(c.row)] = c.second;
+      if (node_[c.row] != kNoId) on_node_.remove(node_[c.row], c.row);
+      refer(node_[c.row], -1);
+      node_[c.row] = static_cast<Id>(c.first);
+      refer(node_[c.row], 1);
+      phase_[c.row] = Phase::kAway;
+      last_start_[c.row] = c.second;
       std::ranges::copy(c.amounts, row(held_, c.row));
       add_usage(c.row, kept(c.row), 1);
       break;

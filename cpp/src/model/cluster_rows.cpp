@@ -19,15 +19,15 @@ constexpr Id kNoRow = -2;
 
 void ClusterState::group(Table table, Id row, bool present) {
   if (table == Table::kOperations) {
-    if (present) pool_[at(row)] = operations_.get(&OperationColumns::pool, row);
+    if (present) pool_[row] = operations_.get(&OperationColumns::pool, row);
     add_to_pools(row, operation_usage(row), present ? 1 : -1);
   } else if (table == Table::kRequests) {
-    if (present) asking_[at(row)] = requests_.get(&RequestColumns::operation, row);
+    if (present) asking_[row] = requests_.get(&RequestColumns::operation, row);
     if (present)
-      operation_requests_.add(asking_[at(row)], row);
+      operation_requests_.add(asking_[row], row);
     else
-      operation_requests_.remove(asking_[at(row)], row);
-    mark_dirty(asking_[at(row)], kNoId);
+      operation_requests_.remove(asking_[row], row);
+    mark_dirty(asking_[row], kNoId);
     refer(requests_.get(&RequestColumns::required_node, row, kNoId), present ? 1 : -1);
   } else if (table == Table::kAllocations) {
     refer(allocations_.get(&AllocationColumns::required_node, row, kNoId), present ? 1 : -1);
@@ -70,7 +70,7 @@ Id ClusterState::new_row(Table table, LiveTable<Columns>& rows, const Columns& f
     operation_allocations_.add_group();
     operation_requests_.add_group();
   } else if (!again && table == Table::kNodes) {
-    for (std::vector<Amount>* sums : {&node_used_, &node_left_, &capacity_})
+    for (Column<Amount>* sums : {&node_used_, &node_left_, &capacity_})
       sums->resize(sums->size() + width_, 0);
     schedulable_.push_back(1);
     leaving_on_.push_back(0);
@@ -91,7 +91,7 @@ void ClusterState::take_back_row(Table table, Id row, bool again) {
   with(table, [&](auto& rows) { rows.take_back_row(row, again); });
   if (again) return;
   // What is dirty stays so: that says too much, never too little, but for a row that is none.
-  const auto forget_dirty = [&](std::vector<std::uint8_t>& flags, std::vector<Id>& rows) {
+  const auto forget_dirty = [&](Column<std::uint8_t>& flags, Column<Id>& rows) {
     if (flags.back()) std::erase(rows, row);
     flags.pop_back();
   };
@@ -103,7 +103,7 @@ void ClusterState::take_back_row(Table table, Id row, bool again) {
     operation_requests_.pop_group();
     forget_dirty(operation_dirty_, dirty_operations_);
   } else if (table == Table::kNodes) {
-    for (std::vector<Amount>* sums : {&node_used_, &node_left_, &capacity_})
+    for (Column<Amount>* sums : {&node_used_, &node_left_, &capacity_})
       sums->resize(sums->size() - width_);
     schedulable_.pop_back();
     leaving_on_.pop_back();
@@ -154,10 +154,10 @@ Id ClusterState::put_operation(const OperationColumns& from, Id row, Id pool, In
   operations_.set(&OperationColumns::pool, version, pool, kNoId);
   if (old != kNoId) {  // requests that said nothing of it follow
     const auto gang = operations_.get(&OperationColumns::gang, old);
-    const std::uint8_t now = from.gang[at(row)];
+    const std::uint8_t now = from.gang[row];
     if (gang != now) {
       const std::span<const Id> asking = requests_of(old);
-      for (const Id q : std::vector<Id>(asking.begin(), asking.end()))
+      for (const Id q : Column<Id>(asking.begin(), asking.end()))
         if (requests_.get(&RequestColumns::gang, q) == gang) {
           const Id again = requests_.write_again(q);
           requests_.set(&RequestColumns::gang, again, now, std::uint8_t{0});
@@ -172,7 +172,7 @@ Id ClusterState::put_operation(const OperationColumns& from, Id row, Id pool, In
 
 void ClusterState::remove_operation(Id operation) {
   if (stated(operation)) {
-    const std::vector<Amount> nothing(width_, 0);
+    const Column<Amount> nothing(width_, 0);
     set_stated(operation, nothing, nothing);
   }
   remove(Table::kOperations, operation);
@@ -186,7 +186,7 @@ Id ClusterState::put_request(const RequestColumns& from, Id row, Id operation, I
   requests_.set(&RequestColumns::operation, version, operation, kNoId);
   requests_.set(&RequestColumns::required_node, version, required_node, kNoId);
   point(Table::kRequests, made, version);
-  set_pending(made, from.count[at(row)]);
+  set_pending(made, from.count[row]);
   if (old == kNoId) follow_names(Table::kRequests, made, requests_.keys().name(made));
   return made;
 }
@@ -200,20 +200,20 @@ void ClusterState::remove_request(Id request) {
 Id ClusterState::put_node(const NodeColumns& from, Id row, Index note, Id old) {
   const Id made = old == kNoId ? new_row(Table::kNodes, nodes_, from, row) : old;
   point(Table::kNodes, made, nodes_.write(from, row, note));
-  set_capacity(made, std::span(from.capacity).subspan(at(row) * width_, width_));
-  set_schedulable(made, from.schedulable[at(row)] != 0);
+  set_capacity(made, {from.capacity.row(row, width_), width_});
+  set_schedulable(made, from.schedulable[row] != 0);
   return made;
 }
 
 void ClusterState::remove_node(Id node) {
-  set_capacity(node, std::vector<Amount>(width_, 0));
+  set_capacity(node, Column<Amount>(width_, 0));
   remove(Table::kNodes, node);
 }
 
 Id ClusterState::start_row(const AllocationColumns& from, Id row, Id operation, Id node,
                            Id required_node, Time time, Time last_start, Index note,
                            AllocationState state) {
-  const Id slot = new_slot(operation, node, from.resources.data() + at(row) * width_, last_start,
+  const Id slot = new_slot(operation, node, from.resources.row(row, width_), last_start,
                            state == AllocationState::kSuspended ? Phase::kStopped : Phase::kRuns);
   allocations_.set_name(slot, from.names.text[row],
                         at_or(from.names.is_integer, row, std::uint8_t{0}) != 0,
@@ -226,14 +226,14 @@ Id ClusterState::start_row(const AllocationColumns& from, Id row, Id operation, 
     touch(slot, last_start, saved);
   if (!from.held.empty()) {
     own_held();
-    std::copy_n(from.held.data() + at(row) * width_, width_, this->row(held_, slot));
+    std::copy_n(from.held.row(row, width_), width_, this->row(held_, slot));
   }
   if (state == AllocationState::kPreempting) {
     preempt(slot, beneficiary_of(slot));
   } else if (state == AllocationState::kPreempted) {
     own_held();
     const Amount* held = this->row(held_, slot);
-    suspend(slot, std::vector<Amount>(held, held + width_));
+    suspend(slot, Column<Amount>(held, held + width_));
   }
   return slot;
 }
@@ -264,7 +264,7 @@ void ClusterState::list_reservation(Id reservation, bool present) {
       reservations_.get(&ReservationColumns::allocation, reservation, kNoId)};
   for (std::size_t of = 0; of < owners.size(); ++of) {
     if (owners[of] == kNoId) continue;
-    std::vector<Id>& its = reserved_for_[of][owners[of]];
+    Column<Id>& its = reserved_for_[of][owners[of]];
     if (present)
       its.push_back(reservation);
     else
@@ -284,7 +284,7 @@ void ClusterState::release_for(std::size_t of, Id row) {
   list_reservations();
   const auto found = reserved_for_[of].find(row);
   if (found == reserved_for_[of].end()) return;
-  const std::vector<Id> its = found->second;
+  const Column<Id> its = found->second;
   for (const Id reservation : its) release(reservation);
 }
 
@@ -314,7 +314,7 @@ void ClusterState::set_priority(Id slot, double priority, bool given) {
     allocations_.set(&AllocationColumns::priority_given, version, std::uint8_t{given},
                      std::uint8_t{0});
   });
-  mark_dirty(operation_[at(slot)], node_[at(slot)]);
+  mark_dirty(operation_[slot], node_[slot]);
 }
 
 void ClusterState::set_preemptible(Id slot, bool preemptible) {
@@ -322,7 +322,7 @@ void ClusterState::set_preemptible(Id slot, bool preemptible) {
     allocations_.set(&AllocationColumns::preemptible, version, std::uint8_t{preemptible},
                      std::uint8_t{1});
   });
-  mark_dirty(operation_[at(slot)], node_[at(slot)]);
+  mark_dirty(operation_[slot], node_[slot]);
 }
 
 void ClusterState::set_note(Id slot, Index note) {
@@ -339,7 +339,7 @@ Beneficiary ClusterState::beneficiary_of(Id slot) const {
   Beneficiary found{
       row_of(operations_, allocations_.text(&AllocationColumns::beneficiary_operation, slot)),
       row_of(requests_, allocations_.text(&AllocationColumns::beneficiary_request, slot))};
-  if (found.operation == kNoId && found.request >= 0) found.operation = asking_[at(found.request)];
+  if (found.operation == kNoId && found.request >= 0) found.operation = asking_[found.request];
   return found;
 }
 
@@ -359,7 +359,7 @@ void ClusterState::follow_names(Table table, Id row, std::string_view name) {
           found.request = requests_.present(row) ? row : kNoRow;
           if (allocations_.text(&AllocationColumns::beneficiary_request, l.slot) == name &&
               allocations_.text(&AllocationColumns::beneficiary_operation, l.slot).empty())
-            found.operation = found.request >= 0 ? asking_[at(row)] : kNoId;
+            found.operation = found.request >= 0 ? asking_[row] : kNoId;
         }
         break;
       default:
@@ -375,7 +375,7 @@ void ClusterState::set_beneficiary(Leaving& leaving, Beneficiary beneficiary) {
   leaving.beneficiary = beneficiary;
 }
 
-const std::vector<Amount>& ClusterState::reserved() const {
+const Column<Amount>& ClusterState::reserved() const {
   if (!reserved_.empty()) return reserved_;
   reserved_.assign(width_, 0);
   for (Id v = 0; v < reservations_.rows(); ++v)
@@ -388,11 +388,11 @@ Index ClusterState::referring(Id node) const {
   if (referring_.empty()) {
     referring_.assign(at(nodes_.rows()), 0);
     const auto refer = [&](Id its) {
-      if (its != kNoId) ++referring_[at(its)];
+      if (its != kNoId) ++referring_[its];
     };
-    for (Id slot = 0; slot < static_cast<Id>(slots()); ++slot) {
+    for (Id slot = 0; slot < slots(); ++slot) {
       if (gone(slot) && !away(slot)) continue;
-      refer(node_[at(slot)]);
+      refer(node_[slot]);
       refer(allocations_.get(&AllocationColumns::required_node, slot, kNoId));
     }
     for (Id q = 0; q < requests_.rows(); ++q)
@@ -400,7 +400,7 @@ Index ClusterState::referring(Id node) const {
     for (Id v = 0; v < reservations_.rows(); ++v)
       if (reservations_.present(v)) refer(reservations_.get(&ReservationColumns::node, v, kNoId));
   }
-  return referring_[at(node)];
+  return referring_[node];
 }
 
 }  // namespace evenhand

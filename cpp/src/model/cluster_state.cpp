@@ -41,7 +41,7 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   node_dirty_.assign(nodes, 0);
 
   phase_.resize(operation_.size());
-  std::vector<Id> in_flight, away;
+  Column<Id> in_flight, away;
   for (std::size_t i = 0; i < operation_.size(); ++i) {
     switch (a.state[i]) {
       case AllocationState::kPreempting:
@@ -56,16 +56,16 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
         phase_[i] = a.state[i] == AllocationState::kRunning ? Phase::kRuns : Phase::kStopped;
         if (node_[i] != kNoId) {
           Amount* used = row(node_used_, node_[i]);
-          const Amount* amount = a.resources.data() + i * width_;
+          const Amount* amount = a.resources.row(i, width_);
           for (std::size_t r = 0; r < width_; ++r) used[r] += amount[r];
         }
     }
   }
   for (const Id slot : away)
-    if (node_[at(slot)] != kNoId) {
-      on_node_.remove(node_[at(slot)], slot);
+    if (node_[slot] != kNoId) {
+      on_node_.remove(node_[slot], slot);
       if (const Amount* held = kept(slot))
-        for (std::size_t r = 0; r < width_; ++r) row(node_used_, node_[at(slot)])[r] += held[r];
+        for (std::size_t r = 0; r < width_; ++r) row(node_used_, node_[slot])[r] += held[r];
     }
 
   usage_ = t.operations.usage;
@@ -74,7 +74,7 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
     for (std::size_t r = 0; r < width_; ++r)
       row(pool_usage_, t.operations.pool[o])[r] += usage_[o * width_ + r];
   for (auto p = t.pools.top_down.rbegin(); p != t.pools.top_down.rend(); ++p)
-    if (const Id parent = t.pools.parent[at(*p)]; parent != kNoId)
+    if (const Id parent = t.pools.parent[*p]; parent != kNoId)
       for (std::size_t r = 0; r < width_; ++r)
         row(pool_usage_, parent)[r] += row(pool_usage_, *p)[r];
 
@@ -91,21 +91,20 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   }
 
   wanted_besides_ = t.operations.demand;
-  const std::vector<Amount> accounted = demand();
+  const Column<Amount> accounted = demand();
   for (std::size_t i = 0; i < wanted_besides_.size(); ++i)
     wanted_besides_[i] -= accounted[i] - wanted_besides_[i];
 }
 
 const Amount* ClusterState::amounts(Id slot) const noexcept {
-  if (owns_amounts_) return amounts_.data() + at(slot) * width_;
-  const auto first = static_cast<std::size_t>(first_new_);
-  return at(slot) < first ? tables().allocations.resources.data() + at(slot) * width_
-                          : amounts_.data() + (at(slot) - first) * width_;
+  if (owns_amounts_) return amounts_.row(slot, width_);
+  return slot < first_new_ ? tables().allocations.resources.row(slot, width_)
+                           : amounts_.row(slot - first_new_, width_);
 }
 
-std::vector<Amount> ClusterState::demand() const {
-  std::vector<Amount> out(wanted_besides_.size());
-  for (Id o = 0; o < operations_.rows(); ++o) demand(o, out.data() + at(o) * width_);
+Column<Amount> ClusterState::demand() const {
+  Column<Amount> out(wanted_besides_.size());
+  for (Id o = 0; o < operations_.rows(); ++o) demand(o, out.row(o, width_));
   return out;
 }
 
@@ -130,31 +129,30 @@ void ClusterState::follow_total() {
 // What is listed of an allocation that has not ended.
 void ClusterState::list(Id slot, bool present) {
   if (present)
-    operation_allocations_.add(operation_[at(slot)], slot);
+    operation_allocations_.add(operation_[slot], slot);
   else
-    operation_allocations_.remove(operation_[at(slot)], slot);
+    operation_allocations_.remove(operation_[slot], slot);
   count(asked_, amounts(slot), present ? 1 : -1);
-  refer(node_[at(slot)], present ? 1 : -1);
+  refer(node_[slot], present ? 1 : -1);
   refer(allocations_.get(&AllocationColumns::required_node, slot, kNoId), present ? 1 : -1);
 }
 
-void ClusterState::count(std::vector<Amount>& sums, const Amount* amounts,
-                         Index times) const noexcept {
+void ClusterState::count(Column<Amount>& sums, const Amount* amounts, Index times) const noexcept {
   if (sums.empty() || amounts == nullptr) return;
   for (std::size_t r = 0; r < width_; ++r) sums[r] += amounts[r] * times;
 }
 
-const std::vector<Amount>& ClusterState::offered() const {
+const Column<Amount>& ClusterState::offered() const {
   if (!offered_.empty()) return offered_;
   offered_.assign(width_, 0);
   for (Id n = 0; n < nodes_.rows(); ++n) count(offered_, node_capacity(n), 1);
   return offered_;
 }
 
-const std::vector<Amount>& ClusterState::asked() const {
+const Column<Amount>& ClusterState::asked() const {
   if (!asked_.empty()) return asked_;
   asked_.assign(width_, 0);
-  for (Id slot = 0; slot < static_cast<Id>(slots()); ++slot)
+  for (Id slot = 0; slot < slots(); ++slot)
     if (!gone(slot) || away(slot)) count(asked_, amounts(slot), 1);
   for (Id q = 0; q < requests_.rows(); ++q)
     count(asked_, requests_.get_row(&RequestColumns::resources, q), pending(q));
@@ -174,31 +172,31 @@ bool ClusterState::stated(Id operation) const noexcept {
 }
 
 void ClusterState::mark_dirty(Id operation, Id node) {
-  if (operation != kNoId && !operation_dirty_[at(operation)]) {
-    operation_dirty_[at(operation)] = 1;
+  if (operation != kNoId && !operation_dirty_[operation]) {
+    operation_dirty_[operation] = 1;
     dirty_operations_.push_back(operation);
   }
-  if (node != kNoId && !node_dirty_[at(node)]) {
-    node_dirty_[at(node)] = 1;
+  if (node != kNoId && !node_dirty_[node]) {
+    node_dirty_[node] = 1;
     dirty_nodes_.push_back(node);
   }
 }
 
 const Amount* ClusterState::kept(Id slot) const noexcept {
-  if (owns_held_) return held_.data() + at(slot) * width_;
-  const std::vector<Amount>& held = tables().allocations.held;
-  return held.empty() || slot >= first_new_ ? nullptr : held.data() + at(slot) * width_;
+  if (owns_held_) return held_.row(slot, width_);
+  const Column<Amount>& held = tables().allocations.held;
+  return held.empty() || slot >= first_new_ ? nullptr : held.row(slot, width_);
 }
 
 void ClusterState::add_to_pools(Id operation, const Amount* amount, Amount sign) {
-  for (Id pool = pool_[at(operation)]; pool != kNoId; pool = tables().pools.parent[at(pool)]) {
+  for (Id pool = pool_[operation]; pool != kNoId; pool = tables().pools.parent[pool]) {
     Amount* below = row(pool_usage_, pool);
     for (std::size_t r = 0; r < width_; ++r) below[r] += sign * amount[r];
   }
 }
 
 void ClusterState::add_usage(Id slot, const Amount* amount, Amount sign) {
-  const Id operation = operation_[at(slot)], node = node_[at(slot)];
+  const Id operation = operation_[slot], node = node_[slot];
   Amount* used = row(usage_, operation);
   for (std::size_t r = 0; r < width_; ++r) used[r] += sign * amount[r];
   add_to_pools(operation, amount, sign);
@@ -210,7 +208,7 @@ void ClusterState::add_usage(Id slot, const Amount* amount, Amount sign) {
 }
 
 void ClusterState::add_left(Id slot, const Amount* amounts, Amount sign) {
-  const Id node = node_[at(slot)];
+  const Id node = node_[slot];
   for (std::size_t r = 0; r < width_; ++r) {
     if (node != kNoId) row(node_left_, node)[r] += sign * amounts[r];
     all_left_[r] += sign * amounts[r];
@@ -219,16 +217,16 @@ void ClusterState::add_left(Id slot, const Amount* amounts, Amount sign) {
 
 void ClusterState::leave(const Leaving& leaving) {
   add_left(leaving.slot, leaving.left.data(), 1);
-  if (const Id node = node_[at(leaving.slot)]; node != kNoId) ++leaving_on_[at(node)];
-  if (leaving_place_.size() <= at(leaving.slot)) leaving_place_.resize(operation_.size(), kNoId);
-  leaving_place_[at(leaving.slot)] = static_cast<Id>(leaving_.size());
+  if (const Id node = node_[leaving.slot]; node != kNoId) ++leaving_on_[node];
+  if (leaving_place_.rows() <= leaving.slot) leaving_place_.resize(operation_.size(), kNoId);
+  leaving_place_[leaving.slot] = leaving_.rows();
   leaving_.push_back(leaving);
 }
 
 Leaving* ClusterState::leaving_of(Id slot) noexcept {
-  return leaving_place_.size() <= at(slot) || leaving_place_[at(slot)] == kNoId
+  return leaving_place_.rows() <= slot || leaving_place_[slot] == kNoId
              ? nullptr
-             : &leaving_[at(leaving_place_[at(slot)])];
+             : &leaving_[leaving_place_[slot]];
 }
 
 Leaving ClusterState::drop_leaving(Id slot) {
@@ -236,11 +234,11 @@ Leaving ClusterState::drop_leaving(Id slot) {
   if (found == nullptr) return {};
   const Leaving dropped = *found;
   *found = leaving_.back();
-  leaving_place_[at(found->slot)] = static_cast<Id>(found - leaving_.data());
+  leaving_place_[found->slot] = static_cast<Id>(found - leaving_.data());
   leaving_.pop_back();
-  leaving_place_[at(slot)] = kNoId;
+  leaving_place_[slot] = kNoId;
   add_left(slot, dropped.left.data(), -1);
-  if (const Id node = node_[at(slot)]; node != kNoId) --leaving_on_[at(node)];
+  if (const Id node = node_[slot]; node != kNoId) --leaving_on_[node];
   return dropped;
 }
 
@@ -262,11 +260,11 @@ Id ClusterState::new_slot(Id operation, Id node, const Amount* size, Time time, 
     amounts_.insert(amounts_.end(), size, size + width_);
     if (owns_held_) held_.resize(held_.size() + width_, 0);
   } else {
-    operation_[at(slot)] = operation;
-    node_[at(slot)] = node;
-    phase_[at(slot)] = phase;
-    last_start_[at(slot)] = time;
-    if (!last_progress_.empty()) last_progress_[at(slot)] = kNoTime;
+    operation_[slot] = operation;
+    node_[slot] = node;
+    phase_[slot] = phase;
+    last_start_[slot] = time;
+    if (!last_progress_.empty()) last_progress_[slot] = kNoTime;
     const Index first = owns_amounts_ ? 0 : first_new_;
     std::copy_n(size, width_, row(amounts_, static_cast<Id>(slot - first)));
     if (owns_held_) std::fill_n(row(held_, slot), width_, Amount{0});
@@ -287,36 +285,36 @@ Id ClusterState::start_request(Id request, Id node) {
   std::array<Amount, kMaxResources> size{};
   if (const Amount* each = requests_.get_row(&RequestColumns::resources, request))
     std::copy_n(each, width_, size.begin());
-  return new_slot(asking_[at(request)], node, size.data(), now_);
+  return new_slot(asking_[request], node, size.data(), now_);
 }
 
 // What ends holds nothing and is listed nowhere.
 void ClusterState::stop(Id slot) {
   if (holds(slot)) add_usage(slot, -1);
   if (!away(slot)) {
-    if (node_[at(slot)] != kNoId) on_node_.remove(node_[at(slot)], slot);
+    if (node_[slot] != kNoId) on_node_.remove(node_[slot], slot);
   } else if (const Amount* held = kept(slot)) {
     add_usage(slot, held, -1);
   }
   list(slot, false);
-  phase_[at(slot)] = Phase::kGone;
+  phase_[slot] = Phase::kGone;
 }
 
 void ClusterState::end(Id slot) {
-  if (static_cast<Index>(slot) >= first_new_) remove_cells(slot);
-  Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[at(slot)]), 0, {}, {}};
+  if (slot >= first_new_) remove_cells(slot);
+  Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[slot]), 0, {}, {}};
   if (leaving(slot)) {
     change.leaving = drop_leaving(slot);
-    mark_dirty(operation_[at(slot)], node_[at(slot)]);
+    mark_dirty(operation_[slot], node_[slot]);
   }
   stop(slot);
   record([&] { return std::move(change); });
 }
 
 void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
-  const auto before = static_cast<std::int64_t>(phase_[at(slot)]);
+  const auto before = static_cast<std::int64_t>(phase_[slot]);
   add_usage(slot, -1);
-  phase_[at(slot)] = Phase::kLeaves;
+  phase_[slot] = Phase::kLeaves;
   Leaving leaving{slot, beneficiary, {}};
   std::copy_n(amounts(slot), width_, leaving.left.begin());
   leave(leaving);
@@ -334,14 +332,14 @@ void ClusterState::own_held() {
 void ClusterState::suspend(Id slot, std::span<const Amount> held) {
   own_held();
   Amount* kept = row(held_, slot);
-  Change change{Change::Kind::kSuspend, slot, static_cast<std::int64_t>(phase_[at(slot)]), 0,
+  Change change{Change::Kind::kSuspend, slot, static_cast<std::int64_t>(phase_[slot]), 0,
                 {kept, kept + width_},  {}};
   if (holds(slot))
     add_usage(slot, -1);
   else
     change.leaving = drop_leaving(slot);
-  if (node_[at(slot)] != kNoId) on_node_.remove(node_[at(slot)], slot);
-  phase_[at(slot)] = Phase::kAway;
+  if (node_[slot] != kNoId) on_node_.remove(node_[slot], slot);
+  phase_[slot] = Phase::kAway;
   std::ranges::copy(held, kept);
   add_usage(slot, kept, 1);
   record([&] { return std::move(change); });
@@ -350,15 +348,15 @@ void ClusterState::suspend(Id slot, std::span<const Amount> held) {
 void ClusterState::resume(Id slot, Id node, Time time) {
   own_held();
   Amount* kept = row(held_, slot);
-  Change change{Change::Kind::kResume, slot, node_[at(slot)], last_start_[at(slot)],
+  Change change{Change::Kind::kResume, slot, node_[slot], last_start_[slot],
                 {kept, kept + width_}, {}};
   add_usage(slot, kept, -1);
   std::fill_n(kept, width_, Amount{0});
-  refer(node_[at(slot)], -1);
+  refer(node_[slot], -1);
   refer(node, 1);
-  node_[at(slot)] = node;
-  phase_[at(slot)] = Phase::kRuns;
-  last_start_[at(slot)] = time;
+  node_[slot] = node;
+  phase_[slot] = Phase::kRuns;
+  last_start_[slot] = time;
   if (node != kNoId) on_node_.add(node, slot);
   add_usage(slot, 1);
   record([&] { return std::move(change); });
@@ -388,18 +386,17 @@ void ClusterState::touch(Id slot, Time last_start, Time last_progress) {
   if (last_progress_.empty() && last_progress != kNoTime)
     last_progress_.assign(operation_.size(), kNoTime);
   record([&] {
-    return Change{Change::Kind::kTouch,      slot, last_start_[at(slot)],
-                  this->last_progress(slot), {},   {}};
+    return Change{Change::Kind::kTouch, slot, last_start_[slot], this->last_progress(slot), {}, {}};
   });
-  last_start_[at(slot)] = last_start;
-  if (!last_progress_.empty()) last_progress_[at(slot)] = last_progress;
-  mark_dirty(operation_[at(slot)], node_[at(slot)]);
+  last_start_[slot] = last_start;
+  if (!last_progress_.empty()) last_progress_[slot] = last_progress;
+  mark_dirty(operation_[slot], node_[slot]);
 }
 
 // Sizes of the snapshot's rows are read from the snapshot until one changes.
 void ClusterState::own_amounts() {
   if (owns_amounts_) return;
-  const std::vector<Amount>& rows = tables().allocations.resources;
+  const Column<Amount>& rows = tables().allocations.resources;
   amounts_.insert(amounts_.begin(), rows.begin(), rows.end());
   owns_amounts_ = true;
 }
@@ -420,8 +417,8 @@ void ClusterState::set_pending(Id request, Index count) {
   record([&] { return Change{Change::Kind::kPending, request, pending(request), 0, {}, {}}; });
   this->count(asked_, requests_.get_row(&RequestColumns::resources, request),
               count - pending(request));
-  pending_[at(request)] = count;
-  mark_dirty(asking_[at(request)], kNoId);
+  pending_[request] = count;
+  mark_dirty(asking_[request], kNoId);
 }
 
 void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
@@ -442,18 +439,17 @@ void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
 }
 
 void ClusterState::set_schedulable(Id node, bool schedulable) {
-  record(
-      [&] { return Change{Change::Kind::kSchedulable, node, schedulable_[at(node)], 0, {}, {}}; });
+  record([&] { return Change{Change::Kind::kSchedulable, node, schedulable_[node], 0, {}, {}}; });
   count_total(node, -1);
-  schedulable_[at(node)] = schedulable;
+  schedulable_[node] = schedulable;
   count_total(node, 1);
   mark_dirty(kNoId, node);
 }
 
 ClusterState::Dirty ClusterState::take_dirty() {
   Dirty dirty{std::exchange(dirty_operations_, {}), std::exchange(dirty_nodes_, {})};
-  for (const Id o : dirty.operations) operation_dirty_[at(o)] = 0;
-  for (const Id n : dirty.nodes) node_dirty_[at(n)] = 0;
+  for (const Id o : dirty.operations) operation_dirty_[o] = 0;
+  for (const Id n : dirty.nodes) node_dirty_[n] = 0;
   std::ranges::sort(dirty.operations);
   std::ranges::sort(dirty.nodes);
   return dirty;

@@ -56,11 +56,11 @@ TimeCell from_microseconds(std::int64_t value) noexcept {
 constexpr std::string_view kTimeRange = "; it must be within 2^60 microseconds of zero";
 
 template <class Check>
-std::vector<Time> read_time_cells(const TableRows& rows, std::string_view field,
-                                  const raw::Optional<raw::Numbers>& column, Time absent,
-                                  Check&& check) {
+Column<Time> read_time_cells(const TableRows& rows, std::string_view field,
+                             const raw::Optional<raw::Numbers>& column, Time absent,
+                             Check&& check) {
   if (!column) return {};
-  std::vector<Time> values(rows.size(), absent);
+  Column<Time> values(rows.size(), absent);
   for (std::size_t row = 0; row < values.size(); ++row) {
     const std::size_t i = rows.order.input(row);
     if (!raw::given(column->given, i)) continue;
@@ -83,11 +83,11 @@ std::vector<Time> read_time_cells(const TableRows& rows, std::string_view field,
 
 }  // namespace
 
-std::vector<double> read_numbers(const TableRows& rows, std::string_view field,
-                                 const raw::Optional<raw::Numbers>& column, double absent,
-                                 const Bounds& bounds) {
+Column<double> read_numbers(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Numbers>& column, double absent,
+                            const Bounds& bounds) {
   if (!column) return {};
-  std::vector<double> values(rows.size(), absent);
+  Column<double> values(rows.size(), absent);
   for (std::size_t row = 0; row < values.size(); ++row) {
     const std::size_t i = rows.order.input(row);
     if (!raw::given(column->given, i)) continue;
@@ -100,11 +100,11 @@ std::vector<double> read_numbers(const TableRows& rows, std::string_view field,
   return values;
 }
 
-std::vector<Index> read_integers(const TableRows& rows, std::string_view field,
-                                 const raw::Optional<raw::Numbers>& column, Index absent, Index low,
-                                 Index high, std::vector<std::uint8_t>* given) {
+Column<Index> read_integers(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Numbers>& column, Index absent, Index low,
+                            Index high, Column<std::uint8_t>* given) {
   if (!column) return {};
-  std::vector<Index> values(rows.size(), absent);
+  Column<Index> values(rows.size(), absent);
   if (given) given->assign(rows.size(), 0);
   for (std::size_t row = 0; row < values.size(); ++row) {
     const std::size_t i = rows.order.input(row);
@@ -145,7 +145,7 @@ std::vector<Index> read_integers(const TableRows& rows, std::string_view field,
 }
 
 void read_priority(const TableRows& rows, const raw::Optional<raw::Numbers>& column,
-                   std::vector<double>& priority, std::vector<std::uint8_t>& given) {
+                   Column<double>& priority, Column<std::uint8_t>& given) {
   priority = unless_all(read_numbers(rows, "priority", column, 0.0, kAnyNumber), 0.0);
   if (!column) return;
   given.resize(rows.size());
@@ -154,13 +154,13 @@ void read_priority(const TableRows& rows, const raw::Optional<raw::Numbers>& col
   given = unless_all(std::move(given), std::uint8_t{0});
 }
 
-std::vector<Time> read_times(const TableRows& rows, std::string_view field,
-                             const raw::Optional<raw::Numbers>& column, Time absent) {
+Column<Time> read_times(const TableRows& rows, std::string_view field,
+                        const raw::Optional<raw::Numbers>& column, Time absent) {
   return read_time_cells(rows, field, column, absent, [](std::size_t, Time) { return true; });
 }
 
-std::vector<Time> read_durations(const TableRows& rows, std::string_view field,
-                                 const raw::Optional<raw::Numbers>& column, Time absent) {
+Column<Time> read_durations(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Numbers>& column, Time absent) {
   return read_time_cells(rows, field, column, absent, [&](std::size_t row, Time value) {
     if (value >= 0) return true;
     const std::string text =
@@ -171,10 +171,10 @@ std::vector<Time> read_durations(const TableRows& rows, std::string_view field,
   });
 }
 
-std::vector<std::uint8_t> read_flags(const TableRows& rows, std::string_view,
-                                     const raw::Optional<raw::Codes>& column, bool absent) {
+Column<std::uint8_t> read_flags(const TableRows& rows, std::string_view,
+                                const raw::Optional<raw::Codes>& column, bool absent) {
   if (!column) return {};
-  std::vector<std::uint8_t> values(rows.size(), absent ? 1 : 0);
+  Column<std::uint8_t> values(rows.size(), absent ? 1 : 0);
   for (std::size_t row = 0; row < values.size(); ++row) {
     const std::size_t i = rows.order.input(row);
     if (raw::given(column->given, i)) values[row] = column->values[i] != 0 ? 1 : 0;
@@ -182,10 +182,10 @@ std::vector<std::uint8_t> read_flags(const TableRows& rows, std::string_view,
   return values;
 }
 
-std::vector<std::uint8_t> read_codes(const TableRows& rows, std::string_view field,
-                                     const raw::Optional<raw::Codes>& column, int count) {
+Column<std::uint8_t> read_codes(const TableRows& rows, std::string_view field,
+                                const raw::Optional<raw::Codes>& column, int count) {
   if (!column) return {};
-  std::vector<std::uint8_t> values(rows.size(), 0);
+  Column<std::uint8_t> values(rows.size(), 0);
   for (std::size_t row = 0; row < values.size(); ++row) {
     const std::size_t i = rows.order.input(row);
     if (!raw::given(column->given, i)) continue;

@@ -9,8 +9,6 @@
 namespace evenhand {
 namespace {
 
-std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
-
 Index group_size(const Grouping& groups, std::size_t group) {
   return groups.offsets[group + 1] - groups.offsets[group];
 }
@@ -32,10 +30,10 @@ void report_sum(Building& b, std::string_view table, std::string_view field, std
 }
 
 void check_column_sum(Building& b, std::string_view table, std::string_view field,
-                      const std::vector<Amount>& amounts, std::string_view what) {
+                      const Column<Amount>& amounts, std::string_view what) {
   const std::size_t resources = b.scale->resource_count();
-  std::vector<Amount> sums(resources, 0);
-  std::vector<std::uint8_t> beyond(resources, 0);
+  Column<Amount> sums(resources, 0);
+  Column<std::uint8_t> beyond(resources, 0);
   for (std::size_t i = 0; i < amounts.size(); i += resources)
     for (std::size_t r = 0; r < resources; ++r)
       if (!add_checked(sums[r], amounts[i + r])) beyond[r] = 1;
@@ -44,13 +42,13 @@ void check_column_sum(Building& b, std::string_view table, std::string_view fiel
 }
 
 // Amounts of the child pools of every pool.
-void check_child_sums(Building& b, std::string_view field, const std::vector<Amount>& amounts) {
+void check_child_sums(Building& b, std::string_view field, const Column<Amount>& amounts) {
   const PoolColumns& pools = b.tables.pools;
   const std::size_t resources = b.scale->resource_count();
-  std::vector<Amount> sums(pools.parent.size() * resources, 0);
+  Column<Amount> sums(pools.parent.size() * resources, 0);
   for (std::size_t p = 1; p < pools.parent.size(); ++p)
     for (std::size_t r = 0; r < resources; ++r)
-      if (!add_checked(sums[at(pools.parent[p]) * resources + r], amounts[p * resources + r]))
+      if (!add_checked(sums.row(pools.parent[p], resources)[r], amounts[p * resources + r]))
         report_sum(b, "pools", field, r,
                    concat("the children of the pool ", quoted(pools.names.text[pools.parent[p]])));
 }
@@ -62,9 +60,9 @@ const Amount* used_by(const AllocationColumns& a, std::size_t row, std::size_t r
   switch (a.state[row]) {
     case AllocationState::kRunning:
     case AllocationState::kSuspended:
-      return a.resources.data() + row * resources;
+      return a.resources.row(row, resources);
     case AllocationState::kPreempted:
-      return a.held.empty() ? nullptr : a.held.data() + row * resources;
+      return a.held.empty() ? nullptr : a.held.row(row, resources);
     case AllocationState::kPreempting:
       break;
   }
@@ -72,7 +70,7 @@ const Amount* used_by(const AllocationColumns& a, std::size_t row, std::size_t r
 }
 
 struct Derived {
-  std::vector<Amount> usage, pending;  // N x R, of operations; negative: unknown
+  Column<Amount> usage, pending;  // N x R, of operations; negative: unknown
 };
 
 // A sum with a faulty amount in it is unknown: what is added later is not enough
@@ -89,16 +87,16 @@ void add(Amount& sum, Amount amount) {
 // Sums beyond kMaxAmount are cut to it: check_sums() reports them.
 Derived add_up(const Tables& t, std::size_t resources) {
   const std::size_t cells = t.operations.pool.size() * resources;
-  Derived d{std::vector<Amount>(cells, 0), std::vector<Amount>(cells, 0)};
+  Derived d{Column<Amount>(cells, 0), Column<Amount>(cells, 0)};
   for (std::size_t i = 0; i < t.allocations.operation.size(); ++i) {
     const Amount* used = used_by(t.allocations, i, resources);
     if (used == nullptr || t.allocations.operation[i] == kNoId) continue;
-    Amount* sum = d.usage.data() + at(t.allocations.operation[i]) * resources;
+    Amount* sum = d.usage.row(t.allocations.operation[i], resources);
     for (std::size_t r = 0; r < resources; ++r) add(sum[r], used[r]);
   }
   for (std::size_t i = 0; i < t.requests.operation.size(); ++i) {
     if (t.requests.operation[i] == kNoId) continue;
-    Amount* sum = d.pending.data() + at(t.requests.operation[i]) * resources;
+    Amount* sum = d.pending.row(t.requests.operation[i], resources);
     for (std::size_t r = 0; r < resources; ++r)
       add(sum[r], std::min(kMaxAmount, times_checked(t.requests.resources[i * resources + r],
                                                      t.requests.count[i])));
@@ -113,17 +111,16 @@ std::string difference(const AmountScale& scale, Amount given, Amount sum, std::
 
 }  // namespace
 
-Grouping grouped(const std::vector<Id>& group_of, std::size_t groups) {
+Grouping grouped(const Column<Id>& group_of, std::size_t groups) {
   Grouping result;
   result.offsets.assign(groups + 1, 0);
   for (const Id group : group_of)
-    if (group != kNoId) ++result.offsets[at(group) + 1];
+    if (group != kNoId) ++result.offsets[group + 1];
   std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
-  result.items.resize(static_cast<std::size_t>(result.offsets.back()));
-  std::vector<Index> next(result.offsets.begin(), result.offsets.end() - 1);
-  for (std::size_t row = 0; row < group_of.size(); ++row)
-    if (group_of[row] != kNoId)
-      result.items[static_cast<std::size_t>(next[at(group_of[row])]++)] = static_cast<Id>(row);
+  result.items.resize(at(result.offsets.back()));
+  Column<Index> next(result.offsets.begin(), result.offsets.end() - 1);
+  for (Id row = 0; row < group_of.rows(); ++row)
+    if (group_of[row] != kNoId) result.items[next[group_of[row]]++] = row;
   return result;
 }
 
@@ -139,7 +136,7 @@ void derive_usage_and_demand(Building& b) {
   const AmountScale& scale = *b.scale;
   const TableRows& rows = b.operations;
   const std::size_t n = rows.size(), resources = scale.resource_count(), cells = n * resources;
-  std::vector<ResourceMask> usage_given, demand_given;
+  Column<ResourceMask> usage_given, demand_given;
   auto& usage = t.operations.usage =
       filled(scale.read(rows, "usage", raw.usage, &usage_given), cells, Amount{0});
   auto& demand = t.operations.demand =
@@ -211,8 +208,8 @@ void read_instants(const raw::Instant& now, const std::optional<raw::Instant>& p
   });
 }
 
-std::vector<Amount> derived_total(const Tables& t) {
-  std::vector<Amount> total = t.resources.capacity;
+Column<Amount> derived_total(const Tables& t) {
+  Column<Amount> total = t.resources.capacity;
   const std::size_t resources = total.size();
   for (std::size_t node = 0; node < t.nodes.schedulable.size(); ++node)
     if (t.nodes.schedulable[node])
@@ -246,7 +243,7 @@ void check_sums(Building& b) {
   check_child_sums(b, "integral.resource_flow", t.pools.integral.resource_flow);
   check_child_sums(b, "integral.burst", t.pools.integral.burst);
 
-  std::vector<Amount> pending(t.requests.resources.size());
+  Column<Amount> pending(t.requests.resources.size());
   for (std::size_t i = 0; i < pending.size(); ++i)
     pending[i] = times_checked(t.requests.resources[i], t.requests.count[i / resources]);
   check_column_sum(b, "requests", "resources", pending, "all requests (resources times count)");

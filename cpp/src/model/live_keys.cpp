@@ -8,20 +8,20 @@
 
 namespace evenhand {
 
-LiveKeys::LiveKeys(const NameColumn& names, const std::vector<double>& order)
+LiveKeys::LiveKeys(const NameColumn& names, const Column<double>& order)
     : names_(&names), order_(&order), rows_(static_cast<Id>(names.text.size())) {}
 
 std::string_view LiveKeys::name(Id row) const noexcept {
-  return row < rows_ ? names_->text[row] : std::string_view(later_[at(row - rows_)].name);
+  return row < rows_ ? names_->text[row] : std::string_view(later_[row - rows_].name);
 }
 
 bool LiveKeys::is_integer(Id row) const noexcept {
   return row < rows_ ? at_or(names_->is_integer, row, std::uint8_t{0}) != 0
-                     : later_[at(row - rows_)].is_integer;
+                     : later_[row - rows_].is_integer;
 }
 
 double LiveKeys::order(Id row) const noexcept {
-  return row < rows_ ? at_or(*order_, row, kNoOrder) : later_[at(row - rows_)].order;
+  return row < rows_ ? at_or(*order_, row, kNoOrder) : later_[row - rows_].order;
 }
 
 bool LiveKeys::before(Id a, double order, std::string_view text) const noexcept {
@@ -60,20 +60,20 @@ Id LiveKeys::find(std::string_view text) const {
 
 void LiveKeys::add(Id row) {
   if (row == rows()) later_.emplace_back();
-  Later& l = later_[at(row - rows_)];
+  Later& l = later_[row - rows_];
   l.name.clear();
   l.rank = ((Index{rows_} + 2) << kGap) + unnamed_++;
 }
 
 void LiveKeys::set_name(Id row, std::string_view name, bool is_integer, double order) {
-  Later& l = later_[at(row - rows_)];
+  Later& l = later_[row - rows_];
   l.name = name;
   l.order = order;
   l.is_integer = is_integer;
 }
 
 void LiveKeys::enter(Id row) {
-  Later& l = later_[at(row - rows_)];
+  Later& l = later_[row - rows_];
   if (l.name.empty()) return;
   named_[l.name] = row;
   const auto less = [&](Id a, const Later& b) { return before(a, b.order, b.name); };
@@ -107,11 +107,11 @@ void LiveKeys::rank_anew(std::size_t position) {
   while (end < sorted_.size() && inside(end)) ++end;
   const Index step = (Index{1} << kGap) / static_cast<Index>(end - begin + 1);
   for (std::size_t i = begin; i < end; ++i)
-    later_[at(sorted_[i] - rows_)].rank = (gap << kGap) + step * static_cast<Index>(i - begin + 1);
+    later_[sorted_[i] - rows_].rank = (gap << kGap) + step * static_cast<Index>(i - begin + 1);
 }
 
 void LiveKeys::leave(Id row) {
-  Later& l = later_[at(row - rows_)];
+  Later& l = later_[row - rows_];
   if (l.name.empty()) return;
   named_.erase(named_.find(l.name));
   const auto less = [&](Id a, const Later& b) { return before(a, b.order, b.name); };

@@ -12,9 +12,9 @@ namespace {
 
 template <class Member>
 struct ColumnOf;
-template <class Column, class Columns>
-struct ColumnOf<Column Columns::*> {
-  using Type = Column;
+template <class Cells, class Columns>
+struct ColumnOf<Cells Columns::*> {
+  using Type = Cells;
 };
 
 template <class T>
@@ -22,13 +22,13 @@ bool same(T a, T b) {
   return a == b || (a != a && b != b);  // no order is no order
 }
 
-std::vector<Id> words_in_order(const std::vector<std::string_view>& words, StringColumn& values) {
-  std::vector<Id> sorted(words.size()), place(words.size());
-  for (std::size_t i = 0; i < sorted.size(); ++i) sorted[i] = static_cast<Id>(i);
-  std::ranges::sort(sorted, {}, [&](Id i) { return words[static_cast<std::size_t>(i)]; });
+Column<Id> words_in_order(const Column<std::string_view>& words, StringColumn& values) {
+  Column<Id> sorted(words.size()), place(words.size());
+  for (Id i = 0; i < sorted.rows(); ++i) sorted[i] = i;
+  std::ranges::sort(sorted, {}, [&](Id i) { return words[i]; });
   for (const Id i : sorted) {
-    place[static_cast<std::size_t>(i)] = static_cast<Id>(values.size());
-    values.push_back(words[static_cast<std::size_t>(i)]);
+    place[i] = static_cast<Id>(values.size());
+    values.push_back(words[i]);
   }
   return place;
 }
@@ -37,26 +37,25 @@ std::vector<Id> words_in_order(const std::vector<std::string_view>& words, Strin
 class Recode {
  public:
   Id of(Id code) {
-    if (static_cast<std::size_t>(code) >= seen_.size())
-      seen_.resize(static_cast<std::size_t>(code) + 1, kNoId);
-    Id& found = seen_[static_cast<std::size_t>(code)];
+    if (code >= seen_.rows()) seen_.resize(at(code) + 1, kNoId);
+    Id& found = seen_[code];
     if (found == kNoId) {
-      found = static_cast<Id>(codes_.size());
+      found = codes_.rows();
       codes_.push_back(code);
     }
     return found;
   }
   template <class Word>
-  void finish(StringColumn& values, std::vector<Id>& codes, Word&& word) const {
-    std::vector<std::string_view> words;
+  void finish(StringColumn& values, Column<Id>& codes, Word&& word) const {
+    Column<std::string_view> words;
     for (const Id code : codes_) words.push_back(word(code));
-    const std::vector<Id> place = words_in_order(words, values);
+    const Column<Id> place = words_in_order(words, values);
     for (Id& code : codes)
-      if (code != kNoId) code = place[static_cast<std::size_t>(code)];
+      if (code != kNoId) code = place[code];
   }
 
  private:
-  std::vector<Id> seen_, codes_;
+  Column<Id> seen_, codes_;
 };
 
 }  // namespace
@@ -68,8 +67,8 @@ struct LiveTable<Columns>::Other {
   Id row;
 
   template <class T>
-  const T* cells(std::vector<T> Columns::* column, std::size_t width) const {
-    return (from.*column).empty() ? nullptr : (from.*column).data() + at(row) * width;
+  const T* cells(Column<T> Columns::* column, std::size_t width) const {
+    return (from.*column).empty() ? nullptr : (from.*column).row(row, width);
   }
   Id code(TextColumn Columns::* column, std::size_t number) const {
     const Id its = at_or((from.*column).codes, row, kNoId);
@@ -78,10 +77,8 @@ struct LiveTable<Columns>::Other {
   std::vector<Id> list(TextListColumn Columns::* column, std::size_t number) const {
     const TextListColumn& texts = from.*column;
     std::vector<Id> codes;
-    if (texts.offsets.size() > 1)
-      for (Index i = texts.offsets[at(row)]; i < texts.offsets[at(row) + 1]; ++i)
-        codes.push_back(
-            to.intern(column, number, texts.values[texts.codes[static_cast<std::size_t>(i)]]));
+    for (const Id code : texts.of(row))
+      codes.push_back(to.intern(column, number, texts.values[code]));
     return codes;
   }
 };
@@ -92,11 +89,11 @@ struct LiveTable<Columns>::Own {
   Id row;
 
   template <class T>
-  const T* cells(std::vector<T> Columns::* column, std::size_t width) const {
+  const T* cells(Column<T> Columns::* column, std::size_t width) const {
     const Id v = to.version(row);
-    const std::vector<T>& cells = v == kOfSnapshot ? to.base_->*column : to.own_.*column;
+    const Column<T>& cells = v == kOfSnapshot ? to.base_->*column : to.own_.*column;
     const Id place = v == kOfSnapshot ? row : v;
-    return place < 0 || cells.empty() ? nullptr : cells.data() + at(place) * width;
+    return place < 0 || cells.empty() ? nullptr : cells.row(place, width);
   }
   Id code(TextColumn Columns::* column, std::size_t) const { return to.code(column, row); }
   std::vector<Id> list(TextListColumn Columns::* column, std::size_t) const {
@@ -131,30 +128,30 @@ Id LiveTable<Columns>::intern(Texts Columns::* column, std::size_t number, std::
 template <class Columns>
 template <class Source>
 Id LiveTable<Columns>::write_cells(const Source& source, Index note) {
-  Id place = static_cast<Id>(notes_.size());
+  Id place = notes_.rows();
   if (free_versions_.empty()) {
     notes_.push_back(note);
   } else {
     place = free_versions_.back();
     free_versions_.pop_back();
-    notes_[at(place)] = note;
+    notes_[place] = note;
   }
   std::size_t number = 0;
   visit_members(&own_, [&]<class Member>(std::string_view, Member member, const auto& cells) {
-    using Column = ColumnOf<Member>::Type;
-    if constexpr (std::is_same_v<Column, TextColumn>) {
+    using Cells = ColumnOf<Member>::Type;
+    if constexpr (std::is_same_v<Cells, TextColumn>) {
       const Id code = source.code(member, number++);
-      std::vector<Id>& codes = (own_.*member).codes;
+      Column<Id>& codes = (own_.*member).codes;
       if (code == kNoId && codes.empty()) return;
       if (codes.size() < notes_.size()) codes.resize(notes_.size(), kNoId);
-      codes[at(place)] = code;
-    } else if constexpr (std::is_same_v<Column, TextListColumn>) {
+      codes[place] = code;
+    } else if constexpr (std::is_same_v<Cells, TextListColumn>) {
       std::vector<Id> codes = source.list(member, number++);
-      if (codes.empty() && lists_.size() <= at(place)) return;
+      if (codes.empty() && lists_.rows() <= place) return;
       if (lists_.size() < notes_.size()) lists_.resize(notes_.size());
-      lists_[at(place)] = std::move(codes);
-    } else if constexpr (!std::is_same_v<Column, NameColumn>) {
-      using T = typename Column::value_type;
+      lists_[place] = std::move(codes);
+    } else if constexpr (!std::is_same_v<Cells, NameColumn>) {
+      using T = typename Cells::value_type;
       const std::size_t width = cells.each ? width_ : 1;
       std::array<T, kMaxResources> values;  // a copy: the column may move
       const T* found = source.cells(member, width);
@@ -163,11 +160,10 @@ Id LiveTable<Columns>::write_cells(const Source& source, Index note) {
         values[r] = found == nullptr ? cells.absent : found[r];
         all = all && same(values[r], cells.absent);
       }
-      Column& own = own_.*member;
+      Cells& own = own_.*member;
       if (own.empty() && cells.sparse && all) return;
       if (own.size() < notes_.size() * width) own.resize(notes_.size() * width, cells.absent);
-      std::copy_n(values.begin(), width,
-                  own.begin() + static_cast<std::ptrdiff_t>(at(place) * width));
+      std::copy_n(values.begin(), width, own.row(place, width));
     }
   });
   return place;
@@ -189,11 +185,11 @@ void LiveTable<Columns>::set_text(TextColumn Columns::* column, Id version, std:
   visit_members(&own_, [&]<class Member>(std::string_view, Member member, const auto&) {
     if constexpr (std::is_same_v<Member, TextColumn Columns::*>) {
       if (member == column) {
-        std::vector<Id>& codes = (own_.*member).codes;
+        Column<Id>& codes = (own_.*member).codes;
         const Id code = text.empty() ? kNoId : intern(member, number, text);
         if (code == kNoId && codes.empty()) return;
         if (codes.size() < notes_.size()) codes.resize(notes_.size(), kNoId);
-        codes[at(version)] = code;
+        codes[version] = code;
       }
       ++number;
     } else if constexpr (std::is_same_v<Member, TextListColumn Columns::*>) {
@@ -210,7 +206,7 @@ Id LiveTable<Columns>::new_row(bool& again) {
     free_rows_.pop_back();
   else
     later_.push_back(kBare);
-  later_[at(row - snapshot_rows_)] = kBare;
+  later_[row - snapshot_rows_] = kBare;
   keys_.add(row);
   return row;
 }
@@ -218,7 +214,7 @@ Id LiveTable<Columns>::new_row(bool& again) {
 template <class Columns>
 void LiveTable<Columns>::take_back_row(Id row, bool again) {
   if (again) {
-    later_[at(row - snapshot_rows_)] = kRemoved;
+    later_[row - snapshot_rows_] = kRemoved;
     free_rows_.push_back(row);
   } else {
     later_.pop_back();
@@ -230,10 +226,10 @@ template <class Columns>
 void LiveTable<Columns>::point(Id row, Id version) {
   if (row < snapshot_rows_) {
     if (moved_.empty()) moved_.assign(at(snapshot_rows_), kOfSnapshot);
-    moved_[at(row)] = version;
+    moved_[row] = version;
     return;
   }
-  Id& mine = later_[at(row - snapshot_rows_)];
+  Id& mine = later_[row - snapshot_rows_];
   if (mine >= 0 && version < 0) keys_.leave(row);
   if (mine < 0 && version >= 0) keys_.enter(row);
   mine = version;
@@ -246,11 +242,11 @@ Columns LiveTable<Columns>::gather(std::span<const Id> rows) const {
   if (std::ranges::any_of(rows, [&](Id row) { return keys_.is_integer(row); }))
     for (const Id row : rows) out.names.is_integer.push_back(keys_.is_integer(row));
   visit_members(&own_, [&]<class Member>(std::string_view, Member member, const auto& cells) {
-    using Column = ColumnOf<Member>::Type;
-    Column& to = out.*member;
-    if constexpr (std::is_same_v<Column, TextColumn>) {
+    using Cells = ColumnOf<Member>::Type;
+    Cells& to = out.*member;
+    if constexpr (std::is_same_v<Cells, TextColumn>) {
       Recode recode;
-      std::vector<Id> codes;
+      Column<Id> codes;
       bool any = false;
       for (const Id row : rows) {
         const Id its = code(member, row);
@@ -260,26 +256,26 @@ Columns LiveTable<Columns>::gather(std::span<const Id> rows) const {
       if (!any) return;
       recode.finish(to.values, codes, [&](Id its) { return word(member, its); });
       to.codes = std::move(codes);
-    } else if constexpr (std::is_same_v<Column, TextListColumn>) {
+    } else if constexpr (std::is_same_v<Cells, TextListColumn>) {
       Recode recode;
       for (const Id row : rows) {
         for (const Id its : list(member, row)) to.codes.push_back(recode.of(its));
-        to.offsets.push_back(static_cast<Index>(to.codes.size()));
+        to.offsets.push_back(to.codes.rows());
       }
       if (to.codes.empty()) to.offsets = {0};
       recode.finish(to.values, to.codes, [&](Id its) { return word(member, its); });
-    } else if constexpr (!std::is_same_v<Column, NameColumn>) {
+    } else if constexpr (!std::is_same_v<Cells, NameColumn>) {
       if (cells.sparse && (base_->*member).empty() && (own_.*member).empty()) return;
       const std::size_t width = cells.each ? width_ : 1;
       to.resize(rows.size() * width, cells.absent);
       bool any = false;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const Id v = version(rows[i]);
-        const Column& from = v == kOfSnapshot ? base_->*member : own_.*member;
+        const Cells& from = v == kOfSnapshot ? base_->*member : own_.*member;
         const Id place = v == kOfSnapshot ? rows[i] : v;
         if (place < 0 || from.empty()) continue;
         for (std::size_t r = 0; r < width; ++r) {
-          to[i * width + r] = from[at(place) * width + r];
+          to[i * width + r] = from.row(place, width)[r];
           any = any || !same(to[i * width + r], cells.absent);
         }
       }

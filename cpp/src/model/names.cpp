@@ -23,7 +23,7 @@ NameText::NameText(const raw::Names& names) : strings_(names.strings) {
 void check_names(const TableRows& rows, const raw::Names& names,
                  const std::vector<Duplicate>& duplicates) {
   const raw::Strings& text = rows.names;
-  const std::vector<Id> canonical = rows.order.canonical();
+  const Column<Id> canonical = rows.order.canonical();
   const auto row_of = [&](std::size_t input) {
     return canonical.empty() ? input : static_cast<std::size_t>(canonical[input]);
   };
@@ -61,10 +61,10 @@ void append_names(const TableRows& rows, const raw::Names& names, NameColumn& re
 RowFinder::RowFinder(const TableRows& target, Id first_row)
     : target_(target), first_row_(first_row), canonical_(target.order.canonical()) {}
 
-std::vector<Id> RowFinder::read(const TableRows& rows, std::string_view field,
-                                const raw::Optional<raw::Reference>& column, bool required) {
+Column<Id> RowFinder::read(const TableRows& rows, std::string_view field,
+                           const raw::Optional<raw::Reference>& column, bool required) {
   if (!column && !required) return {};
-  std::vector<Id> found(rows.size(), kNoId);
+  Column<Id> found(rows.size(), kNoId);
   if (column && column->index)
     read_index(rows, field, *column->index, found);
   else if (column && column->names)
@@ -81,7 +81,7 @@ std::vector<Id> RowFinder::read(const TableRows& rows, std::string_view field,
 }
 
 void RowFinder::read_index(const TableRows& rows, std::string_view field,
-                           std::span<const std::int64_t> index, std::vector<Id>& found) const {
+                           std::span<const std::int64_t> index, Column<Id>& found) const {
   const std::size_t size = target_.size();
   for (std::size_t row = 0; row < found.size(); ++row) {
     const std::int64_t value = index[rows.order.input(row)];
@@ -98,7 +98,7 @@ void RowFinder::read_index(const TableRows& rows, std::string_view field,
 }
 
 void RowFinder::read_names(const TableRows& rows, std::string_view field, const raw::Names& names,
-                           std::vector<Id>& found) {
+                           Column<Id>& found) {
   index_names();
   const NameText text(names);
   std::string_view last;

@@ -10,7 +10,7 @@ namespace {
 // `orders`, where given: the canonical column of `order` values (sparse).
 TableRows ordered(std::string_view table, std::string_view row,
                   const raw::Optional<raw::Names>& names, NameText& text,
-                  const raw::Optional<raw::Numbers>& order, std::vector<double>& orders,
+                  const raw::Optional<raw::Numbers>& order, Column<double>& orders,
                   Problems& problems) {
   TableRows rows{table, row, RowOrder(), {}, &problems};
   if (!names) return rows;
@@ -18,7 +18,7 @@ TableRows ordered(std::string_view table, std::string_view row,
   rows.names = text.strings();
   rows.order = RowOrder(rows.names.size());
 
-  std::vector<double> keys = read_numbers(rows, "order", order, std::nan(""), kAnyNumber);
+  Column<double> keys = read_numbers(rows, "order", order, std::nan(""), kAnyNumber);
   std::vector<Duplicate> duplicates;
   rows.order = sorted_by_name(rows.names, duplicates);
   if (std::any_of(keys.begin(), keys.end(), [](double k) { return !std::isnan(k); })) {
@@ -37,7 +37,7 @@ void order_rows(Building& b) {
   Tables& t = b.tables;
   Problems& p = b.problems;
   b.root = {"root", "root", RowOrder(1), {}, &p, true};
-  std::vector<double> pool_orders;
+  Column<double> pool_orders;
   b.pools = ordered("pools", "pool", in.pools.name, b.pool_names, in.pools.order, pool_orders, p);
   if (!pool_orders.empty()) {
     t.pools.order.push_back(std::nan(""));
@@ -50,7 +50,7 @@ void order_rows(Building& b) {
                           in.allocations.order, t.allocations.order, p);
   b.requests = ordered("requests", "request", in.requests.name, b.request_names, in.requests.order,
                        t.requests.order, p);
-  std::vector<double> no_orders;
+  Column<double> no_orders;
   b.reservations = ordered("reservations", "reservation", in.reservations.name, b.reservation_names,
                            {}, no_orders, p);
 }

@@ -17,10 +17,10 @@ class PoolRules {
 
   void check() {
     check_root_burst();
-    std::vector<Id> integral(pools_.parent.size(), kNoId);  // the integral pool at or above each
+    Column<Id> integral(pools_.parent.size(), kNoId);  // the integral pool at or above each
     for (const Id p : pools_.top_down) {
       const std::size_t row = at(p);
-      const Id above = p == 0 ? kNoId : integral[at(pools_.parent[row])];
+      const Id above = p == 0 ? kNoId : integral[pools_.parent[row]];
       integral[row] = pools_.integral.type[row] != IntegralType::kNone ? p : above;
       if (p == 0) continue;
       check_fifo(row);
@@ -30,7 +30,6 @@ class PoolRules {
   }
 
  private:
-  static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
   std::string name(std::size_t pool) const {
     return quoted(pools_.names.text[static_cast<Index>(pool)]);
   }
@@ -77,7 +76,7 @@ class PoolRules {
   }
 
   void check_unset(std::size_t p, std::size_t above, std::string_view outer, std::string_view field,
-                   const std::vector<Amount>& amounts) {
+                   const Column<Amount>& amounts) {
     for (std::size_t r = 0; r < resources_; ++r)
       if (const Amount amount = amounts[p * resources_ + r]; amount > 0) {
         const std::string text = b_.scale->units(amount, r);

@@ -8,24 +8,22 @@
 namespace evenhand {
 namespace {
 
-std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
-
 // Reports every cycle once, at its first pool in canonical order, and hangs
 // that pool under the root.
 void cut_cycles(Building& b) {
   PoolColumns& pools = b.tables.pools;
   enum : std::uint8_t { kUnseen, kOnPath, kDone };
-  std::vector<std::uint8_t> seen(pools.parent.size(), kUnseen);
+  Column<std::uint8_t> seen(pools.parent.size(), kUnseen);
   seen[0] = kDone;
-  std::vector<Id> path;
-  for (std::size_t start = 1; start < seen.size(); ++start) {
+  Column<Id> path;
+  for (Id start = 1; start < seen.rows(); ++start) {
     path.clear();
-    Id p = static_cast<Id>(start);
-    for (; seen[at(p)] == kUnseen; p = pools.parent[at(p)]) {
-      seen[at(p)] = kOnPath;
+    Id p = start;
+    for (; seen[p] == kUnseen; p = pools.parent[p]) {
+      seen[p] = kOnPath;
       path.push_back(p);
     }
-    if (seen[at(p)] == kOnPath) {
+    if (seen[p] == kOnPath) {
       auto begin = std::find(path.begin(), path.end(), p);
       std::rotate(begin, std::min_element(begin, path.end()), path.end());
       const Id first = *begin;
@@ -36,47 +34,44 @@ void cut_cycles(Building& b) {
       if (path.end() - begin > kShown) loop += "... under ";
       loop += quoted(pools.names.text[first]);
       const auto row = at(first) - 1;
-      b.pools.problem(row, {"parent"}, "cycle", pools.names.text[pools.parent[at(first)]],
+      b.pools.problem(row, {"parent"}, "cycle", pools.names.text[pools.parent[first]],
                       "closes a cycle: ", loop);
-      pools.parent[at(first)] = 0;
+      pools.parent[first] = 0;
     }
-    for (const Id member : path) seen[at(member)] = kDone;
+    for (const Id member : path) seen[member] = kDone;
   }
 }
 
 // Pools, then operations, each in canonical order: merged where `order` says.
 void group_children(Tables& t) {
   const std::size_t pools = t.pools.parent.size();
-  std::vector<Id> parent = t.pools.parent;
+  Column<Id> parent = t.pools.parent;
   parent.insert(parent.end(), t.operations.pool.begin(), t.operations.pool.end());
   t.children = grouped(parent, pools);
   if (t.pools.order.empty() && t.operations.order.empty()) return;
 
   const double none = std::nan("");
-  std::vector<double> order(parent.size(), none);
+  Column<double> order(parent.size(), none);
   std::copy(t.pools.order.begin(), t.pools.order.end(), order.begin());
-  std::copy(t.operations.order.begin(), t.operations.order.end(),
-            order.begin() + static_cast<std::ptrdiff_t>(pools));
+  std::copy(t.operations.order.begin(), t.operations.order.end(), order.row(pools, 1));
   for (std::size_t p = 0; p < pools; ++p) {
     const auto begin = t.children.items.begin() + t.children.offsets[p];
     const auto end = t.children.items.begin() + t.children.offsets[p + 1];
     const auto operations = std::find_if(begin, end, [&](Id child) { return at(child) >= pools; });
     std::inplace_merge(begin, operations, end,
-                       [&](Id a, Id c) { return order_less(order[at(a)], order[at(c)]); });
+                       [&](Id a, Id c) { return order_less(order[a], order[c]); });
   }
 }
 
 void list_top_down(Tables& t) {
   const std::size_t pools = t.pools.parent.size();
-  std::vector<Id>& list = t.pools.top_down;
+  Column<Id>& list = t.pools.top_down;
   list.clear();
   list.reserve(pools);
   list.push_back(0);
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const std::size_t p = at(list[i]);
-    for (Index c = t.children.offsets[p]; c < t.children.offsets[p + 1]; ++c)
-      if (const Id child = t.children.items[static_cast<std::size_t>(c)]; at(child) < pools)
-        list.push_back(child);
+    for (const Id child : t.children.of(list[i]))
+      if (at(child) < pools) list.push_back(child);
   }
 }
 

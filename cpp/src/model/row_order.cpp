@@ -44,19 +44,17 @@ class NameSort {
   NameSort(const raw::Strings& names, std::vector<Duplicate>& duplicates)
       : names_(names), duplicates_(duplicates) {}
 
-  std::vector<Id> rows() {
+  Column<Id> rows() {
     std::vector<Keyed> items(names_.size());
     for (std::size_t i = 0; i < items.size(); ++i) items[i].row = static_cast<Id>(i);
     sort(items, 0);
-    std::vector<Id> rows(items.size());
+    Column<Id> rows(items.size());
     std::transform(items.begin(), items.end(), rows.begin(), [](const Keyed& k) { return k.row; });
     return rows;
   }
 
  private:
-  std::string_view name(const Keyed& item) const noexcept {
-    return names_[static_cast<std::size_t>(item.row)];
-  }
+  std::string_view name(const Keyed& item) const noexcept { return names_[at(item.row)]; }
 
   // Sorts names that agree in their first `agreed` bytes and stand in input
   // order: by the eight bytes after their common prefix, then each run of names
@@ -141,10 +139,9 @@ std::uint64_t ordered_bits(double key) {
 
 }  // namespace
 
-std::vector<Id> RowOrder::canonical() const {
-  std::vector<Id> rows(source_.size());
-  for (std::size_t i = 0; i < source_.size(); ++i)
-    rows[static_cast<std::size_t>(source_[i])] = static_cast<Id>(i);
+Column<Id> RowOrder::canonical() const {
+  Column<Id> rows(source_.size());
+  for (std::size_t i = 0; i < source_.size(); ++i) rows[source_[i]] = static_cast<Id>(i);
   return rows;
 }
 
@@ -164,7 +161,7 @@ RowOrder sorted_by_key(RowOrder rows, std::span<const double> keys) {
     items[i] = {ordered_bits(key(i)), static_cast<Id>(rows.input(i))};
   std::vector<Keyed> buffer;
   radix_sort(items, buffer);
-  std::vector<Id> source(items.size());
+  Column<Id> source(items.size());
   bool identity = true;
   for (std::size_t i = 0; i < items.size(); ++i) {
     source[i] = items[i].row;

@@ -27,7 +27,7 @@ class Hash {
     b_ = std::rotl(b_, 29) * 0x9E3779B97F4A7C15u + mixed(value + 0xD1B54A32D192ED03u);
   }
   template <class T>
-  void values(const std::vector<T>& column) {
+  void values(const Column<T>& column) {
     word(column.size());
     for (const T& value : column) word(bits(value));
   }
@@ -76,7 +76,7 @@ struct Hasher {
     hash.values(c.codes);
   }
   template <class T>
-  void column(const std::vector<T>& c) const {
+  void column(const Column<T>& c) const {
     hash.values(c);
   }
 };
@@ -106,7 +106,7 @@ struct Counter {
     column(g.items);
   }
   template <class T>
-  void column(const std::vector<T>& c) {
+  void column(const Column<T>& c) {
     bytes += c.capacity() * sizeof(T);
   }
 };

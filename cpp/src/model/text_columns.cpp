@@ -26,10 +26,10 @@ void report_text(const TableRows& rows, std::size_t row, std::string_view field,
 }
 
 // Which raw code becomes which canonical one; fills `values`.
-std::vector<Id> canonical_codes(const std::vector<std::string_view>& raw_values,
-                                const std::vector<std::uint8_t>& used, StringColumn& values) {
+Column<Id> canonical_codes(const std::vector<std::string_view>& raw_values,
+                           const Column<std::uint8_t>& used, StringColumn& values) {
   StringColumn in_use;
-  std::vector<Id> raw_code;
+  Column<Id> raw_code;
   raw_code.reserve(raw_values.size());
   in_use.offsets.reserve(raw_values.size() + 1);
   for (std::size_t v = 0; v < raw_values.size(); ++v) {
@@ -40,19 +40,19 @@ std::vector<Id> canonical_codes(const std::vector<std::string_view>& raw_values,
   const raw::Strings texts{in_use.bytes, in_use.offsets};
   std::vector<Duplicate> twice;
   const RowOrder sorted = sorted_by_name(texts, twice);
-  std::vector<Id> canonical(raw_values.size(), kNoId);
+  Column<Id> canonical(raw_values.size(), kNoId);
   values.bytes.reserve(in_use.bytes.size());
   values.offsets.reserve(texts.size() + 1);
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     const std::size_t v = sorted.input(i);
     if (values.size() == 0 || texts[v] != values[values.size() - 1]) values.push_back(texts[v]);
-    canonical[static_cast<std::size_t>(raw_code[v])] = static_cast<Id>(values.size() - 1);
+    canonical[raw_code[v]] = static_cast<Id>(values.size() - 1);
   }
   return canonical;
 }
 
-std::vector<std::uint8_t> broken_texts(const std::vector<std::string_view>& values) {
-  std::vector<std::uint8_t> broken(values.size());
+Column<std::uint8_t> broken_texts(const std::vector<std::string_view>& values) {
+  Column<std::uint8_t> broken(values.size());
   std::transform(values.begin(), values.end(), broken.begin(), [](std::string_view v) {
     return static_cast<std::uint8_t>(is_ascii(v) || is_utf8(v) ? 0 : 1);
   });
@@ -67,24 +67,23 @@ TextColumn read_text(const TableRows& rows, std::string_view field,
   if (!column) return result;
   const std::size_t count = column->values.size();
   const auto broken = broken_texts(column->values);
-  std::vector<std::uint8_t> used(count, 0);
+  Column<std::uint8_t> used(count, 0);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::int32_t code = column->codes[rows.order.input(row)];
     if (code == kNoId) continue;
     if (!in_range(code, count)) {
       report_code(rows, row, field, code, count);
     } else {
-      const auto value = static_cast<std::size_t>(code);
-      used[value] = 1;
-      if (broken[value]) report_text(rows, row, field, column->values[value]);
+      used[code] = 1;
+      if (broken[code]) report_text(rows, row, field, column->values[code]);
     }
   }
-  const std::vector<Id> canonical = canonical_codes(column->values, used, result.values);
+  const Column<Id> canonical = canonical_codes(column->values, used, result.values);
   if (result.values.size() == 0) return result;
   result.codes.resize(rows.size(), kNoId);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const std::int32_t code = column->codes[rows.order.input(row)];
-    if (in_range(code, count)) result.codes[row] = canonical[static_cast<std::size_t>(code)];
+    if (in_range(code, count)) result.codes[row] = canonical[code];
   }
   return result;
 }
@@ -100,22 +99,21 @@ TextListColumn read_text_list(const TableRows& rows, std::string_view field,
     const auto begin = static_cast<std::size_t>(column->offsets[i]);
     return column->codes.subspan(begin, static_cast<std::size_t>(column->offsets[i + 1]) - begin);
   };
-  std::vector<std::uint8_t> used(count, 0);
+  Column<std::uint8_t> used(count, 0);
   for (std::size_t row = 0; row < rows.size(); ++row)
     for (const std::int32_t code : codes(row)) {
       if (!in_range(code, count)) {
         report_code(rows, row, field, code, count);
         continue;
       }
-      const auto value = static_cast<std::size_t>(code);
-      used[value] = 1;
-      if (broken[value]) report_text(rows, row, field, column->values[value]);
+      used[code] = 1;
+      if (broken[code]) report_text(rows, row, field, column->values[code]);
     }
-  const std::vector<Id> canonical = canonical_codes(column->values, used, result.values);
+  const Column<Id> canonical = canonical_codes(column->values, used, result.values);
   if (result.values.size() == 0) return result;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     for (const std::int32_t code : codes(row))
-      if (in_range(code, count)) result.codes.push_back(canonical[static_cast<std::size_t>(code)]);
+      if (in_range(code, count)) result.codes.push_back(canonical[code]);
     result.offsets.push_back(static_cast<Index>(result.codes.size()));
   }
   return result;

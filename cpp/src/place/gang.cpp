@@ -75,8 +75,8 @@ bool JobRequest::may_fit(const Occupancy& room) const noexcept {
   return licences_fit(room);
 }
 
-bool JobRequest::pick(const std::vector<std::uint8_t>& usable, const Occupancy& room, Index count,
-                      std::vector<Id>& nodes) const {
+bool JobRequest::pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
+                      Column<Id>& nodes) const {
   struct Run {
     Index begin, size;
     Amount cpus;
@@ -87,7 +87,7 @@ bool JobRequest::pick(const std::vector<std::uint8_t>& usable, const Occupancy& 
   std::vector<Run> runs;
   bool before = false;
   for (Size i = 0; i < order_.size(); ++i) {  // runs follow one another in canonical order
-    const bool here = usable[static_cast<Size>(order_[i])] != 0;
+    const bool here = usable[order_[i]] != 0;
     if (here && !before) runs.push_back({static_cast<Index>(i), 0, 0});
     before = here;
     if (!here) continue;
@@ -113,7 +113,7 @@ bool JobRequest::pick(const std::vector<std::uint8_t>& usable, const Occupancy& 
     runs.erase(best);
   }
   std::ranges::sort(nodes);
-  for (Id& node : nodes) node = order_[static_cast<Size>(node)];
+  for (Id& node : nodes) node = order_[node];
   return static_cast<Index>(nodes.size()) == count;
 }
 
@@ -124,8 +124,8 @@ bool JobRequest::place(const Occupancy& room, std::vector<Spot>& spots) const {
   const bool several = parts_.size() > 1;
   std::optional<Occupancy> trial;
   if (several) trial = room;
-  std::vector<std::uint8_t> usable(nodes_);
-  std::vector<Id> chosen;
+  Column<std::uint8_t> usable(nodes_);
+  Column<Id> chosen;
   for (const Part& part : parts_) {
     if (!part.takes_node) {
       for (Index i = 0; i < part.count; ++i) spots.push_back({part.request, kNoId});
@@ -137,7 +137,7 @@ bool JobRequest::place(const Occupancy& room, std::vector<Spot>& spots) const {
     for (const Id node : chosen) {
       spots.push_back({part.request, node});
       if (!several) continue;
-      if (whole_nodes_) ++trial->exclusives[static_cast<Size>(node)];
+      if (whole_nodes_) ++trial->exclusives[node];
       trial->rooms.take(part.amounts, node);
     }
   }

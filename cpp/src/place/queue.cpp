@@ -17,8 +17,8 @@ QueuePlaces QueuePlaces::of(const Tables& t, std::span<const Id> fifo_index) {
   out.place.assign(operations, kNoId);
   out.fifo_pool.assign(operations, kNoId);
   out.fifo_begin.assign(pools + 1, 0);
-  std::vector<std::vector<Id>> members(pools);
-  std::vector<Id> stack{0}, children;
+  std::vector<Column<Id>> members(pools);
+  Column<Id> stack{0}, children;
   Id next = 0;
   while (!stack.empty()) {
     const Id element = stack.back();
@@ -53,16 +53,16 @@ QueuePlaces QueuePlaces::of(const Tables& t, std::span<const Id> fifo_index) {
 template <class Visit>
 void ServiceQueue::for_fifo_members(Id pool, Visit&& visit) const {
   double least = std::numeric_limits<double>::infinity();
-  for (Index i = places_->fifo_begin[at(pool) + 1]; i-- > places_->fifo_begin[at(pool)];) {
-    const Id operation = places_->fifo_members[static_cast<std::size_t>(i)];
-    if (!member_[at(operation)]) continue;
-    least = std::min(least, (*satisfaction_)[at(operation)]);
+  for (Index i = places_->fifo_begin[pool + 1]; i-- > places_->fifo_begin[pool];) {
+    const Id operation = places_->fifo_members[i];
+    if (!member_[operation]) continue;
+    least = std::min(least, (*satisfaction_)[operation]);
     visit(operation, least);
   }
 }
 
-void ServiceQueue::reset(const QueuePlaces& places, const std::vector<double>& satisfaction,
-                         std::vector<Id> members) {
+void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisfaction,
+                         Column<Id> members) {
   places_ = &places;
   satisfaction_ = &satisfaction;
   member_.assign(places.place.size(), 0);
@@ -70,20 +70,20 @@ void ServiceQueue::reset(const QueuePlaces& places, const std::vector<double>& s
   touched_.assign(places.place.size(), 0);
   stale_.clear();
   for (const Id o : members) {
-    member_[at(o)] = 1;
-    key_[at(o)] = satisfaction[at(o)];
+    member_[o] = 1;
+    key_[o] = satisfaction[o];
   }
   for (std::size_t p = 0; p + 1 < places.fifo_begin.size(); ++p)
-    for_fifo_members(static_cast<Id>(p), [&](Id o, double key) { key_[at(o)] = key; });
+    for_fifo_members(static_cast<Id>(p), [&](Id o, double key) { key_[o] = key; });
   // The order of the last time is nearly right.
   std::erase_if(entries_, [&](Entry& e) {
-    if (at_least(e.operation, member_.size()) || !member_[at(e.operation)]) return true;
-    e = {key_[at(e.operation)], places.place[at(e.operation)], e.operation};
-    touched_[at(e.operation)] = 1;
+    if (at_least(e.operation, member_.size()) || !member_[e.operation]) return true;
+    e = {key_[e.operation], places.place[e.operation], e.operation};
+    touched_[e.operation] = 1;
     return false;
   });
   for (const Id o : members)
-    if (!touched_[at(o)]) entries_.push_back({key_[at(o)], places.place[at(o)], o});
+    if (!touched_[o]) entries_.push_back({key_[o], places.place[o], o});
   std::ranges::fill(touched_, std::uint8_t{0});
   if (!std::ranges::is_sorted(entries_, before)) std::ranges::sort(entries_, before);
 }
@@ -94,11 +94,11 @@ std::size_t ServiceQueue::find(const Entry& entry) const {
 }
 
 void ServiceQueue::rekey(Id operation, double key) {
-  if (key == key_[at(operation)]) return;
-  const Entry moved{key, places_->place[at(operation)], operation};
-  const std::size_t from = find({key_[at(operation)], places_->place[at(operation)], operation}),
+  if (key == key_[operation]) return;
+  const Entry moved{key, places_->place[operation], operation};
+  const std::size_t from = find({key_[operation], places_->place[operation], operation}),
                     to = find(moved);
-  key_[at(operation)] = key;
+  key_[operation] = key;
   const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(from);
   const auto target = entries_.begin() + static_cast<std::ptrdiff_t>(to);
   if (to > from) {
@@ -115,17 +115,17 @@ void ServiceQueue::rekey_fifo(Id pool) {
 }
 
 void ServiceQueue::touch(Id operation) {
-  if (touched_[at(operation)]) return;
-  touched_[at(operation)] = 1;
+  if (touched_[operation]) return;
+  touched_[operation] = 1;
   stale_.push_back(operation);
 }
 
 ServiceQueue::Entry ServiceQueue::entry(Id operation) {
-  const Id place = places_->place[at(operation)];
-  if (places_->fifo_pool[at(operation)] == kNoId)
-    return {(*satisfaction_)[at(operation)], place, operation};
+  const Id place = places_->place[operation];
+  if (places_->fifo_pool[operation] == kNoId)
+    return {(*satisfaction_)[operation], place, operation};
   settle();
-  return {key_[at(operation)], place, operation};
+  return {key_[operation], place, operation};
 }
 
 // One by one if they are few, else in one pass over all.
@@ -133,11 +133,11 @@ void ServiceQueue::settle() {
   constexpr std::size_t kFew = 4;
   if (stale_.size() > kFew) return settle_together();
   for (const Id operation : stale_) {
-    touched_[at(operation)] = 0;
-    if (!member_[at(operation)]) continue;
-    const Id pool = places_->fifo_pool[at(operation)];
+    touched_[operation] = 0;
+    if (!member_[operation]) continue;
+    const Id pool = places_->fifo_pool[operation];
     if (pool == kNoId)
-      rekey(operation, (*satisfaction_)[at(operation)]);
+      rekey(operation, (*satisfaction_)[operation]);
     else
       rekey_fifo(pool);
   }
@@ -147,48 +147,47 @@ void ServiceQueue::settle() {
 void ServiceQueue::settle_together() {
   moved_.clear();
   const auto move = [&](Id operation, double key) {
-    touched_[at(operation)] = 1;
-    key_[at(operation)] = key;
-    moved_.push_back({key, places_->place[at(operation)], operation});
+    touched_[operation] = 1;
+    key_[operation] = key;
+    moved_.push_back({key, places_->place[operation], operation});
   };
-  std::vector<Id> fifo_pools;
+  Column<Id> fifo_pools;
   for (const Id operation : stale_) {
-    const Id pool = places_->fifo_pool[at(operation)];
+    const Id pool = places_->fifo_pool[operation];
     if (pool != kNoId)
       fifo_pools.push_back(pool);
-    else if (member_[at(operation)])
-      move(operation, (*satisfaction_)[at(operation)]);
+    else if (member_[operation])
+      move(operation, (*satisfaction_)[operation]);
   }
   std::ranges::sort(fifo_pools);
   fifo_pools.erase(std::unique(fifo_pools.begin(), fifo_pools.end()), fifo_pools.end());
   for (const Id pool : fifo_pools)
     for_fifo_members(pool, [&](Id operation, double key) { move(operation, key); });
   std::ranges::sort(moved_, before);
-  std::erase_if(entries_, [&](const Entry& e) { return touched_[at(e.operation)] != 0; });
+  std::erase_if(entries_, [&](const Entry& e) { return touched_[e.operation] != 0; });
   const auto middle = static_cast<std::ptrdiff_t>(entries_.size());
   entries_.insert(entries_.end(), moved_.begin(), moved_.end());
   std::inplace_merge(entries_.begin(), entries_.begin() + middle, entries_.end(), before);
-  for (const Entry& e : moved_) touched_[at(e.operation)] = 0;
-  for (const Id operation : stale_) touched_[at(operation)] = 0;
+  for (const Entry& e : moved_) touched_[e.operation] = 0;
+  for (const Id operation : stale_) touched_[operation] = 0;
   stale_.clear();
 }
 
 void ServiceQueue::remove(Id operation) {
   settle();
-  entries_.erase(entries_.begin() +
-                 static_cast<std::ptrdiff_t>(
-                     find({key_[at(operation)], places_->place[at(operation)], operation})));
-  member_[at(operation)] = 0;
-  if (const Id pool = places_->fifo_pool[at(operation)]; pool != kNoId) rekey_fifo(pool);
+  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(find(
+                                        {key_[operation], places_->place[operation], operation})));
+  member_[operation] = 0;
+  if (const Id pool = places_->fifo_pool[operation]; pool != kNoId) rekey_fifo(pool);
 }
 
 void ServiceQueue::insert(Id operation) {
   settle();
-  member_[at(operation)] = 1;
-  key_[at(operation)] = (*satisfaction_)[at(operation)];
-  const Entry entry{key_[at(operation)], places_->place[at(operation)], operation};
+  member_[operation] = 1;
+  key_[operation] = (*satisfaction_)[operation];
+  const Entry entry{key_[operation], places_->place[operation], operation};
   entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(find(entry)), entry);
-  if (const Id pool = places_->fifo_pool[at(operation)]; pool != kNoId) rekey_fifo(pool);
+  if (const Id pool = places_->fifo_pool[operation]; pool != kNoId) rekey_fifo(pool);
 }
 
 }  // namespace evenhand

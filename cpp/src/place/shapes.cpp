@@ -12,7 +12,7 @@ Shapes::Shapes(const RequestColumns& requests, std::span<const ResourceScope> sc
   const auto row = [&](Id q) {
     return std::span(requests.resources).subspan(static_cast<std::size_t>(q) * width, width);
   };
-  std::vector<Id> order(n);
+  Column<Id> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, [&](Id a, Id b) {
     const auto x = row(a), y = row(b);
@@ -24,7 +24,7 @@ Shapes::Shapes(const RequestColumns& requests, std::span<const ResourceScope> sc
     const auto own = row(order[k]);
     if (k == 0 || !std::ranges::equal(own, row(order[k - 1])))
       amounts_.insert(amounts_.end(), own.begin(), own.end());
-    of_[static_cast<std::size_t>(order[k])] = static_cast<Id>(amounts_.size() / width - 1);
+    of_[order[k]] = static_cast<Id>(amounts_.size() / width - 1);
   }
   least_room_ = amounts_;
   for (std::size_t i = 0; i < least_room_.size(); ++i)
@@ -37,13 +37,13 @@ void Shapes::set(Id request, const Amount* amounts, std::span<const ResourceScop
   if (known_.empty())
     for (std::size_t i = 0; i < size(); ++i) {
       const Amount* its = this->amounts(static_cast<Id>(i));
-      known_.emplace(std::vector<Amount>(its, its + width_), static_cast<Id>(i));
+      known_.emplace(Column<Amount>(its, its + width_), static_cast<Id>(i));
     }
   const auto [found, fresh] =
       known_.try_emplace({amounts, amounts + width_}, static_cast<Id>(size()));
   if (static_cast<std::size_t>(request) >= of_.size())
     of_.resize(static_cast<std::size_t>(request) + 1, kNoId);
-  of_[static_cast<std::size_t>(request)] = found->second;
+  of_[request] = found->second;
   if (!fresh) return;
   for (std::size_t r = 0; r < width_; ++r) {
     amounts_.push_back(amounts[r]);

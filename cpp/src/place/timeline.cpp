@@ -6,7 +6,7 @@ namespace evenhand {
 
 using Size = std::size_t;
 
-NodeSet node_set(Id nodes) { return NodeSet((static_cast<Size>(nodes) + 63) / 64, 0); }
+NodeSet node_set(Id nodes) { return NodeSet((at(nodes) + 63) / 64, 0); }
 
 Timeline::Timeline(Time begin, Time end, const NodeSet& free)
     : words_(free.size()), begin_{begin}, end_{end}, free_(free) {}

@@ -30,11 +30,11 @@ Place Where::why_not(const ClusterState& state, Id request, Id node) {
       if (const auto found =
               codes.find(requests.word(&RequestColumns::node_tags, static_cast<Id>(i)));
           found != codes.end())
-        node_tag_of_[static_cast<Size>(i)] = found->second;
+        node_tag_of_[i] = found->second;
   }
   const std::span<const Id> has = nodes.list(&NodeColumns::tags, node);
   for (const Id tag : wanted) {
-    const Id code = node_tag_of_[static_cast<Size>(tag)];
+    const Id code = node_tag_of_[tag];
     if (code == kNoId || std::ranges::find(has, code) == has.end()) return Place::kTagMissing;
   }
   return Place::kAllowed;

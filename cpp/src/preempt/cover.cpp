@@ -16,7 +16,7 @@ constexpr double kWhole = 1e-6;  // nearer than that to a whole number is one
 }  // namespace
 
 // Shapes in the order of their first candidates; what frees nothing that is short has none.
-void FewestCover::group(std::span<const Amount> amounts, std::span<const Index> costs,
+void FewestCover::group(std::span<const Amount> amounts, View<const Index> costs,
                         std::span<const Amount> shortage) {
   const Size width = shortage.size(), n = amounts.size() / width;
   need_.clear();
@@ -32,7 +32,7 @@ void FewestCover::group(std::span<const Amount> amounts, std::span<const Index> 
   const auto of = [&](Id i) {
     return std::span(row_.data() + static_cast<Size>(i) * rows_, rows_);
   };
-  const auto cost = [&](Id i) { return costs.empty() ? 1 : costs[static_cast<Size>(i)]; };
+  const auto cost = [&](Id i) { return costs.empty() ? 1 : costs[i]; };
   std::ranges::sort(order_, [&](Id a, Id b) {
     const auto x = of(a), y = of(b);
     if (cost(a) != cost(b)) return cost(a) < cost(b);
@@ -44,7 +44,7 @@ void FewestCover::group(std::span<const Amount> amounts, std::span<const Index> 
     const bool same = i > 0 && cost(order_[i]) == cost(order_[i - 1]) &&
                       std::ranges::equal(of(order_[i]), of(order_[i - 1]));
     const auto here = static_cast<Size>(order_[i]);
-    shape_of_[here] = same ? shape_of_[static_cast<Size>(order_[i - 1])] : order_[i];
+    shape_of_[here] = same ? shape_of_[order_[i - 1]] : order_[i];
   }
   shapes_.clear();
   most_.clear();
@@ -62,7 +62,7 @@ void FewestCover::group(std::span<const Amount> amounts, std::span<const Index> 
       most_.push_back(0);
       price_.push_back(cost(static_cast<Id>(i)));
     }
-    if (shape_of_[i] != kNoId) ++most_[static_cast<Size>(shape_of_[i])];
+    if (shape_of_[i] != kNoId) ++most_[shape_of_[i]];
   }
   count_ = most_.size();
   unit_ = 0;
@@ -70,9 +70,9 @@ void FewestCover::group(std::span<const Amount> amounts, std::span<const Index> 
   for (Index& one : price_) one /= unit_;
 }
 
-void FewestCover::solve(std::span<const Amount> amounts, std::span<const Index> costs,
+void FewestCover::solve(std::span<const Amount> amounts, View<const Index> costs,
                         std::span<const Amount> shortage, Index budget, bool ties,
-                        std::vector<Id>& taken, SelectionProof& proof) {
+                        Column<Id>& taken, SelectionProof& proof) {
   proof = {};
   multipliers_.assign(shortage.size(), 0);
   proof.proved = proof.first = taken.empty();
@@ -91,10 +91,10 @@ void FewestCover::solve(std::span<const Amount> amounts, std::span<const Index> 
   best_.assign(count_, 0);
   best_cost_ = 0;
   for (const Id i : taken) {
-    const Id j = shape_of_[static_cast<Size>(i)];
+    const Id j = shape_of_[i];
     if (j == kNoId) continue;  // of no use
-    ++best_[static_cast<Size>(j)];
-    best_cost_ += price_[static_cast<Size>(j)];
+    ++best_[j];
+    best_cost_ += price_[j];
   }
   const Index known = best_cost_;
 
@@ -113,7 +113,7 @@ void FewestCover::solve(std::span<const Amount> amounts, std::span<const Index> 
   else if (best_cost_ < known) {
     taken.clear();
     for (Size i = 0; i < shape_of_.size(); ++i)
-      if (const Id j = shape_of_[i]; j != kNoId && best_[static_cast<Size>(j)]-- > 0)
+      if (const Id j = shape_of_[i]; j != kNoId && best_[j]-- > 0)
         taken.push_back(static_cast<Id>(i));
   }
   proof.first = proof.proved && ties && !spent_;
@@ -212,7 +212,7 @@ bool FewestCover::search(Size depth, double target) {
   bool found = false;
   if (branch < count_) {
     saved_.resize(std::max(saved_.size(), (depth + 1) * rows_));
-    std::ranges::copy(bound_.basis(), saved_.begin() + static_cast<std::ptrdiff_t>(depth * rows_));
+    std::ranges::copy(bound_.basis(), saved_.row(depth, rows_));
     const double low = low_[branch], high = high_[branch];
     const Size inner = trail_.size();
     const bool up = bound_.x()[branch] - floor > 0.5;
@@ -257,7 +257,7 @@ bool FewestCover::round(double target) {
   for (unsigned mask = 0; mask < 1u << std::min<Size>(parts_.size(), 6); ++mask) {
     Index here = 0;
     for (unsigned left = mask; left != 0; left &= left - 1)
-      here += price_[static_cast<Size>(parts_[static_cast<Size>(std::countr_zero(left))])];
+      here += price_[parts_[std::countr_zero(left)]];
     if (here >= least) continue;
     left_ = rest_;
     for (Size k = 0; k < parts_.size(); ++k)
@@ -269,7 +269,7 @@ bool FewestCover::round(double target) {
   }
   if (least > room) return false;
   for (Size k = 0; k < parts_.size(); ++k)
-    if ((chosen >> k & 1) != 0) ++counts_[static_cast<Size>(parts_[k])];
+    if ((chosen >> k & 1) != 0) ++counts_[parts_[k]];
   keep();
   return static_cast<double>(best_cost_) <= target;
 }
@@ -294,7 +294,7 @@ void FewestCover::keep() {
 
 // Each candidate that some cheapest set goes through, given those before, is taken; one
 // look at a shape that fails is one for all of it.
-void FewestCover::first_in_order(std::vector<Id>& taken) {
+void FewestCover::first_in_order(Column<Id>& taken) {
   const Index cost = best_cost_;
   Index sum = 0;
   witness_ = best_;

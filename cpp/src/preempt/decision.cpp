@@ -12,8 +12,8 @@ void Decisions::add(const Decision& decision, const DecisionAmounts& amounts) {
       amounts_.insert(amounts_.end(), width_, 0);
 }
 
-std::vector<Amount> Decisions::amounts(int which) const {
-  std::vector<Amount> out;
+Column<Amount> Decisions::amounts(int which) const {
+  Column<Amount> out;
   out.reserve(rows_.size() * width_);
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Amount* values = amounts_.data() + (5 * i + static_cast<std::size_t>(which)) * width_;

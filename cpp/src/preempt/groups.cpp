@@ -60,7 +60,7 @@ GroupLists::GroupLists(const ClusterState& state, Options options)
     if (!sorted) std::ranges::sort(dated, earlier);
     List& list = lists_[o];
     for (const Dated& d : dated) {
-      inside_[at(d.slot)] = 0;
+      inside_[d.slot] = 0;
       link_after(list, list.tail, d.slot);
     }
     for (Cut& cut : list.cuts) cut.first_beyond = list.head;
@@ -71,7 +71,7 @@ GroupLists::GroupLists(const ClusterState& state, Options options)
 void GroupLists::fit(std::size_t operations) {
   if (operations <= lists_.size()) return;
   lists_.resize(operations);
-  for (std::vector<Amount>* column : {&sums_, &below_}) column->resize(operations * 2 * width_, 0);
+  for (Column<Amount>* column : {&sums_, &below_}) column->resize(operations * 2 * width_, 0);
   bounds_.resize(operations * 2 * width_, 0);
   if (!usage_threshold_.empty()) usage_threshold_.resize(operations * width_, -1);
 }
@@ -83,7 +83,7 @@ Time GroupLists::order_time(const ClusterState& state, Id slot) const {
 
 void GroupLists::set_bounds(Id operation, const double* fair, const double* demand,
                             const Amount* usage_threshold) {
-  List& list = lists_[at(operation)];
+  List& list = lists_[operation];
   bool equal = true, wants_nothing = true;
   list.open = 0;
   for (std::size_t r = 0; r < width_; ++r) {
@@ -100,14 +100,13 @@ void GroupLists::set_bounds(Id operation, const double* fair, const double* dema
   list.has_usage_threshold = usage_threshold != nullptr;
   if (usage_threshold != nullptr) {
     if (usage_threshold_.empty()) usage_threshold_.assign(lists_.size() * width_, -1);
-    std::copy_n(usage_threshold, width_,
-                usage_threshold_.begin() + static_cast<std::ptrdiff_t>(at(operation) * width_));
+    std::copy_n(usage_threshold, width_, usage_threshold_.row(operation, width_));
   }
   mark_dirty(operation);
 }
 
 void GroupLists::mark_dirty(Id operation) {
-  List& list = lists_[at(operation)];
+  List& list = lists_[operation];
   list.dirty = true;
   list.changed_at = held_;
   if (list.listed) return;
@@ -116,11 +115,11 @@ void GroupLists::mark_dirty(Id operation) {
 }
 
 void GroupLists::link_after(List& list, Id before, Id slot) {
-  const Id after = before == kNoId ? list.head : next_[at(before)];
-  previous_[at(slot)] = before;
-  next_[at(slot)] = after;
-  (before == kNoId ? list.head : next_[at(before)]) = slot;
-  (after == kNoId ? list.tail : previous_[at(after)]) = slot;
+  const Id after = before == kNoId ? list.head : next_[before];
+  previous_[slot] = before;
+  next_[slot] = after;
+  (before == kNoId ? list.head : next_[before]) = slot;
+  (after == kNoId ? list.tail : previous_[after]) = slot;
 }
 
 void GroupLists::add(const ClusterState& state, Id slot) {
@@ -130,33 +129,33 @@ void GroupLists::add(const ClusterState& state, Id slot) {
     inside_.resize(at(slot) + 1, kOutside);
   }
   const Id operation = state.operation_of(slot);
-  const List& list = lists_[at(operation)];
+  const List& list = lists_[operation];
   const Time time = order_time(state, slot);
   const auto earlier = [&](Id other) {
     const Time its = order_time(state, other);
     return its != time ? its < time : state.rank(other) < state.rank(slot);
   };
   Id before = list.tail;  // what starts now comes last: rarely a step
-  while (before != kNoId && !earlier(before)) before = previous_[at(before)];
+  while (before != kNoId && !earlier(before)) before = previous_[before];
   link(state, operation, before, slot);
 }
 
 void GroupLists::put_back(const ClusterState& state, Id slot) {
-  link(state, state.operation_of(slot), previous_[at(slot)], slot);
+  link(state, state.operation_of(slot), previous_[slot], slot);
 }
 
 void GroupLists::link(const ClusterState& state, Id operation, Id before, Id slot) {
-  List& list = lists_[at(operation)];
+  List& list = lists_[operation];
   link_after(list, before, slot);
-  inside_[at(slot)] = 0;
+  inside_[slot] = 0;
   const Amount* amount = state.amounts(slot);
   for (int c = 0; c < 2; ++c) {
-    Cut& cut = list.cuts[static_cast<std::size_t>(c)];
-    const Id after = next_[at(slot)];
+    Cut& cut = list.cuts[at(c)];
+    const Id after = next_[slot];
     if (cut.first_beyond == after) {
       cut.first_beyond = slot;  // it stands right at the cut: beyond it, for now
-    } else if (after != kNoId && (inside_[at(after)] & (1 << c))) {
-      inside_[at(slot)] |= static_cast<std::uint8_t>(1 << c);
+    } else if (after != kNoId && (inside_[after] & (1 << c))) {
+      inside_[slot] |= static_cast<std::uint8_t>(1 << c);
       ++cut.count;
       Amount* used = sums_.data() + cut_row(operation, c);
       for (std::size_t r = 0; r < width_; ++r) used[r] += amount[r];
@@ -167,12 +166,12 @@ void GroupLists::link(const ClusterState& state, Id operation, Id before, Id slo
 
 void GroupLists::remove(const ClusterState& state, Id slot) {
   const Id operation = state.operation_of(slot);
-  List& list = lists_[at(operation)];
+  List& list = lists_[operation];
   const Amount* amount = state.amounts(slot);
-  const Id before = previous_[at(slot)], after = next_[at(slot)];
+  const Id before = previous_[slot], after = next_[slot];
   for (int c = 0; c < 2; ++c) {
-    Cut& cut = list.cuts[static_cast<std::size_t>(c)];
-    if (inside_[at(slot)] & (1 << c)) {
+    Cut& cut = list.cuts[at(c)];
+    if (inside_[slot] & (1 << c)) {
       --cut.count;
       cut.extra = std::min(cut.extra, cut.count);
       Amount* used = sums_.data() + cut_row(operation, c);
@@ -181,19 +180,19 @@ void GroupLists::remove(const ClusterState& state, Id slot) {
       cut.first_beyond = after;
     }
   }
-  (before == kNoId ? list.head : next_[at(before)]) = after;
-  (after == kNoId ? list.tail : previous_[at(after)]) = before;
-  inside_[at(slot)] = kOutside;
+  (before == kNoId ? list.head : next_[before]) = after;
+  (after == kNoId ? list.tail : previous_[after]) = before;
+  inside_[slot] = kOutside;
   mark_dirty(operation);
 }
 
 // Whether usage (and one allocation more) is below the bound of a cut.
 bool GroupLists::below(Id operation, int c, const Amount* used, const Amount* more) const noexcept {
-  const List& list = lists_[at(operation)];
+  const List& list = lists_[operation];
   if (c == 1 && list.nothing_beyond) return true;
   const auto amount = [&](std::size_t r) { return used[r] + (more == nullptr ? 0 : more[r]); };
   if (list.has_usage_threshold && options_.usage_threshold_protects_prefix) {
-    const Amount* threshold = usage_threshold_.data() + at(operation) * width_;
+    const Amount* threshold = usage_threshold_.row(operation, width_);
     bool safe = true;
     for (std::size_t r = 0; r < width_; ++r) safe &= threshold[r] < 0 || amount(r) < threshold[r];
     if (safe) return true;
@@ -218,9 +217,9 @@ bool GroupLists::on_bound(Id operation, int c, const Amount* used,
 
 // An operation below its usage threshold in every resource that is named.
 bool GroupLists::protected_whole(const ClusterState& state, Id operation) const noexcept {
-  if (!lists_[at(operation)].has_usage_threshold || options_.usage_threshold_protects_prefix)
+  if (!lists_[operation].has_usage_threshold || options_.usage_threshold_protects_prefix)
     return false;
-  const Amount* threshold = usage_threshold_.data() + at(operation) * width_;
+  const Amount* threshold = usage_threshold_.row(operation, width_);
   const Amount* used = state.operation_usage(operation);
   for (std::size_t r = 0; r < width_; ++r)
     if (threshold[r] >= 0 && used[r] >= threshold[r]) return false;
@@ -228,21 +227,21 @@ bool GroupLists::protected_whole(const ClusterState& state, Id operation) const 
 }
 
 void GroupLists::advance(const ClusterState& state, List& list, int c, Amount* used) {
-  Cut& cut = list.cuts[static_cast<std::size_t>(c)];
+  Cut& cut = list.cuts[at(c)];
   const Id slot = cut.first_beyond;
   const Amount* amount = state.amounts(slot);
   for (std::size_t r = 0; r < width_; ++r) used[r] += amount[r];
-  inside_[at(slot)] |= static_cast<std::uint8_t>(1 << c);
+  inside_[slot] |= static_cast<std::uint8_t>(1 << c);
   ++cut.count;
-  cut.first_beyond = next_[at(slot)];
+  cut.first_beyond = next_[slot];
 }
 
 void GroupLists::retreat(const ClusterState& state, List& list, int c, Amount* used) {
-  Cut& cut = list.cuts[static_cast<std::size_t>(c)];
-  const Id slot = cut.first_beyond == kNoId ? list.tail : previous_[at(cut.first_beyond)];
+  Cut& cut = list.cuts[at(c)];
+  const Id slot = cut.first_beyond == kNoId ? list.tail : previous_[cut.first_beyond];
   const Amount* amount = state.amounts(slot);
   for (std::size_t r = 0; r < width_; ++r) used[r] -= amount[r];
-  inside_[at(slot)] &= static_cast<std::uint8_t>(~(1 << c));
+  inside_[slot] &= static_cast<std::uint8_t>(~(1 << c));
   --cut.count;
   cut.first_beyond = slot;
 }
@@ -251,8 +250,8 @@ void GroupLists::retreat(const ClusterState& state, List& list, int c, Amount* u
 // where it is lost, from either side.
 template <class Below>
 void GroupLists::recut(const ClusterState& state, Id operation, int c, Below&& below) {
-  List& list = lists_[at(operation)];
-  Cut& cut = list.cuts[static_cast<std::size_t>(c)];
+  List& list = lists_[operation];
+  Cut& cut = list.cuts[at(c)];
   Amount* used = sums_.data() + cut_row(operation, c);
   if (!options_.on_bound_preemptible) {  // the allocation that crosses is still inside
     while (cut.count > 0) {
@@ -274,7 +273,7 @@ void GroupLists::recut(const ClusterState& state, Id operation, int c, Below&& b
 }
 
 void GroupLists::settle(const ClusterState& state, Id operation) {
-  List& list = lists_[at(operation)];
+  List& list = lists_[operation];
   if (list.bounds_changed)
     for (std::size_t i = cut_row(operation, 0); i < cut_row(operation + 1, 0); ++i)
       below_[i] = first_not_below(bounds_[i], total_[i % width_]);
@@ -293,21 +292,20 @@ void GroupLists::refresh_unheld(const ClusterState& state) {
 
 void GroupLists::refresh(const ClusterState& state) {
   for (const Id operation : dirty_) {
-    lists_[at(operation)].listed = false;
+    lists_[operation].listed = false;
     refresh(state, operation);
   }
   dirty_.clear();
 }
 
-std::vector<Id> GroupLists::in_order(Id operation) const {
-  std::vector<Id> out;
-  for (Id slot = lists_[at(operation)].head; slot != kNoId; slot = next_[at(slot)])
-    out.push_back(slot);
+Column<Id> GroupLists::in_order(Id operation) const {
+  Column<Id> out;
+  for (Id slot = lists_[operation].head; slot != kNoId; slot = next_[slot]) out.push_back(slot);
   return out;
 }
 
 std::array<Index, 2> GroupLists::cuts(Id operation) const {
-  const List& list = lists_[at(operation)];
+  const List& list = lists_[operation];
   return {list.cuts[0].count, std::max(list.cuts[0].count, list.cuts[1].count)};
 }
 

@@ -15,16 +15,16 @@ constexpr std::size_t kMostListed = 2'000, kMostTried = 40'000;  // covers of a 
 
 }  // namespace
 
-void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
+void SpreadCover::begin(const SpreadNeed& need, View<const Index> costs) {
   need_ = &need;
   costs_ = costs;
   const Size n = costs.size(), pieces = need.job.size(), sites = need.sites.size();
   first_piece_.assign(n + 1, 0);
-  for (const Id j : need.job) ++first_piece_[at(j) + 1];
+  for (const Id j : need.job) ++first_piece_[j + 1];
   std::partial_sum(first_piece_.begin(), first_piece_.end(), first_piece_.begin());
   piece_.resize(pieces);
-  std::vector<Size> next(first_piece_.begin(), first_piece_.end() - 1);
-  for (Size p = 0; p < pieces; ++p) piece_[next[at(need.job[p])]++] = static_cast<Id>(p);
+  Column<Size> next(first_piece_.begin(), first_piece_.end() - 1);
+  for (Size p = 0; p < pieces; ++p) piece_[next[need.job[p]]++] = static_cast<Id>(p);
   site_.resize(pieces);
   one_level_ = true;
   for (Size s = 0; s < sites; ++s) {
@@ -53,7 +53,7 @@ void SpreadCover::begin(const SpreadNeed& need, std::span<const Index> costs) {
   for (Size j = 0; j < n; ++j) {
     const auto count = std::min(pieces_of(j).size(), together_);
     for (const Id p : pieces_of(j))
-      part_[at(p)] = scale_ * costs[j] / static_cast<Index>(std::max<Size>(count, 1));
+      part_[p] = scale_ * costs[j] / static_cast<Index>(std::max<Size>(count, 1));
   }
   best_part_ = price_ = part_;
   fixed_.assign(n, Fixed::kOpen);
@@ -85,12 +85,12 @@ void SpreadCover::list_covers(Size s, Size l) {
   level.cover.clear();
   level.ends.clear();
   const Amount* lack = need_->lack.data() + site.first_lack + l * width;
-  std::vector<Amount> rest(lack, lack + width), after((site.pieces + 1) * width, 0);
+  Column<Amount> rest(lack, lack + width), after((site.pieces + 1) * width, 0);
   const auto amount = [&](Size k) { return need_->amount.data() + (site.first + k) * width; };
   for (Size k = site.pieces; k-- > 0;)  // what those from k on can give
     for (Size r = 0; r < width; ++r)
       after[k * width + r] = after[(k + 1) * width + r] + amount(k)[r];
-  std::vector<Size> taken;
+  Column<Size> taken;
   Size tried = 0;
   const auto covered = [&] { return std::ranges::all_of(rest, [](Amount a) { return a <= 0; }); };
   const auto spare = [&](Size k) {
@@ -127,7 +127,7 @@ void SpreadCover::solve_listed(Level& level) const {
   Size begin = 0, best = 0, best_end = 0;
   for (const Size end : level.ends) {
     Index sum = 0;  // what stays is never part of a cheaper one
-    for (Size k = begin; k < end && sum < level.bound; ++k) sum += price_[at(level.cover[k])];
+    for (Size k = begin; k < end && sum < level.bound; ++k) sum += price_[level.cover[k]];
     if (sum < level.bound) {
       level.bound = sum;
       best = begin;
@@ -137,15 +137,12 @@ void SpreadCover::solve_listed(Level& level) const {
   }
   level.used.clear();
   for (Size k = best; k < best_end; ++k)
-    if (fixed_[at(need_->job[at(level.cover[k])])] == Fixed::kOpen)
-      level.used.push_back(level.cover[k]);
+    if (fixed_[need_->job[level.cover[k]]] == Fixed::kOpen) level.used.push_back(level.cover[k]);
 }
 
 void SpreadCover::set_prices(Size job) {
   for (const Id p : pieces_of(job))
-    price_[at(p)] = fixed_[job] == Fixed::kOpen   ? part_[at(p)]
-                    : fixed_[job] == Fixed::kGoes ? 0
-                                                  : kNever;
+    price_[p] = fixed_[job] == Fixed::kOpen ? part_[p] : fixed_[job] == Fixed::kGoes ? 0 : kNever;
 }
 
 void SpreadCover::fix(Size job, Fixed to) {
@@ -154,7 +151,7 @@ void SpreadCover::fix(Size job, Fixed to) {
   set_prices(job);
   fixed_cost_ += (after - before) * costs_[job];
   for (const Id p : pieces_of(job)) {
-    const Size s = at(site_[at(p)]);
+    const Size s = at(site_[p]);
     stale_[s] = 1;
     own_[s] += (after - before) * costs_[job];
     for (Size r = 0; r < need_->width; ++r)
@@ -183,7 +180,7 @@ void SpreadCover::solve_site(Size s) {
   if (listed) return;
   selector_.clear();
   for (Size p = site.first; p < site.first + site.pieces; ++p)
-    if (fixed_[at(need_->job[p])] == Fixed::kOpen)
+    if (fixed_[need_->job[p]] == Fixed::kOpen)
       selector_.add(static_cast<Id>(p), need_->amount.data() + p * need_->width, part_[p]);
   for (Size l = 0; l < levels_[s].size(); ++l) {
     Level& level = levels_[s][l];
@@ -202,14 +199,14 @@ void SpreadCover::pick_sites() {
   order_.clear();
   for (Size s = 0; s < levels_.size(); ++s)
     if (!need_->sites[s].must && !levels_[s].empty()) order_.push_back(static_cast<Id>(s));
-  const auto bound = [&](Id s) { return levels_[at(s)][0].bound; };
+  const auto bound = [&](Id s) { return levels_[s][0].bound; };
   const auto count = std::min(order_.size(), static_cast<Size>(std::max<Index>(need_->copies, 0)));
   const auto middle = order_.begin() + static_cast<std::ptrdiff_t>(count);
   std::partial_sort(order_.begin(), middle, order_.end(),
                     [&](Id a, Id b) { return bound(a) != bound(b) ? bound(a) < bound(b) : a < b; });
   if (static_cast<Index>(count) < need_->copies) parts_ = kNever;
   for (auto s = order_.begin(); s != middle; ++s) {
-    chosen_[at(*s)] = 1;
+    chosen_[*s] = 1;
     parts_ = std::min(kNever, parts_ + bound(*s));
   }
 }
@@ -288,7 +285,7 @@ void SpreadCover::bound_others() {
   next_[0] = 0;
   Size work = 0;
   for (Size s = 0; s < sites; ++s) {
-    const auto row = rows_.begin() + static_cast<std::ptrdiff_t>(s * width);
+    const auto row = rows_.row(s, width);
     std::ranges::copy(next_, row);
     for (Size l = 1; l <= able(s); ++l)
       for (Size k = 0; k < copies; ++k) {
@@ -323,7 +320,7 @@ void SpreadCover::bound_others() {
 // Do the bounds of the other sites, though of fewer jobs decided, show that no set of at most
 // this cost goes through all that go? The job is the one decided last.
 bool SpreadCover::refuted(Size job, Index cost) {
-  const Size s = at(site_[at(pieces_of(job).front())]);
+  const Size s = at(site_[pieces_of(job).front()]);
   if (others_.empty() || need_->sites[s].must) return false;
   if (stale_[s]) solve_site(s);
   for (Size l = 0; l < others_[s].size() && l <= able(s); ++l) {
@@ -348,7 +345,7 @@ bool SpreadCover::evaluate() {
   std::ranges::fill(used_, 0);
   for (Size s = 0; s < levels_.size(); ++s)
     if (chosen_[s] > 0)
-      for (const Id p : levels_[s][static_cast<Size>(chosen_[s]) - 1].used) used_[at(p)] = 1;
+      for (const Id p : levels_[s][at(chosen_[s] - 1)].used) used_[p] = 1;
   return true;
 }
 

@@ -28,13 +28,13 @@ Index SpreadCover::reach(Size s) const {
 }
 
 // Drops what is not needed, the dearest first; false: they do not suffice.
-bool SpreadCover::shrink(std::vector<Id>& jobs) {
+bool SpreadCover::shrink(Column<Id>& jobs) {
   const Size width = need_->width;
   std::ranges::fill(got_, 0);
   const auto move = [&](Id job, Amount sign) {
     for (const Id p : pieces_of(at(job)))
       for (Size r = 0; r < width; ++r)
-        got_[at(site_[at(p)]) * width + r] += sign * need_->amount[at(p) * width + r];
+        got_[at(site_[p]) * width + r] += sign * need_->amount[at(p) * width + r];
   };
   for (const Id j : jobs) move(j, 1);
   next_.assign(levels_.size(), 0);
@@ -48,16 +48,15 @@ bool SpreadCover::shrink(std::vector<Id>& jobs) {
   }
   if (levels < need_->copies) return false;
   order_ = jobs;
-  std::ranges::stable_sort(order_, [&](Id a, Id b) {
-    return costs_[at(a)] != costs_[at(b)] ? costs_[at(a)] > costs_[at(b)] : a > b;
-  });
+  std::ranges::stable_sort(
+      order_, [&](Id a, Id b) { return costs_[a] != costs_[b] ? costs_[a] > costs_[b] : a > b; });
   for (const Id j : order_) {
-    if (asking_ && fixed_[at(j)] == Fixed::kGoes) continue;
+    if (asking_ && fixed_[j] == Fixed::kGoes) continue;
     move(j, -1);
     Index left = levels;
     bool able = true;
     for (const Id p : pieces_of(at(j))) {
-      const Size s = at(site_[at(p)]);
+      const Size s = at(site_[p]);
       const Index now = reach(s);
       if (need_->sites[s].must)
         able &= now > 0;
@@ -68,7 +67,7 @@ bool SpreadCover::shrink(std::vector<Id>& jobs) {
       move(j, 1);
       continue;
     }
-    for (const Id p : pieces_of(at(j))) next_[at(site_[at(p)])] = reach(at(site_[at(p)]));
+    for (const Id p : pieces_of(at(j))) next_[site_[p]] = reach(at(site_[p]));
     levels = left;
     std::erase(jobs, j);
   }
@@ -77,14 +76,14 @@ bool SpreadCover::shrink(std::vector<Id>& jobs) {
 
 // All that the chosen levels use; true: that is enough to stop.
 bool SpreadCover::try_union() {
-  std::vector<Id> jobs;
+  Column<Id> jobs;
   for (Size j = 0; j < fixed_.size(); ++j)
     if (fixed_[j] == Fixed::kGoes ||
-        std::ranges::any_of(pieces_of(j), [&](Id p) { return used_[at(p)] != 0; }))
+        std::ranges::any_of(pieces_of(j), [&](Id p) { return used_[p] != 0; }))
       jobs.push_back(static_cast<Id>(j));
   if (!shrink(jobs)) return false;
   Index cost = 0;
-  for (const Id j : jobs) cost += costs_[at(j)];
+  for (const Id j : jobs) cost += costs_[j];
   if (cost < best_cost_) {
     best_cost_ = cost;
     best_ = std::move(jobs);
@@ -102,9 +101,9 @@ SpreadCover::Size SpreadCover::disputed() const {
     Index unpaid = scale_ * costs_[j];
     Size uses = 0;
     for (const Id p : of)
-      if (used_[at(p)]) {
+      if (used_[p]) {
         ++uses;
-        unpaid -= part_[at(p)];
+        unpaid -= part_[p];
       }
     if (uses == 0 || uses == of.size() || unpaid <= most) continue;
     most = unpaid;
@@ -118,7 +117,7 @@ void SpreadCover::normalise(Size job) {
   const auto of = pieces_of(job);
   const Size count = std::min(of.size(), together_);
   largest_.clear();
-  for (const Id p : of) largest_.push_back(part_[at(p)]);
+  for (const Id p : of) largest_.push_back(part_[p]);
   std::ranges::partial_sort(largest_, largest_.begin() + static_cast<std::ptrdiff_t>(count),
                             std::greater<>());
   double sum = 0;
@@ -126,8 +125,7 @@ void SpreadCover::normalise(Size job) {
   const double room = static_cast<double>(scale_ * costs_[job] - static_cast<Index>(count)) *
                       (1 - static_cast<double>(count + 8) * kUlp);  // whatever rounding did
   for (const Id p : of)
-    part_[at(p)] =
-        std::max<Index>(1, static_cast<Index>(static_cast<double>(part_[at(p)]) / sum * room));
+    part_[p] = std::max<Index>(1, static_cast<Index>(static_cast<double>(part_[p]) / sum * room));
 }
 
 // Parts move to where their jobs are used; false: there is nothing to move.
@@ -138,7 +136,7 @@ bool SpreadCover::step(double by) {
     const auto of = pieces_of(j);
     if (of.size() < 2 || fixed_[j] != Fixed::kOpen) continue;
     Index sum = 0;
-    for (const Id p : of) sum += used_[at(p)];
+    for (const Id p : of) sum += used_[p];
     if (sum == 0 || sum == static_cast<Index>(of.size())) continue;
     const double m = static_cast<double>(sum) / static_cast<double>(of.size());
     norm += static_cast<double>(of.size()) * m * (1 - m);
@@ -149,9 +147,9 @@ bool SpreadCover::step(double by) {
   for (const auto& [j, m] : moving_) {
     const auto of = pieces_of(j);
     for (const Id p : of) {
-      const auto moved = std::llround(length * (used_[at(p)] - m));
-      part_[at(p)] = std::clamp<Index>(part_[at(p)] + moved, 1, scale_ * costs_[j]);
-      stale_[at(site_[at(p)])] = 1;
+      const auto moved = std::llround(length * (used_[p] - m));
+      part_[p] = std::clamp<Index>(part_[p] + moved, 1, scale_ * costs_[j]);
+      stale_[site_[p]] = 1;
     }
     normalise(j);
     set_prices(j);
@@ -196,7 +194,7 @@ void SpreadCover::search(Index known, bool root) {
   }
   Index used = 0;
   const auto of = pieces_of(branch);
-  for (const Id p : of) used += used_[at(p)];
+  for (const Id p : of) used += used_[p];
   const bool goes = 2 * used >= static_cast<Index>(of.size());
   for (const Fixed side :
        {goes ? Fixed::kGoes : Fixed::kStays, goes ? Fixed::kStays : Fixed::kGoes}) {
@@ -208,9 +206,9 @@ void SpreadCover::search(Index known, bool root) {
 }
 
 // Each job that some cheapest set goes through, given those before, goes.
-void SpreadCover::first_in_order(std::vector<Id>& taken, bool& first) {
+void SpreadCover::first_in_order(Column<Id>& taken, bool& first) {
   const Index cost = best_cost_;
-  std::vector<Id> witness = best_;
+  Column<Id> witness = best_;
   asking_ = true;
   bound_others();
   Index sum = 0;
@@ -246,8 +244,8 @@ void SpreadCover::first_in_order(std::vector<Id>& taken, bool& first) {
   best_cost_ = cost;
 }
 
-bool SpreadCover::solve(const SpreadNeed& need, std::span<const Index> costs, Index budget,
-                        std::vector<Id>& taken, SelectionProof& proof, bool ties) {
+bool SpreadCover::solve(const SpreadNeed& need, View<const Index> costs, Index budget,
+                        Column<Id>& taken, SelectionProof& proof, bool ties) {
   begin(need, costs);
   proof = {};
   budget_ = budget;
@@ -263,7 +261,7 @@ bool SpreadCover::solve(const SpreadNeed& need, std::span<const Index> costs, In
     if (!shrink(best_)) return false;
   }
   best_cost_ = 0;
-  for (const Id j : best_) best_cost_ += costs[at(j)];
+  for (const Id j : best_) best_cost_ += costs[j];
   taken = best_;
   proof.cost = best_cost_;
   if (!exact_) return true;

@@ -3,8 +3,8 @@
 namespace evenhand {
 
 Amount* FreedByNode::add(Id job, Id node) {
-  std::vector<Id>& jobs = jobs_[static_cast<std::size_t>(node)];
-  std::vector<Amount>& amounts = amounts_[static_cast<std::size_t>(node)];
+  Column<Id>& jobs = jobs_[node];
+  Column<Amount>& amounts = amounts_[node];
   if (jobs.empty() || jobs.back() != job) {
     jobs.push_back(job);
     amounts.resize(amounts.size() + width_, 0);
@@ -13,7 +13,7 @@ Amount* FreedByNode::add(Id job, Id node) {
 }
 
 bool FreedByNode::covers(Id node, std::span<const Amount> lacks) const {
-  const std::vector<Amount>& amounts = amounts_[static_cast<std::size_t>(node)];
+  const Column<Amount>& amounts = amounts_[node];
   for (std::size_t r = 0; r < width_; ++r) {
     Amount left = lacks[r];
     for (std::size_t i = r; left > 0 && i < amounts.size(); i += width_) left -= amounts[i];

@@ -53,7 +53,7 @@ class CheapestSearch {
 
   // The first set of at most this cost that suffices, taken in the trial; false: none, or
   // the budget is spent.
-  bool find(Index cost, std::vector<Id>& taken) {
+  bool find(Index cost, Column<Id>& taken) {
     taken.clear();
     return search(0, cost, taken);
   }
@@ -66,7 +66,7 @@ class CheapestSearch {
     return static_cast<double>(amount(i, r)) / static_cast<double>(q_.costs[i]);
   }
 
-  bool search(Size from, Index room, std::vector<Id>& taken) {
+  bool search(Size from, Index room, Column<Id>& taken) {
     if (std::ranges::all_of(shortage_, [](Amount s) { return s <= 0; }) && trial_.suffices())
       return true;
     for (Size i = from; i < n_; ++i) {
@@ -89,28 +89,26 @@ class CheapestSearch {
   VictimTrial& trial_;
   const VictimQuestion& q_;
   Size n_, width_;
-  std::vector<Amount> shortage_;
-  std::vector<Id> by_worth_;  // width x n
+  Column<Amount> shortage_;
+  Column<Id> by_worth_;  // width x n
   SelectionProof& proof_;
 };
 
-Size at(Id i) { return static_cast<Size>(i); }
-
 Index cost_of(const VictimQuestion& q, std::span<const Id> taken) {
   Index sum = 0;
-  for (const Id i : taken) sum += q.costs[at(i)];
+  for (const Id i : taken) sum += q.costs[i];
   return sum;
 }
 
 void say_cost(const VictimQuestion& q, VictimSet& set) {
   set.proof.cost = cost_of(q, set.taken);
   set.proof.proved |= set.proof.lower_bound == set.proof.cost;
-  if (std::ranges::any_of(set.taken, [&](Id i) { return q.costs[at(i)] >= kMostCost; }))
+  if (std::ranges::any_of(set.taken, [&](Id i) { return q.costs[i] >= kMostCost; }))
     set.proof.doubt();
 }
 
 // From the last to the first, what is not needed.
-void give_back_spare(VictimTrial& trial, std::vector<Id>& taken) {
+void give_back_spare(VictimTrial& trial, Column<Id>& taken) {
   for (Size k = taken.size(); k-- > 0;) {
     trial.give_back(taken[k]);
     if (trial.suffices())
@@ -123,29 +121,29 @@ void give_back_spare(VictimTrial& trial, std::vector<Id>& taken) {
 // A set to begin with: some that would do for parts of what is wanted, then what frees
 // most of what is short for its cost until it suffices, without those it does not need, the
 // dearest first. None: what was tried does not suffice. Leaves none taken.
-std::vector<Id> quick_set(VictimTrial& trial, const VictimQuestion& q,
-                          const std::vector<std::uint8_t>& some) {
+Column<Id> quick_set(VictimTrial& trial, const VictimQuestion& q,
+                     const Column<std::uint8_t>& some) {
   const Size n = static_cast<Size>(q.n), width = q.shortage.size();
-  std::vector<double> worth(n, 0);
+  Column<double> worth(n, 0);
   for (Size i = 0; i < n; ++i)
     for (Size r = 0; r < width; ++r)
       if (q.shortage[r] > 0)
         worth[i] = std::max(worth[i], static_cast<double>(q.amounts[i * width + r]) /
                                           static_cast<double>(q.shortage[r]) /
                                           static_cast<double>(q.costs[i]));
-  std::vector<Id> order(n), taken;
+  Column<Id> order(n), taken;
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](Id a, Id b) {
-    return some[at(a)] != some[at(b)] ? some[at(a)] > some[at(b)] : worth[at(a)] > worth[at(b)];
+    return some[a] != some[b] ? some[a] > some[b] : worth[a] > worth[b];
   });
   bool fits = false;
   for (Size k = 0; !fits && k < n; ++k) {
     trial.take(order[k]);
     taken.push_back(order[k]);
-    const bool more = k + 1 < n && some[at(order[k + 1])];
+    const bool more = k + 1 < n && some[order[k + 1]];
     fits = !more && trial.suffices();
   }
-  std::ranges::stable_sort(taken, [&](Id a, Id b) { return q.costs[at(a)] < q.costs[at(b)]; });
+  std::ranges::stable_sort(taken, [&](Id a, Id b) { return q.costs[a] < q.costs[b]; });
   if (fits) give_back_spare(trial, taken);
   for (const Id i : taken) trial.give_back(i);
   std::ranges::sort(taken);
@@ -156,20 +154,20 @@ std::vector<Id> quick_set(VictimTrial& trial, const VictimQuestion& q,
 // Where all cost the same, growing costs; else always less than the best.
 void try_sets(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) {
   SelectionProof& proof = set.proof;
-  std::vector<Id> best = set.taken, found;
+  Column<Id> best = set.taken, found;
   for (const Id i : best) trial.give_back(i);
   const bool same = std::ranges::all_of(q.costs, [](Index cost) { return cost == 1; });
   CheapestSearch search(trial, q, proof);
   Index most = cost_of(q, best);
   proof.root_bound = proof.lower_bound = std::clamp<Index>(search.least(0), 1, most);
-  std::vector<std::uint8_t> some(at(q.n), 0);
+  Column<std::uint8_t> some(at(q.n), 0);
   for (const SpreadNeed& need : q.necessary) {
     SelectionProof part;
-    std::vector<Id> taken;
+    Column<Id> taken;
     const Index budget = (q.budget - proof.branches) / 4;  // most of it is for the sets
     if (!SpreadCover().solve(need, q.costs, budget, taken, part, false)) continue;
     proof.branches += part.branches;
-    for (const Id i : taken) some[at(i)] = 1;
+    for (const Id i : taken) some[i] = 1;
     proof.root_bound = std::max(proof.root_bound, std::min(part.root_bound, most));
     proof.lower_bound = std::max(proof.lower_bound, std::min(part.lower_bound, most));
   }
@@ -214,7 +212,7 @@ void find_cheapest(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) 
     return;
   }
   if (q.spread == nullptr) return try_sets(trial, q, set);
-  const std::vector<Id> known = set.taken;
+  const Column<Id> known = set.taken;
   SpreadCover().solve(*q.spread, q.costs, q.budget, set.taken, set.proof);
   for (const Id i : known) trial.give_back(i);
   for (const Id i : set.taken) trial.take(i);
@@ -231,7 +229,7 @@ void find_cheapest(VictimTrial& trial, const VictimQuestion& q, VictimSet& set) 
 VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question) {
   VictimSet set;
   VictimQuestion q = question;
-  const std::vector<Index> ones(q.costs.empty() ? static_cast<Size>(q.n) : 0, 1);
+  const Column<Index> ones(q.costs.empty() ? static_cast<Size>(q.n) : 0, 1);
   if (q.costs.empty()) q.costs = ones;
   bool fits = trial.suffices();
   for (Id i = 0; !fits && i < q.n; ++i) {
@@ -251,7 +249,7 @@ VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question) {
   return set;
 }
 
-void take_cheaper(VictimTrial& trial, const VictimQuestion& question, std::vector<Id> other,
+void take_cheaper(VictimTrial& trial, const VictimQuestion& question, Column<Id> other,
                   VictimSet& set) {
   for (const Id i : set.taken) trial.give_back(i);
   for (const Id i : other) trial.take(i);

@@ -60,8 +60,8 @@ bool VictimSelector::select(VictimSelection selection, std::span<const Amount> s
   proof_.cost = 0;
   bool most = false;
   for (const Id i : taken_) {
-    proof_.cost += costs_[static_cast<std::size_t>(i)];
-    most |= costs_[static_cast<std::size_t>(i)] >= kMostCost;
+    proof_.cost += costs_[i];
+    most |= costs_[i] >= kMostCost;
   }
   if (most) proof_.doubt();
   return true;

@@ -53,16 +53,15 @@ FairShareResult& FairShareEngine::result() { return impl_->result; }
 const FairShareResult& FairShareEngine::before() const { return impl_->before; }
 
 void FairShareResult::clear_operation(Index operation) {
-  const auto width = static_cast<Size>(resource_count), row = static_cast<Size>(operation);
-  const Size begin = (static_cast<Size>(pool_count) + row) * width;
+  const Size width = at(resource_count), row = at(operation);
+  const Size begin = (at(pool_count) + row) * width;
   operation_count = std::max(operation_count, operation + 1);
-  for (std::vector<double>* matrix :
-       {&usage_share, &demand_share, &limits_share, &total, &promised}) {
+  for (Column<double>* matrix : {&usage_share, &demand_share, &limits_share, &total, &promised}) {
     if (matrix == &promised && promised.empty()) continue;
     matrix->resize(std::max(matrix->size(), begin + width), 0.0);
-    std::fill_n(matrix->begin() + static_cast<std::ptrdiff_t>(begin), width, 0.0);
+    std::fill_n(matrix->row(begin, 1), width, 0.0);
   }
-  for (std::vector<Id>* index : {&fifo_index, &effective_fifo_index}) {
+  for (Column<Id>* index : {&fifo_index, &effective_fifo_index}) {
     index->resize(std::max(index->size(), row + 1), kNoId);
     (*index)[row] = kNoId;
   }
@@ -76,8 +75,8 @@ FairShareResult fair_share(const Tables& tables, const FairShareOptions& options
 }
 
 ShareParts split_parts(const Tables& tables, const FairShareResult& result, bool promised) {
-  const std::vector<double>& total = promised ? result.promised : result.total;
-  const auto width = static_cast<Size>(result.resource_count);
+  const Column<double>& total = promised ? result.promised : result.total;
+  const auto width = tables.total.size();
   ShareParts parts;
   if (total.empty()) return parts;
   parts.strong.assign(total.size(), 0.0);
@@ -92,8 +91,8 @@ ShareParts split_parts(const Tables& tables, const FairShareResult& result, bool
   if (promised) return parts;
   for (Size r = 0; r < width; ++r) {
     double strong = 0;
-    for (Size p = 1; p < static_cast<Size>(result.pool_count); ++p)
-      if (tables.pools.parent[p] == 0) strong += parts.strong[p * width + r];
+    for (Id p = 1; p < result.pool_count; ++p)
+      if (tables.pools.parent[p] == 0) strong += parts.strong.row(p, width)[r];
     split(r, strong);
   }
   return parts;

@@ -12,12 +12,12 @@ constexpr double kEpsilon = 1e-9;
 constexpr double kTruncationEpsilon = 1e-4;
 
 // Operations of a FIFO pool in FIFO order, as rows of the operations table.
-std::vector<Size> fifo_order(const Tables& t, Size pool, const std::vector<Id>& index) {
-  const auto children = children_of(t, static_cast<Id>(pool));
-  std::vector<Size> order(children.size());
+Column<Id> fifo_order(const Tables& t, Id pool, const Column<Id>& index) {
+  const auto children = t.children.of(pool);
+  Column<Id> order(children.size());
   for (Id child : children) {
-    const Size o = static_cast<Size>(child) - static_cast<Size>(t.pools.size());
-    order[static_cast<Size>(index[o])] = o;
+    const Id o = child - t.pools.parent.rows();
+    order[index[o]] = o;
   }
   return order;
 }
@@ -25,44 +25,42 @@ std::vector<Size> fifo_order(const Tables& t, Size pool, const std::vector<Id>& 
 }  // namespace
 
 void sort_fifo_pools(const Tables& t, FairShareResult& out) {
-  const auto pools = static_cast<Size>(t.pools.size());
-  out.fifo_index.assign(static_cast<Size>(t.operations.size()), kNoId);
+  const Id pools = t.pools.parent.rows();
+  out.fifo_index.assign(t.operations.pool.size(), kNoId);
   out.effective_fifo_index = out.fifo_index;
-  std::vector<Size> order;
-  for (Size p = 0; p < pools; ++p) {
+  Column<Id> order;
+  for (Id p = 0; p < pools; ++p) {
     if (t.pools.mode[p] != PoolMode::kFifo) continue;
     order.clear();
-    for (Id child : children_of(t, static_cast<Id>(p)))
-      order.push_back(static_cast<Size>(child) - pools);
-    std::ranges::stable_sort(order, [&](Size a, Size b) {
+    for (Id child : t.children.of(p)) order.push_back(child - pools);
+    std::ranges::stable_sort(order, [&](Id a, Id b) {
       if (t.operations.weight[a] != t.operations.weight[b])
         return t.operations.weight[a] > t.operations.weight[b];
       return t.operations.fifo_start_time[a] < t.operations.fifo_start_time[b];
     });
-    for (Size i = 0; i < order.size(); ++i) out.fifo_index[order[i]] = static_cast<Id>(i);
+    for (Id i = 0; i < order.rows(); ++i) out.fifo_index[order[i]] = i;
   }
 }
 
 void reorder_fifo_pools(const Tables& t, const Topology& tree, FairShareResult& out) {
   const Size width = t.total.size();
-  std::vector<double> accepted(width), charge(width);
-  for (Id pool : tree.preorder) {
-    const auto p = static_cast<Size>(pool);
+  Column<double> accepted(width), charge(width);
+  for (Id p : tree.preorder) {
     if (t.pools.mode[p] != PoolMode::kFifo || !t.pools.step_function_for_gang[p] ||
         !t.pools.fifo_reordering[p])
       continue;
-    const double* strong = out.strong_share.data() + p * width;
+    const double* strong = out.strong_share.row(p, width);
     if (std::all_of(strong, strong + width, [](double x) { return x <= kEpsilon; })) continue;
     std::ranges::fill(accepted, 0.0);
-    std::vector<Size> kept, deferred;
+    Column<Id> kept, deferred;
     bool stopped = false;
-    for (Size o : fifo_order(t, p, out.fifo_index)) {
-      const Size row = (static_cast<Size>(tree.pool_count) + o) * width;
+    for (Id o : fifo_order(t, p, out.fifo_index)) {
+      const Size row = at(tree.pool_count + o) * width;
       const bool gang = t.operations.gang[o] != 0;
       bool within_limits = true, idle = true, fits = true;
       for (Size r = 0; r < width; ++r) {
         within_limits &= out.demand_share[row + r] <= out.limits_share[row + r];
-        idle &= t.operations.usage[o * width + r] == 0;
+        idle &= t.operations.usage.row(o, width)[r] == 0;
       }
       for (Size r = 0; r < width; ++r) {
         charge[r] = gang && !within_limits
@@ -80,23 +78,22 @@ void reorder_fifo_pools(const Tables& t, const Topology& tree, FairShareResult& 
     }
     kept.insert(kept.end(), deferred.begin(), deferred.end());
     bool changed = false;
-    for (Size i = 0; i < kept.size(); ++i) changed |= out.fifo_index[kept[i]] != static_cast<Id>(i);
+    for (Id i = 0; i < kept.rows(); ++i) changed |= out.fifo_index[kept[i]] != i;
     if (!changed) continue;
-    for (Size i = 0; i < kept.size(); ++i) out.effective_fifo_index[kept[i]] = static_cast<Id>(i);
+    for (Id i = 0; i < kept.rows(); ++i) out.effective_fifo_index[kept[i]] = i;
   }
 }
 
 void truncate_fifo_pools(const Tables& t, FairShareResult& out) {
   const Size width = t.total.size();
-  const auto pools = static_cast<Size>(t.pools.size());
-  for (Size o = 0; o < static_cast<Size>(t.operations.size()); ++o) {
-    const auto pool = static_cast<Size>(t.operations.pool[o]);
+  for (Id o = 0; o < t.operations.size(); ++o) {
+    const Id pool = t.operations.pool[o];
     if (t.pools.mode[pool] != PoolMode::kFifo || !t.operations.gang[o]) continue;
-    const Size row = (pools + o) * width;
+    const Size row = at(t.pools.parent.rows() + o) * width;
     bool whole = true;
     for (Size r = 0; r < width; ++r)
       whole &= out.total[row + r] >= out.demand_share[row + r] - kTruncationEpsilon;
-    if (!whole) std::fill_n(out.total.begin() + static_cast<Index>(row), width, 0.0);
+    if (!whole) std::fill_n(out.total.row(row, 1), width, 0.0);
   }
 }
 

@@ -35,16 +35,14 @@ double Decay::factor(double age) const noexcept {
   return age > 0 ? std::exp2(-rate * age) : 1;
 }
 
-void accumulate(const Decay& decay, Index resources, std::span<const Id> row,
-                std::span<const double> amount, std::span<const double> age,
-                std::span<double> into) {
+void accumulate(const Decay& decay, Index resources, View<const Id> row, View<const double> amount,
+                View<const double> age, std::span<double> into) {
   using Rows = Eigen::Array<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const Index events = std::ssize(row);
   const Eigen::Map<const Rows> used(amount.data(), events, resources);
   Eigen::Map<Rows> sums(into.data(), std::ssize(into) / std::max<Index>(resources, 1), resources);
   for (Index i = 0; i < events; ++i) {
-    const auto event = static_cast<std::size_t>(i);
-    sums.row(row[event]) += used.row(i) * decay.factor(age[event]);
+    sums.row(row[i]) += used.row(i) * decay.factor(age[i]);
   }
 }
 

@@ -4,21 +4,18 @@
 
 namespace evenhand::history {
 
-ShareTreeTargets gridengine_share_tree(const Forest& forest, std::span<const double> shares,
-                                       std::span<const double> usage,
-                                       std::span<const std::uint8_t> active,
+ShareTreeTargets gridengine_share_tree(const Forest& forest, View<const double> shares,
+                                       View<const double> usage, View<const std::uint8_t> active,
                                        double compensation_factor) {
   const std::size_t n = shares.size();
-  std::vector<std::uint8_t> has_jobs(active.begin(), active.end());
+  Column<std::uint8_t> has_jobs(active.begin(), active.end());
   for (auto row = forest.order.rbegin(); row != forest.order.rend(); ++row) {
-    const Id up = forest.parent[static_cast<std::size_t>(*row)];
-    if (up != kNoId && has_jobs[static_cast<std::size_t>(*row)])
-      has_jobs[static_cast<std::size_t>(up)] = 1;
+    const Id up = forest.parent[*row];
+    if (up != kNoId && has_jobs[*row]) has_jobs[up] = 1;
   }
 
-  ShareTreeTargets out{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n),
-                       std::vector<double>(n)};
-  std::vector<double> weight(n);
+  ShareTreeTargets out{Column<double>(n), Column<double>(n), Column<double>(n), Column<double>(n)};
+  Column<double> weight(n);
   const auto divide = [&](Id row, double long_term, double short_term) {
     const auto each = [&](auto&& visit) {
       for (const Id c : forest.children(row))
@@ -52,8 +49,7 @@ ShareTreeTargets gridengine_share_tree(const Forest& forest, std::span<const dou
   };
   divide(kNoId, 1, 1);
   for (const Id row : forest.order) {
-    const auto v = static_cast<std::size_t>(row);
-    divide(row, out.long_term[v], out.short_term[v]);
+    divide(row, out.long_term[row], out.short_term[row]);
   }
   return out;
 }

@@ -46,9 +46,8 @@ enum class Level : std::uint8_t { kZero, kFinite, kInfinite };
 
 class Walk {
  public:
-  Walk(const Forest& forest, std::span<const double> shares, std::span<const std::uint8_t> inherits,
-       std::span<const std::uint8_t> user, std::span<const double> usage,
-       const FairTreeOptions& options)
+  Walk(const Forest& forest, View<const double> shares, View<const std::uint8_t> inherits,
+       View<const std::uint8_t> user, View<const double> usage, const FairTreeOptions& options)
       : user_(user),
         options_(options),
         n_(shares.size()),
@@ -74,49 +73,45 @@ class Walk {
  private:
   // One sibling list under way.
   struct Frame {
-    std::vector<Id> rows;
+    Column<Id> rows;
     std::size_t next = 0;
     Id previous = kNoId;
     bool tied_from_above = false;
   };
 
   // Children of accounts with FairShare=parent belong to the next account above.
-  Forest dissolve(const Forest& forest, std::span<const std::uint8_t> inherits,
-                  std::span<const std::uint8_t> user) {
+  Forest dissolve(const Forest& forest, View<const std::uint8_t> inherits,
+                  View<const std::uint8_t> user) {
     dissolved_.assign(n_, 0);
-    std::vector<Id> parent(n_, kNoId);
+    Column<Id> parent(n_, kNoId);
     for (const Id row : forest.order) {
-      const auto v = static_cast<std::size_t>(row);
-      dissolved_[v] = inherits[v] && !user[v];
-      const Id up = forest.parent[v];
-      const auto p = static_cast<std::size_t>(up);
-      parent[v] = up != kNoId && dissolved_[p] ? parent[p] : up;
+      dissolved_[row] = inherits[row] && !user[row];
+      const Id up = forest.parent[row];
+      parent[row] = up != kNoId && dissolved_[up] ? parent[up] : up;
     }
     return Forest(parent);
   }
 
-  void set_levels(const Forest& forest, std::span<const std::uint8_t> inherits) {
+  void set_levels(const Forest& forest, View<const std::uint8_t> inherits) {
     number_.assign(n_, 0);
     double all = 0;
-    for (const Id c : forest.children(kNoId)) all += usage_[static_cast<std::size_t>(c)];
+    for (const Id c : forest.children(kNoId)) all += usage_[c];
     const auto set_children = [&](Id row) {
       double sum = 0;
       for (const Id c : siblings_.children(row)) {
-        const auto v = static_cast<std::size_t>(c);
-        if (!inherits[v]) sum += shares_[v];
+        if (!inherits[c]) sum += shares_[c];
       }
-      const double above = row == kNoId ? all : usage_[static_cast<std::size_t>(row)];
+      const double above = row == kNoId ? all : usage_[row];
       for (const Id c : siblings_.children(row)) {
-        const auto v = static_cast<std::size_t>(c);
-        sibling_shares_[v] = sum;
-        parent_usage_[v] = above;
-        level_[v] = inherits[v]       ? Level::kInfinite
-                    : shares_[v] == 0 ? Level::kZero
-                    : usage_[v] == 0  ? Level::kInfinite
+        sibling_shares_[c] = sum;
+        parent_usage_[c] = above;
+        level_[c] = inherits[c]       ? Level::kInfinite
+                    : shares_[c] == 0 ? Level::kZero
+                    : usage_[c] == 0  ? Level::kInfinite
                                       : Level::kFinite;
-        number_[v] = level_[v] == Level::kZero       ? 0
-                     : level_[v] == Level::kInfinite ? std::numeric_limits<double>::infinity()
-                                                     : (shares_[v] / sum) / (usage_[v] / above);
+        number_[c] = level_[c] == Level::kZero       ? 0
+                     : level_[c] == Level::kInfinite ? std::numeric_limits<double>::infinity()
+                                                     : (shares_[c] / sum) / (usage_[c] / above);
       }
     };
     set_children(kNoId);
@@ -125,26 +120,24 @@ class Walk {
 
   // Sign of level fair share of a - that of b.
   int compare(Id a, Id b) const noexcept {
-    const auto i = static_cast<std::size_t>(a);
-    const auto j = static_cast<std::size_t>(b);
-    if (level_[i] != level_[j]) return level_[i] < level_[j] ? -1 : 1;
-    if (level_[i] != Level::kFinite) return 0;
-    const double x = number_[i];
-    const double y = number_[j];
+    if (level_[a] != level_[b]) return level_[a] < level_[b] ? -1 : 1;
+    if (level_[a] != Level::kFinite) return 0;
+    const double x = number_[a];
+    const double y = number_[b];
     // Three roundings apart at most 2^-51; beyond that doubles cannot be wrong.
     constexpr double kSafe = 0x1p-48;
     if (!options_.exact || std::abs(x - y) > kSafe * std::max(x, y)) return (x > y) - (x < y);
-    const double left[4] = {shares_[i], parent_usage_[i], sibling_shares_[j], usage_[j]};
-    const double right[4] = {shares_[j], parent_usage_[j], sibling_shares_[i], usage_[i]};
+    const double left[4] = {shares_[a], parent_usage_[a], sibling_shares_[b], usage_[b]};
+    const double right[4] = {shares_[b], parent_usage_[b], sibling_shares_[a], usage_[a]};
     return compare_products(left, right);
   }
 
-  Frame open(std::vector<Id> rows, bool tied) const {
-    std::erase_if(rows, [&](Id v) { return dissolved_[static_cast<std::size_t>(v)] != 0; });
+  Frame open(Column<Id> rows, bool tied) const {
+    std::erase_if(rows, [&](Id v) { return dissolved_[v] != 0; });
     std::sort(rows.begin(), rows.end(), [&](Id a, Id b) {
       if (const int c = compare(a, b); c != 0) return c > 0;
-      const bool a_user = user_[static_cast<std::size_t>(a)] != 0;
-      const bool b_user = user_[static_cast<std::size_t>(b)] != 0;
+      const bool a_user = user_[a] != 0;
+      const bool b_user = user_[b] != 0;
       return a_user != b_user ? a_user : a < b;
     });
     return {std::move(rows), 0, kNoId, tied};
@@ -167,15 +160,15 @@ class Walk {
           frame.tied_from_above || (frame.previous != kNoId && compare(frame.previous, row) == 0);
       frame.tied_from_above = false;
       frame.previous = row;
-      if (user_[static_cast<std::size_t>(row)]) {
+      if (user_[row]) {
         if (!tied) shared_rank = rank;
-        out_.rank[static_cast<std::size_t>(row)] = shared_rank;
-        out_.factor[static_cast<std::size_t>(row)] = shared_rank / users;
+        out_.rank[row] = shared_rank;
+        out_.factor[row] = shared_rank / users;
         --rank;
         continue;
       }
       const auto below = siblings_.children(row);
-      std::vector<Id> rows(below.begin(), below.end());
+      Column<Id> rows(below.begin(), below.end());
       if (options_.merge_tied_accounts)
         for (; frame.next < frame.rows.size() && compare(row, frame.rows[frame.next]) == 0;
              ++frame.next) {
@@ -186,13 +179,13 @@ class Walk {
     }
   }
 
-  std::span<const std::uint8_t> user_;
+  View<const std::uint8_t> user_;
   FairTreeOptions options_;
   std::size_t n_;
-  std::vector<Level> level_;
-  std::span<const double> shares_, usage_;
-  std::vector<double> sibling_shares_, parent_usage_, number_;
-  std::vector<std::uint8_t> dissolved_;
+  Column<Level> level_;
+  View<const double> shares_, usage_;
+  Column<double> sibling_shares_, parent_usage_, number_;
+  Column<std::uint8_t> dissolved_;
   Forest siblings_;
   FairTree out_;
 };
@@ -212,9 +205,9 @@ int compare_products(std::span<const double, 4> a, std::span<const double, 4> b)
   return (x.low > y.low) - (x.low < y.low);
 }
 
-FairTree slurm_fair_tree(const Forest& forest, std::span<const double> shares,
-                         std::span<const std::uint8_t> inherits, std::span<const std::uint8_t> user,
-                         std::span<const double> usage, const FairTreeOptions& options) {
+FairTree slurm_fair_tree(const Forest& forest, View<const double> shares,
+                         View<const std::uint8_t> inherits, View<const std::uint8_t> user,
+                         View<const double> usage, const FairTreeOptions& options) {
   return Walk(forest, shares, inherits, user, usage, options).run();
 }
 

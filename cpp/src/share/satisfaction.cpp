@@ -44,29 +44,24 @@ double satisfaction_of(Shares fair, Shares usage, Shares demand) {
 
 double in_billionths(double satisfaction) noexcept { return std::floor(satisfaction * 1e9 + 0.5); }
 
-std::vector<double> satisfaction(const Tables& t, const FairShareResult& result) {
-  const auto width = static_cast<Size>(result.resource_count);
-  const auto pools = static_cast<Size>(result.pool_count);
-  const auto elements = pools + static_cast<Size>(result.operation_count);
-  const auto row = [&](const std::vector<double>& matrix, Size e) {
-    return Shares(matrix).subspan(e * width, width);
+Column<double> satisfaction(const Tables& t, const FairShareResult& result) {
+  const Size width = t.total.size(), pools = at(result.pool_count);
+  const Size elements = pools + at(result.operation_count);
+  const auto row = [&](const Column<double>& matrix, Size e) {
+    return Shares(matrix.row(e, width), width);
   };
-  std::vector<double> out(elements, kInfiniteSatisfaction);
+  Column<double> out(elements, kInfiniteSatisfaction);
   for (Size e = pools; e < elements; ++e)
     out[e] = satisfaction_of(row(result.total, e), row(result.usage_share, e),
                              row(result.demand_share, e));
   for (Id pool : Topology::of(t).postorder)
-    for (Id child : children_of(t, pool))
-      out[static_cast<Size>(pool)] =
-          std::min(out[static_cast<Size>(pool)], out[static_cast<Size>(child)]);
+    for (Id child : t.children.of(pool)) out[pool] = std::min(out[pool], out[child]);
   return out;
 }
 
-std::vector<Id> dominant_resource(const Tables& t, const FairShareResult& result,
-                                  int main_resource) {
-  const auto width = static_cast<Size>(result.resource_count);
-  const auto elements = static_cast<Size>(result.pool_count + result.operation_count);
-  std::vector<Id> out(elements, static_cast<Id>(std::max(main_resource, 0)));
+Column<Id> dominant_resource(const Tables& t, const FairShareResult& result, int main_resource) {
+  const Size width = t.total.size(), elements = at(result.pool_count + result.operation_count);
+  Column<Id> out(elements, Id{std::max(main_resource, 0)});
   for (Size e = 0; e < elements; ++e)
     for (const auto* matrix : {&result.usage_share, &result.demand_share}) {
       double largest = 0;

@@ -6,14 +6,14 @@ namespace evenhand {
 
 Topology Topology::of(const Tables& t) {
   Topology out;
-  out.pool_count = static_cast<Id>(t.pools.size());
-  out.preorder.reserve(static_cast<std::size_t>(out.pool_count));
-  out.postorder.reserve(static_cast<std::size_t>(out.pool_count));
+  out.pool_count = t.pools.parent.rows();
+  out.preorder.reserve(t.pools.parent.size());
+  out.postorder.reserve(t.pools.parent.size());
   std::vector<std::pair<Id, std::size_t>> path{{0, 0}};  // pool, next child
   out.preorder.push_back(0);
   while (!path.empty()) {
     auto& [pool, next] = path.back();
-    const auto children = children_of(t, pool);
+    const auto children = t.children.of(pool);
     while (next < children.size() && children[next] >= out.pool_count) ++next;
     if (next == children.size()) {
       out.postorder.push_back(pool);

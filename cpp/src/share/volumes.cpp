@@ -13,7 +13,7 @@ using Size = std::size_t;
 
 constexpr double kPositive = 1e-9;
 
-bool is_integral(const Tables& t, Size pool) {
+bool is_integral(const Tables& t, Id pool) {
   return t.pools.integral.type[pool] != IntegralType::kNone;
 }
 
@@ -26,16 +26,16 @@ class Volume {
   }
 
  private:
-  const std::vector<ResourceKind>& kinds_;
+  const Column<ResourceKind>& kinds_;
 };
 
 // Consumption and refill of one integral pool's own volume.
-void refill(const Tables& t, Size p, double dt, const FairShareOptions& options,
+void refill(const Tables& t, Id p, double dt, const FairShareOptions& options,
             FairShareResult& out) {
   const Size width = t.total.size();
   const Volume volume(t);
   for (Size r = 0; r < width; ++r) {
-    const Size i = p * width + r;
+    const Size i = at(p) * width + r;
     const auto total = static_cast<double>(t.total[r]);
     const double flow = std::round(total * out.flow_ratio[p]);
     const double capacity =
@@ -56,16 +56,15 @@ void refill(const Tables& t, Size p, double dt, const FairShareOptions& options,
 // Overflow and room of the pools above, bottom-up.
 void bubble(const Tables& t, const Topology& tree, FairShareResult& out) {
   const Size width = t.total.size();
-  for (Id pool : tree.postorder) {
-    const auto p = static_cast<Size>(pool);
+  for (Id p : tree.postorder) {
     if (is_integral(t, p)) continue;
     for (Size r = 0; r < width; ++r) {
-      const Size i = p * width + r;
+      const Size i = at(p) * width + r;
       double overflow = 0, acceptable = 0;
-      for (Id c : children_of(t, pool))
+      for (Id c : t.children.of(p))
         if (c < tree.pool_count) {
-          overflow += out.volume.overflow[static_cast<Size>(c) * width + r];
-          acceptable += out.volume.acceptable[static_cast<Size>(c) * width + r];
+          overflow += out.volume.overflow.row(c, width)[r];
+          acceptable += out.volume.acceptable.row(c, width)[r];
         }
       out.volume.children_overflow[i] = overflow;
       const double rest = overflow - acceptable;
@@ -82,34 +81,32 @@ void distribute(const Tables& t, const Units& units, const Topology& tree, Id po
                 FairShareResult& out) {
   const Size width = t.total.size();
   const Volume volume(t);
-  const Size i = static_cast<Size>(pool) * width + r;
+  const Size i = at(pool) * width + r;
   double free = out.volume.accepted_free[i] + out.volume.children_overflow[i];
-  const auto acceptable = [&](Size c) { return out.volume.acceptable[c * width + r]; };
-  std::vector<Size> hungry;
+  const auto acceptable = [&](Id c) { return out.volume.acceptable.row(c, width)[r]; };
+  Column<Id> hungry;
   double flow = 0;
-  for (Id child : children_of(t, pool)) {
-    const auto c = static_cast<Size>(child);
-    if (child >= tree.pool_count || acceptable(c) <= kPositive ||
-        out.total_flow_ratio[c] <= kPositive)
+  for (Id c : t.children.of(pool)) {
+    if (c >= tree.pool_count || acceptable(c) <= kPositive || out.total_flow_ratio[c] <= kPositive)
       continue;
     hungry.push_back(c);
     flow += out.total_flow_ratio[c];
   }
-  std::ranges::stable_sort(hungry, [&](Size a, Size b) {
+  std::ranges::stable_sort(hungry, [&](Id a, Id b) {
     return acceptable(a) / out.total_flow_ratio[a] < acceptable(b) / out.total_flow_ratio[b];
   });
-  const auto part = [&](Size c) { return units.of(free, r) * (out.total_flow_ratio[c] / flow); };
+  const auto part = [&](Id c) { return units.of(free, r) * (out.total_flow_ratio[c] / flow); };
   Size next = 0;
   for (; next < hungry.size(); ++next) {
-    const Size c = hungry[next];
+    const Id c = hungry[next];
     if (part(c) < units.of(acceptable(c), r)) break;
-    out.volume.accepted_free[c * width + r] = acceptable(c);
+    out.volume.accepted_free.row(c, width)[r] = acceptable(c);
     free -= acceptable(c);
     flow -= out.total_flow_ratio[c];
   }
   for (; next < hungry.size(); ++next) {
-    const Size c = hungry[next];
-    out.volume.accepted_free[c * width + r] = volume.rounded(r, units.quanta(part(c), r));
+    const Id c = hungry[next];
+    out.volume.accepted_free.row(c, width)[r] = volume.rounded(r, units.quanta(part(c), r));
   }
 }
 
@@ -117,15 +114,14 @@ void distribute(const Tables& t, const Units& units, const Topology& tree, Id po
 void hand_out(const Tables& t, const Topology& tree, FairShareResult& out) {
   const Size width = t.total.size();
   const Units units(t.resources);
-  for (Id pool : tree.preorder) {
-    const auto p = static_cast<Size>(pool);
+  for (Id p : tree.preorder) {
     if (is_integral(t, p)) {
-      for (Size i = p * width; i < (p + 1) * width; ++i)
+      for (Size i = at(p) * width; i < at(p + 1) * width; ++i)
         out.volume.accumulated[i] += out.volume.accepted_free[i];
       continue;
     }
     if (!t.pools.integral.should_distribute_free_volume_among_children[p]) continue;
-    for (Size r = 0; r < width; ++r) distribute(t, units, tree, pool, r, out);
+    for (Size r = 0; r < width; ++r) distribute(t, units, tree, p, r, out);
   }
 }
 
@@ -145,7 +141,7 @@ double min_volume_ratio(std::span<const double> volume, std::span<const Amount> 
 
 void update_volumes(const Tables& t, const Topology& tree, const FairShareOptions& options,
                     const VolumeMemory* memory, FairShareResult& out) {
-  const auto cells = static_cast<Size>(tree.pool_count) * t.total.size();
+  const Size cells = t.pools.parent.size() * t.total.size();
   for (auto* column : {&out.volume.overflow, &out.volume.acceptable, &out.volume.accepted_free,
                        &out.volume.children_overflow})
     column->assign(cells, 0.0);
@@ -159,8 +155,7 @@ void update_volumes(const Tables& t, const Topology& tree, const FairShareOption
       static_cast<double>(t.now - previous) / static_cast<double>(kMicrosecondsPerSecond);
   for (IntegralType type : {IntegralType::kBurst, IntegralType::kRelaxed})
     for (Id pool : tree.preorder)
-      if (t.pools.integral.type[static_cast<Size>(pool)] == type)
-        refill(t, static_cast<Size>(pool), dt, options, out);
+      if (t.pools.integral.type[pool] == type) refill(t, pool, dt, options, out);
   bubble(t, tree, out);
   hand_out(t, tree, out);
 }

@@ -11,8 +11,8 @@ using Size = std::size_t;
 class Inheritance {
  public:
   Inheritance(const Tables& t, const StarvationSettings& tree, const OwnStarvationSettings& own)
-      : t_(t), tree_(tree), own_(own), width_(static_cast<Size>(t.resource_count())) {
-    const auto elements = static_cast<Size>(t.element_count());
+      : t_(t), tree_(tree), own_(own), width_(t.total.size()) {
+    const Size elements = t.pools.parent.size() + t.operations.pool.size();
     out_.tolerance.assign(elements, tree.tolerance);
     out_.timeout.assign(elements, tree.timeout);
     out_.enable_aggressive.assign(elements, tree.enable_aggressive);
@@ -23,27 +23,26 @@ class Inheritance {
   }
 
   EffectiveSettings run() {
-    for (const Id pool : t_.pools.top_down) visit_pool(static_cast<Size>(pool));
-    for (Size o = 0; o < static_cast<Size>(t_.operations.size()); ++o) visit_operation(o);
+    for (const Id pool : t_.pools.top_down) visit_pool(pool);
+    for (Id o = 0; o < t_.operations.size(); ++o) visit_operation(o);
     return std::move(out_);
   }
 
  private:
-  void visit_pool(Size p) {
-    if (const Id parent = t_.pools.parent[p]; parent != kNoId) copy(static_cast<Size>(parent), p);
+  void visit_pool(Id p) {
+    if (const Id parent = t_.pools.parent[p]; parent != kNoId) copy(parent, p);
     if (const double own = tolerance(p); !std::isnan(own)) out_.tolerance[p] = own;
     if (const Time own = timeout(p); own != kNoTime) out_.timeout[p] = own;
-    const auto row = static_cast<Index>(p);
-    if (const auto own = at_or(own_.enable_aggressive, row, kUnset); own != kUnset)
+    if (const auto own = at_or(own_.enable_aggressive, p, kUnset); own != kUnset)
       out_.enable_aggressive[p] = own != 0;
-    if (const auto own = at_or(own_.allow_aggressive, row, kUnset); own != kUnset)
+    if (const auto own = at_or(own_.allow_aggressive, p, kUnset); own != kUnset)
       out_.allow_aggressive[p] = own != 0;
-    if (sets_threshold(p)) take_threshold(p, own_.usage_threshold.data() + p * width_);
+    if (sets_threshold(p)) take_threshold(p, own_.usage_threshold.row(p, width_));
   }
 
-  void visit_operation(Size o) {
-    const Size e = static_cast<Size>(t_.pools.size()) + o;
-    copy(static_cast<Size>(t_.operations.pool[o]), e);
+  void visit_operation(Id o) {
+    const Id e = t_.pools.parent.rows() + o;
+    copy(t_.operations.pool[o], e);
     if (const double own = tolerance(e); !std::isnan(own))
       out_.tolerance[e] = std::min(out_.tolerance[e], own);
     if (const Time own = timeout(e); own != kNoTime)
@@ -52,40 +51,37 @@ class Inheritance {
       out_.allow_aggressive[e] = 0;
     if (!sets_threshold(e)) return;
     for (Size r = 0; r < width_; ++r) {
-      const Amount own = own_.usage_threshold[e * width_ + r];
-      Amount& inherited = out_.usage_threshold[e * width_ + r];
+      const Amount own = own_.usage_threshold.row(e, width_)[r];
+      Amount& inherited = out_.usage_threshold.row(e, width_)[r];
       if (own != kUnlimited && (inherited == kUnlimited || inherited > own)) inherited = own;
     }
     out_.has_usage_threshold[e] = has_any(e);
   }
 
-  void copy(Size from, Size to) {
+  void copy(Id from, Id to) {
     out_.tolerance[to] = out_.tolerance[from];
     out_.timeout[to] = out_.timeout[from];
     out_.enable_aggressive[to] = out_.enable_aggressive[from];
     out_.allow_aggressive[to] = out_.allow_aggressive[from];
-    std::copy_n(out_.usage_threshold.begin() + static_cast<std::ptrdiff_t>(from * width_), width_,
-                out_.usage_threshold.begin() + static_cast<std::ptrdiff_t>(to * width_));
+    std::copy_n(out_.usage_threshold.row(from, width_), width_,
+                out_.usage_threshold.row(to, width_));
     out_.has_usage_threshold[to] = out_.has_usage_threshold[from];
   }
 
-  void take_threshold(Size e, const Amount* values) {
-    std::copy_n(values, width_,
-                out_.usage_threshold.begin() + static_cast<std::ptrdiff_t>(e * width_));
+  void take_threshold(Id e, const Amount* values) {
+    std::copy_n(values, width_, out_.usage_threshold.row(e, width_));
     out_.has_usage_threshold[e] = has_any(e);
   }
 
-  bool has_any(Size e) const {
-    const Amount* values = out_.usage_threshold.data() + e * width_;
+  bool has_any(Id e) const {
+    const Amount* values = out_.usage_threshold.row(e, width_);
     return std::any_of(values, values + width_, [](Amount a) { return a != kUnlimited; });
   }
 
-  double tolerance(Size e) const {
-    return at_or(own_.tolerance, static_cast<Index>(e), std::nan(""));
-  }
-  Time timeout(Size e) const { return at_or(own_.timeout, static_cast<Index>(e), kNoTime); }
-  bool sets_threshold(Size e) const {
-    return at_or(own_.has_usage_threshold, static_cast<Index>(e), std::uint8_t{0}) != 0;
+  double tolerance(Id e) const { return at_or(own_.tolerance, e, std::nan("")); }
+  Time timeout(Id e) const { return at_or(own_.timeout, e, kNoTime); }
+  bool sets_threshold(Id e) const {
+    return at_or(own_.has_usage_threshold, e, std::uint8_t{0}) != 0;
   }
 
   const Tables& t_;

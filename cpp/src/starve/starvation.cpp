@@ -14,12 +14,12 @@ constexpr double kCovers = 1e-4;
 // A gap that is smaller than the smallest allocation is no deficit, if so switched.
 bool gap_holds_an_allocation(const Tables& t, const FairShareResult& s, const PendingWork& work,
                              Size o, Size e) {
-  const auto width = static_cast<Size>(s.resource_count);
-  const double* fair = s.total.data() + e * width;
-  const double* used = s.usage_share.data() + e * width;
-  const Amount* smallest = work.smallest.data() + o * width;
+  const auto width = t.total.size();
+  const double* fair = s.total.row(e, width);
+  const double* used = s.usage_share.row(e, width);
+  const Amount* smallest = work.smallest.row(o, width);
   return clearly_above(
-      fair, s.demand_share.data() + e * width, width, [&](Size r) { return fair[r] - used[r]; },
+      fair, s.demand_share.row(e, width), width, [&](Size r) { return fair[r] - used[r]; },
       [&](Size r) {
         return t.total[r] > 0 ? static_cast<double>(smallest[r]) / static_cast<double>(t.total[r])
                               : 0.0;
@@ -28,12 +28,12 @@ bool gap_holds_an_allocation(const Tables& t, const FairShareResult& s, const Pe
 
 Status status_of(const Tables& t, const FairShareResult& s, const StarvationSettings& tree,
                  const PendingWork& work, double tolerance, Size e) {
-  const auto width = static_cast<Size>(s.resource_count);
-  const auto pools = static_cast<Size>(s.pool_count);
+  const auto width = t.total.size();
+  const Size pools = t.pools.parent.size();
   if (e == 0) return Status::kNormal;
-  const double* fair = s.total.data() + e * width;
-  const double* demand = s.demand_share.data() + e * width;
-  const double* used = s.usage_share.data() + e * width;
+  const double* fair = s.total.row(e, width);
+  const double* demand = s.demand_share.row(e, width);
+  const double* used = s.usage_share.row(e, width);
   if (e >= pools) {
     if (!work.schedulable[e - pools]) return Status::kNormal;
     bool covered = true;
@@ -72,10 +72,9 @@ void check_starvation(Status status, Time now, double timeout, double aggressive
 }
 
 void starvation(const Tables& t, const FairShareResult& shares, const StarvationSettings& tree,
-                const PendingWork& work, Time now, const std::vector<std::int8_t>& given,
+                const PendingWork& work, Time now, const Column<std::int8_t>& given,
                 StarvationResult& out) {
-  const auto elements = static_cast<Size>(t.element_count());
-  const auto pools = static_cast<Size>(t.pools.size());
+  const Size pools = t.pools.parent.size(), elements = pools + t.operations.pool.size();
   out.status.resize(elements);
   out.clocks.since.resize(elements, kNoTime);
   out.clocks.starvation.resize(elements, Starvation::kNonStarving);
@@ -101,18 +100,16 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     }
     if (e < given.size() && given[e] != kUnset) state = static_cast<Starvation>(given[e]);
     const auto id = static_cast<Id>(e);
-    const auto inherited = [&](const std::vector<Id>& lowest) {
-      return parent == kNoId ? kNoId : lowest[static_cast<Size>(parent)];
+    const auto inherited = [&](const Column<Id>& lowest) {
+      return parent == kNoId ? kNoId : lowest[parent];
     };
     out.lowest_starving[e] =
         state != Starvation::kNonStarving ? id : inherited(out.lowest_starving);
     out.lowest_aggressive[e] =
         state == Starvation::kAggressivelyStarving ? id : inherited(out.lowest_aggressive);
   };
-  for (const Id pool : t.pools.top_down)
-    visit(static_cast<Size>(pool), t.pools.parent[static_cast<Size>(pool)]);
-  for (Size o = 0; o < static_cast<Size>(t.operations.size()); ++o)
-    visit(pools + o, t.operations.pool[o]);
+  for (const Id pool : t.pools.top_down) visit(at(pool), t.pools.parent[pool]);
+  for (Size o = 0; o < t.operations.pool.size(); ++o) visit(pools + o, t.operations.pool[o]);
 }
 
 }  // namespace evenhand

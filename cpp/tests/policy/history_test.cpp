@@ -137,7 +137,7 @@ class Said {
     for (Id e = 0; e < static_cast<Id>(state_.pools().size() + state_.operations().rows()); ++e) {
       const std::string who = element(e);
       if (who.empty()) continue;
-      for (const Column& c : columns)
+      for (const NamedColumn& c : columns)
         std::visit(
             [&](const auto& values) {
               const bool is_row = c.name == std::string_view("lowest_starving_ancestor") ||

@@ -26,17 +26,17 @@ class AmountScale {
   // N x R quanta in canonical order, 0 where none is given and kFaultyAmount
   // where a rule is broken; empty if the column is absent. `given` (optional) gets a mask a row.
   // Linear in the cells.
-  std::vector<Amount> read(const TableRows& rows, std::string_view field,
-                           const raw::Optional<raw::Amounts>& column,
-                           std::vector<ResourceMask>* given = nullptr) const;
+  Column<Amount> read(const TableRows& rows, std::string_view field,
+                      const raw::Optional<raw::Amounts>& column,
+                      Column<ResourceMask>* given = nullptr) const;
 
   // N x R finite, not negative reals in quanta (volumes).
-  std::vector<double> read_reals(const TableRows& rows, std::string_view field,
-                                 const raw::Optional<raw::Amounts>& column) const;
+  Column<double> read_reals(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Amounts>& column) const;
 
   // N x R shares within 0..1, 1 where none is given; empty: all are 1.
-  std::vector<double> read_shares(const TableRows& rows, std::string_view field,
-                                  const raw::Optional<raw::Amounts>& column) const;
+  Column<double> read_shares(const TableRows& rows, std::string_view field,
+                             const raw::Optional<raw::Amounts>& column) const;
 
   // One amount in quanta; none: it breaks a rule.
   std::optional<Amount> quanta(double value, std::size_t resource) const noexcept {
@@ -72,14 +72,14 @@ class AmountScale {
               double value, const std::string& text, Fault fault) const;
   template <class Value>
   void read_cells(const TableRows& rows, std::string_view field, std::span<const Value> values,
-                  raw::Mask given, std::vector<Amount>& quanta) const;
+                  raw::Mask given, Column<Amount>& quanta) const;
 
   const StringColumn* names_;
   std::span<const double> quantum_;
   // By resource: quanta in a unit if that is a whole number, else 0; and the
   // largest whole number of units that is an amount then, else -1.
-  std::vector<Amount> per_unit_, largest_whole_;
-  std::vector<double> real_per_unit_;
+  Column<Amount> per_unit_, largest_whole_;
+  Column<double> real_per_unit_;
   bool nearest_;
 };
 

@@ -49,12 +49,12 @@ void group_rows(Tables& t);
 void order_tree(Tables& t);
 void derive_usage_and_demand(Building& b);
 void derive_total(Building& b);
-std::vector<Amount> derived_total(const Tables& t);  // where none is stated
+Column<Amount> derived_total(const Tables& t);  // where none is stated
 void read_instants(const raw::Instant& now, const std::optional<raw::Instant>& previous_update,
                    Tables& tables, Problems& problems);
 void check_sums(Building& b);
 
 // Members of each of `groups` groups in ascending order; kNoId is in none. O(n).
-Grouping grouped(const std::vector<Id>& group_of, std::size_t groups);
+Grouping grouped(const Column<Id>& group_of, std::size_t groups);
 
 }  // namespace evenhand

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/model/live_table.h"
 #include "evenhand/model/row_lists.h"
 #include "evenhand/model/snapshot.h"
@@ -56,7 +56,7 @@ class ClusterState {
   // For each in-flight allocation of the tables, room its beneficiary took already.
   struct TakenRoom {
     Id allocation;
-    std::vector<Amount> amounts;
+    Column<Amount> amounts;
   };
 
   explicit ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken = {});
@@ -75,8 +75,8 @@ class ClusterState {
   const LiveTable<AllocationColumns>& allocations() const noexcept { return allocations_; }
   const LiveTable<RequestColumns>& requests() const noexcept { return requests_; }
   const LiveTable<ReservationColumns>& reservations() const noexcept { return reservations_; }
-  Id pool_of(Id operation) const noexcept { return pool_[at(operation)]; }
-  Id operation_of_request(Id request) const noexcept { return asking_[at(request)]; }
+  Id pool_of(Id operation) const noexcept { return pool_[operation]; }
+  Id operation_of_request(Id request) const noexcept { return asking_[request]; }
   // No order within a group; of allocations, those that have not ended.
   std::span<const Id> allocations_of(Id operation) const noexcept {
     return operation_allocations_.of(operation);
@@ -86,22 +86,22 @@ class ClusterState {
   }
 
   // Allocations.
-  Index slots() const noexcept { return static_cast<Index>(operation_.size()); }
+  Index slots() const noexcept { return operation_.rows(); }
   Index slots_of_snapshot() const noexcept { return first_new_; }
-  bool running(Id slot) const noexcept { return phase_[at(slot)] == Phase::kRuns; }
+  bool running(Id slot) const noexcept { return phase_[slot] == Phase::kRuns; }
   // Running, or stopped by a person and keeping all it has.
-  bool holds(Id slot) const noexcept { return phase_[at(slot)] <= Phase::kStopped; }
-  bool leaving(Id slot) const noexcept { return phase_[at(slot)] == Phase::kLeaves; }
-  bool gone(Id slot) const noexcept { return phase_[at(slot)] >= Phase::kAway; }
+  bool holds(Id slot) const noexcept { return phase_[slot] <= Phase::kStopped; }
+  bool leaving(Id slot) const noexcept { return phase_[slot] == Phase::kLeaves; }
+  bool gone(Id slot) const noexcept { return phase_[slot] >= Phase::kAway; }
   // Preempted by the engine; what it keeps counts until it ends.
-  bool away(Id slot) const noexcept { return phase_[at(slot)] == Phase::kAway; }
-  Id operation_of(Id slot) const noexcept { return operation_[at(slot)]; }
-  Id node_of(Id slot) const noexcept { return node_[at(slot)]; }
+  bool away(Id slot) const noexcept { return phase_[slot] == Phase::kAway; }
+  Id operation_of(Id slot) const noexcept { return operation_[slot]; }
+  Id node_of(Id slot) const noexcept { return node_[slot]; }
   const Amount* amounts(Id slot) const noexcept;  // R: what it uses while it runs
   const Amount* kept(Id slot) const noexcept;     // R: of one that is away; nullptr: nothing
-  Time last_start(Id slot) const noexcept { return last_start_[at(slot)]; }
+  Time last_start(Id slot) const noexcept { return last_start_[slot]; }
   Time last_progress(Id slot) const noexcept {
-    return last_progress_.empty() ? kNoTime : last_progress_[at(slot)];
+    return last_progress_.empty() ? kNoTime : last_progress_[slot];
   }
   // Ties among allocations: in canonical order, those without a name behind all others in
   // the order of starting.
@@ -117,33 +117,31 @@ class ClusterState {
   const Amount* node_capacity(Id node) const noexcept { return row(capacity_, node); }
   const Amount* operation_usage(Id operation) const noexcept { return row(usage_, operation); }
   const Amount* pool_usage(Id pool) const noexcept { return row(pool_usage_, pool); }
-  bool schedulable(Id node) const noexcept { return schedulable_[at(node)] != 0; }
+  bool schedulable(Id node) const noexcept { return schedulable_[node] != 0; }
   std::span<const Leaving> leaving() const noexcept { return leaving_; }
-  bool has_leaving(Id node) const noexcept { return leaving_on_[at(node)] != 0; }
+  bool has_leaving(Id node) const noexcept { return leaving_on_[node] != 0; }
   const Leaving* leaving_at(Id slot) const noexcept {
-    return leaving(slot) && at(slot) < leaving_place_.size() && leaving_place_[at(slot)] != kNoId
-               ? &leaving_[at(leaving_place_[at(slot)])]
+    return leaving(slot) && slot < leaving_place_.rows() && leaving_place_[slot] != kNoId
+               ? &leaving_[leaving_place_[slot]]
                : nullptr;
   }
 
-  Index pending(Id request) const noexcept { return pending_[at(request)]; }
+  Index pending(Id request) const noexcept { return pending_[request]; }
   // Demand of every operation, O x R: its usage and what its requests still want,
   // beside what the snapshot says it wants on top of its rows.
-  std::vector<Amount> demand() const;
+  Column<Amount> demand() const;
   void demand(Id operation, Amount* sum) const;  // of one, R
   // What there is to share, R: the snapshot's, or from `follow_total` on what the schedulable
   // nodes have.
-  const std::vector<Amount>& total() const noexcept {
-    return total_.empty() ? tables().total : total_;
-  }
+  const Column<Amount>& total() const noexcept { return total_.empty() ? tables().total : total_; }
   void follow_total();  // O(nodes) when it is first called
   // Whether it says itself what it uses or wants, and no row stands for it.
   bool stated(Id operation) const noexcept;
   // What all allocations have, all requests want and all operations state; R. Counted in
   // O(rows) when it is first asked for, and followed from then on.
-  const std::vector<Amount>& asked() const;
-  const std::vector<Amount>& offered() const;   // what all nodes have; likewise
-  const std::vector<Amount>& reserved() const;  // what all reservations keep; likewise
+  const Column<Amount>& asked() const;
+  const Column<Amount>& offered() const;   // what all nodes have; likewise
+  const Column<Amount>& reserved() const;  // what all reservations keep; likewise
   // Rows that refer to a node: allocations on it, what needs it, reservations. Likewise.
   Index referring(Id node) const;
 
@@ -200,7 +198,7 @@ class ClusterState {
   // The rows as tables in canonical order: what build() makes of them. The total follows
   // the nodes unless it is stated. O(cells), and O(n log n) for texts.
   struct Sources {  // the row of this state for each row of the tables
-    std::vector<Id> operations, nodes, allocations, requests, reservations;
+    Column<Id> operations, nodes, allocations, requests, reservations;
   };
   Tables frozen(bool total_stated, Sources* sources = nullptr) const;
 
@@ -217,7 +215,7 @@ class ClusterState {
 
   // Operations and nodes that a delta touched since the last call, ascending.
   struct Dirty {
-    std::vector<Id> operations, nodes;
+    Column<Id> operations, nodes;
   };
   Dirty take_dirty();
 
@@ -227,17 +225,16 @@ class ClusterState {
   enum class Phase : std::uint8_t { kRuns, kStopped, kLeaves, kAway, kGone };
   struct Change;
 
-  static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
-  const Amount* row(const std::vector<Amount>& matrix, Id i) const noexcept {
-    return matrix.data() + at(i) * width_;
+  const Amount* row(const Column<Amount>& matrix, Id i) const noexcept {
+    return matrix.row(i, width_);
   }
-  Amount* row(std::vector<Amount>& matrix, Id i) noexcept { return matrix.data() + at(i) * width_; }
+  Amount* row(Column<Amount>& matrix, Id i) noexcept { return matrix.row(i, width_); }
 
   void add_usage(Id slot, const Amount* amount, Amount sign);
   void add_usage(Id slot, Amount sign) { add_usage(slot, amounts(slot), sign); }
   void add_to_pools(Id operation, const Amount* amount, Amount sign);
   void list(Id slot, bool present);
-  void count(std::vector<Amount>& sums, const Amount* amounts, Index times) const noexcept;
+  void count(Column<Amount>& sums, const Amount* amounts, Index times) const noexcept;
   Id new_slot(Id operation, Id node, const Amount* amounts, Time time, Phase phase = Phase::kRuns);
   void stop(Id slot);
   template <class Columns>
@@ -269,7 +266,7 @@ class ClusterState {
   template <class Set>
   void change(Id slot, Set&& set);
   void refer(Id node, Index by) noexcept {
-    if (!referring_.empty() && node != kNoId) referring_[at(node)] += by;
+    if (!referring_.empty() && node != kNoId) referring_[node] += by;
   }
   void follow_names(Table table, Id row, std::string_view name);
   Beneficiary beneficiary_of(Id slot) const;
@@ -291,36 +288,36 @@ class ClusterState {
   std::size_t width_;
   Time now_;
   Index first_new_;
-  std::vector<Id> operation_, node_;
-  std::vector<Phase> phase_;
-  std::vector<Time> last_start_, last_progress_;  // the second may be empty
+  Column<Id> operation_, node_;
+  Column<Phase> phase_;
+  Column<Time> last_start_, last_progress_;  // the second may be empty
   bool owns_amounts_ = false;
-  std::vector<Amount> amounts_;  // of new slots; of all once a size has changed
+  Column<Amount> amounts_;  // of new slots; of all once a size has changed
   bool owns_held_ = false;
-  std::vector<Amount> held_;  // of all slots, once one has been suspended
-  std::vector<Amount> all_left_, node_used_, node_left_, capacity_, usage_, pool_usage_;
-  std::vector<std::uint8_t> schedulable_;
-  std::vector<Index> pending_;
-  std::vector<Amount> wanted_besides_;  // O x R: demand that no row stands for
-  std::vector<Id> pool_, asking_;       // of operations and of requests
+  Column<Amount> held_;  // of all slots, once one has been suspended
+  Column<Amount> all_left_, node_used_, node_left_, capacity_, usage_, pool_usage_;
+  Column<std::uint8_t> schedulable_;
+  Column<Index> pending_;
+  Column<Amount> wanted_besides_;  // O x R: demand that no row stands for
+  Column<Id> pool_, asking_;       // of operations and of requests
   RowLists on_node_, operation_allocations_, operation_requests_;
   LiveTable<OperationColumns> operations_;
   LiveTable<NodeColumns> nodes_;
   LiveTable<AllocationColumns> allocations_;
   LiveTable<RequestColumns> requests_;
   LiveTable<ReservationColumns> reservations_;
-  std::vector<std::pair<Table, Id>> gone_;                  // rows that `reclaim` frees
-  mutable std::vector<Amount> asked_, offered_, reserved_;  // R, once asked for
-  mutable std::vector<Index> referring_;                    // by node, once asked for
-  std::vector<Amount> total_;                               // R, once it follows the nodes
+  std::vector<std::pair<Table, Id>> gone_;             // rows that `reclaim` frees
+  mutable Column<Amount> asked_, offered_, reserved_;  // R, once asked for
+  mutable Column<Index> referring_;                    // by node, once asked for
+  Column<Amount> total_;                               // R, once it follows the nodes
   // Reservations for each request and for each allocation that has some, once asked for.
-  std::array<std::unordered_map<Id, std::vector<Id>>, 2> reserved_for_;
+  std::array<std::unordered_map<Id, Column<Id>>, 2> reserved_for_;
   bool reservations_listed_ = false;
-  std::vector<Leaving> leaving_;
-  std::vector<Id> leaving_place_;         // slot -> place in leaving_; as long as needed
-  std::vector<std::int32_t> leaving_on_;  // per node
-  std::vector<std::uint8_t> operation_dirty_, node_dirty_;
-  std::vector<Id> dirty_operations_, dirty_nodes_;
+  Column<Leaving> leaving_;
+  Column<Id> leaving_place_;         // slot -> place in leaving_; as long as needed
+  Column<std::int32_t> leaving_on_;  // per node
+  Column<std::uint8_t> operation_dirty_, node_dirty_;
+  Column<Id> dirty_operations_, dirty_nodes_;
   bool recording_ = false;
   std::vector<Change> journal_;
 };
@@ -348,7 +345,7 @@ struct ClusterState::Change {
   Kind kind;
   Id row = kNoId;
   std::int64_t first = 0, second = 0;
-  std::vector<Amount> amounts;
+  Column<Amount> amounts;
   Leaving leaving;
 };
 

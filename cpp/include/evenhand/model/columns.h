@@ -26,38 +26,37 @@ inline constexpr Bounds kNonNegative{.low = 0.0};
 // Times beyond this (36,500 years) are refused, so that sums of times fit.
 inline constexpr Time kMaxTime = Time{1} << 60;
 
-std::vector<double> read_numbers(const TableRows& rows, std::string_view field,
-                                 const raw::Optional<raw::Numbers>& column, double absent,
-                                 const Bounds& bounds);
+Column<double> read_numbers(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Numbers>& column, double absent,
+                            const Bounds& bounds);
 
 // Whole numbers within [low, high]. `given` (optional) gets a flag a row.
-std::vector<Index> read_integers(const TableRows& rows, std::string_view field,
-                                 const raw::Optional<raw::Numbers>& column, Index absent, Index low,
-                                 Index high, std::vector<std::uint8_t>* given = nullptr);
+Column<Index> read_integers(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Numbers>& column, Index absent, Index low,
+                            Index high, Column<std::uint8_t>* given = nullptr);
 
 // Priorities: reals, as some systems compute them; both results are sparse (0).
 void read_priority(const TableRows& rows, const raw::Optional<raw::Numbers>& column,
-                   std::vector<double>& priority, std::vector<std::uint8_t>& given);
+                   Column<double>& priority, Column<std::uint8_t>& given);
 
 // Reals are seconds, rounded to microseconds; integers are microseconds, of
 // which kNoTime (NumPy's NaT) counts as none.
-std::vector<Time> read_times(const TableRows& rows, std::string_view field,
-                             const raw::Optional<raw::Numbers>& column, Time absent);
-std::vector<Time> read_durations(const TableRows& rows, std::string_view field,
-                                 const raw::Optional<raw::Numbers>& column, Time absent);
+Column<Time> read_times(const TableRows& rows, std::string_view field,
+                        const raw::Optional<raw::Numbers>& column, Time absent);
+Column<Time> read_durations(const TableRows& rows, std::string_view field,
+                            const raw::Optional<raw::Numbers>& column, Time absent);
 
-std::vector<std::uint8_t> read_flags(const TableRows& rows, std::string_view field,
-                                     const raw::Optional<raw::Codes>& column, bool absent);
+Column<std::uint8_t> read_flags(const TableRows& rows, std::string_view field,
+                                const raw::Optional<raw::Codes>& column, bool absent);
 
 // Codes 0 .. count - 1 of an enumeration.
-std::vector<std::uint8_t> read_codes(const TableRows& rows, std::string_view field,
-                                     const raw::Optional<raw::Codes>& column, int count);
+Column<std::uint8_t> read_codes(const TableRows& rows, std::string_view field,
+                                const raw::Optional<raw::Codes>& column, int count);
 template <class Enum>
-std::vector<Enum> read_enum(const TableRows& rows, std::string_view field,
-                            const raw::Optional<raw::Codes>& column, Enum last) {
-  const std::vector<std::uint8_t> codes =
-      read_codes(rows, field, column, static_cast<int>(last) + 1);
-  std::vector<Enum> values(codes.size());
+Column<Enum> read_enum(const TableRows& rows, std::string_view field,
+                       const raw::Optional<raw::Codes>& column, Enum last) {
+  const Column<std::uint8_t> codes = read_codes(rows, field, column, static_cast<int>(last) + 1);
+  Column<Enum> values(codes.size());
   for (std::size_t i = 0; i < codes.size(); ++i) values[i] = static_cast<Enum>(codes[i]);
   return values;
 }
@@ -75,14 +74,14 @@ Time read_instant(const raw::Instant& instant, std::string_view field, Problems&
 
 // The column with the default in every row if it was not filled.
 template <class T>
-std::vector<T> filled(std::vector<T> column, std::size_t rows, T absent) {
+Column<T> filled(Column<T> column, std::size_t rows, T absent) {
   if (column.empty()) column.assign(rows, absent);
   return column;
 }
 
 // The column, or nothing if every row has the default.
 template <class T>
-std::vector<T> unless_all(std::vector<T> column, T absent) {
+Column<T> unless_all(Column<T> column, T absent) {
   for (const T& value : column)
     if (!(value == absent)) return column;
   return {};

@@ -21,7 +21,7 @@ namespace evenhand {
 class LiveKeys {
  public:
   // The columns are a snapshot's and outlive this.
-  LiveKeys(const NameColumn& names, const std::vector<double>& order);
+  LiveKeys(const NameColumn& names, const Column<double>& order);
 
   // The row of that name that came last; the snapshot's rows count as present.
   Id find(std::string_view name) const;
@@ -32,12 +32,12 @@ class LiveKeys {
   // Ascending in canonical order. Rows without a name stand behind all others, in the
   // order of coming. Holds until the next row is added.
   Index rank(Id row) const noexcept {
-    return row < rows_ ? (Index{row} + 1) << kGap : later_[at(row - rows_)].rank;
+    return row < rows_ ? (Index{row} + 1) << kGap : later_[row - rows_].rank;
   }
   // Rows of the table, later ones that have been dropped included.
-  Id rows() const noexcept { return rows_ + static_cast<Id>(later_.size()); }
+  Id rows() const noexcept { return rows_ + later_.rows(); }
   // Named rows that came later, in canonical order.
-  const std::vector<Id>& sorted() const noexcept { return sorted_; }
+  const Column<Id>& sorted() const noexcept { return sorted_; }
 
   // Of rows behind the snapshot's: the next one, or one that was dropped.
   void add(Id row);  // without a name
@@ -61,19 +61,18 @@ class LiveKeys {
       return std::hash<std::string_view>{}(text);
     }
   };
-  static std::size_t at(Id i) noexcept { return static_cast<std::size_t>(i); }
   bool before(Id a, double order, std::string_view name) const noexcept;
   Id of_snapshot(std::string_view name) const;
   void rank_anew(std::size_t position);
 
   const NameColumn* names_;
-  const std::vector<double>* order_;
+  const Column<double>* order_;
   Id rows_;
-  std::vector<Later> later_;
-  std::vector<Id> sorted_;
+  Column<Later> later_;
+  Column<Id> sorted_;
   std::unordered_map<std::string, Id, Hash, std::equal_to<>> named_;
   Index unnamed_ = 0;
-  mutable std::vector<Id> by_name_;  // the snapshot's rows, once asked, where `order` rules
+  mutable Column<Id> by_name_;  // the snapshot's rows, once asked, where `order` rules
 };
 
 }  // namespace evenhand

@@ -38,15 +38,15 @@ class LiveTable {
   Id rows() const noexcept { return keys_.rows(); }  // removed ones included
   Id snapshot_rows() const noexcept { return snapshot_rows_; }
   Id version(Id row) const noexcept {
-    return row >= snapshot_rows_ ? later_[at(row - snapshot_rows_)]
+    return row >= snapshot_rows_ ? later_[row - snapshot_rows_]
            : moved_.empty()      ? kOfSnapshot
-                                 : moved_[at(row)];
+                                 : moved_[row];
   }
   bool present(Id row) const noexcept { return version(row) != kRemoved; }
 
   // A cell; `absent` is what a sparse column stands for, as in at_or().
   template <class T>
-  T get(std::vector<T> Columns::* column, Id row, T absent = T{}) const noexcept {
+  T get(Column<T> Columns::* column, Id row, T absent = T{}) const noexcept {
     const Id v = version(row);
     return v == kOfSnapshot ? at_or(base_->*column, row, absent)
            : v < 0          ? absent
@@ -54,11 +54,11 @@ class LiveTable {
   }
   // R cells; nullptr: all are absent.
   template <class T>
-  const T* get_row(std::vector<T> Columns::* column, Id row) const noexcept {
+  const T* get_row(Column<T> Columns::* column, Id row) const noexcept {
     const Id v = version(row);
-    const std::vector<T>& cells = v == kOfSnapshot ? base_->*column : own_.*column;
+    const Column<T>& cells = v == kOfSnapshot ? base_->*column : own_.*column;
     const Id place = v == kOfSnapshot ? row : v;
-    return place < 0 || cells.empty() ? nullptr : cells.data() + at(place) * width_;
+    return place < 0 || cells.empty() ? nullptr : cells.row(place, width_);
   }
   // A text as a code that stays while this lives; kNoId: absent.
   Id code(TextColumn Columns::* column, Id row) const noexcept {
@@ -83,26 +83,21 @@ class LiveTable {
   }
   std::span<const Id> list(TextListColumn Columns::* column, Id row) const noexcept {
     const Id v = version(row);
-    if (v >= 0)
-      return lists_.size() > at(v) ? std::span<const Id>(lists_[at(v)]) : std::span<const Id>();
-    const TextListColumn& texts = base_->*column;
-    if (v != kOfSnapshot || texts.offsets.size() == 1) return {};
-    return std::span(texts.codes)
-        .subspan(static_cast<std::size_t>(texts.offsets[at(row)]),
-                 static_cast<std::size_t>(texts.offsets[at(row) + 1] - texts.offsets[at(row)]));
+    if (v >= 0) return v < lists_.rows() ? std::span<const Id>(lists_[v]) : std::span<const Id>();
+    return v == kOfSnapshot ? (base_->*column).of(row) : std::span<const Id>();
   }
   // A number of the owner's for what it keeps of the row itself.
   Index note(Id row) const noexcept {
     const Id v = version(row);
-    return v < 0 ? kNoteOfSnapshot : notes_[at(v)];
+    return v < 0 ? kNoteOfSnapshot : notes_[v];
   }
 
   const LiveKeys& keys() const noexcept { return keys_; }
   // Rows in canonical order: those of the snapshot as they stand, with the later ones between
   // them. O(rows).
   template <class Keep>
-  std::vector<Id> in_order(Keep&& keep) const {
-    std::vector<Id> result;
+  Column<Id> in_order(Keep&& keep) const {
+    Column<Id> result;
     auto later = keys_.sorted().begin();
     for (Id row = 0; row < snapshot_rows_; ++row) {
       for (; later != keys_.sorted().end() && keys_.rank(*later) < keys_.rank(row); ++later)
@@ -113,7 +108,7 @@ class LiveTable {
       if (keep(*later)) result.push_back(*later);
     return result;
   }
-  std::vector<Id> in_order() const {
+  Column<Id> in_order() const {
     return in_order([this](Id row) { return present(row); });
   }
   // The row of that name; kNoId: none is present.
@@ -127,13 +122,13 @@ class LiveTable {
   Id write(const Columns& from, Id row, Index note);
   // Writes one with the cells that a row has now.
   Id write_again(Id row);
-  void set_note(Id version, Index note) noexcept { notes_[at(version)] = note; }
+  void set_note(Id version, Index note) noexcept { notes_[version] = note; }
   template <class T>
-  void set(std::vector<T> Columns::* column, Id version, T value, T absent) {
-    std::vector<T>& cells = own_.*column;
+  void set(Column<T> Columns::* column, Id version, T value, T absent) {
+    Column<T>& cells = own_.*column;
     if (cells.empty() && value == absent) return;
     if (cells.size() < notes_.size()) cells.resize(notes_.size(), absent);
-    cells[at(version)] = value;
+    cells[version] = value;
   }
   void set_text(TextColumn Columns::* column, Id version, std::string_view text);
   void free_version(Id version) {
@@ -161,9 +156,8 @@ class LiveTable {
  private:
   struct Other;  // a row of another table
   struct Own;    // a row of this one
-  static std::size_t at(Id i) noexcept { return static_cast<std::size_t>(i); }
-  static const std::vector<double>& orders(const Columns& columns) noexcept {
-    static const std::vector<double> none;
+  static const Column<double>& orders(const Columns& columns) noexcept {
+    static const Column<double> none;
     if constexpr (requires { columns.order; })
       return columns.order;
     else
@@ -179,11 +173,11 @@ class LiveTable {
   LiveKeys keys_;
   Id snapshot_rows_;
   Columns own_;
-  std::vector<std::vector<Id>> lists_;  // by place; a table has one column of lists
-  std::vector<Index> notes_;            // by place: as long as the columns of its own
-  std::vector<Id> free_versions_, free_rows_;
-  std::vector<Id> moved_;  // version of the snapshot's rows, once one has changed
-  std::vector<Id> later_;  // version of the rows behind them
+  Column<Column<Id>> lists_;  // by place; a table has one column of lists
+  Column<Index> notes_;       // by place: as long as the columns of its own
+  Column<Id> free_versions_, free_rows_;
+  Column<Id> moved_;  // version of the snapshot's rows, once one has changed
+  Column<Id> later_;  // version of the rows behind them
   std::vector<std::map<std::string, Id, std::less<>>> words_;  // later ones, by text column
 };
 

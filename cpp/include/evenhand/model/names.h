@@ -27,7 +27,7 @@ class NameText {
 
  private:
   std::vector<char> bytes_;
-  std::vector<std::int64_t> offsets_;
+  Column<std::int64_t> offsets_;
   raw::Strings strings_;
 };
 
@@ -48,19 +48,19 @@ class RowFinder {
   // The canonical rows that a reference column points to, kNoId where it holds
   // none; also for `required` fields, where none is a problem. Empty if the
   // column is absent and not required.
-  std::vector<Id> read(const TableRows& rows, std::string_view field,
-                       const raw::Optional<raw::Reference>& column, bool required);
+  Column<Id> read(const TableRows& rows, std::string_view field,
+                  const raw::Optional<raw::Reference>& column, bool required);
 
  private:
   void read_index(const TableRows& rows, std::string_view field,
-                  std::span<const std::int64_t> index, std::vector<Id>& found) const;
+                  std::span<const std::int64_t> index, Column<Id>& found) const;
   void read_names(const TableRows& rows, std::string_view field, const raw::Names& names,
-                  std::vector<Id>& found);
+                  Column<Id>& found);
   void index_names();
 
   const TableRows& target_;
   Id first_row_;
-  std::vector<Id> canonical_;  // input row -> canonical row; empty: identity
+  Column<Id> canonical_;  // input row -> canonical row; empty: identity
   std::unordered_map<std::string_view, Id> by_name_;
 };
 

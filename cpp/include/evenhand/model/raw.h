@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 
 namespace evenhand::raw {
 
@@ -82,22 +82,22 @@ struct Codes {
 };
 
 struct Text {
-  std::vector<std::string_view> values;
+  Column<std::string_view> values;
   std::span<const std::int32_t> codes;  // -1: none
 
   std::size_t size() const noexcept { return codes.size(); }
 };
 
 struct TextList {
-  std::vector<std::string_view> values;
+  Column<std::string_view> values;
   std::span<const std::int64_t> offsets;
   std::span<const std::int32_t> codes;
 
   std::size_t size() const noexcept { return offsets.empty() ? 0 : offsets.size() - 1; }
 };
 
-template <class Column>
-using Optional = std::optional<Column>;
+template <class Cells>
+using Optional = std::optional<Cells>;
 
 struct Resources {
   std::vector<std::string_view> names;

@@ -21,26 +21,26 @@ class RowLists {
   }
 
   std::span<const Id> of(Id group) const noexcept {
-    const List& list = lists_[at(group)];
+    const List& list = lists_[group];
     const Id* items = list.capacity == kShared ? base_->items.data() : items_.data();
-    return {items + list.begin, static_cast<std::size_t>(list.size)};
+    return {items + list.begin, at(list.size)};
   }
   void add_group() { lists_.push_back({0, 0, 0}); }
   void pop_group() { lists_.pop_back(); }
 
   void add(Id group, Id row) {
-    List& list = lists_[at(group)];
+    List& list = lists_[group];
     if (list.size >= list.capacity) grow(list);
     set(row, list.size);
-    items_[static_cast<std::size_t>(list.begin + list.size++)] = row;
+    items_[list.begin + list.size++] = row;
   }
   void remove(Id group, Id row) {
-    List& list = lists_[at(group)];
+    List& list = lists_[group];
     if (list.capacity == kShared) grow(list);
     Id* items = items_.data() + list.begin;
     const Id last = items[--list.size];
-    items[place_[at(row)]] = last;
-    place_[at(last)] = place_[at(row)];
+    items[place_[row]] = last;
+    place_[last] = place_[row];
   }
 
   std::size_t memory_bytes() const noexcept {
@@ -54,30 +54,28 @@ class RowLists {
     Index begin;
     std::int32_t size, capacity;
   };
-  static std::size_t at(Id i) noexcept { return static_cast<std::size_t>(i); }
 
   void set(Id row, std::int32_t place) {
     if (at(row) >= place_.size()) place_.resize(std::max(2 * place_.size(), at(row) + 1));
-    place_[at(row)] = place;
+    place_[row] = place;
   }
   // Moves a group to the end of the store, with room to grow.
   void grow(List& list) {
     const auto begin = static_cast<Index>(items_.size());
     const std::int32_t capacity = std::max(8, 2 * list.size);
-    items_.resize(items_.size() + static_cast<std::size_t>(capacity), kNoId);
+    items_.resize(items_.size() + at(capacity), kNoId);
     const Id* from = list.capacity == kShared ? base_->items.data() : items_.data();
     std::copy_n(from + list.begin, list.size, items_.begin() + begin);
     if (list.capacity == kShared)
-      for (std::int32_t i = 0; i < list.size; ++i)
-        set(items_[static_cast<std::size_t>(begin + i)], i);
+      for (std::int32_t i = 0; i < list.size; ++i) set(items_[begin + i], i);
     list.begin = begin;
     list.capacity = capacity;
   }
 
   const Grouping* base_;
-  std::vector<List> lists_;
-  std::vector<Id> items_;
-  std::vector<std::int32_t> place_;  // of a row in its group, where that is not shared
+  Column<List> lists_;
+  Column<Id> items_;
+  Column<std::int32_t> place_;  // of a row in its group, where that is not shared
 };
 
 }  // namespace evenhand

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/model/raw.h"
 
 namespace evenhand {
@@ -16,20 +16,20 @@ class RowOrder {
  public:
   RowOrder() = default;
   explicit RowOrder(std::size_t size) : size_(size) {}
-  explicit RowOrder(std::vector<Id> source) : size_(source.size()), source_(std::move(source)) {}
+  explicit RowOrder(Column<Id> source) : size_(source.size()), source_(std::move(source)) {}
 
   std::size_t size() const noexcept { return size_; }
   bool is_identity() const noexcept { return source_.empty(); }
   std::size_t input(std::size_t row) const noexcept {
-    return source_.empty() ? row : static_cast<std::size_t>(source_[row]);
+    return source_.empty() ? row : at(source_[row]);
   }
   // Input row -> canonical row; empty for the identity.
-  std::vector<Id> canonical() const;
-  const std::vector<Id>& source() const noexcept { return source_; }
+  Column<Id> canonical() const;
+  const Column<Id>& source() const noexcept { return source_; }
 
  private:
   std::size_t size_ = 0;
-  std::vector<Id> source_;
+  Column<Id> source_;
 };
 
 struct Duplicate {

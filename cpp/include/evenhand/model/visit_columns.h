@@ -175,7 +175,7 @@ void visit_columns(const Columns& t, Visit&& visit) {
         if constexpr (std::is_same_v<Of, int>) {
           visit(field, t.*member, cells);
         } else {
-          if constexpr (std::is_same_v<Member, std::vector<Time> AllocationColumns::*>)
+          if constexpr (std::is_same_v<Member, Column<Time> AllocationColumns::*>)
             if (member == &AllocationColumns::last_job_start_time && (t.*member).empty())
               return visit(field, t.start_time, Time{0});
           visit(field, t.*member, cells.absent);

@@ -15,8 +15,8 @@ namespace evenhand {
 // What is free, with the jobs that are there: a copy is a trial.
 struct Occupancy {
   Rooms rooms;
-  std::vector<std::int32_t> occupants;   // N: allocations
-  std::vector<std::int32_t> exclusives;  // N: of jobs that take whole nodes
+  Column<std::int32_t> occupants;   // N: allocations
+  Column<std::int32_t> exclusives;  // N: of jobs that take whole nodes
 };
 
 struct Spot {
@@ -31,8 +31,8 @@ class JobRequest {
     Id request;
     Index count;
     bool takes_node;
-    const Amount* amounts;              // R
-    std::vector<std::uint8_t> allowed;  // N
+    const Amount* amounts;         // R
+    Column<std::uint8_t> allowed;  // N
   };
 
   // order: of the nodes, of which there are so many rows, canonical; it outlives this.
@@ -43,13 +43,11 @@ class JobRequest {
   bool whole_nodes() const noexcept { return whole_nodes_; }
   // Trials look at the nodes only that have a byte here, all without; it must outlive them.
   void look_at(const std::uint8_t* open) noexcept { open_ = open; }
-  bool touches(Id node) const noexcept {
-    return touched_[static_cast<std::size_t>(node)] != 0 && looks_at(node);
-  }
+  bool touches(Id node) const noexcept { return touched_[node] != 0 && looks_at(node); }
   bool allows(const Part& part, Id node) const noexcept {
-    return part.allowed[static_cast<std::size_t>(node)] != 0 && looks_at(node);
+    return part.allowed[node] != 0 && looks_at(node);
   }
-  const std::vector<Amount>& licences() const noexcept { return licences_; }  // R
+  const Column<Amount>& licences() const noexcept { return licences_; }  // R
   bool licences_fit(const Occupancy& room) const noexcept;
   // Of what the node has itself: the rest is asked of all parts at once.
   bool fits(const Part& part, const Occupancy& room, Id node) const noexcept;
@@ -64,23 +62,21 @@ class JobRequest {
   bool place(const Occupancy& room, std::vector<Spot>& spots) const;
 
  private:
-  bool looks_at(Id node) const noexcept {
-    return open_ == nullptr || open_[static_cast<std::size_t>(node)] != 0;
-  }
-  bool pick(const std::vector<std::uint8_t>& usable, const Occupancy& room, Index count,
-            std::vector<Id>& nodes) const;
+  bool looks_at(Id node) const noexcept { return open_ == nullptr || open_[node] != 0; }
+  bool pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
+            Column<Id>& nodes) const;
 
-  std::span<const Id> order_;
+  View<const Id> order_;
   std::size_t nodes_;
   bool whole_nodes_;
   const std::uint8_t* open_ = nullptr;  // N
   Id cpu_ = kNoId;                      // the resource whose least waste is wanted
-  std::vector<Part> parts_;
-  std::vector<std::uint8_t> touched_;
-  std::vector<Amount> licences_;
-  std::vector<std::uint8_t> of_node_;              // R
-  std::vector<std::vector<std::uint8_t>> usable_;  // parts x N
-  std::vector<Index> usable_count_;
+  Column<Part> parts_;
+  Column<std::uint8_t> touched_;
+  Column<Amount> licences_;
+  Column<std::uint8_t> of_node_;         // R
+  Column<Column<std::uint8_t>> usable_;  // parts x N
+  Column<Index> usable_count_;
 };
 
 }  // namespace evenhand

@@ -17,8 +17,8 @@ void put_in_order(const LiveTable<Columns>& table, std::span<Id> rows) {
 }
 
 template <class Columns>
-std::vector<Id> in_order(const LiveTable<Columns>& table, std::span<const Id> rows) {
-  std::vector<Id> out(rows.begin(), rows.end());
+Column<Id> in_order(const LiveTable<Columns>& table, std::span<const Id> rows) {
+  Column<Id> out(rows.begin(), rows.end());
   put_in_order(table, out);
   return out;
 }

@@ -15,8 +15,8 @@ inline bool preferred(NodeOrder order, std::span<const Id> resources, const Room
                       Id b) noexcept {
   if (order == NodeOrder::kCanonical) return false;
   for (const Id r : resources) {
-    const Amount x = rooms.at(a, static_cast<std::size_t>(r));
-    const Amount y = rooms.at(b, static_cast<std::size_t>(r));
+    const Amount x = rooms.at(a, at(r));
+    const Amount y = rooms.at(b, at(r));
     if (x != y) return order == NodeOrder::kLeastFree ? x < y : x > y;
   }
   return false;

@@ -17,11 +17,11 @@ namespace evenhand {
 // Canonical place of every operation in the tree, children in canonical order, those
 // of FIFO pools in the given order. O(E).
 struct QueuePlaces {
-  std::vector<Id> place;      // O
-  std::vector<Id> fifo_pool;  // O: the pool if it is FIFO, else kNoId
+  Column<Id> place;      // O
+  Column<Id> fifo_pool;  // O: the pool if it is FIFO, else kNoId
   // Operations of each FIFO pool in order, one after the other.
-  std::vector<Id> fifo_members;
-  std::vector<Index> fifo_begin;  // P + 1
+  Column<Id> fifo_members;
+  Column<Index> fifo_begin;  // P + 1
 
   static QueuePlaces of(const Tables& tables, std::span<const Id> fifo_index);
 };
@@ -35,8 +35,7 @@ class ServiceQueue {
   };
 
   // places and satisfaction (O) stay the caller's and outlive the queue.
-  void reset(const QueuePlaces& places, const std::vector<double>& satisfaction,
-             std::vector<Id> members);
+  void reset(const QueuePlaces& places, const Column<double>& satisfaction, Column<Id> members);
 
   // In order; first settles what was touched: O(n) moves of 16 bytes for each.
   std::span<const Entry> entries() {
@@ -46,7 +45,7 @@ class ServiceQueue {
   std::size_t size() const noexcept { return entries_.size(); }
   bool empty() const noexcept { return entries_.empty(); }
   bool contains(Id operation) const noexcept {
-    return at(operation) < member_.size() && member_[at(operation)] != 0;
+    return at(operation) < member_.size() && member_[operation] != 0;
   }
 
   Entry entry(Id operation);  // its place now
@@ -61,7 +60,6 @@ class ServiceQueue {
   void insert(Id operation);  // one that was a member when the queue was reset
 
  private:
-  static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
   std::size_t find(const Entry& entry) const;
   void settle();
   void settle_together();
@@ -71,12 +69,12 @@ class ServiceQueue {
   void rekey(Id operation, double key);
 
   const QueuePlaces* places_ = nullptr;
-  const std::vector<double>* satisfaction_ = nullptr;
-  std::vector<std::uint8_t> member_;   // O
-  std::vector<double> key_;            // O: as in entries_
-  std::vector<Entry> entries_;         // ascending (key, place)
-  std::vector<std::uint8_t> touched_;  // O
-  std::vector<Id> stale_;
+  const Column<double>* satisfaction_ = nullptr;
+  Column<std::uint8_t> member_;   // O
+  Column<double> key_;            // O: as in entries_
+  std::vector<Entry> entries_;    // ascending (key, place)
+  Column<std::uint8_t> touched_;  // O
+  Column<Id> stale_;
   std::vector<Entry> moved_;
 };
 

@@ -45,8 +45,8 @@ class Rooms {
  private:
   std::size_t width_;
   Id nodes_;
-  std::vector<std::uint8_t> cluster_;  // R
-  std::vector<Amount> room_;           // (N + 1) x R
+  Column<std::uint8_t> cluster_;  // R
+  Column<Amount> room_;           // (N + 1) x R
 };
 
 // Whether a reservation is in force now, hard and of room on a node. One that was for an

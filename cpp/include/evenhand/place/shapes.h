@@ -28,15 +28,11 @@ class Shapes {
   void set(Id request, const Amount* amounts, std::span<const ResourceScope> scope);
 
   std::size_t size() const noexcept { return width_ == 0 ? 0 : amounts_.size() / width_; }
-  Id of(Id request) const noexcept { return of_[static_cast<std::size_t>(request)]; }
-  const Amount* amounts(Id shape) const noexcept {
-    return amounts_.data() + static_cast<std::size_t>(shape) * width_;
-  }
+  Id of(Id request) const noexcept { return of_[request]; }
+  const Amount* amounts(Id shape) const noexcept { return amounts_.row(shape, width_); }
   // The least room that such a request fits into, R: its amounts, and kAnyRoom where even
   // a negative one does.
-  const Amount* least_room(Id shape) const noexcept {
-    return least_room_.data() + static_cast<std::size_t>(shape) * width_;
-  }
+  const Amount* least_room(Id shape) const noexcept { return least_room_.row(shape, width_); }
   bool fits(Id shape, const Amount* room) const noexcept {
     const Amount* least = least_room(shape);
     for (std::size_t r = 0; r < width_; ++r)
@@ -46,9 +42,9 @@ class Shapes {
 
  private:
   std::size_t width_ = 0;
-  std::vector<Id> of_;
-  std::vector<Amount> amounts_, least_room_;
-  std::map<std::vector<Amount>, Id> known_;  // once a request came later
+  Column<Id> of_;
+  Column<Amount> amounts_, least_room_;
+  std::map<Column<Amount>, Id> known_;  // once a request came later
 };
 
 }  // namespace evenhand

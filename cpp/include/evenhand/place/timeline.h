@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 
 namespace evenhand {
 
 // A set of nodes, 64 a word.
-using NodeSet = std::vector<std::uint64_t>;
+using NodeSet = Column<std::uint64_t>;
 
 NodeSet node_set(Id nodes);
 inline void put(NodeSet& set, Id node) noexcept {
@@ -45,8 +45,8 @@ class Timeline {
   }
 
   std::size_t words_;
-  std::vector<Time> begin_, end_;
-  std::vector<std::uint64_t> free_;  // spans x words
+  Column<Time> begin_, end_;
+  Column<std::uint64_t> free_;  // spans x words
 };
 
 }  // namespace evenhand

@@ -22,7 +22,7 @@ class Where {
 
  private:
   Index request_words_ = 0, node_words_ = 0;
-  std::vector<Id> node_tag_of_;  // request tag code -> node tag code
+  Column<Id> node_tag_of_;  // request tag code -> node tag code
 };
 
 }  // namespace evenhand

@@ -47,19 +47,17 @@ struct Trigger {
 };
 
 // A named column: one number a row, or one number a row and resource.
-struct Column {
+struct NamedColumn {
   const char* name;
-  std::variant<std::vector<double>, std::vector<std::int64_t>, std::vector<Id>,
-               std::vector<std::uint8_t>>
-      values;
+  std::variant<Column<double>, Column<std::int64_t>, Column<Id>, Column<std::uint8_t>> values;
   bool by_resource = false;
 };
-using Columns = std::vector<Column>;
+using Columns = std::vector<NamedColumn>;
 
 // Enumerators as the numbers that columns hold.
 template <class E>
-std::vector<std::uint8_t> codes(const std::vector<E>& values) {
-  std::vector<std::uint8_t> out;
+Column<std::uint8_t> codes(const std::vector<E>& values) {
+  Column<std::uint8_t> out;
   out.reserve(values.size());
   for (const E e : values) out.push_back(static_cast<std::uint8_t>(e));
   return out;
@@ -78,7 +76,7 @@ inline void put_proof(Counts& counts, const SelectionProof& proof) {
 
 // Jobs that others are preempted for, and for each a job before it that may take the room first.
 struct Contested {
-  std::vector<Id> beneficiary, earlier;
+  Column<Id> beneficiary, earlier;
 };
 
 // Fair shares of the last update, and the options that they were computed with.
@@ -135,8 +133,8 @@ class Planner {
   virtual Columns elements() const { return {}; }  // E rows: pools, then operations
   virtual SharesView shares() const { return {}; }
   // Group of every slot as things are now; kNone: it runs no more, or there are no groups.
-  virtual std::vector<Group> groups() const {
-    return std::vector<Group>(static_cast<std::size_t>(state_.slots()), Group::kNone);
+  virtual Column<Group> groups() const {
+    return Column<Group>(static_cast<std::size_t>(state_.slots()), Group::kNone);
   }
 
   // What outlives the planner: clocks and back-offs, to build the next one with.

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/preempt/cover_bound.h"
 
 namespace evenhand {
@@ -44,8 +44,8 @@ class FewestCover {
   // of a set that covers the shortage, ascending; it is replaced by the best that is found, if
   // `ties` by the first of these in order. At most `budget` branch nodes, each a few passes over
   // (shapes x R). Nothing is allocated once the largest node has been seen.
-  void solve(std::span<const Amount> amounts, std::span<const Index> costs,
-             std::span<const Amount> shortage, Index budget, bool ties, std::vector<Id>& taken,
+  void solve(std::span<const Amount> amounts, View<const Index> costs,
+             std::span<const Amount> shortage, Index budget, bool ties, Column<Id>& taken,
              SelectionProof& proof);
 
   // Of the last call, R: the sum of multiplier x shortage, less what each candidate's sum of
@@ -59,7 +59,7 @@ class FewestCover {
     double low, high;
   };
 
-  void group(std::span<const Amount> amounts, std::span<const Index> costs,
+  void group(std::span<const Amount> amounts, View<const Index> costs,
              std::span<const Amount> shortage);
   void look_for_less(SelectionProof& proof);
   bool ask(double target);
@@ -69,23 +69,23 @@ class FewestCover {
   void undo(Size mark);
   bool round(double target);
   void keep();
-  void first_in_order(std::vector<Id>& taken);
+  void first_in_order(Column<Id>& taken);
   const Amount* shape(Size j) const noexcept { return shapes_.data() + j * rows_; }
 
   Size rows_ = 0, count_ = 0;  // resources that are short, shapes
-  std::vector<Amount> need_, shapes_, row_;
-  std::vector<Id> shape_of_, order_;  // of the candidates
-  std::vector<double> most_, low_, high_;
-  std::vector<double> fixed_;  // lows that a question began with
-  std::vector<Amount> reach_;  // of all highs, beyond the need
+  Column<Amount> need_, shapes_, row_;
+  Column<Id> shape_of_, order_;  // of the candidates
+  Column<double> most_, low_, high_;
+  Column<double> fixed_;  // lows that a question began with
+  Column<Amount> reach_;  // of all highs, beyond the need
   std::vector<Change> trail_;
-  std::vector<Id> saved_;     // bases, one a depth
-  std::vector<Index> price_;  // of one of a shape, in units
-  Index unit_ = 1;            // greatest common divisor of the costs
-  std::vector<Index> counts_, best_, witness_;
-  std::vector<Amount> rest_, left_;
-  std::vector<Id> parts_;  // shapes with a fraction
-  std::vector<double> multipliers_;
+  Column<Id> saved_;     // bases, one a depth
+  Column<Index> price_;  // of one of a shape, in units
+  Index unit_ = 1;       // greatest common divisor of the costs
+  Column<Index> counts_, best_, witness_;
+  Column<Amount> rest_, left_;
+  Column<Id> parts_;  // shapes with a fraction
+  Column<double> multipliers_;
   Index best_cost_ = 0, budget_ = 0, branches_ = 0;
   bool spent_ = false;
   CoverBound bound_;

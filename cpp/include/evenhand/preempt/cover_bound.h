@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 
 namespace evenhand {
 
@@ -70,7 +70,7 @@ class CoverBound {
   Pairs inverse_;
   Rows<double> y_, rest_, basic_x_, rho_, column_;
   Shapes<double> reduced_, x_, alpha_;
-  std::vector<Id> able_;
+  Column<Id> able_;
   double value_ = 0, margin_ = 0;
   bool above_ = false;  // the leaving variable is above its range
   double gap_ = 0;      // by so much

@@ -66,13 +66,13 @@ class Decisions {
   const std::vector<Decision>& rows() const noexcept { return rows_; }
   const std::vector<StepProof>& proofs() const noexcept { return proofs_; }
   // Which of freed, free_before, needed, usage_before, kept: n x R.
-  std::vector<Amount> amounts(int which) const;
+  Column<Amount> amounts(int which) const;
 
  private:
   std::size_t width_;
   std::vector<Decision> rows_;
   std::vector<StepProof> proofs_;
-  std::vector<Amount> amounts_;  // n x 5 x R
+  Column<Amount> amounts_;  // n x 5 x R
 };
 
 }  // namespace evenhand

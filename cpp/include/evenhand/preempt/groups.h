@@ -48,7 +48,7 @@ class GroupLists {
                   const Amount* usage_threshold);
 
   // Amounts that shares are of; bounds that are set later are turned with them.
-  void set_total(const std::vector<Amount>& total) { total_ = total; }
+  void set_total(const Column<Amount>& total) { total_ = total; }
   // There are so many operations now; new ones have no bounds: nothing of theirs is safe.
   void fit(std::size_t operations);
 
@@ -61,20 +61,20 @@ class GroupLists {
   void refresh(const ClusterState& state);
   std::size_t changed() const noexcept { return dirty_.size(); }  // operations, at most
   void refresh(const ClusterState& state, Id operation) {
-    if (lists_[at(operation)].dirty) settle(state, operation);
+    if (lists_[operation].dirty) settle(state, operation);
   }
   // What is changed from here on stays as it is cut by then: in a heartbeat.
   void hold() noexcept { ++held_; }
   // Those that have not changed since.
   void refresh_unheld(const ClusterState& state);
   void refresh_unheld(const ClusterState& state, Id operation) {
-    if (lists_[at(operation)].changed_at != held_) refresh(state, operation);
+    if (lists_[operation].changed_at != held_) refresh(state, operation);
   }
 
-  Group group(Id slot) const noexcept { return kGroups[inside_[static_cast<std::size_t>(slot)]]; }
+  Group group(Id slot) const noexcept { return kGroups[inside_[slot]]; }
   Index slots() const noexcept { return static_cast<Index>(inside_.size()); }
   // Allocations of an operation in order, and where its cuts lie.
-  std::vector<Id> in_order(Id operation) const;
+  Column<Id> in_order(Id operation) const;
   std::array<Index, 2> cuts(Id operation) const;
 
   std::size_t memory_bytes() const noexcept;
@@ -103,7 +103,6 @@ class GroupLists {
     Index changed_at = 0;
   };
 
-  static std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
   std::size_t cut_row(Id operation, int cut) const noexcept {
     return (2 * at(operation) + static_cast<std::size_t>(cut)) * width_;
   }
@@ -121,16 +120,16 @@ class GroupLists {
 
   std::size_t width_ = 0;
   Options options_;
-  std::vector<Amount> total_;
-  std::vector<List> lists_;
-  std::vector<Amount> sums_;             // O x 2 x R: usage within each cut
-  std::vector<Amount> below_;            // O x 2 x R: usage under this amount is below the bound
-  std::vector<double> bounds_;           // O x 2 x R: as shares
-  std::vector<Amount> usage_threshold_;  // O x R, or empty: no operation has one
-  std::vector<Id> next_, previous_;
-  std::vector<std::uint8_t> inside_;
+  Column<Amount> total_;
+  Column<List> lists_;
+  Column<Amount> sums_;             // O x 2 x R: usage within each cut
+  Column<Amount> below_;            // O x 2 x R: usage under this amount is below the bound
+  Column<double> bounds_;           // O x 2 x R: as shares
+  Column<Amount> usage_threshold_;  // O x R, or empty: no operation has one
+  Column<Id> next_, previous_;
+  Column<std::uint8_t> inside_;
   Index held_ = 0;
-  std::vector<Id> dirty_;  // those among them may have been refreshed alone
+  Column<Id> dirty_;  // those among them may have been refreshed alone
 };
 
 }  // namespace evenhand

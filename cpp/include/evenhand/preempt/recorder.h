@@ -4,17 +4,17 @@
 
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/preempt/decision.h"
 
 namespace evenhand {
 
 // Requests that still wait, and what stands in their way where they came furthest.
 struct Refusals {
-  std::vector<Id> request;
+  Column<Id> request;
   std::vector<Outcome> rule;
-  std::vector<Index> nodes;     // on which it might run
-  std::vector<Amount> missing;  // n x R, on the best of them
+  Column<Index> nodes;     // on which it might run
+  Column<Amount> missing;  // n x R, on the best of them
 };
 
 struct Event {
@@ -22,7 +22,7 @@ struct Event {
   Stage stage;
   Outcome outcome;
   Id operation, request, slot;
-  std::vector<Amount> missing;  // R: room, or what a limit lacks
+  Column<Amount> missing;  // R: room, or what a limit lacks
 };
 
 // Follows one request (slot = kNoId) or one allocation (request = kNoId).

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/preempt/spread_need.h"
 #include "evenhand/preempt/victims.h"
 
@@ -26,9 +26,9 @@ namespace evenhand {
 struct SpreadProof {
   // As many of a job's parts as sites can be chosen are at most scale x cost in sum.
   Index scale = 1;
-  std::vector<Index> part;         // of each piece, at least 1
-  std::vector<Index> bound;        // of each level, in parts; -1: it cannot be had
-  std::vector<double> multiplier;  // levels x width: prove a bound, if no branching did
+  Column<Index> part;         // of each piece, at least 1
+  Column<Index> bound;        // of each level, in parts; -1: it cannot be had
+  Column<double> multiplier;  // levels x width: prove a bound, if no branching did
 };
 
 class SpreadCover {
@@ -39,8 +39,8 @@ class SpreadCover {
   // when they are spent, the best so far stands. Without `ties`, any of the cheapest. Nothing
   // is proved of costs whose sum is so great (about 2^61 / 10'000) that parts do not add up
   // exactly.
-  bool solve(const SpreadNeed& need, std::span<const Index> costs, Index budget,
-             std::vector<Id>& taken, SelectionProof& proof, bool ties = true);
+  bool solve(const SpreadNeed& need, View<const Index> costs, Index budget, Column<Id>& taken,
+             SelectionProof& proof, bool ties = true);
   // Of the last call; solves each level once more.
   SpreadProof prove(Index budget);
 
@@ -51,14 +51,14 @@ class SpreadCover {
   enum class Fixed : std::uint8_t { kOpen, kGoes, kStays };
   struct Level {
     Index bound = 0;
-    std::vector<Id> used;  // pieces
+    Column<Id> used;  // pieces
     // All smallest covers, if they were listed: their pieces, end to end.
     bool listed = false;
-    std::vector<Id> cover;
+    Column<Id> cover;
     std::vector<std::size_t> ends;
   };
 
-  void begin(const SpreadNeed& need, std::span<const Index> costs);
+  void begin(const SpreadNeed& need, View<const Index> costs);
   void fix(Size job, Fixed to);
   void list_covers(Size s, Size level);
   void solve_listed(Level& level) const;
@@ -73,16 +73,15 @@ class SpreadCover {
   void bound_others();
   bool refuted(Size job, Index cost);
   bool try_union();
-  bool shrink(std::vector<Id>& jobs);
+  bool shrink(Column<Id>& jobs);
   Index reach(Size s) const;
   bool step(double by);
   Size disputed() const;
   void search(Index known, bool root);
-  void first_in_order(std::vector<Id>& taken, bool& first);
+  void first_in_order(Column<Id>& taken, bool& first);
   std::span<const Id> pieces_of(Size job) const noexcept {
     return {piece_.data() + first_piece_[job], first_piece_[job + 1] - first_piece_[job]};
   }
-  static constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
   // Levels of a site that can be had, of those that count.
   Size able(Size s) const noexcept {
     Size levels = 0;
@@ -94,38 +93,38 @@ class SpreadCover {
   Index scaled(Index parts) const noexcept { return (parts + scale_ - 1) / scale_; }
 
   const SpreadNeed* need_ = nullptr;
-  std::span<const Index> costs_;
+  View<const Index> costs_;
   Index scale_ = 1;
   bool exact_ = true;      // sums of parts are
   bool one_level_ = true;  // at every site
   bool one_site_ = true;   // every job
   Size together_ = 0;      // sites that can be chosen
-  std::vector<Size> first_piece_;
-  std::vector<Id> piece_, site_;  // by job; of a piece
-  std::vector<Index> part_, best_part_;
-  std::vector<Index> price_;  // of a piece: its part, 0 if it goes, kNever if it stays
-  std::vector<Fixed> fixed_;  // of a job
-  Index fixed_cost_ = 0;      // of those that go
-  std::vector<std::vector<Level>> levels_;
-  std::vector<char> stale_;    // of a site
-  std::vector<Index> chosen_;  // levels of a site
-  std::vector<Amount> gone_;   // sites x width, of those that go
-  std::vector<char> used_;     // of a piece, where it is chosen
-  Index parts_ = 0;            // of the choice
-  std::vector<Index> sum_, next_;
-  std::vector<std::int32_t> from_;          // levels of a site, by what is had with it
-  std::vector<Size> last_;                  // of a site: what is had without it, of all
-  std::vector<Index> rows_, rest_;          // sites x had: the least cost; of the sites behind
-  std::vector<std::vector<Index>> others_;  // of a site, by its levels: a bound of all the others
-  std::vector<Index> own_;                  // of a site: cost of those that go
+  Column<Size> first_piece_;
+  Column<Id> piece_, site_;  // by job; of a piece
+  Column<Index> part_, best_part_;
+  Column<Index> price_;   // of a piece: its part, 0 if it goes, kNever if it stays
+  Column<Fixed> fixed_;   // of a job
+  Index fixed_cost_ = 0;  // of those that go
+  Column<std::vector<Level>> levels_;
+  Column<char> stale_;    // of a site
+  Column<Index> chosen_;  // levels of a site
+  Column<Amount> gone_;   // sites x width, of those that go
+  Column<char> used_;     // of a piece, where it is chosen
+  Index parts_ = 0;       // of the choice
+  Column<Index> sum_, next_;
+  Column<std::int32_t> from_;          // levels of a site, by what is had with it
+  Column<Size> last_;                  // of a site: what is had without it, of all
+  Column<Index> rows_, rest_;          // sites x had: the least cost; of the sites behind
+  std::vector<Column<Index>> others_;  // of a site, by its levels: a bound of all the others
+  Column<Index> own_;                  // of a site: cost of those that go
   Index work_ = 0;
-  std::vector<Amount> got_;  // sites x width, of a set at hand
-  std::vector<Id> order_;
-  std::vector<Amount> lack_;
-  std::vector<Index> largest_;
+  Column<Amount> got_;  // sites x width, of a set at hand
+  Column<Id> order_;
+  Column<Amount> lack_;
+  Column<Index> largest_;
   std::vector<std::pair<Size, double>> moving_;  // jobs whose parts move, used at this share
   VictimSelector selector_;
-  std::vector<Id> best_;
+  Column<Id> best_;
   Index best_cost_ = 0, enough_ = 0, floor_ = 0;
   Index budget_ = 0, branches_ = 0, root_ = 0;
   Index refuse_ = 0;     // sets of at least this cost are not looked for

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 
 namespace evenhand {
 
@@ -16,16 +16,14 @@ class FreedByNode {
       : jobs_(nodes), amounts_(nodes), width_(width) {}
   // Where to add what a job frees on a node.
   Amount* add(Id job, Id node);
-  std::span<const Id> jobs(Id node) const { return jobs_[static_cast<std::size_t>(node)]; }
-  std::span<const Amount> amounts(Id node) const {
-    return amounts_[static_cast<std::size_t>(node)];
-  }
+  std::span<const Id> jobs(Id node) const { return jobs_[node]; }
+  std::span<const Amount> amounts(Id node) const { return amounts_[node]; }
   // Is it enough, if all go?
   bool covers(Id node, std::span<const Amount> lacks) const;
 
  private:
-  std::vector<std::vector<Id>> jobs_;
-  std::vector<std::vector<Amount>> amounts_;
+  Column<Column<Id>> jobs_;
+  Column<Column<Amount>> amounts_;
   std::size_t width_;
 };
 
@@ -47,9 +45,9 @@ struct SpreadNeed {
   std::size_t width;
   Index copies = 0;  // levels wanted
   std::vector<Site> sites;
-  std::vector<Id> job;         // of a piece
-  std::vector<Amount> amount;  // pieces x width
-  std::vector<Amount> lack;    // levels x width
+  Column<Id> job;         // of a piece
+  Column<Amount> amount;  // pieces x width
+  Column<Amount> lack;    // levels x width
 };
 
 }  // namespace evenhand

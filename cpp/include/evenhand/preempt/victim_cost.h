@@ -18,7 +18,7 @@ enum class VictimCost : std::uint8_t { kVictims, kLostWork, kGiven };
 
 struct VictimCosts {
   VictimCost kind;
-  const std::vector<Index>& given;  // by operation; empty: 1 each
+  const Column<Index>& given;  // by operation; empty: 1 each
   // N x R: what of a node's capacity others have; empty: nothing.
   std::span<const Amount> not_its_own = {};
 

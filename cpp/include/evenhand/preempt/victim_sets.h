@@ -23,7 +23,7 @@ class VictimTrial {
 };
 
 struct VictimSet {
-  std::vector<Id> taken;  // ascending
+  Column<Id> taken;  // ascending
   std::size_t considered = 0;
   SelectionProof proof;
 };
@@ -31,8 +31,8 @@ struct VictimSet {
 struct VictimQuestion {
   Id n = 0;  // candidates
   VictimSelection selection = VictimSelection::kIrreducible;
-  Index budget = 0;                   // branches of kMinimum
-  std::span<const Index> costs = {};  // n, at least 1; of kMinimum; empty: 1 each
+  Index budget = 0;              // branches of kMinimum
+  View<const Index> costs = {};  // n, at least 1; of kMinimum; empty: 1 each
   // Where it says exactly which sets suffice, it is what kMinimum is found by (spread_cover.h).
   const SpreadNeed* spread = nullptr;
   // Else sets are tried one by one, from the best bound of these on: each says which sets
@@ -51,7 +51,7 @@ VictimSet choose_victims(VictimTrial& trial, const VictimQuestion& question);
 
 // Another set (ascending), without those it does not need, if it suffices and costs less than
 // one that choose_victims left in the trial.
-void take_cheaper(VictimTrial& trial, const VictimQuestion& question, std::vector<Id> other,
+void take_cheaper(VictimTrial& trial, const VictimQuestion& question, Column<Id> other,
                   VictimSet& set);
 
 }  // namespace evenhand

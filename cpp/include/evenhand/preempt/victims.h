@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/preempt/cover.h"
 
 namespace evenhand {
@@ -43,9 +43,7 @@ class VictimSelector {
 
   std::span<const Id> taken() const noexcept { return taken_; }
   // What was added at a position.
-  Id candidate(Id position) const noexcept {
-    return candidates_[static_cast<std::size_t>(position)];
-  }
+  Id candidate(Id position) const noexcept { return candidates_[position]; }
   // How many came up before it fitted, given back ones included.
   std::size_t considered() const noexcept { return considered_; }
   const SelectionProof& proof() const noexcept { return proof_; }
@@ -58,11 +56,11 @@ class VictimSelector {
   void give_back();
 
   std::size_t width_;
-  std::vector<Id> candidates_;
-  std::vector<Amount> amounts_;
-  std::vector<Index> costs_;
-  std::vector<Id> taken_;        // positions
-  std::vector<Amount> surplus_;  // freed beyond the shortage
+  Column<Id> candidates_;
+  Column<Amount> amounts_;
+  Column<Index> costs_;
+  Column<Id> taken_;        // positions
+  Column<Amount> surplus_;  // freed beyond the shortage
   std::size_t considered_ = 0;
   bool skip_useless_ = false, ties_ = true;
   SelectionProof proof_;

@@ -14,8 +14,7 @@ template <int R>
 void compute_attributes(const Tables& t, const Topology& tree, FairShareResult& out) {
   using Size = std::size_t;
   const auto width = R <= 8 ? static_cast<Size>(R) : t.total.size();
-  const auto pools = static_cast<Size>(tree.pool_count);
-  const auto operations = static_cast<Size>(t.operations.size());
+  const Size pools = t.pools.parent.size(), operations = t.operations.pool.size();
   for (auto* matrix : {&out.usage_share, &out.demand_share, &out.limits_share})
     matrix->resize((pools + operations) * width);
   double total[static_cast<unsigned>(R)], exists[static_cast<unsigned>(R)];
@@ -29,9 +28,9 @@ void compute_attributes(const Tables& t, const Topology& tree, FairShareResult& 
   const auto limit_of = [&](ResourceMask given, const Amount* limits, Size r) {
     return given >> r & 1u ? share_of(std::min(limits[r], t.total[r]), r) : exists[r];
   };
-  std::vector<Amount> demand(pools * width, 0), usage(pools * width, 0);
+  Column<Amount> demand(pools * width, 0), usage(pools * width, 0);
   for (Size o = 0; o < operations; ++o) {
-    const Size p = static_cast<Size>(t.operations.pool[o]) * width;
+    const Size p = at(t.operations.pool[o]) * width;
     const Size from = o * width, to = (pools + o) * width;
     for (Size r = 0; r < width; ++r) {
       const Amount d = t.operations.demand[from + r], u = t.operations.usage[from + r];
@@ -48,18 +47,17 @@ void compute_attributes(const Tables& t, const Topology& tree, FairShareResult& 
           anywhere ? limit : std::min(limit, t.operations.best_allocation_share[from + r]);
     }
   }
-  for (Id pool : tree.postorder) {
-    const auto p = static_cast<Size>(pool);
+  for (Id p : tree.postorder) {
     for (Size r = 0; r < width; ++r) {
-      const Size i = p * width + r;
-      if (pool != 0) {
-        const Size up = static_cast<Size>(t.pools.parent[p]) * width + r;
+      const Size i = at(p) * width + r;
+      if (p != 0) {
+        const Size up = at(t.pools.parent[p]) * width + r;
         demand[up] += demand[i];
         usage[up] += usage[i];
       }
       out.demand_share[i] = share_of(demand[i], r);
       out.usage_share[i] = share_of(usage[i], r);
-      out.limits_share[i] = limit_of(t.pools.limits_given[p], t.pools.limits.data() + p * width, r);
+      out.limits_share[i] = limit_of(t.pools.limits_given[p], t.pools.limits.row(p, width), r);
     }
   }
 }

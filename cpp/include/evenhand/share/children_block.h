@@ -99,7 +99,7 @@ class ChildrenBlock {
                               }) -
              order_.begin();
     };
-    std::vector<std::ptrdiff_t> out;
+    Column<std::ptrdiff_t> out;
     std::vector<std::pair<std::ptrdiff_t, std::uint32_t>> in;
     for (std::uint32_t i = 0; n > 1 && i < n; ++i) {
       if (f_[base + i] < 1) out.push_back(place(f_[base + i], base + i));
@@ -280,15 +280,15 @@ class ChildrenBlock {
   }
 
   // Storage is reused: first_.back() vertices and kept_ rows of shares count.
-  std::vector<double> f_;
+  Column<double> f_;
   std::vector<Row<R>> shares_;  // of the children that keep them
   std::size_t kept_ = 0;
-  std::vector<std::uint32_t> first_shares_;  // child -> its first row there
-  std::vector<Row<R>> moves_;                // after each vertex: slope in f, or height of a jump
+  Column<std::uint32_t> first_shares_;  // child -> its first row there
+  std::vector<Row<R>> moves_;           // after each vertex: slope in f, or height of a jump
   std::vector<MoveKind> kinds_;
-  std::vector<std::uint32_t> first_{0};  // child -> its first vertex
-  std::vector<std::uint32_t> scratch_;
-  std::vector<std::uint32_t> order_;  // vertices below 1 by (f, child, place)
+  Column<std::uint32_t> first_{0};  // child -> its first vertex
+  Column<std::uint32_t> scratch_;
+  Column<std::uint32_t> order_;  // vertices below 1 by (f, child, place)
   bool sweepable_ = false;
   DoubleRow<R> initial_{};  // sum of the children at f = 0
 };

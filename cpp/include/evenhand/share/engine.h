@@ -34,13 +34,13 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     tables_ = &t;
     options_ = options;
     keep_ = keep;
-    width_ = static_cast<Size>(t.resource_count());
-    pool_rows_ = static_cast<Size>(t.pools.size());
-    operation_rows_ = static_cast<Size>(t.operations.size());
+    width_ = t.total.size();
+    pool_rows_ = t.pools.parent.rows();
+    operation_rows_ = t.operations.pool.rows();
     if (!reuse) {
       tree_ = Topology::of(t);
       pools_.clear();
-      pools_.resize(pool_rows_);
+      pools_.resize(at(pool_rows_));
     }
     std::swap(result, before);
     result.pool_count = t.pools.size();
@@ -56,7 +56,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     adjust_strong_guarantees(t, tree_, options, result);
     if (options.step_function_for_gang && options.fifo_reordering)
       reorder_fifo_pools(t, tree_, result);
-    result.integral_share.assign(pool_rows_ * width_, 0.0);
+    result.integral_share.assign(at(pool_rows_) * width_, 0.0);
     mark_changed_children(reuse);
     build_inside_integral_pools();
     share_burst();
@@ -74,26 +74,26 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Positions own;                 // at the vertices of the pool's own curve
     std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
     double smallest_weight = 1;
-    std::vector<std::uint32_t> by_place;                    // FIFO: children in effective order
-    std::vector<std::uint32_t> place;                       // FIFO: child -> place
+    Column<std::uint32_t> by_place;                         // FIFO: children in effective order
+    Column<std::uint32_t> place;                            // FIFO: child -> place
     Row<R> guarantee = Row<R>::Zero(), limits = guarantee;  // of the curve
     bool children_changed = true;                           // since the last update
     bool rebuild = true;                      // so much that all of the block is built again
-    std::vector<Id> changed;                  // else: operations, rows
+    Column<Id> changed;                       // else: operations, rows
     bool done = false;                        // the curve is that of this update
     std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
   // ---- rows ---------------------------------------------------------------
 
-  Row<R> row(const std::vector<double>& matrix, Size i) const {
+  Row<R> row(const Column<double>& matrix, Id i) const {
     Row<R> out = Row<R>::Zero();
-    const double* from = matrix.data() + i * width_;
+    const double* from = matrix.row(i, width_);
     for (Size r = 0; r < columns(); ++r) out[static_cast<int>(r)] = from[r];
     return out;
   }
-  void set_row(std::vector<double>& matrix, Size i, const Row<R>& values) const {
-    double* to = matrix.data() + i * width_;
+  void set_row(Column<double>& matrix, Id i, const Row<R>& values) const {
+    double* to = matrix.row(i, width_);
     for (Size r = 0; r < columns(); ++r) to[r] = values[static_cast<int>(r)];
   }
   // Known to the compiler, except where a wider kernel serves the width.
@@ -101,15 +101,14 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   // ---- share functions ------------------------------------------------------
 
-  double weight(Id element) const {
-    const auto e = static_cast<Size>(element);
+  double weight(Id e) const {
     return e < pool_rows_ ? tables_->pools.weight[e] : tables_->operations.weight[e - pool_rows_];
   }
 
-  double smallest_weight(Size pool) const {
+  double smallest_weight(Id pool) const {
     constexpr double kNegligible = 1e-9;  // does not count for the smallest
     double smallest = 0, negligible = 0;
-    for (Id child : children_of(*tables_, static_cast<Id>(pool))) {
+    for (Id child : tables_->children.of(pool)) {
       const double w = weight(child);
       double& least = w > kNegligible ? smallest : negligible;
       if (least == 0 || w < least) least = w;
@@ -117,11 +116,11 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     return smallest > 0 ? smallest : negligible;
   }
 
-  bool fifo(Size pool) const { return tables_->pools.mode[pool] == PoolMode::kFifo; }
+  bool fifo(Id pool) const { return tables_->pools.mode[pool] == PoolMode::kFifo; }
 
   // The block of a pool whose child pools are built, in block_ until the next one
   // is; what the walk reads of it stays with the pool.
-  void build_block(Size pool) {
+  void build_block(Id pool) {
     const Tables& t = *tables_;
     Pool& state = pools_[pool];
     const bool in_fifo = fifo(pool);
@@ -129,10 +128,9 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     state.smallest_weight = smallest_weight(pool);
     block_.clear();
     Size seen = 0;
-    for (Id child : children_of(t, static_cast<Id>(pool))) {
+    for (Id e : t.children.of(pool)) {
       if (seen++ % kBetweenPolls == 0) poll();
-      const auto e = static_cast<Size>(child);
-      const double ratio = in_fifo ? 1.0 : weight(child) / state.smallest_weight;
+      const double ratio = in_fifo ? 1.0 : weight(e) / state.smallest_weight;
       if (e < pool_rows_) {
         block_.add(pools_[e].curve, ratio, false);
       } else {
@@ -150,56 +148,53 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   // Whether the block of a pool is kept so that single operations can be replaced in it.
-  bool replaces(Size pool) const {
+  bool replaces(Id pool) const {
     if (!keep_ || fifo(pool) || integral(pool) != IntegralType::kNone) return false;
-    const auto children = children_of(*tables_, static_cast<Id>(pool));
-    return std::ranges::all_of(children,
-                               [&](Id child) { return static_cast<Size>(child) >= pool_rows_; });
+    const auto children = tables_->children.of(pool);
+    return std::ranges::all_of(children, [&](Id child) { return child >= pool_rows_; });
   }
 
   // Replaces the operations that changed; false: the block must be built again.
-  bool replace_changed(Size pool) {
+  bool replace_changed(Id pool) {
     Pool& state = pools_[pool];
-    const auto children = children_of(*tables_, static_cast<Id>(pool));
+    const auto children = tables_->children.of(pool);
     if (state.rebuild || state.changed.size() * 16 > children.size() || !state.children.sweepable())
       return false;
     const bool steps =
         options_.step_function_for_gang && tables_->pools.step_function_for_gang[pool];
     for (const Id o : state.changed) {
-      const Size e = pool_rows_ + static_cast<Size>(o);
-      const auto child =
-          static_cast<Size>(std::ranges::find(children, static_cast<Id>(e)) - children.begin());
+      const Id e = pool_rows_ + o;
+      const auto child = at(std::ranges::find(children, e) - children.begin());
       if (child == children.size()) return false;
       build_operation_curve<R>(operation_, row(result.usage_share, e), row(result.demand_share, e),
-                               row(result.limits_share, e),
-                               steps && tables_->operations.gang[static_cast<Size>(o)]);
-      const double ratio = weight(static_cast<Id>(e)) / state.smallest_weight;
+                               row(result.limits_share, e), steps && tables_->operations.gang[o]);
+      const double ratio = weight(e) / state.smallest_weight;
       if (!state.children.replace(child, operation_.vertices(), ratio)) return false;
     }
     state.children.sum_initial();
     return true;
   }
 
-  void order_fifo(Size pool) {
-    const auto children = children_of(*tables_, static_cast<Id>(pool));
+  void order_fifo(Id pool) {
+    const auto children = tables_->children.of(pool);
     Pool& state = pools_[pool];
     state.by_place.resize(children.size());
     state.place.resize(children.size());
     for (Size i = 0; i < children.size(); ++i) {
-      const Size o = static_cast<Size>(children[i]) - pool_rows_;
+      const Id o = children[i] - pool_rows_;
       const Id effective = result.effective_fifo_index[o];
       const Id place = effective >= 0 ? effective : result.fifo_index[o];
       state.place[i] = static_cast<std::uint32_t>(place);
-      state.by_place[static_cast<Size>(place)] = static_cast<std::uint32_t>(i);
+      state.by_place[place] = static_cast<std::uint32_t>(i);
     }
   }
 
-  Row<R> guarantee(Size pool) const {
+  Row<R> guarantee(Id pool) const {
     return row(result.strong_share, pool) + row(result.integral_share, pool);
   }
 
   // The curve of a pool from its block, left in pool_'s vertices.
-  void sweep(Size pool, const ChildrenBlock<R>& block, const Row<R>& limits, bool until_guarantee) {
+  void sweep(Id pool, const ChildrenBlock<R>& block, const Row<R>& limits, bool until_guarantee) {
     // Of the root only the end is asked for, unless it promises something.
     pool_.keep_whole(pool != 0 || tables_->pools.compute_promised_guarantee[0]);
     if (fifo(pool))
@@ -209,12 +204,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   // The same for an integral pool, whose curve is wanted again with its guarantee.
-  void build_block_for_both(Size pool) {
+  void build_block_for_both(Id pool) {
     build_block(pool);
     pools_[pool].built = std::make_unique<ChildrenBlock<R>>(block_.compact(true));
   }
 
-  void build(Size pool) {
+  void build(Id pool) {
     Pool& state = pools_[pool];
     const auto built = std::move(state.built);
     state.done = true;
@@ -230,12 +225,11 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     const auto curve = pool_.vertices();
     state.own.assign(curve);
     if (!keep_)
-      for (Id child : children_of(*tables_, static_cast<Id>(pool)))
-        if (static_cast<Size>(child) < pool_rows_)
-          pools_[static_cast<Size>(child)].curve = std::vector<Vertex<R>>();  // and its memory
+      for (Id child : tables_->children.of(pool))
+        if (child < pool_rows_) pools_[child].curve = std::vector<Vertex<R>>();  // and its memory
     if (pool == 0) return;
     state.curve.assign(curve.begin(), curve.end());
-    Pool& parent = pools_[static_cast<Size>(tables_->pools.parent[pool])];
+    Pool& parent = pools_[tables_->pools.parent[pool]];
     parent.children_changed = parent.rebuild = true;
   }
 
@@ -243,53 +237,48 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   void mark_changed_children(bool reuse) {
     const Tables& t = *tables_;
-    for (Size p = 0; p < pool_rows_; ++p) {
+    for (Id p = 0; p < pool_rows_; ++p) {
       Pool& pool = pools_[p];
       pool.children_changed = pool.rebuild = !reuse || !kept_.same_children(t, p);
       pool.changed.clear();
       pool.done = false;
     }
     if (!reuse) return;
-    for (Size o = 0; o < operation_rows_; ++o)
+    for (Id o = 0; o < operation_rows_; ++o)
       if (kept_.operation_changed(t, before, result, o)) {
-        Pool& pool = pools_[static_cast<Size>(t.operations.pool[o])];
+        Pool& pool = pools_[t.operations.pool[o]];
         pool.children_changed = true;
         pool.rebuild = pool.rebuild || kept_.weight_changed(t, o);
-        if (!pool.rebuild) pool.changed.push_back(static_cast<Id>(o));
+        if (!pool.rebuild) pool.changed.push_back(o);
       }
-    for (Size p = 1; p < pool_rows_; ++p)
+    for (Id p = 1; p < pool_rows_; ++p)
       if (kept_.pool_weight_changed(t, p)) {
-        Pool& parent = pools_[static_cast<Size>(t.pools.parent[p])];
+        Pool& parent = pools_[t.pools.parent[p]];
         parent.children_changed = parent.rebuild = true;
       }
   }
 
   // ---- integral pools -------------------------------------------------------
 
-  IntegralType integral(Size pool) const { return tables_->pools.integral.type[pool]; }
+  IntegralType integral(Id pool) const { return tables_->pools.integral.type[pool]; }
 
   void build_inside_integral_pools() {
-    std::vector<std::uint8_t> inside(pool_rows_);
+    Column<std::uint8_t> inside(at(pool_rows_));
     for (Id pool : tree_.preorder) {
-      const auto p = static_cast<Size>(pool);
       if (pool == 0) continue;
-      const auto parent = static_cast<Size>(tables_->pools.parent[p]);
-      inside[p] = inside[parent] || integral(parent) != IntegralType::kNone;
+      const Id parent = tables_->pools.parent[pool];
+      inside[pool] = inside[parent] || integral(parent) != IntegralType::kNone;
     }
-    for (Id pool : tree_.postorder) {
-      const auto p = static_cast<Size>(pool);
-      if (inside[p]) build(p);
-    }
+    for (Id pool : tree_.postorder)
+      if (inside[pool]) build(pool);
   }
 
   // What is left for integral shares on the way from a pool to the root.
-  Row<R> room(Size pool) const {
+  Row<R> room(Id pool) const {
     Row<R> out = filled_row<R>(std::numeric_limits<double>::infinity());
-    for (Id p = static_cast<Id>(pool); p > 0; p = tables_->pools.parent[static_cast<Size>(p)]) {
-      const auto i = static_cast<Size>(p);
-      out = out.min(row(result.limits_share, i) - row(result.strong_share, i) -
-                    row(result.integral_share, i));
-    }
+    for (Id p = pool; p > 0; p = tables_->pools.parent[p])
+      out = out.min(row(result.limits_share, p) - row(result.strong_share, p) -
+                    row(result.integral_share, p));
     return out.max(0.0);
   }
 
@@ -302,10 +291,10 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     return integral;
   }
 
-  void add_integral(Size pool, const Row<R>& integral) {
-    for (Id p = static_cast<Id>(pool); p >= 0; p = tables_->pools.parent[static_cast<Size>(p)])
+  void add_integral(Id pool, const Row<R>& integral) {
+    for (Id p = pool; p >= 0; p = tables_->pools.parent[p])
       for (Size r = 0; r < columns(); ++r) {
-        const Size i = static_cast<Size>(p) * width_ + r;
+        const Size i = at(p) * width_ + r;
         const double sum = result.integral_share[i] + integral[static_cast<int>(r)];
         result.integral_share[i] =
             p == 0 ? sum : nudge(result.limits_share[i], result.strong_share[i], sum);
@@ -313,22 +302,20 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     result.volume.last_share_ratio[pool] = largest(integral);
   }
 
-  double rate(Size pool) const {
-    const std::span<const double> volume(result.volume.accumulated);
-    return min_volume_ratio(volume.subspan(pool * width_, width_), tables_->total) /
+  double rate(Id pool) const {
+    return min_volume_ratio({result.volume.accumulated.row(pool, width_), width_}, tables_->total) /
            options_.integral_smooth_period_s;
   }
 
   void share_burst() {
-    for (Id id : tree_.preorder) {
-      const auto pool = static_cast<Size>(id);
+    for (Id pool : tree_.preorder) {
       if (integral(pool) != IntegralType::kBurst) continue;
       const double peak = std::min(result.burst_ratio[pool], rate(pool));
       const Row<R> left = room(pool);
       const Row<R> until_now = row(result.integral_share, pool);
       Row<R> proposed = Row<R>::Zero();
       for (Size r = 0; r < columns(); ++r) {
-        const Size i = pool * width_ + r;
+        const Size i = at(pool) * width_ + r;
         const auto lane = static_cast<int>(r);
         proposed[lane] =
             nudge(result.limits_share[i], result.strong_share[i], std::min(peak, left[lane]));
@@ -341,20 +328,19 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     }
   }
 
-  Row<R> beyond_guarantee(Size pool, const Row<R>& shares) const {
+  Row<R> beyond_guarantee(Id pool, const Row<R>& shares) const {
     return (shares - row(result.strong_share, pool)).max(0.0);
   }
 
   struct Relaxed {
-    Size pool;
+    Id pool;
     double rate;
     std::vector<Vertex<R>> curve;
   };
 
   void share_relaxed() {
     std::vector<Relaxed> asking;
-    for (Id id : tree_.preorder) {
-      const auto pool = static_cast<Size>(id);
+    for (Id pool : tree_.preorder) {
       if (integral(pool) != IntegralType::kRelaxed) continue;
       const double own_rate = rate(pool);
       if (own_rate == 0) continue;
@@ -389,8 +375,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   // Of the cluster, what guarantees do not claim.
   Row<R> unclaimed() const {
     Row<R> claimed = Row<R>::Zero();
-    for (Id child : children_of(*tables_, 0)) {
-      const auto e = static_cast<Size>(child);
+    for (Id e : tables_->children.of(0)) {
       if (e >= pool_rows_) continue;
       claimed += guarantee(e).min(row(result.demand_share, e));
     }
@@ -407,12 +392,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   void build_rest() {
     for (Id pool : tree_.postorder)
-      if (!pools_[static_cast<Size>(pool)].done) build(static_cast<Size>(pool));
+      if (!pools_[pool].done) build(pool);
   }
 
   // ---- walk -----------------------------------------------------------------
 
-  CurvePoint child_place(Size pool, Size child, Position at) const {
+  CurvePoint child_place(Id pool, Size child, Position at) const {
     const Pool& state = pools_[pool];
     const auto f = state.children.fit_factors(child);
     if (!fifo(pool)) return locate(f, at.f, static_cast<std::int32_t>(child) < at.jumped);
@@ -423,16 +408,16 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   // Totals of everything below a pool that stands at `at`.
-  void walk_from(Id top, Position start, std::vector<double>& total) {
-    std::vector<Id> path{top};
-    positions_[static_cast<Size>(top)] = start;
+  void walk_from(Id top, Position start, Column<double>& total) {
+    Column<Id> path{top};
+    positions_[top] = start;
     while (!path.empty()) {
-      const auto pool = static_cast<Size>(path.back());
+      const Id pool = path.back();
       path.pop_back();
       const Position at = positions_[pool];
-      const auto children = children_of(*tables_, static_cast<Id>(pool));
+      const auto children = tables_->children.of(pool);
       for (Size i = 0; i < children.size(); ++i) {
-        const auto e = static_cast<Size>(children[i]);
+        const Id e = children[i];
         const CurvePoint place = child_place(pool, i, at);
         if (e < pool_rows_) {
           positions_[e] = pools_[e].own.at(place);
@@ -446,17 +431,17 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   // A pool has what its children have, summed in child order.
-  void sum_pools(std::vector<double>& total) const {
+  void sum_pools(Column<double>& total) const {
     for (Id pool : tree_.postorder) {
       Row<R> sum = Row<R>::Zero();
-      for (Id child : children_of(*tables_, pool)) sum = sum + row(total, static_cast<Size>(child));
-      set_row(total, static_cast<Size>(pool), sum);
+      for (Id child : tables_->children.of(pool)) sum = sum + row(total, child);
+      set_row(total, pool, sum);
     }
   }
 
   void walk() {
-    const Size cells = (pool_rows_ + operation_rows_) * width_;
-    positions_.resize(pool_rows_);
+    const Size cells = at(pool_rows_ + operation_rows_) * width_;
+    positions_.resize(at(pool_rows_));
     result.total.assign(cells, 0.0);
     walk_from(0, pools_[0].own.last(), result.total);
     if (options_.fifo_truncation) truncate_fifo_pools(*tables_, result);
@@ -465,21 +450,19 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   void walk_promised(Size cells) {
-    std::vector<std::uint8_t> inside(pool_rows_);
+    Column<std::uint8_t> inside(at(pool_rows_));
     result.promised.clear();
     for (Id id : tree_.preorder) {
-      const auto pool = static_cast<Size>(id);
-      const bool below = id != 0 && inside[static_cast<Size>(tables_->pools.parent[pool])];
-      inside[pool] = below || tables_->pools.compute_promised_guarantee[pool];
-      if (!inside[pool] || below) continue;
+      const bool below = id != 0 && inside[tables_->pools.parent[id]];
+      inside[id] = below || tables_->pools.compute_promised_guarantee[id];
+      if (!inside[id] || below) continue;
       if (result.promised.empty()) result.promised.assign(cells, 0.0);
-      walk_from(id, pools_[pool].own.first(), result.promised);
+      walk_from(id, pools_[id].own.first(), result.promised);
     }
     if (!result.promised.empty()) {
       sum_pools(result.promised);
       for (Id id : tree_.preorder)
-        if (!inside[static_cast<Size>(id)])
-          set_row(result.promised, static_cast<Size>(id), Row<R>::Zero());
+        if (!inside[id]) set_row(result.promised, id, Row<R>::Zero());
     }
   }
 
@@ -487,9 +470,10 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   FairShareOptions options_;
   bool keep_ = false;
   Topology tree_;
-  Size width_ = 0, pool_rows_ = 0, operation_rows_ = 0;
-  std::vector<Pool> pools_;
-  std::vector<Position> positions_;
+  Size width_ = 0;
+  Id pool_rows_ = 0, operation_rows_ = 0;
+  Column<Pool> pools_;
+  Column<Position> positions_;
   KeptInputs kept_;
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/model/tables.h"
 
 namespace evenhand {
@@ -35,39 +35,39 @@ enum class FairShareIssue : std::uint8_t {
 
 struct FairShareDiagnostic {
   FairShareIssue issue;
-  std::vector<Id> pools;        // rows
-  std::vector<double> numbers;  // overcommit: R amounts wanted, in quanta
+  Column<Id> pools;        // rows
+  Column<double> numbers;  // overcommit: R amounts wanted, in quanta
 };
 
 // Volumes in quanta x seconds, P x R, and what the update leaves for the next.
 struct VolumeColumns {
-  std::vector<double> overflow, acceptable, accepted_free, children_overflow;
-  std::vector<double> accumulated;       // after the update
-  std::vector<double> last_share_ratio;  // P, after the update
+  Column<double> overflow, acceptable, accepted_free, children_overflow;
+  Column<double> accumulated;       // after the update
+  Column<double> last_share_ratio;  // P, after the update
 };
 
 // What an earlier update left of the volumes; stands in for the tables' columns.
 struct VolumeMemory {
   Time updated = kNoTime;
-  std::vector<double> accumulated;       // P x R, quanta x seconds
-  std::vector<double> last_share_ratio;  // P
+  Column<double> accumulated;       // P x R, quanta x seconds
+  Column<double> last_share_ratio;  // P
 };
 
 // Matrices are row-major with R columns; E = pools + operations, P = pools.
 struct FairShareResult {
   Index pool_count = 0, operation_count = 0;
   int resource_count = 0;
-  std::vector<double> usage_share, demand_share;  // E x R
-  std::vector<double> limits_share;               // E x R
-  std::vector<double> total;                      // E x R
-  std::vector<double> promised;                   // E x R, or empty: no pool opted in
-  std::vector<double> strong_share;               // P x R
-  std::vector<double> strong_share_priority, strong_share_regular;  // P x R
-  std::vector<double> integral_share;                               // P x R, proposed
-  std::vector<Amount> inferred_guarantee;                           // P x R
-  std::vector<double> flow_ratio, burst_ratio, total_flow_ratio, total_burst_ratio;  // P
+  Column<double> usage_share, demand_share;                    // E x R
+  Column<double> limits_share;                                 // E x R
+  Column<double> total;                                        // E x R
+  Column<double> promised;                                     // E x R, or empty: no pool opted in
+  Column<double> strong_share;                                 // P x R
+  Column<double> strong_share_priority, strong_share_regular;  // P x R
+  Column<double> integral_share;                               // P x R, proposed
+  Column<Amount> inferred_guarantee;                           // P x R
+  Column<double> flow_ratio, burst_ratio, total_flow_ratio, total_burst_ratio;  // P
   VolumeColumns volume;
-  std::vector<Id> fifo_index, effective_fifo_index;  // operations; kNoId: none
+  Column<Id> fifo_index, effective_fifo_index;  // operations; kNoId: none
   std::vector<FairShareDiagnostic> diagnostics;
 
   // A later operation row, or one that stands for another operation now, has no share yet.
@@ -108,7 +108,7 @@ FairShareResult fair_share(const Tables& tables, const FairShareOptions& options
 // share is what its children have of theirs; its promised share is split as any
 // pool's.
 struct ShareParts {
-  std::vector<double> strong, integral, weight_proportional;  // E x R
+  Column<double> strong, integral, weight_proportional;  // E x R
 };
 ShareParts split_parts(const Tables& tables, const FairShareResult& result, bool promised);
 

@@ -26,7 +26,7 @@ void adjust_strong_guarantees(const Tables& t, const Topology& tree,
                               const FairShareOptions& options, FairShareResult& result);
 
 // Informational: what a pool may expect of its parent's guarantee. P x R.
-std::vector<double> estimated_guarantee_share(const Tables& t, const FairShareResult& result,
-                                              bool with_flow, bool from_ones);
+Column<double> estimated_guarantee_share(const Tables& t, const FairShareResult& result,
+                                         bool with_flow, bool from_ones);
 
 }  // namespace evenhand

@@ -27,24 +27,19 @@ class KeptInputs {
     return t.resource_count() == last.resource_count && t.pools.parent == parent_ &&
            t.pools.mode == mode_ && t.pools.step_function_for_gang == steps_;
   }
-  bool same_children(const Tables& t, std::size_t pool) const {
-    const auto of = [pool](const Grouping& g) {
-      return std::span(g.items).subspan(
-          static_cast<std::size_t>(g.offsets[pool]),
-          static_cast<std::size_t>(g.offsets[pool + 1] - g.offsets[pool]));
-    };
-    return std::ranges::equal(of(t.children), of(children_));
+  bool same_children(const Tables& t, Id pool) const {
+    return std::ranges::equal(t.children.of(pool), children_.of(pool));
   }
 
   // An operation of pools with the same children.
   bool operation_changed(const Tables& t, const FairShareResult& before, const FairShareResult& now,
-                         std::size_t o) const {
-    const auto width = static_cast<std::size_t>(now.resource_count);
-    const std::size_t row = (static_cast<std::size_t>(now.pool_count) + o) * width;
-    if (o >= weight_.size()) return true;
-    const auto differs = [&](const std::vector<double>& a, const std::vector<double>& b) {
+                         Id o) const {
+    const std::size_t width = t.total.size();
+    if (o >= weight_.rows()) return true;
+    const auto differs = [&](const Column<double>& a, const Column<double>& b) {
+      const double *x = a.row(now.pool_count + o, width), *y = b.row(now.pool_count + o, width);
       bool different = false;
-      for (std::size_t i = row; i < row + width; ++i) different |= a[i] != b[i];
+      for (std::size_t r = 0; r < width; ++r) different |= x[r] != y[r];
       return different;
     };
     return differs(now.demand_share, before.demand_share) ||
@@ -54,19 +49,19 @@ class KeptInputs {
            now.effective_fifo_index[o] != before.effective_fifo_index[o];
   }
 
-  bool weight_changed(const Tables& t, std::size_t o) const {
-    return o >= weight_.size() || t.operations.weight[o] != weight_[o];
+  bool weight_changed(const Tables& t, Id o) const {
+    return o >= weight_.rows() || t.operations.weight[o] != weight_[o];
   }
-  bool pool_weight_changed(const Tables& t, std::size_t p) const {
+  bool pool_weight_changed(const Tables& t, Id p) const {
     return t.pools.weight[p] != pool_weight_[p];
   }
 
  private:
   Grouping children_;
-  std::vector<Id> parent_;
-  std::vector<PoolMode> mode_;
-  std::vector<std::uint8_t> steps_, gang_;
-  std::vector<double> pool_weight_, weight_;
+  Column<Id> parent_;
+  Column<PoolMode> mode_;
+  Column<std::uint8_t> steps_, gang_;
+  Column<double> pool_weight_, weight_;
 };
 
 }  // namespace evenhand

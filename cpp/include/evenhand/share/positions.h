@@ -70,8 +70,8 @@ class Positions {
     return {f_[k], jumped_.empty() ? 0 : jumped_[k]};
   }
 
-  std::vector<double> f_;
-  std::vector<std::int32_t> jumped_;
+  Column<double> f_;
+  Column<std::int32_t> jumped_;
 };
 
 }  // namespace evenhand

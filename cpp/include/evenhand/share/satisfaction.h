@@ -23,11 +23,11 @@ double in_billionths(double satisfaction) noexcept;
 // Usage against fair share of every element; below 1: has less than its share.
 // An operation that may grow is measured by the resources in which it may; a
 // pool has the smallest value among its children.
-std::vector<double> satisfaction(const Tables& tables, const FairShareResult& result);
+Column<double> satisfaction(const Tables& tables, const FairShareResult& result);
 
 // The resource with the largest ratio of usage (of demand, without usage) to the
 // total; the main resource if all ratios are 0. Informational.
-std::vector<Id> dominant_resource(const Tables& tables, const FairShareResult& result,
-                                  int main_resource);
+Column<Id> dominant_resource(const Tables& tables, const FairShareResult& result,
+                             int main_resource);
 
 }  // namespace evenhand

@@ -33,7 +33,7 @@ class Units {
     return whole >= 1.0 && quantum == 1.0 / whole ? whole : 1.0 / quantum;
   }
 
-  std::vector<double> per_unit_;  // R
+  Column<double> per_unit_;  // R
 };
 
 }  // namespace evenhand

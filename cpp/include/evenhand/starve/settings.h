@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/model/tables.h"
 
 namespace evenhand {
@@ -24,27 +24,27 @@ struct StarvationSettings {
   bool ignore_tolerance_if_satisfied = false;
   bool allow_aggressive_preemption = true;  // of the root
   bool allow_aggressive_preemption_for_gangs = true;
-  std::vector<Amount> usage_threshold;  // R, kUnlimited: unset; empty: none is set
+  Column<Amount> usage_threshold;  // R, kUnlimited: unset; empty: none is set
 };
 
 // What rows set of their own; an empty column: no row sets anything.
 struct OwnStarvationSettings {
-  std::vector<double> tolerance;                  // E; NaN: unset
-  std::vector<Time> timeout;                      // E; kNoTime: unset
-  std::vector<std::int8_t> enable_aggressive;     // P
-  std::vector<std::int8_t> allow_aggressive;      // P
-  std::vector<Amount> usage_threshold;            // E x R; kUnlimited: unset
-  std::vector<std::uint8_t> has_usage_threshold;  // E
+  Column<double> tolerance;                  // E; NaN: unset
+  Column<Time> timeout;                      // E; kNoTime: unset
+  Column<std::int8_t> enable_aggressive;     // P
+  Column<std::int8_t> allow_aggressive;      // P
+  Column<Amount> usage_threshold;            // E x R; kUnlimited: unset
+  Column<std::uint8_t> has_usage_threshold;  // E
 };
 
 // What holds for every element (E rows).
 struct EffectiveSettings {
-  std::vector<double> tolerance;
-  std::vector<Time> timeout;
-  std::vector<std::uint8_t> enable_aggressive;
-  std::vector<std::uint8_t> allow_aggressive;
-  std::vector<Amount> usage_threshold;            // E x R; kUnlimited: unset
-  std::vector<std::uint8_t> has_usage_threshold;  // some resource of it is set
+  Column<double> tolerance;
+  Column<Time> timeout;
+  Column<std::uint8_t> enable_aggressive;
+  Column<std::uint8_t> allow_aggressive;
+  Column<Amount> usage_threshold;            // E x R; kUnlimited: unset
+  Column<std::uint8_t> has_usage_threshold;  // some resource of it is set
 };
 
 // O(E R). Pools: own, else the parent's, else the tree's; a usage threshold as a

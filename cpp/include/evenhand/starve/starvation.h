@@ -17,30 +17,30 @@ enum class Starvation : std::uint8_t { kNonStarving, kStarving, kAggressivelySta
 
 // What the next update continues from; empty columns: everything is fresh.
 struct StarvationClocks {
-  std::vector<Time> since;             // E; start of the deficit, kNoTime: none
-  std::vector<Starvation> starvation;  // E
+  Column<Time> since;             // E; start of the deficit, kNoTime: none
+  Column<Starvation> starvation;  // E
 };
 
 // What an operation still wants.
 struct PendingWork {
-  std::vector<Index> allocations;         // O: allocations that wait
-  std::vector<Amount> smallest;           // O x R: least of a resource in one of them
-  std::vector<std::uint8_t> schedulable;  // O: may get anything at all
+  Column<Index> allocations;         // O: allocations that wait
+  Column<Amount> smallest;           // O x R: least of a resource in one of them
+  Column<std::uint8_t> schedulable;  // O: may get anything at all
 };
 
 struct StarvationResult {
   EffectiveSettings effective;
-  std::vector<Status> status;  // E
-  StarvationClocks clocks;     // E, after the update
+  Column<Status> status;    // E
+  StarvationClocks clocks;  // E, after the update
   // Nearest element, itself included, that starves (aggressively); kNoId: none. E.
-  std::vector<Id> lowest_starving, lowest_aggressive;
+  Column<Id> lowest_starving, lowest_aggressive;
 };
 
 // Goes on from the clocks in `result`, under the settings there that hold for these tables
 // (`inherit`). given (E or empty; kUnset: computed) stands in the place of computed states; the
 // clocks continue.
 void starvation(const Tables& tables, const FairShareResult& shares, const StarvationSettings& tree,
-                const PendingWork& work, Time now, const std::vector<std::int8_t>& given,
+                const PendingWork& work, Time now, const Column<std::int8_t>& given,
                 StarvationResult& result);
 
 // The state that follows from a status.

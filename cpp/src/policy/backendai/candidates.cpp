@@ -14,12 +14,10 @@ Mode Run::mode_of(Id operation) const {
 }
 
 const Amount* Run::freed(Id slot) const {
-  return freed_.empty() ? state_.amounts(slot) : freed_.data() + at(slot) * width_;
+  return freed_.empty() ? state_.amounts(slot) : freed_.row(slot, width_);
 }
 
-const Amount* Run::kept(Id slot) const {
-  return kept_.empty() ? nullptr : kept_.data() + at(slot) * width_;
-}
+const Amount* Run::kept(Id slot) const { return kept_.empty() ? nullptr : kept_.row(slot, width_); }
 
 double Run::units_of(const Amount* amounts) const {
   double sum = 0;
@@ -45,7 +43,7 @@ void Run::build_candidates() {
     Candidate c;
     c.operation = o;
     const bool by_kind = set_.inference_preemptible || kind(o) != OperationKind::kInference;
-    const std::uint8_t own = rows_.preemptible[at(o)];
+    const std::uint8_t own = rows_.preemptible[o];
     bool leaves = false, stopped = false,
          willing = own == RowSettings::kByKind ? by_kind : own != 0;
     for (const Id slot : slots(o)) {
@@ -58,7 +56,7 @@ void Run::build_candidates() {
       c.key += units_of(state_.amounts(slot));
       c.slots.push_back(slot);
     }
-    Outcome& why = no_candidate_[at(o)];
+    Outcome& why = no_candidate_[o];
     const bool unsuited = set_.mode == PreemptionMode::kSuspend && kind(o) != OperationKind::kBatch;
     if (c.slots.empty() || stopped)
       why = c.slots.empty() && leaves ? Outcome::kAlreadyPreempting : Outcome::kNotRunning;
@@ -66,12 +64,12 @@ void Run::build_candidates() {
       why = Outcome::kSystemWork;
     else if (!willing)
       why = Outcome::kNotPreemptibleFlag;
-    else if (priority_[at(o)] > set_.threshold)
+    else if (priority_[o] > set_.threshold)
       why = Outcome::kAboveThreshold;
     else if (unsuited && !set_.unsuited_are_terminated)
       why = Outcome::kNotSuspendable;
     else if (set_.min_runtime > 0 &&
-             (!rows_.started[at(o)] || c.start > state_.now() - set_.min_runtime))
+             (!rows_.started[o] || c.start > state_.now() - set_.min_runtime))
       why = Outcome::kRanTooShort;
     else
       why = Outcome::kTaken;
@@ -83,28 +81,28 @@ void Run::build_candidates() {
 Outcome Run::verdict(const Candidate& c, Id operation) const {
   if (c.claimed) return Outcome::kAlreadyPreempting;
   if (scope_of(c.operation) != scope_of(operation)) return Outcome::kOtherScope;
-  if (rank_[at(c.operation)] >= rank_[at(operation)]) return Outcome::kNotLowerPriority;
+  if (rank_[c.operation] >= rank_[operation]) return Outcome::kNotLowerPriority;
   return Outcome::kTaken;
 }
 
-std::vector<Candidate*> Run::candidates_for(Id operation, Attempt* attempt) {
-  std::vector<Candidate*> found;
+Column<Candidate*> Run::candidates_for(Id operation, Attempt* attempt) {
+  Column<Candidate*> found;
   for (Candidate& c : candidates_) {
     const Outcome why = verdict(c, operation);
-    if (attempt != nullptr) attempt->verdict[at(c.operation)] = why;
+    if (attempt != nullptr) attempt->verdict[c.operation] = why;
     if (why == Outcome::kTaken) found.push_back(&c);
   }
   return found;
 }
 
 // Lowest priority first, then those that never ran, then by the order.
-void Run::sort(std::vector<Candidate*>& candidates) const {
+void Run::sort(Column<Candidate*>& candidates) const {
   const bool by_size =
       set_.order == VictimOrder::kFewestSessions || set_.order == VictimOrder::kSmallestResources;
   const auto key = [&](const Candidate* c) {
     const Time start = set_.order == VictimOrder::kNewest ? -c->start : c->start;
-    return std::tuple(rank_[at(c->operation)], rows_.started[at(c->operation)] != 0,
-                      by_size ? c->key : 0.0, start, rank(c->operation));
+    return std::tuple(rank_[c->operation], rows_.started[c->operation] != 0, by_size ? c->key : 0.0,
+                      start, rank(c->operation));
   };
   std::ranges::sort(candidates,
                     [&](const Candidate* x, const Candidate* y) { return key(x) < key(y); });
@@ -114,11 +112,11 @@ void Run::give(const Candidate& c, Amount sign) {
   for (const Id slot : c.slots) rooms_.add(freed(slot), state_.node_of(slot), sign);
 }
 
-void Run::mark_spared(Attempt* attempt, const std::vector<Candidate*>& candidates,
+void Run::mark_spared(Attempt* attempt, const Column<Candidate*>& candidates,
                       const VictimSet& set) const {
   if (attempt == nullptr) return;
   for (Size i = 0; i < candidates.size(); ++i)
-    attempt->verdict[at(candidates[i]->operation)] =
+    attempt->verdict[candidates[i]->operation] =
         std::ranges::binary_search(set.taken, static_cast<Id>(i)) ? Outcome::kTaken
         : set.taken.empty()                                       ? Outcome::kNoStartInStage
         : i < set.considered                                      ? Outcome::kGivenBack

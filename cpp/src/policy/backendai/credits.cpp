@@ -36,13 +36,13 @@ struct Run::Due {
   std::vector<Placement> places;
 };
 
-bool Run::reserved_places(const Entry& entry, const std::vector<std::vector<Id>>& of_request,
+bool Run::reserved_places(const Entry& entry, const Column<Column<Id>>& of_request,
                           Due& due) const {
   const LiveTable<ReservationColumns>& rows = state_.reservations();
   for (Size u = 0; u < entry.units.size(); ++u) {
     const Unit& unit = entry.units[u];
     Index missing = unit.count;
-    for (const Id i : of_request[at(unit.request)]) {
+    for (const Id i : of_request[unit.request]) {
       if (!serves(i, unit)) continue;
       if (missing > 0) due.places.push_back({u, rows.get(&ReservationColumns::node, i, kNoId)});
       --missing;
@@ -59,19 +59,19 @@ bool Run::reserved_places(const Entry& entry, const std::vector<std::vector<Id>>
 // One that would not fit even then is planned like any other.
 void Run::admit_reserved() {
   const LiveTable<ReservationColumns>& rows = state_.reservations();
-  const std::vector<Id> reservations = rows.in_order();
+  const Column<Id> reservations = rows.in_order();
   if (reservations.empty()) return;
-  std::vector<std::vector<Id>> of_request(at(state_.requests().rows()));
+  Column<Column<Id>> of_request(at(state_.requests().rows()));
   for (const Id i : reservations)
     if (const Id request = rows.get(&ReservationColumns::request, i, kNoId);
         request != kNoId && keeps_room(state_, i))
-      of_request[at(request)].push_back(i);
+      of_request[request].push_back(i);
   std::vector<Due> sessions;
-  std::vector<std::uint8_t> is_due(admitted_.size(), 0);
+  Column<std::uint8_t> is_due(admitted_.size(), 0);
   for (Entry& e : queue) {
     Due due{.from = kNoTime, .entry = &e, .places = {}};
     if (e.suspended || !reserved_places(e, of_request, due)) continue;
-    is_due[at(e.operation)] = 1;
+    is_due[e.operation] = 1;
     sessions.push_back(std::move(due));
   }
   std::ranges::sort(sessions, {},
@@ -79,25 +79,25 @@ void Run::admit_reserved() {
 
   Rooms now(state_, false);  // of these sessions the first has it, of others each has its own
   for (const Id node : nodes_)
-    if (!in_parts_.empty()) now.take(in_parts_.data() + at(node) * width_, node);
-  add_reserved(now, state_, -1, [&](Id owner) { return owner == kNoId || !is_due[at(owner)]; });
+    if (!in_parts_.empty()) now.take(in_parts_.row(node, width_), node);
+  add_reserved(now, state_, -1, [&](Id owner) { return owner == kNoId || !is_due[owner]; });
   Rooms later = now;
   for (const Leaving& l : state_.leaving()) add_leaving(later, l, 1);
-  std::vector<std::uint8_t> blocked(place_.size(), 0);
+  Column<std::uint8_t> blocked(place_.size(), 0);
   for (Due& due : sessions) {
     Entry& entry = *due.entry;
     bool allowed = true, behind = false, fits = true, will_fit = true;
     for (const Placement& p : due.places) {
       const Amount* need = entry.units[p.unit].need;
       allowed &= takes_one_more(p.node);
-      behind |= blocked[at(p.node)] != 0;
+      behind |= blocked[p.node] != 0;
       fits &= now.fits(need, p.node);
       will_fit &= later.fits(need, p.node);
       now.take(need, p.node);
       later.take(need, p.node);
-      ++containers_[at(p.node)];
+      ++containers_[p.node];
     }
-    admitted_[at(entry.operation)] = allowed && will_fit;
+    admitted_[entry.operation] = allowed && will_fit;
     if (allowed && fits && !behind) {
       placed_ = due.places;
       credit_reserved(entry.operation, 1);
@@ -108,10 +108,10 @@ void Run::admit_reserved() {
     for (const Placement& p : due.places) {
       now.give(entry.units[p.unit].need, p.node);
       later.give(entry.units[p.unit].need, p.node);
-      --containers_[at(p.node)];
-      if (admitted_[at(entry.operation)]) blocked[at(p.node)] = 1;
+      --containers_[p.node];
+      if (admitted_[entry.operation]) blocked[p.node] = 1;
     }
-    if (admitted_[at(entry.operation)])
+    if (admitted_[entry.operation])
       entry.outcome = behind ? Outcome::kBehindFirstWaiting : Outcome::kWaitsForVictims;
   }
 }

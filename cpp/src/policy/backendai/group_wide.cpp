@@ -8,10 +8,10 @@ namespace evenhand::backendai {
 // Does it free something that is asked for, where it can still be placed? What is counted
 // for the cluster helps from anywhere.
 bool Run::useful_on(const Candidate& c, const Entry& entry,
-                    const std::vector<std::uint8_t>& usable) const {
+                    const Column<std::uint8_t>& usable) const {
   return std::ranges::any_of(c.slots, [&](Id slot) {
     const Id node = state_.node_of(slot);
-    const bool here = node != kNoId && usable[at(node)];
+    const bool here = node != kNoId && usable[node];
     return std::ranges::any_of(entry.units, [&](const Unit& u) {
       for (Size r = 0; r < width_; ++r)
         if (u.need[r] > 0 && freed(slot)[r] > 0 && (here || is_wide(r))) return true;
@@ -36,12 +36,12 @@ double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
   return sum;
 }
 
-VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candidates,
-                      const std::vector<std::uint8_t>& usable) {
+VictimSet Run::choose(const Entry& entry, const Column<Candidate*>& candidates,
+                      const Column<std::uint8_t>& usable) {
   struct Trial : VictimTrial {
-    Trial(Run& r, const Entry& e, const std::vector<Candidate*>& c) : run(r), entry(e), all(c) {}
-    void take(Id i) override { run.give(*all[at(i)], 1); }
-    void give_back(Id i) override { run.give(*all[at(i)], -1); }
+    Trial(Run& r, const Entry& e, const Column<Candidate*>& c) : run(r), entry(e), all(c) {}
+    void take(Id i) override { run.give(*all[i], 1); }
+    void give_back(Id i) override { run.give(*all[i], -1); }
     bool suffices() override {
       if (!run.place(entry)) return false;
       run.unplace(entry);
@@ -49,14 +49,14 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
     }
     Run& run;
     const Entry& entry;
-    const std::vector<Candidate*>& all;
+    const Column<Candidate*>& all;
   } trial(*this, entry, candidates);
 
   VictimQuestion question{.n = static_cast<Id>(candidates.size()),
                           .selection = set_.selection,
                           .budget = set_.minimum_budget};
   if (set_.selection != VictimSelection::kMinimum) return choose_victims(trial, question);
-  std::vector<Index> costs;
+  Column<Index> costs;
   for (const Candidate* c : candidates) costs.push_back(cost_of(*c));
   question.costs = costs;
   std::vector<SpreadNeed> needs;
@@ -67,11 +67,11 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
   }
   question.necessary = needs;
   // All needs together must find room on the usable nodes together.
-  std::vector<Amount> shortage(width_, 0), amounts(candidates.size() * width_, 0);
+  Column<Amount> shortage(width_, 0), amounts(candidates.size() * width_, 0);
   for (const Unit& u : entry.units)
     for (Size r = 0; r < width_; ++r) shortage[r] += u.need[r] * u.count;
   for (const Id n : nodes_)
-    for (Size r = 0; usable[at(n)] && r < width_; ++r)
+    for (Size r = 0; usable[n] && r < width_; ++r)
       if (resources().scope[r] == ResourceScope::kNode)
         shortage[r] -= std::max<Amount>(rooms_.at(n, r), 0);
   for (Size r = 0; r < width_; ++r)
@@ -86,7 +86,7 @@ VictimSet Run::choose(const Entry& entry, const std::vector<Candidate*>& candida
 }
 
 // Which sets of candidates make room for the copies of one request.
-SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidates) const {
+SpreadNeed Run::spread(const Unit& unit, const Column<Candidate*>& candidates) const {
   const std::vector<ResourceScope>& scope = resources().scope;
   const Id shared = rooms_.nodes();  // one site more: what the cluster shares
   FreedByNode freed_on(at(shared) + 1, width_);
@@ -103,7 +103,7 @@ SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidat
     }
   SpreadNeed need(width_);
   need.copies = unit.count;
-  std::vector<Amount> lacks(width_, 0), levels;
+  Column<Amount> lacks(width_, 0), levels;
   for (Size r = 0; !nodes_.empty() && r < width_; ++r)
     if (scope[r] == ResourceScope::kCluster && unit.need[r] > 0)
       lacks[r] = unit.need[r] * unit.count - rooms_.at(0, r);
@@ -112,7 +112,7 @@ SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidat
   for (const Id n : nodes_) {
     if (!allowed(unit, n)) continue;
     Index most = unit.count;
-    if (set_.max_containers > 0) most = std::min(most, set_.max_containers - containers_[at(n)]);
+    if (set_.max_containers > 0) most = std::min(most, set_.max_containers - containers_[n]);
     levels.clear();
     for (Index k = 1; k <= most; ++k) {
       for (Size r = 0; r < width_; ++r)
@@ -131,19 +131,19 @@ SpreadNeed Run::spread(const Unit& unit, const std::vector<Candidate*>& candidat
 }
 
 Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
-  std::vector<Candidate*> candidates = candidates_for(entry.operation, attempt);
+  Column<Candidate*> candidates = candidates_for(entry.operation, attempt);
   if (candidates.empty()) return Outcome::kNoLowerPriority;
   for (const Candidate* c : candidates) give(*c, 1);
-  std::vector<std::uint8_t> usable(at(rooms_.nodes()), 0);
+  Column<std::uint8_t> usable(at(rooms_.nodes()), 0);
   for (const Id n : nodes_)
-    usable[at(n)] = std::ranges::any_of(
+    usable[n] = std::ranges::any_of(
         entry.units, [&](const Unit& u) { return rooms_.fits(u.need, n) && allowed(u, n); });
   if (place(entry, &entry)) unplace(entry);  // else: what fails even so, and what it lacks
   for (const Candidate* c : candidates) give(*c, -1);
 
   std::erase_if(candidates, [&](const Candidate* c) {
     if (useful_on(*c, entry, usable)) return false;
-    if (attempt != nullptr) attempt->verdict[at(c->operation)] = Outcome::kFreesNothingUseful;
+    if (attempt != nullptr) attempt->verdict[c->operation] = Outcome::kFreesNothingUseful;
     return true;
   });
   if (set_.order == VictimOrder::kFewestSessions)
@@ -155,8 +155,8 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   place(entry);  // where it will start, as it looks now
   for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
 
-  std::vector<Candidate*> victims;
-  for (const Id i : set.taken) victims.push_back(candidates[at(i)]);
+  Column<Candidate*> victims;
+  for (const Id i : set.taken) victims.push_back(candidates[i]);
   for (const Candidate* c : victims) give(*c, -1);  // not free until they have gone
   tally.proof.cost += set.proof.cost;
   tally.proof.lower_bound += set.proof.lower_bound;

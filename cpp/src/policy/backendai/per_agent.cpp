@@ -8,8 +8,8 @@ namespace evenhand::backendai {
 
 // Those of the left whose going makes room for the unit on a node, in order; none: all
 // of them would not do. One that frees nothing of what is still missing is passed over.
-std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Candidate*> left) {
-  std::vector<Amount> shortage(width_), held(width_);
+Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> left) {
+  Column<Amount> shortage(width_), held(width_);
   rooms_.lacks(unit.need, node, shortage.data());
   const auto held_here = [&](const Candidate& c) {
     std::ranges::fill(held, 0);
@@ -34,17 +34,17 @@ std::vector<Candidate*> Run::collect(const Unit& unit, Id node, std::vector<Cand
   selector_.skip_useless(true);
   const bool fits = selector_.select(set_.selection, shortage, set_.minimum_budget);
   selector_.skip_useless(false);
-  std::vector<Candidate*> chosen;
+  Column<Candidate*> chosen;
   if (fits)
-    for (const Id place : selector_.taken()) chosen.push_back(left[at(place)]);
+    for (const Id place : selector_.taken()) chosen.push_back(left[place]);
   return chosen;
 }
 
 Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
-  std::vector<Candidate*> left = candidates_for(entry.operation, attempt);
+  Column<Candidate*> left = candidates_for(entry.operation, attempt);
   if (left.empty()) return Outcome::kNoLowerPriority;
-  std::vector<Candidate*> victims;
-  std::vector<Size> taken_for;  // of each victim
+  Column<Candidate*> victims;
+  Column<Size> taken_for;  // of each victim
   std::vector<Placement> placed;
   SelectionProof proof;  // for each copy on the agent that is chosen for it
   proof.first = true;
@@ -61,13 +61,13 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
         // All that are left credited in full; of the nodes that then fit, those where the
         // order wants it, and of these the one that is chosen anyway.
         credit(1);
-        std::vector<Id> able;
+        Column<Id> able;
         for (const Id n : nodes_)
           if (rooms_.fits(unit.need, n) && allowed(unit, n)) able.push_back(n);
         if (able.empty()) nearest(unit, entry);
         credit(-1);
         double least = 0;
-        std::vector<Id> narrowed;
+        Column<Id> narrowed;
         for (const Id n : able) {
           double key = 0;
           if (set_.order == VictimOrder::kFewestSessions)
@@ -104,7 +104,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
         ++collected;
       }
       rooms_.take(unit.need, node);
-      ++containers_[at(node)];
+      ++containers_[node];
       placed.push_back({u, node});
     }
   }
@@ -112,13 +112,13 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   for (const Placement& p : placed) rooms_.give(entry.units[p.unit].need, p.node);
   if (attempt != nullptr) {
     for (const Candidate* c : left)
-      attempt->verdict[at(c->operation)] =
+      attempt->verdict[c->operation] =
           fits ? Outcome::kSparedFitsWithout : Outcome::kNoStartInStage;
     for (const Candidate* c : victims)
-      attempt->verdict[at(c->operation)] = fits ? Outcome::kTaken : Outcome::kNoStartInStage;
+      attempt->verdict[c->operation] = fits ? Outcome::kTaken : Outcome::kNoStartInStage;
   }
   if (!fits) {
-    for (const Placement& p : placed) --containers_[at(p.node)];
+    for (const Placement& p : placed) --containers_[p.node];
     return Outcome::kNoRoomEvenWithVictims;
   }
   proof.proved = proof.lower_bound == proof.cost;

@@ -15,7 +15,7 @@ bool Run::may_run(const Unit& unit, Id node) const {
 }
 
 bool Run::takes_one_more(Id node) const {
-  return set_.max_containers == 0 || containers_[at(node)] < set_.max_containers;
+  return set_.max_containers == 0 || containers_[node] < set_.max_containers;
 }
 
 bool Run::allowed(const Unit& unit, Id node) const {
@@ -63,9 +63,9 @@ bool Run::place(const Entry& entry, Entry* failed) {
         return false;
       }
       if (set_.agents == NodeOrder::kCanonical)
-        from = place_[at(node)];  // those before have too little
+        from = place_[node];  // those before have too little
       rooms_.take(unit.need, node);
-      ++containers_[at(node)];
+      ++containers_[node];
       placed_.push_back({i, node});
     }
   }
@@ -75,14 +75,14 @@ bool Run::place(const Entry& entry, Entry* failed) {
 void Run::unplace(const Entry& entry) {
   for (const Placement& p : placed_) {
     rooms_.give(entry.units[p.unit].need, p.node);
-    --containers_[at(p.node)];
+    --containers_[p.node];
   }
   placed_.clear();
 }
 
 // Where a unit would come closest to fitting.
 void Run::nearest(const Unit& unit, Entry& entry) const {
-  std::vector<Amount> missing(width_);
+  Column<Amount> missing(width_);
   double least = 0;
   entry.failed = unit.request;
   entry.nodes = 0;

@@ -7,8 +7,6 @@
 namespace evenhand::backendai {
 namespace {
 
-constexpr std::size_t at(Id id) noexcept { return static_cast<std::size_t>(id); }
-
 // What the recorder's request or allocation met in a run.
 void report(const Run& run, Recorder& recorder) {
   const ClusterState& state = run.state();
@@ -16,7 +14,7 @@ void report(const Run& run, Recorder& recorder) {
   const Id operation =
       request != kNoId ? state.operation_of_request(request) : state.operation_of(slot);
   const bool suspended = slot != kNoId && state.away(slot);
-  const std::vector<Amount> nothing(state.width(), 0);
+  const Column<Amount> nothing(state.width(), 0);
   if (slot == kNoId || suspended) {
     for (const Entry& e : run.queue)
       if (e.operation == operation && e.suspended == suspended)
@@ -25,14 +23,14 @@ void report(const Run& run, Recorder& recorder) {
     return;
   }
   for (const Attempt& a : run.attempts)
-    recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[at(operation)],
+    recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[operation],
                                operation, a.request, slot, nothing});
 }
 
 // Value of a column for rows of which nothing was said.
 template <class T>
-void put(std::vector<T>& column, std::span<const Id> rows, const std::vector<T>& cells) {
-  for (std::size_t i = 0; !column.empty() && i < rows.size(); ++i) column[at(rows[i])] = cells[i];
+void put(Column<T>& column, std::span<const Id> rows, const Column<T>& cells) {
+  for (std::size_t i = 0; !column.empty() && i < rows.size(); ++i) column[rows[i]] = cells[i];
 }
 
 }  // namespace
@@ -78,7 +76,7 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
 void Planner::after(const Delta& delta, Id row) {
   if (delta.kind != Delta::Kind::kPutOperation || delta.row != kNoId) return;
   rows_came({&row, 1}, {});
-  if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[at(row)] = kNoTime;
+  if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[row] = kNoTime;
 }
 
 void Planner::decide(const Trigger&, Recorder* recorder) {

@@ -24,7 +24,7 @@ std::vector<Unit> Run::suspended_units(Id operation) {
   for (const Id slot : slots(operation)) {
     if (!state_.away(slot)) continue;
     if (needs_.empty()) needs_.resize(at(static_cast<Id>(state_.slots())) * width_);
-    Amount* need = needs_.data() + at(slot) * width_;
+    Amount* need = needs_.row(slot, width_);
     const Amount *all = state_.amounts(slot), *held = state_.kept(slot);
     const bool stays = set_.keep_containers && state_.node_of(slot) != kNoId;
     for (Size r = 0; r < width_; ++r) need[r] = all[r] - (stays && held != nullptr ? held[r] : 0);
@@ -45,7 +45,7 @@ Id Run::scope_of(Id operation) const {
     case Scope::kGroup:
       return 0;
     case Scope::kDomain:
-      found = rows_.domain[at(operation)];
+      found = rows_.domain[operation];
       break;
     case Scope::kUser:
       found = state_.operations().code(&OperationColumns::user, operation);
@@ -57,13 +57,13 @@ Id Run::scope_of(Id operation) const {
   return found == kNoId ? -1 - operation : found;
 }
 
-std::vector<double> Run::sequence() const {
+Column<double> Run::sequence() const {
   const LiveTable<OperationColumns>& rows = state_.operations();
-  std::vector<double> out(admitted_.size(), 0.0);
+  Column<double> out(admitted_.size(), 0.0);
   if (set_.sequencer == Sequencer::kLifo)
-    for (const Id o : operations_) out[at(o)] = -static_cast<double>(submitted(o));
+    for (const Id o : operations_) out[o] = -static_cast<double>(submitted(o));
   if (set_.sequencer != Sequencer::kDominantShare) return out;
-  std::vector<Amount> held;  // users x R, those without one first
+  Column<Amount> held;  // users x R, those without one first
   const auto user = [&](Id o) { return at(rows.code(&OperationColumns::user, o) + 1) * width_; };
   for (const Id o : operations_) {
     if (held.size() < user(o) + width_) held.resize(user(o) + width_, 0);
@@ -72,8 +72,8 @@ std::vector<double> Run::sequence() const {
   for (const Id o : operations_)
     for (Size r = 0; r < width_; ++r)
       if (state_.total()[r] > 0)
-        out[at(o)] = std::max(out[at(o)], static_cast<double>(held[user(o) + r]) /
-                                              static_cast<double>(state_.total()[r]));
+        out[o] = std::max(out[o], static_cast<double>(held[user(o) + r]) /
+                                      static_cast<double>(state_.total()[r]));
   return out;
 }
 
@@ -89,9 +89,9 @@ Time Run::submitted(Id operation) const {
 }
 
 void Run::build_queue() {
-  const std::vector<double> sequence = this->sequence();
-  std::vector<Time> waits_since(admitted_.size(), kNoTime);
-  for (const Id o : operations_) waits_since[at(o)] = submitted(o);
+  const Column<double> sequence = this->sequence();
+  Column<Time> waits_since(admitted_.size(), kNoTime);
+  for (const Id o : operations_) waits_since[o] = submitted(o);
   for (const Id o : operations_) {
     Entry entry;
     entry.operation = o;
@@ -99,7 +99,7 @@ void Run::build_queue() {
     entry.units = suspended_units(o);
     entry.suspended = true;
     if (!entry.units.empty()) queue.push_back(entry);
-    if (rows_.refused[at(o)] != 0) continue;
+    if (rows_.refused[o] != 0) continue;
     entry.units = waiting_units(o);
     entry.suspended = false;
     if (!entry.units.empty()) queue.push_back(std::move(entry));
@@ -108,9 +108,8 @@ void Run::build_queue() {
     const auto key = [&](const Entry& e) {
       const Time since = e.suspended
                              ? state_.operations().get(&OperationColumns::start_time, e.operation)
-                             : waits_since[at(e.operation)];
-      return std::tuple(-priority_[at(e.operation)], !e.suspended, sequence[at(e.operation)],
-                        since);
+                             : waits_since[e.operation];
+      return std::tuple(-priority_[e.operation], !e.suspended, sequence[e.operation], since);
     };
     return key(x) < key(y);
   });

@@ -33,10 +33,10 @@ void Run::read_priorities() {
   priority_ = rows_.priority;
   rank_ = rows_.rank;
   for (const Id o : operations_)
-    if (std::isnan(priority_[at(o)]))
-      priority_[at(o)] = rows.get(&OperationColumns::priority_given, o) != 0
-                             ? rows.get(&OperationColumns::priority, o)
-                             : set_.default_priority;
+    if (std::isnan(priority_[o]))
+      priority_[o] = rows.get(&OperationColumns::priority_given, o) != 0
+                         ? rows.get(&OperationColumns::priority, o)
+                         : set_.default_priority;
   if (set_.rank_is_priority) rank_ = priority_;
 }
 
@@ -45,8 +45,8 @@ void Run::read_nodes() {
   const LiveTable<NodeColumns>& rows = state_.nodes();
   for (Size i = 0; i < nodes_.size(); ++i) {
     const Id node = nodes_[i];
-    place_[at(node)] = i;
-    containers_[at(node)] = static_cast<Index>(state_.on_node(node).size());
+    place_[node] = i;
+    containers_[node] = static_cast<Index>(state_.on_node(node).size());
     const std::string_view name = rows.text(&NodeColumns::physical, node);
     const Id machine = name.empty() ? kNoId : rows.find(name);
     if (machine == kNoId || machine == node) continue;
@@ -55,7 +55,7 @@ void Run::read_nodes() {
       in_parts_[at(machine) * width_ + r] += state_.node_capacity(node)[r];
   }
   for (Size i = 0; !in_parts_.empty() && i < nodes_.size(); ++i)
-    rooms_.take(in_parts_.data() + at(nodes_[i]) * width_, nodes_[i]);
+    rooms_.take(in_parts_.row(nodes_[i], width_), nodes_[i]);
 }
 
 void Run::read_reservations() {
@@ -70,7 +70,7 @@ void Run::go() {
   if (set_.reserve_room) admit_reserved();
   for (Size i = 0; i < queue.size(); ++i) {
     Entry& entry = queue[i];
-    if (!entry.suspended && admitted_[at(entry.operation)]) continue;
+    if (!entry.suspended && admitted_[entry.operation]) continue;
     if (!entry.suspended) credit_reserved(entry.operation, 1);
     if (place(entry, &entry)) {
       for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
@@ -120,7 +120,7 @@ Outcome Run::preempt(Entry& entry, Outcome may) {
       outcome = set_.per_agent ? preempt_per_agent(entry, seen) : preempt_group_wide(entry, seen);
     else if (record_)
       for (const Candidate* c : candidates_for(entry.operation, seen))
-        attempt.verdict[at(c->operation)] = may;
+        attempt.verdict[c->operation] = may;
     if (record_) attempts.push_back(std::move(attempt));
   }
   credit_leaving(entry.operation, -1);
@@ -239,16 +239,16 @@ Outcome Run::outcome(const Entry& entry, Id request) const noexcept {
 }
 
 Refusals Run::refusals() const {
-  std::vector<const Entry*> of(admitted_.size(), nullptr);
+  Column<const Entry*> of(admitted_.size(), nullptr);
   for (const Entry& e : queue)
-    if (!e.suspended) of[at(e.operation)] = &e;
+    if (!e.suspended) of[e.operation] = &e;
   Refusals out;
   for (const Id q : state_.requests().in_order()) {
     const Id o = state_.operation_of_request(q);
-    const Entry* e = of[at(o)];
+    const Entry* e = of[o];
     if (state_.pending(q) == 0 || (e != nullptr && e->outcome == Outcome::kStarted)) continue;
     out.request.push_back(q);
-    out.rule.push_back(e != nullptr ? outcome(*e, q) : static_cast<Outcome>(rows_.refused[at(o)]));
+    out.rule.push_back(e != nullptr ? outcome(*e, q) : static_cast<Outcome>(rows_.refused[o]));
     const bool failed = e != nullptr && e->failed == q;
     out.nodes.push_back(failed ? e->nodes : 0);
     if (failed)

@@ -33,24 +33,24 @@ struct Entry {
   bool suspended = false;
   std::vector<Unit> units;
   Outcome outcome = Outcome::kBehindFirstWaiting;
-  Id failed = kNoId;            // the request that found no place
-  Index nodes = 0;              // on which it might run
-  std::vector<Amount> missing;  // R, on the best of them
+  Id failed = kNoId;       // the request that found no place
+  Index nodes = 0;         // on which it might run
+  Column<Amount> missing;  // R, on the best of them
 };
 
 // A running session that might be preempted.
 struct Candidate {
   Id operation = kNoId;
-  Time start = 0;         // of its earliest allocation
-  double key = 0;         // by size; the smaller first
-  std::vector<Id> slots;  // running
-  bool claimed = false;   // by an earlier session of this run
+  Time start = 0;        // of its earliest allocation
+  double key = 0;        // by size; the smaller first
+  Column<Id> slots;      // running
+  bool claimed = false;  // by an earlier session of this run
 };
 
 // What became of every session when one looked for victims.
 struct Attempt {
   Id operation = kNoId, request = kNoId;
-  std::vector<Outcome> verdict;  // O
+  Column<Outcome> verdict;  // O
 };
 
 class Run {
@@ -74,13 +74,12 @@ class Run {
 
  private:
   using Size = std::size_t;
-  static Size at(Id id) noexcept { return static_cast<Size>(id); }
   const ResourceSpace& resources() const noexcept { return state_.tables().resources; }
   OperationKind kind(Id operation) const noexcept {
     return state_.operations().get(&OperationColumns::kind, operation);
   }
   Index rank(Id operation) const noexcept { return state_.operations().keys().rank(operation); }
-  std::vector<Id> slots(Id operation) const {
+  Column<Id> slots(Id operation) const {
     return in_order(state_.allocations(), state_.allocations_of(operation));
   }
 
@@ -93,7 +92,7 @@ class Run {
   }
   Id scope_of(Id operation) const;
   Time submitted(Id operation) const;
-  std::vector<double> sequence() const;  // O: of equal priority the smaller one first
+  Column<double> sequence() const;  // O: of equal priority the smaller one first
   void build_queue();
   std::vector<Unit> waiting_units(Id operation) const;
   std::vector<Unit> suspended_units(Id operation);
@@ -120,8 +119,7 @@ class Run {
   bool serves(Id reservation, const Unit& unit) const;
   // One more Placement for all that the session wants; false: not all has reservations.
   struct Due;
-  bool reserved_places(const Entry& entry, const std::vector<std::vector<Id>>& of_request,
-                       Due& due) const;
+  bool reserved_places(const Entry& entry, const Column<Column<Id>>& of_request, Due& due) const;
   void admit_reserved();
 
   // candidates.cpp
@@ -131,8 +129,8 @@ class Run {
   Mode mode_of(Id operation) const;
   double units_of(const Amount* amounts) const;
   Outcome verdict(const Candidate& candidate, Id operation) const;
-  std::vector<Candidate*> candidates_for(Id operation, Attempt* attempt);
-  void sort(std::vector<Candidate*>& candidates) const;
+  Column<Candidate*> candidates_for(Id operation, Attempt* attempt);
+  void sort(Column<Candidate*>& candidates) const;
   void give(const Candidate& candidate, Amount sign);
   Index cost_of(const Candidate& c) const {
     return VictimCosts{set_.victim_cost, rows_.preemption_cost, in_parts_}.of(state_, c.operation,
@@ -143,16 +141,16 @@ class Run {
   Outcome preempt_group_wide(Entry& entry, Attempt* attempt);
   bool is_wide(Size r) const noexcept { return resources().scope[r] == ResourceScope::kCluster; }
   bool useful_on(const Candidate& candidate, const Entry& entry,
-                 const std::vector<std::uint8_t>& usable) const;
+                 const Column<std::uint8_t>& usable) const;
   double shortfall_covered(const Candidate& candidate, const Entry& entry) const;
-  VictimSet choose(const Entry& entry, const std::vector<Candidate*>& candidates,
-                   const std::vector<std::uint8_t>& usable);
+  VictimSet choose(const Entry& entry, const Column<Candidate*>& candidates,
+                   const Column<std::uint8_t>& usable);
 
-  SpreadNeed spread(const Unit& unit, const std::vector<Candidate*>& candidates) const;
+  SpreadNeed spread(const Unit& unit, const Column<Candidate*>& candidates) const;
 
   Outcome preempt_per_agent(Entry& entry, Attempt* attempt);
-  std::vector<Candidate*> collect(const Unit& unit, Id node, std::vector<Candidate*> left);
-  void mark_spared(Attempt* attempt, const std::vector<Candidate*>& candidates,
+  Column<Candidate*> collect(const Unit& unit, Id node, Column<Candidate*> left);
+  void mark_spared(Attempt* attempt, const Column<Candidate*>& candidates,
                    const VictimSet& set) const;
 
   // kStarted: it may preempt.
@@ -173,22 +171,22 @@ class Run {
   bool record_;
   const ClusterState& state_;
   Size width_;
-  std::vector<Id> nodes_, operations_;  // that there are, in canonical order
-  std::vector<Size> place_;             // N: in nodes_
+  Column<Id> nodes_, operations_;  // that there are, in canonical order
+  Column<Size> place_;             // N: in nodes_
   Rooms rooms_;
-  std::vector<Amount> in_parts_;  // N x R: what logical nodes have of a machine; empty: nothing
+  Column<Amount> in_parts_;  // N x R: what logical nodes have of a machine; empty: nothing
   mutable Where where_;
-  std::vector<double> priority_, rank_;  // O: of the queue; which may preempt which
-  std::vector<Index> containers_;        // N
-  std::vector<Placement> placed_;        // of the session at hand
-  std::vector<Amount> needs_;            // of suspended allocations: S x R, empty without any
-  std::vector<Amount> freed_, kept_;     // S x R; empty: everything is freed
+  Column<double> priority_, rank_;  // O: of the queue; which may preempt which
+  Column<Index> containers_;        // N
+  std::vector<Placement> placed_;   // of the session at hand
+  Column<Amount> needs_;            // of suspended allocations: S x R, empty without any
+  Column<Amount> freed_, kept_;     // S x R; empty: everything is freed
   std::vector<Candidate> candidates_;
-  std::vector<Outcome> no_candidate_;   // O: why not; kTaken: it is one
-  std::vector<std::uint8_t> admitted_;  // O: has reservations for all that it waits for
+  Column<Outcome> no_candidate_;   // O: why not; kTaken: it is one
+  Column<std::uint8_t> admitted_;  // O: has reservations for all that it waits for
   VictimSelector selector_;
   std::optional<Rooms> then_;  // once the victims of a session have gone and it has started
-  std::vector<Amount> scratch_;
+  Column<Amount> scratch_;
   Id steps_ = 0;
 };
 

@@ -31,25 +31,25 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
   for (Size n = 0; n < choose_.size(); ++n)
     choose_[n] = open[n] && (ending_[n] == kNoId || ending_[n] == job);
   job_request.look_at(choose_.data());
-  const Time last = memory_.last_preempt[at(job)];
+  const Time last = memory_.last_preempt[job];
   if (last != kNoTime && last > workspace.state.now() - set.backoff) {
     due(last + set.backoff);
     return Outcome::kPreemptionBackoff;
   }
-  const std::vector<Index> candidates = candidates_of(job, job_request);
+  const Column<Index> candidates = candidates_of(job, job_request);
   if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
   if (candidates.empty()) return Outcome::kNoEligibleVictims;
   const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
-  std::vector<Index> sharing;
+  Column<Index> sharing;
   if (gang) {
     std::ranges::copy_if(candidates, std::back_inserter(sharing),
-                         [this](Index i) { return jobs().suspendable[at(of(i).operation)] != 0; });
+                         [this](Index i) { return jobs().suspendable[of(i).operation] != 0; });
     if (over(job_request, base, sharing, spots)) {
       if (set.selection == Selection::kTestOnly) {  // it fits; which jobs have to wait is not said
         note(job_request, candidates, nullptr);
         return Outcome::kDryRunOmitsVictims;
       }
-      const std::vector<Index> victims = under(job, base, sharing, spots);
+      const Column<Index> victims = under(job, base, sharing, spots);
       note_sharing(job_request, candidates, victims, spots);
       return preempt_candidates(job, job_request, victims, spots, leaving);
     }
@@ -78,9 +78,9 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
   return Outcome::kNoRoomEvenWithVictims;
 }
 
-std::vector<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
+Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
   for (const RunningJob& other : workspace.running) {
-    const Time spared = other.start + jobs().exempt[at(other.operation)];
+    const Time spared = other.start + jobs().exempt[other.operation];
     const bool young = spared > workspace.state.now();
     if (other.gone || !(young || follows(other))) continue;
     const Outcome standing = workspace.standing(job, other);
@@ -92,9 +92,8 @@ std::vector<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
 }
 
 // Only what suspended jobs give back is there at once: kStarted, or it waits for the rest.
-Outcome Run::preempt_candidates(Id job, const JobRequest& job_request,
-                                const std::vector<Index>& victims, const std::vector<Spot>& spots,
-                                bool leaving) {
+Outcome Run::preempt_candidates(Id job, const JobRequest& job_request, const Column<Index>& victims,
+                                const std::vector<Spot>& spots, bool leaving) {
   if (leaving || !std::ranges::all_of(victims, [this](Index i) {
         return workspace.mode(of(i)) == PreemptMode::kSuspend;
       })) {
@@ -104,14 +103,14 @@ Outcome Run::preempt_candidates(Id job, const JobRequest& job_request,
   const Id step = step_++;
   for (const Index i : victims) take(job, job_request, i, spots, step);
   start(job, spots, Reason::kFitsOverSuspended, step);
-  memory_.last_preempt[at(job)] = workspace.state.now();
+  memory_.last_preempt[job] = workspace.state.now();
   return Outcome::kStarted;
 }
 
-void Run::end(Id job, const JobRequest& job_request, const std::vector<Index>& victims,
+void Run::end(Id job, const JobRequest& job_request, const Column<Index>& victims,
               const std::vector<Spot>& spots) {
   const Id step = step_++;
-  has_victims_[at(job)] = 1;
+  has_victims_[job] = 1;
   held_.push_back({job, spots});
   Time gone = workspace.state.now();
   for (const Index i : victims) gone = std::max(gone, take(job, job_request, i, spots, step));
@@ -132,7 +131,7 @@ void Run::end(Id job, const JobRequest& job_request, const std::vector<Index>& v
                   {nullptr, free.data(), needed, nullptr, nullptr});
     ++tally.reservations;
   }
-  memory_.last_preempt[at(job)] = workspace.state.now();
+  memory_.last_preempt[job] = workspace.state.now();
 }
 
 void Run::count(const SelectionProof& proof, Id step) {
@@ -147,7 +146,7 @@ void Run::count(const SelectionProof& proof, Id step) {
 // All of a job leaves; returns when it has.
 Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::vector<Spot>& spots,
                Id step) {
-  RunningJob& other = workspace.running[static_cast<Size>(victim)];
+  RunningJob& other = workspace.running[victim];
   const Size v = at(other.operation);
   const PreemptMode mode = workspace.mode(other);
   const Time now = workspace.state.now();
@@ -200,7 +199,7 @@ Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::v
 }
 
 void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) {
-  served_[at(job)] = started_[at(job)] = 1;
+  served_[job] = started_[job] = 1;
   const Time end = workspace.state.now() + lasts(job, stage_ == Stage::kBackfill);
   begun_.push_back({end, job, spots});
   if (has_ends_) add_end({end, job, End::Of::kBegun, static_cast<Index>(begun_.size()) - 1});
@@ -224,15 +223,15 @@ void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) 
 }
 
 void Run::mark_ending(Id node, Id beneficiary) {
-  Id& here = ending_[at(node)];
+  Id& here = ending_[node];
   here = here == kNoId || here == beneficiary ? beneficiary : kSeveral;
 }
 
 void Run::occupy(Occupancy& room, Id job, Id node, const Amount* amounts) const {
   room.rooms.take(amounts, node);
   if (node == kNoId) return;
-  ++room.occupants[at(node)];
-  room.exclusives[at(node)] += takes_whole_nodes(job) ? 1 : 0;
+  ++room.occupants[node];
+  room.exclusives[node] += takes_whole_nodes(job) ? 1 : 0;
 }
 
 }  // namespace evenhand::slurm

@@ -20,18 +20,18 @@ void Run::backfill() {
   for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n)
     if (workspace.state.schedulable(n)) put(up, n);
   BackfillPass pass{.timeline = Timeline(floor(now), floor(now + passes.bf_window), up),
-                    .has_victims = std::vector<std::uint8_t>(served_.size(), 0),
-                    .planned = std::vector<std::uint8_t>(served_.size(), 0),
-                    .of_partition = std::vector<Index>(closed_.size(), 0),
+                    .has_victims = Column<std::uint8_t>(served_.size(), 0),
+                    .planned = Column<std::uint8_t>(served_.size(), 0),
+                    .of_partition = Column<Index>(closed_.size(), 0),
                     .of_user = {},
-                    .kept = std::vector<Index>(closed_.size(), 0)};
-  const std::vector<std::uint8_t> before = has_victims_;
+                    .kept = Column<Index>(closed_.size(), 0)};
+  const Column<std::uint8_t> before = has_victims_;
   collect_ends();
   for (Size i = 0; i < queue_.size(); ++i) {
     const Turn turn = queue_[i];
-    if (started_[at(turn.job)] || pass.has_victims[at(turn.job)]) continue;
+    if (started_[turn.job] || pass.has_victims[turn.job]) continue;
     // Others leave for it in another of its partitions.
-    if (before[at(turn.job)] && rules_[i] != Outcome::kWaitsForVictims) continue;
+    if (before[turn.job] && rules_[i] != Outcome::kWaitsForVictims) continue;
     use_partition_of(turn);
     Outcome rule = barred_now(turn.job);
     if (rule == Outcome::kStarted) {
@@ -78,21 +78,21 @@ bool Run::passed_over(BackfillPass& pass, Id job) {
       ++seen;
     }
   };
-  counted(pass.of_partition[at(jobs().partition[at(job)])], passes.bf_max_job_part);
+  counted(pass.of_partition[jobs().partition[job]], passes.bf_max_job_part);
   const Id user = workspace.state.operations().code(&OperationColumns::user, job);
   if (at(user + 1) >= pass.of_user.size()) pass.of_user.resize(at(user + 2), 0);
-  counted(pass.of_user[at(user + 1)], passes.bf_max_job_user);
+  counted(pass.of_user[user + 1], passes.bf_max_job_user);
   return over;
 }
 
 // kStarted, or why it waits.
 Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
   const Time now = workspace.state.now(), length = lasts(job, true);
-  const Id partition = jobs().partition[at(job)];
+  const Id partition = jobs().partition[job];
   const Passes& passes = set().passes;
   bool starts_only = keeps_nothing(job);
-  starts_only |= passes.bf_one_resv_per_job && pass.planned[at(job)];
-  Index& kept = pass.kept[at(partition)];
+  starts_only |= passes.bf_one_resv_per_job && pass.planned[job];
+  Index& kept = pass.kept[partition];
   starts_only |= passes.bf_job_part_count_reserve > 0 && kept >= passes.bf_job_part_count_reserve;
   const Outcome otherwise = waits(pass, job, job_request);
   const NodeSet inside = partition_set(partition, false);
@@ -120,7 +120,7 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
     for (const Spot& spot : spots) {
       if (spot.node == kNoId) continue;
       put(nodes, spot.node);
-      ending |= ending_[at(spot.node)] != kNoId;
+      ending |= ending_[spot.node] != kNoId;
     }
     if (when <= now && ending) {
       when = now + kMicrosecondsPerSecond;
@@ -145,23 +145,23 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
       continue;
     }
     pass.timeline.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
-    pass.planned[at(job)] = 1;
+    pass.planned[job] = 1;
     ++kept;
     return rule.value_or(otherwise);
   }
 }
 
 Outcome Run::start_now(BackfillPass& pass, Id job, JobRequest& job_request) {
-  if (has_victims_[at(job)]) return Outcome::kWaitsForVictims;
+  if (has_victims_[job]) return Outcome::kWaitsForVictims;
   const Outcome rule = select(job, job_request, open_.data());
-  pass.has_victims[at(job)] = has_victims_[at(job)];
+  pass.has_victims[job] = has_victims_[job];
   return rule;
 }
 
 // What is said of a job that does not fit now.
 Outcome Run::waits(const BackfillPass& pass, Id job, const JobRequest& job_request) {
   if (const Outcome never = beyond_nodes(job_request); never != Outcome::kStarted) return never;
-  if (pass.timeline.ever_taken(partition_set(jobs().partition[at(job)], true)))
+  if (pass.timeline.ever_taken(partition_set(jobs().partition[job], true)))
     return Outcome::kBehindFirstWaiting;
   if (set().type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
   return candidate_set(job)->jobs.empty() ? Outcome::kNoEligibleVictims

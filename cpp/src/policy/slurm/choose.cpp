@@ -20,7 +20,7 @@ bool holds_licence(const Workspace& workspace, const JobRequest& job_request,
 class Chooser {
  public:
   Chooser(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
-          const std::vector<Index>& candidates, bool suspends)
+          const Column<Index>& candidates, bool suspends)
       : workspace_(workspace),
         job_request_(job_request),
         base_(base),
@@ -29,11 +29,11 @@ class Chooser {
         suspends_(suspends) {
     takes_.resize(workspace.running.size(), 0);
     for (const Index i : candidates) {
-      const RunningJob& job = workspace.running[static_cast<Size>(i)];
+      const RunningJob& job = workspace.running[i];
       const PreemptMode mode = workspace.mode(job);
       const bool right = suspends ? mode == PreemptMode::kSuspend
                                   : mode == PreemptMode::kCancel || mode == PreemptMode::kRequeue;
-      takes_[static_cast<Size>(i)] = right && matters(workspace, job_request, job);
+      takes_[i] = right && matters(workspace, job_request, job);
     }
   }
 
@@ -42,7 +42,7 @@ class Chooser {
     room_ = base_;
     job_request_.begin(room_);
     for (Size k = 0; k < order_.size(); ++k) {
-      if (!takes_[static_cast<Size>(order_[k])]) continue;
+      if (!takes_[order_[k]]) continue;
       move(job(k), 1);
       if (job_request_.may_fit(room_) && job_request_.place(room_, to.spots)) return k + 1;
     }
@@ -64,11 +64,10 @@ class Chooser {
       const auto last = order_.begin() + static_cast<std::ptrdiff_t>(tried) - 1;
       if (!set.strict_order) {
         mark(to);
-        std::vector<Index> overlap(workspace_.running.size(), 0);
-        for (auto i = order_.begin(); i != last; ++i) overlap[static_cast<Size>(*i)] = overlaps(*i);
-        std::stable_sort(order_.begin(), last, [&](Index a, Index b) {
-          return overlap[static_cast<Size>(a)] > overlap[static_cast<Size>(b)];
-        });
+        Column<Index> overlap(workspace_.running.size(), 0);
+        for (auto i = order_.begin(); i != last; ++i) overlap[*i] = overlaps(*i);
+        std::stable_sort(order_.begin(), last,
+                         [&](Index a, Index b) { return overlap[a] > overlap[b]; });
       }
       std::rotate(order_.begin(), last, last + 1);
     }
@@ -77,7 +76,7 @@ class Chooser {
   void all_at_once(Choice& to) {
     room_ = base_;
     for (Size k = 0; k < order_.size(); ++k)
-      if (takes_[static_cast<Size>(order_[k])]) workspace_.give(room_, job(k), 1);
+      if (takes_[order_[k]]) workspace_.give(room_, job(k), 1);
     to.fits = job_request_.place(room_, to.spots);
     if (to.fits) finish(to, order_.size());
   }
@@ -87,7 +86,7 @@ class Chooser {
  private:
   friend class Trial;
 
-  const RunningJob& job(Size k) const { return workspace_.running[static_cast<Size>(order_[k])]; }
+  const RunningJob& job(Size k) const { return workspace_.running[order_[k]]; }
   void move(const RunningJob& job, Amount sign) {
     workspace_.give(room_, job, sign);
     for (const Id node : workspace_.nodes(job)) job_request_.changed(room_, node);
@@ -95,28 +94,27 @@ class Chooser {
   void mark(const Choice& to) {
     chosen_.assign(base_.occupants.size(), 0);
     for (const Spot& spot : to.spots)
-      if (spot.node != kNoId) chosen_[static_cast<Size>(spot.node)] = 1;
+      if (spot.node != kNoId) chosen_[spot.node] = 1;
   }
   Index overlaps(Index i) const {
     Index count = 0;
-    for (const Id node : workspace_.nodes(workspace_.running[static_cast<Size>(i)]))
-      count += chosen_[static_cast<Size>(node)];
+    for (const Id node : workspace_.nodes(workspace_.running[i])) count += chosen_[node];
     return count;
   }
   bool lends(Index i) const {  // a licence that was short
     return !job_request_.licences_fit(base_) &&
-           holds_licence(workspace_, job_request_, workspace_.running[static_cast<Size>(i)]);
+           holds_licence(workspace_, job_request_, workspace_.running[i]);
   }
   // Victims of the selections that are not tried set by set.
-  std::vector<Index> others(bool all) const {
+  Column<Index> others(bool all) const {
     Choice choice;
     JobRequest job_request = job_request_;
     Chooser other(workspace_, job_request, base_, order_, suspends_);
     all ? other.all_at_once(choice) : other.reordered(choice);
     return choice.victims;
   }
-  static std::vector<Id> positions(const std::vector<Index>& all, const std::vector<Index>& some) {
-    std::vector<Id> out;
+  static Column<Id> positions(const Column<Index>& all, const Column<Index>& some) {
+    Column<Id> out;
     for (Size i = 0; i < all.size(); ++i)
       if (std::ranges::find(some, all[i]) != some.end()) out.push_back(static_cast<Id>(i));
     return out;
@@ -125,7 +123,7 @@ class Chooser {
     mark(to);
     for (Size k = 0; k < tried; ++k) {
       const Index i = order_[k];
-      if (!takes_[static_cast<Size>(i)]) continue;
+      if (!takes_[i]) continue;
       to.considered.push_back(i);
       if (overlaps(i) > 0 || lends(i)) to.victims.push_back(i);
     }
@@ -134,16 +132,16 @@ class Chooser {
   const Workspace& workspace_;
   JobRequest& job_request_;
   const Occupancy& base_;
-  std::vector<Index> order_;
+  Column<Index> order_;
   Occupancy room_;
-  std::vector<std::uint8_t> takes_, chosen_;
+  Column<std::uint8_t> takes_, chosen_;
   bool suspends_;
 };
 
 // A set of jobs suffices if the pending one can be placed once they are gone.
 class Trial final : public VictimTrial {
  public:
-  Trial(Chooser& chooser, std::vector<Index> jobs) : chooser_(chooser), jobs_(std::move(jobs)) {
+  Trial(Chooser& chooser, Column<Index> jobs) : chooser_(chooser), jobs_(std::move(jobs)) {
     chooser_.room_ = chooser_.base_;
     chooser_.job_request_.begin(chooser_.room_);
   }
@@ -160,10 +158,10 @@ class Trial final : public VictimTrial {
   }
 
   // Costs of the jobs.
-  std::vector<Index> costs() const {
+  Column<Index> costs() const {
     const Workspace& workspace = chooser_.workspace_;
     const VictimCosts costs{workspace.settings.victim_cost, workspace.jobs.rows().preemption_cost};
-    std::vector<Index> out;
+    Column<Index> out;
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
       out.push_back(costs.of(workspace.state, of.operation, workspace.slots(of)));
@@ -191,10 +189,10 @@ class Trial final : public VictimTrial {
     const bool alone = job_request.whole_nodes();
     FreedByNode freed(nodes + 1, rows);  // the last one: what the cluster shares
     const auto shared = static_cast<Id>(nodes);
-    std::vector<Amount> gives(width), kept(width), lacks(rows, 0);
+    Column<Amount> gives(width), kept(width), lacks(rows, 0);
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
-      const Amount exclusive = workspace.jobs.exclusive[static_cast<Size>(of.operation)];
+      const Amount exclusive = workspace.jobs.exclusive[of.operation];
       for (const Id slot : workspace.slots(of)) {
         workspace.split(of, slot, gives.data(), kept.data());
         const Id node = workspace.state.node_of(slot);
@@ -228,19 +226,18 @@ class Trial final : public VictimTrial {
         lacks[r] = scope[r] == ResourceScope::kNode && part->amounts[r] > 0
                        ? part->amounts[r] - base.rooms.at(n, r)
                        : 0;
-      lacks[width] =
-          alone ? base.occupants[static_cast<Size>(n)] : base.exclusives[static_cast<Size>(n)];
+      lacks[width] = alone ? base.occupants[n] : base.exclusives[n];
       if (freed.covers(n, lacks)) need.add(freed.jobs(n), freed.amounts(n), lacks);
     }
     return need;
   }
 
   // What each job can help with, n x R.
-  std::vector<Amount> amounts() const {
+  Column<Amount> amounts() const {
     const Workspace& workspace = chooser_.workspace_;
     const Size width = workspace.state.width();
-    std::vector<Amount> out(jobs_.size() * width, 0);
-    std::vector<Amount> freed(width), kept(width);
+    Column<Amount> out(jobs_.size() * width, 0);
+    Column<Amount> freed(width), kept(width);
     for (Size i = 0; i < jobs_.size(); ++i) {
       const RunningJob& of = job(static_cast<Id>(i));
       for (const Id slot : workspace.slots(of)) {
@@ -252,11 +249,11 @@ class Trial final : public VictimTrial {
   }
 
   // What is short at least, R: of each part on the nodes that lack least; of licences for all.
-  std::vector<Amount> shortage() const {
+  Column<Amount> shortage() const {
     const JobRequest& job_request = chooser_.job_request_;
     const Size width = chooser_.workspace_.state.width();
     const std::vector<ResourceScope>& scope = chooser_.workspace_.state.tables().resources.scope;
-    std::vector<Amount> out(width, 0), lacks;
+    Column<Amount> out(width, 0), lacks;
     for (Size r = 0; r < width; ++r)
       if (job_request.licences()[r] > 0)
         out[r] = std::max<Amount>(job_request.licences()[r] - chooser_.base_.rooms.at(0, r), 0);
@@ -281,25 +278,25 @@ class Trial final : public VictimTrial {
 
  private:
   const RunningJob& job(Id candidate) const {
-    return chooser_.workspace_.running[static_cast<Size>(jobs_[static_cast<Size>(candidate)])];
+    return chooser_.workspace_.running[jobs_[candidate]];
   }
 
   Chooser& chooser_;
-  std::vector<Index> jobs_;
+  Column<Index> jobs_;
   std::vector<Spot> scratch_;
 };
 
 void Chooser::chosen(Choice& to, VictimSelection selection) {
-  std::vector<Index> jobs;
+  Column<Index> jobs;
   for (const Index i : order_)
-    if (takes_[static_cast<Size>(i)]) jobs.push_back(i);
+    if (takes_[i]) jobs.push_back(i);
   Trial trial(*this, jobs);
   VictimQuestion question{.n = static_cast<Id>(jobs.size()),
                           .selection = selection,
                           .budget = workspace_.settings.minimum_budget};
-  std::vector<Index> costs;
+  Column<Index> costs;
   std::vector<SpreadNeed> needs;
-  std::vector<Amount> amounts, shortage;
+  Column<Amount> amounts, shortage;
   if (selection == VictimSelection::kMinimum) {
     question.costs = costs = trial.costs();
     needs = trial.spread();
@@ -321,7 +318,7 @@ void Chooser::chosen(Choice& to, VictimSelection selection) {
   mark(to);
   for (Size i = 0; i < set.considered; ++i) to.considered.push_back(jobs[i]);
   for (const Id i : set.taken) {
-    const Index job = jobs[static_cast<Size>(i)];
+    const Index job = jobs[i];
     if (static_cast<Size>(i) >= set.considered) to.considered.push_back(job);
     // Of a prefix, some may have nothing where it is placed.
     if (selection != VictimSelection::kPrefix || overlaps(job) > 0 || lends(job))
@@ -338,7 +335,7 @@ bool matters(const Workspace& workspace, const JobRequest& job_request, const Ru
 }
 
 Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
-              const std::vector<Index>& candidates, bool suspends) {
+              const Column<Index>& candidates, bool suspends) {
   Choice choice;
   Chooser chooser(workspace, job_request, base, candidates, suspends);
   switch (workspace.settings.selection) {

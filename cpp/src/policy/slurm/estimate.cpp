@@ -35,14 +35,14 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
                    .tier = j.tier[o],
                    .priority = priority,
                    .jobs = workspace.candidates(job),
-                   .has = std::vector<std::uint8_t>(workspace.running.size(), 0)});
+                   .has = Column<std::uint8_t>(workspace.running.size(), 0)});
   if (candidate_sets_.size() >= kMostSets) candidate_sets_.clear();
   if (!runs_[o]) candidate_sets_.push_back(made);
   CandidateSet& found = *made;
   if (!has_ends_) return made;  // the rest is for estimates
   Occupancy room = workspace.room;
   for (const Index i : found.jobs) {
-    found.has[static_cast<Size>(i)] = 1;
+    found.has[i] = 1;
     workspace.give(room, of(i), 1);
   }
   const Size nodes = blocked_.size(), width = workspace.state.width();
@@ -71,7 +71,7 @@ Run::Estimate Run::estimate(Id job) {
       free(e.now, l.slot, nullptr);
   }
   for (const Index i : gone_)
-    if (jobs().grace[at(of(i).operation)] == 0) free(e.now, of(i), nullptr);
+    if (jobs().grace[of(i).operation] == 0) free(e.now, of(i), nullptr);
   e.emptied = e.now;
   for (const Leaving& l : workspace.state.leaving()) {
     const Time gone = deadline(l.slot);
@@ -79,7 +79,7 @@ Run::Estimate Run::estimate(Id job) {
       free(e.emptied, l.slot, nullptr);
   }
   for (const Index i : gone_)
-    if (jobs().grace[at(of(i).operation)] > 0 && gone_for_[at(of(i).operation)] == job)
+    if (jobs().grace[of(i).operation] > 0 && gone_for_[of(i).operation] == job)
       free(e.emptied, of(i), nullptr);
   const Size nodes = blocked_.size(), width = workspace.state.width();
   for (Size n = 0; n <= nodes; ++n)
@@ -156,7 +156,7 @@ void Run::collect_ends() {
     if (const RunningJob& job = workspace.running[i]; !job.gone)
       ends_.push_back({end_of(job), job.operation, End::Of::kRunning, static_cast<Index>(i)});
   for (const Index i : gone_)
-    if (const Time grace = jobs().grace[at(of(i).operation)]; grace > 0)
+    if (const Time grace = jobs().grace[of(i).operation]; grace > 0)
       ends_.push_back({std::min(now + grace, end_of(of(i))), of(i).operation, End::Of::kVictim, i});
   for (const Leaving& l : workspace.state.leaving()) {
     const Time gone = deadline(l.slot);
@@ -179,9 +179,9 @@ void Run::add_end(End end) {
 bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
   switch (end.of) {
     case End::Of::kRunning:
-      return !of(end.which).gone && !wanted.has[static_cast<Size>(end.which)];
+      return !of(end.which).gone && !wanted.has[end.which];
     case End::Of::kVictim:
-      return gone_for_[at(end.job)] != job;
+      return gone_for_[end.job] != job;
     case End::Of::kLeaving:
       return workspace.state.leaving_at(static_cast<Id>(end.which))->beneficiary.operation != job;
     case End::Of::kBegun:
@@ -191,22 +191,22 @@ bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
 }
 
 bool Run::ends_on_open(const End& end) const {
-  const auto open = [this](Id node) { return node != kNoId && open_[at(node)] != 0; };
+  const auto open = [this](Id node) { return node != kNoId && open_[node] != 0; };
   if (end.of == End::Of::kLeaving) return open(workspace.state.node_of(static_cast<Id>(end.which)));
   if (end.of == End::Of::kBegun)
-    return std::ranges::any_of(begun_[static_cast<Size>(end.which)].spots, open, &Spot::node);
+    return std::ranges::any_of(begun_[end.which].spots, open, &Spot::node);
   return std::ranges::any_of(workspace.nodes(of(end.which)), open);
 }
 
 void Run::free(Occupancy& room, const End& end, JobRequest* job_request) const {
   if (end.of == End::Of::kLeaving) return free(room, static_cast<Id>(end.which), job_request);
   if (end.of != End::Of::kBegun) return free(room, of(end.which), job_request);
-  const Begun& begun = begun_[static_cast<Size>(end.which)];
+  const Begun& begun = begun_[end.which];
   for (const Spot& spot : begun.spots) {
     room.rooms.give(workspace.amounts(spot.request), spot.node);
     if (spot.node == kNoId) continue;
-    --room.occupants[at(spot.node)];
-    room.exclusives[at(spot.node)] -= takes_whole_nodes(begun.job) ? 1 : 0;
+    --room.occupants[spot.node];
+    room.exclusives[spot.node] -= takes_whole_nodes(begun.job) ? 1 : 0;
     if (job_request != nullptr) job_request->changed(room, spot.node);
   }
 }
@@ -220,8 +220,8 @@ void Run::free(Occupancy& room, Id slot, JobRequest* job_request) const {
   const Id node = workspace.state.node_of(slot);
   room.rooms.give(workspace.state.amounts(slot), node);
   if (node == kNoId) return;
-  --room.occupants[at(node)];
-  room.exclusives[at(node)] -= jobs().exclusive[at(workspace.state.operation_of(slot))];
+  --room.occupants[node];
+  room.exclusives[node] -= jobs().exclusive[workspace.state.operation_of(slot)];
   if (job_request != nullptr) job_request->changed(room, node);
 }
 

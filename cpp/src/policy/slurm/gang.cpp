@@ -8,7 +8,7 @@ namespace evenhand::slurm {
 
 // Finds a place over jobs that share their cpus with it: off the partitions of the highest tiers
 // as long as there is room on the others.
-bool Run::over(const JobRequest& job_request, Occupancy base, const std::vector<Index>& candidates,
+bool Run::over(const JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
                std::vector<Spot>& spots) const {
   for (const Index i : candidates) workspace.give(base, of(i), 1, true);
   if (!job_request.place(base, spots)) return false;
@@ -16,7 +16,7 @@ bool Run::over(const JobRequest& job_request, Occupancy base, const std::vector<
     const Size o = at(of(i).operation);
     return std::pair{-jobs().tier[o], jobs().partition[o]};
   };
-  std::vector<Index> order = candidates;
+  Column<Index> order = candidates;
   std::ranges::stable_sort(order, {}, partition);
   std::vector<Spot> trial;
   for (auto i = order.begin(); i != order.end();) {
@@ -30,43 +30,42 @@ bool Run::over(const JobRequest& job_request, Occupancy base, const std::vector<
 
 // Which jobs do not fit beside it any more: highest tier first, then as they started, each stays
 // that finds its cpus beside those before it.
-std::vector<Index> Run::under(Id job, Occupancy room, const std::vector<Index>& candidates,
-                              const std::vector<Spot>& spots) const {
-  std::vector<std::uint8_t> chosen(blocked_.size(), 0), leaves(workspace.running.size(), 0);
+Column<Index> Run::under(Id job, Occupancy room, const Column<Index>& candidates,
+                         const std::vector<Spot>& spots) const {
+  Column<std::uint8_t> chosen(blocked_.size(), 0), leaves(workspace.running.size(), 0);
   for (const Index i : candidates) workspace.give(room, of(i), 1, true);
   for (const Spot& spot : spots) {
     if (spot.node == kNoId) continue;
-    chosen[at(spot.node)] = 1;
+    chosen[spot.node] = 1;
     room.rooms.take(workspace.amounts(spot.request), spot.node);
   }
   const auto start = [this](Index i) {
     const Size o = at(of(i).operation);
     return std::tuple{-jobs().tier[o], of(i).start, workspace.submitted(of(i).operation)};
   };
-  std::vector<Index> order = candidates;
+  Column<Index> order = candidates;
   std::ranges::sort(order, {}, start);
   for (const Index i : order) {
-    const bool whole = workspace.settings.whole_nodes || jobs().exclusive[at(job)] != 0 ||
-                       jobs().exclusive[at(of(i).operation)] != 0;
+    const bool whole = workspace.settings.whole_nodes || jobs().exclusive[job] != 0 ||
+                       jobs().exclusive[of(i).operation] != 0;
     workspace.give(room, of(i), -1, true);
     for (const Id node : workspace.nodes(of(i))) {
-      if (!chosen[at(node)]) continue;
+      if (!chosen[node]) continue;
       bool full = whole;
       for (Size r = 0; r < workspace.state.width(); ++r)
         full |= set().suspend_frees[r] && room.rooms.at(node, r) < 0;
-      leaves[static_cast<Size>(i)] |= static_cast<std::uint8_t>(full);
+      leaves[i] |= static_cast<std::uint8_t>(full);
     }
-    if (leaves[static_cast<Size>(i)]) workspace.give(room, of(i), 1, true);
+    if (leaves[i]) workspace.give(room, of(i), 1, true);
   }
-  std::vector<Index> out;
+  Column<Index> out;
   for (const Index i : candidates)
-    if (leaves[static_cast<Size>(i)]) out.push_back(i);
+    if (leaves[i]) out.push_back(i);
   return out;
 }
 
 // Once those chosen have gone, the others that share its nodes may have to wait, too.
-void Run::add_those_sharing(Id job, Occupancy room, std::vector<Index> sharing,
-                            Choice& choice) const {
+void Run::add_those_sharing(Id job, Occupancy room, Column<Index> sharing, Choice& choice) const {
   for (const Index i : choice.victims) {
     workspace.give(room, of(i), 1);
     std::erase(sharing, i);

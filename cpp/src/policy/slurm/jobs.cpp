@@ -13,7 +13,6 @@ namespace {
 
 using Size = std::size_t;
 
-constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
 constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 constexpr Size kFixedFactors = 6;
 constexpr double kMinute = 6e7;
@@ -21,14 +20,14 @@ constexpr double kMinute = 6e7;
 double known_or_0(double factor) noexcept { return std::isnan(factor) ? 0.0 : factor; }
 
 template <class T>
-void put(std::vector<T>& column, std::span<const Id> rows, const std::vector<T>& cells, T absent) {
+void put(Column<T>& column, std::span<const Id> rows, const Column<T>& cells, T absent) {
   for (Size i = 0; i < rows.size(); ++i) {
     const T value = cells.empty() ? absent : cells[i];
     if (at(rows[i]) >= column.size()) {
       if (value == absent) continue;
       column.resize(at(rows[i]) + 1, absent);
     }
-    column[at(rows[i])] = value;
+    column[rows[i]] = value;
   }
 }
 
@@ -51,17 +50,17 @@ void Jobs::came(std::span<const Id> rows, const JobRows& from) {
 void Jobs::touch(Id job) {
   if (job == kNoId || all_) return;
   if (at(job) >= is_touched_.size()) is_touched_.resize(at(job) + 1, 0);
-  if (std::exchange(is_touched_[at(job)], std::uint8_t{1}) == 0) touched_.push_back(job);
+  if (std::exchange(is_touched_[job], std::uint8_t{1}) == 0) touched_.push_back(job);
 }
 
 // Numbers of the partitions of "low,high", those of the highest tier first, then as written.
 // Without any in the settings, what jobs name says nothing.
-const std::vector<Id>& Jobs::named(std::string_view text) {
+const Column<Id>& Jobs::named(std::string_view text) {
   const auto known = named_.find(text);
   if (known != named_.end()) return known->second;
   constexpr std::string_view kSpace = " \t\n\r\f\v";
-  const std::vector<std::string>& names = set_.partitions.names;
-  std::vector<Id> found;
+  const Column<std::string>& names = set_.partitions.names;
+  Column<Id> found;
   const auto add = [&](std::string_view name) {
     const auto place = std::ranges::find(names, name);
     const auto number = static_cast<Id>(place - names.begin());
@@ -78,7 +77,7 @@ const std::vector<Id>& Jobs::named(std::string_view text) {
   }
   if (found.empty()) found.push_back(set_.partition);
   std::ranges::stable_sort(found, std::greater{},
-                           [&](Id number) { return set_.partitions.tier[at(number)]; });
+                           [&](Id number) { return set_.partitions.tier[number]; });
   return named_.emplace(text, std::move(found)).first->second;
 }
 
@@ -92,8 +91,7 @@ Jobs::Place Jobs::place_in(const ClusterState& state, Id job, Id of) const {
   std::string owner(account);
   owner.append("/").append(user);
   std::string there = owner;
-  if (at(of) < set_.partitions.names.size())
-    there.append("/").append(set_.partitions.names[at(of)]);
+  if (at(of) < set_.partitions.names.size()) there.append("/").append(set_.partitions.names[of]);
   const auto value = [&](const auto& of_association) {
     for (const std::string* name : {&there, &owner})
       if (const auto found = of_association.find(*name); found != of_association.end())
@@ -115,7 +113,7 @@ bool Jobs::has_all(Id of, const ClusterState& state, std::span<const Id> slots) 
 //
 // Source: Slurm, controller: a job is in the queue once for each of its partitions.
 Jobs::Place Jobs::place_of(const ClusterState& state, Id job) {
-  const std::vector<Id>& names = named(state.operations().text(&OperationColumns::partition, job));
+  const Column<Id>& names = named(state.operations().text(&OperationColumns::partition, job));
   several_.erase(job);
   if (names.size() == 1) return place_in(state, job, names.front());
   std::vector<Place>& several = several_[job];
@@ -137,10 +135,10 @@ void Jobs::read_nodes(const ClusterState& state) {
   for (Size p = 0; p < parts.size(); ++p) {
     std::uint8_t* row = node_of_partition_.data() + p * stride_;
     if (parts.all_nodes[p])
-      for (const Id node : nodes_) row[at(node)] = 1;
+      for (const Id node : nodes_) row[node] = 1;
     else
       for (const std::string& name : parts.nodes[p])
-        if (const Id node = table.find(name); node != kNoId) row[at(node)] = 1;
+        if (const Id node = table.find(name); node != kNoId) row[node] = 1;
   }
   const Size measures = 1 + w.tres.size();
   capacity_.assign((parts.size() + 1) * measures, 0);
@@ -148,7 +146,7 @@ void Jobs::read_nodes(const ClusterState& state) {
   if (!w.multifactor) return;
   for (Size m = 0; m < measures; ++m) {
     const Id resource = m == 0 ? w.cpu : w.tres_resource[m - 1];
-    if (resource >= 0) quanta_[m] = state.tables().resources.quantum[at(resource)];
+    if (resource >= 0) quanta_[m] = state.tables().resources.quantum[resource];
     for (Size p = 0; p <= parts.size(); ++p) {
       Amount sum = 0;
       for (const Id node : nodes_)
@@ -162,8 +160,8 @@ void Jobs::read_nodes(const ClusterState& state) {
 // How much it asks for or has, and since when.
 void Jobs::measure(const ClusterState& state, Id job) {
   const Size j = at(job), measures = 1 + set_.weights.tres.size();
-  const std::vector<Id> slots = in_order(state.allocations(), state.allocations_of(job));
-  const std::vector<Id> requests = in_order(state.requests(), state.requests_of(job));
+  const Column<Id> slots = in_order(state.allocations(), state.allocations_of(job));
+  const Column<Id> requests = in_order(state.requests(), state.requests_of(job));
   asks_[j] = std::ranges::any_of(requests, [&](Id q) { return state.pending(q) > 0; });
   started[j] = kNoTime;
   for (const Id slot : slots) {
@@ -199,7 +197,7 @@ void Jobs::measure(const ClusterState& state, Id job) {
       longest = std::max(longest, state.requests().get(&RequestColumns::duration, q, kNoTime));
   }
   if (!asks_[j]) {
-    std::vector<Id> on;
+    Column<Id> on;
     for (const Id slot : slots) {
       add(state.amounts(slot), 1.0);
       if (state.node_of(slot) != kNoId) on.push_back(state.node_of(slot));
@@ -233,13 +231,12 @@ void Jobs::derive(const ClusterState& state, Id job) {
   settled_[j] = !state.allocations_of(job).empty();
   partition[j] = place.partition;
   tier[j] = parts.tier[p];
-  rank[j] = !by_qos ? parts.tier[p] : q == kNoId ? 0 : quality.rank[at(q)];
-  mode[j] = !by_qos ? parts.mode[p] : q == kNoId ? set_.mode : quality.mode[at(q)];
+  rank[j] = !by_qos ? parts.tier[p] : q == kNoId ? 0 : quality.rank[q];
+  mode[j] = !by_qos ? parts.mode[p] : q == kNoId ? set_.mode : quality.mode[q];
   if (mode[j] == PreemptMode::kSuspend && cell(rows_.cancelled, job, std::uint8_t{0}) != 0)
     mode[j] = PreemptMode::kCancel;
-  grace[j] = !by_qos ? parts.grace[p] : q == kNoId ? 0 : quality.grace[at(q)];
-  exempt[j] =
-      q != kNoId && quality.exempt[at(q)] != kNoTime ? quality.exempt[at(q)] : parts.exempt[p];
+  grace[j] = !by_qos ? parts.grace[p] : q == kNoId ? 0 : quality.grace[q];
+  exempt[j] = q != kNoId && quality.exempt[q] != kNoTime ? quality.exempt[q] : parts.exempt[p];
   const std::uint8_t own = cell(rows_.requeue, job, JobRows::kAsCluster);
   requeue[j] = (own == JobRows::kAsCluster ? set_.requeue : own != 0) &&
                state.operations().get(&OperationColumns::kind, job) == OperationKind::kBatch;
@@ -259,12 +256,12 @@ void Jobs::derive(const ClusterState& state, Id job) {
 
 // All but the age.
 void Jobs::put_factors(const Place& place, double* to) const {
-  const Id q = qos[at(place.job)];
+  const Id q = qos[place.job];
   to[1] = known_or_0(place.assoc);
   to[2] = known_or_0(place.fair_share);
   to[3] = size(place.job);
-  to[4] = set_.partitions.factor[at(place.partition)];
-  to[5] = q == kNoId ? 0.0 : set_.qualities.factor[at(q)];
+  to[4] = set_.partitions.factor[place.partition];
+  to[5] = q == kNoId ? 0.0 : set_.qualities.factor[q];
   for (Size t = 0; t < set_.weights.tres.size(); ++t) to[kFixedFactors + t] = part_of(t, place);
 }
 
@@ -307,8 +304,8 @@ double Jobs::part_of(Size t, const Place& place) const {
   const Weights& w = set_.weights;
   const Size measures = 1 + w.tres.size();
   if (w.tres_resource[t] == Weights::kUnknown) return 0;
-  const double amount = w.tres_resource[t] == kNoId ? wide_[at(place.job)]
-                                                    : amounts_[at(place.job) * measures + 1 + t];
+  const double amount =
+      w.tres_resource[t] == kNoId ? wide_[place.job] : amounts_[at(place.job) * measures + 1 + t];
   if (w.plain_tres) return amount * quanta_[1 + t];
   const double of = capacity_[at(place.partition) * measures + 1 + t];
   return of > 0 ? std::min(amount / of, 1.0) : 0.0;
@@ -317,7 +314,7 @@ double Jobs::part_of(Size t, const Place& place) const {
 double Jobs::total(Id job, const double* of) const {
   constexpr double kHighest = 4294967295.0;
   const Weights& w = set_.weights;
-  if (!std::isnan(own_[at(job)])) return own_[at(job)];
+  if (!std::isnan(own_[job])) return own_[job];
   const double fixed[kFixedFactors] = {w.age, w.assoc, w.fair_share, w.size, w.partition, w.qos};
   double sum = 0;
   for (Size f = 0; f < kFixedFactors; ++f) sum += fixed[f] * of[f];
@@ -328,10 +325,10 @@ double Jobs::total(Id job, const double* of) const {
 
 void Jobs::add_turns(Id job, std::vector<Turn>& to) const {
   const auto several = several_.find(job);
-  if (several == several_.end() || settled_[at(job)]) return;
-  std::vector<double> there(factor_count());
+  if (several == several_.end() || settled_[job]) return;
+  Column<double> there(factor_count());
   for (const Place& place : std::span(several->second).subspan(1)) {
-    double its = priority[at(job)];
+    double its = priority[job];
     if (set_.weights.multifactor) {
       put_factors(place, there.data());
       there[0] = factors[at(job) * factor_count()];
@@ -347,7 +344,7 @@ void Jobs::add_turns(Id job, std::vector<Turn>& to) const {
 void Jobs::update(const ClusterState& state) {
   const Size count = at(state.operations().rows());
   const bool multifactor = set_.weights.multifactor;
-  const auto grow = [&]<class... T>(std::vector<T>&... columns) { (columns.resize(count), ...); };
+  const auto grow = [&]<class... T>(Column<T>&... columns) { (columns.resize(count), ...); };
   for (Size j = partition.size(); j < count; ++j) touch(static_cast<Id>(j));
   if (!rows_.preemption_cost.empty() && rows_.preemption_cost.size() < count)
     rows_.preemption_cost.resize(count, 1);

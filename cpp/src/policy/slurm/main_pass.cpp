@@ -40,7 +40,7 @@ Run::Run(Workspace& of, Jobs& columns, Memory& memory, const Trigger& trigger, R
       partition_up_[p] += inside[n] && workspace.state.schedulable(static_cast<Id>(n));
     }
   }
-  for (const RunningJob& job : workspace.running) runs_[at(job.operation)] = 1;
+  for (const RunningJob& job : workspace.running) runs_[job.operation] = 1;
   for (Id i = 0; i < workspace.state.reservations().rows(); ++i)
     reserved_ |= keeps_room(workspace.state, i);
   for (const Leaving& l : workspace.state.leaving()) {
@@ -92,14 +92,14 @@ void Run::become(const Turn& turn) {
 // Jobs in the order of the queue; one that has to wait closes its partition.
 void Run::main_pass() {
   const Passes& passes = set().passes;
-  std::vector<Index> seen(closed_.size(), 0);
+  Column<Index> seen(closed_.size(), 0);
   Index starts = 0;
   for (Size i = 0; i < queue_.size(); ++i) {
     const Turn turn = queue_[i];
-    if (served_[at(turn.job)]) continue;  // in another of its partitions
+    if (served_[turn.job]) continue;  // in another of its partitions
     if (passes.sched_max_job_start > 0 && starts >= passes.sched_max_job_start) return;
     use_partition_of(turn);
-    if (++seen[at(turn.partition)] > passes.partition_job_depth && passes.partition_job_depth > 0)
+    if (++seen[turn.partition] > passes.partition_job_depth && passes.partition_job_depth > 0)
       continue;
     resume(turn.job);
     add_reserved(workspace.room, turn.job, 1);
@@ -109,7 +109,7 @@ void Run::main_pass() {
     } else {
       add_reserved(workspace.room, turn.job, -1);
       rules_[i] = rule;
-      served_[at(turn.job)] |= rule == Outcome::kWaitsForVictims;
+      served_[turn.job] |= rule == Outcome::kWaitsForVictims;
     }
   }
 }
@@ -117,14 +117,14 @@ void Run::main_pass() {
 // kStarted, or why it waits.
 Outcome Run::one(Id job) {
   if (const Outcome now = barred_now(job); now != Outcome::kStarted) return now;
-  const Id partition = jobs().partition[at(job)];
-  if (closed_[at(partition)] != Outcome::kStarted) return closed_rule(partition);
+  const Id partition = jobs().partition[job];
+  if (closed_[partition] != Outcome::kStarted) return closed_rule(partition);
   JobRequest job_request = workspace.job_request(job);
   if (const Outcome never = beyond(job, job_request); never != Outcome::kStarted) return never;
   Index least = 0;
   for (const JobRequest::Part& part : job_request.parts())
     if (part.takes_node) least = std::max(least, part.count);
-  if (partition_nodes_[at(partition)] < least) return Outcome::kLargerThanNodes;
+  if (partition_nodes_[partition] < least) return Outcome::kLargerThanNodes;
   Index open = 0;
   const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
   for (Size n = 0; n < blocked_.size(); ++n) {
@@ -132,8 +132,8 @@ Outcome Run::one(Id job) {
     open += inside[n] && open_[n] && workspace.state.schedulable(static_cast<Id>(n));
   }
   if (open < least) {
-    const Outcome rule = partition_up_[at(partition)] < least ? Outcome::kNodeNotSchedulable
-                                                              : closed_rule(partition);
+    const Outcome rule =
+        partition_up_[partition] < least ? Outcome::kNodeNotSchedulable : closed_rule(partition);
     close(job, rule);
     return rule;
   }
@@ -156,17 +156,16 @@ Outcome Run::one(Id job) {
 // Why a job may not start at this instant, whatever is free.
 Outcome Run::barred_now(Id job) {
   const Time now = workspace.state.now();
-  if (const Time eligible = jobs().eligible[at(job)]; eligible != kNoTime && eligible > now) {
+  if (const Time eligible = jobs().eligible[job]; eligible != kNoTime && eligible > now) {
     due(eligible);
     return Outcome::kNotEligibleYet;
   }
-  return set().partitions.down[at(jobs().partition[at(job)])] ? Outcome::kPartitionDown
-                                                              : Outcome::kStarted;
+  return set().partitions.down[jobs().partition[job]] ? Outcome::kPartitionDown : Outcome::kStarted;
 }
 
 // Why it never starts there as things are set.
 Outcome Run::beyond(Id job, const JobRequest& job_request) const {
-  const Time longest = set().partitions.max_time[at(jobs().partition[at(job)])];
+  const Time longest = set().partitions.max_time[jobs().partition[job]];
   const std::optional<Time> wanted = limit(job);
   if (longest != kNoTime && wanted && *wanted > longest) return Outcome::kPartitionTimeLimit;
   for (const JobRequest::Part& part : job_request.parts())
@@ -178,23 +177,23 @@ Outcome Run::beyond(Id job, const JobRequest& job_request) const {
 // Whether a job is too young, or has too little priority, to keep anything from others.
 bool Run::keeps_nothing(Id job) {
   const Passes& passes = set().passes;
-  const Time eligible = jobs().eligible[at(job)];
+  const Time eligible = jobs().eligible[job];
   const Time since = eligible == kNoTime ? workspace.submitted(job).first : eligible;
   const bool young = workspace.state.now() - since < passes.bf_min_age_reserve;
   if (young) due(since + passes.bf_min_age_reserve);
-  return young || jobs().priority[at(job)] < passes.bf_min_prio_reserve;
+  return young || jobs().priority[job] < passes.bf_min_prio_reserve;
 }
 
 // What is said of a job that others keep from its partition's nodes: they are served, or not.
 Outcome Run::closed_rule(Id partition) const {
-  const Outcome by = closed_[at(partition)];
+  const Outcome by = closed_[partition];
   return (by == Outcome::kStarted ? all_hold_ : is_served(by)) ? Outcome::kWaitsForNextPass
                                                                : Outcome::kBehindFirstWaiting;
 }
 
 void Run::close(Id job, Outcome rule) {
-  const Id partition = jobs().partition[at(job)];
-  closed_[at(partition)] = rule;
+  const Id partition = jobs().partition[job];
+  closed_[partition] = rule;
   all_hold_ = all_hold_ && is_served(rule);
   const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
   for (Size n = 0; n < blocked_.size(); ++n) blocked_[n] |= inside[n];
@@ -209,7 +208,7 @@ void Run::busy(Id job, const JobRequest& job_request, Outcome rule) {
   }
   if (named && !others) {
     for (const JobRequest::Part& part : job_request.parts())
-      if (part.takes_node) blocked_[at(required_node(part.request))] = 1;
+      if (part.takes_node) blocked_[required_node(part.request)] = 1;
   } else if (!keeps_nothing(job)) {
     close(job, rule);
   }
@@ -237,7 +236,7 @@ std::optional<Time> Run::limit(Id job) const {
     const Time one = workspace.state.requests().get(&RequestColumns::duration, request, kNoTime);
     if (workspace.state.pending(request) <= 0) continue;
     if (one == kNoTime) {
-      const Time usual = set().partitions.default_time[at(jobs().partition[at(job)])];
+      const Time usual = set().partitions.default_time[jobs().partition[job]];
       return usual == kNoTime ? std::nullopt : std::optional(usual);
     }
     most = std::max(most, one);
@@ -247,7 +246,7 @@ std::optional<Time> Run::limit(Id job) const {
 
 // How long a job would run at most.
 Time Run::lasts(Id job, bool backfill) const {
-  const Time most = set().partitions.max_time[at(jobs().partition[at(job)])];
+  const Time most = set().partitions.max_time[jobs().partition[job]];
   const Time longest = most == kNoTime ? kYear : most;
   const Time length = std::min(limit(job).value_or(longest), longest);
   const Time shortest = jobs().time_min(job);

@@ -65,7 +65,7 @@ void Planner::after(const Delta& delta, Id row) {
       if (delta.row != kNoId) return jobs_.touch(row);
       // One that comes has the defaults, whatever was said of one with its number.
       jobs_.came({&row, 1}, {});
-      if (at(row) < memory_.last_preempt.size()) memory_.last_preempt[at(row)] = kNoTime;
+      if (at(row) < memory_.last_preempt.size()) memory_.last_preempt[row] = kNoTime;
       return;
     default:
       return;

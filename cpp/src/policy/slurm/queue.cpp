@@ -39,7 +39,7 @@ class QosQueues {
   }
 
  private:
-  Id qos(const Turn& turn) const { return workspace_.jobs.qos[static_cast<Size>(turn.job)]; }
+  Id qos(const Turn& turn) const { return workspace_.jobs.qos[turn.job]; }
   Size of(const Turn& turn) const {
     return qos(turn) == kNoId ? queues_.size() - 1 : static_cast<Size>(qos(turn));
   }
@@ -67,7 +67,7 @@ std::vector<Turn> queue_order(const Workspace& workspace) {
   const ClusterState& state = workspace.state;
   const Jobs& jobs = workspace.jobs;
   std::vector<Turn> order;
-  std::vector<std::uint8_t> seen(static_cast<Size>(state.operations().rows()), 0);
+  Column<std::uint8_t> seen(static_cast<Size>(state.operations().rows()), 0);
   for (Id request = 0; request < state.requests().rows(); ++request) {
     if (state.pending(request) <= 0) continue;
     const auto o = static_cast<Size>(state.operation_of_request(request));
@@ -76,20 +76,18 @@ std::vector<Turn> queue_order(const Workspace& workspace) {
     order.push_back({job, jobs.partition[o], jobs.tier[o], jobs.priority[o], jobs.exclusive[o]});
     jobs.add_turns(job, order);
   }
-  std::vector<std::uint8_t> reserved(seen.size(), 0);  // room that is kept for it
+  Column<std::uint8_t> reserved(seen.size(), 0);  // room that is kept for it
   for (Id i = 0; i < state.reservations().rows(); ++i)
     if (const Id job = keeps_room(state, i) ? reserved_for(state, i) : kNoId; job != kNoId)
-      reserved[static_cast<Size>(job)] = 1;
+      reserved[job] = 1;
   struct Key {
     bool expedited;
     std::pair<Time, Index> submitted;
   };
-  std::vector<Key> keys(seen.size());
+  Column<Key> keys(seen.size());
   for (const Turn& turn : order)
-    keys[static_cast<Size>(turn.job)] = {jobs.expedited(turn.job), workspace.submitted(turn.job)};
-  const auto submitted = [&](const Turn& turn) {
-    return keys[static_cast<Size>(turn.job)].submitted;
-  };
+    keys[turn.job] = {jobs.expedited(turn.job), workspace.submitted(turn.job)};
+  const auto submitted = [&](const Turn& turn) { return keys[turn.job].submitted; };
   if (workspace.settings.first_come) {
     std::ranges::stable_sort(order, {}, submitted);
     return order;

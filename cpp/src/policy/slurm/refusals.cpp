@@ -15,16 +15,15 @@ const Refusals& Run::refusals() {
   if (refusals_) return *refusals_;
   refusals_.emplace();
   // Of several turns of a job the first that came furthest is reported.
-  std::vector<Index> reported(served_.size(), -1);
+  Column<Index> reported(served_.size(), -1);
   for (Size i = 0; i < queue_.size(); ++i) {
-    if (started_[at(queue_[i].job)]) continue;
-    Index& best = reported[at(queue_[i].job)];
-    if (best < 0 || reach(rules_[i]) > reach(rules_[static_cast<Size>(best)]))
-      best = static_cast<Index>(i);
+    if (started_[queue_[i].job]) continue;
+    Index& best = reported[queue_[i].job];
+    if (best < 0 || reach(rules_[i]) > reach(rules_[best])) best = static_cast<Index>(i);
   }
   for (Size i = 0; i < queue_.size(); ++i) {
     const Turn turn = queue_[i];
-    if (reported[at(turn.job)] != static_cast<Index>(i)) continue;
+    if (reported[turn.job] != static_cast<Index>(i)) continue;
     use_partition_of(turn);
     const Outcome rule = rules_[i];
     const bool placed = rule != Outcome::kNotEligibleYet && rule != Outcome::kPartitionDown;
@@ -38,12 +37,12 @@ const Refusals& Run::refusals() {
 
 // Jobs that something leaves for since an earlier run, and that no pass came to place.
 void Run::add_unheld() {
-  std::vector<std::uint8_t> awaits(served_.size(), 0);
+  Column<std::uint8_t> awaits(served_.size(), 0);
   for (const Leaving& l : workspace.state.leaving())
-    if (l.beneficiary.operation >= 0) awaits[at(l.beneficiary.operation)] = 1;
+    if (l.beneficiary.operation >= 0) awaits[l.beneficiary.operation] = 1;
   for (Size i = 0; i < queue_.size(); ++i) {
     const Id job = queue_[i].job;
-    if (!awaits[at(job)] || started_[at(job)] || holds(job)) continue;
+    if (!awaits[job] || started_[job] || holds(job)) continue;
     use_partition_of(queue_[i]);
     Occupancy room = workspace.room;
     workspace.add_leaving(room, job);
@@ -62,7 +61,7 @@ const Contested& Run::contested() {
   Occupancy all = workspace.room;
   for (const Held& held : held_) workspace.add_leaving(all, held.job);
   for (const Index i : gone_) workspace.give(all, of(i), 1);
-  std::vector<Id> counts_on(blocked_.size(), kNoId);  // N: the first that does
+  Column<Id> counts_on(blocked_.size(), kNoId);  // N: the first that does
   const auto name = [this](Id beneficiary, Id other) {
     contested_->beneficiary.push_back(beneficiary);
     contested_->earlier.push_back(other);
@@ -78,19 +77,19 @@ const Contested& Run::contested() {
   };
   for (const Begun& begun : begun_)
     for (const Spot& spot : begun.spots)
-      if (spot.node != kNoId) counts_on[at(spot.node)] = begun.job;
+      if (spot.node != kNoId) counts_on[spot.node] = begun.job;
   for (const Held& held : held_) {
     Id other = kNoId;
     for (const Spot& spot : held.spots) {
       if (spot.node == kNoId || !short_of(spot.node)) continue;
-      if (counts_on[at(spot.node)] != kNoId) other = counts_on[at(spot.node)];
-      counts_on[at(spot.node)] = held.job;
+      if (counts_on[spot.node] != kNoId) other = counts_on[spot.node];
+      counts_on[spot.node] = held.job;
     }
     Index tried = 0;
     for (Size i = 0; other == kNoId && i < queue_.size() && tried < kMostTried; ++i) {
       const Turn turn = queue_[i];
       if (turn.job == held.job) break;
-      if (started_[at(turn.job)] || reach(rules_[i]) != 1) continue;
+      if (started_[turn.job] || reach(rules_[i]) != 1) continue;
       use_partition_of(turn);
       bool near = false;
       for (const Id request : workspace.state.requests_of(turn.job)) {
@@ -119,7 +118,7 @@ bool Run::lacks(const Occupancy& room, const Amount* need, Id node, bool whole,
                 Row& missing) const {
   const bool lack = room.rooms.lacks(need, node, missing.data());
   if (node == kNoId) return lack;
-  const bool taken = room.exclusives[at(node)] > 0, shared = whole && room.occupants[at(node)] > 0;
+  const bool taken = room.exclusives[node] > 0, shared = whole && room.occupants[node] > 0;
   if (!taken && !shared) return lack;
   const Amount* has = workspace.state.node_capacity(node);
   for (Size r = 0; r < workspace.state.width(); ++r)
@@ -131,10 +130,10 @@ bool Run::lacks(const Occupancy& room, const Amount* need, Id node, bool whole,
 // As if nothing were reserved for others than a job.
 Occupancy Run::without_reservations(Id job) const {
   Occupancy room = workspace.room;
-  std::vector<std::uint8_t> waits(served_.size(), 0);
-  for (const Turn& turn : queue_) waits[at(turn.job)] = turn.job != job && !started_[at(turn.job)];
+  Column<std::uint8_t> waits(served_.size(), 0);
+  for (const Turn& turn : queue_) waits[turn.job] = turn.job != job && !started_[turn.job];
   evenhand::add_reserved(room.rooms, workspace.state, 1,
-                         [&](Id owner) { return owner == kNoId || waits[at(owner)] != 0; });
+                         [&](Id owner) { return owner == kNoId || waits[owner] != 0; });
   return room;
 }
 
@@ -166,7 +165,7 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
     double least = 0;
     if (part != nullptr && part->takes_node)
       for (const Id node : jobs().nodes()) {
-        if (!part->allowed[at(node)]) continue;
+        if (!part->allowed[node]) continue;
         Row missing{};
         lacks(workspace.room, part->amounts, node, job_request->whole_nodes(), missing);
         const Amount* has = workspace.state.node_capacity(node);
@@ -216,10 +215,10 @@ bool Run::may_help(const JobRequest& job_request, const RunningJob& other) const
 
 // What became of the followed allocation among the candidates of a job; none leaves without a
 // choice.
-void Run::note(const JobRequest& job_request, const std::vector<Index>& candidates,
+void Run::note(const JobRequest& job_request, const Column<Index>& candidates,
                const Choice* choice) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
-  const auto has = [](const std::vector<Index>& in, Index i) {
+  const auto has = [](const Column<Index>& in, Index i) {
     return std::ranges::find(in, i) != in.end();
   };
   const Id request = job_request.parts().front().request;
@@ -236,8 +235,8 @@ void Run::note(const JobRequest& job_request, const std::vector<Index>& candidat
 }
 
 // Likewise, where a job is placed over those that share their cpus with it.
-void Run::note_sharing(const JobRequest& job_request, const std::vector<Index>& candidates,
-                       const std::vector<Index>& victims, const std::vector<Spot>& spots) {
+void Run::note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
+                       const Column<Index>& victims, const std::vector<Spot>& spots) {
   if (recorder_ == nullptr || recorder_->slot == kNoId) return;
   Choice choice;
   choice.victims = victims;
@@ -256,7 +255,7 @@ Outcome Run::barred_everywhere(Id job, Id request) const {
                               Outcome::kWrongTags, Outcome::kNodeNotSchedulable, Outcome::kStarted};
   if (jobs().nodes().empty()) return Outcome::kNoNodes;
   const auto place = [&](Outcome o) { return std::ranges::find(kOrder, o); };
-  const std::span<const std::uint8_t> inside = jobs().on_nodes(jobs().partition[at(job)]);
+  const std::span<const std::uint8_t> inside = jobs().on_nodes(jobs().partition[job]);
   Outcome found = Outcome::kPartitionWithoutNodes;
   for (Size n = 0; n < blocked_.size(); ++n) {
     if (!inside[n]) continue;

@@ -69,7 +69,7 @@ Occupancy Run::afterwards() const {
     workspace.add_leaving(room, job);
     add_reserved(room, job, 1);
     for (const RunningJob& other : workspace.running)
-      if (other.gone && gone_for_[at(other.operation)] == job &&
+      if (other.gone && gone_for_[other.operation] == job &&
           workspace.mode(other) != PreemptMode::kSuspend)
         workspace.give(room, other, 1);
     for (const Spot& spot : spots)

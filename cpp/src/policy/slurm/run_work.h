@@ -20,8 +20,6 @@ using Row = std::array<Amount, kMaxResources>;
 // The job for which jobs end on a node: more than one, or unknown.
 inline constexpr Id kSeveral = -2;
 
-constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
-
 // Where a job is to start once those that leave for it have gone.
 struct Held {
   Id job;
@@ -51,17 +49,17 @@ struct CandidateSet {
   Id partition, qos;
   std::int32_t tier;
   double priority;
-  std::vector<Index> jobs;        // in Workspace::running
-  std::vector<std::uint8_t> has;  // Workspace::running
-  std::vector<Amount> gives{};    // (N + 1) x R
-  std::vector<std::int32_t> occupants{}, exclusives{};
+  Column<Index> jobs;        // in Workspace::running
+  Column<std::uint8_t> has;  // Workspace::running
+  Column<Amount> gives{};    // (N + 1) x R
+  Column<std::int32_t> occupants{}, exclusives{};
 };
 
 // One backfill pass.
 struct BackfillPass {
   Timeline timeline;
-  std::vector<std::uint8_t> has_victims, planned;  // O
-  std::vector<Index> of_partition, of_user, kept;
+  Column<std::uint8_t> has_victims, planned;  // O
+  Column<Index> of_partition, of_user, kept;
   Index tests = 0, starts = 0;
 };
 
@@ -89,7 +87,7 @@ class Run {
  private:
   const Jobs& jobs() const { return jobs_; }
   const Settings& set() const { return workspace.settings; }
-  const RunningJob& of(Index i) const { return workspace.running[static_cast<Size>(i)]; }
+  const RunningJob& of(Index i) const { return workspace.running[i]; }
 
   void use_partition_of(const Turn& turn);
   void stand_back();
@@ -124,11 +122,10 @@ class Run {
   // Starts a job in free room or preempts for it, on open nodes (N) only.
   Outcome select(Id job, JobRequest& job_request, const std::uint8_t* open);
   Outcome preempt(Id job, JobRequest& job_request, const std::uint8_t* open);
-  std::vector<Index> candidates_of(Id job, const JobRequest& job_request);
-  Outcome preempt_candidates(Id job, const JobRequest& job_request,
-                             const std::vector<Index>& victims, const std::vector<Spot>& spots,
-                             bool leaving);
-  void end(Id job, const JobRequest& job_request, const std::vector<Index>& victims,
+  Column<Index> candidates_of(Id job, const JobRequest& job_request);
+  Outcome preempt_candidates(Id job, const JobRequest& job_request, const Column<Index>& victims,
+                             const std::vector<Spot>& spots, bool leaving);
+  void end(Id job, const JobRequest& job_request, const Column<Index>& victims,
            const std::vector<Spot>& spots);
   void count(const SelectionProof& proof, Id step);
   Time take(Id job, const JobRequest& job_request, Index victim, const std::vector<Spot>& spots,
@@ -137,9 +134,7 @@ class Run {
   void mark_ending(Id node, Id beneficiary);
   bool holds(Id job) const;
 
-  bool takes_whole_nodes(Id job) const {
-    return set().whole_nodes || jobs().exclusive[at(job)] != 0;
-  }
+  bool takes_whole_nodes(Id job) const { return set().whole_nodes || jobs().exclusive[job] != 0; }
   void occupy(Occupancy& room, Id job, Id node, const Amount* amounts) const;
 
   // --- what is said
@@ -161,11 +156,11 @@ class Run {
 
   // --- gang.cpp
 
-  bool over(const JobRequest& job_request, Occupancy base, const std::vector<Index>& candidates,
+  bool over(const JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
             std::vector<Spot>& spots) const;
-  std::vector<Index> under(Id job, Occupancy room, const std::vector<Index>& candidates,
-                           const std::vector<Spot>& spots) const;
-  void add_those_sharing(Id job, Occupancy room, std::vector<Index> sharing, Choice& choice) const;
+  Column<Index> under(Id job, Occupancy room, const Column<Index>& candidates,
+                      const std::vector<Spot>& spots) const;
+  void add_those_sharing(Id job, Occupancy room, Column<Index> sharing, Choice& choice) const;
 
   // --- resume.cpp
 
@@ -216,10 +211,9 @@ class Run {
   bool may_help(const JobRequest& job_request, const RunningJob& other) const;
   void add_unheld();
   void report_refusal(Id job, Outcome rule, const JobRequest* job_request);
-  void note(const JobRequest& job_request, const std::vector<Index>& candidates,
-            const Choice* choice);
-  void note_sharing(const JobRequest& job_request, const std::vector<Index>& candidates,
-                    const std::vector<Index>& victims, const std::vector<Spot>& spots);
+  void note(const JobRequest& job_request, const Column<Index>& candidates, const Choice* choice);
+  void note_sharing(const JobRequest& job_request, const Column<Index>& candidates,
+                    const Column<Index>& victims, const std::vector<Spot>& spots);
 
   bool follows(const RunningJob& job) const {
     return recorder_ != nullptr && recorder_->slot != kNoId &&
@@ -253,22 +247,22 @@ class Run {
   std::optional<Refusals> refusals_;
   std::optional<Contested> contested_;
   std::vector<Turn> queue_;
-  std::vector<Outcome> rules_;         // a turn each: why it waits
-  std::vector<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
-  std::vector<Outcome> closed_;        // partitions: by a job of which rule, kStarted: open
-  bool all_hold_ = true;               // each job that closed a partition is served
-  std::vector<Index> partition_nodes_, partition_up_;
-  std::vector<Id> ending_;  // N: the job for which one ends there, kNoId: none does
-  std::vector<std::uint8_t> open_, start_, choose_;  // N: scratch
-  std::vector<Id> gone_for_;          // O: the job for which it was preempted in this run
-  std::vector<std::uint8_t> served_;  // O: it started, or others leave for it
-  std::vector<std::uint8_t> started_, has_victims_;  // O: in this run
-  std::vector<std::uint8_t> runs_;                   // O: something of it runs
-  std::vector<Index> gone_;  // in Workspace::running: those preempted that end
-  std::vector<std::uint8_t> resumed_;
+  Column<Outcome> rules_;         // a turn each: why it waits
+  Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
+  Column<Outcome> closed_;        // partitions: by a job of which rule, kStarted: open
+  bool all_hold_ = true;          // each job that closed a partition is served
+  Column<Index> partition_nodes_, partition_up_;
+  Column<Id> ending_;  // N: the job for which one ends there, kNoId: none does
+  Column<std::uint8_t> open_, start_, choose_;  // N: scratch
+  Column<Id> gone_for_;                         // O: the job for which it was preempted in this run
+  Column<std::uint8_t> served_;                 // O: it started, or others leave for it
+  Column<std::uint8_t> started_, has_victims_;  // O: in this run
+  Column<std::uint8_t> runs_;                   // O: something of it runs
+  Column<Index> gone_;                          // in Workspace::running: those preempted that end
+  Column<std::uint8_t> resumed_;
   std::vector<Turn> first_turns_;  // of jobs that stand in another of their partitions
   std::vector<Held> held_;
-  std::vector<Begun> begun_;
+  Column<Begun> begun_;
   std::vector<std::shared_ptr<const CandidateSet>> candidate_sets_;
   std::vector<End> ends_;  // by time
   bool reserved_ = false;  // there are reservations

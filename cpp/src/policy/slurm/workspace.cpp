@@ -10,26 +10,24 @@ namespace {
 
 using Size = std::size_t;
 
-constexpr Size at(Id id) noexcept { return static_cast<Size>(id); }
-
 }  // namespace
 
 void Workspace::refresh(const Jobs::Changed& changed) {
   const Size count = at(state.nodes().rows());
-  room = {Rooms(state), std::vector<std::int32_t>(count, 0), std::vector<std::int32_t>(count, 0)};
+  room = {Rooms(state), Column<std::int32_t>(count, 0), Column<std::int32_t>(count, 0)};
   for (const Id node : jobs.nodes())
-    room.occupants[at(node)] = static_cast<std::int32_t>(state.on_node(node).size());
+    room.occupants[node] = static_cast<std::int32_t>(state.on_node(node).size());
   for (Size o = 0; o < jobs.exclusive.size(); ++o)
     if (jobs.exclusive[o])
       for (const Id slot : state.allocations_of(static_cast<Id>(o)))
         if (state.node_of(slot) != kNoId && !state.away(slot))
-          ++room.exclusives[at(state.node_of(slot))];
+          ++room.exclusives[state.node_of(slot)];
   const bool all = changed.all || slots_.size() > 2 * static_cast<Size>(live_) + 1024;
-  std::vector<std::uint8_t> drop(all ? 0 : jobs.exclusive.size(), 0);
+  Column<std::uint8_t> drop(all ? 0 : jobs.exclusive.size(), 0);
   for (const Id job : changed.jobs)
-    if (!all) drop[at(job)] = 1;
-  const auto dropped = [&](const RunningJob& job) { return all || drop[at(job.operation)] != 0; };
-  for (std::vector<RunningJob>* jobs_here : {&running, &stopped})
+    if (!all) drop[job] = 1;
+  const auto dropped = [&](const RunningJob& job) { return all || drop[job.operation] != 0; };
+  for (Column<RunningJob>* jobs_here : {&running, &stopped})
     std::erase_if(*jobs_here, [&](const RunningJob& job) {
       if (dropped(job)) live_ -= job.slots;
       return dropped(job);
@@ -55,7 +53,7 @@ void Workspace::refresh(const Jobs::Changed& changed) {
   });
 }
 
-RunningJob Workspace::job_of(Id operation, std::vector<Id>& slots) {
+RunningJob Workspace::job_of(Id operation, Column<Id>& slots) {
   RunningJob job{operation,
                  static_cast<Index>(slots_.size()),
                  static_cast<Index>(slots.size()),
@@ -76,7 +74,7 @@ RunningJob Workspace::job_of(Id operation, std::vector<Id>& slots) {
   nodes_.erase(std::unique(begin, nodes_.end()), nodes_.end());
   job.nodes = static_cast<Index>(nodes_.size()) - job.first_node;
   constexpr std::int64_t kMost = 65535;
-  const std::int64_t rank = std::min(jobs.rank[at(operation)], kMost) * (kMost + 1) +
+  const std::int64_t rank = std::min(jobs.rank[operation], kMost) * (kMost + 1) +
                             std::min<std::int64_t>(job.nodes, kMost);
   job.key = {settings.youngest_first ? -job.start : rank, submitted(operation)};
   live_ += job.slots;
@@ -121,9 +119,9 @@ Outcome Workspace::standing(Id preemptor, const RunningJob& job) const {
     return Outcome::kRanTooShort;
   if (!job.willing) return Outcome::kNotPreemptibleFlag;
   if (suspends && !jobs.suspendable[v]) return Outcome::kSuspendNotAllowed;
-  const std::span<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[p]);
+  const View<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[p]);
   for (const Id node : nodes(job))
-    if (inside[at(node)]) return Outcome::kTaken;
+    if (inside[node]) return Outcome::kTaken;
   if (set.reclaim_licenses)
     for (const Id slot : slots(job))
       for (Size r = 0; r < state.width(); ++r)
@@ -132,8 +130,8 @@ Outcome Workspace::standing(Id preemptor, const RunningJob& job) const {
   return Outcome::kOutsidePartition;
 }
 
-std::vector<Index> Workspace::candidates(Id preemptor) const {
-  std::vector<Index> out;
+Column<Index> Workspace::candidates(Id preemptor) const {
+  Column<Index> out;
   for (std::size_t i = 0; i < running.size(); ++i)
     if (!running[i].gone && standing(preemptor, running[i]) == Outcome::kTaken)
       out.push_back(static_cast<Index>(i));
@@ -142,8 +140,8 @@ std::vector<Index> Workspace::candidates(Id preemptor) const {
 
 Reason Workspace::reason(Id preemptor, const RunningJob& job) const {
   if (settings.type == PreemptType::kPartitionPrio) return Reason::kHigherPartitionTier;
-  return jobs.qos[at(preemptor)] == jobs.qos[at(job.operation)] ? Reason::kHigherPriorityInQos
-                                                                : Reason::kQosPreempts;
+  return jobs.qos[preemptor] == jobs.qos[job.operation] ? Reason::kHigherPriorityInQos
+                                                        : Reason::kQosPreempts;
 }
 
 void Workspace::split(Id slot, bool suspends, Amount* freed, Amount* kept) const {
@@ -156,7 +154,7 @@ void Workspace::split(Id slot, bool suspends, Amount* freed, Amount* kept) const
 
 void Workspace::give(Occupancy& to, const RunningJob& job, Amount sign, bool stays) const {
   const bool suspends = stays || mode(job) == PreemptMode::kSuspend;
-  const auto exclusive = jobs.exclusive[at(job.operation)];
+  const auto exclusive = jobs.exclusive[job.operation];
   std::array<Amount, kMaxResources> freed{}, kept{};
   for (const Id slot : slots(job)) {
     const Id node = state.node_of(slot);
@@ -166,8 +164,8 @@ void Workspace::give(Occupancy& to, const RunningJob& job, Amount sign, bool sta
         freed[r] = 0;
     to.rooms.add(freed.data(), std::max(node, Id{0}), sign);
     if (node == kNoId) continue;
-    to.occupants[at(node)] -= static_cast<std::int32_t>(sign);
-    to.exclusives[at(node)] -= static_cast<std::int32_t>(sign) * exclusive;
+    to.occupants[node] -= static_cast<std::int32_t>(sign);
+    to.exclusives[node] -= static_cast<std::int32_t>(sign) * exclusive;
   }
 }
 
@@ -179,14 +177,14 @@ bool Workspace::add_leaving(Occupancy& to, Id operation) const {
     const Id node = state.node_of(l.slot);
     to.rooms.give(l.left.data(), node);
     if (node == kNoId) continue;
-    --to.occupants[at(node)];
-    to.exclusives[at(node)] -= jobs.exclusive[at(state.operation_of(l.slot))];
+    --to.occupants[node];
+    to.exclusives[node] -= jobs.exclusive[state.operation_of(l.slot)];
   }
   return any;
 }
 
 Outcome Workspace::barred(Id request, Id node) const {
-  if (!jobs.has_node(jobs.partition[at(state.operation_of_request(request))], node))
+  if (!jobs.has_node(jobs.partition[state.operation_of_request(request)], node))
     return Outcome::kNodeOutsidePartition;
   switch (where_.why_not(state, request, node)) {
     case Place::kOtherNode:
@@ -202,7 +200,7 @@ Outcome Workspace::barred(Id request, Id node) const {
 JobRequest Workspace::job_request(Id operation) const {
   poll();
   const Size width = state.width(), count = at(state.nodes().rows());
-  const std::span<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[at(operation)]);
+  const View<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[operation]);
   std::vector<JobRequest::Part> parts;
   for (const Id request : requests(operation)) {
     const Index many = state.pending(request);
@@ -225,7 +223,7 @@ JobRequest Workspace::job_request(Id operation) const {
     parts.push_back(std::move(part));
   }
   return JobRequest(state.tables().resources, jobs.nodes(), count,
-                    settings.whole_nodes || jobs.exclusive[at(operation)], std::move(parts));
+                    settings.whole_nodes || jobs.exclusive[operation], std::move(parts));
 }
 
 }  // namespace evenhand::slurm

@@ -46,10 +46,8 @@ class Heartbeat {
 
   static constexpr Level kNoLevel = Level::kPreemptible;
 
-  Time& last_preemptive() { return workspace_.memory.last_preemptive[static_cast<Size>(node_)]; }
-  Index& count(Stage stage, Tally what) {
-    return workspace_.counts[static_cast<Size>(stage)][static_cast<Size>(what)];
-  }
+  Time& last_preemptive() { return workspace_.memory.last_preemptive[node_]; }
+  Index& count(Stage stage, Tally what) { return workspace_.counts[at(stage)][at(what)]; }
 
   // --- graceful mode: asked to leave whether or not its room is wanted
 
@@ -209,11 +207,11 @@ class Heartbeat {
   Choice find_candidate(const StageRule& rule) {
     mark_fitting_shapes(rule.stage, work_.room_with_victims());
     if (workspace_.fitting_shapes.empty() && !work_.has_promises()) return {};
-    std::vector<std::uint8_t>& fits = workspace_.shape_fits;
+    Column<std::uint8_t>& fits = workspace_.shape_fits;
     fits.resize(workspace_.shapes().size(), 0);
-    for (const Id shape : workspace_.fitting_shapes) fits[static_cast<Size>(shape)] = 1;
+    for (const Id shape : workspace_.fitting_shapes) fits[shape] = 1;
     const Choice choice = first_candidate(rule);
-    for (const Id shape : workspace_.fitting_shapes) fits[static_cast<Size>(shape)] = 0;
+    for (const Id shape : workspace_.fitting_shapes) fits[shape] = 0;
     return choice;
   }
 
@@ -222,7 +220,7 @@ class Heartbeat {
       for (const Workspace::Ask& ask : workspace_.requests_of(entry.operation)) {
         const Id q = ask.request;
         if (ask.pending == 0) continue;
-        if (!workspace_.shape_fits[static_cast<Size>(ask.shape)] &&
+        if (!workspace_.shape_fits[ask.shape] &&
             !(work_.has_promises() && work_.fits_with_promise_and_victims(q)))
           continue;
         if (may_start(q, true) && work_.choose(rule, q)) return {q, entry.operation};
@@ -246,7 +244,7 @@ class Heartbeat {
   }
 
   void overcommit_pass() {
-    Time& since = workspace_.memory.overcommitted_since[static_cast<Size>(node_)];
+    Time& since = workspace_.memory.overcommitted_since[node_];
     if (!work_.overcommitted()) {
       since = kNoTime;
       return;

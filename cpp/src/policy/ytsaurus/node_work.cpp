@@ -73,8 +73,8 @@ bool NodeWork::fits_with_promise_and_victims(Id request) const {
   return workspace_.shapes().fits(workspace_.shapes().of(request), room.data());
 }
 
-std::vector<Id> NodeWork::graceful_victims() const {
-  std::vector<Id> slots;
+Column<Id> NodeWork::graceful_victims() const {
+  Column<Id> slots;
   for (const Id slot : workspace_.present)
     if (workspace_.state.running(slot) &&
         workspace_.graceful(workspace_.state.operation_of(slot)) &&
@@ -127,7 +127,7 @@ Workspace::Wanted NodeWork::wanted(Id slot, bool idle_cpu_first) const {
           workspace_.groups.order_time(workspace_.state, slot), workspace_.state.rank(slot), slot};
 }
 
-void NodeWork::sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first) const {
+void NodeWork::sort_as_wanted(Column<Id>& slots, bool idle_cpu_first) const {
   std::vector<Workspace::Wanted>& order = workspace_.wanted;
   order.clear();
   for (const Id slot : slots) order.push_back(wanted(slot, idle_cpu_first));
@@ -171,8 +171,7 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
   if (!selector.select(workspace_.settings.victim_selection, {shortage.data(), width_},
                        workspace_.settings.minimum_budget))
     return false;
-  for (const Id position : selector.taken())
-    chosen_.push_back(wanted_[static_cast<Size>(position)]);
+  for (const Id position : selector.taken()) chosen_.push_back(wanted_[position]);
   return rule.stage != Stage::kFullHost || full_host(request) == FullHost::kAllowed;
 }
 
@@ -238,14 +237,14 @@ void NodeWork::repair_in_stage() {
 // nothing above is exceeded without it.
 std::vector<NodeWork::Repair> NodeWork::limit_repairs() {
   const ClusterState& s = workspace_.state;
-  std::vector<Id> slots;
+  Column<Id> slots;
   for (const Id slot : workspace_.present)
     if (s.running(slot) && workspace_.over_limit(s.operation_of(slot)) != kNoId)
       slots.push_back(slot);
   if (slots.empty()) return {};
   sort_as_wanted(slots, false);
-  std::vector<Id> touched;  // limited elements above them
-  std::vector<Amount> usage;
+  Column<Id> touched;  // limited elements above them
+  Column<Amount> usage;
   const auto row = [&](Id element) -> Amount* {
     const auto found = std::ranges::find(touched, element);
     const auto place = static_cast<Size>(found - touched.begin());
@@ -298,9 +297,9 @@ bool NodeWork::overcommitted() const {
 }
 
 // The most protected and oldest stay, each that still fits on those that stay.
-std::vector<Id> NodeWork::beyond_capacity() {
+Column<Id> NodeWork::beyond_capacity() {
   const ClusterState& s = workspace_.state;
-  std::vector<Id> slots;
+  Column<Id> slots;
   Amounts kept{};
   std::copy_n(s.node_used(node_), width_, kept.begin());
   for (const Id slot : workspace_.present) {
@@ -310,7 +309,7 @@ std::vector<Id> NodeWork::beyond_capacity() {
   }
   sort_as_wanted(slots);
   std::ranges::reverse(slots);
-  std::vector<Id> out;
+  Column<Id> out;
   const Amount* capacity = s.node_capacity(node_);
   for (const Id slot : slots) {
     const Amount* amounts = s.amounts(slot);
@@ -377,8 +376,7 @@ void NodeWork::hand_over(Id request) {
   Amounts rest{};
   std::copy_n(need(request), width_, rest.begin());
   Amounts taken{};
-  std::vector<Id> here(workspace_.state.on_node(node_).begin(),
-                       workspace_.state.on_node(node_).end());
+  Column<Id> here(workspace_.state.on_node(node_).begin(), workspace_.state.on_node(node_).end());
   // Whose room is taken first must not depend on history.
   std::ranges::sort(here, {}, [&](Id slot) { return workspace_.state.rank(slot); });
   for (const Id slot : here) {

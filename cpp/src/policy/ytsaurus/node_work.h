@@ -45,7 +45,7 @@ class NodeWork {
   bool fits_with_promise(Id request) const;
 
   // Preemptible allocations of graceful operations, as they are wanted.
-  std::vector<Id> graceful_victims() const;
+  Column<Id> graceful_victims() const;
 
   // --- a preemptive stage
   void collect_eligible(const StageRule& rule);
@@ -65,7 +65,7 @@ class NodeWork {
   // --- repair
   std::vector<Repair> limit_repairs();
   bool overcommitted() const;
-  std::vector<Id> beyond_capacity();
+  Column<Id> beyond_capacity();
 
   // --- decisions
   void victim(Id slot, const Why& why);
@@ -89,7 +89,7 @@ class NodeWork {
   bool is_promised_to(const Beneficiary& b, Id request) const;
   static bool less_wanted(const Workspace::Wanted& a, const Workspace::Wanted& b) noexcept;
   Workspace::Wanted wanted(Id slot, bool idle_cpu_first = true) const;
-  void sort_as_wanted(std::vector<Id>& slots, bool idle_cpu_first = true) const;
+  void sort_as_wanted(Column<Id>& slots, bool idle_cpu_first = true) const;
 
   Amount running_gpus(Id slot) const;
   Time began(Id slot) const;
@@ -101,7 +101,7 @@ class NodeWork {
   Id last_started_ = kNoId;
   Amounts room_{}, room_with_victims_{};
   std::vector<Promise> promises_;
-  std::vector<Id> eligible_, chosen_, wanted_;
+  Column<Id> eligible_, chosen_, wanted_;
   std::vector<Shielded> shielded_;
 };
 

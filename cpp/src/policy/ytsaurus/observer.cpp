@@ -71,8 +71,7 @@ bool RecordingObserver::barred(Workspace& workspace, const NodeWork& work, Stage
     return true;
   };
   if (pending_before_ == 0) return bar(Outcome::kCountExhausted);
-  if (!workspace.work().schedulable[static_cast<std::size_t>(o)])
-    return bar(Outcome::kUnschedulable);
+  if (!workspace.work().schedulable[o]) return bar(Outcome::kUnschedulable);
   if (!workspace.queue(Stage::kRegular).contains(o) && workspace.pending(q) > 0)
     return bar(Outcome::kGracefulWhileNormal);
   if (!workspace.state.schedulable(work.node())) return bar(Outcome::kNodeNotSchedulable);

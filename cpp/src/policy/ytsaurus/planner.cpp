@@ -92,7 +92,7 @@ Counts Planner::counts() const {
 Columns Planner::elements() const {
   const Update& u = workspace_->last;
   const EffectiveSettings& effective = u.starvation.effective;
-  std::vector<std::uint8_t> priority(static_cast<Size>(workspace_->pools()), 0);
+  Column<std::uint8_t> priority(static_cast<Size>(workspace_->pools()), 0);
   for (const Priority p : u.priority) priority.push_back(static_cast<std::uint8_t>(p));
   return {{"status", codes(u.starvation.status)},
           {"starvation", codes(u.starvation.clocks.starvation)},
@@ -112,9 +112,9 @@ SharesView Planner::shares() const {
   return {workspace_->last.shares, inputs_.settings.fair_share};
 }
 
-std::vector<Group> Planner::groups() const {
+Column<Group> Planner::groups() const {
   workspace_->groups.refresh(state_);
-  std::vector<Group> out(static_cast<Size>(state_.slots()), Group::kNone);
+  Column<Group> out(static_cast<Size>(state_.slots()), Group::kNone);
   for (Size slot = 0; slot < out.size(); ++slot)
     if (const auto id = static_cast<Id>(slot); state_.running(id))
       out[slot] = workspace_->group(id);

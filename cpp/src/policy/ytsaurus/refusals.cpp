@@ -12,14 +12,14 @@ using Size = std::size_t;
 
 // Room of every node that had a heartbeat: free, and with all that a stage may take.
 struct Rooms {
-  std::vector<Amount> free, preemptive, aggressive;  // one row a node
+  Column<Amount> free, preemptive, aggressive;  // one row a node
 };
 
-Rooms rooms_of(Workspace& workspace, const std::vector<Id>& nodes) {
+Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
   Rooms rooms;
   workspace.groups.refresh_unheld(workspace.state);  // as the last heartbeat cut them
   const Size width = workspace.state.width();
-  const auto append = [&](std::vector<Amount>& to, const Amount* room) {
+  const auto append = [&](Column<Amount>& to, const Amount* room) {
     to.insert(to.end(), room, room + width);
   };
   for (const Id node : nodes) {
@@ -39,12 +39,12 @@ struct Best {
   Index nodes = 0;
   Outcome barred = Outcome::kNoHeartbeat;
   bool fits = false;
-  std::vector<Amount> missing;
+  Column<Amount> missing;
 };
 
 class Finder {
  public:
-  Finder(Workspace& workspace, const std::vector<Id>& nodes)
+  Finder(Workspace& workspace, const Column<Id>& nodes)
       : workspace_(workspace), nodes_(nodes), rooms_(rooms_of(workspace, nodes)) {}
 
   // Where a request would come closest.
@@ -64,11 +64,11 @@ class Finder {
  private:
   Best search(Id request, Stage stage) {
     const Size width = workspace_.state.width();
-    const std::vector<Amount>& rooms = stage == Stage::kRegular      ? rooms_.free
-                                       : stage == Stage::kPreemptive ? rooms_.preemptive
-                                                                     : rooms_.aggressive;
+    const Column<Amount>& rooms = stage == Stage::kRegular      ? rooms_.free
+                                  : stage == Stage::kPreemptive ? rooms_.preemptive
+                                                                : rooms_.aggressive;
     const Amount* least_room = workspace_.shapes().least_room(workspace_.shapes().of(request));
-    const std::vector<Amount>& total = workspace_.inputs().total;
+    const Column<Amount>& total = workspace_.inputs().total;
     Best best;
     best.missing.assign(width, 0);
     double least = 0;
@@ -102,7 +102,7 @@ class Finder {
   }
 
   Workspace& workspace_;
-  const std::vector<Id>& nodes_;
+  const Column<Id>& nodes_;
   Rooms rooms_;
   std::map<std::pair<Stage, Id>, Best> known_;
 };
@@ -114,7 +114,7 @@ Refusals Planner::refusals() const {
   const Size width = workspace.state.width();
   Finder finder(workspace, nodes_);
   // Limits are repaired after the stages: until then they held requests back.
-  std::vector<Id> repaired;
+  Column<Id> repaired;
   for (const Decision& d : workspace.decisions.rows())
     if (d.reason == Reason::kResourceLimitsViolated) repaired.push_back(d.slot);
   const auto lacked = [&](Id operation, Id request, bool preemptive, Amount* missing) {
@@ -129,14 +129,14 @@ Refusals Planner::refusals() const {
     if (workspace.pending(q) == 0) continue;
     poll();
     const Id o = workspace.state.operation_of_request(q);
-    const Priority priority = workspace.last.priority[static_cast<Size>(o)];
+    const Priority priority = workspace.last.priority[o];
     const Stage widest = priority == Priority::kAggressive ? Stage::kAggressive
                          : priority == Priority::kNormal   ? Stage::kPreemptive
                                                            : Stage::kRegular;
     const Best& best = finder.best(q, widest);
-    std::vector<Amount> missing(width, 0);
+    Column<Amount> missing(width, 0);
     Outcome rule = Outcome::kStageTaken;
-    if (!workspace.work().schedulable[static_cast<Size>(o)]) {
+    if (!workspace.work().schedulable[o]) {
       rule = Outcome::kUnschedulable;
     } else if (!workspace.queue(Stage::kRegular).contains(o)) {
       rule = Outcome::kGracefulWhileNormal;
@@ -155,8 +155,7 @@ Refusals Planner::refusals() const {
     } else if (widest == Stage::kRegular) {
       rule = Outcome::kNoFreeRoom;  // there is some now, of victims that went after the stage
     } else if (std::ranges::none_of(nodes_, [&](Id n) {
-                 return workspace.memory.last_preemptive[static_cast<Size>(n)] ==
-                        workspace.state.now();
+                 return workspace.memory.last_preemptive[n] == workspace.state.now();
                })) {
       rule = Outcome::kBackoff;
     }

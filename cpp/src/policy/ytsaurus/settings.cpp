@@ -9,8 +9,8 @@ void RowSettings::set(const ClusterState& state, ClusterState::Table table, std:
   using Table = ClusterState::Table;
   const std::size_t width = state.width();
   // `before`: rows of the column that stand before those of the table.
-  const auto column = [&]<class T>(std::vector<T>& to, const std::vector<T>& from, T absent,
-                                   Index all, Index before = 0, std::size_t each = 1) {
+  const auto column = [&]<class T>(Column<T>& to, const Column<T>& from, T absent, Index all,
+                                   Index before = 0, std::size_t each = 1) {
     if (from.empty() && to.empty()) return;
     if (const std::size_t size = static_cast<std::size_t>(all) * each; to.size() < size)
       to.resize(size, absent);

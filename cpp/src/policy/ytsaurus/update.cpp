@@ -10,15 +10,13 @@ namespace {
 
 using Size = std::size_t;
 
-Size at(Id id) { return static_cast<Size>(id); }
-
 }  // namespace
 
 void ShareInputs::touch(Id operation) {
   stale_ = true;
   if (at(operation) >= is_touched_.size()) is_touched_.resize(at(operation) + 1, 0);
-  if (is_touched_[at(operation)]) return;
-  is_touched_[at(operation)] = 1;
+  if (is_touched_[operation]) return;
+  is_touched_[operation] = 1;
   touched_.push_back(operation);
 }
 
@@ -35,13 +33,13 @@ void ShareInputs::fit_work(Size operations) {
 
 void ShareInputs::clear_work(Id operation) {
   fit_work(std::max(work_.allocations.size(), at(operation) + 1));
-  work_.allocations[at(operation)] = 0;
-  work_.schedulable[at(operation)] = 0;
+  work_.allocations[operation] = 0;
+  work_.schedulable[operation] = 0;
 }
 
 void ShareInputs::count_work(Id o, const Amount* demand, const RowSettings& rows) {
   const Size width = state_->width();
-  Amount* smallest = work_.smallest.data() + at(o) * width;
+  Amount* smallest = work_.smallest.row(o, width);
   Index waiting = 0;
   std::array<Amount, kMaxResources> wanted{};
   std::fill_n(smallest, width, 0);
@@ -61,8 +59,8 @@ void ShareInputs::count_work(Id o, const Amount* demand, const RowSettings& rows
     smallest[r] = std::min(smallest[r], wanted[r]);
     wants |= demand[r] > used[r];
   }
-  work_.allocations[at(o)] = waiting;
-  work_.schedulable[at(o)] = wants && !at_or(rows.unschedulable, o, std::uint8_t{0});
+  work_.allocations[o] = waiting;
+  work_.schedulable[o] = wants && !at_or(rows.unschedulable, o, std::uint8_t{0});
 }
 
 void ShareInputs::copy_row(Id o) {
@@ -70,15 +68,15 @@ void ShareInputs::copy_row(Id o) {
   OperationColumns& to = own_.operations;
   const Size width = state_->width();
   const bool present = from.present(o);
-  to.pool[at(o)] = present ? state_->pool_of(o) : 0;
-  to.weight[at(o)] = from.get(&OperationColumns::weight, o, 1.0);
-  to.gang[at(o)] = from.get(&OperationColumns::gang, o);
-  to.limits_given[at(o)] = from.get(&OperationColumns::limits_given, o);
-  to.fifo_start_time[at(o)] = from.get(&OperationColumns::fifo_start_time, o);
+  to.pool[o] = present ? state_->pool_of(o) : 0;
+  to.weight[o] = from.get(&OperationColumns::weight, o, 1.0);
+  to.gang[o] = from.get(&OperationColumns::gang, o);
+  to.limits_given[o] = from.get(&OperationColumns::limits_given, o);
+  to.fifo_start_time[o] = from.get(&OperationColumns::fifo_start_time, o);
   if (const Amount* limits = from.get_row(&OperationColumns::limits, o))
-    std::copy_n(limits, width, to.limits.begin() + static_cast<std::ptrdiff_t>(at(o) * width));
+    std::copy_n(limits, width, to.limits.row(o, width));
   const double* best = from.get_row(&OperationColumns::best_allocation_share, o);
-  std::vector<double>& shares = to.best_allocation_share;
+  Column<double>& shares = to.best_allocation_share;
   if (best == nullptr && shares.empty()) return;
   shares.resize(to.pool.size() * width, 1.0);
   for (Size r = 0; r < width; ++r) shares[at(o) * width + r] = best == nullptr ? 1.0 : best[r];
@@ -86,8 +84,8 @@ void ShareInputs::copy_row(Id o) {
 
 void ShareInputs::count_amounts(Id o) {
   const Size width = state_->width();
-  Amount* demand = own_.operations.demand.data() + at(o) * width;
-  Amount* usage = own_.operations.usage.data() + at(o) * width;
+  Amount* demand = own_.operations.demand.row(o, width);
+  Amount* usage = own_.operations.usage.row(o, width);
   if (state_->operations().present(o)) {
     state_->demand(o, demand);
     std::copy_n(state_->operation_usage(o), width, usage);
@@ -102,15 +100,15 @@ void ShareInputs::list_children() {
   const Tables& t = state_->tables();
   const LiveKeys& keys = state_->operations().keys();
   const auto pools = static_cast<Id>(t.pools.size());
-  std::vector<std::vector<Id>> members(at(pools));
-  for (const Id o : state_->operations().in_order()) members[at(state_->pool_of(o))].push_back(o);
+  Column<Column<Id>> members(at(pools));
+  for (const Id o : state_->operations().in_order()) members[state_->pool_of(o)].push_back(o);
   Grouping& children = own_.children;
   children.offsets.assign(1, 0);
   children.items.clear();
   for (Size p = 0; p < members.size(); ++p) {
     auto next = members[p].begin();
     for (Index i = t.children.offsets[p]; i < t.children.offsets[p + 1]; ++i) {
-      const Id child = t.children.items[static_cast<Size>(i)];
+      const Id child = t.children.items[i];
       if (child >= pools) continue;
       const double order = at_or(t.pools.order, child, kNoOrder);
       for (; next != members[p].end() && order_less(keys.order(*next), order); ++next)
@@ -138,7 +136,7 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
     rows_changed_ = !counted_;
     fit_work(static_cast<Size>(t.operations.size()));
     for (Id o = 0; !counted_ && o < static_cast<Id>(t.operations.size()); ++o)
-      count_work(o, t.operations.demand.data() + at(o) * width, rows);
+      count_work(o, t.operations.demand.row(o, width), rows);
     counted_ = true;
     stale_ = false;
     return *(tables_ = &t);
@@ -156,8 +154,7 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
     o.gang.resize(n);
     o.limits_given.resize(n);
     o.fifo_start_time.resize(n);
-    for (std::vector<Amount>* amounts : {&o.demand, &o.usage, &o.limits})
-      amounts->resize(n * width);
+    for (Column<Amount>* amounts : {&o.demand, &o.usage, &o.limits}) amounts->resize(n * width);
     if (!o.best_allocation_share.empty()) o.best_allocation_share.resize(n * width, 1.0);
     fit_work(n);
     for (const Id row : touched_rows_) copy_row(row);
@@ -165,9 +162,9 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
     touched_rows_.clear();
   }
   for (const Id o : touched_) {
-    is_touched_[at(o)] = 0;
+    is_touched_[o] = 0;
     count_amounts(o);
-    count_work(o, own_.operations.demand.data() + at(o) * width, rows);
+    count_work(o, own_.operations.demand.row(o, width), rows);
   }
   touched_.clear();
   stale_ = false;
@@ -185,8 +182,7 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
   FairShareResult& shares = *out.shares;
   for (Size e = 0; e < given.has_fair_share.size(); ++e)
     if (given.has_fair_share[e])
-      std::copy_n(given.fair_share.begin() + static_cast<std::ptrdiff_t>(e * width), width,
-                  shares.total.begin() + static_cast<std::ptrdiff_t>(e * width));
+      std::copy_n(given.fair_share.row(e, width), width, shares.total.row(e, width));
   if (kept.rows_changed())
     out.starvation.effective = inherit(inputs, settings.starvation, rows.starvation);
   starvation(inputs, shares, settings.starvation, kept.work(), out.now, given.starvation,
@@ -210,7 +206,7 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
   if (!kept.rows_changed() && before.fifo_index == shares.fifo_index &&
       before.effective_fifo_index == shares.effective_fifo_index)
     return;
-  std::vector<Id> order = shares.fifo_index;
+  Column<Id> order = shares.fifo_index;
   for (Size o = 0; o < order.size(); ++o)
     if (shares.effective_fifo_index[o] != kNoId) order[o] = shares.effective_fifo_index[o];
   out.places = QueuePlaces::of(inputs, order);

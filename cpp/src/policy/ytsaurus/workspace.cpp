@@ -88,7 +88,7 @@ void Workspace::update(const VolumeMemory* volumes, bool keep) {
   const Size width = state.width();
   for (Size o = 0; o < operations; ++o) {
     const Size e = static_cast<Size>(pools()) + o;
-    const auto row = [&](const std::vector<double>& of) {
+    const auto row = [&](const Column<double>& of) {
       return std::span(of).subspan(e * width, width);
     };
     if (!all && std::ranges::equal(row(now.total), row(then.total)) &&
@@ -115,20 +115,20 @@ void Workspace::join_requests() {
       shapes_.set(q, state.requests().get_row(&RequestColumns::resources, q),
                   state.tables().resources.scope);
   came_.clear();
-  const std::vector<Id> order = state.requests().in_order();
+  const Column<Id> order = state.requests().in_order();
   const auto operations = static_cast<Size>(state.operations().rows());
   asks_begin_.assign(operations + 1, 0);
-  for (const Id q : order) ++asks_begin_[static_cast<Size>(state.operation_of_request(q)) + 1];
+  for (const Id q : order) ++asks_begin_[state.operation_of_request(q) + 1];
   std::partial_sum(asks_begin_.begin(), asks_begin_.end(), asks_begin_.begin());
-  std::vector<Index> next = asks_begin_;
+  Column<Index> next = asks_begin_;
   asks_.resize(order.size());
   ask_of_.assign(static_cast<Size>(state.requests().rows()), kNoId);
   for (const Id q : order) {
-    const Index place = next[static_cast<Size>(state.operation_of_request(q))]++;
-    asks_[static_cast<Size>(place)] = {q, shapes_.of(q), state.pending(q)};
-    ask_of_[static_cast<Size>(q)] = static_cast<Id>(place);
+    const Index place = next[state.operation_of_request(q)]++;
+    asks_[place] = {q, shapes_.of(q), state.pending(q)};
+    ask_of_[q] = static_cast<Id>(place);
   }
-  std::vector<Id> shape_of(asks_.size());
+  Column<Id> shape_of(asks_.size());
   std::ranges::transform(asks_, shape_of.begin(), &Ask::shape);
   by_shape_ = grouped(shape_of, shapes_.size());
 }
@@ -142,12 +142,11 @@ void Workspace::build_queues() {
   const auto operations = static_cast<Size>(state.operations().rows());
   refused_at_.assign(static_cast<Size>(state.requests().rows()), 0);
 
-  std::array<std::vector<Id>, kStages> members;
-  for (std::vector<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
+  std::array<Column<Id>, kStages> members;
+  for (Column<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
   const auto join = [&](Stage stage, Id o) {
-    members[static_cast<Size>(stage)].push_back(o);
-    for (const Ask& a : requests_of(o))
-      waiting_[static_cast<Size>(stage)][static_cast<Size>(a.shape)] += a.pending > 0;
+    members[at(stage)].push_back(o);
+    for (const Ask& a : requests_of(o)) waiting_[at(stage)][a.shape] += a.pending > 0;
   };
   for (Size i = 0; i < operations; ++i) {
     const auto o = static_cast<Id>(i);
@@ -194,7 +193,7 @@ void Workspace::build_limits() {
     if (p.limits_given[row] != 0)
       limited_from_[row] = pool;
     else if (const Id parent = p.parent[row]; parent != kNoId)
-      limited_from_[row] = limited_from_[static_cast<Size>(parent)];
+      limited_from_[row] = limited_from_[parent];
     if (limited_from_[row] == pool) check_over(pool);
   }
   for (Id o = 0; o < state.operations().rows(); ++o) limit_operation(o);
@@ -202,13 +201,13 @@ void Workspace::build_limits() {
 
 void Workspace::limit_operation(Id operation) {
   const Id e = pools() + operation;
-  Id& from = limited_from_[static_cast<Size>(e)];
+  Id& from = limited_from_[e];
   from = kNoId;
   if (state.operations().get(&OperationColumns::limits_given, operation) != 0)
     from = e;
   else if (state.operations().present(operation))
-    from = limited_from_[static_cast<Size>(state.pool_of(operation))];
-  if (from == e || over_[static_cast<Size>(e)]) check_over(e);
+    from = limited_from_[state.pool_of(operation)];
+  if (from == e || over_[e]) check_over(e);
 }
 
 Id Workspace::limited_above(Id element) const {
@@ -239,13 +238,13 @@ bool Workspace::exceeds(Id element, const Amount* usage) const {
 
 void Workspace::check_over(Id element) {
   const bool over = exceeds(element, usage_of(element));
-  over_count_ += static_cast<Index>(over) - over_[static_cast<Size>(element)];
-  over_[static_cast<Size>(element)] = over;
+  over_count_ += static_cast<Index>(over) - over_[element];
+  over_[element] = over;
 }
 
 Id Workspace::over_limit(Id operation) const {
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e))
-    if (over_[static_cast<Size>(e)]) return e;
+    if (over_[e]) return e;
   return kNoId;
 }
 
@@ -277,7 +276,7 @@ void Workspace::lacking_limits(Id operation, const Amount* more, bool preemptive
   }
 }
 
-void Workspace::refuse_by_limits(Id request) { refused_at_[static_cast<Size>(request)] = falls_; }
+void Workspace::refuse_by_limits(Id request) { refused_at_[request] = falls_; }
 
 Workspace::Place Workspace::why_not_on(Id request, Id node) {
   if (const evenhand::Place place = where_.why_not(state, request, node);
@@ -287,7 +286,7 @@ Workspace::Place Workspace::why_not_on(Id request, Id node) {
     const Id o = state.operation_of_request(request);
     if (!at_or(rows.wants_ssd, o, std::uint8_t{0}))
       for (Id p = state.pool_of(o); p != kNoId; p = parent_of(p))
-        if (!rows.regular_on_ssd[static_cast<Size>(p)]) return Place::kSsdOnly;
+        if (!rows.regular_on_ssd[p]) return Place::kSsdOnly;
   }
   return Place::kAllowed;
 }
@@ -295,8 +294,7 @@ Workspace::Place Workspace::why_not_on(Id request, Id node) {
 void Workspace::build_exposure() {
   exposure_.resize(static_cast<Size>(state.operations().rows()));
   for (Id o = 0; o < state.operations().rows(); ++o)
-    exposure_[static_cast<Size>(o)] =
-        state.operations().present(o) ? exposure_of(o) : Exposure{false, false, false};
+    exposure_[o] = state.operations().present(o) ? exposure_of(o) : Exposure{false, false, false};
 }
 
 Workspace::Exposure Workspace::exposure_of(Id operation) const {
@@ -308,7 +306,7 @@ Workspace::Exposure Workspace::exposure_of(Id operation) const {
   x.to_preemptive = x.to_stages;
   if (!rows.allow_normal.empty())
     for (Id p = state.pool_of(operation); p != kNoId; p = parent_of(p))
-      x.to_preemptive &= rows.allow_normal[static_cast<Size>(p)] != 0;
+      x.to_preemptive &= rows.allow_normal[p] != 0;
   return x;
 }
 
@@ -318,12 +316,12 @@ Id Workspace::shield(Id operation, Stage stage) const {
   const Size width = state.width();
   const auto starving = [&](Id e) {
     return settings.check_starvation &&
-           last.starvation.clocks.starvation[static_cast<Size>(e)] != Starvation::kNonStarving;
+           last.starvation.clocks.starvation[e] != Starvation::kNonStarving;
   };
   const auto served = [&](Id e) {
     if (!settings.check_satisfaction) return kInfiniteSatisfaction;
     std::array<double, kMaxResources> share{};
-    const std::vector<Amount>& total = inputs().total;
+    const Column<Amount>& total = inputs().total;
     for (Size r = 0; r < width; ++r)
       share[r] =
           total[r] > 0 ? static_cast<double>(usage_of(e)[r]) / static_cast<double>(total[r]) : 0.0;
@@ -347,7 +345,7 @@ bool Workspace::cpu_gap(Id slot) const noexcept {
 bool Workspace::within_fair_share(Id operation) const {
   const double* fair = last.fair_share(pools() + operation);
   const Amount* used = state.operation_usage(operation);
-  const std::vector<Amount>& total = inputs().total;
+  const Column<Amount>& total = inputs().total;
   for (Size r = 0; r < state.width(); ++r)
     if (total[r] > 0 &&
         static_cast<double>(used[r]) / static_cast<double>(total[r]) > fair[r] + kTolerance)
@@ -361,11 +359,11 @@ void Workspace::usage_changed(Id operation, bool fell) {
   const Size width = state.width();
   std::array<double, kMaxResources> share{};
   const Amount* used = state.operation_usage(operation);
-  const std::vector<Amount>& total = inputs().total;
+  const Column<Amount>& total = inputs().total;
   for (Size r = 0; r < width; ++r)
     share[r] = total[r] > 0 ? static_cast<double>(used[r]) / static_cast<double>(total[r]) : 0.0;
   const Id e = pools() + operation;
-  live_satisfaction_[static_cast<Size>(operation)] = in_billionths(satisfaction_of(
+  live_satisfaction_[operation] = in_billionths(satisfaction_of(
       {last.fair_share(e), width}, {share.data(), width}, {last.demand_share(e), width}));
   for (ServiceQueue& queue : queues_)
     if (queue.contains(operation)) queue.touch(operation);
@@ -392,13 +390,13 @@ void Workspace::pending_changed(Id request, Index now) {
   const Id operation = state.operation_of_request(request), place = ask_of(request);
   touch(operation);
   if (place == kNoId) return;
-  Ask& ask = asks_[static_cast<Size>(place)];
+  Ask& ask = asks_[place];
   const Index before = std::exchange(ask.pending, now);
   if ((before > 0) == (now > 0)) return;
   for (Size s = 0; s < queues_.size(); ++s) {
     if (!queues_[s].contains(operation)) continue;
-    Index& waiting = waiting_[s][static_cast<Size>(ask.shape)];
-    std::vector<Id>& shapes = waiting_shapes_[s];
+    Index& waiting = waiting_[s][ask.shape];
+    Column<Id>& shapes = waiting_shapes_[s];
     waiting += now > 0 ? 1 : -1;
     if (now > 0 && waiting == 1 && std::ranges::find(shapes, ask.shape) == shapes.end())
       shapes.push_back(ask.shape);

@@ -79,7 +79,7 @@ void Workspace::after(const Delta& delta, Id row) {
 // It takes no part any more, as long as no update lets it.
 void Workspace::leave_request(Id request) {
   pending_changed(request, 0);
-  if (ask_of(request) != kNoId) ask_of_[static_cast<Size>(request)] = kNoId;
+  if (ask_of(request) != kNoId) ask_of_[request] = kNoId;
 }
 
 // An operation came, has other cells or went. A new one has no share before the next update;
@@ -129,7 +129,7 @@ void Workspace::operation_changed(Id operation, bool fresh) {
     over_.resize(limited_from_.size(), 0);
   }
   if (there)
-    exposure_[static_cast<Size>(operation)] = exposure_of(operation);
+    exposure_[operation] = exposure_of(operation);
   else
     drop_operation(operation);
   limit_operation(operation);
@@ -161,7 +161,7 @@ void Workspace::rows_came(Table table, std::span<const Id> of, const RowSettings
   if (table != Table::kOperations) return;
   for (const Id o : of) {
     inputs_.touch_row(o);
-    if (updated_) exposure_[static_cast<Size>(o)] = exposure_of(o);
+    if (updated_) exposure_[o] = exposure_of(o);
   }
 }
 

@@ -18,7 +18,7 @@ struct Inputs {
   Snapshot snapshot;
   Settings settings;
   RowSettings rows;
-  std::vector<Time> last_preempt;  // O: of other policies' memory, handed on as it is
+  Column<Time> last_preempt;  // O: of other policies' memory, handed on as it is
 };
 
 // What a run did.

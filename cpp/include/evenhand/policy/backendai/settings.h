@@ -33,7 +33,7 @@ struct Settings {
   Index minimum_budget = 20'000;
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
   NodeOrder agents = NodeOrder::kCanonical;       // concentrated: least free; dispersed: most free
-  std::vector<Id> resource_order;                 // R: which is compared first among agents
+  Column<Id> resource_order;                      // R: which is compared first among agents
   double default_priority = 10;
   bool rank_is_priority = true;
   Scope scope = Scope::kGroup;  // victims have the same as the session that asks
@@ -50,13 +50,13 @@ struct RowSettings {
   static constexpr double kOwnOrDefault = std::numeric_limits<double>::quiet_NaN();
   static constexpr std::uint8_t kByKind = 2;
 
-  std::vector<double> priority;           // kOwnOrDefault: as the operation has it
-  std::vector<double> rank;               // which may preempt which, where it is not the priority
-  std::vector<Id> domain;                 // kNoId: none
-  std::vector<std::uint8_t> preemptible;  // kByKind: it says nothing
-  std::vector<std::uint8_t> started;      // has ever run
-  std::vector<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
-  std::vector<Index> preemption_cost;     // empty: 1 each
+  Column<double> priority;           // kOwnOrDefault: as the operation has it
+  Column<double> rank;               // which may preempt which, where it is not the priority
+  Column<Id> domain;                 // kNoId: none
+  Column<std::uint8_t> preemptible;  // kByKind: it says nothing
+  Column<std::uint8_t> started;      // has ever run
+  Column<std::uint8_t> refused;      // 0, or the Outcome that keeps it out of the queue
+  Column<Index> preemption_cost;     // empty: 1 each
 
   // Columns of so many rows.
   void grow(std::size_t count);

@@ -16,9 +16,9 @@ namespace evenhand::slurm {
 struct Choice {
   bool fits = false;
   std::vector<Spot> spots;
-  std::vector<Index> victims;     // in Workspace::running, in the order in which they were wanted
-  std::vector<Index> considered;  // likewise, those that were added, victims included
-  SelectionProof proof;           // of `minimum`
+  Column<Index> victims;     // in Workspace::running, in the order in which they were wanted
+  Column<Index> considered;  // likewise, those that were added, victims included
+  SelectionProof proof;      // of `minimum`
 };
 
 // candidates: rows of Workspace::running in the order in which they are wanted; all may be
@@ -26,7 +26,7 @@ struct Choice {
 // that are suspended if `suspends`. `base`: the room before. Reordered passes cost
 // O(candidates R + N R) each.
 Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
-              const std::vector<Index>& candidates, bool suspends);
+              const Column<Index>& candidates, bool suspends);
 
 // Whether a job's leaving changes anything for a pending one: where it may be placed, or a licence.
 bool matters(const Workspace& workspace, const JobRequest& job_request, const RunningJob& job);

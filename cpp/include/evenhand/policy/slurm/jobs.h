@@ -21,7 +21,7 @@ namespace evenhand::slurm {
 
 // A column may be shorter than the table: of rows that came later nothing was said.
 template <class T>
-T cell(const std::vector<T>& column, Id row, T absent) noexcept {
+T cell(const Column<T>& column, Id row, T absent) noexcept {
   const auto i = static_cast<std::size_t>(row);
   return i < column.size() ? column[i] : absent;
 }
@@ -33,32 +33,30 @@ class Jobs {
   Jobs(const Settings& settings, JobRows rows);
 
   // One row an operation. Of several partitions: that in which it has something, else the first.
-  std::vector<Id> partition, qos;
-  std::vector<std::int32_t> tier;
-  std::vector<std::int64_t> rank;  // order among victims: tier, or priority of the QOS
-  std::vector<double> priority;
-  std::vector<PreemptMode> mode;
-  std::vector<Time> grace;
-  std::vector<Time> exempt;           // run time before it may be a victim
-  std::vector<std::uint8_t> requeue;  // may be started anew
-  std::vector<std::uint8_t> suspendable;
-  std::vector<std::uint8_t> exclusive;  // takes whole nodes
-  std::vector<Time> eligible;           // kNoTime: at once
-  std::vector<Time> started;            // its first part; kNoTime: it has none
+  Column<Id> partition, qos;
+  Column<std::int32_t> tier;
+  Column<std::int64_t> rank;  // order among victims: tier, or priority of the QOS
+  Column<double> priority;
+  Column<PreemptMode> mode;
+  Column<Time> grace;
+  Column<Time> exempt;           // run time before it may be a victim
+  Column<std::uint8_t> requeue;  // may be started anew
+  Column<std::uint8_t> suspendable;
+  Column<std::uint8_t> exclusive;  // takes whole nodes
+  Column<Time> eligible;           // kNoTime: at once
+  Column<Time> started;            // its first part; kNoTime: it has none
   // Jobs x factors(): in the order in which they are added; without multifactor none.
-  std::vector<double> factors;
-  std::vector<std::uint8_t> share_unknown;  // its association is in no share tree
+  Column<double> factors;
+  Column<std::uint8_t> share_unknown;  // its association is in no share tree
 
   const JobRows& rows() const noexcept { return rows_; }
   Size factor_count() const noexcept { return 6 + set_.weights.tres.size(); }
   bool expedited(Id job) const noexcept { return cell(rows_.expedited, job, std::uint8_t{0}) != 0; }
   Time time_min(Id job) const noexcept { return cell(rows_.time_min, job, kNoTime); }
-  bool has_node(Id of, Id node) const noexcept {
-    return on_nodes(of)[static_cast<Size>(node)] != 0;
-  }
+  bool has_node(Id of, Id node) const noexcept { return on_nodes(of)[at(node)] != 0; }
   // N: whether a node is in the partition.
   std::span<const std::uint8_t> on_nodes(Id of) const noexcept {
-    return {node_of_partition_.data() + static_cast<Size>(of) * stride_, stride_};
+    return {node_of_partition_.row(of, stride_), stride_};
   }
   // Nodes that there are, in canonical order.
   std::span<const Id> nodes() const noexcept { return nodes_; }
@@ -75,7 +73,7 @@ class Jobs {
   void update(const ClusterState& state);
   // Jobs that were worked out anew since this was last asked for; `all`: every one.
   struct Changed {
-    std::vector<Id> jobs;
+    Column<Id> jobs;
     bool all = true;
   };
   Changed take_changed() { return std::exchange(changed_, {{}, false}); }
@@ -86,7 +84,7 @@ class Jobs {
     Id job, partition;
     double assoc, fair_share;
   };
-  const std::vector<Id>& named(std::string_view partitions);
+  const Column<Id>& named(std::string_view partitions);
   Place place_in(const ClusterState& state, Id job, Id of) const;
   Place place_of(const ClusterState& state, Id job);
   bool has_all(Id of, const ClusterState& state, std::span<const Id> slots) const;
@@ -101,22 +99,22 @@ class Jobs {
 
   const Settings& set_;
   JobRows rows_;
-  std::map<std::string, std::vector<Id>, std::less<>> named_;  // by what jobs name
-  std::map<Id, std::vector<Place>> several_;  // of jobs with several, as they are tried
+  std::map<std::string, Column<Id>, std::less<>> named_;  // by what jobs name
+  std::map<Id, std::vector<Place>> several_;              // of jobs with several, as they are tried
   Size stride_ = 0;
-  std::vector<std::uint8_t> node_of_partition_;  // partitions x nodes
-  std::vector<Id> nodes_;
-  std::vector<double> quanta_;    // of the tres
-  std::vector<double> capacity_;  // (partitions + 1) x measures: the last of all nodes
+  Column<std::uint8_t> node_of_partition_;  // partitions x nodes
+  Column<Id> nodes_;
+  Column<double> quanta_;    // of the tres
+  Column<double> capacity_;  // (partitions + 1) x measures: the last of all nodes
   // How much a job asks for or, if it asks for nothing, has: nodes, a time limit, and of what is
   // measured (cpus, then the tres).
-  std::vector<double> wide_, minutes_, amounts_;
-  std::vector<double> own_;  // its own priority; NaN: none
-  std::vector<Time> since_;  // kNoTime: it has no age
-  std::vector<std::uint8_t> asks_, settled_;
+  Column<double> wide_, minutes_, amounts_;
+  Column<double> own_;  // its own priority; NaN: none
+  Column<Time> since_;  // kNoTime: it has no age
+  Column<std::uint8_t> asks_, settled_;
   bool all_ = true, nodes_touched_ = true;
-  std::vector<std::uint8_t> is_touched_;
-  std::vector<Id> touched_;
+  Column<std::uint8_t> is_touched_;
+  Column<Id> touched_;
   Changed changed_;
 };
 

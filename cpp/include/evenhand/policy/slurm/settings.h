@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 #include "evenhand/preempt/victim_cost.h"
 
 namespace evenhand::slurm {
@@ -39,14 +39,14 @@ struct Passes {
 
 // What partitions say, by number; the last one, without a name, is that of jobs in none.
 struct Partitions {
-  std::vector<std::string> names;
-  std::vector<std::int32_t> tier;
-  std::vector<PreemptMode> mode;
-  std::vector<Time> grace, exempt;
-  std::vector<std::uint8_t> suspendable, exclusive, down;  // down: what waits does not start
-  std::vector<Time> max_time, default_time;                // kNoTime: none
-  std::vector<double> factor;                              // of priority
-  std::vector<std::uint8_t> all_nodes;
+  Column<std::string> names;
+  Column<std::int32_t> tier;
+  Column<PreemptMode> mode;
+  Column<Time> grace, exempt;
+  Column<std::uint8_t> suspendable, exclusive, down;  // down: what waits does not start
+  Column<Time> max_time, default_time;                // kNoTime: none
+  Column<double> factor;                              // of priority
+  Column<std::uint8_t> all_nodes;
   std::vector<std::vector<std::string>> nodes;  // names of those that it has, where not all
 
   std::size_t size() const noexcept { return tier.size(); }
@@ -54,12 +54,12 @@ struct Partitions {
 
 // What QOS say, by number.
 struct Qualities {
-  std::vector<std::string> names;
-  std::vector<std::int64_t> rank;
-  std::vector<PreemptMode> mode;
-  std::vector<Time> grace, exempt;  // kNoTime: of the partition
-  std::vector<double> factor;
-  std::vector<std::uint8_t> preempts;  // QOS x QOS: row may preempt column
+  Column<std::string> names;
+  Column<std::int64_t> rank;
+  Column<PreemptMode> mode;
+  Column<Time> grace, exempt;  // kNoTime: of the partition
+  Column<double> factor;
+  Column<std::uint8_t> preempts;  // QOS x QOS: row may preempt column
 
   std::size_t size() const noexcept { return rank.size(); }
 };
@@ -70,10 +70,10 @@ struct Qualities {
 struct Weights {
   bool multifactor = false;
   double age = 0, assoc = 0, fair_share = 0, size = 0, partition = 0, qos = 0;
-  std::vector<double> tres;
-  std::vector<Id> tres_resource;  // kNoId: nodes; kUnknown: the cluster has none of it
-  Id cpu = kNoId;                 // the resource of cpus
-  double max_age = 1;             // seconds
+  Column<double> tres;
+  Column<Id> tres_resource;  // kNoId: nodes; kUnknown: the cluster has none of it
+  Id cpu = kNoId;            // the resource of cpus
+  double max_age = 1;        // seconds
   bool calculate_running = false, small_first = false, relative_to_time = false;
   bool plain_tres = false;  // no parts of what the partition has
   // Factors of associations: of "account/user", or before it of "account/user/partition".
@@ -109,7 +109,7 @@ struct Settings {
   Partitions partitions;
   Qualities qualities;
   Weights weights;
-  std::vector<std::uint8_t> suspend_frees;  // R: given back by a suspended job
+  Column<std::uint8_t> suspend_frees;  // R: given back by a suspended job
 };
 
 // A place in the queue. A job that names several partitions has one for each.
@@ -123,21 +123,21 @@ struct Turn {
 
 // What rows of operations say themselves, one each; empty: the default in every row.
 struct JobRows {
-  std::vector<std::uint8_t> requeue;    // kAsCluster: it says nothing
-  std::vector<std::uint8_t> exclusive;  // takes whole nodes
-  std::vector<std::uint8_t> expedited;
-  std::vector<std::uint8_t> cancelled;  // where it would be suspended
-  std::vector<Time> eligible;           // kNoTime: at once
-  std::vector<Time> accrue;             // since when its age counts; kNoTime: its submission
-  std::vector<Time> time_min;           // shortest time limit, kNoTime: none
-  std::vector<double> site, nice;
-  std::vector<Index> preemption_cost;  // 1
+  Column<std::uint8_t> requeue;    // kAsCluster: it says nothing
+  Column<std::uint8_t> exclusive;  // takes whole nodes
+  Column<std::uint8_t> expedited;
+  Column<std::uint8_t> cancelled;  // where it would be suspended
+  Column<Time> eligible;           // kNoTime: at once
+  Column<Time> accrue;             // since when its age counts; kNoTime: its submission
+  Column<Time> time_min;           // shortest time limit, kNoTime: none
+  Column<double> site, nice;
+  Column<Index> preemption_cost;  // 1
 
   static constexpr std::uint8_t kAsCluster = 2;
 };
 
 struct Memory {
-  std::vector<Time> last_preempt;  // O: when others were last preempted for it; kNoTime: never
+  Column<Time> last_preempt;  // O: when others were last preempted for it; kNoTime: never
 };
 
 }  // namespace evenhand::slurm

@@ -50,9 +50,9 @@ class Workspace {
   const ClusterState& state;
   Occupancy room;  // for any job
   // In the order in which they are wanted as victims.
-  std::vector<RunningJob> running;
+  Column<RunningJob> running;
   // Suspended by the system, in the order in which they resume.
-  std::vector<RunningJob> stopped;
+  Column<RunningJob> stopped;
 
   std::span<const Id> slots(const RunningJob& job) const noexcept {
     return {slots_.data() + job.first_slot, static_cast<std::size_t>(job.slots)};
@@ -60,15 +60,13 @@ class Workspace {
   std::span<const Id> nodes(const RunningJob& job) const noexcept {
     return {nodes_.data() + job.first_node, static_cast<std::size_t>(job.nodes)};
   }
-  PreemptMode mode(const RunningJob& job) const noexcept {
-    return jobs.mode[static_cast<std::size_t>(job.operation)];
-  }
+  PreemptMode mode(const RunningJob& job) const noexcept { return jobs.mode[job.operation]; }
 
   // May a job be preempted for another: kTaken, or what stands in the way. O(1) but for
   // the nodes of the job.
   Outcome standing(Id preemptor, const RunningJob& job) const;
   // All that may be preempted for a job, in the order in which they are wanted.
-  std::vector<Index> candidates(Id preemptor) const;
+  Column<Index> candidates(Id preemptor) const;
   Reason reason(Id preemptor, const RunningJob& job) const;
 
   // What a victim gives back and what it keeps of an allocation, R each.
@@ -82,7 +80,7 @@ class Workspace {
   Outcome barred(Id request, Id node) const;
   JobRequest job_request(Id operation) const;
   // Of a job, in canonical order; one of a job that started may wait no more.
-  std::vector<Id> requests(Id operation) const {
+  Column<Id> requests(Id operation) const {
     return in_order(state.requests(), state.requests_of(operation));
   }
   const Amount* amounts(Id request) const noexcept {
@@ -101,12 +99,12 @@ class Workspace {
  private:
   void collect(Id operation);
   void split(Id slot, bool suspends, Amount* freed, Amount* kept) const;
-  RunningJob job_of(Id operation, std::vector<Id>& slots);
+  RunningJob job_of(Id operation, Column<Id>& slots);
 
   mutable Where where_;
-  std::vector<Id> slots_, nodes_;  // of what was collected, also of what has changed since
-  Index live_ = 0;                 // of slots_
-  std::vector<Id> held_, away_;    // of one job
+  Column<Id> slots_, nodes_;  // of what was collected, also of what has changed since
+  Index live_ = 0;            // of slots_
+  Column<Id> held_, away_;    // of one job
 };
 
 }  // namespace evenhand::slurm

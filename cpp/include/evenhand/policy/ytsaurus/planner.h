@@ -47,7 +47,7 @@ class Planner final : public evenhand::Planner {
   Time next_due() const override;
   Columns elements() const override;
   SharesView shares() const override;
-  std::vector<Group> groups() const override;
+  Column<Group> groups() const override;
   Columns memory() const override;
   std::unique_ptr<evenhand::Planner> afresh() const override;
   std::size_t memory_bytes() const override;
@@ -57,7 +57,7 @@ class Planner final : public evenhand::Planner {
   VolumeMemory volumes_;  // of integral pools: what the update before left
   bool has_volumes_;
   std::unique_ptr<Workspace> workspace_;
-  std::vector<Id> nodes_;  // of the last trigger
+  Column<Id> nodes_;  // of the last trigger
 };
 
 }  // namespace evenhand::ytsaurus

@@ -61,16 +61,16 @@ struct Settings {
 // What rows set of their own; an empty column: no row sets anything.
 struct RowSettings {
   OwnStarvationSettings starvation;
-  std::vector<std::uint8_t> graceful;        // O
-  std::vector<Index> preemption_cost;        // O (1)
-  std::vector<std::uint8_t> unschedulable;   // O
-  std::vector<std::uint8_t> wants_ssd;       // O
-  std::vector<std::uint8_t> allow_normal;    // P (1)
-  std::vector<std::uint8_t> regular_on_ssd;  // P (1)
-  std::vector<Amount> limits_tolerance;      // P x R
-  std::vector<std::uint8_t> node_ssd;        // N
-  std::vector<Amount> cpu_limits;            // A x R: limits of cpus; negative: none
-  std::vector<std::uint8_t> uses_ssd;        // A
+  Column<std::uint8_t> graceful;        // O
+  Column<Index> preemption_cost;        // O (1)
+  Column<std::uint8_t> unschedulable;   // O
+  Column<std::uint8_t> wants_ssd;       // O
+  Column<std::uint8_t> allow_normal;    // P (1)
+  Column<std::uint8_t> regular_on_ssd;  // P (1)
+  Column<Amount> limits_tolerance;      // P x R
+  Column<std::uint8_t> node_ssd;        // N
+  Column<Amount> cpu_limits;            // A x R: limits of cpus; negative: none
+  Column<std::uint8_t> uses_ssd;        // A
   std::vector<ClusterState::TakenRoom> taken;
 
   // Gives rows of a table the cells of `cells`, which has one for each of them, and the default
@@ -82,16 +82,16 @@ struct RowSettings {
 // What one update or heartbeat leaves for the next.
 struct Memory {
   StarvationClocks clocks;
-  std::vector<Time> last_preemptive;      // N; kNoTime: never
-  std::vector<Time> overcommitted_since;  // N; kNoTime: is not
+  Column<Time> last_preemptive;      // N; kNoTime: never
+  Column<Time> overcommitted_since;  // N; kNoTime: is not
 };
 
 // Values in the place of computed ones; empty: everything is computed.
 struct Given {
-  std::vector<double> fair_share;            // E x R
-  std::vector<std::uint8_t> has_fair_share;  // E
-  std::vector<std::int8_t> starvation;       // E; kUnset: computed
-  std::vector<std::uint8_t> groups;          // A; 255: computed
+  Column<double> fair_share;            // E x R
+  Column<std::uint8_t> has_fair_share;  // E
+  Column<std::int8_t> starvation;       // E; kUnset: computed
+  Column<std::uint8_t> groups;          // A; 255: computed
 };
 
 }  // namespace evenhand::ytsaurus

@@ -48,15 +48,15 @@ class ShareInputs {
   const Tables* tables_ = nullptr;
   Tables own_;
   PendingWork work_;
-  std::vector<Id> touched_, touched_rows_;
-  std::vector<std::uint8_t> is_touched_;
+  Column<Id> touched_, touched_rows_;
+  Column<std::uint8_t> is_touched_;
 };
 
 struct Update {
   Time now = 0;
   FairShareResult* shares = nullptr;  // the engine's
   StarvationResult starvation;
-  std::vector<Priority> priority;  // O
+  Column<Priority> priority;  // O
   QueuePlaces places;
 
   const double* fair_share(Id element) const noexcept { return row(shares->total, element); }
@@ -65,7 +65,7 @@ struct Update {
   }
 
  private:
-  const double* row(const std::vector<double>& matrix, Id element) const noexcept {
+  const double* row(const Column<double>& matrix, Id element) const noexcept {
     return matrix.data() +
            static_cast<std::size_t>(element) * static_cast<std::size_t>(shares->resource_count);
   }

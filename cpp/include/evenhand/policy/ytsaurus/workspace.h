@@ -102,14 +102,11 @@ class Workspace {
       return stage == Stage::kPreemptive ? to_preemptive : to_stages;
     }
   };
-  Exposure exposure(Id operation) const noexcept {
-    return exposure_[static_cast<std::size_t>(operation)];
-  }
+  Exposure exposure(Id operation) const noexcept { return exposure_[operation]; }
   // Element that shields an operation's work from a stage (older revisions); kNoId: none.
   Id shield(Id operation, Stage stage) const;
   Id parent_of(Id element) const noexcept {
-    return element < pools() ? state.pools().parent[static_cast<std::size_t>(element)]
-                             : state.pool_of(element - pools());
+    return element < pools() ? state.pools().parent[element] : state.pool_of(element - pools());
   }
   bool may_leave(Id slot) const {
     return state.allocations().get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
@@ -130,9 +127,7 @@ class Workspace {
   // The operation or the nearest pool above it that is over its limits; kNoId: none.
   Id over_limit(Id operation) const;
   Index elements_over_limit() const noexcept { return over_count_; }
-  Id limited_from(Id element) const noexcept {
-    return limited_from_[static_cast<std::size_t>(element)];
-  }
+  Id limited_from(Id element) const noexcept { return limited_from_[element]; }
   Id limited_above(Id element) const;
   const Amount* usage_of(Id element) const {
     return element < pools() ? state.pool_usage(element) : state.operation_usage(element - pools());
@@ -141,12 +136,12 @@ class Workspace {
 
   bool within_fair_share(Id operation) const;
 
-  const ServiceQueue& queue(Stage stage) const { return queues_[static_cast<std::size_t>(stage)]; }
+  const ServiceQueue& queue(Stage stage) const { return queues_[at(stage)]; }
   ServiceQueue::Entry entry(Stage stage, Id operation) {
-    return queues_[static_cast<std::size_t>(stage)].entry(operation);
+    return queues_[at(stage)].entry(operation);
   }
   std::span<const ServiceQueue::Entry> in_order(Stage stage) {
-    return queues_[static_cast<std::size_t>(stage)].entries();
+    return queues_[at(stage)].entries();
   }
   const Shapes& shapes() const noexcept { return shapes_; }
   // A request that takes part since the last update.
@@ -162,7 +157,7 @@ class Workspace {
   // How many of a request wait; of one that takes no part: none.
   Index pending(Id request) const noexcept {
     const Id place = ask_of(request);
-    return place == kNoId ? 0 : asks_[static_cast<std::size_t>(place)].pending;
+    return place == kNoId ? 0 : asks_[place].pending;
   }
   bool before(Id request, Id other) const noexcept {  // in canonical order
     const LiveKeys& keys = state.requests().keys();
@@ -172,20 +167,16 @@ class Workspace {
   void for_requests_of_shape(Id shape, Visit&& visit) const {
     const auto s = static_cast<std::size_t>(shape);
     for (Index i = by_shape_.offsets[s]; i < by_shape_.offsets[s + 1]; ++i)
-      visit(asks_[static_cast<std::size_t>(by_shape_.items[static_cast<std::size_t>(i)])]);
+      visit(asks_[by_shape_.items[i]]);
   }
   // Shapes that requests of a stage's candidates had at the update, and how many of
   // those wait now.
   std::span<const Id> waiting_shapes(Stage stage) const noexcept {
-    return waiting_shapes_[static_cast<std::size_t>(stage)];
+    return waiting_shapes_[at(stage)];
   }
-  Index waiting(Stage stage, Id shape) const noexcept {
-    return waiting_[static_cast<std::size_t>(stage)][static_cast<std::size_t>(shape)];
-  }
+  Index waiting(Stage stage, Id shape) const noexcept { return waiting_[at(stage)][shape]; }
   // A request that limits refused stays refused until some usage falls.
-  bool refused_by_limits(Id request) const noexcept {
-    return refused_at_[static_cast<std::size_t>(request)] == falls_;
-  }
+  bool refused_by_limits(Id request) const noexcept { return refused_at_[request] == falls_; }
   void refuse_by_limits(Id request);
 
   // --- what a heartbeat does
@@ -194,9 +185,9 @@ class Workspace {
   void preempt(Id slot, Beneficiary beneficiary);
 
   // --- scratch of a heartbeat, kept to spare allocations
-  std::vector<Id> present;               // allocations on the node when it began
-  std::vector<std::uint8_t> shape_fits;  // S; of fitting_shapes in a preemptive stage
-  std::vector<Id> fitting_shapes;
+  Column<Id> present;               // allocations on the node when it began
+  Column<std::uint8_t> shape_fits;  // S; of fitting_shapes in a preemptive stage
+  Column<Id> fitting_shapes;
   struct Wanted {
     std::uint8_t eagerness;
     Time time;
@@ -218,8 +209,8 @@ class Workspace {
     }
   };
   Limits limits_of(Id element, bool preemptive) const;
-  bool at_or_new(const std::vector<std::uint8_t>& column, Id slot) const {
-    return static_cast<std::size_t>(slot) < column.size() && column[static_cast<std::size_t>(slot)];
+  bool at_or_new(const Column<std::uint8_t>& column, Id slot) const {
+    return static_cast<std::size_t>(slot) < column.size() && column[slot];
   }
   // What has been done since `begin`.
   struct Done {
@@ -231,9 +222,7 @@ class Workspace {
     std::uint16_t queues;  // a bit each
   };
   Id ask_of(Id request) const noexcept {
-    return static_cast<std::size_t>(request) < ask_of_.size()
-               ? ask_of_[static_cast<std::size_t>(request)]
-               : kNoId;
+    return static_cast<std::size_t>(request) < ask_of_.size() ? ask_of_[request] : kNoId;
   }
   void join_requests();
   void build_queues();
@@ -256,28 +245,28 @@ class Workspace {
   bool waits(Id operation) const;
 
   bool live_, updated_ = false;
-  std::vector<Amount> total_;  // of the last update
+  Column<Amount> total_;  // of the last update
   ShareInputs inputs_;
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
-  std::vector<Ask> asks_;  // by operation
-  std::vector<Index> asks_begin_{0};
-  std::vector<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
-  Grouping by_shape_;                  // places in asks_
-  std::vector<std::uint8_t> clocked_;  // N: those among stated_
-  std::vector<Id> stated_;  // nodes with a clock of their own, which counts at each update
-  std::vector<Id> came_;    // requests that join at the next update
+  Column<Ask> asks_;  // by operation
+  Column<Index> asks_begin_{0};
+  Column<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
+  Grouping by_shape_;             // places in asks_
+  Column<std::uint8_t> clocked_;  // N: those among stated_
+  Column<Id> stated_;             // nodes with a clock of their own, which counts at each update
+  Column<Id> came_;               // requests that join at the next update
   bool requests_changed_ = true;
-  std::vector<double> live_satisfaction_;  // O, in_billionths
+  Column<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
-  std::vector<Id> limited_from_;
-  std::vector<std::uint8_t> over_;
+  Column<Id> limited_from_;
+  Column<std::uint8_t> over_;
   Index over_count_ = 0;
-  std::array<std::vector<Index>, kStages> waiting_;
-  std::array<std::vector<Id>, kStages> waiting_shapes_;
-  std::vector<Index> refused_at_;
-  std::vector<Exposure> exposure_;
+  std::array<Column<Index>, kStages> waiting_;
+  std::array<Column<Id>, kStages> waiting_shapes_;
+  Column<Index> refused_at_;
+  Column<Exposure> exposure_;
   Index falls_ = 1;
   Where where_;
   // Of a change that is being carried out.

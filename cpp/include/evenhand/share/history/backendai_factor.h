@@ -9,16 +9,16 @@
 #include <span>
 #include <vector>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 
 namespace evenhand::history {
 
 // `usage` in resource-seconds, row-major; `lookback` in seconds.
-std::vector<double> backendai_normalised_usage(std::span<const double> usage,
-                                               std::span<const double> capacity,
-                                               std::span<const double> weights, double lookback);
+Column<double> backendai_normalised_usage(std::span<const double> usage,
+                                          std::span<const double> capacity,
+                                          std::span<const double> weights, double lookback);
 
-std::vector<double> backendai_factor(std::span<const double> normalised_usage,
-                                     std::span<const double> weight);
+Column<double> backendai_factor(std::span<const double> normalised_usage,
+                                std::span<const double> weight);
 
 }  // namespace evenhand::history

@@ -12,7 +12,7 @@
 
 #include <span>
 
-#include "evenhand/core/types.h"
+#include "evenhand/core/column.h"
 
 namespace evenhand::history {
 
@@ -31,8 +31,7 @@ struct Decay {
 
 // into[row[i]] += amount[i] * factor(age[i]) for every resource; amounts and
 // `into` are row-major with `resources` columns. Events are added in order.
-void accumulate(const Decay& decay, Index resources, std::span<const Id> row,
-                std::span<const double> amount, std::span<const double> age,
-                std::span<double> into);
+void accumulate(const Decay& decay, Index resources, View<const Id> row, View<const double> amount,
+                View<const double> age, std::span<double> into);
 
 }  // namespace evenhand::history

@@ -17,14 +17,13 @@
 namespace evenhand::history {
 
 struct ShareTreeTargets {
-  std::vector<double> level_long_term, level_short_term;  // within the siblings
-  std::vector<double> long_term, short_term;              // within the cluster
+  Column<double> level_long_term, level_short_term;  // within the siblings
+  Column<double> long_term, short_term;              // within the cluster
 };
 
 // `usage` holds subtree totals; a node takes part if it or a descendant is `active`.
-ShareTreeTargets gridengine_share_tree(const Forest& forest, std::span<const double> shares,
-                                       std::span<const double> usage,
-                                       std::span<const std::uint8_t> active,
+ShareTreeTargets gridengine_share_tree(const Forest& forest, View<const double> shares,
+                                       View<const double> usage, View<const std::uint8_t> active,
                                        double compensation_factor);
 
 }  // namespace evenhand::history

@@ -23,13 +23,13 @@ struct ClassicOptions {
 };
 
 struct ClassicFairShare {
-  std::vector<double> usage, norm_shares, effective_usage, factor;
+  Column<double> usage, norm_shares, effective_usage, factor;
 };
 
 // `inherits`: FairShare=parent, the row stands for its parent. `usage` holds
 // subtree totals.
-ClassicFairShare slurm_classic(const Forest& forest, std::span<const double> shares,
-                               std::span<const std::uint8_t> inherits,
-                               std::span<const double> usage, const ClassicOptions& options);
+ClassicFairShare slurm_classic(const Forest& forest, View<const double> shares,
+                               View<const std::uint8_t> inherits, View<const double> usage,
+                               const ClassicOptions& options);
 
 }  // namespace evenhand::history

@@ -27,15 +27,15 @@ struct FairTreeOptions {
 };
 
 struct FairTree {
-  std::vector<double> level;   // infinite, or NaN for dissolved accounts
-  std::vector<double> factor;  // NaN for accounts
-  std::vector<Id> rank;        // number of users = best; 0 for accounts
+  Column<double> level;   // infinite, or NaN for dissolved accounts
+  Column<double> factor;  // NaN for accounts
+  Column<Id> rank;        // number of users = best; 0 for accounts
 };
 
 // `usage` holds subtree totals; users have no children.
-FairTree slurm_fair_tree(const Forest& forest, std::span<const double> shares,
-                         std::span<const std::uint8_t> inherits, std::span<const std::uint8_t> user,
-                         std::span<const double> usage, const FairTreeOptions& options);
+FairTree slurm_fair_tree(const Forest& forest, View<const double> shares,
+                         View<const std::uint8_t> inherits, View<const std::uint8_t> user,
+                         View<const double> usage, const FairTreeOptions& options);
 
 // Sign of a0 a1 a2 a3 - b0 b1 b2 b3 without rounding; all factors positive and finite.
 int compare_products(std::span<const double, 4> a, std::span<const double, 4> b) noexcept;
