@@ -223,7 +223,7 @@ class Cluster : public LiveCluster {
       priority = py::float_(of.get(&RequestColumns::priority, request));
     return py::make_tuple(one(of.get_row(&RequestColumns::resources, request)),
                           of.get(&RequestColumns::required_node, request, kNoId), priority,
-                          of.get(&RequestColumns::preemptible, request) != 0);
+                          of.get(&RequestColumns::preemptible, request, std::uint8_t{1}) != 0);
   }
 
   // What is held by a row of "operations", "pools" or "nodes", R.

@@ -111,6 +111,25 @@ def test_a_plan_and_what_is_done_with_it_freezes_nothing(monkeypatch: pytest.Mon
     assert plan.decisions == plan.frozen.decisions
 
 
+@pytest.mark.parametrize("said", [None, True, False])
+def test_what_starts_may_be_preempted_as_its_request_says(said: bool | None) -> None:
+    request = {"name": "r", "operation": "o", "resources": {"cpu": 1}}
+    data = {
+        "now": 10,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 1}}],
+        "operations": [{"name": "o"}],
+        "requests": [request if said is None else {**request, "preemptible": said}],
+    }
+    made = eh.Cluster(eh.Snapshot.from_dict(data), eh.policies.YTsaurus())
+    plan = made.plan()
+    made.carry_out(plan)
+    assert [row.get("preemptible", True) for row in made.snapshot().to_dict()["allocations"]] == [
+        said is not False
+    ]
+    assert made.snapshot() == plan.snapshot.after(plan)
+
+
 def test_a_plan_is_of_its_own_instant_whatever_happens_later() -> None:
     made = cluster()
     made.update()

@@ -203,7 +203,7 @@ struct BackendAISystem {
     s.selection = static_cast<VictimSelection>(random.below(3));
     s.minimum_budget = 1 + random.below(200);
     s.victim_cost = static_cast<VictimCost>(random.below(3));
-    s.agents = static_cast<backendai::AgentSelection>(random.below(3));
+    s.agents = static_cast<NodeOrder>(random.below(3));
     s.resource_order.resize(static_cast<std::size_t>(t.resource_count()));
     std::iota(s.resource_order.begin(), s.resource_order.end(), 0);
     s.reserve_room = random.chance(50);

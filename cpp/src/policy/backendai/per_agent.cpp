@@ -82,8 +82,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
         }
         credit(1);
         for (const Id n : narrowed)
-          if (node == kNoId || (set_.agents != AgentSelection::kFirst && better_agent(n, node)))
-            node = n;
+          if (node == kNoId || better_agent(n, node)) node = n;
         credit(-1);
         if (node == kNoId) {
           fits = false;

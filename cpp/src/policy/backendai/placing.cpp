@@ -22,13 +22,8 @@ bool Run::allowed(const Unit& unit, Id node) const {
   return takes_one_more(node) && may_run(unit, node);
 }
 
-// Less left (concentrated), or more (dispersed), in the order of the resources.
 bool Run::better_agent(Id a, Id b) const {
-  for (const Id r : set_.resource_order) {
-    const Amount x = rooms_.at(a, at(r)), y = rooms_.at(b, at(r));
-    if (x != y) return set_.agents == AgentSelection::kConcentrated ? x < y : x > y;
-  }
-  return false;
+  return preferred(set_.agents, set_.resource_order, rooms_, a, b);
 }
 
 // The first node from `from` on, or the best one of all.
@@ -37,7 +32,7 @@ Id Run::choose_node(const Unit& unit, Size from) const {
   for (Size i = from; i < nodes_.size(); ++i) {
     const Id n = nodes_[i];
     if (!rooms_.fits(unit.need, n) || !allowed(unit, n)) continue;
-    if (set_.agents == AgentSelection::kFirst) return n;
+    if (set_.agents == NodeOrder::kCanonical) return n;
     if (best == kNoId || better_agent(n, best)) best = n;
   }
   return best;
@@ -67,7 +62,7 @@ bool Run::place(const Entry& entry, Entry* failed) {
         release_held(-1);
         return false;
       }
-      if (set_.agents == AgentSelection::kFirst)
+      if (set_.agents == NodeOrder::kCanonical)
         from = place_[node];  // those before have too little
       rooms_.take(unit.need, node);
       ++containers_[node];

@@ -19,7 +19,7 @@ bool Run::holds(Id job) const { return std::ranges::find(held_, job, &Held::job)
 // kStarted: it did; else why it waits.
 Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) {
   const Settings& set = workspace.settings;
-  Room base = workspace.room;
+  Occupancy base = workspace.room;
   std::vector<Spot> spots;
   const bool leaving = workspace.add_leaving(base, job);
   job_request.look_at(open);
@@ -55,7 +55,7 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
     }
   }
   const bool covers = gang && set.selection != Selection::kTestOnly;
-  const Room before = base;
+  const Occupancy before = base;
   for (const Index i : sharing)
     if (covers && workspace.mode(of(i)) == PreemptMode::kSuspend) workspace.give(base, of(i), 1);
   Choice choice = choose(workspace, job_request, base, candidates, false);
@@ -227,7 +227,7 @@ void Run::mark_ending(Id node, Id beneficiary) {
   here = here == kNoId || here == beneficiary ? beneficiary : kSeveral;
 }
 
-void Run::occupy(Room& room, Id job, Id node, const Amount* amounts) const {
+void Run::occupy(Occupancy& room, Id job, Id node, const Amount* amounts) const {
   room.rooms.take(amounts, node);
   if (node == kNoId) return;
   ++room.occupants[node];

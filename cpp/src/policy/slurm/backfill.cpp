@@ -19,7 +19,7 @@ void Run::backfill() {
   NodeSet up = node_set(static_cast<Id>(blocked_.size()));
   for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n)
     if (workspace.state.schedulable(n)) put(up, n);
-  BackfillPass pass{.slots = Slots(floor(now), floor(now + passes.bf_window), up),
+  BackfillPass pass{.timeline = Timeline(floor(now), floor(now + passes.bf_window), up),
                     .has_victims = Column<std::uint8_t>(served_.size(), 0),
                     .planned = Column<std::uint8_t>(served_.size(), 0),
                     .of_partition = Column<Index>(closed_.size(), 0),
@@ -39,7 +39,8 @@ void Run::backfill() {
       rule = beyond(turn.job, job_request);
       if (rule == Outcome::kStarted) {
         if (passed_over(pass, turn.job)) continue;
-        if (pass.tests >= passes.bf_max_job_test || pass.slots.size() >= passes.bf_node_space_size)
+        if (pass.tests >= passes.bf_max_job_test ||
+            pass.timeline.size() >= passes.bf_node_space_size)
           break;
         if (passes.bf_max_job_start > 0 && pass.starts >= passes.bf_max_job_start) break;
         add_reserved(workspace.room, turn.job, 1);
@@ -102,7 +103,7 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
   Time since = now, found = kNoTime;
   for (;;) {
     free = inside;
-    Time later = pass.slots.open(since, std::max(since, now) + length, free);
+    Time later = pass.timeline.open(since, std::max(since, now) + length, free);
     if (free != before) {
       open_only(free);
       found = will_run(job, job_request, rooms, starts_only, spots);
@@ -139,11 +140,11 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
     }
     if (when > now + passes.bf_window) return rule.value_or(otherwise);
     const Time begin = floor(when), end = floor(when + length);
-    if (when > now && pass.slots.taken(nodes, begin, end)) {
+    if (when > now && pass.timeline.taken(nodes, begin, end)) {
       since = when;
       continue;
     }
-    pass.slots.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
+    pass.timeline.keep(nodes, begin, std::max(end, begin + passes.bf_resolution));
     pass.planned[job] = 1;
     ++kept;
     return rule.value_or(otherwise);
@@ -160,7 +161,7 @@ Outcome Run::start_now(BackfillPass& pass, Id job, JobRequest& job_request) {
 // What is said of a job that does not fit now.
 Outcome Run::waits(const BackfillPass& pass, Id job, const JobRequest& job_request) {
   if (const Outcome never = beyond_nodes(job_request); never != Outcome::kStarted) return never;
-  if (pass.slots.ever_taken(partition_set(jobs().partition[job], true)))
+  if (pass.timeline.ever_taken(partition_set(jobs().partition[job], true)))
     return Outcome::kBehindFirstWaiting;
   if (set().type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
   return candidate_set(job)->jobs.empty() ? Outcome::kNoEligibleVictims

@@ -19,7 +19,7 @@ bool holds_licence(const Workspace& workspace, const JobRequest& job_request,
 
 class Chooser {
  public:
-  Chooser(const Workspace& workspace, JobRequest& job_request, const Room& base,
+  Chooser(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
           const Column<Index>& candidates, bool suspends)
       : workspace_(workspace),
         job_request_(job_request),
@@ -131,9 +131,9 @@ class Chooser {
 
   const Workspace& workspace_;
   JobRequest& job_request_;
-  const Room& base_;
+  const Occupancy& base_;
   Column<Index> order_;
-  Room room_;
+  Occupancy room_;
   Column<std::uint8_t> takes_, chosen_;
   bool suspends_;
 };
@@ -182,7 +182,7 @@ class Trial final : public VictimTrial {
   SpreadNeed spread(const JobRequest::Part* part) const {
     const Workspace& workspace = chooser_.workspace_;
     const JobRequest& job_request = chooser_.job_request_;
-    const Room& base = chooser_.base_;
+    const Occupancy& base = chooser_.base_;
     // One row more: what is in the way, whatever it holds.
     const Size width = workspace.state.width(), rows = width + 1, nodes = base.occupants.size();
     const std::vector<ResourceScope>& scope = workspace.state.tables().resources.scope;
@@ -334,7 +334,7 @@ bool matters(const Workspace& workspace, const JobRequest& job_request, const Ru
                              [&](Id node) { return job_request.touches(node); });
 }
 
-Choice choose(const Workspace& workspace, JobRequest& job_request, const Room& base,
+Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
               const Column<Index>& candidates, bool suspends) {
   Choice choice;
   Chooser chooser(workspace, job_request, base, candidates, suspends);

@@ -40,7 +40,7 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
   if (!runs_[o]) candidate_sets_.push_back(made);
   CandidateSet& found = *made;
   if (!has_ends_) return made;  // the rest is for estimates
-  Room room = workspace.room;
+  Occupancy room = workspace.room;
   for (const Index i : found.jobs) {
     found.has[i] = 1;
     workspace.give(room, of(i), 1);
@@ -107,7 +107,7 @@ Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool 
   }
   if (job_request.place(rooms.now, spots) || job_request.place(rooms.emptied, spots)) return now;
   if (now_only) return kNoTime;
-  Room room = rooms.emptied;
+  Occupancy room = rooms.emptied;
   job_request.begin(room);
   Time until = kNoTime, span = kSpan, last = now;
   const auto listed = [&](Size i) {
@@ -198,7 +198,7 @@ bool Run::ends_on_open(const End& end) const {
   return std::ranges::any_of(workspace.nodes(of(end.which)), open);
 }
 
-void Run::free(Room& room, const End& end, JobRequest* job_request) const {
+void Run::free(Occupancy& room, const End& end, JobRequest* job_request) const {
   if (end.of == End::Of::kLeaving) return free(room, static_cast<Id>(end.which), job_request);
   if (end.of != End::Of::kBegun) return free(room, of(end.which), job_request);
   const Begun& begun = begun_[end.which];
@@ -211,12 +211,12 @@ void Run::free(Room& room, const End& end, JobRequest* job_request) const {
   }
 }
 
-void Run::free(Room& room, const RunningJob& job, JobRequest* job_request) const {
+void Run::free(Occupancy& room, const RunningJob& job, JobRequest* job_request) const {
   for (const Id slot : workspace.slots(job)) free(room, slot, job_request);
 }
 
 // An allocation is over, with all that it has.
-void Run::free(Room& room, Id slot, JobRequest* job_request) const {
+void Run::free(Occupancy& room, Id slot, JobRequest* job_request) const {
   const Id node = workspace.state.node_of(slot);
   room.rooms.give(workspace.state.amounts(slot), node);
   if (node == kNoId) return;

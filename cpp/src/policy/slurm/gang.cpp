@@ -8,7 +8,7 @@ namespace evenhand::slurm {
 
 // Finds a place over jobs that share their cpus with it: off the partitions of the highest tiers
 // as long as there is room on the others.
-bool Run::over(const JobRequest& job_request, Room base, const Column<Index>& candidates,
+bool Run::over(const JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
                std::vector<Spot>& spots) const {
   for (const Index i : candidates) workspace.give(base, of(i), 1, true);
   if (!job_request.place(base, spots)) return false;
@@ -30,7 +30,7 @@ bool Run::over(const JobRequest& job_request, Room base, const Column<Index>& ca
 
 // Which jobs do not fit beside it any more: highest tier first, then as they started, each stays
 // that finds its cpus beside those before it.
-Column<Index> Run::under(Id job, Room room, const Column<Index>& candidates,
+Column<Index> Run::under(Id job, Occupancy room, const Column<Index>& candidates,
                          const std::vector<Spot>& spots) const {
   Column<std::uint8_t> chosen(blocked_.size(), 0), leaves(workspace.running.size(), 0);
   for (const Index i : candidates) workspace.give(room, of(i), 1, true);
@@ -65,7 +65,7 @@ Column<Index> Run::under(Id job, Room room, const Column<Index>& candidates,
 }
 
 // Once those chosen have gone, the others that share its nodes may have to wait, too.
-void Run::add_those_sharing(Id job, Room room, Column<Index> sharing, Choice& choice) const {
+void Run::add_those_sharing(Id job, Occupancy room, Column<Index> sharing, Choice& choice) const {
   for (const Index i : choice.victims) {
     workspace.give(room, of(i), 1);
     std::erase(sharing, i);

@@ -221,7 +221,7 @@ bool Run::licences_lack(Id job, const JobRequest& job_request) {
 // Whether the licences that a job lacks would be there once all have gone that may go for it.
 bool Run::licences_come_free(Id job, const JobRequest& job_request) {
   if (!set().reclaim_licenses) return false;
-  Room all = workspace.room;
+  Occupancy all = workspace.room;
   workspace.add_leaving(all, job);
   for (const Index i : workspace.candidates(job)) workspace.give(all, of(i), 1);
   if (job_request.licences_fit(all)) return true;

@@ -44,7 +44,7 @@ void Run::add_unheld() {
     const Id job = queue_[i].job;
     if (!awaits[job] || started_[job] || holds(job)) continue;
     use_partition_of(queue_[i]);
-    Room room = workspace.room;
+    Occupancy room = workspace.room;
     workspace.add_leaving(room, job);
     std::vector<Spot> spots;
     if (workspace.job_request(job).place(room, spots)) held_.push_back({job, spots});
@@ -58,7 +58,7 @@ const Contested& Run::contested() {
   if (contested_) return *contested_;
   contested_.emplace();
   add_unheld();
-  Room all = workspace.room;
+  Occupancy all = workspace.room;
   for (const Held& held : held_) workspace.add_leaving(all, held.job);
   for (const Index i : gone_) workspace.give(all, of(i), 1);
   Column<Id> counts_on(blocked_.size(), kNoId);  // N: the first that does
@@ -66,7 +66,7 @@ const Contested& Run::contested() {
     contested_->beneficiary.push_back(beneficiary);
     contested_->earlier.push_back(other);
   };
-  Room left = all;
+  Occupancy left = all;
   for (const Held& held : held_)
     for (const Spot& spot : held.spots)
       if (spot.node != kNoId) left.rooms.take(workspace.amounts(spot.request), spot.node);
@@ -114,7 +114,8 @@ const Contested& Run::contested() {
 
 // What a node lacks for amounts, R; true if anything. Of a node that is not shared: all that the
 // job wants there, or all that others have there.
-bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& missing) const {
+bool Run::lacks(const Occupancy& room, const Amount* need, Id node, bool whole,
+                Row& missing) const {
   const bool lack = room.rooms.lacks(need, node, missing.data());
   if (node == kNoId) return lack;
   const bool taken = room.exclusives[node] > 0, shared = whole && room.occupants[node] > 0;
@@ -127,8 +128,8 @@ bool Run::lacks(const Room& room, const Amount* need, Id node, bool whole, Row& 
 }
 
 // As if nothing were reserved for others than a job.
-Room Run::without_reservations(Id job) const {
-  Room room = workspace.room;
+Occupancy Run::without_reservations(Id job) const {
+  Occupancy room = workspace.room;
   Column<std::uint8_t> waits(served_.size(), 0);
   for (const Turn& turn : queue_) waits[turn.job] = turn.job != job && !started_[turn.job];
   evenhand::add_reserved(room.rooms, workspace.state, 1,

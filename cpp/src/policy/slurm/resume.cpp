@@ -13,7 +13,7 @@ void Run::resume(Id before) {
     Row missing{};
     Outcome found = can_resume(job, workspace.room, where, missing);
     if (found == Outcome::kStarted && !held_.empty()) {
-      Room later = afterwards();
+      Occupancy later = afterwards();
       if (can_resume(job, later, where, missing) != Outcome::kStarted) found = Outcome::kRoomHeld;
     }
     if (found != Outcome::kStarted) {
@@ -43,7 +43,7 @@ void Run::resume(Id before) {
 
 // Whether a suspended job fits where it is: kStarted, or what stands in the way, where and how
 // much.
-Outcome Run::can_resume(const RunningJob& job, Room& in, Id& where, Row& missing) const {
+Outcome Run::can_resume(const RunningJob& job, Occupancy& in, Id& where, Row& missing) const {
   const bool whole = takes_whole_nodes(job.operation);
   Outcome found = Outcome::kStarted;
   for (const Id slot : workspace.slots(job)) {
@@ -63,8 +63,8 @@ Outcome Run::can_resume(const RunningJob& job, Room& in, Id& where, Row& missing
 }
 
 // Room once all that leave for a job have gone and it has started.
-Room Run::afterwards() const {
-  Room room = workspace.room;
+Occupancy Run::afterwards() const {
+  Occupancy room = workspace.room;
   for (const auto& [job, spots] : held_) {
     workspace.add_leaving(room, job);
     add_reserved(room, job, 1);

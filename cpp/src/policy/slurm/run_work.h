@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "evenhand/place/timeline.h"
 #include "evenhand/policy/slurm/planner.h"
-#include "evenhand/policy/slurm/slots.h"
 
 namespace evenhand::slurm {
 
@@ -57,7 +57,7 @@ struct CandidateSet {
 
 // One backfill pass.
 struct BackfillPass {
-  Slots slots;
+  Timeline timeline;
   Column<std::uint8_t> has_victims, planned;  // O
   Column<Index> of_partition, of_user, kept;
   Index tests = 0, starts = 0;
@@ -135,7 +135,7 @@ class Run {
   bool holds(Id job) const;
 
   bool takes_whole_nodes(Id job) const { return set().whole_nodes || jobs().exclusive[job] != 0; }
-  void occupy(Room& room, Id job, Id node, const Amount* amounts) const;
+  void occupy(Occupancy& room, Id job, Id node, const Amount* amounts) const;
 
   // --- what is said
 
@@ -148,7 +148,7 @@ class Run {
   }
 
   // What hard reservations keep for a job is its own.
-  void add_reserved(Room& to, Id job, Amount sign) const {
+  void add_reserved(Occupancy& to, Id job, Amount sign) const {
     if (!reserved_) return;
     evenhand::add_reserved(to.rooms, workspace.state, sign,
                            [job](Id owner) { return owner == job; });
@@ -156,17 +156,17 @@ class Run {
 
   // --- gang.cpp
 
-  bool over(const JobRequest& job_request, Room base, const Column<Index>& candidates,
+  bool over(const JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
             std::vector<Spot>& spots) const;
-  Column<Index> under(Id job, Room room, const Column<Index>& candidates,
+  Column<Index> under(Id job, Occupancy room, const Column<Index>& candidates,
                       const std::vector<Spot>& spots) const;
-  void add_those_sharing(Id job, Room room, Column<Index> sharing, Choice& choice) const;
+  void add_those_sharing(Id job, Occupancy room, Column<Index> sharing, Choice& choice) const;
 
   // --- resume.cpp
 
   void resume(Id before);
-  Outcome can_resume(const RunningJob& job, Room& in, Id& where, Row& missing) const;
-  Room afterwards() const;
+  Outcome can_resume(const RunningJob& job, Occupancy& in, Id& where, Row& missing) const;
+  Occupancy afterwards() const;
   Row back(Id slot) const;
 
   // --- backfill.cpp
@@ -184,7 +184,7 @@ class Run {
 
   struct Estimate {
     std::shared_ptr<const CandidateSet> wanted;
-    Room now, emptied;  // all epilogs over; and all gone that may be preempted
+    Occupancy now, emptied;  // all epilogs over; and all gone that may be preempted
   };
   std::shared_ptr<const CandidateSet> candidate_set(Id job);
   Estimate estimate(Id job);
@@ -196,9 +196,9 @@ class Run {
   Time end_of(const RunningJob& job) const;
   bool is_listed(const End& end, Id job, const CandidateSet& wanted) const;
   bool ends_on_open(const End& end) const;
-  void free(Room& room, const End& end, JobRequest* job_request) const;
-  void free(Room& room, const RunningJob& job, JobRequest* job_request) const;
-  void free(Room& room, Id slot, JobRequest* job_request) const;
+  void free(Occupancy& room, const End& end, JobRequest* job_request) const;
+  void free(Occupancy& room, const RunningJob& job, JobRequest* job_request) const;
+  void free(Occupancy& room, Id slot, JobRequest* job_request) const;
 
   // --- refusals.cpp
 
@@ -206,8 +206,8 @@ class Run {
   Outcome beyond_nodes(const JobRequest& job_request) const;
   Outcome on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
                   Outcome rule) const;
-  bool lacks(const Room& room, const Amount* need, Id node, bool whole, Row& missing) const;
-  Room without_reservations(Id job) const;
+  bool lacks(const Occupancy& room, const Amount* need, Id node, bool whole, Row& missing) const;
+  Occupancy without_reservations(Id job) const;
   bool may_help(const JobRequest& job_request, const RunningJob& other) const;
   void add_unheld();
   void report_refusal(Id job, Outcome rule, const JobRequest* job_request);

@@ -152,7 +152,7 @@ void Workspace::split(Id slot, bool suspends, Amount* freed, Amount* kept) const
   }
 }
 
-void Workspace::give(Room& to, const RunningJob& job, Amount sign, bool stays) const {
+void Workspace::give(Occupancy& to, const RunningJob& job, Amount sign, bool stays) const {
   const bool suspends = stays || mode(job) == PreemptMode::kSuspend;
   const auto exclusive = jobs.exclusive[job.operation];
   std::array<Amount, kMaxResources> freed{}, kept{};
@@ -169,7 +169,7 @@ void Workspace::give(Room& to, const RunningJob& job, Amount sign, bool stays) c
   }
 }
 
-bool Workspace::add_leaving(Room& to, Id operation) const {
+bool Workspace::add_leaving(Occupancy& to, Id operation) const {
   bool any = false;
   for (const Leaving& l : state.leaving()) {
     if (l.beneficiary.operation != operation) continue;

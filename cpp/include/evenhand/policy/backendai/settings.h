@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
+#include "evenhand/place/node_order.h"
 #include "evenhand/preempt/victim_cost.h"
 #include "evenhand/preempt/victims.h"
 
 namespace evenhand::backendai {
 
 enum class VictimOrder : std::uint8_t { kOldest, kNewest, kFewestSessions, kSmallestResources };
-enum class AgentSelection : std::uint8_t { kFirst, kConcentrated, kDispersed };
 enum class PreemptionMode : std::uint8_t { kTerminate, kSuspend, kReschedule };
 
 enum class Scope : std::uint8_t { kGroup, kDomain, kUser, kProject };
@@ -32,8 +32,8 @@ struct Settings {
   VictimSelection selection = VictimSelection::kIrreducible;
   Index minimum_budget = 20'000;
   VictimCost victim_cost = VictimCost::kVictims;  // of `minimum`
-  AgentSelection agents = AgentSelection::kFirst;
-  Column<Id> resource_order;  // R: which is compared first among agents
+  NodeOrder agents = NodeOrder::kCanonical;       // concentrated: least free; dispersed: most free
+  Column<Id> resource_order;                      // R: which is compared first among agents
   double default_priority = 10;
   bool rank_is_priority = true;
   Scope scope = Scope::kGroup;  // victims have the same as the session that asks

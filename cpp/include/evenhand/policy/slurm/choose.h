@@ -25,7 +25,7 @@ struct Choice {
 // preempted by the job, and count. Only those whose mode ends them are taken, or those
 // that are suspended if `suspends`. `base`: the room before. Reordered passes cost
 // O(candidates R + N R) each.
-Choice choose(const Workspace& workspace, JobRequest& job_request, const Room& base,
+Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
               const Column<Index>& candidates, bool suspends);
 
 // Whether a job's leaving changes anything for a pending one: where it may be placed, or a licence.

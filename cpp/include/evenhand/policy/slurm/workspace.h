@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
+#include "evenhand/place/gang.h"
 #include "evenhand/place/in_order.h"
 #include "evenhand/place/where.h"
 #include "evenhand/policy/slurm/jobs.h"
-#include "evenhand/policy/slurm/room.h"
 #include "evenhand/preempt/decision.h"
 #include "evenhand/preempt/recorder.h"
 #include "evenhand/preempt/victims.h"
@@ -48,7 +48,7 @@ class Workspace {
   const Settings& settings;
   const Jobs& jobs;
   const ClusterState& state;
-  Room room;  // for any job
+  Occupancy room;  // for any job
   // In the order in which they are wanted as victims.
   Column<RunningJob> running;
   // Suspended by the system, in the order in which they resume.
@@ -74,7 +74,7 @@ class Workspace {
     split(slot, mode(job) == PreemptMode::kSuspend, freed, kept);
   }
   // The job leaves a room (sign 1), or comes back to it (-1); `stays`: as if it were suspended.
-  void give(Room& to, const RunningJob& job, Amount sign, bool stays = false) const;
+  void give(Occupancy& to, const RunningJob& job, Amount sign, bool stays = false) const;
 
   // Why a request may not run on a node; kStarted: it may.
   Outcome barred(Id request, Id node) const;
@@ -94,7 +94,7 @@ class Workspace {
   }
   ResourceScope scope(std::size_t r) const noexcept { return state.tables().resources.scope[r]; }
   // Room that leaves for an operation is added to a room; false: there is none.
-  bool add_leaving(Room& to, Id operation) const;
+  bool add_leaving(Occupancy& to, Id operation) const;
 
  private:
   void collect(Id operation);

@@ -1,11 +1,11 @@
-#include "evenhand/policy/slurm/room.h"
+#include "evenhand/place/gang.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "evenhand/core/poll.h"
 
-namespace evenhand::slurm {
+namespace evenhand {
 
 using Size = std::size_t;
 
@@ -30,13 +30,13 @@ JobRequest::JobRequest(const ResourceSpace& resources, std::span<const Id> order
   }
 }
 
-bool JobRequest::licences_fit(const Room& room) const noexcept {
+bool JobRequest::licences_fit(const Occupancy& room) const noexcept {
   for (Size r = 0; r < licences_.size(); ++r)  // whatever node: there is one row of these
     if (licences_[r] > 0 && licences_[r] > room.rooms.at(0, r)) return false;
   return true;
 }
 
-bool JobRequest::fits(const Part& part, const Room& room, Id node) const noexcept {
+bool JobRequest::fits(const Part& part, const Occupancy& room, Id node) const noexcept {
   const auto n = static_cast<Size>(node);
   if (!allows(part, node) || room.exclusives[n] > 0 || (whole_nodes_ && room.occupants[n] > 0))
     return false;
@@ -46,7 +46,7 @@ bool JobRequest::fits(const Part& part, const Room& room, Id node) const noexcep
   return true;
 }
 
-void JobRequest::begin(const Room& room) {
+void JobRequest::begin(const Occupancy& room) {
   usable_.assign(parts_.size(), {});
   usable_count_.assign(parts_.size(), 0);
   for (Size p = 0; p < parts_.size(); ++p) {
@@ -59,7 +59,7 @@ void JobRequest::begin(const Room& room) {
   }
 }
 
-void JobRequest::changed(const Room& room, Id node) {
+void JobRequest::changed(const Occupancy& room, Id node) {
   const auto n = static_cast<Size>(node);
   for (Size p = 0; p < parts_.size(); ++p) {
     if (!parts_[p].takes_node) continue;
@@ -69,13 +69,13 @@ void JobRequest::changed(const Room& room, Id node) {
   }
 }
 
-bool JobRequest::may_fit(const Room& room) const noexcept {
+bool JobRequest::may_fit(const Occupancy& room) const noexcept {
   for (Size p = 0; p < parts_.size(); ++p)
     if (parts_[p].takes_node && usable_count_[p] < parts_[p].count) return false;
   return licences_fit(room);
 }
 
-bool JobRequest::pick(const Column<std::uint8_t>& usable, const Room& room, Index count,
+bool JobRequest::pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
                       Column<Id>& nodes) const {
   struct Run {
     Index begin, size;
@@ -117,12 +117,12 @@ bool JobRequest::pick(const Column<std::uint8_t>& usable, const Room& room, Inde
   return static_cast<Index>(nodes.size()) == count;
 }
 
-bool JobRequest::place(const Room& room, std::vector<Spot>& spots) const {
+bool JobRequest::place(const Occupancy& room, std::vector<Spot>& spots) const {
   poll();
   spots.clear();
   if (!licences_fit(room)) return false;
   const bool several = parts_.size() > 1;
-  std::optional<Room> trial;
+  std::optional<Occupancy> trial;
   if (several) trial = room;
   Column<std::uint8_t> usable(nodes_);
   Column<Id> chosen;
@@ -131,7 +131,7 @@ bool JobRequest::place(const Room& room, std::vector<Spot>& spots) const {
       for (Index i = 0; i < part.count; ++i) spots.push_back({part.request, kNoId});
       continue;
     }
-    const Room& now = several ? *trial : room;
+    const Occupancy& now = several ? *trial : room;
     for (Size n = 0; n < nodes_; ++n) usable[n] = fits(part, now, static_cast<Id>(n));
     if (!pick(usable, now, part.count, chosen)) return false;
     for (const Id node : chosen) {
@@ -144,4 +144,4 @@ bool JobRequest::place(const Room& room, std::vector<Spot>& spots) const {
   return true;
 }
 
-}  // namespace evenhand::slurm
+}  // namespace evenhand

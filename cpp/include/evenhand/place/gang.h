@@ -10,10 +10,10 @@
 
 #include "evenhand/place/rooms.h"
 
-namespace evenhand::slurm {
+namespace evenhand {
 
 // What is free, with the jobs that are there: a copy is a trial.
-struct Room {
+struct Occupancy {
   Rooms rooms;
   Column<std::int32_t> occupants;   // N: allocations
   Column<std::int32_t> exclusives;  // N: of jobs that take whole nodes
@@ -48,22 +48,22 @@ class JobRequest {
     return part.allowed[node] != 0 && looks_at(node);
   }
   const Column<Amount>& licences() const noexcept { return licences_; }  // R
-  bool licences_fit(const Room& room) const noexcept;
+  bool licences_fit(const Occupancy& room) const noexcept;
   // Of what the node has itself: the rest is asked of all parts at once.
-  bool fits(const Part& part, const Room& room, Id node) const noexcept;
+  bool fits(const Part& part, const Occupancy& room, Id node) const noexcept;
 
   // A trial: starts from a room, is notified of nodes where something changed, and knows
   // cheaply when placing is worth while.
-  void begin(const Room& room);
-  void changed(const Room& room, Id node);
-  bool may_fit(const Room& room) const noexcept;
+  void begin(const Occupancy& room);
+  void changed(const Occupancy& room, Id node);
+  bool may_fit(const Occupancy& room) const noexcept;
 
   // All or nothing, parts one after the other; nodes of a part ascending. O(N R).
-  bool place(const Room& room, std::vector<Spot>& spots) const;
+  bool place(const Occupancy& room, std::vector<Spot>& spots) const;
 
  private:
   bool looks_at(Id node) const noexcept { return open_ == nullptr || open_[node] != 0; }
-  bool pick(const Column<std::uint8_t>& usable, const Room& room, Index count,
+  bool pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
             Column<Id>& nodes) const;
 
   View<const Id> order_;
@@ -79,4 +79,4 @@ class JobRequest {
   Column<Index> usable_count_;
 };
 
-}  // namespace evenhand::slurm
+}  // namespace evenhand

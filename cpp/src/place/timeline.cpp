@@ -1,17 +1,17 @@
-#include "evenhand/policy/slurm/slots.h"
+#include "evenhand/place/timeline.h"
 
 #include <algorithm>
 
-namespace evenhand::slurm {
+namespace evenhand {
 
 using Size = std::size_t;
 
 NodeSet node_set(Id nodes) { return NodeSet((static_cast<Size>(nodes) + 63) / 64, 0); }
 
-Slots::Slots(Time begin, Time end, const NodeSet& free)
+Timeline::Timeline(Time begin, Time end, const NodeSet& free)
     : words_(free.size()), begin_{begin}, end_{end}, free_(free) {}
 
-Time Slots::open(Time since, Time end, NodeSet& set) const noexcept {
+Time Timeline::open(Time since, Time end, NodeSet& set) const noexcept {
   Time later = kNoTime;
   for (Size i = 0; i < begin_.size(); ++i) {
     if (end_[i] <= since) continue;
@@ -25,7 +25,7 @@ Time Slots::open(Time since, Time end, NodeSet& set) const noexcept {
   return later;
 }
 
-bool Slots::taken(const NodeSet& nodes, Time begin, Time end) const noexcept {
+bool Timeline::taken(const NodeSet& nodes, Time begin, Time end) const noexcept {
   for (Size i = 0; i < begin_.size(); ++i) {
     if (end_[i] <= begin || begin_[i] >= end) continue;
     for (Size w = 0; w < words_; ++w)
@@ -34,14 +34,14 @@ bool Slots::taken(const NodeSet& nodes, Time begin, Time end) const noexcept {
   return false;
 }
 
-bool Slots::ever_taken(const NodeSet& nodes) const noexcept {
+bool Timeline::ever_taken(const NodeSet& nodes) const noexcept {
   for (Size i = 0; i < begin_.size(); ++i)
     for (Size w = 0; w < words_; ++w)
       if ((nodes[w] & ~free(i)[w]) != 0) return true;
   return false;
 }
 
-void Slots::cut(Time at) {
+void Timeline::cut(Time at) {
   for (Size i = 0; i < begin_.size(); ++i) {
     if (begin_[i] >= at || end_[i] <= at) continue;
     const auto place = static_cast<std::ptrdiff_t>(i);
@@ -53,7 +53,7 @@ void Slots::cut(Time at) {
   }
 }
 
-void Slots::keep(const NodeSet& nodes, Time begin, Time end) {
+void Timeline::keep(const NodeSet& nodes, Time begin, Time end) {
   cut(begin);
   cut(end);
   for (Size i = 0; i < begin_.size(); ++i) {
@@ -62,4 +62,4 @@ void Slots::keep(const NodeSet& nodes, Time begin, Time end) {
   }
 }
 
-}  // namespace evenhand::slurm
+}  // namespace evenhand

@@ -9,7 +9,7 @@
 
 #include "evenhand/core/column.h"
 
-namespace evenhand::slurm {
+namespace evenhand {
 
 // A set of nodes, 64 a word.
 using NodeSet = Column<std::uint64_t>;
@@ -23,9 +23,9 @@ inline bool has(const NodeSet& set, Id node) noexcept {
   return (set[static_cast<std::size_t>(node) / 64] >> (static_cast<unsigned>(node) % 64) & 1) != 0;
 }
 
-class Slots {
+class Timeline {
  public:
-  Slots(Time begin, Time end, const NodeSet& free);
+  Timeline(Time begin, Time end, const NodeSet& free);
 
   Index size() const noexcept { return static_cast<Index>(begin_.size()); }
   // Takes off a set the nodes that are kept for a job from `since` until `end`; returns when more
@@ -49,4 +49,4 @@ class Slots {
   Column<std::uint64_t> free_;  // spans x words
 };
 
-}  // namespace evenhand::slurm
+}  // namespace evenhand
