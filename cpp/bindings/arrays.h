@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "evenhand/core/column.h"
 #include "pybind.h"
 
 namespace evenhand::bindings {

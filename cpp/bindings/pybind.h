@@ -5,4 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "evenhand/core/column.h"
+
 namespace py = pybind11;
+
+template <class T>  // as the vector that it is
+struct pybind11::detail::type_caster<evenhand::Column<T>> : list_caster<evenhand::Column<T>, T> {};

@@ -21,7 +21,7 @@ class Reader {
     if (const py::object value = take(name)) to = value.cast<T>();
   }
   template <class T>
-  void read(const char* name, std::vector<T>& to) {
+  void read(const char* name, Column<T>& to) {
     if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
   }
   // Lists of lists, of texts.
@@ -30,8 +30,8 @@ class Reader {
     if (const py::object value = take(name)) to = value.cast<T>();
   }
   template <class E>
-  void read_enum(const char* name, std::vector<E>& to) {
-    std::vector<std::underlying_type_t<E>> codes;
+  void read_enum(const char* name, Column<E>& to) {
+    Column<std::underlying_type_t<E>> codes;
     read(name, codes);
     for (const auto code : codes) to.push_back(static_cast<E>(code));
   }
