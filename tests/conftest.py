@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 # Time is no matter of correctness: a busy machine must fail no test.
@@ -26,3 +28,16 @@ settings.register_profile(
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS_PROFILE", "dev"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let tests of one `xdist_group` run in one process: they share what one of them has drawn."""
+    from xdist.scheduler import LoadGroupScheduling
+
+    return LoadGroupScheduling(config, log) if config.getoption("dist") == "load" else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Know the mark of groups also where nothing runs in parallel."""
+    config.addinivalue_line("markers", "xdist_group(name): runs in one process with others of the group")

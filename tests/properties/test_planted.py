@@ -21,7 +21,8 @@ from tests.properties.slurm.planted import OF_QUEUES
 from tests.properties.slurm.queueing import queue
 from tests.properties.ytsaurus.planted import OF_ALLOCATIONS
 
-PLANS = examples(5)
+PLANS = max(250, examples(1.25))
+"""So many a system that each defect can be planted several times as often as it has to be."""
 ENOUGH = 5
 """Plans into which a defect must have been planted."""
 
@@ -69,9 +70,9 @@ def simple(data: dict[str, Any], twin: bool) -> dict[str, Any]:
 
 
 def jobs() -> Iterable[job_laws.JobPlan]:
-    """A third of them with one job that waits; nodes are shared, and nothing is suspended."""
+    """Half of what is drawn with one job that waits; nodes are shared, and nothing is suspended."""
     chance = random.Random(7)
-    for data, s in [queue(chance) for _ in range(3 * PLANS)]:
+    for data, s in [queue(chance) for _ in range(6 * PLANS)]:
         snapshot = eh.Snapshot.from_dict(data)
         plan = eh.plan(snapshot, eh.policies.Slurm(**s.model_dump()))
         yield job_laws.JobPlan(snapshot.to_dict(), plan.to_dict(), s)
@@ -132,7 +133,13 @@ SYSTEMS: Mapping[str, tuple[Callable[[], Iterable[Any]], Laws, Mapping[str, tupl
     "slurm": (jobs, job_laws.LAWS.values(), {**OF_JOBS, **OF_QUEUES}),
     "ytsaurus": (allocations, plan_laws.LAWS, OF_ALLOCATIONS),
 }
-PAIRS = [(system, defect) for system, (_, _, defects) in SYSTEMS.items() for defect in defects]
+# What is drawn is kept by the process: all that looks at it runs in one.
+TOGETHER = {system: pytest.mark.xdist_group(f"planted {system}") for system in SYSTEMS}
+PAIRS = [
+    pytest.param(system, defect, marks=TOGETHER[system])
+    for system, (_, _, defects) in SYSTEMS.items()
+    for defect in defects
+]
 
 
 @cache
@@ -156,7 +163,7 @@ def with_plan(subject: Any, plan: dict[str, Any]) -> Any:
     return type(subject)(**{**fields, "plan": plan})
 
 
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", [pytest.param(system, marks=mark) for system, mark in TOGETHER.items()])
 def test_plans_as_they_are_made_break_no_law(system: str) -> None:
     for subject in subjects(system):
         assert broken(SYSTEMS[system][1], subject) == set(), subject
