@@ -129,6 +129,11 @@ SINGLE: dict[str, tuple[str, Callable[[int], str], str]] = {
     "tags of one node": ('"nodes":[{"name":1,"tags":[', lambda i: f'"t{i}"', "]}]"),
     "the same tag of one node": ('"nodes":[{"name":1,"tags":[', lambda i: '"t"', "]}]"),
     "settings of one pool": ('"pools":[{"name":1,"settings":{', lambda i: f'"{i}":{i}', "}}]"),
+    "keys twice in one pool's settings": (
+        '"pools":[{"name":1,"settings":{',
+        lambda i: f'"{i // 2}":1',
+        "}}]",
+    ),
     "a list in one pool's settings": ('"pools":[{"name":1,"settings":{"a":[', lambda i: "1", "]}}]"),
     "amounts of one pool": ('"pools":[{"name":1,"limits":{', lambda i: f'"{i}":{i}', "}}]"),
     "unknown keys of one pool": ('"pools":[{"name":1,', lambda i: f'"{i}":{i}', "}]"),
@@ -169,7 +174,7 @@ def tiny_text_of(shape: str, size: int) -> str:
         before, after = f'{_BEFORE.get(table, "")}"{table}":[', "]"
     count = size // (len(part(10_000)) + 1)
     resources = "" if before.startswith('"resources"') else '"resources":{"cpu":{}},'
-    return f'{{{resources}{before}{",".join(map(part, range(count)))}{after}}}'
+    return f"{{{resources}{before}{','.join(map(part, range(count)))}{after}}}"
 
 
 def text_of(shape: str, size: int) -> str:

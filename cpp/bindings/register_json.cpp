@@ -19,7 +19,8 @@ py::str text_of(std::string_view utf8) {
 // The bytes of UTF-8, or those of a str that has ASCII only: it stands in memory as UTF-8 does.
 std::string_view encoded_text(const py::object& given) {
   if (PyBytes_Check(given.ptr()))
-    return {PyBytes_AS_STRING(given.ptr()), static_cast<std::size_t>(PyBytes_GET_SIZE(given.ptr()))};
+    return {PyBytes_AS_STRING(given.ptr()),
+            static_cast<std::size_t>(PyBytes_GET_SIZE(given.ptr()))};
   if (!PyUnicode_Check(given.ptr()) || !PyUnicode_IS_ASCII(given.ptr()))
     throw py::type_error("text: bytes are expected, or a str of ASCII");
   return {reinterpret_cast<const char*>(PyUnicode_1BYTE_DATA(given.ptr())),
@@ -159,7 +160,8 @@ class SettingsCheck {
     std::vector<py::object> absent;
     PyObject *key = nullptr, *item = nullptr;
     for (Py_ssize_t place = 0; PyDict_Next(value, &place, &key, &item) != 0;) {
-      if (PyBool_Check(item) || PyDict_Check(item) || PyList_Check(item) || !text(key)) return false;
+      if (PyBool_Check(item) || PyDict_Check(item) || PyList_Check(item) || !text(key))
+        return false;
       PyObject* whole = nullptr;
       if (!any(item, 0, whole)) return false;
       if (item == Py_None) absent.push_back(py::reinterpret_borrow<py::object>(key));

@@ -414,6 +414,7 @@ def build_info() -> dict[str, typing.Any]: ...
 def build_snapshot(
     head: dict[str, typing.Any], tables: dict[str, typing.Any], rounding: str = "exact"
 ) -> Snapshot: ...
+def check_labels(cells: list[typing.Any], first: typing.SupportsInt | typing.SupportsIndex) -> int: ...
 def check_settings(
     cells: list[typing.Any],
     first: typing.SupportsInt | typing.SupportsIndex,
@@ -439,7 +440,7 @@ def gridengine_share_tree(
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
 def read_json_table(
-    text: bytes,
+    text: typing.Any,
     at: typing.SupportsInt | typing.SupportsIndex,
     size: typing.SupportsInt | typing.SupportsIndex,
     fields: list[typing.Any],
@@ -457,9 +458,10 @@ def satisfaction(
     demand: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
 ) -> float: ...
 def scan_json(
-    text: bytes,
+    text: typing.Any,
     longest_integer: typing.SupportsInt | typing.SupportsIndex,
     most: typing.SupportsInt | typing.SupportsIndex,
+    known: collections.abc.Sequence[str],
 ) -> tuple[typing.Any, ...]: ...
 def select_jobs(
     jobs: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],

@@ -145,9 +145,7 @@ class Snapshot(Frozen):
         data = load(source, report)
         if report.unusable:
             raise report.error()
-        parser = sources.parse_dict(data, report)
-        del data  # the text, before more is made of its cells
-        return cls._finish(parser, order, rounding)
+        return cls._finish(sources.parse_dict(data, report), order, rounding)
 
     @classmethod
     def from_frames(

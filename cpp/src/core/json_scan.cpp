@@ -1,8 +1,12 @@
 #include "evenhand/core/json_scan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
+#include <iterator>
+#include <numeric>
+#include <span>
 #include <tuple>
 
 #include "evenhand/core/json_text.h"
@@ -31,7 +35,34 @@ std::uint64_t mark_of(std::string_view text) {
   const std::size_t part = std::min<std::size_t>(text.size(), sizeof first);
   std::memcpy(&first, text.data(), part);
   std::memcpy(&last, text.data() + text.size() - part, part);
-  return (first * 0x9E3779B97F4A7C15U) ^ (last + text.size());
+  return ((first * 0x9E3779B97F4A7C15U) ^ (last + text.size())) * 0xBF58476D1CE4E5B9U;
+}
+
+// Marks that several keys have, the first `most` found. All are put into buckets by their leading
+// bits, so that each is sorted within the processor's caches.
+std::vector<std::uint64_t> equal_marks(std::span<const Key> keys, std::size_t most) {
+  const int bits = std::clamp(static_cast<int>(std::bit_width(keys.size())) - 4, 1, 12);
+  const auto bucket = [&](const Key& key) {
+    return static_cast<std::size_t>(key.mark >> (64 - bits));
+  };
+  std::vector<std::size_t> ends((std::size_t{1} << bits) + 1, 0);
+  for (const Key& key : keys) ++ends[bucket(key) + 1];
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  std::vector<std::uint64_t> marks(keys.size()), equal;
+  for (const Key& key : keys)
+    marks[ends[bucket(key)]++] = key.mark;  // ends: of the bucket, by then
+  auto begin = marks.begin();
+  for (const std::size_t at : ends) {
+    const auto end = marks.begin() + static_cast<std::ptrdiff_t>(at);
+    std::sort(begin, end);
+    while ((begin = std::adjacent_find(begin, end)) != end && equal.size() < most) {
+      equal.push_back(*begin);
+      begin = std::upper_bound(begin, end, *begin);
+    }
+    begin = end;
+  }
+  std::sort(equal.begin(), equal.end());
+  return equal;
 }
 
 struct Frame {
@@ -181,36 +212,42 @@ class Scanner {
     if (frames_.empty()) return;
     const Frame frame = frames_.back();
     frames_.pop_back();
-    const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(frame.first_key);
-    if (keys_.end() - first > 1 && others_ < most_ && any_twice(first)) report_twice(frame);
+    if (keys_.size() - frame.first_key > 1 && others_ < most_) report_twice(frame);
     keys_.resize(frame.first_key);
     decoded_.resize(frame.first_decoded);
   }
 
-  bool any_twice(std::vector<Key>::iterator first) {
-    constexpr std::ptrdiff_t kFew = 16;
-    if (keys_.end() - first > kFew) {
-      std::sort(first, keys_.end());
-      return std::adjacent_find(first, keys_.end()) != keys_.end();
+  // Keys that an object has more than once, the first `most_` found, in order.
+  std::vector<std::string_view> twice(std::span<const Key> keys) const {
+    constexpr std::size_t kFew = 16;
+    std::vector<std::string_view> names;
+    if (keys.size() <= kFew) {
+      for (auto key = keys.begin(); key != keys.end(); ++key)
+        if (std::find(keys.begin(), key, *key) != key) names.push_back(key->text);
+    } else if (const auto marks = equal_marks(keys, most_); !marks.empty()) {
+      std::vector<Key> some;
+      std::copy_if(keys.begin(), keys.end(), std::back_inserter(some), [&](const Key& key) {
+        return std::binary_search(marks.begin(), marks.end(), key.mark);
+      });
+      std::sort(some.begin(), some.end());
+      for (auto key = some.begin(); (key = std::adjacent_find(key, some.end())) != some.end();
+           ++key)
+        names.push_back(key->text);
     }
-    for (auto key = first; key != keys_.end(); ++key)
-      if (std::find(first, key, *key) != key) return true;
-    return false;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
   }
 
   void report_twice(const Frame& frame) {
+    const auto names = twice(std::span(keys_).subspan(frame.first_key));
+    if (names.empty()) return;
     const auto path = path_here(frame.first_key);
-    std::vector<std::string_view> names;
-    for (std::size_t i = frame.first_key; i < keys_.size(); ++i) names.push_back(keys_[i].text);
-    std::sort(names.begin(), names.end());
-    for (auto name = names.begin();
-         (name = std::adjacent_find(name, names.end())) != names.end();) {
+    for (std::size_t i = 0; i < names.size() && others_ < most_; ++i, ++others_) {
       auto of_name = path;
-      of_name.emplace_back(std::string(*name));
+      of_name.emplace_back(std::string(names[i]));
       found_.push_back({JsonFinding::Kind::kTwice, std::move(of_name), frame.at, 0});
-      name = std::upper_bound(name, names.end(), *name);
     }
-    ++others_;
   }
 
   void number() {

@@ -1,6 +1,8 @@
 #include "evenhand/model/names.h"
 
+#include <bit>
 #include <charconv>
+#include <functional>
 
 #include "evenhand/model/utf8.h"
 
@@ -108,8 +110,7 @@ void RowFinder::read_names(const TableRows& rows, std::string_view field, const 
     if (!raw::given(names.given, i)) continue;
     const std::string_view name = text.strings()[i];
     if (last_row == kNoId || name != last) {  // neighbours often refer to the same row
-      const auto at = by_name_.find(name);
-      last_row = at == by_name_.end() ? kNoId : at->second;
+      last_row = find(name);
       last = name;
     }
     found[row] = last_row;
@@ -120,11 +121,37 @@ void RowFinder::read_names(const TableRows& rows, std::string_view field, const 
 }
 
 void RowFinder::index_names() {
-  if (!by_name_.empty()) return;
-  by_name_.reserve(target_.size() + 1);
-  for (std::size_t row = 0; row < target_.size(); ++row)
-    by_name_.emplace(target_.names[target_.order.input(row)], first_row_ + static_cast<Id>(row));
-  if (first_row_ > 0) by_name_.emplace(kRootName, 0);
+  if (!slots_.empty()) return;
+  slots_.resize(std::bit_ceil(2 * (target_.size() + 1)));
+  for (std::size_t row = 0; row < target_.size(); ++row) {
+    const Id id = first_row_ + static_cast<Id>(row);
+    add(name_of(id), id);
+  }
+  if (first_row_ > 0) add(kRootName, 0);
+}
+
+// Of rows of one name, which are refused elsewhere, the first stays.
+void RowFinder::add(std::string_view name, Id row) {
+  const std::uint64_t hash = std::hash<std::string_view>()(name);
+  const auto mark = static_cast<std::uint32_t>(hash >> 32);
+  std::size_t at = hash & (slots_.size() - 1);
+  for (; slots_[at].row != kNoId; at = (at + 1) & (slots_.size() - 1))
+    if (slots_[at].mark == mark && name_of(slots_[at].row) == name) return;
+  slots_[at] = {mark, row};
+}
+
+Id RowFinder::find(std::string_view name) const {
+  const std::uint64_t hash = std::hash<std::string_view>()(name);
+  const auto mark = static_cast<std::uint32_t>(hash >> 32);
+  std::size_t at = hash & (slots_.size() - 1);
+  for (; slots_[at].row != kNoId; at = (at + 1) & (slots_.size() - 1))
+    if (slots_[at].mark == mark && name_of(slots_[at].row) == name) break;
+  return slots_[at].row;
+}
+
+std::string_view RowFinder::name_of(Id row) const {
+  if (row < first_row_) return kRootName;
+  return target_.names[target_.order.input(static_cast<std::size_t>(row - first_row_))];
 }
 
 }  // namespace evenhand

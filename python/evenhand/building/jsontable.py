@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +17,19 @@ from evenhand.building.problems import COUNTED, Report
 from evenhand.building.settings import labels_of_json, settings_of_json
 from evenhand.fields import Field, TableSpec
 
-__all__ = ["JsonRows", "read_json_rows"]
+__all__ = ["JsonRows", "read_json_rows", "resting_collector"]
+
+
+@contextmanager
+def resting_collector() -> Iterator[None]:
+    """Let the garbage collector rest: it would look at what JSON's parser makes again and again."""
+    rests = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if rests:
+            gc.enable()
 
 
 @dataclass(slots=True, frozen=True)
@@ -26,6 +41,7 @@ class JsonRows:
     size: int
 
 
+@resting_collector()
 def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], report: Report) -> TableCells:
     """Turn a list of objects into the cells that `read_rows` would make, or typed ones of the same values."""
     rows, (_, found, unknown), strange = _core.read_json_table(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand import _core
-from evenhand.building.jsontable import JsonRows
+from evenhand.building.jsontable import JsonRows, resting_collector
 from evenhand.building.parse import CORE_TABLES
 from evenhand.building.problems import COUNTED, Report
 from evenhand.fields import HEAD, TABLES
@@ -24,8 +24,8 @@ _DEEPEST = 64
 def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> Any:
     """Return what the text or file holds; None with a problem reported if it is not JSON.
 
-    Where it is an object with nothing wrong, tables are left as `JsonRows`; of keys that no snapshot has, some
-    may be left out.
+    Where it is an object with nothing wrong, tables are left as `JsonRows`; of keys that no snapshot
+    has, the first `COUNTED` are there.
 
     Raises
     ------
@@ -46,6 +46,7 @@ def load(source: str | bytes | bytearray | os.PathLike[str], report: Report) -> 
     return _parse(text, report)
 
 
+@resting_collector()
 def _parse(given: str | bytes | bytearray, report: Report) -> Any:
     try:
         text = given if isinstance(given, str) else given.decode(json.detect_encoding(given), "surrogatepass")

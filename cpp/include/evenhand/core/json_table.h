@@ -1,5 +1,5 @@
-// A table of a JSON text, a list of objects or a single one, as columns: numbers, flags and texts in arrays,
-// without an object a row.
+// A table of a JSON text, a list of objects or a single one, as columns: numbers, flags and texts
+// in arrays, without an object a row.
 #pragma once
 
 #include <cstddef>
@@ -68,10 +68,10 @@ struct JsonTable {
   std::vector<JsonStrange> strange;  // rows that are no objects
 };
 
-// `text` is a list or an object, valid JSON and UTF-8 in which a lone surrogate may stand as three bytes; no key
-// stands twice in an object. The table ends with the `most`th row that is no object. Only the first
-// `most` unknown keys of an object are counted, and from a row on that is a multiple of `counted`
-// none if there are as many.
+// `text` is a list or an object, valid JSON and UTF-8 in which a lone surrogate may stand as three
+// bytes; no key stands twice in an object. The table ends with the `most`th row that is no object.
+// Only the first `most` unknown keys of an object are counted, and from a row on that is a multiple
+// of `counted` none if there are as many.
 //
 // O(bytes + columns * rows).
 JsonTable read_json_table(std::string_view text, const std::vector<JsonField>& fields,

@@ -4,9 +4,9 @@
 // 7 and "7" are the same name. Names are unique in their table and not empty.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "evenhand/model/table_rows.h"
@@ -57,11 +57,19 @@ class RowFinder {
   void read_names(const TableRows& rows, std::string_view field, const raw::Names& names,
                   Column<Id>& found);
   void index_names();
+  void add(std::string_view name, Id row);
+  Id find(std::string_view name) const;
+  std::string_view name_of(Id row) const;
+
+  struct Slot {
+    std::uint32_t mark = 0;  // of the hash
+    Id row = kNoId;
+  };
 
   const TableRows& target_;
   Id first_row_;
   Column<Id> canonical_;  // input row -> canonical row; empty: identity
-  std::unordered_map<std::string_view, Id> by_name_;
+  Column<Slot> slots_;    // a power of two, looked through from the hash on
 };
 
 }  // namespace evenhand
