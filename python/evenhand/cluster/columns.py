@@ -81,6 +81,16 @@ class Listed:
 
     __hash__ = None  # type: ignore[assignment]  # cells may be lists
 
+    @property
+    def removes_nodes(self) -> bool:
+        """Whether a node may go."""
+        return any(
+            event.get("event") == "remove" and event.get("table") == "nodes"
+            if type(event) is dict
+            else getattr(event, "table", None) == "nodes"
+            for event in self._events
+        )
+
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""
         return stage.core.carry_out(self._events, first, _CLASSES, stage)
@@ -126,6 +136,12 @@ class Columns:
             if cell is not None:
                 _place(event, name, cell, position)
         return event
+
+    @property
+    def removes_nodes(self) -> bool:
+        """Whether a node may go."""
+        tables = self._columns.get("table", ())
+        return any(tables[position] == "nodes" for position in range(len(tables)))
 
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""

@@ -69,6 +69,9 @@ class Following:
             self._stage.forget()
         before, mark = self._stage, self._stage.mark()
         followed = any(standing.planner is not None for standing in self._standings.values())
+        if followed and events.removes_nodes:  # states name what there was when they were left
+            for standing in self._standings.values():
+                _ = standing.state
         try:
             stage = carry_out(before, events)
         except BaseException:
