@@ -27,7 +27,6 @@ void ClusterState::group(Table table, Id row, bool present) {
       operation_requests_.add(asking_[row], row);
     else
       operation_requests_.remove(asking_[row], row);
-    mark_dirty(asking_[row], kNoId);
     refer(requests_.get(&RequestColumns::required_node, row, kNoId), present ? 1 : -1);
   } else if (table == Table::kAllocations) {
     refer(allocations_.get(&AllocationColumns::required_node, row, kNoId), present ? 1 : -1);
@@ -36,8 +35,6 @@ void ClusterState::group(Table table, Id row, bool present) {
     count(reserved_, reservations_.get_row(&ReservationColumns::resources, row), present ? 1 : -1);
   }
   if (table == Table::kReservations && reservations_listed_) list_reservation(row, present);
-  if (table == Table::kOperations) mark_dirty(row, kNoId);
-  if (table == Table::kNodes) mark_dirty(kNoId, row);
 }
 
 void ClusterState::point(Table table, Id row, Id version) {
@@ -65,7 +62,6 @@ Id ClusterState::new_row(Table table, LiveTable<Columns>& rows, const Columns& f
   if (!again && table == Table::kOperations) {
     usage_.resize(usage_.size() + width_, 0);
     wanted_besides_.resize(wanted_besides_.size() + width_, 0);
-    operation_dirty_.push_back(0);
     pool_.push_back(kNoId);
     operation_allocations_.add_group();
     operation_requests_.add_group();
@@ -75,7 +71,6 @@ Id ClusterState::new_row(Table table, LiveTable<Columns>& rows, const Columns& f
     schedulable_.push_back(1);
     leaving_on_.push_back(0);
     if (!referring_.empty()) referring_.push_back(0);
-    node_dirty_.push_back(0);
     on_node_.add_group();
   } else if (!again && table == Table::kRequests) {
     pending_.push_back(0);
@@ -90,18 +85,12 @@ Id ClusterState::new_row(Table table, LiveTable<Columns>& rows, const Columns& f
 void ClusterState::take_back_row(Table table, Id row, bool again) {
   with(table, [&](auto& rows) { rows.take_back_row(row, again); });
   if (again) return;
-  // What is dirty stays so: that says too much, never too little, but for a row that is none.
-  const auto forget_dirty = [&](Column<std::uint8_t>& flags, Column<Id>& rows) {
-    if (flags.back()) std::erase(rows, row);
-    flags.pop_back();
-  };
   if (table == Table::kOperations) {
     usage_.resize(usage_.size() - width_);
     wanted_besides_.resize(wanted_besides_.size() - width_);
     pool_.pop_back();
     operation_allocations_.pop_group();
     operation_requests_.pop_group();
-    forget_dirty(operation_dirty_, dirty_operations_);
   } else if (table == Table::kNodes) {
     for (Column<Amount>* sums : {&node_used_, &node_left_, &capacity_})
       sums->resize(sums->size() - width_);
@@ -109,7 +98,6 @@ void ClusterState::take_back_row(Table table, Id row, bool again) {
     leaving_on_.pop_back();
     if (!referring_.empty()) referring_.pop_back();
     on_node_.pop_group();
-    forget_dirty(node_dirty_, dirty_nodes_);
   } else if (table == Table::kRequests) {
     pending_.pop_back();
     asking_.pop_back();
@@ -145,7 +133,6 @@ void ClusterState::set_stated(Id operation, std::span<const Amount> usage,
   std::ranges::copy(besides, more);
   add_to_pools(operation, used, 1);
   for (const Amount* after : {used, more}) count(asked_, after, 1);
-  mark_dirty(operation, kNoId);
 }
 
 Id ClusterState::put_operation(const OperationColumns& from, Id row, Id pool, Index note, Id old) {
@@ -314,7 +301,6 @@ void ClusterState::set_priority(Id slot, double priority, bool given) {
     allocations_.set(&AllocationColumns::priority_given, version, std::uint8_t{given},
                      std::uint8_t{0});
   });
-  mark_dirty(operation_[slot], node_[slot]);
 }
 
 void ClusterState::set_preemptible(Id slot, bool preemptible) {
@@ -322,7 +308,6 @@ void ClusterState::set_preemptible(Id slot, bool preemptible) {
     allocations_.set(&AllocationColumns::preemptible, version, std::uint8_t{preemptible},
                      std::uint8_t{1});
   });
-  mark_dirty(operation_[slot], node_[slot]);
 }
 
 void ClusterState::set_note(Id slot, Index note) {

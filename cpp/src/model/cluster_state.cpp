@@ -37,8 +37,6 @@ ClusterState::ClusterState(Snapshot snapshot, std::span<const TakenRoom> taken)
   node_left_.assign(nodes * width_, 0);
   all_left_.assign(width_, 0);
   leaving_on_.assign(nodes, 0);
-  operation_dirty_.assign(operations, 0);
-  node_dirty_.assign(nodes, 0);
 
   phase_.resize(operation_.size());
   Column<Id> in_flight, away;
@@ -171,17 +169,6 @@ bool ClusterState::stated(Id operation) const noexcept {
          std::any_of(more, more + width_, [](Amount a) { return a != 0; });
 }
 
-void ClusterState::mark_dirty(Id operation, Id node) {
-  if (operation != kNoId && !operation_dirty_[operation]) {
-    operation_dirty_[operation] = 1;
-    dirty_operations_.push_back(operation);
-  }
-  if (node != kNoId && !node_dirty_[node]) {
-    node_dirty_[node] = 1;
-    dirty_nodes_.push_back(node);
-  }
-}
-
 const Amount* ClusterState::kept(Id slot) const noexcept {
   if (owns_held_) return held_.row(slot, width_);
   const Column<Amount>& held = tables().allocations.held;
@@ -204,7 +191,6 @@ void ClusterState::add_usage(Id slot, const Amount* amount, Amount sign) {
     Amount* here = row(node_used_, node);
     for (std::size_t r = 0; r < width_; ++r) here[r] += sign * amount[r];
   }
-  mark_dirty(operation, node);
 }
 
 void ClusterState::add_left(Id slot, const Amount* amounts, Amount sign) {
@@ -303,10 +289,7 @@ void ClusterState::stop(Id slot) {
 void ClusterState::end(Id slot) {
   if (slot >= first_new_) remove_cells(slot);
   Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[slot]), 0, {}, {}};
-  if (leaving(slot)) {
-    change.leaving = drop_leaving(slot);
-    mark_dirty(operation_[slot], node_[slot]);
-  }
+  if (leaving(slot)) change.leaving = drop_leaving(slot);
   stop(slot);
   record([&] { return std::move(change); });
 }
@@ -390,7 +373,6 @@ void ClusterState::touch(Id slot, Time last_start, Time last_progress) {
   });
   last_start_[slot] = last_start;
   if (!last_progress_.empty()) last_progress_[slot] = last_progress;
-  mark_dirty(operation_[slot], node_[slot]);
 }
 
 // Sizes of the snapshot's rows are read from the snapshot until one changes.
@@ -418,7 +400,6 @@ void ClusterState::set_pending(Id request, Index count) {
   this->count(asked_, requests_.get_row(&RequestColumns::resources, request),
               count - pending(request));
   pending_[request] = count;
-  mark_dirty(asking_[request], kNoId);
 }
 
 void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
@@ -435,7 +416,6 @@ void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
   std::ranges::copy(amounts, row(capacity_, node));
   count(offered_, node_capacity(node), 1);
   count_total(node, 1);
-  mark_dirty(kNoId, node);
 }
 
 void ClusterState::set_schedulable(Id node, bool schedulable) {
@@ -443,16 +423,6 @@ void ClusterState::set_schedulable(Id node, bool schedulable) {
   count_total(node, -1);
   schedulable_[node] = schedulable;
   count_total(node, 1);
-  mark_dirty(kNoId, node);
-}
-
-ClusterState::Dirty ClusterState::take_dirty() {
-  Dirty dirty{std::exchange(dirty_operations_, {}), std::exchange(dirty_nodes_, {})};
-  for (const Id o : dirty.operations) operation_dirty_[o] = 0;
-  for (const Id n : dirty.nodes) node_dirty_[n] = 0;
-  std::ranges::sort(dirty.operations);
-  std::ranges::sort(dirty.nodes);
-  return dirty;
 }
 
 std::size_t ClusterState::memory_bytes() const noexcept {

@@ -180,21 +180,5 @@ TEST(ClusterState, WhatLeavesWithoutANodeIsNobodysUntilItHasGone) {
   EXPECT_EQ(state.all_left()[0], 5);
 }
 
-TEST(ClusterState, TellsWhatIsDirty) {
-  Scene scene;
-  scene.operation();
-  scene.operation();
-  scene.node({8});
-  scene.node({8});
-  scene.allocation(0, 1, {1}, 0);
-  ClusterState state(scene.snapshot());
-  EXPECT_TRUE(state.take_dirty().operations.empty());
-  state.end(0);
-  const ClusterState::Dirty dirty = state.take_dirty();
-  EXPECT_EQ(dirty.operations, std::vector<Id>{0});
-  EXPECT_EQ(dirty.nodes, std::vector<Id>{1});
-  EXPECT_TRUE(state.take_dirty().nodes.empty());
-}
-
 }  // namespace
 }  // namespace evenhand

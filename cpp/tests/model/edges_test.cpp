@@ -72,18 +72,5 @@ TEST(Edges, DemandCountsEveryOneOfARequest) {
   }
 }
 
-TEST(Edges, WhatHasLeftIsDirty) {
-  Scene scene;
-  scene.operation();
-  scene.node({8});
-  const Id a = scene.allocation(0, 0, {5}, 0, AllocationState::kPreempting);
-  ClusterState state(scene.snapshot());
-  state.take_dirty();
-  state.end(a);
-  const ClusterState::Dirty dirty = state.take_dirty();
-  EXPECT_EQ(dirty.operations, std::vector<Id>{0});
-  EXPECT_EQ(dirty.nodes, std::vector<Id>{0});
-}
-
 }  // namespace
 }  // namespace evenhand

@@ -213,12 +213,6 @@ class ClusterState {
   void take_back(Mark mark);  // undo, of a trial: records on only if it did before the mark
   void forget();              // keeps what is, drops the journal
 
-  // Operations and nodes that a delta touched since the last call, ascending.
-  struct Dirty {
-    Column<Id> operations, nodes;
-  };
-  Dirty take_dirty();
-
   std::size_t memory_bytes() const noexcept;
 
  private:
@@ -275,7 +269,6 @@ class ClusterState {
   void leave(const Leaving& leaving);
   Leaving drop_leaving(Id slot);
   Leaving* leaving_of(Id slot) noexcept;
-  void mark_dirty(Id operation, Id node);
   void own_amounts();
   void own_held();
   template <class Undo>
@@ -316,8 +309,6 @@ class ClusterState {
   Column<Leaving> leaving_;
   Column<Id> leaving_place_;         // slot -> place in leaving_; as long as needed
   Column<std::int32_t> leaving_on_;  // per node
-  Column<std::uint8_t> operation_dirty_, node_dirty_;
-  Column<Id> dirty_operations_, dirty_nodes_;
   bool recording_ = false;
   std::vector<Change> journal_;
 };
