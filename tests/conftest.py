@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING
 
-import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+if TYPE_CHECKING:
+    import pytest
 
 # Time is no matter of correctness: a busy machine must fail no test.
 timeless = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -30,14 +32,8 @@ settings.register_profile(
 settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS_PROFILE", "dev"))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let tests of one `xdist_group` run in one process: they share what one of them has drawn."""
-    from xdist.scheduler import LoadGroupScheduling
-
-    return LoadGroupScheduling(config, log) if config.getoption("dist") == "load" else None
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """Know the mark of groups also where nothing runs in parallel."""
+    """Let tests of one `xdist_group` run in one process: they share what one of them has drawn."""
     config.addinivalue_line("markers", "xdist_group(name): runs in one process with others of the group")
+    if config.getoption("dist", "no") == "load":  # as -n has it; workers mark tests by this option, too
+        config.option.dist = "loadgroup"

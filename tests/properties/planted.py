@@ -193,8 +193,12 @@ def no_preemption(subject: Any) -> Plan | None:
     if victim is None or (isinstance(subject, JobPlan) and first(plan, "start") is not None):
         return None
     if isinstance(subject, JobPlan):
+        victims = [d for d in plan["decisions"] if d["action"] == "preempt"]
         waiting = {r["operation"] for r in subject.requests.values() if r.get("count", 1)}
         told = len(waiting) == 1 and told_of(subject, plan, victim["step"])
+        whom = victim["beneficiary"]["operation"]
+        if subject.settings.PreemptType == "preempt/qos":  # of those of one QOS the law says nothing
+            told &= all(subject.jobs[d["operation"]]["qos"] != subject.jobs[whom]["qos"] for d in victims)
         odd = any(a.get("state", "running") != "running" for a in subject.allocations.values())
         return without(plan, lambda d: False) if told and not odd else None
     return without(plan, lambda d: d["step"] != victim["step"])

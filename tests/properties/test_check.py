@@ -19,7 +19,7 @@ from evenhand.testing.plan_ledger import carried_out
 from tests.drawing import examples
 from tests.properties.changing import changed
 
-CHANGES = max(examples(0.1), 5)
+CHANGES = max(examples(0.05), 5)
 """So many a plan: at least half of the plans have a step."""
 
 #: For these a step is refused though a plan made now has it.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import strategies as st
+from evenhand.testing.strategies._picking import Pick, picks
 
 if TYPE_CHECKING:
+    from hypothesis import strategies as st
+
     from evenhand.systems.slurm.settings import SlurmSettings
 
 __all__ = ["job_clusters", "slurm_settings"]
@@ -59,100 +61,91 @@ def slurm_settings(*, most_changes: int = 4, **fixed: Any) -> st.SearchStrategy[
     -------
     strategy of SlurmSettings
     """
-    return _settings(most_changes, fixed)
+    return picks(64).map(lambda pick: _settings(pick, most_changes, fixed))
 
 
-@st.composite
-def _settings(draw: st.DrawFn, most_changes: int, fixed: Mapping[str, Any]) -> SlurmSettings:
+def _settings(pick: Pick, most_changes: int, fixed: Mapping[str, Any]) -> SlurmSettings:
     from evenhand.systems.slurm.settings import SlurmSettings
 
-    kind = draw(st.sampled_from(sorted(_MODES)))
-    part = st.sampled_from((None, None, "OFF", "CANCEL", "REQUEUE", "SUSPEND"))
+    kind = pick(sorted(_MODES))
+    part = (None, None, "OFF", "CANCEL", "REQUEUE", "SUSPEND")
     partitions: dict[str, Any] = {}
-    for name, tier in (("low", 1), ("mid", draw(st.sampled_from((1, 5)))), ("high", 10)):
-        partitions[name] = {"PriorityTier": tier, "PreemptMode": draw(part)}
-        partitions[name]["PriorityJobFactor"] = draw(st.sampled_from((1, 1, 4)))
-        partitions[name]["OverSubscribe"] = draw(st.sampled_from(("FORCE:1", "FORCE:1", "NO", "EXCLUSIVE")))
-        if draw(st.integers(0, 5)) == 5:
+    for name, tier in (("low", 1), ("mid", pick((1, 5))), ("high", 10)):
+        partitions[name] = {"PriorityTier": tier, "PreemptMode": pick(part)}
+        partitions[name]["PriorityJobFactor"] = pick((1, 1, 4))
+        partitions[name]["OverSubscribe"] = pick(("FORCE:1", "FORCE:1", "NO", "EXCLUSIVE"))
+        if pick(range(6)) == 5:
             partitions[name]["Nodes"] = ["n0", "n1"]
-        partitions[name]["GraceTime"] = draw(st.sampled_from((0.0, 0.0, 20.0, 60.0)))
-        partitions[name]["MaxTime"] = draw(st.sampled_from((None, None, 60.0)))
-        partitions[name]["DefaultTime"] = draw(st.sampled_from((None, None, 30.0)))
-        partitions[name]["State"] = draw(st.sampled_from(("UP",) * 12 + ("DOWN", "DRAIN", "INACTIVE")))
+        partitions[name]["GraceTime"] = pick((0.0, 0.0, 20.0, 60.0))
+        partitions[name]["MaxTime"] = pick((None, None, 60.0))
+        partitions[name]["DefaultTime"] = pick((None, None, 30.0))
+        partitions[name]["State"] = pick(("UP",) * 12 + ("DOWN", "DRAIN", "INACTIVE"))
     qos = {
-        "bronze": {"PreemptMode": draw(part)},
-        "silver": {"Priority": draw(st.integers(0, 2)), "Preempt": ["bronze"]},
-        "gold": {"Priority": 3, "Preempt": draw(st.sampled_from((["bronze"], ["bronze", "silver"])))},
+        "bronze": {"PreemptMode": pick(part)},
+        "silver": {"Priority": pick(range(3)), "Preempt": ["bronze"]},
+        "gold": {"Priority": 3, "Preempt": pick((["bronze"], ["bronze", "silver"]))},
     }
-    names = draw(st.lists(st.sampled_from(sorted(_CHOICES)), unique=True, max_size=most_changes))
+    names = pick.some(sorted(_CHOICES), most_changes)
     settings = {
         "PreemptType": kind,
-        "PreemptMode": draw(st.sampled_from(_MODES[kind])),
+        "PreemptMode": pick(_MODES[kind]),
         "partitions": partitions,
         "qos": qos,
-        "SchedulerType": draw(st.sampled_from(("sched/builtin", "sched/backfill", "sched/backfill"))),
-        **{name: draw(st.sampled_from(_CHOICES[name])) for name in names},
+        "SchedulerType": pick(("sched/builtin", "sched/backfill", "sched/backfill")),
+        **{name: pick(_CHOICES[name]) for name in names},
     }
     return SlurmSettings(**{**settings, **fixed})
 
 
-def _rare(draw: st.DrawFn, plain: bool) -> bool:
-    return not plain and draw(st.integers(0, 7)) == 7
+def _rare(pick: Pick, plain: bool) -> bool:
+    return not plain and pick(range(8)) == 7
 
 
-def _job(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]:
+def _job(pick: Pick, name: str, waits: bool, plain: bool) -> dict[str, Any]:
     row: dict[str, Any] = {
         "name": name,
-        "start_time": draw(st.integers(0, 3) if waits else st.integers(0, 9)),
+        "start_time": pick(range(4) if waits else range(10)),
     }
     several = ("high", "high", "mid", "low,high", "mid,low", "high,mid")
-    row["partition"] = draw(st.sampled_from(several if waits else ("low", "low", "mid")))
-    row["qos"] = draw(st.sampled_from(("gold", "silver") if waits else ("bronze", "silver")))
-    if draw(st.booleans()):
-        row["priority"] = draw(st.integers(1, 3))
+    row["partition"] = pick(several if waits else ("low", "low", "mid"))
+    row["qos"] = pick(("gold", "silver") if waits else ("bronze", "silver"))
+    if pick((False, True)):
+        row["priority"] = pick(range(1, 4))
     settings: dict[str, Any] = {}
-    if _rare(draw, plain):
-        settings["requeue"] = draw(st.booleans())
-    if _rare(draw, plain):
+    if _rare(pick, plain):
+        settings["requeue"] = pick((False, True))
+    if _rare(pick, plain):
         settings["exclusive"] = True
-    if _rare(draw, plain):
-        settings["signal"] = draw(st.sampled_from(("R:USR1", "rb:10@5", "B:USR1@5", "USR1@60")))
-    if waits and _rare(draw, plain):
+    if _rare(pick, plain):
+        settings["signal"] = pick(("R:USR1", "rb:10@5", "B:USR1@5", "USR1@60"))
+    if waits and _rare(pick, plain):
         settings["expedited"] = True
-    if waits and _rare(draw, plain):
-        settings["eligible_time"] = draw(st.sampled_from((990.0, 1010.0)))
-    if _rare(draw, plain):
+    if waits and _rare(pick, plain):
+        settings["eligible_time"] = pick((990.0, 1010.0))
+    if _rare(pick, plain):
         row["kind"] = "interactive"
-    if waits and _rare(draw, plain):
-        settings["time_min"] = draw(st.sampled_from((5.0, 60.0)))
-    if draw(st.booleans()):
-        row["user"] = draw(st.sampled_from(("ann", "bob")))
-    if draw(st.integers(0, 3)) == 0:
-        settings["preemption_cost"] = draw(st.integers(1, 5))
+    if waits and _rare(pick, plain):
+        settings["time_min"] = pick((5.0, 60.0))
+    if pick((False, True)):
+        row["user"] = pick(("ann", "bob"))
+    if pick(range(4)) == 0:
+        settings["preemption_cost"] = pick(range(1, 6))
     return row | ({"settings": settings} if settings else {})
 
 
-def _licences(draw: st.DrawFn, mixed: bool) -> dict[str, int]:
+def _licences(pick: Pick, mixed: bool) -> dict[str, int]:
     """Of a row that wants, or has, something on a node too."""
-    amount = draw(st.integers(0, 2)) if mixed else 0
+    amount = pick(range(3)) if mixed else 0
     return {"lic": amount} if amount else {}
 
 
-@st.composite
 def job_clusters(
-    draw: st.DrawFn,
-    *,
-    max_nodes: int = 5,
-    max_running: int = 6,
-    max_waiting: int = 3,
-    mixed: bool = False,
-) -> Any:
+    *, max_nodes: int = 5, max_running: int = 6, max_waiting: int = 3, mixed: bool = False
+) -> st.SearchStrategy[dict[str, Any]]:
     """Draw a cluster in the file format: most nodes full, jobs over several nodes, and some that wait.
 
     Parameters
     ----------
-    draw
-        Provided by hypothesis.
     max_nodes, max_running, max_waiting : int
         Largest numbers of nodes, of jobs that run, and of jobs that wait.
     mixed : bool
@@ -160,101 +153,103 @@ def job_clusters(
 
     Returns
     -------
-    dict
+    strategy of dict
         For settings with partitions low, mid and high and QOS bronze, silver and gold.
     """
-    plain = draw(st.booleans())
-    resources = ["cpu", "memory"][: draw(st.integers(1, 2))]
-    licences = mixed or (not plain and draw(st.booleans()))
-    mixed = mixed or (licences and draw(st.booleans()))
-    nodes = [f"n{i}" for i in range(draw(st.integers(2, max_nodes)))]
+    return picks(512).map(lambda pick: _cluster(pick, max_nodes, max_running, max_waiting, mixed))
+
+
+def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int, mixed: bool) -> dict[str, Any]:
+    plain = pick((False, True))
+    resources = ["cpu", "memory"][: pick(range(1, 3))]
+    licences = mixed or (not plain and pick((False, True)))
+    mixed = mixed or (licences and pick((False, True)))
+    nodes = [f"n{i}" for i in range(pick(range(2, max_nodes + 1)))]
     used = {node: dict.fromkeys(resources, 0) for node in nodes}
-    waiting = [f"p{i}" for i in range(draw(st.integers(1, max_waiting)))]
+    waiting = [f"p{i}" for i in range(pick(range(1, max_waiting + 1)))]
     operations, allocations, requests = [], [], []
     taken = 0
     for name in waiting:
-        operations.append(_job(draw, name, True, plain))
-        for k in range(1 if plain else draw(st.sampled_from((1, 1, 2)))):
+        operations.append(_job(pick, name, True, plain))
+        for k in range(1 if plain else pick((1, 1, 2))):
             row: dict[str, Any] = {"name": f"{name}-r{k}", "operation": name}
-            row["resources"] = {r: draw(st.integers(1, 4)) for r in resources} | _licences(draw, mixed)
-            row["count"] = 0 if _rare(draw, plain) else draw(st.integers(1, len(nodes)))
-            if draw(st.booleans()):
-                row["duration"] = draw(st.sampled_from((10, 60, 100)))
-            if _rare(draw, plain):
+            row["resources"] = {r: pick(range(1, 5)) for r in resources} | _licences(pick, mixed)
+            row["count"] = 0 if _rare(pick, plain) else pick(range(1, len(nodes) + 1))
+            if pick((False, True)):
+                row["duration"] = pick((10, 60, 100))
+            if _rare(pick, plain):
                 row["node_tags"] = ["fast"]
-            if _rare(draw, plain):
-                row["required_node"] = draw(st.sampled_from(nodes))
+            if _rare(pick, plain):
+                row["required_node"] = pick(nodes)
             requests.append(row)
-        if licences and draw(st.booleans()):
+        if licences and pick((False, True)):
             requests.append({"name": f"{name}-l", "operation": name, "resources": {"lic": 1}})
-    for i in range(draw(st.integers(1, max_running))):
+    for i in range(pick(range(1, max_running + 1))):
         name = f"j{i}"
-        operations.append(_job(draw, name, False, plain))
+        operations.append(_job(pick, name, False, plain))
         state = "running"
-        if not plain and draw(st.integers(0, 2)) == 2:
-            state = draw(st.sampled_from(("preempting", "preempting", "suspended", "preempted", "preempted")))
-        start = draw(st.sampled_from((10, 20, 20, 40))) if not _rare(draw, plain) else NOW + 10
-        end = draw(st.sampled_from((None, None, 1030, 1060)))
-        share = {r: draw(st.integers(1, 4)) for r in resources}
-        for node in draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=3, unique=True)):
+        if not plain and pick(range(3)) == 2:
+            state = pick(("preempting", "preempting", "suspended", "preempted", "preempted"))
+        start = pick((10, 20, 20, 40)) if not _rare(pick, plain) else NOW + 10
+        end = pick((None, None, 1030, 1060))
+        share = {r: pick(range(1, 5)) for r in resources}
+        for node in pick.some(nodes, 3, 1):
             row = {"name": f"{name}@{node}", "operation": name, "node": node, "start_time": start}
-            more = _licences(draw, mixed and state != "preempted")
+            more = _licences(pick, mixed and state != "preempted")
             taken += more.get("lic", 0)
             row |= {"resources": share | more, "state": state}
             holds = share
             if state == "preempting":
-                whom = draw(st.sampled_from(requests))
-                row["beneficiary"] = draw(
-                    st.sampled_from(({"operation": whom["operation"]}, {"request": whom["name"]}))
-                )
+                whom = pick(requests)
+                row["beneficiary"] = pick(({"operation": whom["operation"]}, {"request": whom["name"]}))
             if end is not None:
                 row["deadline" if state == "preempting" else "planned_end"] = end
             if state == "preempted":
                 row["held"] = holds = {r: a for r, a in share.items() if r == "memory"}
-                if draw(st.booleans()):  # it finds its room again
+                if pick((False, True)):  # it finds its room again
                     holds = share
-            if _rare(draw, plain):
+            if _rare(pick, plain):
                 row["preemptible"] = False
             for r, amount in holds.items():
                 used[node][r] += amount
             allocations.append(row)
-        if licences and draw(st.booleans()):
+        if licences and pick((False, True)):
             taken += 1
             row = {"name": f"{name}@", "operation": name, "resources": {"lic": 1}, "start_time": start}
             if state == "preempting":
                 row |= {"state": state, "beneficiary": allocations[-1]["beneficiary"]}
             allocations.append(row)
-    if _rare(draw, plain):  # something that runs wants more
+    if _rare(pick, plain):  # something that runs wants more
         row = {"name": "more", "operation": allocations[0]["operation"]}
-        requests.append(row | {"resources": {resources[0]: draw(st.integers(0, 4))}})
+        requests.append(row | {"resources": {resources[0]: pick(range(5))}})
     reservations = []
-    if _rare(draw, plain) or _rare(draw, plain):
-        for k in range(draw(st.integers(1, 2))):
+    if _rare(pick, plain) or _rare(pick, plain):
+        for k in range(pick(range(1, 3))):
             row = {
                 "name": f"v{k}",
-                "node": draw(st.sampled_from(nodes)),
-                "resources": {"cpu": draw(st.integers(1, 4))},
+                "node": pick(nodes),
+                "resources": {"cpu": pick(range(1, 5))},
             }
-            row["soft"] = draw(st.sampled_from((False, False, True)))
-            row["from"] = draw(st.sampled_from((900, 900, 1100)))
-            kind, rows = draw(st.sampled_from((("request", requests), ("allocation", allocations))))
-            row[kind] = draw(st.sampled_from(rows))["name"]
-            if draw(st.booleans()):
+            row["soft"] = pick((False, False, True))
+            row["from"] = pick((900, 900, 1100))
+            kind, rows = pick((("request", requests), ("allocation", allocations)))
+            row[kind] = pick(rows)["name"]
+            if pick((False, True)):
                 used[row["node"]]["cpu"] += row["resources"]["cpu"]
             reservations.append(row)
     spare = (0, 4, 8) if mixed else (0, 0, 0, 1, 4)  # where licences lack, nodes need not
     spaces: dict[str, Any] = {r: {} for r in resources}
     if licences:
-        spaces["lic"] = {"kind": "license", "scope": "cluster", "capacity": taken + draw(st.integers(0, 1))}
+        spaces["lic"] = {"kind": "license", "scope": "cluster", "capacity": taken + pick(range(2))}
     return {
         "now": NOW,
         "resources": spaces,
         "nodes": [
             {
                 "name": node,
-                "capacity": {r: a + draw(st.sampled_from(spare)) for r, a in used[node].items()},
-                **({"tags": ["fast"]} if draw(st.booleans()) else {}),
-                **({"schedulable": False} if _rare(draw, plain) else {}),
+                "capacity": {r: a + pick(spare) for r, a in used[node].items()},
+                **({"tags": ["fast"]} if pick((False, True)) else {}),
+                **({"schedulable": False} if _rare(pick, plain) else {}),
             }
             for node in nodes
         ],

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import strategies as st
+from evenhand.testing.strategies._picking import Pick, picks
 
 if TYPE_CHECKING:
+    from hypothesis import strategies as st
+
     from evenhand.systems.backendai.settings import BackendAISettings
 
 __all__ = ["backendai_settings", "session_groups"]
@@ -36,61 +38,63 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
 }
 
 
-@st.composite
-def backendai_settings(draw: st.DrawFn, *, most_changes: int = 5) -> BackendAISettings:
+def backendai_settings(*, most_changes: int = 5) -> st.SearchStrategy[BackendAISettings]:
     """Draw settings of either preset with some switches the other way.
 
     Parameters
     ----------
-    draw
-        Provided by hypothesis.
     most_changes : int
         How many settings differ from the preset at most.
 
     Returns
     -------
-    BackendAISettings
+    strategy of BackendAISettings
     """
+    return picks(16).map(lambda pick: _settings(pick, most_changes))
+
+
+def _settings(pick: Pick, most_changes: int) -> BackendAISettings:
     from evenhand.systems.backendai.settings import BackendAISettings
 
-    preset = draw(st.sampled_from(("documented", "upstream")))
-    names = draw(st.lists(st.sampled_from(sorted(_CHOICES)), unique=True, max_size=most_changes))
-    changes = {name: draw(st.sampled_from(_CHOICES[name])) for name in names}
+    preset = pick(("documented", "upstream"))
+    names = pick.some(sorted(_CHOICES), most_changes)
+    changes = {name: pick(_CHOICES[name]) for name in names}
     return BackendAISettings.preset(preset, **{"enabled": True, **changes})
 
 
-def _amounts(draw: st.DrawFn, resources: list[str], most: int) -> dict[str, int]:
-    sizes = {r: draw(st.integers(0 if i else 1, most)) for i, r in enumerate(resources)}
+def _amounts(pick: Pick, resources: list[str], most: int) -> dict[str, int]:
+    sizes = {r: pick(range(0 if i else 1, most + 1)) for i, r in enumerate(resources)}
     return {r: size for r, size in sizes.items() if size}
 
 
-def _rare(draw: st.DrawFn, plain: bool) -> bool:
+def _rare(pick: Pick, plain: bool) -> bool:
     """Draw whether something unusual happens."""
-    return not plain and draw(st.integers(0, 7)) == 7
+    return not plain and pick(range(8)) == 7
 
 
-def _session(draw: st.DrawFn, name: str, waits: bool, plain: bool) -> dict[str, Any]:
+def _session(pick: Pick, name: str, waits: bool, plain: bool) -> dict[str, Any]:
     priorities = (2, 5, 10, 10, 20) if waits else (1, 2, 2, 5, 6)
-    row: dict[str, Any] = {"name": name, "priority": draw(st.sampled_from(priorities))}
-    if _rare(draw, plain):
-        row["kind"] = draw(st.sampled_from(("interactive", "inference", "system")))
-    settings: dict[str, Any] = {"job_priority": draw(st.integers(0, 3) if waits else st.integers(-2, 1))}
+    row: dict[str, Any] = {"name": name, "priority": pick(priorities)}
+    if _rare(pick, plain):
+        row["kind"] = pick(("interactive", "inference", "system"))
+    settings: dict[str, Any] = {"job_priority": pick(range(4) if waits else range(-2, 2))}
     for field in ("user", "project"):  # without one a session is in no scope
-        owner = "a" if plain else draw(st.sampled_from(("a", "a", "a", "a", "b", "b", None)))
+        owner = "a" if plain else pick(("a", "a", "a", "a", "b", "b", None))
         row |= {} if owner is None else {field: owner}
-    if _rare(draw, plain):
-        settings["is_preemptible"] = draw(st.booleans())
-    if _rare(draw, plain):
+    if _rare(pick, plain):
+        settings["is_preemptible"] = pick((False, True))
+    if _rare(pick, plain):
         settings["started"] = False
-    domain = "d" if plain else draw(st.sampled_from(("d", "d", "d", "d", "e", None)))
+    domain = "d" if plain else pick(("d", "d", "d", "d", "e", None))
     settings |= {} if domain is None else {"domain": domain}
-    if draw(st.integers(0, 3)) == 0:
-        settings["preemption_cost"] = draw(st.integers(1, 5))
+    if pick(range(4)) == 0:
+        settings["preemption_cost"] = pick(range(1, 6))
     return row | {"settings": settings}
 
 
-@st.composite
-def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6, max_waiting: int = 3) -> Any:
+def session_groups(
+    *, max_nodes: int = 3, max_running: int = 6, max_waiting: int = 3
+) -> st.SearchStrategy[dict[str, Any]]:
     """Draw a resource group in the file format.
 
     Nodes are full or nearly so; waiting sessions tend to have higher priorities than running ones, with many
@@ -98,98 +102,96 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
 
     Parameters
     ----------
-    draw
-        Provided by hypothesis.
     max_nodes, max_running, max_waiting : int
         Largest numbers of nodes, of sessions that run, and of sessions that wait.
 
     Returns
     -------
-    dict
+    strategy of dict
     """
-    resources = ["cpu", "gpu", "scratch"][: draw(st.integers(1, 3))]
-    nodes = [f"n{i}" for i in range(draw(st.integers(1, max_nodes)))]
+    return picks(512).map(lambda pick: _group(pick, max_nodes, max_running, max_waiting))
+
+
+def _group(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> dict[str, Any]:
+    resources = ["cpu", "gpu", "scratch"][: pick(range(1, 4))]
+    nodes = [f"n{i}" for i in range(pick(range(1, max_nodes + 1)))]
     used = {node: dict.fromkeys(resources, 0) for node in nodes}
-    plain = draw(st.booleans())
-    licences = not plain and draw(st.integers(0, 2)) == 2
+    plain = pick((False, True))
+    licences = not plain and pick(range(3)) == 2
     taken = 0
-    waiting = [f"p{i}" for i in range(draw(st.integers(1, max_waiting)))]
+    waiting = [f"p{i}" for i in range(pick(range(1, max_waiting + 1)))]
     operations, allocations, requests = [], [], []
     for name in waiting:
-        operations.append(_session(draw, name, True, plain))
-        for k in range(1 if plain else draw(st.integers(1, 2))):
+        operations.append(_session(pick, name, True, plain))
+        for k in range(1 if plain else pick(range(1, 3))):
             row: dict[str, Any] = {"name": f"{name}-r{k}", "operation": name}
-            row["resources"] = _amounts(draw, resources, 4)
-            if licences and draw(st.booleans()):
-                row["resources"]["lic"] = draw(st.integers(1, 2))
-            row["count"] = 0 if _rare(draw, plain) else draw(st.sampled_from((1, 1, 1, 2)))
-            row["submit_time"] = draw(st.integers(0, 3))
-            if _rare(draw, plain):
+            row["resources"] = _amounts(pick, resources, 4)
+            if licences and pick((False, True)):
+                row["resources"]["lic"] = pick(range(1, 3))
+            row["count"] = 0 if _rare(pick, plain) else pick((1, 1, 1, 2))
+            row["submit_time"] = pick(range(4))
+            if _rare(pick, plain):
                 row["node_tags"] = ["fast"]
-            if _rare(draw, plain):
-                row["required_node"] = draw(st.sampled_from(nodes))
+            if _rare(pick, plain):
+                row["required_node"] = pick(nodes)
             requests.append(row)
-    for i in range(draw(st.integers(1, max_running))):
+    for i in range(pick(range(1, max_running + 1))):
         name = f"s{i}"
-        operations.append(_session(draw, name, False, plain))
+        operations.append(_session(pick, name, False, plain))
         state = "running"
-        if _rare(draw, plain):
-            state = draw(st.sampled_from(("preempting", "suspended", "preempted")))
-        for k in range(draw(st.integers(1, 2))):
-            node = draw(st.sampled_from(nodes))
+        if _rare(pick, plain):
+            state = pick(("preempting", "suspended", "preempted"))
+        for k in range(pick(range(1, 3))):
+            node = pick(nodes)
             row = {"name": f"{name}-k{k}", "operation": name, "node": node, "state": state}
-            row["resources"] = _amounts(draw, resources, 3)
-            row["start_time"] = draw(st.sampled_from((10, 20, 20, 40)))
-            if _rare(draw, plain):
+            row["resources"] = _amounts(pick, resources, 3)
+            row["start_time"] = pick((10, 20, 20, 40))
+            if _rare(pick, plain):
                 row["start_time"] = NOW + 10
-            if _rare(draw, plain):
+            if _rare(pick, plain):
                 row["preemptible"] = False
             holds = row["resources"]
             if state == "preempting":
-                whom = draw(st.sampled_from(requests))
-                row["beneficiary"] = draw(
-                    st.sampled_from(({"operation": whom["operation"]}, {"request": whom["name"]}))
-                )
+                whom = pick(requests)
+                row["beneficiary"] = pick(({"operation": whom["operation"]}, {"request": whom["name"]}))
             if state == "preempted":
-                holds = {r: a for r, a in row["resources"].items() if r == "scratch" and draw(st.booleans())}
+                holds = {r: a for r, a in row["resources"].items() if r == "scratch" and pick((False, True))}
                 row["held"] = holds
             for r, amount in holds.items():
                 used[node][r] += amount
             allocations.append(row)
-        if licences and state != "preempted" and draw(st.booleans()):
-            row = {**allocations[-1], "name": f"{name}-l", "resources": {"lic": draw(st.integers(1, 2))}}
-            if draw(st.booleans()):
+        if licences and state != "preempted" and pick((False, True)):
+            row = {**allocations[-1], "name": f"{name}-l", "resources": {"lic": pick(range(1, 3))}}
+            if pick((False, True)):
                 row.pop("node")
             taken += row["resources"]["lic"]
             allocations.append(row)
-    if _rare(draw, plain):  # something that runs wants more
+    if _rare(pick, plain):  # something that runs wants more
         row = {"name": "more", "operation": allocations[0]["operation"], "count": 1}
-        requests.append(row | {"resources": {resources[0]: draw(st.integers(0, 4))}})
-    spare = draw(st.sampled_from((0, 0, 4)))
+        requests.append(row | {"resources": {resources[0]: pick(range(5))}})
+    spare = pick((0, 0, 4))
     capacity = {
-        node: {
-            r: max(a + spare + draw(st.sampled_from((0, 0, 0, -1, 1, 2))), 0) for r, a in used[node].items()
-        }
+        node: {r: max(a + spare + pick((0, 0, 0, -1, 1, 2)), 0) for r, a in used[node].items()}
         for node in nodes
     }
     part = []
-    if _rare(draw, plain):
-        cut = {r: draw(st.integers(0, a)) for r, a in capacity[nodes[0]].items()}
+    if _rare(pick, plain):
+        cut = {r: pick(range(a + 1)) for r, a in capacity[nodes[0]].items()}
         part = [{"name": f"{nodes[0]}-part", "capacity": cut, "physical": nodes[0]}]
     spaces: dict[str, Any] = {r: {"kind": "other"} for r in resources}
     if licences:
-        capacity_of_all = taken + draw(st.integers(0, 1))
+        capacity_of_all = taken + pick(range(2))
         spaces["lic"] = {"kind": "license", "scope": "cluster", "capacity": capacity_of_all}
     if "scratch" in spaces:
         spaces["scratch"]["available_after_preemption"] = False
     reservations = []
-    if _rare(draw, plain) or _rare(draw, plain):
-        for number, row in enumerate(requests[: draw(st.integers(1, 2))]):
+    if _rare(pick, plain) or _rare(pick, plain):
+        for number, row in enumerate(requests[: pick(range(1, 3))]):
             for k in range(row["count"]):
                 held: dict[str, Any] = {"name": f"v{number}.{k}", "request": row["name"]}
-                held |= {"node": draw(st.sampled_from(nodes)), "resources": row["resources"]}
-                held["from"] = draw(st.sampled_from((900, 950)))
-                unusual = draw(st.integers(0, 7))
+                held |= {"node": pick(nodes), "resources": row["resources"]}
+                held["from"] = pick((900, 950))
+                unusual = pick(range(8))
                 if unusual == 1:
                     held["soft"] = True
                 if unusual == 2:
@@ -204,8 +206,8 @@ def session_groups(draw: st.DrawFn, *, max_nodes: int = 3, max_running: int = 6,
             {
                 "name": node,
                 "capacity": capacity[node],
-                **({"tags": ["fast"]} if draw(st.booleans()) else {}),
-                **({"schedulable": False} if _rare(draw, plain) else {}),
+                **({"tags": ["fast"]} if pick((False, True)) else {}),
+                **({"schedulable": False} if _rare(pick, plain) else {}),
             }
             for node in nodes
         ]
