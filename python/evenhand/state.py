@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -26,11 +27,10 @@ __all__ = ["SCHEMA", "State"]
 SCHEMA = "evenhand/state/1"
 _KEYS = {"schema", "time", "updated", "settings", "policy", "pools", "elements", "nodes", "operations"}
 _KINDS = ("pool", "operation")
-_POOL = {"name", "accumulated_volume", "last_share_ratio"}
-_NUMBER = frozenset((float, int))
+_POOL: dict[str, Any] = {"name": None, "accumulated_volume": {}, "last_share_ratio": 0.0}
 
 #: So many rows are looked at together; where one of them may be wrong, each of them.
-_TOGETHER = 4096
+_TOGETHER = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,17 +229,15 @@ class State:
             if key not in _KEYS:
                 raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown")
         time = _number(data.get("time"), None, "time")
-        fingerprints = {key: data.get(key, "") for key in ("settings", "policy")}
+        fingerprints: dict[str, Any] = {key: data.get(key, "") for key in ("settings", "policy")}
         for key, value in fingerprints.items():
             if not isinstance(value, str):
                 raise _wrong(key, "type", f"{key} is a text, not {value!r}")
-        pools = _read(_rows(data, "pools"), own, _pools, _pool)
-        tables = []
+        tables = {"pools": _read(_rows(data, "pools"), own, _pools, _pool)}
         for table in ("elements", "nodes", "operations"):
             of = _Remembered(table, time)
-            tables.append(_read(_rows(data, table), own, of.together, of.one))
-        printed = fingerprints["settings"], fingerprints["policy"]
-        return cls(time, pools, *printed, *tables, data.get("updated"))
+            tables[table] = _read(_rows(data, table), own, of.together, of.one)
+        return cls(time, **tables, **fingerprints, updated=data.get("updated"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state; the file is replaced at once or not at all.
@@ -267,27 +265,25 @@ def _rows(data: Mapping[str, Any], key: str) -> list[Any]:
 def _read(
     rows: list[Any],
     own: bool,
-    together: Callable[[list[Any]], dict[Any, FrozenDict]],
+    together: Callable[[list[Any]], Iterable[tuple[Any, FrozenDict]]],
     one: Callable[[Any, int], tuple[Any, str, dict[str, Any]]],
 ) -> FrozenDict:
     """Return rows by name: many at a time, and one by one where that says that one may be wrong."""
     found = FrozenDict()
     for at in range(0, len(rows), _TOGETHER):
         part = rows[at : at + _TOGETHER]
-        try:
-            more = together(part)
-        except (ValueError, OverflowError):
-            more = {}
-        if len(more) == len(part) and found.keys().isdisjoint(more):
-            dict.update(found, more)
-            part.clear()
-        for row, given in enumerate(part, at):
-            key, called, values = one(given, row)
-            if key in found:
-                raise _wrong("name", "unique", f"{called} appears twice", row)
-            dict.__setitem__(found, key, freeze(values))
+        before = len(found)
+        with suppress(ValueError, OverflowError):
+            dict.update(found, together(part))
+        if len(found) < before + len(part):
+            found = FrozenDict(list(found.items())[:before])
+            for row, given in enumerate(part, at):
+                key, called, values = one(given, row)
+                if key in found:
+                    raise _wrong("name", "unique", f"{called} appears twice", row)
+                dict.__setitem__(found, key, freeze(values))
         if own:
-            rows[at : at + _TOGETHER] = repeat(None, min(_TOGETHER, len(rows) - at))
+            rows[at : at + _TOGETHER] = repeat(None, len(part))
     return found
 
 
@@ -296,20 +292,25 @@ def _expect(holds: bool) -> None:
         raise ValueError("rows of which one may be wrong")
 
 
-def _cells(rows: list[Any], key: str, kinds: Iterable[type], default: object = None) -> list[Any]:
-    """Return a field of rows that are objects, if it is of these types."""
-    cells = [row.get(key, default) for row in rows]
-    _expect(set(kinds).issuperset(map(type, cells)))
-    return cells
+def _columns(rows: list[Any], fields: Mapping[str, Any], alike: bool = False) -> dict[str, Sequence[Any]]:
+    """Return the fields that rows have, if they are objects with these, the values of which are defaults.
+
+    Where they have to be alike, all have the same ones.
+    """
+    _expect(set(map(type, rows)) == {dict})
+    heads = list(set().union(*rows))
+    _expect(fields.keys() >= set(heads))
+    if len(heads) > 1 and set(map(len, rows)) == {len(heads)}:
+        return dict(zip(heads, zip(*map(itemgetter(*heads), rows), strict=True), strict=True))
+    _expect(not alike)
+    return {head: [row.get(head, fields[head]) for row in rows] for head in heads}
 
 
-def _names(rows: list[Any], fields: set[str]) -> list[Any]:
-    """Return the names of rows, if they are objects with these fields at most."""
-    _expect(set(map(type, rows)) == {dict} and fields.issuperset(chain.from_iterable(rows)))
-    return _cells(rows, "name", (str, int))
+def _expect_types(cells: Iterable[Any], *types: type) -> None:
+    _expect(set(types).issuperset(map(type, cells)))
 
 
-def _named(given: Any, what: str, fields: set[str], row: int) -> str | int:
+def _named(given: Any, what: str, fields: Mapping[str, Any], row: int) -> str | int:
     """Return the name of a row, if it is an object with these fields at most."""
     if not isinstance(given, Mapping):
         raise _wrong(None, "type", f"{what} is an object", row)
@@ -330,7 +331,8 @@ class _Remembered:
         self.kinds = ("kind",) if table == "elements" else ()
         self.called = table.removesuffix("s")
         self.declared = [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
-        self.fields = {"name", *self.kinds, *(c.name for columns in self.declared for c in columns)}
+        declared = (c.name for columns in self.declared for c in columns)
+        self.fields = dict.fromkeys(("name", *self.kinds, *declared))
         self.differ = len({tuple(columns) for columns in self.declared if columns}) > 1
 
     def columns(self, heads: Iterable[str]) -> dict[str, Column]:
@@ -350,34 +352,35 @@ class _Remembered:
         kind = _word(given, "kind", _KINDS, row)
         return (kind, name), f"{kind} {name!r}", cells
 
-    def together(self, rows: list[Any]) -> dict[Any, FrozenDict]:
+    def together(self, rows: list[Any]) -> Iterable[tuple[Any, FrozenDict]]:
         """Return the same of many rows, if nothing is wrong with them."""
-        keys = _names(rows, self.fields)
-        heads = set().union(*rows)
-        _expect(not self.differ or all(map(operator.eq, map(dict.keys, rows), repeat(heads))))
-        columns = self.columns(heads)
+        found = _columns(rows, self.fields, alike=self.differ)
+        names = found.get("name", (None,))
+        _expect_types(names, str, int)
+        keys = zip(_words(found, "kind", _KINDS), names, strict=True) if self.kinds else names
+        columns = self.columns(found)
         cells = [
-            self._words(rows, c.name, c.words) if c.words else self._instants(rows, c.name)
+            _words(found, c.name, c.words) if c.words else self._instants(found, c.name, len(rows))
             for c in columns.values()
         ]
-        if self.kinds:
-            keys = list(zip(self._words(rows, "kind", _KINDS), keys, strict=True))
-        if not columns:
-            return {key: FrozenDict() for key in keys}
+        if found.keys().isdisjoint(columns):
+            return zip(keys, repeat(FrozenDict(dict.fromkeys(columns))))
         values = map(FrozenDict, map(zip, repeat(tuple(columns)), zip(*cells, strict=True)))
-        return dict(zip(keys, values, strict=True))
+        return zip(keys, values, strict=True)
 
-    @staticmethod
-    def _words(rows: list[Any], key: str, words: tuple[str, ...]) -> list[str]:
-        cells = _cells(rows, key, (str,))
-        _expect(set(words).issuperset(cells))
-        return cells
-
-    def _instants(self, rows: list[Any], key: str) -> list[float | None]:
-        cells = [cell if cell is None else float(cell) for cell in _cells(rows, key, {*_NUMBER, type(None)})]
+    def _instants(self, found: Mapping[str, Sequence[Any]], key: str, rows: int) -> Sequence[float | None]:
+        cells = found.get(key, (None,) * rows)
         numbers = [cell for cell in cells if cell is not None]
+        _expect_types(numbers, float, int)
         _expect(all(map(math.isfinite, numbers)) and max(numbers, default=self.time) <= self.time)
-        return cells
+        return [cell if cell is None else float(cell) for cell in cells]
+
+
+def _words(found: Mapping[str, Sequence[Any]], key: str, words: tuple[str, ...]) -> Sequence[str]:
+    cells = found.get(key, (None,))
+    _expect_types(cells, str)
+    _expect(set(words).issuperset(cells))
+    return cells
 
 
 def _word(given: Mapping[str, Any], key: str, words: tuple[str, ...], row: int) -> str:
@@ -408,23 +411,25 @@ def _pool(pool: Any, row: int) -> tuple[str | int, str, dict[str, Any]]:
     return name, f"pool {name!r}", cells
 
 
-def _pools(rows: list[Any]) -> dict[Any, FrozenDict]:
+def _pools(rows: list[Any]) -> Iterable[tuple[Any, FrozenDict]]:
     """Return what `_pool` does of many rows, if nothing is wrong with them."""
-    names = _names(rows, _POOL)
-    volumes = _cells(rows, "accumulated_volume", (dict,), {})
-    _expect({str}.issuperset(map(type, chain.from_iterable(volumes))))
-    amounts = list(chain.from_iterable(map(dict.values, volumes)))
-    ratios = _cells(rows, "last_share_ratio", _NUMBER, 0.0)
-    kinds = set(map(type, chain(amounts, ratios)))
-    _expect(_NUMBER.issuperset(kinds))
-    if int in kinds:
+    found = _columns(rows, _POOL)
+    names = found.get("name", (None,))
+    volumes = found.get("accumulated_volume", ({},) * len(rows))
+    ratios = found.get("last_share_ratio", (0.0,) * len(rows))
+    _expect_types(names, str, int)
+    _expect_types(volumes, dict)
+    _expect_types(chain.from_iterable(volumes), str)
+    numbers = [*ratios, *chain.from_iterable(map(dict.values, volumes))]
+    _expect_types(numbers, float, int)
+    _expect(all(map(math.isfinite, numbers)) and min(numbers) >= 0)
+    if int in map(type, numbers):
         volumes = [dict(zip(volume, map(float, volume.values()), strict=True)) for volume in volumes]
         ratios = list(map(float, ratios))
-    _expect(all(map(math.isfinite, chain(amounts, ratios))) and min(chain(amounts, ratios)) >= 0)
-    return {
-        name: FrozenDict({"accumulated_volume": FrozenDict(volume), "last_share_ratio": ratio})
+    return [
+        (name, FrozenDict({"accumulated_volume": FrozenDict(volume), "last_share_ratio": ratio}))
         for name, volume, ratio in zip(names, volumes, ratios, strict=True)
-    }
+    ]
 
 
 def _number(value: Any, row: int | None, where: str, *, signed: bool = False) -> float:
