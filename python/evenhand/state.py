@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -233,7 +233,7 @@ class State:
         for key, value in fingerprints.items():
             if not isinstance(value, str):
                 raise _wrong(key, "type", f"{key} is a text, not {value!r}")
-        tables = {"pools": _read(_rows(data, "pools"), own, _pools, _pool)}
+        tables: dict[str, Any] = {"pools": _read(_rows(data, "pools"), own, _pools, _pool)}
         for table in ("elements", "nodes", "operations"):
             of = _Remembered(table, time)
             tables[table] = _read(_rows(data, table), own, of.together, of.one)
@@ -276,7 +276,8 @@ def _read(
         with suppress(ValueError, OverflowError):
             dict.update(found, together(part))
         if len(found) < before + len(part):
-            found = FrozenDict(list(found.items())[:before])
+            for key in list(islice(reversed(found), len(found) - before)):
+                dict.__delitem__(found, key)
             for row, given in enumerate(part, at):
                 key, called, values = one(given, row)
                 if key in found:
@@ -330,6 +331,7 @@ class _Remembered:
         self.time = time
         self.kinds = ("kind",) if table == "elements" else ()
         self.called = table.removesuffix("s")
+        self.what = "a node" if table == "nodes" else f"an {self.called}"
         self.declared = [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
         declared = (c.name for columns in self.declared for c in columns)
         self.fields = dict.fromkeys(("name", *self.kinds, *declared))
@@ -342,7 +344,7 @@ class _Remembered:
 
     def one(self, given: Any, row: int) -> tuple[Any, str, dict[str, Any]]:
         """Return a row's key, what it is called, and its cells."""
-        name = _named(given, f"a{'n' * bool(self.kinds)} {self.called}", self.fields, row)
+        name = _named(given, self.what, self.fields, row)
         cells = {
             c.name: _word(given, c.name, c.words, row) if c.words else _instant(given, c.name, row, self.time)
             for c in self.columns(given).values()
