@@ -201,3 +201,38 @@ def _rows(shape: str, size: int) -> Iterator[str]:
         size -= len(row) + 2
         i += 1
         yield row
+
+
+def _element(i: int) -> str:
+    return f'{{"name":"op-{i:06}","kind":"operation","since":{i}.25,"starvation":"starving"}}'
+
+
+#: States: the table, the text of row i, and of a row at the end that is wrong.
+STATES: dict[str, tuple[str, Callable[[int], str], str]] = {
+    "right elements": ("elements", _element, ""),
+    "right nodes": (
+        "nodes",
+        lambda i: f'{{"name":{i},"last_preemptive":{i}.5,"overcommitted_since":null}}',
+        "",
+    ),
+    "right operations": ("operations", lambda i: f'{{"name":{i}}}', ""),
+    "right pools": (
+        "pools",
+        lambda i: f'{{"name":{i},"accumulated_volume":{{"cpu":{i}.5,"gpu":{i}}},"last_share_ratio":0.5}}',
+        "",
+    ),
+    "a text for an instant": ("elements", _element, _element(-1).replace("-1.25", '"soon"')),
+    "a name of before": ("elements", _element, _element(0)),
+    "a field of its own": ("nodes", lambda i: f'{{"name":{i},"k{i}":1}}', ""),
+    "a field twice": ("elements", _element, '{"name":"x","name":"y"}'),
+    "a number too large": ("elements", _element, _element(-1).replace("-1.25", "1e999")),
+    "no number": ("elements", _element, _element(-1).replace("-1.25", "NaN")),
+}
+
+
+def state_text_of(shape: str, size: int) -> str:
+    """Return a state of a shape as JSON, of about so many bytes."""
+    table, row, last = STATES[shape]
+    head = '{"schema":"evenhand/state/1","time":1e9,"' + table + '":['
+    rows = [row(i) for i in range(size // (len(row(1000)) + 1))]
+    return head + ",".join([*rows, *([last] if last else [])]) + "]}"

@@ -87,6 +87,10 @@ class FrozenList(list[Any]):
         return freeze, (thaw(self),)
 
 
+#: What nothing can change; looked up by type as most cells are of these.
+_KEPT = frozenset((FrozenDict, FrozenList, str, int, float, bool, type(None)))
+
+
 def freeze(value: Any) -> Any:
     """Return a deep copy that cannot be changed; what is frozen already is returned as it is.
 
@@ -104,10 +108,10 @@ def freeze(value: Any) -> Any:
     O(values).
     """
     kind = type(value)
-    if kind is FrozenDict or kind is FrozenList or kind is str or value is None:
+    if kind in _KEPT:
         return value
-    if isinstance(value, Mapping):
-        return FrozenDict({key: freeze(item) for key, item in value.items()})
+    if kind is dict or isinstance(value, Mapping):
+        return FrozenDict({key: item if type(item) in _KEPT else freeze(item) for key, item in value.items()})
     if isinstance(value, list):
         return FrozenList(map(freeze, value))
     if kind is tuple:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice, repeat
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
+from evenhand import _core
+from evenhand.building.jsontable import resting_collector
 from evenhand.building.problems import shorten
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
-from evenhand.frozen import freeze, thaw
+from evenhand.frozen import FrozenDict, freeze, thaw
 from evenhand.systems import SYSTEMS, Column
 
 __all__ = ["SCHEMA", "State"]
@@ -21,6 +27,10 @@ __all__ = ["SCHEMA", "State"]
 SCHEMA = "evenhand/state/1"
 _KEYS = {"schema", "time", "updated", "settings", "policy", "pools", "elements", "nodes", "operations"}
 _KINDS = ("pool", "operation")
+_POOL: dict[str, Any] = {"name": None, "accumulated_volume": {}, "last_share_ratio": 0.0}
+
+#: So many rows are looked at together; where one of them may be wrong, each of them.
+_TOGETHER = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,8 @@ class State:
                 raise _wrong(key, "type", f"{key} is a text, not {shorten(value)}")
         for table in ("pools", "elements", "nodes", "operations"):
             rows = getattr(self, table)
-            if not isinstance(rows, Mapping) or not all(isinstance(v, Mapping) for v in rows.values()):
+            kinds = set(map(type, rows.values())) if isinstance(rows, Mapping) else {object}
+            if not all(issubclass(kind, Mapping) for kind in kinds):
                 raise _wrong(table, "type", f"{table} is an object of objects by name")
         for table in ("pools", "elements", "nodes", "operations"):
             object.__setattr__(self, table, freeze(getattr(self, table)))
@@ -164,45 +175,10 @@ class State:
         InputError
             If the schema is another one, or a field is missing, unknown or of a wrong type.
         """
-        if not isinstance(data, Mapping):
-            raise _wrong(None, "type", f"a state is an object, not {type(data).__name__}")
-        schema = data.get("schema")
-        if schema != SCHEMA:
-            raise _wrong("schema", "schema", f"schema is {schema!r}; this version reads {SCHEMA!r}")
-        for key in data:
-            if key not in _KEYS:
-                raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown")
-        time = _number(data.get("time"), None, "time")
-        fingerprints = {key: data.get(key, "") for key in ("settings", "policy")}
-        for key, value in fingerprints.items():
-            if not isinstance(value, str):
-                raise _wrong(key, "type", f"{key} is a text, not {value!r}")
-        pools: dict[str | int, Mapping[str, Any]] = {}
-        for row, pool in enumerate(_rows(data, "pools")):
-            name, values = _pool(pool, row)
-            _once(name, pools, f"pool {name!r}", row)
-            pools[name] = values
-        elements: dict[tuple[str, str | int], Mapping[str, Any]] = {}
-        declared = _declared("elements")
-        for row, element in enumerate(_rows(data, "elements")):
-            name, values = _remembered(element, "an element", declared, row, time)
-            pair = _word(element, "kind", _KINDS, row), name
-            _once(pair, elements, f"{pair[0]} {pair[1]!r}", row)
-            elements[pair] = values
-        others: list[dict[str | int, Mapping[str, Any]]] = [{}, {}]
-        for table, what, rows in zip(
-            ("nodes", "operations"), ("a node", "an operation"), others, strict=True
-        ):
-            declared = _declared(table)
-            for row, given in enumerate(_rows(data, table)):
-                name, values = _remembered(given, what, declared, row, time)
-                _once(name, rows, f"{table.removesuffix('s')} {name!r}", row)
-                rows[name] = values
-        nodes, operations = others
-        printed = fingerprints["settings"], fingerprints["policy"]
-        return cls(time, pools, *printed, elements, nodes, operations, data.get("updated"))
+        return cls._of(data, own=False)
 
     @classmethod
+    @resting_collector()
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a state file.
 
@@ -223,19 +199,45 @@ class State:
             If it cannot be read.
         """
         try:
-            data = json.loads(
-                Path(path).read_text(encoding="utf-8"),
-                parse_constant=_refuse_number,
-                parse_float=_finite,
-                object_pairs_hook=_fields,
-            )
+            text = Path(path).read_text(encoding="utf-8")
+            data = _parse(text)
         except UnicodeDecodeError as error:
             raise _wrong(None, "utf8", f"is not UTF-8 text: {error.reason}") from error
         except InputError:
             raise
         except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
             raise _wrong(None, "json", f"is not a complete JSON text: {error}") from error
-        return cls.from_dict(data)
+        try:
+            return cls._of(data, own=True)
+        except InputError as error:
+            del data
+            wrong = error.with_traceback(None)  # which would keep the rows
+        if _may_be_too_large(text):
+            json.loads(text, parse_float=_finite)
+        raise wrong
+
+    @classmethod
+    @resting_collector()
+    def _of(cls, data: Any, own: bool) -> Self:
+        """Build a state; rows of `own` lists are used up on the way."""
+        if not isinstance(data, Mapping):
+            raise _wrong(None, "type", f"a state is an object, not {type(data).__name__}")
+        schema = data.get("schema")
+        if schema != SCHEMA:
+            raise _wrong("schema", "schema", f"schema is {schema!r}; this version reads {SCHEMA!r}")
+        for key in data:
+            if key not in _KEYS:
+                raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown")
+        time = _number(data.get("time"), None, "time")
+        fingerprints: dict[str, Any] = {key: data.get(key, "") for key in ("settings", "policy")}
+        for key, value in fingerprints.items():
+            if not isinstance(value, str):
+                raise _wrong(key, "type", f"{key} is a text, not {value!r}")
+        tables: dict[str, Any] = {"pools": _read(_rows(data, "pools"), own, _pools, _pool)}
+        for table in ("elements", "nodes", "operations"):
+            of = _Remembered(table, time)
+            tables[table] = _read(_rows(data, table), own, of.together, of.one)
+        return cls(time, **tables, **fingerprints, updated=data.get("updated"))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state; the file is replaced at once or not at all.
@@ -260,12 +262,56 @@ def _rows(data: Mapping[str, Any], key: str) -> list[Any]:
     return rows
 
 
-def _once(name: Any, known: Mapping[Any, Any], what: str, row: int) -> None:
-    if name in known:
-        raise _wrong("name", "unique", f"{what} appears twice", row)
+def _read(
+    rows: list[Any],
+    own: bool,
+    together: Callable[[list[Any]], Iterable[tuple[Any, FrozenDict]]],
+    one: Callable[[Any, int], tuple[Any, str, dict[str, Any]]],
+) -> FrozenDict:
+    """Return rows by name: many at a time, and one by one where that says that one may be wrong."""
+    found = FrozenDict()
+    for at in range(0, len(rows), _TOGETHER):
+        part = rows[at : at + _TOGETHER]
+        before = len(found)
+        with suppress(ValueError, OverflowError):
+            dict.update(found, together(part))
+        if len(found) < before + len(part):
+            for key in list(islice(reversed(found), len(found) - before)):
+                dict.__delitem__(found, key)
+            for row, given in enumerate(part, at):
+                key, called, values = one(given, row)
+                if key in found:
+                    raise _wrong("name", "unique", f"{called} appears twice", row)
+                dict.__setitem__(found, key, freeze(values))
+        if own:
+            rows[at : at + _TOGETHER] = repeat(None, len(part))
+    return found
 
 
-def _named(given: Any, what: str, fields: set[str], row: int) -> str | int:
+def _expect(holds: bool) -> None:
+    if not holds:
+        raise ValueError("rows of which one may be wrong")
+
+
+def _columns(rows: list[Any], fields: Mapping[str, Any], alike: bool = False) -> dict[str, Sequence[Any]]:
+    """Return the fields that rows have, if they are objects with these, the values of which are defaults.
+
+    Where they have to be alike, all have the same ones.
+    """
+    _expect(set(map(type, rows)) == {dict})
+    heads = list(set().union(*rows))
+    _expect(fields.keys() >= set(heads))
+    if len(heads) > 1 and set(map(len, rows)) == {len(heads)}:
+        return dict(zip(heads, zip(*map(itemgetter(*heads), rows), strict=True), strict=True))
+    _expect(not alike)
+    return {head: [row.get(head, fields[head]) for row in rows] for head in heads}
+
+
+def _expect_types(cells: Iterable[Any], *types: type) -> None:
+    _expect(set(types).issuperset(map(type, cells)))
+
+
+def _named(given: Any, what: str, fields: Mapping[str, Any], row: int) -> str | int:
     """Return the name of a row, if it is an object with these fields at most."""
     if not isinstance(given, Mapping):
         raise _wrong(None, "type", f"{what} is an object", row)
@@ -273,28 +319,70 @@ def _named(given: Any, what: str, fields: set[str], row: int) -> str | int:
     if isinstance(name, bool) or not isinstance(name, str | int):
         raise _wrong("name", "type", f"a name is a text or an integer, not {name!r}", row)
     for key in given:
-        if key not in fields | {"name"}:
+        if key not in fields:
             raise _wrong(str(key), "unknown_field", f"field {key!r} is unknown", row)
     return name
 
 
-def _declared(table: str) -> list[list[Column]]:
-    """Return the columns of a table that systems remember, system by system."""
-    return [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
+class _Remembered:
+    """What systems remember of the rows of a table."""
+
+    def __init__(self, table: str, time: float) -> None:
+        self.time = time
+        self.kinds = ("kind",) if table == "elements" else ()
+        self.called = table.removesuffix("s")
+        self.what = "a node" if table == "nodes" else f"an {self.called}"
+        self.declared = [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
+        declared = (c.name for columns in self.declared for c in columns)
+        self.fields = dict.fromkeys(("name", *self.kinds, *declared))
+        self.differ = len({tuple(columns) for columns in self.declared if columns}) > 1
+
+    def columns(self, heads: Iterable[str]) -> dict[str, Column]:
+        """Return all columns of the systems that declare one of these; of all systems where none does."""
+        some = [columns for columns in self.declared if any(c.name in heads for c in columns)]
+        return {c.name: c for columns in some or self.declared for c in columns}
+
+    def one(self, given: Any, row: int) -> tuple[Any, str, dict[str, Any]]:
+        """Return a row's key, what it is called, and its cells."""
+        name = _named(given, self.what, self.fields, row)
+        cells = {
+            c.name: _word(given, c.name, c.words, row) if c.words else _instant(given, c.name, row, self.time)
+            for c in self.columns(given).values()
+        }
+        if not self.kinds:
+            return name, f"{self.called} {name!r}", cells
+        kind = _word(given, "kind", _KINDS, row)
+        return (kind, name), f"{kind} {name!r}", cells
+
+    def together(self, rows: list[Any]) -> Iterable[tuple[Any, FrozenDict]]:
+        """Return the same of many rows, if nothing is wrong with them."""
+        found = _columns(rows, self.fields, alike=self.differ)
+        names = found.get("name", (None,))
+        _expect_types(names, str, int)
+        keys = zip(_words(found, "kind", _KINDS), names, strict=True) if self.kinds else names
+        columns = self.columns(found)
+        cells = [
+            _words(found, c.name, c.words) if c.words else self._instants(found, c.name, len(rows))
+            for c in columns.values()
+        ]
+        if found.keys().isdisjoint(columns):
+            return zip(keys, repeat(FrozenDict(dict.fromkeys(columns))))
+        values = map(FrozenDict, map(zip, repeat(tuple(columns)), zip(*cells, strict=True)))
+        return zip(keys, values, strict=True)
+
+    def _instants(self, found: Mapping[str, Sequence[Any]], key: str, rows: int) -> Sequence[float | None]:
+        cells = found.get(key, (None,) * rows)
+        numbers = [cell for cell in cells if cell is not None]
+        _expect_types(numbers, float, int)
+        _expect(all(map(math.isfinite, numbers)) and max(numbers, default=self.time) <= self.time)
+        return [cell if cell is None else float(cell) for cell in cells]
 
 
-def _remembered(
-    given: Any, what: str, declared: list[list[Column]], row: int, time: float
-) -> tuple[str | int, Mapping[str, Any]]:
-    """Return a row's name, and all columns of the systems that declare one that it has."""
-    known = {column.name for columns in declared for column in columns}
-    name = _named(given, what, known | {"kind"} if what == "an element" else known, row)
-    some = [columns for columns in declared if any(c.name in given for c in columns)]
-    return name, {
-        c.name: _word(given, c.name, c.words, row) if c.words else _instant(given, c.name, row, time)
-        for columns in some or declared
-        for c in columns
-    }
+def _words(found: Mapping[str, Sequence[Any]], key: str, words: tuple[str, ...]) -> Sequence[str]:
+    cells = found.get(key, (None,))
+    _expect_types(cells, str)
+    _expect(set(words).issuperset(cells))
+    return cells
 
 
 def _word(given: Mapping[str, Any], key: str, words: tuple[str, ...], row: int) -> str:
@@ -313,15 +401,37 @@ def _instant(given: Mapping[str, Any], key: str, row: int, time: float) -> float
     return instant
 
 
-def _pool(pool: Any, row: int) -> tuple[str | int, Mapping[str, Any]]:
-    name = _named(pool, "a pool", {"accumulated_volume", "last_share_ratio"}, row)
+def _pool(pool: Any, row: int) -> tuple[str | int, str, dict[str, Any]]:
+    name = _named(pool, "a pool", _POOL, row)
     volume = pool.get("accumulated_volume", {})
     if not isinstance(volume, Mapping):
         raise _wrong("accumulated_volume", "type", "accumulated_volume is an object", row)
-    return name, {
+    cells = {
         "accumulated_volume": {str(r): _number(v, row, f"accumulated_volume.{r}") for r, v in volume.items()},
         "last_share_ratio": _number(pool.get("last_share_ratio", 0.0), row, "last_share_ratio"),
     }
+    return name, f"pool {name!r}", cells
+
+
+def _pools(rows: list[Any]) -> Iterable[tuple[Any, FrozenDict]]:
+    """Return what `_pool` does of many rows, if nothing is wrong with them."""
+    found = _columns(rows, _POOL)
+    names = found.get("name", (None,))
+    volumes = found.get("accumulated_volume", ({},) * len(rows))
+    ratios = found.get("last_share_ratio", (0.0,) * len(rows))
+    _expect_types(names, str, int)
+    _expect_types(volumes, dict)
+    _expect_types(chain.from_iterable(volumes), str)
+    numbers = [*ratios, *chain.from_iterable(map(dict.values, volumes))]
+    _expect_types(numbers, float, int)
+    _expect(all(map(math.isfinite, numbers)) and min(numbers) >= 0)
+    if int in map(type, numbers):
+        volumes = [dict(zip(volume, map(float, volume.values()), strict=True)) for volume in volumes]
+        ratios = list(map(float, ratios))
+    return [
+        (name, FrozenDict({"accumulated_volume": FrozenDict(volume), "last_share_ratio": ratio}))
+        for name, volume, ratio in zip(names, volumes, ratios, strict=True)
+    ]
 
 
 def _number(value: Any, row: int | None, where: str, *, signed: bool = False) -> float:
@@ -338,23 +448,35 @@ def _number(value: Any, row: int | None, where: str, *, signed: bool = False) ->
     return number
 
 
-def _refuse_number(text: str) -> float:
+def _parse(text: str) -> Any:
+    """Return what a JSON text holds, if nothing is in it that Python's parser alone lets pass."""
+    encoded = text if text.isascii() else text.encode()
+    found = [
+        (path, rule, encoded[at : at + size])
+        for path, rule, at, size in _core.scan_json(encoded, sys.maxsize, 1, [])[0]
+    ]
+    del encoded
+    data = json.loads(text)
+    for path, rule, number in found:
+        if rule == "duplicate_key":
+            raise _wrong(path[-1], "unique", f"field {path[-1]!r} appears twice in an object")
+        _refuse_number(number if isinstance(number, str) else number.decode())
+    return data
+
+
+def _refuse_number(text: str) -> NoReturn:
     raise _wrong(None, "finite", f"{text} is not a number of JSON, or too large for one")
+
+
+def _may_be_too_large(text: str) -> bool:
+    """Whether some number may be beyond floats: of hundreds of digits, or of as many by its exponent."""
+    zeros = text.encode().translate(bytes.maketrans(b"123456789E", b"000000000e"))
+    return any(part in zeros for part in (b"0e000", b"0e+000", b"0" * 200))
 
 
 def _finite(text: str) -> float:
     number = float(text)
     return number if math.isfinite(number) else _refuse_number(text)
-
-
-def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object whose fields have one value each."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        name = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise _wrong(name, "unique", f"field {name!r} appears twice in an object")
-    return found
 
 
 def _wrong(where: str | None, rule: str, message: str, row: int | None = None) -> InputError:

@@ -8,13 +8,14 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evenhand as eh
 from evenhand.building.problems import COUNTED, KEPT
-from tests.shapes import RIGHT, SHAPES, SINGLE, TINY, TWICE, text_of, tiny_text_of
+from tests.shapes import RIGHT, SHAPES, SINGLE, STATES, TINY, TWICE, state_text_of, text_of, tiny_text_of
 
 SIZE = 600_000
 #: Seconds of CPU beyond parsing, of the parsing's own, and to begin with; bytes beyond it a byte of text.
@@ -73,8 +74,8 @@ def test_memory_of_tiny_rows(shape: str) -> None:
     assert peak(lambda: read(text)) - peak(lambda: json.loads(text)) <= BYTES * len(text)
 
 
-def calls(text: str) -> int:
-    """Count the Python functions that are called while a text is read."""
+def calls(call: Callable[[], Any]) -> int:
+    """Count the Python functions that are called."""
     count = 0
 
     def counted(frame: object, event: str, argument: object) -> None:
@@ -84,7 +85,7 @@ def calls(text: str) -> int:
     gc.disable()  # hypothesis has a function called at each collection
     sys.setprofile(counted)
     try:
-        read(text)
+        call()
     finally:
         sys.setprofile(None)
         gc.enable()
@@ -98,7 +99,7 @@ def test_no_function_is_called_for_every_row(shape: str) -> None:
     read(make(shape, 1000))  # imports
     text, twice = make(shape, SIZE), make(shape, 2 * SIZE)
     more_rows = twice.count("}") - text.count("}")
-    assert calls(twice) - calls(text) <= max(more_rows, SIZE // 200) / 20
+    assert calls(lambda: read(twice)) - calls(lambda: read(text)) <= max(more_rows, SIZE // 200) / 20
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -186,3 +187,35 @@ def test_a_nesting_at_its_limit() -> None:
     settings = '{"a": ' + "[" * 31 + "]" * 31 + "}"
     text = f'{{"resources": {{"cpu": {{}}}}, "operations": [{{"name": "o", "settings": {settings}}}]}}'
     assert eh.Snapshot.from_json(text) == eh.Snapshot.from_dict(json.loads(text))
+
+
+def load(path: Path) -> eh.InputError | None:
+    try:
+        eh.State.load(path)
+    except eh.InputError as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("shape", STATES)
+def test_states(shape: str, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text(state_text_of(shape, SIZE))
+    assert (load(path) is None) == shape.startswith("right")  # and imports
+    parsing = seconds(lambda: json.loads(path.read_text()))
+    assert seconds(lambda: load(path)) <= parsing * (1 + TIMES) + FIRST
+    most = peak(lambda: json.loads(path.read_text())) + BYTES * path.stat().st_size
+    assert peak(lambda: load(path)) <= most
+
+
+@pytest.mark.parametrize("shape", STATES)
+def test_few_functions_are_called_for_rows_of_states(shape: str, tmp_path: Path) -> None:
+    """Those of the block in which a row is wrong, and of numbers where one is too large."""
+    paths = [tmp_path / "once.json", tmp_path / "twice.json"]
+    for path, size in zip(paths, (SIZE, 2 * SIZE), strict=True):
+        path.write_text(state_text_of(shape, size))
+        load(path)  # imports
+    once, twice = (calls(lambda path=path: load(path)) for path in paths)  # type: ignore[misc]
+    per_row = 1 if shape == "a number too large" else 0
+    rows = paths[0].read_text().count("}")
+    assert twice - once <= rows * (per_row + 0.2) + 8000

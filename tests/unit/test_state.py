@@ -62,6 +62,8 @@ def broken(*path: Any, value: Any) -> dict[str, Any]:
         (broken("policy", value=3), r"state: policy is a text, not 3 \[type\]"),
         (broken("elements", value={}), r"state: elements is a list \[type\]"),
         (broken("elements", 0, value=5), r"state\[0\]: an element is an object \[type\]"),
+        (broken("operations", value=[5]), r"state\[0\]: an operation is an object \[type\]"),
+        (broken("nodes", 0, value=5), r"state\[0\]: a node is an object \[type\]"),
         (broken("elements", 1, "kind", value="pool"), r"state\[1\]: pool 'x' appears twice \[unique\]"),
         (broken("elements", 1, "kind", value="node"), r"state\[1\]: kind is 'node'; .*\[word\]"),
         (broken("elements", 2, "starvation", value=1), r"state\[2\]: starvation is 1; it must be .*\[word\]"),
