@@ -416,3 +416,21 @@ def test_a_log_that_is_none(tmp_path: Path, entry: Any) -> None:
     (tmp_path / "cluster").write_text(json.dumps(data))
     with pytest.raises(eh.InputError, match="log"):
         eh.Cluster.load(tmp_path / "cluster")
+
+
+@pytest.mark.parametrize("system", ["YTsaurus", "BackendAI", "Slurm"])
+def test_a_cluster_without_operations_is_planned(system: str) -> None:
+    data = {
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 2}}],
+        "operations": [{"name": "o"}],
+    }
+    made = eh.Cluster(eh.Snapshot.from_dict(data), getattr(eh.policies, system)())
+    made.apply([{"event": "remove", "table": "operations", "name": "o"}])
+    assert len(made.plan().decisions) == 0
+    made.apply([{"event": "put", "table": "operations", "row": {"name": "p"}}])
+    request = {"name": "r", "operation": "p", "resources": {"cpu": 2}}
+    made.apply([{"event": "put", "table": "requests", "row": request}])
+    plan = made.plan()
+    assert [row["request"] for row in plan.decisions.to_list()] == ["r"]
+    assert made.carry_out(plan).started == ("r/1",)

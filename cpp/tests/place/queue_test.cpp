@@ -22,9 +22,9 @@ TEST(ServiceQueue, ServesTheLeastSatisfiedFirstAndTiesByPlace) {
   for (int o = 0; o < 3; ++o) scene.operation();
   const Snapshot snapshot = scene.snapshot();
   const QueuePlaces places = QueuePlaces::of(snapshot.tables(), std::vector<Id>(3, kNoId));
-  std::vector<double> satisfaction{0.5, 0.2, 0.2};
+  Column<double> satisfaction{0.5, 0.2, 0.2};
   ServiceQueue queue;
-  queue.reset(places, satisfaction, {2, 0, 1});
+  queue.reset(places, satisfaction, Column<Id>{2, 0, 1});
   EXPECT_EQ(served(queue), (std::vector<Id>{1, 2, 0}));
   satisfaction[1] = 0.9;
   queue.touch(1);
@@ -42,9 +42,9 @@ TEST(ServiceQueue, APoolThatIsFifoWaitsForItsFirst) {
   scene.operation();
   const Snapshot snapshot = scene.snapshot();
   const QueuePlaces places = QueuePlaces::of(snapshot.tables(), std::vector<Id>{1, 0, kNoId});
-  const std::vector<double> satisfaction{0.1, 0.8, 0.5};
+  const Column<double> satisfaction{0.1, 0.8, 0.5};
   ServiceQueue queue;
-  queue.reset(places, satisfaction, {0, 1, 2});
+  queue.reset(places, satisfaction, Column<Id>{0, 1, 2});
   // The second of the FIFO pool is starved worst, so the pool comes first, with its own first.
   EXPECT_EQ(served(queue), (std::vector<Id>{1, 0, 2}));
 }
@@ -64,13 +64,13 @@ TEST(ServiceQueue, UpdatesLeadWhereANewQueueBegins) {
     std::ranges::shuffle(order, random);
     const Snapshot snapshot = scene.snapshot();
     const QueuePlaces places = QueuePlaces::of(snapshot.tables(), order);
-    std::vector<double> satisfaction(kOperations);
+    Column<double> satisfaction(kOperations);
     for (double& s : satisfaction) s = draw(6);
-    std::vector<Id> members, removed;
+    Column<Id> members, removed;
     for (std::size_t o = 0; o < kOperations; ++o)
       if (draw(4)) members.push_back(static_cast<Id>(o));
     ServiceQueue queue;
-    if (draw(2)) queue.reset(places, satisfaction, {3, 1, 4});  // what it held before is forgotten
+    if (draw(2)) queue.reset(places, satisfaction, Column<Id>{3, 1, 4});  // what it held before is forgotten
     queue.reset(places, satisfaction, members);
     for (int step = 0; step < 60 && !members.empty(); ++step) {
       const auto i = static_cast<std::size_t>(draw(static_cast<int>(members.size())));

@@ -141,9 +141,10 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
     stale_ = false;
     return *(tables_ = &t);
   }
-  if (!made_) make();
+  const bool first = !made_;
+  if (first) make();
   tables_ = &own_;
-  rows_changed_ = !touched_rows_.empty();
+  rows_changed_ = first || !touched_rows_.empty();  // pools have lists of children without any
   own_.now = state_->now();
   own_.total = state_->total();
   if (rows_changed_) {
