@@ -13,7 +13,7 @@ using Size = std::size_t;
 
 struct Case {
   SpreadNeed need{2};
-  std::vector<Index> costs;
+  Column<Index> costs;
 };
 
 // Do these jobs, by bits, make room for all copies?
@@ -38,11 +38,11 @@ bool suffices(const Case& c, unsigned mask) {
 }
 
 // The cheapest set, of those the first in order; none: all do not suffice.
-std::vector<Id> brute_force(const Case& c, Index& cost) {
-  std::vector<Id> best;
+Column<Id> brute_force(const Case& c, Index& cost) {
+  Column<Id> best;
   cost = -1;
   for (unsigned mask = 0; mask < 1U << c.costs.size(); ++mask) {
-    std::vector<Id> set;
+    Column<Id> set;
     Index sum = 0;
     for (Size j = 0; j < c.costs.size(); ++j)
       if (mask >> j & 1U) {
@@ -65,8 +65,8 @@ Case drawn(std::mt19937& random) {
   const unsigned dearest = draw(0, 1) == 0 ? 1 : 50;
   for (Size j = 0; j < jobs; ++j) c.costs.push_back(draw(1, dearest));
   for (Size s = 0; s < sites; ++s) {
-    std::vector<Id> here;
-    std::vector<Amount> amounts, lacks;
+    Column<Id> here;
+    Column<Amount> amounts, lacks;
     for (Size j = 0; j < jobs; ++j)
       if (draw(0, 2) == 0) {
         here.push_back(static_cast<Id>(j));
@@ -93,10 +93,10 @@ TEST(SpreadCover, IsTheFirstOfTheCheapest) {
   for (int round = 0; round < 3000; ++round) {
     const Case c = drawn(random);
     Index cost = 0;
-    const std::vector<Id> expected = brute_force(c, cost);
+    const Column<Id> expected = brute_force(c, cost);
     SpreadCover cover;
     SelectionProof proof;
-    std::vector<Id> taken;
+    Column<Id> taken;
     ASSERT_EQ(cover.solve(c.need, c.costs, 100'000, taken, proof), cost >= 0);
     if (cost < 0) continue;
     ++able;
@@ -117,10 +117,10 @@ TEST(SpreadCover, ASpentBudgetIsToldAndNeverDearer) {
     Index cost = 0;
     brute_force(c, cost);
     if (cost < 0) continue;
-    std::vector<Id> all(c.costs.size());
+    Column<Id> all(c.costs.size());
     std::iota(all.begin(), all.end(), 0);
     for (const Index budget : {0, 1, 3}) {
-      std::vector<Id> taken = all;
+      Column<Id> taken = all;
       SelectionProof proof;
       SpreadCover().solve(c.need, c.costs, budget, taken, proof);
       unsigned mask = 0;
@@ -140,14 +140,14 @@ TEST(SpreadCover, PartsAreNoMoreThanTheCosts) {
     const Case c = drawn(random);
     SpreadCover cover;
     SelectionProof proof;
-    std::vector<Id> taken;
+    Column<Id> taken;
     if (!cover.solve(c.need, c.costs, 1000, taken, proof)) continue;
     const SpreadProof parts = cover.prove(1000);
     ASSERT_EQ(parts.part.size(), c.need.job.size());
     Size together = static_cast<Size>(c.need.copies);
     for (const SpreadNeed::Site& site : c.need.sites) together += site.must;
     for (Size j = 0; j < c.costs.size(); ++j) {
-      std::vector<Index> own;
+      Column<Index> own;
       for (Size p = 0; p < parts.part.size(); ++p)
         if (c.need.job[p] == static_cast<Id>(j)) own.push_back(parts.part[p]);
       std::ranges::sort(own, std::greater<>());

@@ -82,7 +82,7 @@ TEST(BackendAIPlanner, HandsOnWhatItIsGivenToRemember) {
   in.last_preempt = {7, kNoTime};
   const Columns memory = Planner(in).memory();
   ASSERT_EQ(memory.size(), 1u);
-  EXPECT_EQ(std::get<std::vector<Time>>(memory[0].values), in.last_preempt);
+  EXPECT_EQ(std::get<Column<Time>>(memory[0].values), in.last_preempt);
 }
 
 }  // namespace

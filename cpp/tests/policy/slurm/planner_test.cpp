@@ -74,7 +74,7 @@ TEST(SlurmPlanner, RemembersFromOneRunToTheNextForWhomItPreempted) {
   EXPECT_EQ(refused(planner), Outcome::kPreemptionBackoff);
   EXPECT_TRUE(planner.decisions().rows().empty());
   const Columns memory = planner.memory();
-  EXPECT_EQ(std::get<std::vector<Time>>(memory[0].values), (std::vector<Time>{kNoTime, kNow}));
+  EXPECT_EQ(std::get<Column<Time>>(memory[0].values), (Column<Time>{kNoTime, kNow}));
 }
 
 TEST(SlurmPlanner, PrioritiesGrowWithTheAgeOfJobsThatWait) {
