@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "evenhand/core/column.h"
 #include "evenhand/core/order.h"
 #include "evenhand/core/poll.h"
 #include "evenhand/share/curve_builder.h"

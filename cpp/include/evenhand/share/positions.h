@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "evenhand/core/column.h"
 #include "evenhand/share/curve_builder.h"
 
 namespace evenhand {
