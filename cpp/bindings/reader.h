@@ -24,6 +24,10 @@ class Reader {
   void read(const char* name, Column<T>& to) {
     if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
   }
+  template <class T>
+  void read(const char* name, std::vector<T>& to) {
+    if (const py::object value = take(name)) to = to_vector(value.cast<py::array_t<T>>());
+  }
   // Lists of lists, of texts.
   template <class T>
   void read_object(const char* name, T& to) {
