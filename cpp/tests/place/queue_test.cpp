@@ -70,7 +70,8 @@ TEST(ServiceQueue, UpdatesLeadWhereANewQueueBegins) {
     for (std::size_t o = 0; o < kOperations; ++o)
       if (draw(4)) members.push_back(static_cast<Id>(o));
     ServiceQueue queue;
-    if (draw(2)) queue.reset(places, satisfaction, Column<Id>{3, 1, 4});  // what it held before is forgotten
+    if (draw(2))
+      queue.reset(places, satisfaction, Column<Id>{3, 1, 4});  // what it held before is forgotten
     queue.reset(places, satisfaction, members);
     for (int step = 0; step < 60 && !members.empty(); ++step) {
       const auto i = static_cast<std::size_t>(draw(static_cast<int>(members.size())));
