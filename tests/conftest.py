@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 # Time is no matter of correctness: a busy machine must fail no test.
 timeless = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", timeless, max_examples=50)
-settings.register_profile("ci", timeless, max_examples=200, derandomize=True, print_blob=True)
+settings.register_profile("ci", timeless, max_examples=100, derandomize=True, print_blob=True)
 settings.register_profile("nightly", timeless, max_examples=2000, print_blob=True)
 # A failure is all that counts with a planted defect, not its smallest example.
 settings.register_profile(
@@ -33,7 +33,6 @@ settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS_PROFILE", "dev"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let tests of one `xdist_group` run in one process: they share what one of them has drawn."""
-    config.addinivalue_line("markers", "xdist_group(name): runs in one process with others of the group")
-    if config.getoption("dist", "no") == "load":  # as -n has it; workers mark tests by this option, too
-        config.option.dist = "loadgroup"
+    """Let processes keep tests of one file, which share what one of them has drawn, as long as all have work."""
+    if config.getoption("dist", "no") == "load":  # as -n has it
+        config.option.dist = "worksteal"

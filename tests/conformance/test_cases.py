@@ -99,7 +99,7 @@ def test_whole_fair_share(capsys: pytest.CaptureFixture[str], name: str, count: 
     assert status == 0
 
 
-@pytest.mark.skipif(examples() < 200, reason="takes 100 seconds: in the profiles of many examples")
+@pytest.mark.skipif(examples() < 1000, reason="takes 100 seconds: in the profile of many examples")
 @pytest.mark.slow
 @pytest.mark.shared
 def test_reference_gives_the_whole_oracle(capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,7 +153,7 @@ def heard(data: dict[str, Any], drawn: list[list[bytes]], policy: Any, seed: int
 
 for_all = pytest.mark.parametrize("law", [live, heard])
 # Longer histories are in test_long_histories.py; at night there is time for as many as elsewhere.
-few = bounds(max_examples=examples() if examples() >= 1000 else examples(0.25))
+few = bounds(max_examples=examples() if examples() >= 1000 else examples(0.5))
 
 
 @for_all

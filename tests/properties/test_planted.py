@@ -133,13 +133,7 @@ SYSTEMS: Mapping[str, tuple[Callable[[], Iterable[Any]], Laws, Mapping[str, tupl
     "slurm": (jobs, job_laws.LAWS.values(), {**OF_JOBS, **OF_QUEUES}),
     "ytsaurus": (allocations, plan_laws.LAWS, OF_ALLOCATIONS),
 }
-# What is drawn is kept by the process: all that looks at it runs in one.
-TOGETHER = {system: pytest.mark.xdist_group(f"planted {system}") for system in SYSTEMS}
-PAIRS = [
-    pytest.param(system, defect, marks=TOGETHER[system])
-    for system, (_, _, defects) in SYSTEMS.items()
-    for defect in defects
-]
+PAIRS = [(system, defect) for system, (_, _, defects) in SYSTEMS.items() for defect in defects]
 
 
 @cache
@@ -163,7 +157,7 @@ def with_plan(subject: Any, plan: dict[str, Any]) -> Any:
     return type(subject)(**{**fields, "plan": plan})
 
 
-@pytest.mark.parametrize("system", [pytest.param(system, marks=mark) for system, mark in TOGETHER.items()])
+@pytest.mark.parametrize("system", SYSTEMS)
 def test_plans_as_they_are_made_break_no_law(system: str) -> None:
     for subject in subjects(system):
         assert broken(SYSTEMS[system][1], subject) == set(), subject

@@ -96,9 +96,8 @@ struct LiveTable<Columns>::Own {
     return place < 0 || cells.empty() ? nullptr : cells.row(place, width);
   }
   Id code(TextColumn Columns::* column, std::size_t) const { return to.code(column, row); }
-  std::vector<Id> list(TextListColumn Columns::* column, std::size_t) const {
-    const std::span<const Id> codes = to.list(column, row);
-    return {codes.begin(), codes.end()};
+  std::span<const Id> list(TextListColumn Columns::* column, std::size_t) const {
+    return to.list(column, row);
   }
 };
 
@@ -146,10 +145,10 @@ Id LiveTable<Columns>::write_cells(const Source& source, Index note) {
       if (codes.size() < notes_.size()) codes.resize(notes_.size(), kNoId);
       codes[place] = code;
     } else if constexpr (std::is_same_v<Cells, TextListColumn>) {
-      std::vector<Id> codes = source.list(member, number++);
+      const auto codes = source.list(member, number++);  // stays where it is as the lists move
       if (codes.empty() && lists_.rows() <= place) return;
       if (lists_.size() < notes_.size()) lists_.resize(notes_.size());
-      lists_[place] = std::move(codes);
+      lists_[place].assign(codes.begin(), codes.end());
     } else if constexpr (!std::is_same_v<Cells, NameColumn>) {
       using T = typename Cells::value_type;
       const std::size_t width = cells.each ? width_ : 1;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "evenhand/core/poll.h"
+#include "evenhand/preempt/cover_bound.h"
 
 namespace evenhand {
 namespace {
@@ -14,6 +15,11 @@ namespace {
 constexpr double kWhole = 1e-6;  // nearer than that to a whole number is one
 
 }  // namespace
+
+FewestCover::FewestCover() : bound_(std::make_unique<CoverBound>()) {}
+FewestCover::~FewestCover() = default;
+FewestCover::FewestCover(FewestCover&&) noexcept = default;
+FewestCover& FewestCover::operator=(FewestCover&&) noexcept = default;
 
 // Shapes in the order of their first candidates; what frees nothing that is short has none.
 void FewestCover::group(std::span<const Amount> amounts, View<const Index> costs,
@@ -98,12 +104,12 @@ void FewestCover::solve(std::span<const Amount> amounts, View<const Index> costs
   }
   const Index known = best_cost_;
 
-  bound_.set(shapes_, need_, most_, price_);
-  bound_.within(low_, high_, std::numeric_limits<double>::infinity());
+  bound_->set(shapes_, need_, most_, price_);
+  bound_->within(low_, high_, std::numeric_limits<double>::infinity());
   for (Size r = 0, k = 0; r < shortage.size(); ++r)
-    if (shortage[r] > 0) multipliers_[r] = bound_.multiplier(k++) * static_cast<double>(unit_);
+    if (shortage[r] > 0) multipliers_[r] = bound_->multiplier(k++) * static_cast<double>(unit_);
   proof.root_bound =
-      std::max<Index>(1, static_cast<Index>(std::ceil(bound_.value() - bound_.margin())));
+      std::max<Index>(1, static_cast<Index>(std::ceil(bound_->value() - bound_->margin())));
   proof.lower_bound = proof.root_bound;
   look_for_less(proof);
   proof.proved = best_cost_ <= proof.lower_bound;
@@ -166,9 +172,9 @@ void FewestCover::undo(Size mark) {
 
 // How far each shape can leave its end of the range before the bound passes the target.
 bool FewestCover::tighten(double target) {
-  const double room = target - bound_.value() + 2 * bound_.margin();
+  const double room = target - bound_->value() + 2 * bound_->margin();
   for (Size j = 0; j < count_; ++j) {
-    const double by = bound_.reduced()[j], range = high_[j] - low_[j];
+    const double by = bound_->reduced()[j], range = high_[j] - low_[j];
     if (range == 0 || std::abs(by) * range <= room) continue;
     const double steps = std::floor(room / std::abs(by));
     if (by > 0 ? !limit(j, low_[j], low_[j] + steps) : !limit(j, high_[j] - steps, high_[j]))
@@ -184,7 +190,7 @@ bool FewestCover::search(Size depth, double target) {
   }
   ++branches_;
   poll();
-  if (!bound_.within(low_, high_, target)) return false;
+  if (!bound_->within(low_, high_, target)) return false;
   if (round(target)) return true;
   const Size mark = trail_.size();
   if (!tighten(target)) {
@@ -194,33 +200,33 @@ bool FewestCover::search(Size depth, double target) {
   // The fraction nearest to a half; where there is none, rounding hid what is missing.
   Size branch = count_;
   double floor = 0, best = kWhole;
-  for (const Id v : bound_.basis()) {
+  for (const Id v : bound_->basis()) {
     const auto j = static_cast<Size>(v);
     if (j >= count_) continue;
-    const double part = bound_.x()[j] - std::floor(bound_.x()[j]);
+    const double part = bound_->x()[j] - std::floor(bound_->x()[j]);
     if (const double far = std::min(part, 1 - part); far > best) {
       best = far;
       branch = j;
-      floor = std::floor(bound_.x()[j]);
+      floor = std::floor(bound_->x()[j]);
     }
   }
   for (Size j = 0; branch == count_ && j < count_; ++j)
     if (low_[j] < high_[j]) {
       branch = j;
-      floor = std::clamp(std::round(bound_.x()[j]), low_[j], high_[j] - 1);
+      floor = std::clamp(std::round(bound_->x()[j]), low_[j], high_[j] - 1);
     }
   bool found = false;
   if (branch < count_) {
     saved_.resize(std::max(saved_.size(), (depth + 1) * rows_));
-    std::ranges::copy(bound_.basis(), saved_.row(depth, rows_));
+    std::ranges::copy(bound_->basis(), saved_.row(depth, rows_));
     const double low = low_[branch], high = high_[branch];
     const Size inner = trail_.size();
-    const bool up = bound_.x()[branch] - floor > 0.5;
+    const bool up = bound_->x()[branch] - floor > 0.5;
     for (int side = 0; side < 2 && !found && !spent_; ++side) {
       const bool more = (side == 0) == up;
       if (side == 1) {
         undo(inner);
-        bound_.restore({saved_.data() + depth * rows_, rows_});
+        bound_->restore({saved_.data() + depth * rows_, rows_});
       }
       if (more ? limit(branch, std::max(low, floor + 1), high)
                : limit(branch, low, std::min(high, floor)))
@@ -238,7 +244,7 @@ bool FewestCover::round(double target) {
   Index cost = 0;
   rest_ = need_;
   for (Size j = 0; j < count_; ++j) {
-    const double x = bound_.x()[j];
+    const double x = bound_->x()[j];
     if (x == 0) {
       counts_[j] = 0;
       continue;

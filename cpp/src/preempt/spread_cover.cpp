@@ -10,7 +10,6 @@ namespace evenhand {
 namespace {
 
 constexpr int kRootSteps = 200, kInnerSteps = 4;
-constexpr double kUlp = std::numeric_limits<double>::epsilon();
 
 }  // namespace
 
@@ -122,8 +121,10 @@ void SpreadCover::normalise(Size job) {
                             std::greater<>());
   double sum = 0;
   for (Size k = 0; k < count; ++k) sum += static_cast<double>(largest_[k]);
-  const double room = static_cast<double>(scale_ * costs_[job] - static_cast<Index>(count)) *
-                      (1 - static_cast<double>(count + 8) * kUlp);  // whatever rounding did
+  const double rounding =
+      static_cast<double>(count + 8) * std::numeric_limits<double>::epsilon();  // at most
+  const double room =
+      static_cast<double>(scale_ * costs_[job] - static_cast<Index>(count)) * (1 - rounding);
   for (const Id p : of)
     part_[p] = std::max<Index>(1, static_cast<Index>(static_cast<double>(part_[p]) / sum * room));
 }

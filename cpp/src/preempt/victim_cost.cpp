@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evenhand/preempt/cover.h"
+#include "evenhand/preempt/proof.h"
 
 namespace evenhand {
 namespace {

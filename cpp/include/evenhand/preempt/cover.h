@@ -7,39 +7,24 @@
 // by candidate whether a set of that cost goes through it.
 #pragma once
 
-#include <algorithm>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "evenhand/core/column.h"
-#include "evenhand/preempt/cover_bound.h"
+#include "evenhand/preempt/proof.h"
 
 namespace evenhand {
 
-// The highest cost of one candidate, so that sums of hundreds of thousands are exact. It may
-// stand for more: with one that costs as much, nothing is proved of a set.
-inline constexpr Index kMostCost = 10'000'000'000'000;
-
-// How far a chosen set was proved to be the cheapest. Costs are numbers of victims unless
-// victims have costs of their own.
-struct SelectionProof {
-  Index cost = 0;         // of the victims taken
-  Index lower_bound = 0;  // no set that costs less covers the shortage
-  Index root_bound = 0;   // the part of it that the multipliers alone prove
-  bool proved = false;    // cost is the least
-  bool first = false;     // and no set of that cost is before it in the order
-  bool spent = false;     // the search ran out of its budget
-  Index branches = 0;     // branch nodes looked at
-
-  void doubt() noexcept {
-    proved = first = false;
-    lower_bound = std::min(lower_bound, cost - 1);
-    root_bound = std::min(root_bound, lower_bound);
-  }
-};
+class CoverBound;
 
 class FewestCover {
  public:
+  FewestCover();
+  ~FewestCover();
+  FewestCover(FewestCover&&) noexcept;
+  FewestCover& operator=(FewestCover&&) noexcept;
+
   // amounts: n x R; costs: n, at least 1, or empty: 1 each, at most 2^61 in sum; taken: positions
   // of a set that covers the shortage, ascending; it is replaced by the best that is found, if
   // `ties` by the first of these in order. At most `budget` branch nodes, each a few passes over
@@ -88,7 +73,7 @@ class FewestCover {
   Column<double> multipliers_;
   Index best_cost_ = 0, budget_ = 0, branches_ = 0;
   bool spent_ = false;
-  CoverBound bound_;
+  std::unique_ptr<CoverBound> bound_;  // its matrices are of no interest to who asks
 };
 
 }  // namespace evenhand

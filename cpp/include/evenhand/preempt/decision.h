@@ -5,8 +5,8 @@
 
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/codes.h"
-#include "evenhand/preempt/cover.h"
 #include "evenhand/preempt/groups.h"
+#include "evenhand/preempt/proof.h"
 
 namespace evenhand {
 

@@ -4,7 +4,6 @@ namespace evenhand::slurm {
 namespace {
 
 constexpr Time kSpan = 30 * kMicrosecondsPerSecond;
-constexpr Time kYear = Time{365} * 86'400 * kMicrosecondsPerSecond;
 constexpr Size kMostSets = 64;
 
 // The system counts in them.

@@ -3,8 +3,6 @@
 namespace evenhand::slurm {
 namespace {
 
-constexpr Time kYear = Time{365} * 86'400 * kMicrosecondsPerSecond;
-
 bool is_served(Outcome rule) {
   return rule == Outcome::kWaitsForVictims || rule == Outcome::kWaitsForNextPass;
 }

@@ -19,6 +19,8 @@ using Row = std::array<Amount, kMaxResources>;
 
 // The job for which jobs end on a node: more than one, or unknown.
 inline constexpr Id kSeveral = -2;
+// How long what has no end is taken to last.
+inline constexpr Time kYear = Time{365} * 86'400 * kMicrosecondsPerSecond;
 
 // Where a job is to start once those that leave for it have gone.
 struct Held {
