@@ -33,6 +33,6 @@ settings.load_profile(os.environ.get("EVENHAND_HYPOTHESIS_PROFILE", "dev"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let processes keep tests of one file, which share what one of them has drawn, as long as all have work."""
+    """Let processes keep neighbouring tests, which share what is drawn, as long as all have work."""
     if config.getoption("dist", "no") == "load":  # as -n has it
         config.option.dist = "worksteal"
