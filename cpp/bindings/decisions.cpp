@@ -183,6 +183,11 @@ py::dict event_columns(const std::vector<Event>& events, std::size_t width) {
   column("operation", [](const Event& e) { return e.operation; });
   column("request", [](const Event& e) { return e.request; });
   column("allocation", [](const Event& e) { return e.slot; });
+  column("pace", [](const Event& e) { return static_cast<std::uint8_t>(e.spared.why); });
+  column("pool", [](const Event& e) { return e.spared.pool; });
+  column("instant", [](const Event& e) { return e.spared.at; });
+  column("victims", [](const Event& e) { return e.spared.victims; });
+  column("most", [](const Event& e) { return e.spared.most; });
   std::vector<Amount> numbers;
   for (const Event& e : events) numbers.insert(numbers.end(), e.missing.begin(), e.missing.end());
   out["numbers"] = rows_by(std::move(numbers), width);

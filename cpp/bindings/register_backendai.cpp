@@ -5,6 +5,7 @@
 #include <string>
 
 #include "evenhand/policy/backendai/planner.h"
+#include "pace.h"
 #include "planner.h"
 #include "reader.h"
 #include "register.h"
@@ -45,6 +46,7 @@ Settings settings_of(const py::dict& values) {
   in.read("reserve_room", s.reserve_room);
   in.read("only_lack_blocks", s.only_lack_blocks);
   in.read("max_containers", s.max_containers);
+  s.pace = pace_of(in);
   in.finish();
   return s;
 }
@@ -70,11 +72,13 @@ RowSettings rows_of(const py::dict& columns, Domains& known) {
   return r;
 }
 
-std::vector<Time> last_preempt_of(const py::dict& memory) {
-  std::vector<Time> out;
-  Reader clocks(memory);
-  clocks.read("last_preempt", out);
-  clocks.finish();
+backendai::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
+                            const py::dict& rows, const py::dict& memory, Domains& known) {
+  backendai::Inputs out{snapshot, settings_of(settings), rows_of(rows, known), {}};
+  Reader in(memory);
+  in.read("last_preempt", out.last_preempt);
+  out.victims = victims_of(in);
+  in.finish();
   return out;
 }
 
@@ -87,8 +91,7 @@ void register_backendai(py::module_& m) {
       [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
          const py::dict& memory) {
         from_backendai::Domains domains;
-        return bound<backendai::Planner>(backendai::Inputs{
-            snapshot, settings_of(settings), rows_of(rows, domains), last_preempt_of(memory)});
+        return bound<backendai::Planner>(inputs_of(snapshot, settings, rows, memory, domains));
       },
       py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
       "A planner of scheduling runs of a resource group.");
@@ -97,10 +100,8 @@ void register_backendai(py::module_& m) {
       [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
          const py::dict& memory, bool total_stated) {
         const auto domains = std::make_shared<from_backendai::Domains>();
-        backendai::Inputs in{cluster.state().snapshot(), settings_of(settings),
-                             rows_of(rows, *domains), last_preempt_of(memory)};
         return bound<backendai::Planner>(
-            cluster, std::move(in),
+            cluster, inputs_of(cluster.state().snapshot(), settings, rows, memory, *domains),
             [domains](backendai::Planner& planner, const std::string& table,
                       const std::vector<Id>& of, const py::dict& columns) {
               if (table == "operations") planner.rows_came(of, rows_of(columns, *domains));

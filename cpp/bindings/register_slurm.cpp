@@ -1,6 +1,7 @@
 // Slurm's preemption: settings and columns of Python make a planner.
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/slurm/planner.h"
+#include "pace.h"
 #include "planner.h"
 #include "reader.h"
 #include "register.h"
@@ -122,6 +123,7 @@ slurm::Settings settings_of(const py::dict& values) {
   int cost = 0;
   in.read("victim_cost", cost);
   s.victim_cost = static_cast<VictimCost>(cost);
+  s.pace = pace_of(in);
   in.finish();
   return s;
 }
@@ -147,6 +149,7 @@ slurm::Memory memory_of(const py::dict& columns) {
   slurm::Memory m;
   Reader in(columns);
   in.read("last_preempt", m.last_preempt);
+  m.victims = victims_of(in);
   in.finish();
   return m;
 }

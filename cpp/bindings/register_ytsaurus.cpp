@@ -5,6 +5,7 @@
 
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/ytsaurus/planner.h"
+#include "pace.h"
 #include "planner.h"
 #include "reader.h"
 #include "register.h"
@@ -67,6 +68,7 @@ ytsaurus::Memory memory_of(const py::dict& columns) {
   in.read_enum("starvation", m.clocks.starvation);
   in.read("last_preemptive", m.last_preemptive);
   in.read("overcommitted_since", m.overcommitted_since);
+  m.victims = victims_of(in);
   in.finish();
   return m;
 }
@@ -120,6 +122,7 @@ Settings settings_of(const py::dict& values, const FairShareOptions& fair_share)
   in.read("full_host_timeout", s.full_host_timeout);
   in.read("gpu", s.gpu);
   in.read("full_host_gpus", s.full_host_gpus);
+  s.pace = pace_of(in);
   in.finish();
   return s;
 }

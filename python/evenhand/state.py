@@ -25,7 +25,8 @@ from evenhand.systems import SYSTEMS, Column
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
-_KEYS = {"schema", "time", "updated", "settings", "policy", "pools", "elements", "nodes", "operations"}
+_KEYS = {"schema", "time", "updated", "settings", "policy"}
+_KEYS |= {"pools", "elements", "nodes", "operations", "victims"}
 _KINDS = ("pool", "operation")
 _POOL: dict[str, Any] = {"name": None, "accumulated_volume": {}, "last_share_ratio": 0.0}
 
@@ -56,6 +57,9 @@ class State:
         each None where there is none.
     operations : mapping
         Name of an operation to ``last_preempt``, when others were last preempted for it.
+    victims : mapping
+        (``"pool"`` or ``"operation"``, name) to ``taken``, the instants at which victims were taken of it: of
+        an operation the last one, of a pool those of the last hour; only where a policy's `pace` asks for it.
     updated : float, optional
         Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
     """
@@ -68,6 +72,7 @@ class State:
     nodes: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     updated: float | None = None
+    victims: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "time", _number(self.time, None, "time"))
@@ -78,12 +83,12 @@ class State:
         for key in ("settings", "policy"):
             if not isinstance(value := getattr(self, key), str):
                 raise _wrong(key, "type", f"{key} is a text, not {shorten(value)}")
-        for table in ("pools", "elements", "nodes", "operations"):
+        for table in ("pools", "elements", "nodes", "operations", "victims"):
             rows = getattr(self, table)
             kinds = set(map(type, rows.values())) if isinstance(rows, Mapping) else {object}
             if not all(issubclass(kind, Mapping) for kind in kinds):
                 raise _wrong(table, "type", f"{table} is an object of objects by name")
-        for table in ("pools", "elements", "nodes", "operations"):
+        for table in ("pools", "elements", "nodes", "operations", "victims"):
             object.__setattr__(self, table, freeze(getattr(self, table)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,6 +111,10 @@ class State:
             data["nodes"] = [{"name": name, **values} for name, values in self.nodes.items()]
         if self.operations:
             data["operations"] = [{"name": name, **values} for name, values in self.operations.items()]
+        if self.victims:
+            data["victims"] = [
+                {"name": name, "kind": kind, **thaw(values)} for (kind, name), values in self.victims.items()
+            ]
         return data
 
     def check_clock(self, now: float) -> None:
@@ -142,7 +151,11 @@ class State:
         def moved(tables: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
             return {
                 name: {
-                    key: value - late if isinstance(value, int | float) else value
+                    key: [instant - late for instant in value]
+                    if isinstance(value, list)
+                    else value - late
+                    if isinstance(value, int | float)
+                    else value
                     for key, value in row.items()
                 }
                 for name, row in tables.items()
@@ -155,6 +168,7 @@ class State:
             elements=moved(self.elements),
             nodes=moved(self.nodes),
             operations=moved(self.operations),
+            victims=moved(self.victims),
         )
 
     @classmethod
@@ -234,7 +248,7 @@ class State:
             if not isinstance(value, str):
                 raise _wrong(key, "type", f"{key} is a text, not {value!r}")
         tables: dict[str, Any] = {"pools": _read(_rows(data, "pools"), own, _pools, _pool)}
-        for table in ("elements", "nodes", "operations"):
+        for table in ("elements", "nodes", "operations", "victims"):
             of = _Remembered(table, time)
             tables[table] = _read(_rows(data, table), own, of.together, of.one)
         return cls(time, **tables, **fingerprints, updated=data.get("updated"))
@@ -329,9 +343,9 @@ class _Remembered:
 
     def __init__(self, table: str, time: float) -> None:
         self.time = time
-        self.kinds = ("kind",) if table == "elements" else ()
+        self.kinds = ("kind",) if table in ("elements", "victims") else ()
         self.called = table.removesuffix("s")
-        self.what = "a node" if table == "nodes" else f"an {self.called}"
+        self.what = f"an {self.called}" if table in ("elements", "operations") else f"a {self.called}"
         self.declared = [[c for c in system.memory if c.table == table] for system in SYSTEMS.values()]
         declared = (c.name for columns in self.declared for c in columns)
         self.fields = dict.fromkeys(("name", *self.kinds, *declared))
@@ -346,7 +360,11 @@ class _Remembered:
         """Return a row's key, what it is called, and its cells."""
         name = _named(given, self.what, self.fields, row)
         cells = {
-            c.name: _word(given, c.name, c.words, row) if c.words else _instant(given, c.name, row, self.time)
+            c.name: _instants(given, c.name, row, self.time)
+            if c.many
+            else _word(given, c.name, c.words, row)
+            if c.words
+            else _instant(given, c.name, row, self.time)
             for c in self.columns(given).values()
         }
         if not self.kinds:
@@ -361,6 +379,7 @@ class _Remembered:
         _expect_types(names, str, int)
         keys = zip(_words(found, "kind", _KINDS), names, strict=True) if self.kinds else names
         columns = self.columns(found)
+        _expect(not any(c.many for c in columns.values()))  # there are few of them
         cells = [
             _words(found, c.name, c.words) if c.words else self._instants(found, c.name, len(rows))
             for c in columns.values()
@@ -399,6 +418,13 @@ def _instant(given: Mapping[str, Any], key: str, row: int, time: float) -> float
     if instant > time:
         raise _wrong(key, "clock", f"{key} is {instant}, after the state itself ({time})", row)
     return instant
+
+
+def _instants(given: Mapping[str, Any], key: str, row: int, time: float) -> list[float | None]:
+    values = given.get(key, [])
+    if not isinstance(values, list):
+        raise _wrong(key, "type", f"{key} is a list", row)
+    return [_instant({key: math.nan if value is None else value}, key, row, time) for value in values]
 
 
 def _pool(pool: Any, row: int) -> tuple[str | int, str, dict[str, Any]]:

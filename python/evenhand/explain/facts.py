@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.plans.columns import objects
-from evenhand.reasons import GROUPS
+from evenhand.reasons import GROUPS, OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -117,6 +117,29 @@ class Facts:
         """Return the numbers that a policy compared for an outcome; none of most."""
         numbers = getattr(self.plan.policy, "compared", None)
         return {} if numbers is None else dict(numbers(self.snapshot, code, operation, request))
+
+    def paced(self, trace: Mapping[str, NDArray[Any]], event: int) -> dict[str, Any]:
+        """Return what the pace compared where it spared a victim, of a recorded event; else nothing."""
+        if "pace" not in trace:
+            return {}
+        pool, instant = int(trace["pool"][event]), float(trace["instant"][event]) / 1e6
+        why = OUTCOMES[int(trace["pace"][event])]
+        pace, name = self.setting("pace"), self.element(pool) if pool > 0 else "the cluster"
+        if why == "victim_cooldown":
+            numbers = {"last_preempted": instant, "victim_cooldown": pace.victim_cooldown}
+        elif why == "spared_run_time":
+            numbers = {"began": instant, "spare_if_ran_less_than": pace.spare_if_ran_less_than}
+        elif why == "spared_ends_soon":
+            numbers = {"planned_end": instant, "spare_if_ends_within": pace.spare_if_ends_within}
+        elif why == "pool_immune":
+            return {"immune": name, "until": instant, "now": self.snapshot.now}
+        elif why == "pool_victims_per_hour":
+            victims, most = int(trace["victims"][event]), int(trace["most"][event])
+            again = {"again_from": instant} if victims else {}
+            return {"pool": name, "victims": victims, "max_victims_per_hour": most, **again}
+        else:
+            return {}
+        return {**numbers, "now": self.snapshot.now}
 
     def object(self, quanta: NDArray[Any], *, zeros: bool = False) -> dict[str, float]:
         """Return one row of quanta as an object."""

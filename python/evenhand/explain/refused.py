@@ -128,6 +128,7 @@ def _outcomes(
         code = OUTCOMES[outcome]
         event = _event(facts, trace, nearest)
         numbers = facts.compared(code, operation, int(trace["request"][nearest]))
+        numbers |= facts.paced(trace, nearest)
         compared = {"compared": numbers} if numbers else {}
         looked_at.append({"stage": STAGES[stage], "outcome": code, "times": len(rows), **event, **compared})
         if outcome != nothing or not found:

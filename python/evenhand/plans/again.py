@@ -228,7 +228,38 @@ def _state(plan: Plan, steps: Mapping[int, Essence], done: set[int]) -> State | 
         if str(name) in tried:
             rest = nodes.get(name, {"overcommitted_since": None})
             nodes[name] = {**rest, "last_preemptive": kept["last_preemptive"]}
-    return replace(before, nodes=nodes, operations={**before.operations, **operations})
+    victims = dict(before.victims)
+    for key, instants in _victims(plan, taking).items():
+        if key in after.victims:  # else nothing asks when it was
+            earlier = victims[key]["taken"] if key[0] == "pool" and key in victims else ()
+            victims[key] = {"taken": instants[-1:] if key[0] == "operation" else [*earlier, *instants]}
+    return replace(before, nodes=nodes, operations={**before.operations, **operations}, victims=victims)
+
+
+def _victims(plan: Plan, steps: Collection[int]) -> dict[tuple[str, Name], list[float]]:
+    """Return when steps took victims of operations and of the pools above these."""
+    column, snapshot = plan.decisions.column, plan.snapshot
+    found: dict[tuple[str, Name], list[float]] = defaultdict(list)
+    if not plan.state.victims:  # the policy does not ask when
+        return found
+    operations, pools = snapshot.names("operations"), snapshot.names("pools")
+    parent = snapshot._core.column("pools", "parent").tolist()
+    pool_of = snapshot._core.column("operations", "pool").tolist()
+    # Where operations are preempted as a whole, all that one has is one victim.
+    whole = plan.policy.RECORD.preempts_operations
+    seen = set()
+    for row, step in enumerate(column("step").tolist()):
+        operation = int(column("operation")[row])
+        victim = (step, operation if whole else int(column("allocation")[row]))
+        if step not in steps or column("action")[row] != _PREEMPT or victim in seen:
+            continue
+        seen.add(victim)
+        found["operation", operations[operation]].append(snapshot.now)
+        pool = pool_of[operation]
+        while pool >= 0:
+            found["pool", pools[pool]].append(snapshot.now)
+            pool = parent[pool]
+    return found
 
 
 def _nodes(plan: Plan) -> dict[int, set[str]]:

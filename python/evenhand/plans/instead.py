@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evenhand.config.pace import pace_columns
 from evenhand.fields import TABLES
 from evenhand.plans.causes import Found
 from evenhand.reasons import ACTIONS, reason
+from evenhand.reasons.pace import PACED
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -47,6 +49,7 @@ def instead(again: Again, plan: Plan, rows: list[int], step: int) -> list[Found]
     if not was.victims:
         return [_start(again, was, now, first)]
     spared = [Found(row, "victim_protected", numbers) for row, numbers in _protected(again, plan, rows)]
+    spared = spared or _paced(again, plan, rows)
     if was.operation is None:
         return spared or [_others(was, now, first)]
     for other in now:
@@ -130,6 +133,25 @@ def _protected(again: Again, plan: Plan, rows: list[int]) -> list[tuple[int, dic
             numbers = {"allocation": names[old], "field": field, "was": was, "now": now}
             found.append((row, numbers))
             break
+    return found
+
+
+def _paced(again: Again, plan: Plan, rows: list[int]) -> list[Found]:
+    """Return victims that the pace spares in the fresh plan; one more plan each, where there is a pace."""
+    fresh, column, found = again.plan, plan.decisions.column, []
+    pace = None if fresh is None else getattr(fresh.policy.settings, "pace", None)
+    if fresh is None or pace is None or not pace_columns(again.fresh, pace):
+        return []
+    for row in rows:
+        name = again.names[int(column("allocation")[row])]
+        if column("action")[row] != _PREEMPT or str(name) in again.victims:
+            continue
+        told = fresh.why_not(name, table="allocations")
+        if any(told.code == code.code for code in PACED):
+            operation = plan.snapshot.names("operations")[int(column("operation")[row])]
+            said = reason(told.code, "allocation").sentence.format(operation=operation)
+            numbers = {"allocation": name, "why": told.code, "said": said, **told.numbers}
+            found.append(Found(row, "victim_spared", numbers))
     return found
 
 

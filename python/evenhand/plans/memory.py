@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LiveRows", "fingerprint", "next_state", "read_memory"]
 
+#: Tables whose rows are pools, the root first, then operations.
+_OF_ELEMENTS = ("elements", "victims")
 _ELEMENTS_LEFT = ("state_element_left", "pools and operations")
 
 
@@ -41,6 +43,8 @@ def fingerprint(policy: Any) -> str:
     """
     timing = getattr(policy.settings, "TIMING", ())
     settings = {k: v for k, v in policy.to_dict().items() if k not in timing}
+    if (pace := getattr(policy.settings, "pace", None)) is not None and pace.is_off:
+        settings.pop("pace")  # as before there was any
     text = json.dumps(settings, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -83,19 +87,27 @@ def read_memory(
     found: list[Diagnostic] = []
     for table, declared in _by_table(policy):
         count = _count(snapshot, table)
-        for column in declared:
+        once = [column for column in declared if not column.many]
+        for column in once:
             nothing = np.zeros(count, np.uint8) if column.words else np.full(count, NO_TIME, np.int64)
             columns[column.name] = nothing
         remembered = {} if state is None else getattr(state, table)
         row_of = {key: row for row, key in enumerate(_keys(snapshot, table))} if remembered else {}
-        left = []
+        left: list[Any] = []
+        instants: dict[str, list[tuple[int, int]]] = {column.name: [] for column in declared if column.many}
         for key, kept in remembered.items():
             row = row_of.get(key)
             if row is None:
                 left.append(key[1] if isinstance(key, tuple) else key)
                 continue
-            for column in declared:
+            for column in once:
                 columns[column.name][row] = _code(column, kept.get(column.name))
+            for name, found_there in instants.items():
+                found_there += [(row, round(instant * 1e6)) for instant in kept.get(name) or ()]
+        for pairs in instants.values():
+            if pairs:
+                columns[f"{table}_element"] = np.array([row for row, _ in pairs], np.int32)
+                columns[f"{table}_time"] = np.array([time for _, time in pairs], np.int64)
         found += _left(table, left)
     return columns, (*found, *([] if state is None else _changed(policy, state)))
 
@@ -111,7 +123,7 @@ def _by_table(policy: Any) -> list[tuple[str, list[Column]]]:
 def _count(snapshot: Snapshot, table: str) -> int:
     if table == "nodes":
         return snapshot.node_count
-    return snapshot.operation_count + (snapshot.pool_count if table == "elements" else 0)
+    return snapshot.operation_count + (snapshot.pool_count if table in _OF_ELEMENTS else 0)
 
 
 def _keys(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int] | None = None) -> list[Any]:
@@ -119,7 +131,7 @@ def _keys(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int] | None 
     if isinstance(snapshot, LiveRows):
         return _live_keys(snapshot, table, rows or ())
     rows = range(_count(snapshot, table)) if rows is None else rows
-    if table != "elements":
+    if table not in _OF_ELEMENTS:
         names = snapshot.names(table)
         return [names[row] for row in rows]
     names, pools = snapshot.element_names, snapshot.pool_count
@@ -127,7 +139,7 @@ def _keys(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int] | None 
 
 
 def _live_keys(live: LiveRows, table: str, rows: Sequence[int]) -> list[Any]:
-    if table != "elements":
+    if table not in _OF_ELEMENTS:
         return live.names_of(table, rows)
     pools = live.base.pool_count
     names = live.names_of("operations", [row - pools for row in rows if row >= pools])
@@ -196,6 +208,9 @@ def next_state(
     """
     tables: dict[str, Any] = {}
     for table, declared in _by_table(policy):
+        if declared[0].many:
+            tables[table] = _many(snapshot, declared[0], memory)
+            continue
         columns = [np.asarray(memory[column.name]) for column in declared]
         empty = [0 if column.words else NO_TIME for column in declared]
         kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
@@ -210,3 +225,17 @@ def next_state(
         keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
         tables[table] = {key: row for key, row in zip(keys, rows, strict=True) if key is not None}
     return replace(before, policy=fingerprint(policy), **tables)
+
+
+def _many(
+    snapshot: Snapshot | LiveRows, column: Column, memory: Mapping[str, NDArray[Any]]
+) -> dict[Any, dict[str, Any]]:
+    """Return the instants of a column that has any number of them, by row."""
+    if f"{column.table}_element" not in memory:
+        return {}
+    times = seconds_of(memory[f"{column.table}_time"])
+    of: dict[int, list[Any]] = {}
+    for row, time in zip(memory[f"{column.table}_element"].tolist(), times, strict=True):
+        of.setdefault(row, []).append(time)
+    keys = _keys(snapshot, column.table, list(of))
+    return {key: {column.name: own} for key, own in zip(keys, of.values(), strict=True) if key is not None}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from evenhand.reasons.checks import CHECKED
+from evenhand.reasons.pace import PACED
 from evenhand.reasons.renamed import RENAMED, current
 from evenhand.systems import SYSTEMS
 from evenhand.systems.reason import STARVATION, Kind, Reason
@@ -124,5 +125,6 @@ def reason(code: str, *kinds: Kind) -> Reason:
 
 for _system in SYSTEMS.values():
     add(_system.reasons)
+add(PACED)
 add(_UNSEEN)
 add(CHECKED)

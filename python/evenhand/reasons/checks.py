@@ -103,5 +103,10 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
             "{request} would start only once others have left now: {victims}",
             "What was to start in free room needs victims now.",
         ),
+        (
+            "victim_spared",
+            "{allocation} would be spared now: {said}",
+            "The pace spares the victim now; `why` is the code, beside what was compared.",
+        ),
     )
 )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from evenhand.systems.base import Policy
     from evenhand.systems.reason import Reason
 
-__all__ = ["Column", "System"]
+__all__ = ["VICTIMS", "Column", "System"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +21,28 @@ class Column:
 
     Attributes
     ----------
-    table : {"elements", "nodes", "operations"}
-        Whose it is. Elements are pools, the root first, then operations.
+    table : {"elements", "nodes", "operations", "victims"}
+        Whose it is. Elements are pools, the root first, then operations; "victims" are elements too, in a
+        table of their own.
     name : str
         As in the columns of the core and in state files.
     words : tuple of str
         Words by the core's codes (uint8), the first of which is what a row has that is left out; empty: an
         instant (int64 microseconds).
+    many : bool
+        It is any number of instants: in the core two columns, ``<table>_element`` and ``<table>_time``, with
+        one row an instant.
     """
 
     table: str
     name: str
     words: tuple[str, ...] = ()
+    many: bool = False
+
+
+#: When victims were taken: of an operation the last time, of a pool those of the last hour; what the pace
+#: of later ones depends on.
+VICTIMS = Column("victims", "taken", many=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,13 @@ class Planned:
         """Nodes by name."""
         return {row["name"]: row for row in self.snapshot.get("nodes", ())}
 
+    @cached_property
+    def paced(self) -> bool:
+        """Whether a pace may spare victims that the system would take."""
+        rows = (self.snapshot.get("root", {}), *self.snapshot.get("pools", ()))
+        names = {"max_victims_per_hour", "immune_hours"}
+        return not self.settings.pace.is_off or any(names & row.get("settings", {}).keys() for row in rows)
+
     def had_heartbeat(self, node: Any) -> bool:
         """Return whether a node had a heartbeat."""
         return self.heartbeats is None or node in self.heartbeats

@@ -56,7 +56,7 @@ def newest_victims_first(planned: Planned) -> None:
 def no_newer_twin_is_spared(planned: Planned) -> None:
     """In the preemptive stage no allocation is spared that is newer than an equal victim of its operation."""
     s = planned.settings
-    if s.victim_selection == "minimum" and s.victim_cost != "victims":
+    if planned.paced or (s.victim_selection == "minimum" and s.victim_cost != "victims"):
         return
     taken = {d["allocation"] for d in planned.victims}
     for d in planned.victims:
@@ -103,10 +103,10 @@ def operations_without_room_start_first(planned: Planned) -> None:
 def starving_operations_preempt(planned: Planned) -> None:
     """On a node where nothing is decided no starving operation fits in the room of what is preemptible.
 
-    Where neither limits nor back-offs nor special stages are.
+    Where neither limits nor back-offs nor special stages are, nor a pace.
     """
     s = planned.settings
-    if s.default_gpu_full_host_preemption.enable or s.ssd_priority_preemption.enable:
+    if planned.paced or s.default_gpu_full_host_preemption.enable or s.ssd_priority_preemption.enable:
         return
     tops = (
         *planned.snapshot.get("pools", ()),

@@ -12,6 +12,7 @@ import evenhand as eh
 from evenhand.testing import strategies as es
 from evenhand.testing.plan_laws import STAGES, Planned, check_plan
 from evenhand.testing.plan_ledger import carried_out
+from tests.properties.pace import keeps_its_pace
 from tests.properties.planning import Compute, engine, reference
 
 SAME = ("action", "allocation", "request", "operation", "node", "stage", "reason", "beneficiary", "grace")
@@ -27,6 +28,7 @@ def test_laws(drawn: es.PlanInput) -> None:
     heard = frozenset([drawn.on.node]) if isinstance(drawn.on, eh.Heartbeat) else None
     for compute, plan in plans.items():
         check_plan(Planned(data, plan, drawn.settings, drawn.state, heard))
+        keeps_its_pace(data, plan, drawn.settings.pace, drawn.state)
         planning_again_is_quiet(compute, drawn, plan)
         only_differences_of_times_matter(compute, drawn, plan)
 
@@ -41,7 +43,7 @@ def planning_again_is_quiet(compute: Compute, drawn: es.PlanInput, plan: Mapping
 
 
 def only_differences_of_times_matter(compute: Compute, drawn: es.PlanInput, plan: Mapping[str, Any]) -> None:
-    """All instants a thousand seconds later: the same plan a thousand seconds later (6)."""
+    """All instants a day later: the same plan a day later (6)."""
     later = replace(drawn, snapshot=_later(drawn.snapshot), state=_later(drawn.state))
     assert essence(compute(later)) == essence(_later(plan))
 
@@ -49,18 +51,20 @@ def only_differences_of_times_matter(compute: Compute, drawn: es.PlanInput, plan
 INSTANTS = {
     *("now", "time", "since", "start_time", "last_job_start_time", "last_progress_time", "deadline"),
     *("overcommitted_since", "last_preemptive", "at", "until"),
+    *("planned_end", "taken"),
 }
+DAY = 86_400.0
 
 
 def _later(value: Any, key: str = "") -> Any:
     if isinstance(value, Mapping):
         moved = {k: _later(v, k) for k, v in value.items()}
         if isinstance(moved.get("operations"), list):  # a default, which has to move too
-            moved["operations"] = [{"start_time": 1000.0, **row} for row in moved["operations"]]
+            moved["operations"] = [{"start_time": DAY, **row} for row in moved["operations"]]
         return moved
     if isinstance(value, list):
-        return [_later(item) for item in value]
-    return value + 1000.0 if key in INSTANTS and value is not None else value
+        return [_later(item, key) for item in value]
+    return value + DAY if key in INSTANTS and value is not None else value
 
 
 def essence(plan: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -84,4 +88,5 @@ def essence(plan: Mapping[str, Any]) -> Mapping[str, Any]:
         "statuses": {n: {k: s[k] for k in ("status", "starvation", "since")} for n, s in statuses.items()},
         "elements": elements,
         "nodes": nodes,
+        "victims": {(v["kind"], v["name"]): tuple(v["taken"]) for v in plan["state"].get("victims", ())},
     }

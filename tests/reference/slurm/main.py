@@ -261,6 +261,24 @@ class Main:
         wanted = candidates(world, job, self.gone, now)
         if not wanted:
             return "no_eligible_victims"
+        while True:
+            how, spots, victims = self._way(job, base.copy(), wanted, blocked, leaving)
+            beyond = world.beyond_caps(victims)
+            if not beyond:
+                break
+            wanted = [other for other in wanted if other not in beyond]
+        if how == "end":
+            return self._end(job, spots, victims)
+        if how == "suspend":
+            self._suspend(job, spots, victims)
+            return None
+        return how
+
+    def _way(
+        self, job: Job, base: Room, wanted: list[Job], blocked: frozenset[str], leaving: bool
+    ) -> tuple[str, Spots, list[Job]]:
+        """Return whether victims end, are suspended at once, or why there are none; where, and which."""
+        world, s = self.world, self.world.settings
         flags = split_mode(s.PreemptMode)[1]
         by_tier = s.PreemptType == "preempt/partition_prio"
         gang = "GANG" in flags and by_tier
@@ -269,12 +287,10 @@ class Main:
             spots = over(world, base, job, sharing, blocked)
             if spots is not None:
                 if s.victim_selection == "test_only":
-                    return "dry_run_omits_victims"
+                    return "dry_run_omits_victims", [], []
                 victims = under(world, base, job, sharing, spots)
-                if leaving or any(other.mode(s) != "SUSPEND" for other in victims):
-                    return self._end(job, spots, victims)
-                self._suspend(job, spots, victims)
-                return None
+                ends = leaving or any(other.mode(s) != "SUSPEND" for other in victims)
+                return "end" if ends else "suspend", spots, victims
         before = base.copy()
         for other in sharing:
             if other.mode(s) == "SUSPEND" and s.victim_selection != "test_only":
@@ -287,15 +303,12 @@ class Main:
                     leave(world, before, other)
                 rest = [other for other in sharing if other not in victims]
                 victims += under(world, before, job, rest, spots)
-            return self._end(job, spots, victims)
+            return "end", spots, victims
         if "GANG" in flags and not by_tier and s.victim_selection != "test_only":
             chosen = choose(world, base, job, wanted, blocked, ("SUSPEND",))
-            if chosen is not None and leaving:
-                return self._end(job, *chosen)
             if chosen is not None:
-                self._suspend(job, *chosen)
-                return None
-        return "no_room_even_with_victims"
+                return "end" if leaving else "suspend", *chosen
+        return "no_room_even_with_victims", [], []
 
     # --- what is done
 
@@ -336,6 +349,7 @@ class Main:
             if word == "suspend":
                 leave(self.world, self.room, victim)
             self.gone.append(victim)
+            self.world.pace.took(victim.name, victim.pool)
             self.whom.append((victim, job))
             if word != "suspend" and self.world.grace(victim) == 0:
                 for node in victim.nodes:

@@ -22,6 +22,7 @@ def reference_plan(
     settings: SlurmSettings | None = None,
     last_preempt: Mapping[str | int, float] | None = None,
     passes: Sequence[str] = ("main", "backfill"),
+    state: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Plan one scheduling run by the published rules, slowly.
 
@@ -34,13 +35,15 @@ def reference_plan(
         Name of a job to when others were last preempted for it.
     passes : sequence of {"main", "backfill"}
         Which of the two passes there are; with sched/builtin there is no second one.
+    state : mapping, optional
+        "victims" of the last plan.
 
     Returns
     -------
     dict
         ``decisions`` and ``refusals`` as in a plan's JSON, with the keys that are decided here.
     """
-    run = Backfill(read_world(snapshot, settings or SlurmSettings()), dict(last_preempt or {}))
+    run = Backfill(read_world(snapshot, settings or SlurmSettings(), state), dict(last_preempt or {}))
     queue = queue_of(run.world)
     if "main" in passes:
         run.main(queue)
@@ -55,5 +58,5 @@ def reference_plan(
         "statuses": {},
         "groups": {},
         "diagnostics": [],
-        "state": None,
+        "state": {"victims": run.world.pace.victims()},
     }

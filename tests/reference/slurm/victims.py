@@ -69,7 +69,10 @@ def candidates(world: World, asks: Job, gone: Sequence[Job], now: float) -> list
     found = [
         job
         for job in sorted(world.jobs, key=lambda job: (job.submitted, job.row))
-        if job.running and job not in gone and standing(world, asks, job, now) == "taken"
+        if job.running
+        and job not in gone
+        and standing(world, asks, job, now) == "taken"
+        and world.spared(job) is None
     ]
     gang = "GANG" in split_mode(s.PreemptMode)[1] and s.PreemptType == "preempt/partition_prio"
     if s.youngest_first and not gang:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.slurm.settings import SlurmPartition, SlurmQos, SlurmSettings, split_mode
 from evenhand.testing.costs import Costs, read_costs
+from evenhand.testing.pace import Pace
 from tests.reference.slurm.priority import reference_priorities, tried_in
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Job:
     batch: bool
     own: Mapping[str, Any]
     user: str | None = None
+    pool: str | int | None = None
     allocations: list[Allocation] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     #: Name, partition and priority there, of each partition in which it is tried.
@@ -150,7 +152,20 @@ class World:
     jobs: list[Job]
     room: Room
     costs: Costs
+    pace: Pace
     reserved: list[tuple[str | None, str, Amounts]]
+
+    def spared(self, job: Job) -> str | None:
+        """Return why the pace spares a job, None if it does not."""
+        ends = [a.planned_end for a in job.running]
+        known = [round(end * 1e6) for end in ends if end is not None]
+        end = max(known) if len(known) == len(ends) else None
+        return self.pace.spares(job.name, job.pool, round(job.start * 1e6), end)
+
+    def beyond_caps(self, victims: Sequence[Job]) -> list[Job]:
+        """Return the victims of one step that are beyond the caps of pools."""
+        places = self.pace.beyond([(job.name, job.pool) for job in victims])
+        return [victims[place] for place in sorted(places)]
 
     def reserve(self, room: Room, job: Job, sign: int) -> None:
         """Add what is reserved for a job to a room (1), or take it off again (-1)."""
@@ -205,13 +220,15 @@ def _exact(amounts: Mapping[str, Any] | None) -> Amounts:
     return {resource: Fraction(str(value)) for resource, value in (amounts or {}).items()}
 
 
-def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
+def read_world(snapshot: Snapshot, settings: SlurmSettings, state: Mapping[str, Any] | None = None) -> World:
     """Read a snapshot.
 
     Parameters
     ----------
     snapshot : Snapshot
     settings : SlurmSettings
+    state : mapping, optional
+        "victims" of the last plan.
 
     Returns
     -------
@@ -253,6 +270,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
                 op.get("kind", "batch") == "batch",
                 op.get("settings", {}),
                 op.get("user"),
+                op.get("pool"),
                 turns=turns,
             )
         )
@@ -322,6 +340,7 @@ def read_world(snapshot: Snapshot, settings: SlurmSettings) -> World:
         jobs,
         room,
         read_costs(data, settings.victim_cost),
+        Pace(settings.pace, data, state or {}),
         reserved,
     )
 

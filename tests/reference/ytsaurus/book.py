@@ -113,6 +113,7 @@ class Book:
                 "request": beneficiary.name,
             }
         self.decisions.append(decision)
+        world.pace.took(operation.name, None if operation.parent is None else operation.parent.name)
         victim.leaves = True
         world.use(operation, victim.amounts, -1)
 

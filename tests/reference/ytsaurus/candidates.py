@@ -138,6 +138,9 @@ class Attempt:
         free = self.room.free_for(request)
         how, costs = self.world.settings.victim_selection, self.world.costs
         victims = select(eligible, free, self._need(request), how, costs)
+        while victims and (beyond := self.world.beyond_caps(victims)):
+            eligible = [a for a in eligible if a not in beyond]
+            victims = select(eligible, free, self._need(request), how, costs)
         if victims is not None and self.stage == "full_host" and self._penalty(victims) is None:
             return None
         return victims

@@ -63,8 +63,13 @@ class Planner:
         leaving = [
             a
             for a in most_wanted_first([a for a in node.allocations if a.running], self.world.settings)
-            if a.operation.graceful and a.group == "preemptible" and not a.opted_out
+            if a.operation.graceful
+            and a.group == "preemptible"
+            and not a.opted_out
+            and self.world.spared(a) is None
         ]
+        beyond = self.world.beyond_caps(leaving)
+        leaving = [a for a in leaving if a not in beyond]
         self.book.take(leaving, "graceful")
         room.give_up(leaving)
 
@@ -102,6 +107,7 @@ class Planner:
         """Start at most one allocation, by taking what the stage may take; tell whether it did."""
         tree = self.world.settings
         eligible = [a for a in node.allocations if may_be_victim(a, node, stage, tree)]
+        eligible = [a for a in eligible if self.world.spared(a) is None]
         attempt = Attempt(self.world, node, room, self.book, stage)
         active = set(candidates)
         while active:

@@ -83,7 +83,7 @@ def reference_plan(
     """
     settings = settings or YTsaurusSettings()
     before, given = dict(state or {}), dict(given or {})
-    world = read_world(snapshot, settings)
+    world = read_world(snapshot, settings, before)
     _read_nodes(world, before)
     if shares is None:
         volumes: dict[str, Any] = {key: before[key] for key in _OF_SHARES if key in before}
@@ -210,6 +210,7 @@ def _state(world: World, shares: Shares) -> dict[str, Any]:
             for node in world.nodes
             if node.last_preemptive is not None or node.over_since is not None
         ],
+        "victims": world.pace.victims(),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from evenhand.fields import resource_kind
@@ -14,6 +15,7 @@ from evenhand.systems.ytsaurus.settings import (
 )
 from evenhand.systems.ytsaurus.tag_filter import TagFilter
 from evenhand.testing.costs import read_costs
+from evenhand.testing.pace import Pace
 from tests.reference.ytsaurus.vectors import Amounts, micros, zeros
 from tests.reference.ytsaurus.world import Allocation, Element, Node, Request, World, room
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["read_world"]
 
 
-def read_world(snapshot: Snapshot, settings: YTsaurusSettings) -> World:
+def read_world(
+    snapshot: Snapshot, settings: YTsaurusSettings, state: Mapping[str, Any] | None = None
+) -> World:
     """Read a snapshot; nothing of the update is computed yet.
 
     Raises
@@ -31,7 +35,7 @@ def read_world(snapshot: Snapshot, settings: YTsaurusSettings) -> World:
     InputError
         If settings of a row, or resources named by settings, are wrong.
     """
-    return _Reader(snapshot, settings).read()
+    return _Reader(snapshot, settings).read(state or {})
 
 
 class _Reader:
@@ -59,7 +63,7 @@ class _Reader:
         pairs = zip(self.resources, self.quantum, strict=True)
         return [round(given[r] / q) if given and r in given else None for r, q in pairs]
 
-    def read(self) -> World:
+    def read(self, state: Mapping[str, Any]) -> World:
         pools = [self.pool(i, row) for i, row in enumerate([self.data.get("root", {}), *self._rows("pools")])]
         by_name = {pool.name: pool for pool in pools[1:]}
         operations = [self.operation(i, len(pools), row) for i, row in enumerate(self._rows("operations"))]
@@ -79,6 +83,7 @@ class _Reader:
             now=micros(self.data["now"]),
             settings=self.settings,
             costs=read_costs(self.data, self.settings.victim_cost),
+            pace=Pace(self.settings.pace, self.data, state),
             pools=pools,
             operations=operations,
         )
@@ -158,6 +163,7 @@ class _Reader:
         own = self.rows.allocations.get(row, YTsaurusAllocationSettings())
         start = data.get("start_time", 0.0)
         progress, deadline = data.get("last_progress_time"), data.get("deadline")
+        end = data.get("planned_end")
         beneficiary = data.get("beneficiary") or {}
         amounts = self.amounts(data.get("resources"))
         limits = self.limits(own.resource_limits)
@@ -182,4 +188,5 @@ class _Reader:
             room_taken=self.amounts(own.room_taken),
             deadline=None if deadline is None else micros(deadline),
             cpu_gap=gap,
+            planned_end=None if end is None else micros(end),
         )

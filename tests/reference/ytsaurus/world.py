@@ -16,6 +16,7 @@ from evenhand.systems.ytsaurus.settings import (
     YTsaurusSettings,
 )
 from evenhand.testing.costs import Costs
+from evenhand.testing.pace import Pace
 from tests.reference.ytsaurus.vectors import Amounts, Shares
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class Allocation:
     room_taken: Amounts
     deadline: int | None
     cpu_gap: bool
+    planned_end: int | None = None
     group: str | None = None
     leaves: bool = False
 
@@ -157,11 +159,25 @@ class World:
     now: int
     settings: YTsaurusSettings
     costs: Costs
+    pace: Pace
     pools: list[Element]
     operations: list[Element]
     nodes: list[Node] = field(default_factory=list)
     allocations: list[Allocation] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+
+    def spared(self, allocation: Allocation) -> str | None:
+        """Return why the pace spares an allocation, None if it does not."""
+        operation = allocation.operation
+        assert operation.parent is not None
+        name, pool = operation.name, operation.parent.name
+        return self.pace.spares(name, pool, allocation.start, allocation.planned_end)
+
+    def beyond_caps(self, victims: list[Allocation]) -> list[Allocation]:
+        """Return the victims of one step that are beyond the caps of pools."""
+        owners = [a.operation for a in victims]
+        places = self.pace.beyond([(o.name, o.parent.name if o.parent else None) for o in owners])
+        return [victims[place] for place in sorted(places)]
 
     @property
     def elements(self) -> list[Element]:

@@ -21,6 +21,7 @@
 
 #include "evenhand/model/delta.h"
 #include "evenhand/preempt/decision.h"
+#include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/recorder.h"
 #include "evenhand/share/fair_share.h"
 
@@ -72,6 +73,13 @@ inline void put_proof(Counts& counts, const SelectionProof& proof) {
                                {"minimum.lower_bound", proof.lower_bound},
                                {"minimum.proved", static_cast<Index>(proof.proved)},
                                {"minimum.branches", proof.branches}});
+}
+
+// When victims were taken, as far as the pace of later ones depends on it.
+inline void put_victims(Columns& memory, VictimTimes victims) {
+  if (victims.element.empty()) return;
+  memory.push_back({"victims_element", std::move(victims.element)});
+  memory.push_back({"victims_time", std::move(victims.time)});
 }
 
 // Jobs that others are preempted for, and for each a job before it that may take the room first.

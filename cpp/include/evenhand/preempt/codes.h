@@ -116,7 +116,13 @@ enum class Outcome : std::uint8_t {
   kRoomHeld,
   kPartitionDown,
   kPartitionTimeLimit,
-  kWaitsForNextPass
+  kWaitsForNextPass,
+  kVictimCooldown,
+  kSparedRunTime,
+  kSparedEndsSoon,
+  kPoolImmune,
+  kPoolVictimsPerHour,
+  kVictimsSpared
 };
 
 }  // namespace evenhand

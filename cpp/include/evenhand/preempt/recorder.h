@@ -6,6 +6,7 @@
 
 #include "evenhand/core/column.h"
 #include "evenhand/preempt/decision.h"
+#include "evenhand/preempt/pace.h"
 
 namespace evenhand {
 
@@ -23,6 +24,7 @@ struct Event {
   Outcome outcome;
   Id operation, request, slot;
   Column<Amount> missing;  // R: room, or what a limit lacks
+  Spared spared{};         // what the pace compared
 };
 
 // Follows one request (slot = kNoId) or one allocation (request = kNoId).

@@ -53,6 +53,9 @@ void Run::build_candidates() {
       willing &= rows.get(&AllocationColumns::preemptible, slot, std::uint8_t{1}) != 0;
       const Time began = rows.get(&AllocationColumns::start_time, slot, state_.last_start(slot));
       c.start = c.slots.empty() ? began : std::min(c.start, began);
+      const Time end = rows.get(&AllocationColumns::planned_end, slot, kNoTime);
+      c.end =
+          c.slots.empty() || (end != kNoTime && c.end != kNoTime) ? std::max(c.end, end) : kNoTime;
       c.key += units_of(state_.amounts(slot));
       c.slots.push_back(slot);
     }
@@ -88,11 +91,54 @@ Outcome Run::verdict(const Candidate& c, Id operation) const {
 Column<Candidate*> Run::candidates_for(Id operation, Attempt* attempt) {
   Column<Candidate*> found;
   for (Candidate& c : candidates_) {
-    const Outcome why = verdict(c, operation);
+    Outcome why = verdict(c, operation);
+    if (why == Outcome::kTaken && pace_.on()) {
+      const Spared spared = pace_.spared(state_, c.operation, c.start, c.end);
+      why = spared.why;
+      if (attempt != nullptr) attempt->spared[c.operation] = spared;
+    }
     if (attempt != nullptr) attempt->verdict[c.operation] = why;
     if (why == Outcome::kTaken) found.push_back(&c);
   }
   return found;
+}
+
+// Notes victims, in the order in which they are wanted. False: some are beyond the caps of pools.
+bool Run::within_caps(WithinCaps& caps, const Column<Candidate*>& victims,
+                      const SelectionProof& proof, Attempt* attempt) const {
+  Column<Id> operations;
+  if (pace_.has_caps())
+    for (const Candidate* c : victims) operations.push_back(c->operation);
+  if (!caps.again(state_, operations, operations, proof)) return true;
+  if (attempt != nullptr)
+    for (const auto& [operation, why] : caps.left_out()) attempt->spared[operation] = why;
+  return false;
+}
+
+// Would it fit if nothing were spared by the pace?
+Outcome Run::unless_spared(Entry& entry, Outcome otherwise) {
+  if (!pace_.on()) return otherwise;
+  Column<const Candidate*> all;
+  const Candidate* first = nullptr;
+  for (const Candidate& c : candidates_) {
+    if (verdict(c, entry.operation) != Outcome::kTaken) continue;
+    all.push_back(&c);
+    const Spared spared = pace_.spared(state_, c.operation, c.start, c.end);
+    if (spared.why == Outcome::kTaken) continue;
+    if (first == nullptr || rank(c.operation) < rank(first->operation)) {
+      first = &c;
+      entry.spared = spared;
+    }
+  }
+  // None by itself: then a pool would give more than it may.
+  if (first == nullptr && pace_.has_caps()) entry.spared.why = Outcome::kPoolVictimsPerHour;
+  for (const Candidate* c : all) give(*c, 1);
+  const bool fits = entry.spared.why != Outcome::kTaken && place(entry);
+  if (fits) unplace(entry);
+  for (const Candidate* c : all) give(*c, -1);
+  if (fits) return Outcome::kVictimsSpared;
+  entry.spared = {};
+  return otherwise;
 }
 
 // Lowest priority first, then those that never ran, then by the order.

@@ -37,7 +37,7 @@ double Run::shortfall_covered(const Candidate& c, const Entry& entry) const {
 }
 
 VictimSet Run::choose(const Entry& entry, const Column<Candidate*>& candidates,
-                      const Column<std::uint8_t>& usable) {
+                      const Column<std::uint8_t>& usable, Index budget) {
   struct Trial : VictimTrial {
     Trial(Run& r, const Entry& e, const Column<Candidate*>& c) : run(r), entry(e), all(c) {}
     void take(Id i) override { run.give(*all[i], 1); }
@@ -52,9 +52,8 @@ VictimSet Run::choose(const Entry& entry, const Column<Candidate*>& candidates,
     const Column<Candidate*>& all;
   } trial(*this, entry, candidates);
 
-  VictimQuestion question{.n = static_cast<Id>(candidates.size()),
-                          .selection = set_.selection,
-                          .budget = set_.minimum_budget};
+  VictimQuestion question{
+      .n = static_cast<Id>(candidates.size()), .selection = set_.selection, .budget = budget};
   if (set_.selection != VictimSelection::kMinimum) return choose_victims(trial, question);
   Column<Index> costs;
   for (const Candidate* c : candidates) costs.push_back(cost_of(*c));
@@ -132,7 +131,7 @@ SpreadNeed Run::spread(const Unit& unit, const Column<Candidate*>& candidates) c
 
 Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   Column<Candidate*> candidates = candidates_for(entry.operation, attempt);
-  if (candidates.empty()) return Outcome::kNoLowerPriority;
+  if (candidates.empty()) return unless_spared(entry, Outcome::kNoLowerPriority);
   for (const Candidate* c : candidates) give(*c, 1);
   Column<std::uint8_t> usable(at(rooms_.nodes()), 0);
   for (const Id n : nodes_)
@@ -149,9 +148,26 @@ Outcome Run::preempt_group_wide(Entry& entry, Attempt* attempt) {
   if (set_.order == VictimOrder::kFewestSessions)
     for (Candidate* c : candidates) c->key = -shortfall_covered(*c, entry);
   sort(candidates);
-  const VictimSet set = choose(entry, candidates, usable);
+  // A set that goes beyond the caps of pools is not taken: another is looked for without those of
+  // its victims that are too many, the last wanted ones.
+  WithinCaps caps(pace_);
+  VictimSet set;
+  for (;;) {
+    set = choose(entry, candidates, usable, caps.left(set_.minimum_budget));
+    if (set.taken.empty()) break;
+    Column<Candidate*> victims;
+    for (const Id i : set.taken) victims.push_back(candidates[i]);
+    if (within_caps(caps, victims, set.proof, attempt)) break;
+    for (const Candidate* c : victims) give(*c, -1);
+    std::erase_if(candidates, [&](const Candidate* c) {
+      const Spared* why = caps.left_out(c->operation);
+      if (why != nullptr && attempt != nullptr) attempt->verdict[c->operation] = why->why;
+      return why != nullptr;
+    });
+  }
+  set.proof = caps.proof();
   mark_spared(attempt, candidates, set);
-  if (set.taken.empty()) return Outcome::kNoRoomEvenWithVictims;
+  if (set.taken.empty()) return unless_spared(entry, Outcome::kNoRoomEvenWithVictims);
   place(entry);  // where it will start, as it looks now
   for (const Placement& p : placed_) rooms_.give(entry.units[p.unit].need, p.node);
 

@@ -8,7 +8,7 @@ namespace evenhand::backendai {
 
 // Those of the left whose going makes room for the unit on a node, in order; none: all
 // of them would not do. One that frees nothing of what is still missing is passed over.
-Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> left) {
+Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> left, Index budget) {
   Column<Amount> shortage(width_), held(width_);
   rooms_.lacks(unit.need, node, shortage.data());
   const auto held_here = [&](const Candidate& c) {
@@ -32,7 +32,7 @@ Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> le
     selector_.add(c->operation, held.data(), cost_of(*c));
   }
   selector_.skip_useless(true);
-  const bool fits = selector_.select(set_.selection, shortage, set_.minimum_budget);
+  const bool fits = selector_.select(set_.selection, shortage, budget);
   selector_.skip_useless(false);
   Column<Candidate*> chosen;
   if (fits)
@@ -41,8 +41,43 @@ Column<Candidate*> Run::collect(const Unit& unit, Id node, Column<Candidate*> le
 }
 
 Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
-  Column<Candidate*> left = candidates_for(entry.operation, attempt);
-  if (left.empty()) return Outcome::kNoLowerPriority;
+  const Column<Candidate*> candidates = candidates_for(entry.operation, attempt);
+  if (candidates.empty()) return unless_spared(entry, Outcome::kNoLowerPriority);
+  // As group-wide: without those that are too many for the caps of their pools.
+  WithinCaps caps(pace_);
+  Agents found;
+  for (;;) {
+    Column<Candidate*> left;
+    for (Candidate* c : candidates)
+      if (const Spared* why = caps.left_out(c->operation); why == nullptr)
+        left.push_back(c);
+      else if (attempt != nullptr)
+        attempt->verdict[c->operation] = why->why;
+    found = on_agents(entry, std::move(left), caps.left(set_.minimum_budget));
+    if (found.fits && within_caps(caps, found.victims, found.proof, attempt)) break;
+    for (const Placement& p : found.placed) --containers_[p.node];
+    if (!found.fits) break;
+  }
+  if (attempt != nullptr) {
+    for (const Candidate* c : found.left)
+      attempt->verdict[c->operation] =
+          found.fits ? Outcome::kSparedFitsWithout : Outcome::kNoStartInStage;
+    for (const Candidate* c : found.victims)
+      attempt->verdict[c->operation] = found.fits ? Outcome::kTaken : Outcome::kNoStartInStage;
+  }
+  if (!found.fits) return unless_spared(entry, Outcome::kNoRoomEvenWithVictims);
+  const SelectionProof& proof = caps.proof();
+  placed_ = std::move(found.placed);
+  tally.proof.cost += proof.cost;
+  tally.proof.lower_bound += proof.lower_bound;
+  tally.proof.branches += proof.branches;
+  tally.proof.proved &= proof.proved;
+  if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, proof);
+  take_victims(entry, found.victims, found.taken_for);
+  return Outcome::kWaitsForVictims;
+}
+
+Run::Agents Run::on_agents(Entry& entry, Column<Candidate*> left, Index budget) {
   Column<Candidate*> victims;
   Column<Size> taken_for;  // of each victim
   std::vector<Placement> placed;
@@ -71,9 +106,9 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
         for (const Id n : able) {
           double key = 0;
           if (set_.order == VictimOrder::kFewestSessions)
-            key = static_cast<double>(collect(unit, n, left).size());
+            key = static_cast<double>(collect(unit, n, left, budget).size());
           else if (set_.order == VictimOrder::kSmallestResources)
-            for (const Candidate* c : collect(unit, n, left)) key += c->key;
+            for (const Candidate* c : collect(unit, n, left, budget)) key += c->key;
           if (narrowed.empty() || key < least) {
             least = key;
             narrowed.clear();
@@ -88,7 +123,7 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
           fits = false;
           break;
         }
-        for (Candidate* c : collect(unit, node, left)) {
+        for (Candidate* c : collect(unit, node, left, budget)) {
           give(*c, 1);
           victims.push_back(c);
           taken_for.push_back(u);
@@ -110,27 +145,10 @@ Outcome Run::preempt_per_agent(Entry& entry, Attempt* attempt) {
   }
   for (const Candidate* c : victims) give(*c, -1);
   for (const Placement& p : placed) rooms_.give(entry.units[p.unit].need, p.node);
-  if (attempt != nullptr) {
-    for (const Candidate* c : left)
-      attempt->verdict[c->operation] =
-          fits ? Outcome::kSparedFitsWithout : Outcome::kNoStartInStage;
-    for (const Candidate* c : victims)
-      attempt->verdict[c->operation] = fits ? Outcome::kTaken : Outcome::kNoStartInStage;
-  }
-  if (!fits) {
-    for (const Placement& p : placed) --containers_[p.node];
-    return Outcome::kNoRoomEvenWithVictims;
-  }
   proof.proved = proof.lower_bound == proof.cost;
   proof.first &= proof.proved;
-  placed_ = std::move(placed);
-  tally.proof.cost += proof.cost;
-  tally.proof.lower_bound += proof.lower_bound;
-  tally.proof.branches += proof.branches;
-  tally.proof.proved &= proof.proved;
-  if (set_.selection == VictimSelection::kMinimum) decisions.prove(steps_, proof);
-  take_victims(entry, victims, taken_for);
-  return Outcome::kWaitsForVictims;
+  return {fits, std::move(victims), std::move(left), std::move(taken_for), std::move(placed),
+          proof};
 }
 
 }  // namespace evenhand::backendai

@@ -19,12 +19,14 @@ void report(const Run& run, Recorder& recorder) {
     for (const Entry& e : run.queue)
       if (e.operation == operation && e.suspended == suspended)
         recorder.events.push_back({kNoId, Stage::kSchedulingRun, run.outcome(e, request), operation,
-                                   request, slot, e.failed == request ? e.missing : nothing});
+                                   request, slot, e.failed == request ? e.missing : nothing,
+                                   e.spared});
     return;
   }
   for (const Attempt& a : run.attempts)
     recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[operation],
-                               operation, a.request, slot, nothing});
+                               operation, a.request, slot, nothing,
+                               a.spared.empty() ? Spared{} : a.spared[operation]});
 }
 
 // Value of a column for rows of which nothing was said.
@@ -77,16 +79,21 @@ void Planner::after(const Delta& delta, Id row) {
   if (delta.kind != Delta::Kind::kPutOperation || delta.row != kNoId) return;
   rows_came({&row, 1}, {});
   if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[row] = kNoTime;
+  pace_.forget(row);
 }
 
 void Planner::decide(const Trigger&, Recorder* recorder) {
   inputs_.rows.grow(at(state_.operations().rows()));
-  Run run(inputs_, state_, recorder != nullptr);
+  Run run(inputs_, state_, pace_, recorder != nullptr);
   run.go();
   refusals_ = run.refusals();
   decisions_ = std::move(run.decisions);
   tally_ = run.tally;
-  next_due_ = decisions_.rows().empty() ? run.next_due : state_.now();
+  next_due_ = run.next_due;
+  if (const Time paced = pace_.due();
+      next_due_ == kNoTime || (paced != kNoTime && paced < next_due_))
+    next_due_ = paced;
+  if (!decisions_.rows().empty()) next_due_ = state_.now();
   if (recorder != nullptr) report(run, *recorder);
 }
 

@@ -5,8 +5,9 @@
 #include <utility>
 
 namespace evenhand::backendai {
-Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
+Run::Run(const Inputs& inputs, const ClusterState& state, Pace& pace, bool record)
     : decisions(state.width()),
+      pace_(pace),
       set_(inputs.settings),
       rows_(inputs.rows),
       record_(record),
@@ -21,6 +22,7 @@ Run::Run(const Inputs& inputs, const ClusterState& state, bool record)
       selector_(width_),
       scratch_(width_) {
   tally.proof.proved = true;
+  pace_.begin(state_);
   read_priorities();
   read_nodes();
   read_reservations();
@@ -114,6 +116,7 @@ Outcome Run::preempt(Entry& entry, Outcome may) {
       attempt.operation = entry.operation;
       attempt.request = entry.units.front().request;
       attempt.verdict = no_candidate_;
+      if (pace_.on()) attempt.spared.resize(no_candidate_.size());
     }
     Attempt* seen = record_ ? &attempt : nullptr;
     if (may == Outcome::kStarted)
@@ -174,6 +177,7 @@ void Run::take_victims(const Entry& entry, std::span<Candidate* const> victims,
   for (Size i = 0; i < victims.size(); ++i) {
     Candidate* c = victims[i];
     c->claimed = true;
+    pace_.took(state_, c->operation);
     for (const Id slot : c->slots) {
       const Id node = state_.node_of(slot);
       // The request that will take its place, if one will stand there.

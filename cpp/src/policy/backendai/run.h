@@ -10,6 +10,7 @@
 #include "evenhand/place/rooms.h"
 #include "evenhand/place/where.h"
 #include "evenhand/policy/backendai/planner.h"
+#include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victim_sets.h"
 
 namespace evenhand::backendai {
@@ -36,12 +37,14 @@ struct Entry {
   Id failed = kNoId;       // the request that found no place
   Index nodes = 0;         // on which it might run
   Column<Amount> missing;  // R, on the best of them
+  Spared spared{};         // why the first victim is spared that could make room for it
 };
 
 // A running session that might be preempted.
 struct Candidate {
   Id operation = kNoId;
   Time start = 0;        // of its earliest allocation
+  Time end = kNoTime;    // planned, of its last one; kNoTime: unknown of some
   double key = 0;        // by size; the smaller first
   Column<Id> slots;      // running
   bool claimed = false;  // by an earlier session of this run
@@ -51,11 +54,12 @@ struct Candidate {
 struct Attempt {
   Id operation = kNoId, request = kNoId;
   Column<Outcome> verdict;  // O
+  Column<Spared> spared{};  // O: by the pace; empty: none is
 };
 
 class Run {
  public:
-  Run(const Inputs& inputs, const ClusterState& state, bool record);
+  Run(const Inputs& inputs, const ClusterState& state, Pace& pace, bool record);
 
   void go();
   Refusals refusals() const;
@@ -129,7 +133,11 @@ class Run {
   Mode mode_of(Id operation) const;
   double units_of(const Amount* amounts) const;
   Outcome verdict(const Candidate& candidate, Id operation) const;
+  // But for those that the pace spares.
   Column<Candidate*> candidates_for(Id operation, Attempt* attempt);
+  bool within_caps(WithinCaps& caps, const Column<Candidate*>& victims, const SelectionProof& proof,
+                   Attempt* attempt) const;
+  Outcome unless_spared(Entry& entry, Outcome otherwise);
   void sort(Column<Candidate*>& candidates) const;
   void give(const Candidate& candidate, Amount sign);
   Index cost_of(const Candidate& c) const {
@@ -144,12 +152,21 @@ class Run {
                  const Column<std::uint8_t>& usable) const;
   double shortfall_covered(const Candidate& candidate, const Entry& entry) const;
   VictimSet choose(const Entry& entry, const Column<Candidate*>& candidates,
-                   const Column<std::uint8_t>& usable);
+                   const Column<std::uint8_t>& usable, Index budget);
 
   SpreadNeed spread(const Unit& unit, const Column<Candidate*>& candidates) const;
 
   Outcome preempt_per_agent(Entry& entry, Attempt* attempt);
-  Column<Candidate*> collect(const Unit& unit, Id node, Column<Candidate*> left);
+  // Victims for a session on the agents that are chosen for it; containers of `placed` are counted.
+  struct Agents {
+    bool fits = false;
+    Column<Candidate*> victims{}, left{};
+    Column<Size> taken_for{};  // of each victim
+    std::vector<Placement> placed{};
+    SelectionProof proof{};  // for each copy on the agent that is chosen for it
+  };
+  Agents on_agents(Entry& entry, Column<Candidate*> left, Index budget);
+  Column<Candidate*> collect(const Unit& unit, Id node, Column<Candidate*> left, Index budget);
   void mark_spared(Attempt* attempt, const Column<Candidate*>& candidates,
                    const VictimSet& set) const;
 
@@ -166,6 +183,7 @@ class Run {
   void add(Decision decision, const DecisionAmounts& amounts);
   void room_at(Id node);  // into scratch_
 
+  Pace& pace_;
   const Settings& set_;
   const RowSettings& rows_;
   bool record_;

@@ -38,44 +38,107 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
   }
   const Column<Index> candidates = candidates_of(job, job_request);
   if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
-  if (candidates.empty()) return Outcome::kNoEligibleVictims;
+  const Way found =
+      candidates.empty() ? Way{} : way_within_caps(job, job_request, base, candidates);
+  const Choice& choice = found.choice;
+  switch (found.how) {
+    case Way::How::kNone:
+      hold_by_pace(job, job_request, base);
+      if (candidates.empty()) return Outcome::kNoEligibleVictims;
+      note(job_request, candidates, nullptr);
+      return Outcome::kNoRoomEvenWithVictims;
+    case Way::How::kUnsaid:
+      note(job_request, candidates, nullptr);
+      return Outcome::kDryRunOmitsVictims;
+    case Way::How::kOver:
+      note_sharing(job_request, candidates, choice.victims, choice.spots);
+      return preempt_candidates(job, job_request, choice.victims, choice.spots, leaving);
+    case Way::How::kEnds:
+      note(job_request, candidates, &choice);
+      count(choice.proof, step_);
+      end(job, job_request, choice.victims, choice.spots);
+      return Outcome::kWaitsForVictims;
+    case Way::How::kSuspends:
+      break;
+  }
+  note(job_request, candidates, &choice);
+  count(choice.proof, step_);
+  return preempt_candidates(job, job_request, choice.victims, choice.spots, leaving);
+}
+
+Way Run::way(Id job, JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
+             Index budget) const {
+  const Settings& set = workspace.settings;
   const bool gang = set.gang && set.type == PreemptType::kPartitionPrio;
+  const bool dry = set.selection == Selection::kTestOnly;
   Column<Index> sharing;
   if (gang) {
     std::ranges::copy_if(candidates, std::back_inserter(sharing),
                          [this](Index i) { return jobs().suspendable[of(i).operation] != 0; });
+    std::vector<Spot> spots;
     if (over(job_request, base, sharing, spots)) {
-      if (set.selection == Selection::kTestOnly) {  // it fits; which jobs have to wait is not said
-        note(job_request, candidates, nullptr);
-        return Outcome::kDryRunOmitsVictims;
-      }
-      const Column<Index> victims = under(job, base, sharing, spots);
-      note_sharing(job_request, candidates, victims, spots);
-      return preempt_candidates(job, job_request, victims, spots, leaving);
+      if (dry) return {Way::How::kUnsaid};
+      Way found{Way::How::kOver};
+      found.choice.victims = under(job, base, sharing, spots);
+      found.choice.spots = std::move(spots);
+      return found;
     }
   }
-  const bool covers = gang && set.selection != Selection::kTestOnly;
+  const bool covers = gang && !dry;
   const Occupancy before = base;
   for (const Index i : sharing)
     if (covers && workspace.mode(of(i)) == PreemptMode::kSuspend) workspace.give(base, of(i), 1);
-  Choice choice = choose(workspace, job_request, base, candidates, false);
-  if (choice.fits) {
-    if (covers) add_those_sharing(job, before, sharing, choice);
-    note(job_request, candidates, &choice);
-    count(choice.proof, step_);
-    end(job, job_request, choice.victims, choice.spots);
-    return Outcome::kWaitsForVictims;
+  Way found{Way::How::kEnds, choose(workspace, job_request, base, candidates, false, budget)};
+  if (found.choice.fits) {
+    if (covers) add_those_sharing(job, before, sharing, found.choice);
+    return found;
   }
-  if (set.gang && set.type == PreemptType::kQos && set.selection != Selection::kTestOnly) {
-    choice = choose(workspace, job_request, base, candidates, true);
-    if (choice.fits) {
-      note(job_request, candidates, &choice);
-      count(choice.proof, step_);
-      return preempt_candidates(job, job_request, choice.victims, choice.spots, leaving);
-    }
+  if (set.gang && set.type == PreemptType::kQos && !dry) {
+    found = {Way::How::kSuspends, choose(workspace, job_request, base, candidates, true, budget)};
+    if (found.choice.fits) return found;
   }
-  note(job_request, candidates, nullptr);
-  return Outcome::kNoRoomEvenWithVictims;
+  return {};
+}
+
+// Victims that are too many for the caps of their pools, the last wanted ones, are left out until
+// what remains makes room within the caps, or none does.
+Way Run::way_within_caps(Id job, JobRequest& job_request, const Occupancy& base,
+                         Column<Index> candidates) {
+  WithinCaps caps(workspace.pace);
+  Column<Id> victims;
+  for (;;) {
+    Way found =
+        way(job, job_request, base, candidates, caps.left(workspace.settings.minimum_budget));
+    if (found.how == Way::How::kNone || found.how == Way::How::kUnsaid) return found;
+    victims.clear();
+    if (workspace.pace.has_caps())
+      for (const Index i : found.choice.victims) victims.push_back(of(i).operation);
+    const bool again = caps.again(workspace.state, victims, victims, found.choice.proof);
+    found.choice.proof = caps.proof();
+    if (!again) return found;
+    for (const Index i : candidates)
+      if (const Spared* why = caps.left_out(of(i).operation); why != nullptr && follows(of(i))) {
+        event(first_node(of(i)), why->why, job, job_request.parts().front().request, {});
+        recorder_->events.back().spared = *why;
+      }
+    std::erase_if(candidates, [&](Index i) { return caps.left_out(of(i).operation) != nullptr; });
+  }
+}
+
+// Whether it would fit if nothing were spared by the pace, and why the first of that is.
+void Run::hold_by_pace(Id job, const JobRequest& job_request, Occupancy base) {
+  if (!workspace.pace.on()) return;
+  Spared first;
+  for (const RunningJob& other : workspace.running) {
+    if (other.gone || workspace.standing(job, other) != Outcome::kTaken) continue;
+    workspace.give(base, other, 1);
+    if (first.why == Outcome::kTaken) first = workspace.spared(other);
+  }
+  // All of them may be left: then a pool would give more than it may.
+  if (first.why == Outcome::kTaken && workspace.pace.has_caps())
+    first.why = Outcome::kPoolVictimsPerHour;
+  std::vector<Spot> spots;
+  if (first.why != Outcome::kTaken && job_request.place(base, spots)) held_by_pace_[job] = first;
 }
 
 Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
@@ -87,6 +150,11 @@ Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
     if (standing == Outcome::kRanTooShort) due(spared);
     if (standing != Outcome::kTaken && follows(other))
       event(first_node(other), standing, job, job_request.parts().front().request, {});
+    if (const Spared why = workspace.spared(other);
+        standing == Outcome::kTaken && why.why != Outcome::kTaken && follows(other)) {
+      event(first_node(other), why.why, job, job_request.parts().front().request, {});
+      recorder_->events.back().spared = why;
+    }
   }
   return candidate_set(job)->jobs;
 }
@@ -184,6 +252,7 @@ Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::v
     ++tally.victims;
   }
   other.gone = true;
+  workspace.pace.took(workspace.state, other.operation);
   gone_for_[v] = job;
   ++tally.victim_jobs;
   candidate_sets_.clear();

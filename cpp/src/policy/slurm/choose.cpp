@@ -81,7 +81,7 @@ class Chooser {
     if (to.fits) finish(to, order_.size());
   }
 
-  void chosen(Choice& to, VictimSelection selection);
+  void chosen(Choice& to, VictimSelection selection, Index budget);
 
  private:
   friend class Trial;
@@ -286,14 +286,13 @@ class Trial final : public VictimTrial {
   std::vector<Spot> scratch_;
 };
 
-void Chooser::chosen(Choice& to, VictimSelection selection) {
+void Chooser::chosen(Choice& to, VictimSelection selection, Index budget) {
   Column<Index> jobs;
   for (const Index i : order_)
     if (takes_[i]) jobs.push_back(i);
   Trial trial(*this, jobs);
-  VictimQuestion question{.n = static_cast<Id>(jobs.size()),
-                          .selection = selection,
-                          .budget = workspace_.settings.minimum_budget};
+  VictimQuestion question{
+      .n = static_cast<Id>(jobs.size()), .selection = selection, .budget = budget};
   Column<Index> costs;
   std::vector<SpreadNeed> needs;
   Column<Amount> amounts, shortage;
@@ -335,7 +334,7 @@ bool matters(const Workspace& workspace, const JobRequest& job_request, const Ru
 }
 
 Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
-              const Column<Index>& candidates, bool suspends) {
+              const Column<Index>& candidates, bool suspends, Index budget) {
   Choice choice;
   Chooser chooser(workspace, job_request, base, candidates, suspends);
   switch (workspace.settings.selection) {
@@ -346,13 +345,13 @@ Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupan
       chooser.all_at_once(choice);
       break;
     case Selection::kPrefix:
-      chooser.chosen(choice, VictimSelection::kPrefix);
+      chooser.chosen(choice, VictimSelection::kPrefix, budget);
       break;
     case Selection::kIrreducible:
-      chooser.chosen(choice, VictimSelection::kIrreducible);
+      chooser.chosen(choice, VictimSelection::kIrreducible, budget);
       break;
     case Selection::kMinimum:
-      chooser.chosen(choice, VictimSelection::kMinimum);
+      chooser.chosen(choice, VictimSelection::kMinimum, budget);
       break;
   }
   return choice;

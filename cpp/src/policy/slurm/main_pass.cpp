@@ -30,6 +30,8 @@ Run::Run(Workspace& of, Jobs& columns, Memory& memory, const Trigger& trigger, R
       has_victims_(gone_for_.size(), 0),
       runs_(gone_for_.size(), 0),
       resumed_(workspace.stopped.size(), 0) {
+  workspace.pace.begin(of.state);
+  if (workspace.pace.on()) held_by_pace_.resize(gone_for_.size());
   memory_.last_preempt.resize(gone_for_.size(), kNoTime);
   for (Size p = 0; p < closed_.size(); ++p) {
     const std::span<const std::uint8_t> inside = jobs().on_nodes(static_cast<Id>(p));
@@ -63,6 +65,7 @@ void Run::all() {
   if (recorder_ != nullptr) refusals();
   recorder_ = nullptr;
   stand_back();
+  if (const Time paced = workspace.pace.due(); paced != kNoTime) due(paced);
 }
 
 void Run::use_partition_of(const Turn& turn) {

@@ -7,12 +7,16 @@ namespace evenhand::slurm {
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot)),
       inputs_(std::move(inputs)),
-      jobs_(inputs_.settings, inputs_.rows) {}
+      jobs_(inputs_.settings, inputs_.rows) {
+  workspace_.pace = Pace(inputs_.settings.pace, state_, inputs_.memory.victims);
+}
 
 Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state)
     : evenhand::Planner(std::move(state)),
       inputs_(std::move(inputs)),
-      jobs_(inputs_.settings, inputs_.rows) {}
+      jobs_(inputs_.settings, inputs_.rows) {
+  workspace_.pace = Pace(inputs_.settings.pace, state_, inputs_.memory.victims);
+}
 
 Planner::~Planner() = default;
 
@@ -66,6 +70,7 @@ void Planner::after(const Delta& delta, Id row) {
       // One that comes has the defaults, whatever was said of one with its number.
       jobs_.came({&row, 1}, {});
       if (at(row) < memory_.last_preempt.size()) memory_.last_preempt[row] = kNoTime;
+      workspace_.pace.forget(row);
       return;
     default:
       return;
@@ -81,6 +86,12 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   decisions_ = std::move(run_->decisions);
   tally_ = run_->tally;
   next_due_ = decisions_.rows().empty() ? run_->next_due : state_.now();
+}
+
+Columns Planner::memory() const {
+  Columns out{{"last_preempt", memory_.last_preempt}};
+  put_victims(out, workspace_.pace.memory(state_));
+  return out;
 }
 
 Refusals Planner::refusals() const { return run_ == nullptr ? Refusals{} : run_->refusals(); }

@@ -140,6 +140,11 @@ Occupancy Run::without_reservations(Id job) const {
 // Of all its requests; with what lacks on the best of the nodes, and of licences.
 void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
   const Size width = workspace.state.width();
+  Spared spared;
+  if (!held_by_pace_.empty() &&
+      (rule == Outcome::kNoEligibleVictims || rule == Outcome::kNoRoomEvenWithVictims))
+    spared = held_by_pace_[job];
+  if (spared.why != Outcome::kTaken) rule = Outcome::kVictimsSpared;
   add_reserved(workspace.room, job, 1);
   for (const Id request : workspace.requests(job)) {
     if (workspace.state.pending(request) <= 0) continue;
@@ -188,7 +193,10 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
     refusals_->nodes.push_back(nodes);
     refusals_->missing.insert(refusals_->missing.end(), best.begin(),
                               best.begin() + static_cast<std::ptrdiff_t>(width));
-    if (follows_request(request)) event(kNoId, rule, job, request, best);
+    if (follows_request(request)) {
+      event(kNoId, rule, job, request, best);
+      recorder_->events.back().spared = spared;
+    }
   }
   add_reserved(workspace.room, job, -1);
 }

@@ -65,6 +65,18 @@ struct BackfillPass {
   Index tests = 0, starts = 0;
 };
 
+// How a job gets room from others.
+struct Way {
+  enum class How : std::uint8_t {
+    kNone,
+    kUnsaid,  // it fits over others, but the dry run does not say which of them have to wait
+    kOver,    // over others that share its cpus: those that do not fit beside it are suspended
+    kEnds,    // others end
+    kSuspends
+  } how = How::kNone;
+  Choice choice{};
+};
+
 bool may_wait_for_room(Outcome rule);
 
 class Run {
@@ -125,6 +137,11 @@ class Run {
   Outcome select(Id job, JobRequest& job_request, const std::uint8_t* open);
   Outcome preempt(Id job, JobRequest& job_request, const std::uint8_t* open);
   Column<Index> candidates_of(Id job, const JobRequest& job_request);
+  Way way(Id job, JobRequest& job_request, Occupancy base, const Column<Index>& candidates,
+          Index budget) const;
+  Way way_within_caps(Id job, JobRequest& job_request, const Occupancy& base,
+                      Column<Index> candidates);
+  void hold_by_pace(Id job, const JobRequest& job_request, Occupancy base);
   Outcome preempt_candidates(Id job, const JobRequest& job_request, const Column<Index>& victims,
                              const std::vector<Spot>& spots, bool leaving);
   void end(Id job, const JobRequest& job_request, const Column<Index>& victims,
@@ -256,8 +273,9 @@ class Run {
   Column<Index> partition_nodes_, partition_up_;
   Column<Id> ending_;  // N: the job for which one ends there, kNoId: none does
   Column<std::uint8_t> open_, start_, choose_;  // N: scratch
-  Column<Id> gone_for_;                         // O: the job for which it was preempted in this run
-  Column<std::uint8_t> served_;                 // O: it started, or others leave for it
+  Column<Spared> held_by_pace_;  // O: why the first victim is spared that could make room for it
+  Column<Id> gone_for_;          // O: the job for which it was preempted in this run
+  Column<std::uint8_t> served_;  // O: it started, or others leave for it
   Column<std::uint8_t> started_, has_victims_;  // O: in this run
   Column<std::uint8_t> runs_;                   // O: something of it runs
   Column<Index> gone_;                          // in Workspace::running: those preempted that end

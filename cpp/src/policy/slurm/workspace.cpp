@@ -130,10 +130,24 @@ Outcome Workspace::standing(Id preemptor, const RunningJob& job) const {
   return Outcome::kOutsidePartition;
 }
 
+// It ends when the last of it does.
+Spared Workspace::spared(const RunningJob& job) const {
+  if (!pace.on()) return {};
+  Time last = kNoTime;
+  bool known = true;
+  for (const Id slot : slots(job)) {
+    const Time end = state.allocations().get(&AllocationColumns::planned_end, slot, kNoTime);
+    known &= end != kNoTime;
+    last = std::max(last, end);
+  }
+  return pace.spared(state, job.operation, job.start, known ? last : kNoTime);
+}
+
 Column<Index> Workspace::candidates(Id preemptor) const {
   Column<Index> out;
   for (std::size_t i = 0; i < running.size(); ++i)
-    if (!running[i].gone && standing(preemptor, running[i]) == Outcome::kTaken)
+    if (!running[i].gone && standing(preemptor, running[i]) == Outcome::kTaken &&
+        spared(running[i]).why == Outcome::kTaken)
       out.push_back(static_cast<Index>(i));
   return out;
 }

@@ -194,7 +194,7 @@ class Heartbeat {
     }
     const bool alone = work_.chosen().empty();
     if (!alone && workspace_.settings.victim_selection == VictimSelection::kMinimum)
-      workspace_.decisions.prove(step, workspace_.selector.proof());
+      workspace_.decisions.prove(step, work_.proof());
     work_.start(choice.request,
                 {.stage = rule.stage,
                  .reason = alone ? Reason::kFitsFreeRoom : Reason::kFitsAfterPreemption,

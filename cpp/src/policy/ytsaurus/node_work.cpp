@@ -67,20 +67,56 @@ bool NodeWork::fits_with_promise(Id request) const {
   return workspace_.shapes().fits(workspace_.shapes().of(request), room.data());
 }
 
-bool NodeWork::fits_with_promise_and_victims(Id request) const {
+bool NodeWork::fits_with_promise_and(const Amounts& more, Id request) const {
   Amounts room = promised(request);
-  for (Size r = 0; r < width_; ++r) room[r] += room_with_victims_[r];
+  for (Size r = 0; r < width_; ++r) room[r] += more[r];
   return workspace_.shapes().fits(workspace_.shapes().of(request), room.data());
 }
 
-Column<Id> NodeWork::graceful_victims() const {
+bool NodeWork::is_spared(Id slot) {
+  const Spared found = workspace_.pace.spared(workspace_.state, slot);
+  if (found.why == Outcome::kTaken) return false;
+  spared_.emplace_back(slot, found);
+  return true;
+}
+
+const Spared* NodeWork::spared(Id slot, Stage stage) const noexcept {
+  if (stage != spared_from_) return nullptr;
+  for (const auto* all : {&spared_, &left_out_})
+    for (const auto& [which, why] : *all)
+      if (which == slot) return &why;
+  return nullptr;
+}
+
+const Spared* NodeWork::first_spared() const noexcept {
+  const std::pair<Id, Spared>* first = nullptr;
+  for (const auto* all : {&spared_, &left_out_})
+    for (const auto& one : *all)
+      if (first == nullptr ||
+          workspace_.state.rank(one.first) < workspace_.state.rank(first->first))
+        first = &one;
+  return first == nullptr ? nullptr : &first->second;
+}
+
+Column<Id> NodeWork::graceful_victims() {
+  const bool paced = workspace_.pace.on();
+  spared_from_ = Stage::kGraceful;
   Column<Id> slots;
   for (const Id slot : workspace_.present)
     if (workspace_.state.running(slot) &&
         workspace_.graceful(workspace_.state.operation_of(slot)) &&
-        workspace_.group(slot) == Group::kPreemptible && workspace_.may_leave(slot))
+        workspace_.group(slot) == Group::kPreemptible && workspace_.may_leave(slot) &&
+        !(paced && is_spared(slot)))
       slots.push_back(slot);
   sort_as_wanted(slots);
+  if (!workspace_.pace.has_caps()) return slots;
+  Column<Id> operations(slots.size());
+  std::ranges::transform(slots, operations.begin(),
+                         [this](Id slot) { return workspace_.state.operation_of(slot); });
+  std::vector<std::pair<Id, Spared>> beyond;
+  workspace_.pace.beyond_caps(workspace_.state, operations, beyond);
+  for (const auto& [place, why] : beyond) spared_.emplace_back(slots[place], why);
+  std::erase_if(slots, [this](Id slot) { return spared(slot, Stage::kGraceful) != nullptr; });
   return slots;
 }
 
@@ -89,9 +125,14 @@ void NodeWork::collect_eligible(const StageRule& rule) {
   const bool ssd_node = workspace_.is_ssd_node(node_);
   const bool shields =
       workspace_.settings.check_starvation || workspace_.settings.check_satisfaction;
+  const bool paced = workspace_.pace.on();
   eligible_.clear();
   shielded_.clear();
-  room_with_victims_ = room_;
+  spared_.clear();
+  spared_eligible_.clear();
+  left_out_.clear();
+  spared_from_ = rule.stage;
+  room_with_victims_ = room_with_spared_ = room_;
   for (const Id slot : workspace_.present) {
     if (!s.running(slot)) continue;
     const Id operation = s.operation_of(slot);
@@ -101,14 +142,22 @@ void NodeWork::collect_eligible(const StageRule& rule) {
     if (level(group, exposure.aggressive, ssd_node && workspace_.uses_ssd(slot)) < rule.lowest ||
         group == Group::kNone || !workspace_.may_leave(slot))
       continue;
-    if (const Id shield = shields ? workspace_.shield(operation, rule.stage) : kNoId;
-        shield == kNoId)
-      eligible_.push_back(slot);
-    else if (workspace_.settings.conditional_preemption && shield < workspace_.pools())
-      shielded_.push_back({slot, shield});
-    else
-      continue;
+    const Id shield = shields ? workspace_.shield(operation, rule.stage) : kNoId;
+    const bool conditional =
+        workspace_.settings.conditional_preemption && shield < workspace_.pools();
+    if (shield != kNoId && !conditional) continue;
     const Amount* amounts = s.amounts(slot);
+    if (paced) {
+      for (Size r = 0; r < width_; ++r) room_with_spared_[r] += amounts[r];
+      if (is_spared(slot)) {
+        if (shield == kNoId) spared_eligible_.push_back(slot);
+        continue;
+      }
+    }
+    if (shield == kNoId)
+      eligible_.push_back(slot);
+    else
+      shielded_.push_back({slot, shield});
     for (Size r = 0; r < width_; ++r) room_with_victims_[r] += amounts[r];
   }
 }
@@ -135,13 +184,35 @@ void NodeWork::sort_as_wanted(Column<Id>& slots, bool idle_cpu_first) const {
   std::ranges::transform(order, slots.begin(), &Workspace::Wanted::slot);
 }
 
+// A set that goes beyond the caps of pools is not taken: another one is looked for without those
+// of its victims that are too many, the last wanted ones.
 bool NodeWork::choose(const StageRule& rule, Id request) {
+  WithinCaps caps(workspace_.pace);
+  Column<Id> operations;
+  bool chosen = false, again = true;
+  while (again) {
+    chosen = choose_without(rule, request, caps);
+    if (!chosen) break;
+    operations.clear();
+    if (workspace_.pace.has_caps())
+      for (const Id slot : chosen_) operations.push_back(workspace_.state.operation_of(slot));
+    again = caps.again(workspace_.state, chosen_, operations, workspace_.selector.proof());
+  }
+  proof_ = caps.proof();
+  left_out_ = caps.left_out();
+  if (!chosen && !left_out_.empty()) workspace_.hold_by_caps(request);
+  return chosen;
+}
+
+bool NodeWork::choose_without(const StageRule& rule, Id request, const WithinCaps& caps) {
   std::vector<Workspace::Wanted>& heap = workspace_.wanted;  // the most wanted on top
   heap.clear();
-  for (const Id slot : eligible_) heap.push_back(wanted(slot));
+  for (const Id slot : eligible_)
+    if (caps.left_out(slot) == nullptr) heap.push_back(wanted(slot));
   const Id asker = workspace_.pools() + operation_of(request);
   for (const Shielded& s : shielded_)
-    if (stands_in(asker, s.pool, [&](Id e) { return workspace_.parent_of(e); }))
+    if (caps.left_out(s.slot) == nullptr &&
+        stands_in(asker, s.pool, [&](Id e) { return workspace_.parent_of(e); }))
       heap.push_back(wanted(s.slot));
   std::ranges::make_heap(heap, less_wanted);
   const Amounts promise = promised(request);
@@ -169,7 +240,7 @@ bool NodeWork::choose(const StageRule& rule, Id request) {
   }
   chosen_.clear();
   if (!selector.select(workspace_.settings.victim_selection, {shortage.data(), width_},
-                       workspace_.settings.minimum_budget))
+                       caps.left(workspace_.settings.minimum_budget)))
     return false;
   for (const Id position : selector.taken()) chosen_.push_back(wanted_[position]);
   return rule.stage != Stage::kFullHost || full_host(request) == FullHost::kAllowed;
@@ -221,6 +292,8 @@ NodeWork::FullHost NodeWork::full_host(Id request) const {
 void NodeWork::repair_in_stage() {
   const ClusterState& s = workspace_.state;
   if (workspace_.elements_over_limit() == 0) return;
+  // What the pace spares may be taken here.
+  eligible_.insert(eligible_.end(), spared_eligible_.begin(), spared_eligible_.end());
   sort_as_wanted(eligible_);
   for (const Id slot : eligible_) {
     if (!s.running(slot)) continue;
@@ -345,6 +418,7 @@ void NodeWork::victim(Id slot, const Why& why) {
   workspace_.decisions.add(
       d, {s.amounts(slot), room_.data(), why.needed, s.operation_usage(operation)});
   workspace_.preempt(slot, why.beneficiary);
+  workspace_.pace.took(s, operation);
   // What leaves is room at once, or its beneficiary's until it has gone.
   if (workspace_.settings.freed_room_at_once)
     for (Size r = 0; r < width_; ++r) room_[r] += s.amounts(slot)[r];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "evenhand/policy/ytsaurus/workspace.h"
@@ -44,18 +45,31 @@ class NodeWork {
   bool has_promises() const noexcept { return !promises_.empty(); }
   bool fits_with_promise(Id request) const;
 
-  // Preemptible allocations of graceful operations, as they are wanted.
-  Column<Id> graceful_victims() const;
+  // Preemptible allocations of graceful operations that the pace does not spare, as they are
+  // wanted.
+  Column<Id> graceful_victims();
 
   // --- a preemptive stage
   void collect_eligible(const StageRule& rule);
   // With all that some candidate may take; what it may take itself can be less.
   const Amount* room_with_victims() const noexcept { return room_with_victims_.data(); }
-  bool fits_with_promise_and_victims(Id request) const;
+  bool fits_with_promise_and_victims(Id request) const {
+    return fits_with_promise_and(room_with_victims_, request);
+  }
+  // The same as if nothing were spared by the pace.
+  const Amount* room_with_spared() const noexcept { return room_with_spared_.data(); }
+  bool fits_with_promise_and_spared(Id request) const {
+    return fits_with_promise_and(room_with_spared_, request);
+  }
+  // Why the pace spares an allocation from a stage that could take it otherwise; nullptr: it does
+  // not. The first in canonical order of those that it spares.
+  const Spared* spared(Id slot, Stage stage) const noexcept;
+  const Spared* first_spared() const noexcept;
   // Victims for a request that fits with all of them; false if a rule of the stage
   // forbids it after all.
   bool choose(const StageRule& rule, Id request);
   std::span<const Id> chosen() const noexcept { return chosen_; }
+  const SelectionProof& proof() const noexcept { return proof_; }     // of chosen()
   std::span<const Id> looked_at() const noexcept { return wanted_; }  // for chosen(), in order
   enum class FullHost : std::uint8_t { kAllowed, kBeyondFairShare, kOccupied, kPenalty };
   FullHost full_host(Id request) const;  // with the chosen victims
@@ -87,6 +101,9 @@ class NodeWork {
   Amounts promised(Id request) const;
   Amounts room_for(Id request) const;  // free, and promised to it
   bool is_promised_to(const Beneficiary& b, Id request) const;
+  bool fits_with_promise_and(const Amounts& room, Id request) const;
+  bool is_spared(Id slot);
+  bool choose_without(const StageRule& rule, Id request, const WithinCaps& caps);
   static bool less_wanted(const Workspace::Wanted& a, const Workspace::Wanted& b) noexcept;
   Workspace::Wanted wanted(Id slot, bool idle_cpu_first = true) const;
   void sort_as_wanted(Column<Id>& slots, bool idle_cpu_first = true) const;
@@ -99,9 +116,13 @@ class NodeWork {
   Id node_;
   std::size_t width_;
   Id last_started_ = kNoId;
-  Amounts room_{}, room_with_victims_{};
+  Amounts room_{}, room_with_victims_{}, room_with_spared_{};
   std::vector<Promise> promises_;
   Column<Id> eligible_, chosen_, wanted_;
+  Column<Id> spared_eligible_;                            // by the pace alone
+  std::vector<std::pair<Id, Spared>> spared_, left_out_;  // by themselves; beyond caps
+  Stage spared_from_ = Stage::kRegular;                   // spared_: the stage that it is of
+  SelectionProof proof_;
   std::vector<Shielded> shielded_;
 };
 

@@ -10,8 +10,9 @@ bool is_preemptive(Stage stage) { return stage >= Stage::kPreemptive && stage <=
 }  // namespace
 
 void RecordingObserver::add(const NodeWork& work, const Workspace& workspace, Stage stage,
-                            Outcome outcome, const Amounts* missing) {
+                            Outcome outcome, const Amounts* missing, const Spared* spared) {
   Event event{work.node(), stage, outcome, kNoId, recorder_->request, recorder_->slot, {}};
+  if (spared != nullptr) event.spared = *spared;
   if (event.request != kNoId) event.operation = work.operation_of(event.request);
   if (event.slot != kNoId) {
     event.operation = workspace.state.operation_of(event.slot);
@@ -110,7 +111,13 @@ void RecordingObserver::request_after(Workspace& workspace, const NodeWork& work
     return;
   } else if (!work.fits_with_promise_and_victims(q) &&
              lacks(work.least_room(q), work.room_with_victims(), width, missing)) {
-    return add(work, workspace, stage, Outcome::kNoRoomEvenWithVictims, &missing);
+    Amounts even_so{};
+    const bool by_pace = workspace.pace.on() &&
+                         (work.fits_with_promise_and_spared(q) ||
+                          !lacks(work.least_room(q), work.room_with_spared(), width, even_so));
+    return add(work, workspace, stage,
+               by_pace ? Outcome::kVictimsSpared : Outcome::kNoRoomEvenWithVictims, &missing,
+               by_pace ? work.first_spared() : nullptr);
   }
   if (!workspace.within_limits(o, work.need(q), is_preemptive(stage))) {
     workspace.lacking_limits(o, work.need(q), is_preemptive(stage), missing.data());
@@ -118,6 +125,8 @@ void RecordingObserver::request_after(Workspace& workspace, const NodeWork& work
   }
   if (workspace.decisions.rows().size() > decisions_before_)
     return add(work, workspace, stage, Outcome::kStageTaken);
+  if (workspace.held_by_caps(q))
+    return add(work, workspace, stage, Outcome::kVictimsSpared, nullptr, work.first_spared());
   if (stage == Stage::kFullHost) {
     const bool beyond = work.full_host(q) == NodeWork::FullHost::kBeyondFairShare;
     add(work, workspace, stage, beyond ? Outcome::kWithinFairShareOnly : Outcome::kPenaltyTooHigh);
@@ -134,7 +143,10 @@ void RecordingObserver::allocation_after(Workspace& workspace, const NodeWork& w
     return;
   }
   if (!workspace.state.running(slot)) return add(work, workspace, stage, Outcome::kTaken);
-  if (stage == Stage::kRegular || stage == Stage::kGraceful) return;
+  if (stage == Stage::kRegular) return;
+  if (const Spared* spared = work.spared(slot, stage); spared != nullptr)
+    return add(work, workspace, stage, spared->why, nullptr, spared);
+  if (stage == Stage::kGraceful) return;
   if (!is_preemptive(stage)) {
     add(work, workspace, stage, Outcome::kNoViolation);
     return;

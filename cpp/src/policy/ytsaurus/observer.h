@@ -25,7 +25,7 @@ class RecordingObserver {
   using Amounts = std::array<Amount, kMaxResources>;
 
   void add(const NodeWork& work, const Workspace& workspace, Stage stage, Outcome outcome,
-           const Amounts* missing = nullptr);
+           const Amounts* missing = nullptr, const Spared* spared = nullptr);
   // Outcomes that no stage can change; false if there is none.
   bool barred(Workspace& workspace, const NodeWork& work, Stage stage);
   void request_after(Workspace& workspace, const NodeWork& work, Stage stage);

@@ -74,6 +74,7 @@ void Planner::decide(const Trigger& trigger, Recorder* recorder) {
     poll();
     heartbeat(*workspace_, node, recorder);
   }
+  pace_due_ = workspace_->pace.due();
 }
 
 Counts Planner::counts() const {
@@ -124,10 +125,12 @@ Column<Group> Planner::groups() const {
 Columns Planner::memory() const {
   const Memory& m = workspace_->memory;
   const StarvationClocks& clocks = workspace_->last.starvation.clocks;
-  return {{"since", clocks.since},
-          {"starvation", codes(clocks.starvation)},
-          {"last_preemptive", m.last_preemptive},
-          {"overcommitted_since", m.overcommitted_since}};
+  Columns out{{"since", clocks.since},
+              {"starvation", codes(clocks.starvation)},
+              {"last_preemptive", m.last_preemptive},
+              {"overcommitted_since", m.overcommitted_since}};
+  put_victims(out, workspace_->pace.memory(state_));
+  return out;
 }
 
 std::size_t Planner::memory_bytes() const {
@@ -168,6 +171,7 @@ Time Planner::next_due() const {
     if (const Time since = d.memory.overcommitted_since[n]; since != kNoTime)
       after(since + d.settings.overcommit_delay);
   }
+  if (pace_due_ != kNoTime) after(pace_due_ - 1);
   if (has_integral_pools(d.state.tables())) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
   return due;
 }

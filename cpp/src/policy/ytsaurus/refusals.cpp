@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "evenhand/core/poll.h"
@@ -13,6 +14,8 @@ using Size = std::size_t;
 // Room of every node that had a heartbeat: free, and with all that a stage may take.
 struct Rooms {
   Column<Amount> free, preemptive, aggressive;  // one row a node
+  // With what the pace spares, too; empty: it spares nothing.
+  Column<Amount> preemptive_unpaced, aggressive_unpaced;
 };
 
 Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
@@ -30,6 +33,10 @@ Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
       work.collect_eligible(rule);
       append(rule.stage == Stage::kPreemptive ? rooms.preemptive : rooms.aggressive,
              work.room_with_victims());
+      if (workspace.pace.on())
+        append(
+            rule.stage == Stage::kPreemptive ? rooms.preemptive_unpaced : rooms.aggressive_unpaced,
+            work.room_with_spared());
     }
   }
   return rooms;
@@ -38,7 +45,7 @@ Rooms rooms_of(Workspace& workspace, const Column<Id>& nodes) {
 struct Best {
   Index nodes = 0;
   Outcome barred = Outcome::kNoHeartbeat;
-  bool fits = false;
+  bool fits = false, fits_unpaced = false;
   Column<Amount> missing;
 };
 
@@ -67,6 +74,8 @@ class Finder {
     const Column<Amount>& rooms = stage == Stage::kRegular      ? rooms_.free
                                   : stage == Stage::kPreemptive ? rooms_.preemptive
                                                                 : rooms_.aggressive;
+    const Column<Amount>& unpaced =
+        stage == Stage::kPreemptive ? rooms_.preemptive_unpaced : rooms_.aggressive_unpaced;
     const Amount* least_room = workspace_.shapes().least_room(workspace_.shapes().of(request));
     const Column<Amount>& total = workspace_.inputs().total;
     Best best;
@@ -92,6 +101,9 @@ class Finder {
           lack = std::max(lack, static_cast<double>(least_room[r] - room[r]) /
                                     static_cast<double>(std::max<Amount>(total[r], 1)));
       best.fits |= lack == 0;
+      if (stage != Stage::kRegular && !unpaced.empty())
+        best.fits_unpaced |=
+            std::equal(least_room, least_room + width, unpaced.row(n, width), std::less_equal<>());
       if (best.nodes++ == 0 || lack < least) {
         least = lack;
         for (Size r = 0; r < width; ++r)
@@ -148,7 +160,9 @@ Refusals Planner::refusals() const {
       workspace.lacking_limits(o, workspace.shapes().amounts(workspace.shapes().of(q)),
                                widest != Stage::kRegular, missing.data());
     } else if (!best.fits) {
-      rule = widest == Stage::kRegular ? Outcome::kNoFreeRoom : Outcome::kNoRoomEvenWithVictims;
+      rule = widest == Stage::kRegular ? Outcome::kNoFreeRoom
+             : best.fits_unpaced       ? Outcome::kVictimsSpared
+                                       : Outcome::kNoRoomEvenWithVictims;
       missing = best.missing;
     } else if (lacked(o, q, widest != Stage::kRegular, missing.data())) {
       rule = Outcome::kLimitsOfOperationOrPool;
@@ -158,6 +172,8 @@ Refusals Planner::refusals() const {
                  return workspace.memory.last_preemptive[n] == workspace.state.now();
                })) {
       rule = Outcome::kBackoff;
+    } else if (workspace.held_by_caps(q)) {
+      rule = Outcome::kVictimsSpared;
     }
     out.request.push_back(q);
     out.rule.push_back(rule);

@@ -56,6 +56,7 @@ Workspace::Workspace(ClusterState& s, bool live, Settings set, RowSettings own, 
       groups(state, group_options(settings)),
       decisions(state.width()),
       selector(state.width()),
+      pace(settings.pace, state, memory.victims),
       live_(live),
       inputs_(state, live),
       stages_{stage_rules(settings, false), stage_rules(settings, true)},
@@ -425,7 +426,9 @@ void Workspace::preempt(Id slot, Beneficiary beneficiary) {
 void Workspace::begin() {
   decisions.clear();
   counts = {};
+  held_by_caps_.clear();
   handed.clear();
+  pace.begin(state);
   steps = 0;
   if (!live_) return;
   begun_ = state.mark();

@@ -95,6 +95,7 @@ void Workspace::operation_changed(Id operation, bool fresh) {
   if ((fresh || !there) && e < clocks.since.size()) clocks.since[e] = kNoTime;
   if ((fresh || !there) && e < clocks.starvation.size())
     clocks.starvation[e] = Starvation::kNonStarving;
+  if (fresh || !there) pace.forget(operation);
   if (!updated_) return;
   if (fresh) {
     StarvationResult& found = last.starvation;

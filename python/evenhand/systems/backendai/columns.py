@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.building.problems import KEPT, shorten
 from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.pace import PacedPool, pace_columns
 from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows
 from evenhand.diagnostics import CODES, Diagnostic
 from evenhand.errors import Problem
@@ -78,6 +79,7 @@ def switches(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
         "reserve_room": s.preemptor_room == "reserved",
         "only_lack_blocks": s.blocked_by == "lack_of_resources",
         "max_containers": s.max_containers or 0,
+        **pace_columns(snapshot, s.pace),
     }
 
 
@@ -110,7 +112,8 @@ def row_columns(snapshot: Snapshot, s: BackendAISettings) -> dict[str, Any]:
     """
     found: list[Problem] = []
     sessions = read_rows(snapshot, "operations", BackendAIOperationSettings, found)
-    for table in ("pools", "nodes", "allocations", "requests"):
+    read_rows(snapshot, "pools", PacedPool, found)
+    for table in ("nodes", "allocations", "requests"):
         read_rows(snapshot, table, _NoSettings, found)
     names = snapshot.names("operations")
     found += _broken_priorities(*_given_priorities(snapshot), names)

@@ -21,7 +21,9 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "schedulable": "whether anything starts there",
         "physical": "its parts must not exceed it; it has what they leave",
     },
+    "pools": {"parent": "whose pace counts, too"},
     "operations": {
+        "pool": "whose pace counts",
         "user": "scope of victims, priority policies, dominant share",
         "project": "scope of victims, priority policies",
         "priority": "order of the queue; which sessions may preempt which",
@@ -34,6 +36,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "node": "where its room is",
         "resources": "what it takes and gives back",
         "start_time": "order of victims; minimum run time",
+        "planned_end": "spares what ends soon",
         "last_job_start_time": "lost work",
         "last_progress_time": "lost work",
         "state": "whether it runs, leaves or is suspended",
@@ -70,6 +73,7 @@ def _counts_lost_work(s: Any) -> bool:
 
 #: Table and field to whether settings let it be read, for those that not all settings do.
 ONLY_IF: Final[Mapping[tuple[str, str], Callable[[Any], bool]]] = {
+    ("allocations", "planned_end"): lambda s: s.pace.spare_if_ends_within > 0,
     ("allocations", "last_job_start_time"): _counts_lost_work,
     ("allocations", "last_progress_time"): _counts_lost_work,
     ("operations", "user"): lambda s: (

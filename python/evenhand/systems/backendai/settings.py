@@ -14,6 +14,7 @@ from evenhand.building.problems import Report, nearest, shorten
 from evenhand.config.checked import CheckedSettings, broken
 from evenhand.config.costs import PreemptionCost, VictimCost, victim_cost
 from evenhand.config.kinds import Duration, Texts
+from evenhand.config.pace import PaceSettings, pace
 from evenhand.config.rows import RowSettings
 from evenhand.errors import InputError, Problem
 
@@ -157,6 +158,7 @@ class BackendAISettings(CheckedSettings):
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )
+    pace: PaceSettings = pace()
 
 
 #: Keys of ``scheduler_opts.preemption``, those of the proposal too, by field.

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand import _core
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.pace import pace_columns
 from evenhand.config.rows import later_rows, raise_found
 from evenhand.errors import Problem
 from evenhand.fields import TABLES
@@ -114,6 +115,7 @@ def switches(snapshot: Snapshot, s: SlurmSettings) -> dict[str, Any]:
         "bf_node_space_size": s.bf_node_space_size or max(s.bf_max_job_test, 2),
         "minimum_budget": s.minimum_budget,
         "victim_cost": COSTS.index(s.victim_cost),
+        **pace_columns(snapshot, s.pace),
     }
 
 

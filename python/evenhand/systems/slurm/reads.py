@@ -20,7 +20,9 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "tags": "where requests may be placed",
         "schedulable": "whether anything starts there",
     },
+    "pools": {"parent": "whose pace counts, too"},
     "operations": {
+        "pool": "whose pace counts",
         "user": "association: fair share, priority",
         "account": "association: fair share, priority",
         "priority": "order of the queue, before factors; in mode PRIORITY which jobs may preempt which",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from evenhand.config.triggers import SchedulingRun
-from evenhand.systems.record import Column, System
+from evenhand.systems.record import VICTIMS, Column, System
 from evenhand.systems.slurm.reads import ONLY_IF, READS
 from evenhand.systems.slurm.reasons import REASONS
 
@@ -21,7 +21,7 @@ SLURM: Final = System(
     reads=READS,
     only_if=ONLY_IF,
     reasons=REASONS,
-    memory=(Column("operations", "last_preempt"),),
+    memory=(Column("operations", "last_preempt"), VICTIMS),
     preempts_operations=True,
     settings_at=(
         f"{_SETTINGS}SlurmSettings",

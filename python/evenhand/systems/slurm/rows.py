@@ -10,6 +10,7 @@ from pydantic import Field
 
 from evenhand.config.costs import PreemptionCost
 from evenhand.config.kinds import Duration, Instant
+from evenhand.config.pace import PacedPool
 from evenhand.config.rows import RowSettings, raise_found, read_rows
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ class SlurmRows:
         """
         found: list[Problem] = []
         rows = cls(read_rows(snapshot, "operations", SlurmOperationSettings, found))
-        for table in ("pools", "allocations", "nodes", "requests"):
+        read_rows(snapshot, "pools", PacedPool, found)
+        for table in ("allocations", "nodes", "requests"):
             read_rows(snapshot, table, SlurmNoSettings, found)
         raise_found(found)
         return rows

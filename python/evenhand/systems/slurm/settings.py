@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 from evenhand.config.checked import broken
 from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.kinds import Duration, Texts
+from evenhand.config.pace import PaceSettings, pace
 from evenhand.systems.slurm.pass_settings import PASSES_UNREAD, SlurmPasses
 from evenhand.systems.slurm.priority_settings import YesOrNo, rule
 from evenhand.systems.slurm.text.hostlist import expand_hostlist
@@ -212,6 +213,7 @@ class SlurmSettings(SlurmPasses):
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )
+    pace: PaceSettings = pace()
     gang_exempt_time: Literal["honoured", "ignored"] = Field(
         "honoured", description="Whether `PreemptExemptTime` shields jobs from being suspended by tier."
     )

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.building.problems import shorten
 from evenhand.building.readback import NO_TIME
 from evenhand.config.costs import COSTS, cost_columns
+from evenhand.config.pace import pace_columns
 from evenhand.config.rows import RowSettings, later_rows, raise_found
 from evenhand.errors import InputError, Problem
 from evenhand.fields import TABLES
@@ -128,7 +129,7 @@ def tree_settings(snapshot: Snapshot, s: YTsaurusSettings) -> dict[str, Any]:
     -------
     dict
     """
-    values = switches(s)
+    values = {**switches(s), **pace_columns(snapshot, s.pace)}
     if "gpu" in snapshot.resources:
         values["full_host_stage"] = s.default_gpu_full_host_preemption.enable
         values["gpu"] = snapshot.resources.index("gpu")

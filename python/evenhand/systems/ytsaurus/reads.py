@@ -63,9 +63,10 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "operation": "whose it is",
         "node": "where its room is",
         "resources": "what it takes and gives back",
-        "start_time": "order of victims, without `last_job_start_time`",
+        "start_time": "order of victims, without `last_job_start_time`; spares what has begun lately",
         "last_job_start_time": "order of victims; lost work",
         "last_progress_time": "order of victims, where saved work counts; lost work",
+        "planned_end": "spares what ends soon",
         "state": "whether it runs, leaves or is suspended",
         "beneficiary.operation": "whose room it will be",
         "beneficiary.request": "whose room it will be",
@@ -91,4 +92,5 @@ def _reads_progress(s: Any) -> bool:
 #: Table and field to whether settings let it be read, for those that not all settings do.
 ONLY_IF: Final[Mapping[tuple[str, str], Callable[[Any], bool]]] = {
     ("allocations", "last_progress_time"): _reads_progress,
+    ("allocations", "planned_end"): lambda s: s.pace.spare_if_ends_within > 0,
 }

@@ -6,7 +6,7 @@ from typing import Final
 
 from evenhand.config.triggers import Heartbeat, Round
 from evenhand.systems.reason import STARVATION
-from evenhand.systems.record import Column, System
+from evenhand.systems.record import VICTIMS, Column, System
 from evenhand.systems.ytsaurus.reads import ONLY_IF, READS
 from evenhand.systems.ytsaurus.reasons import REASONS
 
@@ -27,6 +27,7 @@ YTSAURUS: Final = System(
         Column("elements", "starvation", STARVATION),
         Column("nodes", "last_preemptive"),
         Column("nodes", "overcommitted_since"),
+        VICTIMS,
     ),
     shares=True,
     settings_at=(

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field
 
 from evenhand.config.costs import PreemptionCost
 from evenhand.config.kinds import Amounts, Duration, Texts, UnitShare
+from evenhand.config.pace import PacedPool
 from evenhand.config.rows import RowSettings, raise_found, read_rows, strangers
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 
-class YTsaurusPoolSettings(RowSettings):
+class YTsaurusPoolSettings(PacedPool):
     """Settings of a pool; what is None is inherited."""
 
     ALIASES: ClassVar[Mapping[str, str]] = {

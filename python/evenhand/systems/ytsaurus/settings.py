@@ -12,6 +12,7 @@ from evenhand.config.checked import CheckedSettings, broken, under_own_names
 from evenhand.config.costs import VictimCost, victim_cost
 from evenhand.config.fair_share import FairShareSettings
 from evenhand.config.kinds import Amounts, Duration, NonNegative, Positive, Texts, UnitShare
+from evenhand.config.pace import PaceSettings, pace
 from evenhand.errors import InputError, Problem
 from evenhand.systems.ytsaurus.rows import (
     YTsaurusAllocationSettings,
@@ -231,6 +232,7 @@ class YTsaurusSettings(CheckedSettings):
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
         20_000, description="Branches that the search for the fewest victims may look at."
     )
+    pace: PaceSettings = pace()
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**_with_old_count(type(self).renamed(values)))

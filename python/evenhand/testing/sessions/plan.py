@@ -25,7 +25,11 @@ __all__ = ["reference_plan"]
 Needs = list[tuple[Request | Container, Amounts]]
 
 
-def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None) -> dict[str, Any]:
+def reference_plan(
+    snapshot: Snapshot,
+    settings: BackendAISettings | None = None,
+    state: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Plan one scheduling run by the published rules, slowly.
 
     Parameters
@@ -34,6 +38,8 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
         One resource group.
     settings : BackendAISettings, optional
         Default: the preset "documented".
+    state : mapping, optional
+        "victims" of the last plan.
 
     Returns
     -------
@@ -45,7 +51,7 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
     InputError
         If the settings of a row are wrong, or ranges of policies do not meet.
     """
-    run = _Run(snapshot, settings or BackendAISettings())
+    run = _Run(snapshot, settings or BackendAISettings(), state)
     run.go()
     waiting = [r for s in run.world.sessions for r in s.waiting() if r.name not in run.started]
     return {
@@ -54,15 +60,17 @@ def reference_plan(snapshot: Snapshot, settings: BackendAISettings | None = None
         "statuses": {},
         "groups": {},
         "diagnostics": [],
-        "state": None,
+        "state": {"victims": run.world.pace.victims()},
     }
 
 
 class _Run:
     """A scheduling run: room and sessions between two decisions; `session_replay` drives one, too."""
 
-    def __init__(self, snapshot: Snapshot, settings: BackendAISettings) -> None:
-        self.world: World = read_world(snapshot, settings)
+    def __init__(
+        self, snapshot: Snapshot, settings: BackendAISettings, state: Mapping[str, Any] | None = None
+    ) -> None:
+        self.world: World = read_world(snapshot, settings, state)
         self.settings = settings
         self.fixed: list[Placed] = []  # started, resumed and reserved in this run
         self.kept: dict[tuple[Any, str], int] = {}  # of free room, for sessions that wait
@@ -286,6 +294,7 @@ class _Run:
         victims, placed = chosen
         for victim, request in victims:
             self.take(session, victim, request, placed)
+            self.world.pace.took(victim.name, victim.pool)
         self.claimed += [victim for victim, _ in victims]
         if self.settings.preemptor_room == "reserved":
             for p in placed:
@@ -357,6 +366,9 @@ class _Run:
 
         wanted = ordered([s for s in found if useful(s)], self.settings, size)
         victims = choose(wanted, self.settings, suffices, self.world.costs)
+        while beyond := self.world.beyond_caps(victims):
+            wanted = [s for s in wanted if s not in beyond]
+            victims = choose(wanted, self.settings, suffices, self.world.costs)
         if not victims:
             return None
         placed = self.place(session, False, needs, leaving_counts=True, gone=victims) or []
@@ -366,6 +378,17 @@ class _Run:
         self, session: Session, needs: Needs, left: list[Session]
     ) -> tuple[list[tuple[Session, Any]], list[Placed]] | None:
         """Choose on one agent for each request, as release 26.8 does."""
+        while True:
+            chosen = self.on_agents(session, needs, left)
+            beyond = [] if chosen is None else self.world.beyond_caps([victim for victim, _ in chosen[0]])
+            if not beyond:
+                return chosen
+            left = [s for s in left if s not in beyond]
+
+    def on_agents(
+        self, session: Session, needs: Needs, left: list[Session]
+    ) -> tuple[list[tuple[Session, Any]], list[Placed]] | None:
+        """Choose from those that are left."""
         placed: list[Placed] = []
         victims: list[tuple[Session, Any]] = []
         left = list(left)

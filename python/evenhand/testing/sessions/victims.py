@@ -17,7 +17,11 @@ def candidates(
     world: World, settings: BackendAISettings, whose: Session, claimed: Iterable[Session]
 ) -> list[Session]:
     """Return the sessions that might give way for another, in canonical order."""
-    return [s for s in world.sessions if _may_go(world, settings, s, whose) and s not in claimed]
+    return [
+        s
+        for s in world.sessions
+        if _may_go(world, settings, s, whose) and s not in claimed and world.spared(s) is None
+    ]
 
 
 def _may_go(world: World, settings: BackendAISettings, s: Session, whose: Session) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.systems.backendai.settings import BackendAIOperationSettings, BackendAISettings, choice_for
 from evenhand.testing.costs import Costs, read_costs
+from evenhand.testing.pace import Pace
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
@@ -30,6 +32,7 @@ class Container:
     preemptible: bool
     required_node: Any
     beneficiary: dict[str, Any]
+    planned_end: float | None = None
 
 
 @dataclass(eq=False)
@@ -60,6 +63,7 @@ class Session:
     submitted: float
     refused: str | None
     user: Any
+    pool: Any = None
     containers: list[Container] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
 
@@ -89,6 +93,19 @@ class World:
     sessions: list[Session]
     reservations: list[dict[str, Any]]
     costs: Costs
+    pace: Pace
+
+    def spared(self, session: Session) -> str | None:
+        """Return why the pace spares a session, None if it does not."""
+        ends = [c.planned_end for c in session.running()]
+        known = [round(end * 1e6) for end in ends if end is not None]
+        end = max(known) if len(known) == len(ends) else None
+        return self.pace.spares(session.name, session.pool, round(session.start() * 1e6), end)
+
+    def beyond_caps(self, victims: Sequence[Session]) -> list[Session]:
+        """Return the victims of one step that are beyond the caps of pools."""
+        places = self.pace.beyond([(s.name, s.pool) for s in victims])
+        return [victims[place] for place in sorted(places)]
 
     def containers(self) -> list[Container]:
         """Return every container."""
@@ -99,7 +116,9 @@ class World:
         return sum(amounts[r] * self.quantum[r] for r in self.resources)
 
 
-def read_world(snapshot: Snapshot, settings: BackendAISettings) -> World:
+def read_world(
+    snapshot: Snapshot, settings: BackendAISettings, state: Mapping[str, Any] | None = None
+) -> World:
     """Read a snapshot and the settings of its rows; rows stand in canonical order."""
     data = snapshot.to_dict()
     quantum = dict(snapshot.quantum)
@@ -138,6 +157,7 @@ def read_world(snapshot: Snapshot, settings: BackendAISettings) -> World:
                 row.get("preemptible", True),
                 None if row.get("required_node") is None else str(row["required_node"]),
                 row.get("beneficiary") or {},
+                row.get("planned_end"),
             )
         )
     for row in data.get("requests", []):
@@ -173,6 +193,7 @@ def read_world(snapshot: Snapshot, settings: BackendAISettings) -> World:
         sessions,
         reservations,
         read_costs(data, settings.victim_cost),
+        Pace(settings.pace, data, state or {}),
     )
 
 
@@ -206,4 +227,5 @@ def _session(place: int, row: dict[str, Any], settings: BackendAISettings) -> Se
         row.get("start_time", 0),
         refused,
         row.get("user"),
+        row.get("pool"),
     )

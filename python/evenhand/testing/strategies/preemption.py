@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from evenhand.testing.strategies import _crowded
+from evenhand.testing.strategies._pace import paced
+from evenhand.testing.strategies._picking import picks
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -146,11 +148,13 @@ def plan_inputs(**bounds: int) -> SearchStrategy[PlanInput]:
     """
 
     def build(drawn: tuple[Any, ...]) -> PlanInput:
-        snapshot, settings, clocks, given, on = drawn
+        snapshot, settings, clocks, given, on, pick = drawn
+        pace, victims = paced(snapshot, pick)
+        state = _crowded.state(snapshot, clocks)
         return PlanInput(
             snapshot,
-            settings,
-            _crowded.state(snapshot, clocks),
+            settings.replace(pace=pace) if pace else settings,
+            {**state, "victims": victims} if victims else state,
             _crowded.given(snapshot, given),
             _crowded.trigger(snapshot, on),
         )
@@ -158,7 +162,8 @@ def plan_inputs(**bounds: int) -> SearchStrategy[PlanInput]:
     def strategy() -> SearchStrategy[PlanInput]:
         codes = st.binary(min_size=0, max_size=12)
         drawn: SearchStrategy[tuple[Any, ...]] = st.tuples(
-            crowded_dicts(**bounds), ytsaurus_settings(_crowded.ALWAYS), codes, codes, st.integers(0, 3)
+            *(crowded_dicts(**bounds), ytsaurus_settings(_crowded.ALWAYS)),
+            *(codes, codes, st.integers(0, 3), picks(64)),
         )
         return drawn.map(build)
 

@@ -19,6 +19,7 @@ struct Inputs {
   Settings settings;
   RowSettings rows;
   Column<Time> last_preempt;  // O: of other policies' memory, handed on as it is
+  VictimTimes victims{};
 };
 
 // What a run did.
@@ -46,13 +47,18 @@ class Planner final : public evenhand::Planner {
   Counts counts() const override;
   Refusals refusals() const override { return refusals_; }
   Time next_due() const override { return next_due_; }
-  Columns memory() const override { return {{"last_preempt", inputs_.last_preempt}}; }
+  Columns memory() const override {
+    Columns out{{"last_preempt", inputs_.last_preempt}};
+    put_victims(out, pace_.memory(state_));
+    return out;
+  }
   std::unique_ptr<evenhand::Planner> afresh() const override {
     return std::make_unique<Planner>(inputs_);
   }
 
  private:
   Inputs inputs_;
+  Pace pace_{inputs_.settings.pace, state_, inputs_.victims};  // from run to run
   Decisions decisions_;
   Tally tally_;
   Refusals refusals_;

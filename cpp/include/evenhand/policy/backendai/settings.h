@@ -8,6 +8,7 @@
 
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/place/node_order.h"
+#include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victim_cost.h"
 #include "evenhand/preempt/victims.h"
 
@@ -20,6 +21,7 @@ enum class Scope : std::uint8_t { kGroup, kDomain, kUser, kProject };
 enum class Sequencer : std::uint8_t { kFifo, kLifo, kDominantShare };
 
 struct Settings {
+  PaceSettings pace;
   bool enabled = true;
   double threshold = 5;  // a victim's priority must not exceed it; infinite: no matter
   VictimOrder order = VictimOrder::kOldest;

@@ -23,10 +23,10 @@ struct Choice {
 
 // candidates: rows of Workspace::running in the order in which they are wanted; all may be
 // preempted by the job, and count. Only those whose mode ends them are taken, or those
-// that are suspended if `suspends`. `base`: the room before. Reordered passes cost
-// O(candidates R + N R) each.
+// that are suspended if `suspends`. `base`: the room before; `budget`: branches of `minimum`.
+// Reordered passes cost O(candidates R + N R) each.
 Choice choose(const Workspace& workspace, JobRequest& job_request, const Occupancy& base,
-              const Column<Index>& candidates, bool suspends);
+              const Column<Index>& candidates, bool suspends, Index budget);
 
 // Whether a job's leaving changes anything for a pending one: where it may be placed, or a licence.
 bool matters(const Workspace& workspace, const JobRequest& job_request, const RunningJob& job);

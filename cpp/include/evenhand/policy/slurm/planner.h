@@ -52,7 +52,7 @@ class Planner final : public evenhand::Planner {
   Refusals refusals() const override;
   Contested contested() const override;
   Time next_due() const override { return next_due_; }
-  Columns memory() const override { return {{"last_preempt", memory_.last_preempt}}; }
+  Columns memory() const override;
   std::unique_ptr<evenhand::Planner> afresh() const override {
     return std::make_unique<Planner>(inputs_);
   }

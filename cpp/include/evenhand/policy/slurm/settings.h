@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "evenhand/core/column.h"
+#include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victim_cost.h"
 
 namespace evenhand::slurm {
@@ -83,6 +84,7 @@ struct Weights {
 };
 
 struct Settings {
+  PaceSettings pace;
   PreemptType type = PreemptType::kNone;
   PreemptMode mode = PreemptMode::kOff;  // of jobs without a QOS, where the QOS says it
   bool requeue = true;                   // of jobs that say nothing
@@ -138,6 +140,7 @@ struct JobRows {
 
 struct Memory {
   Column<Time> last_preempt;  // O: when others were last preempted for it; kNoTime: never
+  VictimTimes victims{};      // before; of the runs since, Workspace::pace knows
 };
 
 }  // namespace evenhand::slurm

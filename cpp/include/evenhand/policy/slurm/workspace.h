@@ -12,6 +12,7 @@
 #include "evenhand/place/where.h"
 #include "evenhand/policy/slurm/jobs.h"
 #include "evenhand/preempt/decision.h"
+#include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/recorder.h"
 #include "evenhand/preempt/victims.h"
 
@@ -62,10 +63,13 @@ class Workspace {
   }
   PreemptMode mode(const RunningJob& job) const noexcept { return jobs.mode[job.operation]; }
 
-  // May a job be preempted for another: kTaken, or what stands in the way. O(1) but for
-  // the nodes of the job.
+  // Whether the pace spares a job that may be preempted otherwise.
+  Spared spared(const RunningJob& job) const;
+  mutable Pace pace;  // from run to run
+  // May a job be preempted for another but for the pace: kTaken, or what stands in the way. O(1)
+  // but for the nodes of the job.
   Outcome standing(Id preemptor, const RunningJob& job) const;
-  // All that may be preempted for a job, in the order in which they are wanted.
+  // All that may be preempted for a job and are not spared, in the order in which they are wanted.
   Column<Index> candidates(Id preemptor) const;
   Reason reason(Id preemptor, const RunningJob& job) const;
 

@@ -57,7 +57,8 @@ class Planner final : public evenhand::Planner {
   VolumeMemory volumes_;  // of integral pools: what the update before left
   bool has_volumes_;
   std::unique_ptr<Workspace> workspace_;
-  Column<Id> nodes_;  // of the last trigger
+  Column<Id> nodes_;         // of the last trigger
+  Time pace_due_ = kNoTime;  // likewise: when its pace may let something else happen
 };
 
 }  // namespace evenhand::ytsaurus

@@ -6,6 +6,7 @@
 
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/groups.h"
+#include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victim_cost.h"
 #include "evenhand/preempt/victims.h"
 #include "evenhand/share/fair_share.h"
@@ -16,6 +17,7 @@ namespace evenhand::ytsaurus {
 struct Settings {
   FairShareOptions fair_share;
   StarvationSettings starvation;
+  PaceSettings pace;
 
   // Groups.
   double preemption_threshold = 1.0;
@@ -84,6 +86,7 @@ struct Memory {
   StarvationClocks clocks;
   Column<Time> last_preemptive;      // N; kNoTime: never
   Column<Time> overcommitted_since;  // N; kNoTime: is not
+  VictimTimes victims;
 };
 
 // Values in the place of computed ones; empty: everything is computed.

@@ -2,6 +2,7 @@
 // decisions, and indices that keep a heartbeat cheap.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "evenhand/place/where.h"
 #include "evenhand/policy/ytsaurus/update.h"
 #include "evenhand/preempt/decision.h"
+#include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/victims.h"
 
 namespace evenhand::ytsaurus {
@@ -77,6 +79,7 @@ class Workspace {
   GroupLists groups;
   Decisions decisions;
   VictimSelector selector;
+  Pace pace;
   std::array<std::array<Index, 4>, kStages> counts{};  // by stage and Tally
 
   // --- what a heartbeat asks
@@ -178,6 +181,13 @@ class Workspace {
   // A request that limits refused stays refused until some usage falls.
   bool refused_by_limits(Id request) const noexcept { return refused_at_[request] == falls_; }
   void refuse_by_limits(Id request);
+  // What a stage may take makes room for the request, but for caps on victims.
+  bool held_by_caps(Id request) const noexcept {
+    return std::ranges::find(held_by_caps_, request) != held_by_caps_.end();
+  }
+  void hold_by_caps(Id request) {
+    if (!held_by_caps(request)) held_by_caps_.push_back(request);
+  }
 
   // --- what a heartbeat does
 
@@ -266,6 +276,7 @@ class Workspace {
   std::array<Column<Index>, kStages> waiting_;
   std::array<Column<Id>, kStages> waiting_shapes_;
   Column<Index> refused_at_;
+  Column<Id> held_by_caps_;  // by the last trigger
   Column<Exposure> exposure_;
   Index falls_ = 1;
   Where where_;
