@@ -20,6 +20,7 @@ from pydantic_core import PydanticUndefined
 import evenhand as eh
 from evenhand import diagnostics, fields, reasons
 from evenhand.cli import arguments
+from evenhand.config.pace import PacedPool, PaceSettings
 from evenhand.systems import SYSTEMS, System
 from evenhand.systems.record import named
 
@@ -58,7 +59,7 @@ def settings_page() -> str:
     lines = ["# Settings", ""]
     said: dict[str, str | None] = {}  # rows have settings of the tree, which says what they mean
     models = (named(place) for system in SYSTEMS.values() for place in system.settings_at)
-    for model in (eh.FairShareSettings, *models):
+    for model in (eh.FairShareSettings, PaceSettings, PacedPool, *models):
         lines += [f"## {model.__name__}", "", (inspect.getdoc(model) or "").partition("\n\n")[0], ""]
         for name, field in model.model_fields.items():
             default = field.get_default(call_default_factory=True)

@@ -8,11 +8,30 @@ from typing import Any
 
 from evenhand.config.pace import PaceSettings
 from evenhand.testing.pace import Pace
+from evenhand.testing.strategies._pace import paced
+from evenhand.testing.strategies._picking import Pick
 
-__all__ = ["keeps_its_pace"]
+__all__ = ["drawn_pace", "keeps_its_pace"]
 
 #: What repairs violated limits and overfull nodes is exempt, and counts.
 EXEMPT = ("limit_repair", "overcommit")
+
+
+def drawn_pace(data: Mapping[str, Any], pick: Pick) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return a snapshot whose operations stand in up to three pools, settings `pace`, and a state."""
+    count = pick(range(4))
+    pools: list[dict[str, Any]] = [{"name": f"q{i}"} for i in range(count)]
+    if count > 1 and pick((False, True)):
+        pools[1]["parent"] = "q0"
+    operations = [dict(row) for row in data["operations"]]
+    for row in operations if count else ():
+        pool = pick((None, *(pool["name"] for pool in pools)))
+        row |= {} if pool is None else {"pool": pool}
+    changed = {**data, "pools": pools, "operations": operations}
+    changed["allocations"] = [dict(row) for row in data["allocations"]]
+    pace, victims = paced(changed, pick)
+    kept = {"schema": "evenhand/state/1", "time": data["now"] - 1, "settings": "", "pools": []}
+    return changed, pace, {**kept, "victims": victims}
 
 
 def keeps_its_pace(

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.testing import sessions
 from evenhand.testing import strategies as es
-from evenhand.testing.strategies._pace import paced
 from evenhand.testing.strategies._picking import Pick, picks
-from tests.properties.pace import keeps_its_pace
+from tests.properties.pace import drawn_pace, keeps_its_pace
 from tests.reference import slurm
 
 #: What the references say where the engine says that victims were spared.
@@ -26,18 +25,6 @@ _SPARED |= {"other_request_waits", "max_containers"}
 _NOWHERE = {"wrong_tags", "wrong_node", "node_not_schedulable", "node_outside_partition", "nowhere"}
 _NOWHERE.add("partition_without_nodes")
 _SAME = ("action", "allocation", "operation", "node", "request")
-
-
-def in_pools(data: dict[str, Any], pick: Pick) -> dict[str, Any]:
-    """Put operations into up to three pools, one in another."""
-    count = pick(range(4))
-    pools: list[dict[str, Any]] = [{"name": f"q{i}"} for i in range(count)]
-    if count > 1 and pick((False, True)):
-        pools[1]["parent"] = "q0"
-    for row in data["operations"] if count else ():
-        pool = pick((None, *(pool["name"] for pool in pools)))
-        row |= {} if pool is None else {"pool": pool}
-    return {**data, "pools": pools}
 
 
 def essence(plan: Mapping[str, Any]) -> Any:
@@ -55,11 +42,9 @@ def compare(
     policy: Any,
     reference: Callable[..., Mapping[str, Any]],
     data: dict[str, Any],
-    victims: list[dict[str, Any]],
+    kept: dict[str, Any],
 ) -> None:
     snapshot = eh.Snapshot.from_dict(data)
-    kept: dict[str, Any] = {"schema": "evenhand/state/1", "time": data["now"] - 1, "settings": ""}
-    kept |= {"pools": [], "victims": victims}
     plan = eh.plan(snapshot, policy, eh.State.from_dict(kept))
     found = plan.to_dict()
     expected = reference(snapshot, policy.settings, state=kept)
@@ -79,16 +64,14 @@ def compare(
     chosen=st.sampled_from((None, "prefix", "irreducible", "minimum")),
 )
 def test_slurm(data: dict[str, Any], settings: Any, pick: Pick, chosen: str | None) -> None:
-    data = in_pools(data, pick)
-    pace, victims = paced(data, pick)
+    data, pace, kept = drawn_pace(data, pick)
     policy = eh.policies.Slurm(**settings.model_dump()).replace(pace=pace)
     policy = policy if chosen is None else policy.replace(victim_selection=chosen)
-    compare(policy, slurm.reference_plan, data, victims)
+    compare(policy, slurm.reference_plan, data, kept)
 
 
 @given(data=es.session_groups(), settings=es.backendai_settings(), pick=picks(96))
 def test_backendai(data: dict[str, Any], settings: Any, pick: Pick) -> None:
-    data = in_pools(data, pick)
-    pace, victims = paced(data, pick)
+    data, pace, kept = drawn_pace(data, pick)
     policy = eh.policies.BackendAI(**settings.model_dump()).replace(pace=pace)
-    compare(policy, sessions.reference_plan, data, victims)
+    compare(policy, sessions.reference_plan, data, kept)

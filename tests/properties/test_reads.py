@@ -14,12 +14,14 @@ from evenhand.fields import TABLES
 from evenhand.policies import BackendAI, Slurm, YTsaurus
 from evenhand.systems import SYSTEMS, System
 from evenhand.testing import strategies as es
+from evenhand.testing.strategies._picking import Pick, picks
 from tests.drawing import drawn as sample
 from tests.drawing import examples
+from tests.properties.pace import drawn_pace
 from tests.properties.perturbing import FIELDS, enriched, perturbed
 from tests.properties.reading import ASIDE, WITNESSES
 
-DRAWN, MOST = examples(1.2), examples(8)
+DRAWN, MOST = examples(1.5), examples(8)
 AT_ONCE = 60
 """So many are drawn before they are looked at: mostly a few are enough."""
 TOGETHER = 4
@@ -52,12 +54,21 @@ def _ytsaurus() -> st.SearchStrategy[Drawn]:
 
 def _slurm() -> st.SearchStrategy[Drawn]:
     found = st.one_of(es.slurm_settings(), es.slurm_settings(SchedulerType="sched/backfill"))
-    return st.tuples(es.job_clusters(), found).map(lambda x: Drawn(x[0], Slurm(**x[1].model_dump())))
+    drawn = st.tuples(es.job_clusters(), found, picks(96))
+    return drawn.map(lambda x: _paced(x[0], Slurm(**x[1].model_dump()), x[2]))
 
 
 def _backendai() -> st.SearchStrategy[Drawn]:
-    drawn = st.tuples(es.session_groups(), es.backendai_settings())
-    return drawn.map(lambda x: Drawn(x[0], BackendAI(**x[1].model_dump())))
+    drawn = st.tuples(es.session_groups(), es.backendai_settings(), picks(96))
+    return drawn.map(lambda x: _paced(x[0], BackendAI(**x[1].model_dump()), x[2]))
+
+
+def _paced(data: dict[str, Any], policy: Any, pick: Pick) -> Drawn:
+    """Every other draw has a pace."""
+    if pick((False, True)):
+        return Drawn(data, policy)
+    data, pace, kept = drawn_pace(data, pick)
+    return Drawn(data, policy.replace(pace=pace), eh.State.from_dict(kept))
 
 
 STRATEGIES = {"ytsaurus": _ytsaurus, "slurm": _slurm, "backendai": _backendai}
