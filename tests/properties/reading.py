@@ -244,6 +244,14 @@ _OF_ROOT: dict[str, tuple[Any, Row, Row]] = {
 }
 
 #: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
+def _in_a_pool(parent: str | None) -> Row:
+    """The job that runs is in a pool; only the other pool gives no victims."""
+    data = _cluster(pools=[{"name": "p"}, {"name": "q", "settings": {"max_victims_per_hour": 0}}])
+    data["pools"][0] |= {} if parent is None else {"parent": parent}
+    data["operations"][0]["pool"] = "p"
+    return data
+
+
 WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     **{("ytsaurus", "root", field): case for field, case in _OF_ROOT.items()},
     ("ytsaurus", "operations", "gang"): (_STEP, _tree(), _GANG),
@@ -289,6 +297,10 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
             _changed(_reserved(), "reservations", 0, **{"from": 2000}),
         )
         for system, policy in (("backendai", BackendAI()), ("slurm", Slurm()))
+    },
+    **{
+        (system, "pools", "parent"): (policy, _in_a_pool(None), _in_a_pool("q"))
+        for system, policy in (("backendai", BackendAI()), ("slurm", _GRACE))
     },
     ("slurm", "allocations", "planned_end"): (
         _GRACE,

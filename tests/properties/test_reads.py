@@ -135,7 +135,7 @@ def changes_nothing(
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_is_not_read_changes_nothing(system: str) -> None:
-    rng = random.Random(7)
+    rng = random.Random(9)
     tried = dict.fromkeys(sorted(set(FIELDS) - reads(system)), 0)
     for one, expected in drawn(system, DRAWN, rng):
         read = {(table, name) for table, names in one.policy.reads.items() for name in names}

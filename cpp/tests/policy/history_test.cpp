@@ -263,7 +263,9 @@ TYPED_TEST(LivePlanner, IsWhatAFreshOneOfTheFrozenRowsIs) {
         const std::vector<std::string> expected = Said(*asked).decided();
         asked->take_back();
         quiet->decide({});
-        if (!TypeParam::paced(seed)) ASSERT_EQ(Said(*quiet).decided(), expected);
+        if (!TypeParam::paced(seed)) {
+          ASSERT_EQ(Said(*quiet).decided(), expected);
+        }
         quiet->take_back();
         history.advance(2 * kMicrosecondsPerSecond);
       }
