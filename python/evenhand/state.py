@@ -58,8 +58,7 @@ class State:
     operations : mapping
         Name of an operation to ``last_preempt``, when others were last preempted for it.
     victims : mapping
-        (``"pool"`` or ``"operation"``, name) to ``taken``, the instants at which victims were taken of it: of
-        an operation the last one, of a pool those of the last hour; only where a policy's `pace` asks for it.
+        As `elements`, to ``taken``: when a policy with a `pace` took its last victims, of pools within an hour.
     updated : float, optional
         Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
     """
@@ -88,8 +87,7 @@ class State:
             kinds = set(map(type, rows.values())) if isinstance(rows, Mapping) else {object}
             if not all(issubclass(kind, Mapping) for kind in kinds):
                 raise _wrong(table, "type", f"{table} is an object of objects by name")
-        for table in ("pools", "elements", "nodes", "operations", "victims"):
-            object.__setattr__(self, table, freeze(getattr(self, table)))
+            object.__setattr__(self, table, freeze(rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain values; tables are lists because names may be integers."""
@@ -103,18 +101,12 @@ class State:
             data["updated"] = self.updated
         if self.policy:
             data["policy"] = self.policy
-        if self.elements:
-            data["elements"] = [
-                {"name": name, "kind": kind, **values} for (kind, name), values in self.elements.items()
-            ]
-        if self.nodes:
-            data["nodes"] = [{"name": name, **values} for name, values in self.nodes.items()]
-        if self.operations:
-            data["operations"] = [{"name": name, **values} for name, values in self.operations.items()]
-        if self.victims:
-            data["victims"] = [
-                {"name": name, "kind": kind, **thaw(values)} for (kind, name), values in self.victims.items()
-            ]
+        for table, own in (("elements", self.elements), ("victims", self.victims)):
+            if own:
+                data[table] = [{"name": n, "kind": kind, **thaw(of)} for (kind, n), of in own.items()]
+        for table, rows in (("nodes", self.nodes), ("operations", self.operations)):
+            if rows:
+                data[table] = [{"name": name, **values} for name, values in rows.items()]
         return data
 
     def check_clock(self, now: float) -> None:

@@ -18,7 +18,7 @@ from tests.packaging.layers import ROOT
 ROOMS = {
     *("core", "model", "share", "starve", "place", "preempt"),
     *(f"policy-{word}" for word in SYSTEMS),
-    *("act", "adapters", "building", "cluster", "config", "explain", "history", "plans", "state"),
+    *("act", "adapters", "building", "cluster", "config", "explain", "history", "pace", "plans", "state"),
 }
 LEAST = 60
 REFUSES = "-DSKBUILD=2", "-DEVENHAND_MUTANTS=ON", "-P", str(ROOT / "cpp/mutants.cmake")

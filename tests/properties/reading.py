@@ -243,6 +243,7 @@ _OF_ROOT: dict[str, tuple[Any, Row, Row]] = {
     "priority_donor": (YTsaurus(), _donated(False), _donated(True)),
 }
 
+
 #: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
 def _in_a_pool(parent: str | None) -> Row:
     """The job that runs is in a pool; only the other pool gives no victims."""
