@@ -58,7 +58,7 @@ class State:
     operations : mapping
         Name of an operation to ``last_preempt``, when others were last preempted for it.
     victims : mapping
-        As `elements`, to ``taken``: when a policy with a `pace` took its last victims, of pools within an hour.
+        As `elements`, to ``taken``: when its last victims left, as far as a policy's `pace` asks for it.
     updated : float, optional
         Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
     """
@@ -413,8 +413,7 @@ def _instant(given: Mapping[str, Any], key: str, row: int, time: float) -> float
 
 
 def _instants(given: Mapping[str, Any], key: str, row: int, time: float) -> list[float | None]:
-    values = given.get(key, [])
-    if not isinstance(values, list):
+    if not isinstance(values := given.get(key, []), list):
         raise _wrong(key, "type", f"{key} is a list", row)
     return [_instant({key: math.nan if value is None else value}, key, row, time) for value in values]
 
