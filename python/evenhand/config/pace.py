@@ -21,7 +21,15 @@ if TYPE_CHECKING:
     from evenhand.errors import Problem
     from evenhand.model import Snapshot
 
-__all__ = ["DailyHours", "PaceSettings", "PacedPool", "daily_hours", "pace", "pace_columns"]
+__all__ = [
+    "DailyHours",
+    "PaceSettings",
+    "PacedPool",
+    "daily_hours",
+    "pace",
+    "pace_columns",
+    "pools_have_pace",
+]
 
 _FORM = re.compile(r"(\d\d):(\d\d)(?::(\d\d))?-(\d\d):(\d\d)(?::(\d\d))? +(\S+)")
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
@@ -239,6 +247,11 @@ def pace_columns(snapshot: Snapshot, whole: PaceSettings) -> dict[str, Any]:
     hours += [(row, text) for row, pool in pools.items() for text in pool.immune_hours]
     out |= _hours(hours) if hours else {}
     return {"pace": out} if out else {}
+
+
+def pools_have_pace(snapshot: Snapshot) -> bool:
+    """Return whether some pool, or the root, has a pace of its own."""
+    return any(PacedPool.model_fields.keys() & said.keys() for said in snapshot.settings("pools").values())
 
 
 def _hours(rows: Sequence[tuple[int, str]]) -> dict[str, Any]:

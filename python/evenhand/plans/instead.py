@@ -149,8 +149,8 @@ def _paced(again: Again, plan: Plan, rows: list[int]) -> list[Found]:
         told = fresh.why_not(name, table="allocations")
         if any(told.code == code.code for code in PACED):
             operation = plan.snapshot.names("operations")[int(column("operation")[row])]
-            said = reason(told.code, "allocation").sentence.format(operation=operation)
-            numbers = {"allocation": name, "why": told.code, "said": said, **told.numbers}
+            why = reason(told.code, "allocation").sentence.format(operation=operation)
+            numbers = {"allocation": name, "rule": told.code, "why": why, **told.numbers}
             found.append(Found(row, "victim_spared", numbers))
     return found
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.building.readback import read_back
+from evenhand.config.pace import pools_have_pace
 from evenhand.diagnostics import Diagnostic
 
 if TYPE_CHECKING:
@@ -47,8 +48,13 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
         return ()
     found: dict[str, list[str]] = {}
     listed = []
+    # Without fair shares pools matter for their own pace only.
+    shares = getattr(getattr(policy, "RECORD", None), "shares", True)
+    no_pools = not shares and not pools_have_pace(snapshot)
     for table, given in _given(snapshot).items():
         read = reads.get(table, frozenset())
+        if no_pools:
+            read -= {"pools": {"parent"}, "operations": {"pool"}}.get(table, set())
         strange = sorted(given - read - _ALWAYS - _LEFT.get(table, frozenset()))
         if strange:
             found[table] = strange

@@ -105,8 +105,8 @@ CHECKED: Final[tuple[Reason, ...]] = tuple(
         ),
         (
             "victim_spared",
-            "{allocation} would be spared now: {said}",
-            "The pace spares the victim now; `why` is the code, beside what was compared.",
+            "{allocation} would be spared now: {why}",
+            "The pace spares the victim now; `rule` is the code, beside what was compared.",
         ),
     )
 )

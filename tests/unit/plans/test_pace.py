@@ -437,7 +437,7 @@ def test_check_says_what_the_pace_spares_now(system: str) -> None:
     assert victims(plan) == ["a0"]
     found = plan.check(eh.Snapshot.from_dict({**data, "now": NOW + 50}))
     assert [f.code for f in found.findings if f.code != "step_broken"] == ["victim_spared"]
-    assert found.findings[0].numbers["why"] == "spared_ends_soon"
+    assert found.findings[0].numbers["rule"] == "spared_ends_soon"
     assert found.findings[0].numbers["planned_end"] == NOW + 100
     assert "ends soon" in found.findings[0].message
 
