@@ -13,7 +13,7 @@
 #include "evenhand/core/column.h"
 #include "evenhand/model/cluster_state.h"
 #include "evenhand/preempt/codes.h"
-#include "evenhand/preempt/cover.h"
+#include "evenhand/preempt/proof.h"
 
 namespace evenhand {
 
