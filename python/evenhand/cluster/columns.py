@@ -67,6 +67,8 @@ class Listed:
     events : iterable
     """
 
+    __slots__ = ("_events",)
+
     def __init__(self, events: Iterable[Any]) -> None:
         self._events = list(events)
 
@@ -94,6 +96,18 @@ class Listed:
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""
         return stage.core.carry_out(self._events, first, _CLASSES, stage)
+
+    def happen(self, stage: Stage, *, recorded: bool) -> Listed | int:
+        """Carry out all; return `own`, or where the first stands that is not plain.
+
+        Parameters
+        ----------
+        stage : Stage
+        recorded : bool
+            Whether there is a way back. Else what is not plain is left with one, and all before it goes.
+        """
+        done = stage.core.happen(self._events, _CLASSES, _own, stage, recorded)
+        return Listed(done) if type(done) is list else done
 
     def own(self) -> Listed:
         """Return the same events, whose cells no other code holds."""
@@ -150,6 +164,14 @@ class Columns:
                 break
             first += 1
         return first
+
+    def happen(self, stage: Stage, *, recorded: bool) -> Columns | int:
+        """Carry out all; as that of `Listed`."""
+        if not recorded:
+            stage.forget()
+        stage.mark()
+        first = 0 if self.removes_nodes else self.plain(stage, 0)
+        return self.own() if first == len(self) else first
 
     def own(self) -> Columns:
         """Return the same events, whose cells no other code holds."""
@@ -209,8 +231,6 @@ def given_events(given: Any, resources: Sequence[str]) -> Listed | Columns:
     InputError
         If it is none of these, or a column is none.
     """
-    if type(given) is list:
-        return Listed(given)
     if isinstance(given, Mapping) or hasattr(given, "columns"):
         return Columns(_columns(given), resources)
     listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0
