@@ -225,7 +225,7 @@ bool removes_nodes(const py::list& events, const py::tuple& classes) {
   return false;
 }
 
-py::list own_events(const py::list& events, const py::function& own) {
+py::list own_events(const py::list& events, const py::object& own) {
   py::list out(events.size());
   for (std::size_t i = 0; i < events.size(); ++i) {
     py::object copied =

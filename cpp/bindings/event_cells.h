@@ -147,6 +147,6 @@ bool load_event(py::handle given, const py::tuple& classes, EventCells& out);
 bool removes_nodes(const py::list& events, const py::tuple& classes);
 
 // Copies of events whose cells no other code holds. `own` copies what is no plain dict.
-py::list own_events(const py::list& events, const py::function& own);
+py::list own_events(const py::list& events, const py::object& own);
 
 }  // namespace evenhand::bindings

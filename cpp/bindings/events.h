@@ -23,7 +23,8 @@ class Events {
   explicit Events(Owner& owner) : owner_(owner), reader_(owner.state()) {}
 
   // `stage` keeps what stands beside the columns: `noted(settings, labels)` returns the number of
-  // a row's, `take(slot, amounts)` changes an allocation's.
+  // a row's, `take(slot, amounts)` changes an allocation's; `room_was_taken`: whether the snapshot
+  // has settings that it would change.
   void begin(py::handle stage) {
     stage_ = stage;
     owner_.settle();
@@ -112,7 +113,8 @@ class Events {
       case K::kResume:
         owner_.on({.kind = Delta::Kind::kResume, .row = s.row, .node = s.node, .time = s.time});
         if (owner_.note(s.row) == kNoNote) return;
-        stage_.attr("take")(s.row, py::none());
+        if (owner_.note(s.row) >= 0 || py::cast<bool>(stage_.attr("room_was_taken")))
+          stage_.attr("take")(s.row, py::none());
         return came("allocations", s.row);
       case K::kTouch:
         owner_.on(
@@ -224,7 +226,7 @@ void define_events(Class& c) {
        "The place of the first that is left to the caller; their number: none is.")
       .def(
           "happen",
-          [](Owner& o, const py::list& given, const py::tuple& classes, const py::function& own,
+          [](Owner& o, const py::list& given, const py::tuple& classes, const py::object& own,
              const py::object& stage, bool recorded) -> py::object {
             const bool left = o.followed() && removes_nodes(given, classes);
             if (!recorded) o.reclaim();

@@ -69,7 +69,7 @@ class Following:
         mark = before.mark() if recorded else (0, len(before.notes), before.changed)
         try:
             done = events.happen(before, recorded=recorded)
-            if type(done) is int:
+            if isinstance(done, int):
                 self._happen_from(done, before, events)
                 done = events.own()
             elif not before.changed:
