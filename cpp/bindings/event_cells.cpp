@@ -48,6 +48,38 @@ bool add(EventField field, PyObject* value, EventCells& out) {
   return true;
 }
 
+// A copy of a value of plain data; none: there is something else in it.
+py::object own_value(PyObject* value) {
+  if (value == Py_None || PyUnicode_CheckExact(value) || PyLong_CheckExact(value) ||
+      PyFloat_CheckExact(value) || PyBool_Check(value))
+    return py::reinterpret_borrow<py::object>(value);
+  const auto steal = [](PyObject* made) {
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
+  };
+  if (PyDict_CheckExact(value)) {
+    py::object made = steal(PyDict_Copy(value));
+    PyObject *key = nullptr, *cell = nullptr;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(value, &at, &key, &cell)) {
+      const py::object copied = own_value(cell);
+      if (!copied) return copied;
+      if (copied.ptr() != cell && PyDict_SetItem(made.ptr(), key, copied.ptr()) != 0)
+        throw py::error_already_set();
+    }
+    return made;
+  }
+  if (!PyList_CheckExact(value) && !PyTuple_CheckExact(value)) return {};
+  const Py_ssize_t size = PySequence_Fast_GET_SIZE(value);
+  py::object made = steal(PyList_New(size));
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    py::object copied = own_value(PySequence_Fast_GET_ITEM(value, i));
+    if (!copied) return copied;
+    PyList_SET_ITEM(made.ptr(), i, copied.release().ptr());
+  }
+  return made;
+}
+
 }  // namespace
 
 Cell cell_of(PyObject* object) noexcept {
@@ -172,6 +204,36 @@ bool load_event(py::handle given, const py::tuple& classes, EventCells& out) {
     if (!add(field, value.ptr(), out)) return false;
   }
   return true;
+}
+
+bool removes_nodes(const py::list& events, const py::tuple& classes) {
+  static constexpr auto kRemove = static_cast<std::size_t>(EventKind::kRemove);
+  const auto is = [](PyObject* text, const char* word) {
+    return text != nullptr && PyUnicode_Check(text) &&
+           PyUnicode_CompareWithASCIIString(text, word) == 0;
+  };
+  for (const py::handle event : events) {
+    if (PyDict_CheckExact(event.ptr())) {
+      if (is(PyDict_GetItemString(event.ptr(), "event"), "remove") &&
+          is(PyDict_GetItemString(event.ptr(), "table"), "nodes"))
+        return true;
+    } else if (py::type::handle_of(event).is(classes[kRemove])) {
+      const py::object table = event.attr("table");
+      if (is(table.ptr(), "nodes")) return true;
+    }
+  }
+  return false;
+}
+
+py::list own_events(const py::list& events, const py::object& own) {
+  py::list out(events.size());
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    py::object copied =
+        PyDict_CheckExact(events[i].ptr()) ? own_value(events[i].ptr()) : py::object();
+    if (!copied) copied = own(events[i]);
+    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), copied.release().ptr());
+  }
+  return out;
 }
 
 }  // namespace evenhand::bindings

@@ -143,4 +143,10 @@ std::uint32_t fields_of(EventKind kind) noexcept;
 // False: it is none of these, or its keys are no fields of its kind.
 bool load_event(py::handle given, const py::tuple& classes, EventCells& out);
 
+// Whether some of the events remove nodes, as far as they are plain.
+bool removes_nodes(const py::list& events, const py::tuple& classes);
+
+// Copies of events whose cells no other code holds. `own` copies what is no plain dict.
+py::list own_events(const py::list& events, const py::object& own);
+
 }  // namespace evenhand::bindings

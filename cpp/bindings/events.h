@@ -4,6 +4,9 @@
 // unusual or wrong is left to the caller, which says what is wrong with it.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "deltas.h"
@@ -17,11 +20,14 @@ inline constexpr Index kNoNote = -2;  // of a row that has nothing beside its co
 template <class Owner>
 class Events {
  public:
+  explicit Events(Owner& owner) : owner_(owner), reader_(owner.state()) {}
+
   // `stage` keeps what stands beside the columns: `noted(settings, labels)` returns the number of
-  // a row's, `take(slot, amounts)` changes an allocation's.
-  Events(Owner& owner, py::object stage)
-      : owner_(owner), stage_(std::move(stage)), reader_(owner.state()) {
-    owner.settle();
+  // a row's, `take(slot, amounts)` changes an allocation's; `room_was_taken`: whether the snapshot
+  // has settings that it would change.
+  void begin(py::handle stage) {
+    stage_ = stage;
+    owner_.settle();
   }
 
   // Carries an event out once `load(cells)` has read it. False: it is not plain; nothing changed.
@@ -37,9 +43,14 @@ class Events {
     }
     step_ = {};
     if (!reader_.read(cells_, step_)) return false;
+    // Code of the caller runs in the middle of these: there is a way back when it fails.
+    if (step_.kind == EventStep::Kind::kResume || step_.kind == EventStep::Kind::kTake)
+      owner_.mark();
     act();
     return true;
   }
+  // Lets go of what the last event referred to.
+  void end() { cells_.clear(); }
 
  private:
   bool noted() {
@@ -102,7 +113,8 @@ class Events {
       case K::kResume:
         owner_.on({.kind = Delta::Kind::kResume, .row = s.row, .node = s.node, .time = s.time});
         if (owner_.note(s.row) == kNoNote) return;
-        stage_.attr("take")(s.row, py::none());
+        if (owner_.note(s.row) >= 0 || py::cast<bool>(stage_.attr("room_was_taken")))
+          stage_.attr("take")(s.row, py::none());
         return came("allocations", s.row);
       case K::kTouch:
         owner_.on(
@@ -157,39 +169,86 @@ class Events {
   }
 
   Owner& owner_;
-  py::object stage_;
+  py::handle stage_;  // of the call
   EventReader reader_;
   EventCells cells_;
   EventStep step_;
   Index note_ = kNoNote;
 };
 
-// Defines what carries events out on a class that has the methods used above.
+// What carries out the events of one call. An owner keeps the reader from call to call; a call
+// inside another one (settings may be any mapping) has a reader of its own.
+template <class Owner>
+class EventsOfCall {
+ public:
+  EventsOfCall(Owner& owner, py::handle stage) : owner_(owner), events_(std::move(owner.events)) {
+    if (!events_) events_ = std::make_unique<Events<Owner>>(owner);
+    events_->begin(stage);
+  }
+  EventsOfCall(const EventsOfCall&) = delete;
+  EventsOfCall& operator=(const EventsOfCall&) = delete;
+  ~EventsOfCall() {
+    events_->end();
+    owner_.events = std::move(events_);
+  }
+
+  py::ssize_t carry_out(const py::list& given, py::ssize_t first, const py::tuple& classes) {
+    while (first < static_cast<py::ssize_t>(given.size())) {
+      const auto event = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(given.ptr(), first));
+      if (!events_->carry_out([&](EventCells& out) { return load_event(event, classes, out); }))
+        break;
+      ++first;
+    }
+    return first;
+  }
+  py::ssize_t carry_out(EventColumns& given, py::ssize_t first) {
+    while (first < given.rows() &&
+           events_->carry_out([&](EventCells& out) { return given.load(first, out); }))
+      ++first;
+    return first;
+  }
+
+ private:
+  Owner& owner_;
+  std::unique_ptr<Events<Owner>> events_;
+};
+
+// Defines what carries events out on a class that has the methods used above, and `events`.
 template <class Owner, class Class>
 void define_events(Class& c) {
   c.def(
        "carry_out",
        [](Owner& o, const py::list& given, py::ssize_t first, const py::tuple& classes,
-          py::object stage) {
-         Events<Owner> events(o, std::move(stage));
-         while (first < static_cast<py::ssize_t>(given.size())) {
-           const py::object event = given[static_cast<std::size_t>(first)];
-           if (!events.carry_out([&](EventCells& out) { return load_event(event, classes, out); }))
-             break;
-           ++first;
-         }
-         return first;
+          const py::object& stage) {
+         return EventsOfCall<Owner>(o, stage).carry_out(given, first, classes);
        },
        py::arg("events"), py::arg("first"), py::arg("classes"), py::arg("stage"),
        "The place of the first that is left to the caller; their number: none is.")
       .def(
+          "happen",
+          [](Owner& o, const py::list& given, const py::tuple& classes, const py::object& own,
+             const py::object& stage, bool recorded) -> py::object {
+            const bool left = o.followed() && removes_nodes(given, classes);
+            if (!recorded) o.reclaim();
+            // One that is left to the caller has changed nothing.
+            if (!recorded && (left || given.size() != 1)) o.mark();
+            const py::ssize_t first =
+                left ? 0 : EventsOfCall<Owner>(o, stage).carry_out(given, 0, classes);
+            if (first < static_cast<py::ssize_t>(given.size())) {
+              if (!recorded) o.mark();
+              return py::int_(first);
+            }
+            return own_events(given, own);
+          },
+          py::arg("events"), py::arg("classes"), py::arg("own"), py::arg("stage"),
+          py::arg("recorded"),
+          "Carry out events from the first on; a copy of all, or the place of the first that is "
+          "left to the caller. recorded: a way back is kept to what was before; else one is kept "
+          "to where events that are left to the caller began.")
+      .def(
           "carry_out_columns",
-          [](Owner& o, EventColumns& given, py::ssize_t first, py::object stage) {
-            Events<Owner> events(o, std::move(stage));
-            while (first < given.rows() &&
-                   events.carry_out([&](EventCells& out) { return given.load(first, out); }))
-              ++first;
-            return first;
+          [](Owner& o, EventColumns& given, py::ssize_t first, const py::object& stage) {
+            return EventsOfCall<Owner>(o, stage).carry_out(given, first);
           },
           py::arg("events"), py::arg("first"), py::arg("stage"), "As `carry_out`.");
 }

@@ -37,8 +37,10 @@ class BoundPlanner {
   std::optional<Time> updated() const { return updated_; }
 
   void update(Time now, bool keep);
-  void decide(const std::optional<py::array_t<Id>>& nodes, bool main_pass, bool backfill_pass);
-  void plan(const std::optional<py::array_t<Id>>& nodes, bool main_pass, bool backfill_pass);
+  void decide(const py::object& nodes, bool main_pass, bool backfill_pass);
+  void plan(const py::object& nodes, bool main_pass, bool backfill_pass);
+  std::unique_ptr<NamedDecisions> answer(const py::object& nodes, bool main_pass,
+                                         bool backfill_pass);
 
   py::dict decisions() const;
   NamedDecisions named() const { return NamedDecisions(*planner_); }
@@ -50,15 +52,15 @@ class BoundPlanner {
   py::dict handed() const;
   py::dict memory() const;
   py::dict trace(const std::string& kind, Id row) const;
-  py::dict traced(const std::string& kind, Id row, const std::optional<py::array_t<Id>>& nodes,
-                  bool main_pass, bool backfill_pass);
+  py::dict traced(const std::string& kind, Id row, const py::object& nodes, bool main_pass,
+                  bool backfill_pass);
   py::object shares() const;
   py::object fair_shares() const;
   std::optional<Time> next_due() const;
   std::size_t memory_bytes() const { return planner_->memory_bytes(); }
 
  private:
-  void read(const std::optional<py::array_t<Id>>& nodes, bool main_pass, bool backfill_pass);
+  void read(const py::object& nodes, bool main_pass, bool backfill_pass);
   py::dict columns(Columns from) const;
   void must_follow() const;
 

@@ -24,6 +24,8 @@ class Cluster : public LiveCluster {
       : LiveCluster(ClusterState(snapshot)), state_(*shared()) {}
   Cluster(const Cluster& other) : LiveCluster(other), state_(*shared()) {}
 
+  std::unique_ptr<Events<Cluster>> events;  // kept between calls
+
   Id on(const Delta& delta) {
     const Id slot = LiveCluster::on(delta);
     if (delta.kind == Delta::Kind::kResume)  // no job waits for its room any more
@@ -207,6 +209,24 @@ class Cluster : public LiveCluster {
     const Id row = keys(table).find(name);
     return row != kNoId && present(table, row) ? row : kNoId;
   }
+  // Rows of nodes by name, each -1 where there is none.
+  py::list nodes(const py::list& names) const {
+    py::list out(names.size());
+    std::string buffer;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const py::object given = names[i];
+      py::object other;
+      Cell name = cell_of(given.ptr());
+      if (name.kind != Cell::Kind::kText && name.kind != Cell::Kind::kInteger) {
+        other = py::str(given);
+        name = cell_of(other.ptr());
+      }
+      const std::string_view text = name_of(name, buffer);
+      const Id row = text.empty() ? kNoId : state_.nodes().find(text);
+      PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), py::int_(row).release().ptr());
+    }
+    return out;
+  }
   // Names of the rows that there are, in no order.
   py::list names(const std::string& table) const {
     py::list out;
@@ -386,6 +406,7 @@ void register_cluster(py::module_& m) {
       .def("frozen", &Cluster::frozen, py::arg("total_stated"),
            "The snapshot, and by table (row here, note) of each of its rows.")
       .def("find", &Cluster::find, py::arg("table"), py::arg("name"), "Row of a name; -1: none.")
+      .def("nodes", &Cluster::nodes, py::arg("names"), "Rows of nodes; -1: there is none.")
       .def("names", &Cluster::names, py::arg("table"), "Of the rows that there are, in no order.")
       .def("name", &Cluster::name, py::arg("table"), py::arg("row"))
       .def("has_rows", &Cluster::has_rows, py::arg("operation"),

@@ -25,13 +25,14 @@ py::dict BoundPlanner::columns(Columns from) const {
   return out;
 }
 
-void BoundPlanner::read(const std::optional<py::array_t<Id>>& nodes, bool main_pass,
-                        bool backfill_pass) {
-  std::vector<Id> rows;
-  if (nodes) rows = to_vector(*nodes);
-  for (const Id node : rows) check_present(state().nodes(), node);
-  nodes_ = std::move(rows);
-  trigger_ = {.kind = nodes ? Trigger::Kind::kHeartbeats : Trigger::Kind::kRound,
+void BoundPlanner::read(const py::object& nodes, bool main_pass, bool backfill_pass) {
+  nodes_.clear();
+  if (py::isinstance<py::list>(nodes))
+    for (const py::handle node : nodes) nodes_.push_back(py::cast<Id>(node));
+  else if (!nodes.is_none())
+    nodes_ = to_vector(py::cast<py::array_t<Id>>(nodes));
+  for (const Id node : nodes_) check_present(state().nodes(), node);
+  trigger_ = {.kind = !nodes.is_none() ? Trigger::Kind::kHeartbeats : Trigger::Kind::kRound,
               .nodes = nodes_,
               .main_pass = main_pass,
               .backfill_pass = backfill_pass};
@@ -63,16 +64,23 @@ void BoundPlanner::rows_came(const std::string& table, const py::array_t<Id>& ro
   rows_came_(table, to_vector(rows), columns);
 }
 
-void BoundPlanner::decide(const std::optional<py::array_t<Id>>& nodes, bool main_pass,
-                          bool backfill_pass) {
+void BoundPlanner::decide(const py::object& nodes, bool main_pass, bool backfill_pass) {
   must_follow();
   read(nodes, main_pass, backfill_pass);
   const py::gil_scoped_release release;
   planner_->decide(trigger_);
 }
 
-void BoundPlanner::plan(const std::optional<py::array_t<Id>>& nodes, bool main_pass,
-                        bool backfill_pass) {
+std::unique_ptr<NamedDecisions> BoundPlanner::answer(const py::object& nodes, bool main_pass,
+                                                     bool backfill_pass) {
+  decide(nodes, main_pass, backfill_pass);
+  std::unique_ptr<NamedDecisions> out;
+  if (decided() > 0) out = std::make_unique<NamedDecisions>(*planner_);
+  take_back();
+  return out;
+}
+
+void BoundPlanner::plan(const py::object& nodes, bool main_pass, bool backfill_pass) {
   read(nodes, main_pass, backfill_pass);
   const LongCall call;
   planner_->update(state().now(), false);
@@ -111,9 +119,8 @@ py::dict BoundPlanner::handed() const {
 }
 py::dict BoundPlanner::memory() const { return columns(planner_->memory()); }
 
-py::dict BoundPlanner::traced(const std::string& kind, Id row,
-                              const std::optional<py::array_t<Id>>& nodes, bool main_pass,
-                              bool backfill_pass) {
+py::dict BoundPlanner::traced(const std::string& kind, Id row, const py::object& nodes,
+                              bool main_pass, bool backfill_pass) {
   must_follow();
   read(nodes, main_pass, backfill_pass);
   Recorder recorder{kind == "request" ? row : kNoId, kind == "request" ? kNoId : row, {}};
@@ -176,6 +183,9 @@ void register_planner(py::module_& m) {
            "Update and decide at once; after an exception the planner must be dropped.")
       .def("take_back", &BoundPlanner::take_back,
            "What was decided is undone in the cluster, but for the memory; it stays readable.")
+      .def("answer", &BoundPlanner::answer, py::arg("nodes") = py::none(),
+           py::arg("main_pass") = true, py::arg("backfill_pass") = true,
+           "`decide`, `named` and `take_back`; None: nothing is decided.")
       .def("rows_came", &BoundPlanner::rows_came, py::arg("table"), py::arg("rows"),
            py::arg("columns"),
            "Settings of rows that came later, under the names of the constructor's columns.")

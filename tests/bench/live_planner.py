@@ -20,7 +20,7 @@ from evenhand.shares import _options
 from evenhand.systems.ytsaurus import columns
 from tests.bench import crowded
 from tests.bench.fair_share import host
-from tests.bench.preemption import row
+from tests.bench.ytsaurus.preemption import row
 
 HEARTBEAT_BAR, POOLS_BAR, FLAT_BAR = 40.0, 0.8, 1.5
 

@@ -1,12 +1,36 @@
 #include "evenhand/model/live_keys.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <numeric>
 
 #include "evenhand/model/row_order.h"
 #include "evenhand/model/visit_columns.h"
 
 namespace evenhand {
+namespace {
+
+// Of rows that stand by name, the beginnings of every so many names are kept beside each other: a
+// search that looks at these first touches few names, which lie far apart.
+constexpr Id kBetweenBeginnings = 16;
+
+// What all names of rows in order begin with.
+std::string_view common_beginning(const StringColumn& names) {
+  const std::string_view first = names[0], last = names[names.size() - 1];
+  const auto [end, other] = std::ranges::mismatch(first, last);
+  return first.substr(0, static_cast<std::size_t>(end - first.begin()));
+}
+
+// Four bytes of a name as a number: a name that is less has none that is greater.
+Id beginning(std::string_view name, std::size_t from) {
+  std::uint32_t bytes = 0;
+  for (std::size_t i = from; i < from + 4; ++i)
+    bytes = bytes << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0u);
+  return std::bit_cast<Id>(bytes ^ 0x80000000u);
+}
+
+}  // namespace
 
 LiveKeys::LiveKeys(const NameColumn& names, const Column<double>& order)
     : names_(&names), order_(&order), rows_(static_cast<Id>(names.text.size())) {}
@@ -38,11 +62,27 @@ Id LiveKeys::of_snapshot(std::string_view text) const {
     std::ranges::sort(by_name_, {}, [&](Id row) { return names_->text[row]; });
   }
   Id low = 0;
-  if (!by_name_.empty()) {
+  Column<Id>& beginnings = by_name_;
+  if (!order_->empty()) {
     const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), text, less);
     low = found == by_name_.end() ? rows_ : *found;
   } else {
-    for (Id high = rows_; low < high;) {
+    Id high = rows_;
+    if (rows_ > 4 * kBetweenBeginnings) {
+      const std::string_view shared = common_beginning(names_->text);
+      if (!text.starts_with(shared)) return kNoId;
+      if (beginnings.empty())
+        for (Id row = 0; row < rows_; row += kBetweenBeginnings)
+          beginnings.push_back(beginning(names_->text[row], shared.size()));
+      const auto [from, until] =
+          std::ranges::equal_range(beginnings, beginning(text, shared.size()));
+      const auto place = [&](auto found) {
+        return static_cast<Id>(found - beginnings.begin()) * kBetweenBeginnings;
+      };
+      low = from == beginnings.begin() ? 0 : place(from - 1);
+      high = std::min(rows_, place(until));
+    }
+    while (low < high) {
       const Id middle = low + (high - low) / 2;
       if (less(middle, text))
         low = middle + 1;

@@ -65,6 +65,12 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
                          Column<Id> members) {
   places_ = &places;
   satisfaction_ = &satisfaction;
+  if (members.empty()) {
+    member_.clear();
+    entries_.clear();
+    stale_.clear();
+    return;
+  }
   member_.assign(places.place.size(), 0);
   key_.assign(places.place.size(), 0);
   touched_.assign(places.place.size(), 0);
@@ -75,17 +81,25 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
   }
   for (std::size_t p = 0; p + 1 < places.fifo_begin.size(); ++p)
     for_fifo_members(static_cast<Id>(p), [&](Id o, double key) { key_[o] = key; });
-  // The order of the last time is nearly right.
-  std::erase_if(entries_, [&](Entry& e) {
+  // What stands where it stood is in order already.
+  std::erase_if(entries_, [&](const Entry& e) {
     if (at_least(e.operation, member_.size()) || !member_[e.operation]) return true;
-    e = {key_[e.operation], places.place[e.operation], e.operation};
-    touched_[e.operation] = 1;
-    return false;
+    const bool stays = e.key == key_[e.operation] && e.place == places.place[e.operation];
+    touched_[e.operation] = stays;
+    return !stays;
   });
+  moved_.clear();
   for (const Id o : members)
-    if (!touched_[o]) entries_.push_back({key_[o], places.place[o], o});
+    if (!touched_[o]) moved_.push_back({key_[o], places.place[o], o});
   std::ranges::fill(touched_, std::uint8_t{0});
-  if (!std::ranges::is_sorted(entries_, before)) std::ranges::sort(entries_, before);
+  std::ranges::sort(moved_, before);
+  merge_moved();
+}
+
+void ServiceQueue::merge_moved() {
+  const auto middle = static_cast<std::ptrdiff_t>(entries_.size());
+  entries_.insert(entries_.end(), moved_.begin(), moved_.end());
+  std::inplace_merge(entries_.begin(), entries_.begin() + middle, entries_.end(), before);
 }
 
 std::size_t ServiceQueue::find(const Entry& entry) const {
@@ -165,9 +179,7 @@ void ServiceQueue::settle_together() {
     for_fifo_members(pool, [&](Id operation, double key) { move(operation, key); });
   std::ranges::sort(moved_, before);
   std::erase_if(entries_, [&](const Entry& e) { return touched_[e.operation] != 0; });
-  const auto middle = static_cast<std::ptrdiff_t>(entries_.size());
-  entries_.insert(entries_.end(), moved_.begin(), moved_.end());
-  std::inplace_merge(entries_.begin(), entries_.begin() + middle, entries_.end(), before);
+  merge_moved();
   for (const Entry& e : moved_) touched_[e.operation] = 0;
   for (const Id operation : stale_) touched_[operation] = 0;
   stale_.clear();

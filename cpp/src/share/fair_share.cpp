@@ -42,11 +42,16 @@ FairShareEngine::FairShareEngine(FairShareEngine&&) noexcept = default;
 FairShareEngine& FairShareEngine::operator=(FairShareEngine&&) noexcept = default;
 
 FairShareResult& FairShareEngine::update(const Tables& tables, const FairShareOptions& options,
-                                         const VolumeMemory* memory, bool keep) {
+                                         const VolumeMemory* memory, bool keep,
+                                         const View<const Id>* touched) {
   const int resources = tables.resource_count();
   if (!impl_ || impl_->result.resource_count != resources) impl_ = make_impl(resources);
-  impl_->update(tables, options, memory, keep);
+  impl_->update(tables, options, memory, keep, touched);
   return impl_->result;
+}
+
+const Column<Id>* FairShareEngine::changed() const {
+  return impl_->only_changed ? &impl_->changed : nullptr;
 }
 
 FairShareResult& FairShareEngine::result() { return impl_->result; }
@@ -70,7 +75,7 @@ void FairShareResult::clear_operation(Index operation) {
 FairShareResult fair_share(const Tables& tables, const FairShareOptions& options,
                            const VolumeMemory* memory) {
   const auto impl = make_impl(tables.resource_count());
-  impl->update(tables, options, memory, false);
+  impl->update(tables, options, memory, false, nullptr);
   return std::move(impl->result);
 }
 

@@ -1,6 +1,7 @@
 #include "evenhand/starve/starvation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "evenhand/starve/relation.h"
 
@@ -73,7 +74,7 @@ void check_starvation(Status status, Time now, double timeout, double aggressive
 
 void starvation(const Tables& t, const FairShareResult& shares, const StarvationSettings& tree,
                 const PendingWork& work, Time now, const Column<std::int8_t>& given,
-                StarvationResult& out) {
+                StarvationResult& out, const Column<Id>* of) {
   const Size pools = t.pools.parent.size(), elements = pools + t.operations.pool.size();
   out.status.resize(elements);
   out.clocks.since.resize(elements, kNoTime);
@@ -81,7 +82,9 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
   out.lowest_starving.resize(elements);
   out.lowest_aggressive.resize(elements);
 
+  out.changed.clear();
   const auto visit = [&](Size e, Id parent) {
+    const Starvation before = out.clocks.starvation[e];
     out.status[e] = status_of(t, shares, tree, work, out.effective.tolerance[e], e);
     Starvation& state = out.clocks.starvation[e];
     if (e >= pools || tree.enable_pools) {
@@ -100,6 +103,8 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     }
     if (e < given.size() && given[e] != kUnset) state = static_cast<Starvation>(given[e]);
     const auto id = static_cast<Id>(e);
+    if (state != before) out.changed.push_back(id);
+    if (out.status[e] != Status::kNormal) out.waiting.push_back(id);
     const auto inherited = [&](const Column<Id>& lowest) {
       return parent == kNoId ? kNoId : lowest[parent];
     };
@@ -108,8 +113,27 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     out.lowest_aggressive[e] =
         state == Starvation::kAggressivelyStarving ? id : inherited(out.lowest_aggressive);
   };
+  out.all = of == nullptr || !given.empty();
+  if (!out.all) {
+    out.looked_at = *of;
+    out.looked_at.insert(out.looked_at.end(), out.waiting.begin(), out.waiting.end());
+    std::ranges::sort(out.looked_at);
+    const auto twice = std::ranges::unique(out.looked_at);
+    out.looked_at.erase(twice.begin(), twice.end());
+    out.waiting.clear();
+    for (const Id e : out.looked_at) {
+      visit(at(e), at(e) < pools ? t.pools.parent[e] : t.operations.pool[at(e) - pools]);
+      // All that is below a pool follows its state: then all are looked at, these once more.
+      out.all = at(e) < pools && !out.changed.empty();
+      if (out.all) break;
+    }
+  }
+  if (!out.all) return;
+  const Column<Id> changed = std::exchange(out.changed, {});
+  out.waiting.clear();
   for (const Id pool : t.pools.top_down) visit(at(pool), t.pools.parent[pool]);
   for (Size o = 0; o < t.operations.pool.size(); ++o) visit(pools + o, t.operations.pool[o]);
+  out.changed.insert(out.changed.end(), changed.begin(), changed.end());
 }
 
 }  // namespace evenhand

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "evenhand/share/satisfaction.h"
@@ -240,6 +241,59 @@ TEST(FairShareEngine, ReplacedOperationsHaveTheBitsOfAFullUpdate) {
       const FairShareResult afresh = fair_share(t, options);
       ASSERT_EQ(kept.total, afresh.total) << "step " << step;
     }
+  }
+}
+
+// Between updates of which more is said to differ, those that follow touched operations.
+TEST(FairShareEngine, TouchedOperationsHaveTheBitsOfAFullUpdate) {
+  for (const Amount guarantee : {0, 40}) {
+    Cluster cluster(3);
+    std::vector<Id> leaves;
+    for (int i = 0; i < 4; ++i) {
+      const Id parent = cluster.pool(0, 1 + i, guarantee * i);
+      for (int j = 0; j < 3; ++j) leaves.push_back(cluster.pool(parent, 1 + 0.5 * j));
+    }
+    for (std::size_t i = 0; i < 90; ++i) {
+      const auto x = static_cast<Amount>(i);
+      cluster.operation(leaves[i % leaves.size()], {7 + x % 31, 3 + x * 7 % 23, 11 + x * 13 % 17},
+                        1 + static_cast<double>(i % 4), i % 9 == 0);
+    }
+    FairShareOptions options;
+    options.step_function_for_gang = true;
+    FairShareEngine engine;
+    Tables& t = cluster.tables();
+    FairShareResult before = engine.update(t, options);
+    std::size_t followed = 0;
+    for (std::size_t step = 0; step < 200; ++step) {
+      Column<Id> touched;
+      for (std::size_t i = 0; i < 1 + step % 3; ++i) {
+        const std::size_t o = (step * 37 + i) % 90;
+        touched.push_back(static_cast<Id>(o));
+        for (std::size_t r = 0; r < 3; ++r) {
+          t.operations.demand[o * 3 + r] = static_cast<Amount>((step * 7 + r * 5 + i) % 53);
+          t.operations.usage[o * 3 + r] =
+              std::min<Amount>(t.operations.demand[o * 3 + r], static_cast<Amount>(step % 17));
+        }
+      }
+      if (step % 16 == 15) t.operations.weight[step % 90] += 0.5;
+      const View<const Id> rows(touched);
+      const FairShareResult& kept =
+          engine.update(t, options, nullptr, true, step % 16 == 15 ? nullptr : &rows);
+      const FairShareResult afresh = fair_share(t, options);
+      ASSERT_EQ(kept.total, afresh.total) << "step " << step;
+      ASSERT_EQ(kept.demand_share, afresh.demand_share);
+      ASSERT_EQ(kept.usage_share, afresh.usage_share);
+      if (const Column<Id>* changed = engine.changed()) {
+        ++followed;
+        for (std::size_t i = 0; i < kept.total.size(); ++i) {
+          const auto e = static_cast<Id>(i / 3);
+          if (kept.total[i] == before.total[i]) continue;
+          ASSERT_TRUE(std::ranges::binary_search(*changed, e)) << e << " in step " << step;
+        }
+      }
+      before = kept;
+    }
+    EXPECT_GT(followed, 150u);
   }
 }
 

@@ -42,13 +42,15 @@ __all__ = ["carry_out"]
 MOST = 2**60
 
 
-def carry_out(stage: Stage, events: Listed | Columns) -> Stage:
+def carry_out(stage: Stage, events: Listed | Columns, at: int) -> Stage:
     """Carry out events in their order.
 
     Parameters
     ----------
     stage : Stage
     events : Listed or Columns
+    at : int
+        Where the first stands that is not carried out yet.
 
     Returns
     -------
@@ -65,7 +67,6 @@ def carry_out(stage: Stage, events: Listed | Columns) -> Stage:
     What is plain is carried out by the core. What is not is checked by the rules of entire tables, event by
     event, and so every problem is reported there.
     """
-    at = 0
     while True:
         first, at = at, events.plain(stage, at)
         stage.changed = stage.changed or at > first

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +67,8 @@ class Listed:
     events : iterable
     """
 
+    __slots__ = ("_events",)
+
     def __init__(self, events: Iterable[Any]) -> None:
         self._events = list(events)
 
@@ -95,6 +97,18 @@ class Listed:
         """Carry out plain events from a position on; return where the first that is not stands."""
         return stage.core.carry_out(self._events, first, _CLASSES, stage)
 
+    def happen(self, stage: Stage, *, recorded: bool) -> Listed | int:
+        """Carry out all; return `own`, or where the first stands that is not plain.
+
+        Parameters
+        ----------
+        stage : Stage
+        recorded : bool
+            Whether there is a way back. Else what is not plain is left with one, and all before it goes.
+        """
+        done = stage.core.happen(self._events, _CLASSES, _own, stage, recorded)
+        return Listed(done) if type(done) is list else done
+
     def own(self) -> Listed:
         """Return the same events, whose cells no other code holds."""
         return Listed(map(_own, self._events))
@@ -122,11 +136,14 @@ class Columns:
     def __init__(self, columns: Mapping[str, _Cells], resources: Sequence[str]) -> None:
         self._columns, self._resources = columns, resources
         self._rows = max(map(len, columns.values()), default=0)
-        typed = {name: _typed(cells) for name, cells in columns.items()}
-        self._core = _core.EventColumns(typed, list(resources), self._rows)
 
     def __len__(self) -> int:
         return self._rows
+
+    @cached_property
+    def _rows_of_core(self) -> _core.EventColumns:
+        typed = {name: _typed(cells) for name, cells in self._columns.items()}
+        return _core.EventColumns(typed, list(self._resources), self._rows)
 
     def __getitem__(self, position: int) -> dict[str, Any]:
         event: dict[str, Any] = {}
@@ -145,19 +162,23 @@ class Columns:
 
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""
-        while (first := stage.core.carry_out_columns(self._core, first, stage)) < self._rows:
+        while (first := stage.core.carry_out_columns(self._rows_of_core, first, stage)) < self._rows:
             if not stage.core.carry_out([self[first]], 0, _CLASSES, stage):
                 break
             first += 1
         return first
 
+    def happen(self, stage: Stage, *, recorded: bool) -> Columns | int:
+        """Carry out all; as that of `Listed`."""
+        if not recorded:
+            stage.forget()
+        stage.mark()
+        first = 0 if self.removes_nodes else self.plain(stage, 0)
+        return self.own() if first == len(self) else first
+
     def own(self) -> Columns:
         """Return the same events, whose cells no other code holds."""
-        columns = {
-            name: _copied(cells) if isinstance(cells, list) else deepcopy(cells)
-            for name, cells in self._columns.items()
-        }
-        return Columns(columns, self._resources)
+        return Columns({name: _own_cells(cells) for name, cells in self._columns.items()}, self._resources)
 
     def again(self) -> Columns:
         """Return what carries the same events out once more."""
@@ -181,6 +202,16 @@ def _own(event: Any) -> Any:
     if type(event) not in _WITH_CELLS:
         return event
     return type(event)(*(_copied(getattr(event, name)) for name in event.__slots__))
+
+
+def _own_cells(cells: _Cells) -> Any:
+    """Return a column that no other code holds."""
+    if isinstance(cells, list):
+        return cells.copy() if _PLAIN.issuperset(map(type, cells)) else _copied(cells)
+    valid = None if cells.valid is None else cells.valid.copy()
+    if isinstance(cells, Strings):
+        return Strings(cells.data.copy(), cells.offsets.copy(), valid)
+    return Numbers(cells.values.copy(), valid)
 
 
 def _copied(value: Any) -> Any:
@@ -209,8 +240,6 @@ def given_events(given: Any, resources: Sequence[str]) -> Listed | Columns:
     InputError
         If it is none of these, or a column is none.
     """
-    if type(given) is list:
-        return Listed(given)
     if isinstance(given, Mapping) or hasattr(given, "columns"):
         return Columns(_columns(given), resources)
     listed = isinstance(given, Iterable) and getattr(given, "ndim", 1) > 0

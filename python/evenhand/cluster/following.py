@@ -65,28 +65,39 @@ class Following:
 
     def _happen(self, events: Listed | Columns) -> None:
         """Let events happen, all or none."""
-        if not self._marks:
-            self._stage.forget()
-        before, mark = self._stage, self._stage.mark()
-        followed = any(standing.planner is not None for standing in self._standings.values())
-        if followed and events.removes_nodes:  # states name what there was when they were left
-            for standing in self._standings.values():
-                _ = standing.state
+        before, recorded = self._stage, bool(self._serial and self._marks)
+        mark = before.mark() if recorded else (0, len(before.notes), before.changed)
         try:
-            stage = carry_out(before, events)
+            done = events.happen(before, recorded=recorded)
+            if isinstance(done, int):
+                self._happen_from(done, before, events)
+                done = events.own()
+            elif not before.changed:
+                before.changed = len(done) > 0
         except BaseException:
+            followed = any(standing.planner is not None for standing in self._standings.values())
             if before.happened_since(mark):
                 before.undo(mark)
                 if followed:  # planners follow no way back
                     self._do_again(self._log)
             raise
+        self._now = None
+        log = self._log
+        log.add(Happened(done))
+        if log.cost > _LONG * log.limit:
+            self._cut()
+
+    def _happen_from(self, at: int, before: Stage, events: Listed | Columns) -> None:
+        """Let events happen of which the one at a position is not plain, or removes a node."""
+        before.changed = before.changed or at > 0
+        followed = any(standing.planner is not None for standing in self._standings.values())
+        if followed and at == 0 and events.removes_nodes:  # states name what there was when they were left
+            for standing in self._standings.values():
+                _ = standing.state
+        stage = carry_out(before, events, at)
         if stage is not before:
             self._settle()
             self._stage = stage
-        self._now = None
-        self._log.add(Happened(events.own()))
-        if self._log.cost > _LONG * self._log.limit:
-            self._cut()
 
     @one_at_a_time
     def _snapshot_of(self, log: Log, place: int) -> Snapshot | None:
@@ -107,8 +118,9 @@ class Following:
         if self._log.cost > self._log.limit and not self._others_in_force(standing):
             self._cut()
 
-    def _find(self, node: str) -> int:
-        return self._stage.core.find("nodes", node)
+    def _find(self, nodes: list[Any]) -> list[int]:
+        rows: list[int] = self._stage.core.nodes(nodes)
+        return rows
 
     def _standing(self, policy: Any) -> Standing:
         """Return what is kept of a policy; something new if it has not planned yet."""
@@ -123,8 +135,9 @@ class Following:
 
     def _stand(self, standing: Standing) -> None:
         """Keep what a policy remembers; the newest is last."""
-        self._standings.pop(standing.key, None)
-        self._standings[standing.key] = standing
+        if len(self._standings) != 1 or standing.key not in self._standings:
+            self._standings.pop(standing.key, None)
+            self._standings[standing.key] = standing
 
     def _state_before(self, standing: Standing) -> Any:
         """Return the state of a policy or, where its settings are new, the newest of its system."""
@@ -135,6 +148,8 @@ class Following:
 
     def _follow(self, standing: Standing, *, updates: bool, given: Mapping[str, Any] | None = None) -> bool:
         """Let a policy's planner follow the stage; False: it cannot, as others still use what was before."""
+        if not updates and standing.follows_all:
+            return True
         anew = updates and not (given is None and standing.given is None)
         if anew or (updates and self._log.cost > self._log.limit and not self._others_in_force(standing)):
             self._cut()

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.arguments import expect
 from evenhand.building.readback import matrix, seconds
-from evenhand.cluster.columns import given_events
+from evenhand.cluster.columns import Listed, given_events
 from evenhand.cluster.events import Event
 from evenhand.cluster.following import Following, one_at_a_time
 from evenhand.cluster.kept import read, write
@@ -109,7 +109,6 @@ class Cluster(Following):
         known = () if state is None else (Written(key_of(policy), state),)
         self._begin(Kept(snapshot, policy=policy, standings=known))
 
-    @one_at_a_time
     def apply(self, events: Iterable[Event | Mapping[str, Any]] | Mapping[str, Any] | Any) -> None:
         """Carry out events in their order, all of them or none.
 
@@ -127,7 +126,9 @@ class Cluster(Following):
             If an event is wrong; nothing has changed then. Problems have the table "events", the position of
             the event as row, the field and the rule.
         """
-        self._happen(given_events(events, self._stage.base.resources))
+        with self._lock:
+            listed = type(events) is list
+            self._happen(Listed(events) if listed else given_events(events, self._stage.base.resources))
 
     @one_at_a_time
     def snapshot(self) -> Snapshot:
@@ -190,7 +191,6 @@ class Cluster(Following):
         self._stand(standing)
         self._log.add(Updated(policy, given))
 
-    @one_at_a_time
     def plan(self, policy: Any = None, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
         """Plan what a policy would do now, and keep its state for the next time.
 
@@ -222,25 +222,27 @@ class Cluster(Following):
         With a live planner what its heartbeats or its run over the queue cost, and O(operations + requests)
         where it updates. Else as `evenhand.plan`, and O(cells) for the snapshot.
         """
-        policy = self._own(policy)
-        standing = self._standing(policy)
-        if given is not None or not hasattr(policy, "live"):
-            return self._plan_frozen(standing, on, given)
-        on = policy._trigger(on)
-        arguments = policy.decides(on, self._find)
-        now = self._stage.core.now
-        updates = isinstance(on, Round) or not standing.in_force(now)
-        if not self._follow(standing, updates=updates):
-            return self._plan_frozen(standing, on, None)
-        log, place = self._log, len(self._log.entries)
-        try:
-            near = standing.decide(now, arguments, updates=updates)
-        except BaseException:
-            self._do_again(log)
-            raise
-        self._stand(standing)
-        log.add(Planned(policy, on, updates))
-        return LivePlan(policy, on, near, Again(log, place, ref(self)))
+        with self._lock:
+            policy = self._own(policy)
+            standing = self._standing(policy)
+            if given is not None or not hasattr(policy, "live"):
+                return self._plan_frozen(standing, on, given)
+            on = policy._trigger(on)
+            arguments = policy.decides(on, self._find)
+            now = self._stage.core.now
+            updates = isinstance(on, Round) or not standing.in_force(now)
+            if not self._follow(standing, updates=updates):
+                return self._plan_frozen(standing, on, None)
+            log = self._log
+            place = len(log.entries)
+            try:
+                near = standing.decide(now, arguments, updates=updates)
+            except BaseException:
+                self._do_again(log)
+                raise
+            self._stand(standing)
+            log.add(Planned(policy, on, updates))
+            return LivePlan(policy, on, near, Again(log, place, ref(self)))
 
     def _own(self, policy: Any) -> Any:
         """Return a policy, by default the cluster's own."""

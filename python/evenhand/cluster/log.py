@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "Happened", "Kept", "Log", "Planned", "Remembered", "Updated", "Written"]
 
 
-@dataclass(frozen=True, slots=True)
+# Entries are never changed; they are not frozen, as that takes longer to make than the rest of an event.
+@dataclass(slots=True)
 class Happened:
     """Events were applied."""
 
@@ -30,7 +31,7 @@ class Happened:
         cluster._happen(self.events.again())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Updated:
     """The planner of a policy was updated, perhaps with given values."""
 
@@ -47,7 +48,7 @@ class Updated:
         cluster.update(self.policy, given=self.given)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Planned:
     """A policy's planner decided.
 

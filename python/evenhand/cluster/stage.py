@@ -40,6 +40,8 @@ class Stage:
     came : list of (str, name)
         Table and name of rows that came, and of others where what policies read beside the core's columns may
         have changed, in this order; never changed, only longer.
+    room_was_taken : bool
+        Whether settings of the snapshot's allocations say so.
     """
 
     def __init__(self, base: Snapshot, total_stated: bool | None = None) -> None:
@@ -51,6 +53,8 @@ class Stage:
         self.notes: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self.changed = False
         self.came: list[tuple[str, Any]] = []
+        settings = base._settings.get("allocations", {})
+        self.room_was_taken = any("room_taken" in own for own in settings.values())
 
     def mark(self) -> tuple[int, int, bool]:
         """Return where the journal stands."""

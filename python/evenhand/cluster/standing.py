@@ -42,6 +42,8 @@ class Standing:
         Whether `Cluster.update` was called: heartbeats use an update until the policy's period has passed.
     updated : int or None
         Microseconds: the update that heartbeats may use; None: the next plan updates.
+    ends : int or None
+        Microseconds: until when they may; None: there is none, or it has no end.
     given : mapping or None
         Values that this update had in the place of computed ones.
     """
@@ -50,6 +52,7 @@ class Standing:
         "_state",
         "by_period",
         "decided",
+        "ends",
         "given",
         "handed",
         "key",
@@ -64,6 +67,7 @@ class Standing:
         self.policy: Any = None
         self.by_period = False
         self.updated: int | None = None
+        self.ends: int | None = None
         self.decided = self.handed = 0
         self.given: Mapping[str, Any] | None = None
         self.planner: Any = None
@@ -72,9 +76,12 @@ class Standing:
 
     def in_force(self, now: int) -> bool:
         """Return whether heartbeats may use the last update."""
-        if self.updated is None or not self.by_period:
-            return False
-        return now - self.updated < self.policy.period
+        return self.by_period and self.ends is not None and now < self.ends
+
+    @property
+    def follows_all(self) -> bool:
+        """Whether a planner follows that knows all rows which came."""
+        return self.planner is not None and self.stage is not None and self.handed == len(self.stage.came)
 
     @property
     def instant(self) -> float:
@@ -109,6 +116,8 @@ class Standing:
         """Update the planner."""
         self.planner.update(now)
         self.updated = self.decided = now
+        period = self.policy.period
+        self.ends = None if period is None else now + period
         self._state = None
 
     def decide(self, now: int, arguments: Mapping[str, Any], *, updates: bool) -> Near | None:
@@ -116,13 +125,9 @@ class Standing:
         planner = self.planner
         if updates:
             self.update(now)
-        planner.decide(**arguments)
+        named = planner.answer(**arguments)
         self.decided, self._state = now, None
-        near = None
-        if planner.decided and self.stage is not None:
-            near = Near(self.stage, planner)
-        planner.take_back()
-        return near
+        return None if named is None or self.stage is None else Near(self.stage, planner, named)
 
     def settle(self) -> None:
         """Keep a state in the place of the planner."""
@@ -131,7 +136,7 @@ class Standing:
 
     def remember(self, state: State | None) -> None:
         """Start the next plan from a state."""
-        self.planner = self.stage = self.updated = None
+        self.planner = self.stage = self.updated = self.ends = None
         self._state = state
 
     def written(self) -> Written:

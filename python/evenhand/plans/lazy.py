@@ -41,7 +41,7 @@ class LivePlan(Plan):
     _again: _Again
 
     def __init__(self, policy: Any, on: Any, near: Near | None, again: _Again) -> None:
-        self._keep(policy=policy, on=on, given=None, _near=near, _again=again)
+        self.__dict__.update(policy=policy, on=on, given=None, _near=near, _again=again)
 
     @cached_property
     def frozen(self) -> Plan:

@@ -49,31 +49,35 @@ class Near:
     rows : Rows
         As they were when the decisions were made.
     planner : _core.Planner
-        Whose decisions still stand.
+        What decided last.
+    named : _core.NamedDecisions
+        Its decisions.
 
     Attributes
     ----------
     taken
         As `Plan.taken`.
-    repairs : bool
-        Whether a violated limit is repaired: what was compared there is not known here.
 
     Notes
     -----
     O(decisions).
     """
 
-    def __init__(self, rows: Rows, planner: Any) -> None:
-        self._base, self._named = rows.base, planner.named()
-        self.repairs: bool = self._named.repairs
+    def __init__(self, rows: Rows, planner: Any, named: Any) -> None:
+        self._base, self._named = rows.base, named
         self.taken: dict[Name, dict[str, Any]] = {}
-        if self._named.hands_over:
+        if named.hands_over:
             handed = planner.handed()
             self._settings = {row: rows.settings_of(row) for row in handed["allocation"].tolist()}
             self.taken = {
                 rows.name("allocations", row): amounts
                 for row, amounts in taken_in_all(self, handed).items()  # type: ignore[arg-type]
             }
+
+    @property
+    def repairs(self) -> bool:
+        """Whether a violated limit is repaired: what was compared there is not known here."""
+        return bool(self._named.repairs)
 
     @property
     def resources(self) -> Sequence[str]:

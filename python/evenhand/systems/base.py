@@ -144,8 +144,12 @@ class Policy:
         """
         raise NotImplementedError
 
-    def decides(self, on: Any, find: Callable[[str], int] | None = None) -> dict[str, Any]:  # noqa: ARG002
-        """Return a trigger as arguments of a planner; `find` gives the row of a node, -1: there is none."""
+    def decides(
+        self,
+        on: Any,
+        find: Callable[[list[Any]], list[int]] | None = None,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Return a trigger as arguments of a planner; `find` gives the rows of nodes, -1: there is none."""
         return {f"{name}_pass": name in on.passes for name in PASSES}
 
     def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:

@@ -72,7 +72,7 @@ class LiveKeys {
   Column<Id> sorted_;
   std::unordered_map<std::string, Id, Hash, std::equal_to<>> named_;
   Index unnamed_ = 0;
-  mutable Column<Id> by_name_;  // the snapshot's rows, once asked, where `order` rules
+  mutable Column<Id> by_name_;  // once asked: rows where `order` rules, else some beginnings
 };
 
 }  // namespace evenhand

@@ -63,6 +63,7 @@ class ServiceQueue {
   std::size_t find(const Entry& entry) const;
   void settle();
   void settle_together();
+  void merge_moved();
   template <class Visit>
   void for_fifo_members(Id pool, Visit&& visit) const;
   void rekey_fifo(Id pool);

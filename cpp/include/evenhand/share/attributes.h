@@ -3,15 +3,27 @@
 #pragma once
 
 #include <algorithm>
+#include <vector>
 
 #include "evenhand/share/fair_share.h"
 #include "evenhand/share/topology.h"
 
 namespace evenhand {
 
+// What all below a pool want and use, P x R.
+struct PoolSums {
+  Column<Amount> demand, usage;
+};
+
+// As compute_attributes() has it.
+inline double share_of_total(Amount amount, Amount total) noexcept {
+  return total > 0 ? static_cast<double>(amount) / static_cast<double>(total) : 0.0;
+}
+
 // R is the number of resources, or the width of a kernel that serves fewer.
 template <int R>
-void compute_attributes(const Tables& t, const Topology& tree, FairShareResult& out) {
+void compute_attributes(const Tables& t, const Topology& tree, FairShareResult& out,
+                        PoolSums& sums) {
   using Size = std::size_t;
   const auto width = R <= 8 ? static_cast<Size>(R) : t.total.size();
   const Size pools = t.pools.parent.size(), operations = t.operations.pool.size();
@@ -28,7 +40,8 @@ void compute_attributes(const Tables& t, const Topology& tree, FairShareResult& 
   const auto limit_of = [&](ResourceMask given, const Amount* limits, Size r) {
     return given >> r & 1u ? share_of(std::min(limits[r], t.total[r]), r) : exists[r];
   };
-  Column<Amount> demand(pools * width, 0), usage(pools * width, 0);
+  Column<Amount>&demand = sums.demand, &usage = sums.usage;
+  for (Column<Amount>* sum : {&demand, &usage}) sum->assign(pools * width, 0);
   for (Size o = 0; o < operations; ++o) {
     const Size p = at(t.operations.pool[o]) * width;
     const Size from = o * width, to = (pools + o) * width;

@@ -6,6 +6,7 @@
 // Source: YTsaurus fair share, "order of steps".
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -29,8 +30,11 @@ template <int R>
 class FairShareUpdate final : public FairShareEngine::Impl {
  public:
   void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
-              bool keep) override {
-    const bool reuse = keep_ && keep && options == options_ && kept_.same_pools(t, result);
+              bool keep, const View<const Id>* touched) override {
+    only_changed = touched != nullptr && whole_ && can_follow_ && keep && options == options_;
+    if (only_changed) return follow(t, *touched);
+    const bool reuse = std::exchange(whole_, false) && keep_ && keep && options == options_ &&
+                       kept_.same_pools(t, result);
     tables_ = &t;
     options_ = options;
     keep_ = keep;
@@ -50,7 +54,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     check_pool_settings(t, tree_, result);
     infer_strong_guarantees(t, tree_, options, result);
     compute_ratios(t, tree_, result);
-    compute_attributes<R>(t, tree_, result);
+    compute_attributes<R>(t, tree_, result, sums_);
     sort_fifo_pools(t, result);
     update_volumes(t, tree_, options, memory, result);
     adjust_strong_guarantees(t, tree_, options, result);
@@ -64,6 +68,14 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     build_rest();
     walk();
     if (keep) kept_.remember(t);
+    whole_ = true;
+    can_follow_ = keep && pools_are_independent();
+    if (!can_follow_) return;
+    demand_ = t.operations.demand;
+    usage_ = t.operations.usage;
+    postorder_place_.resize(at(pool_rows_));
+    for (Id i = 0; i < tree_.postorder.rows(); ++i) postorder_place_[tree_.postorder[i]] = i;
+    for (Pool& pool : pools_) settle(pool);
   }
 
  private:
@@ -154,26 +166,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     return std::ranges::all_of(children, [&](Id child) { return child >= pool_rows_; });
   }
 
-  // Replaces the operations that changed; false: the block must be built again.
-  bool replace_changed(Id pool) {
-    Pool& state = pools_[pool];
-    const auto children = tables_->children.of(pool);
-    if (state.rebuild || state.changed.size() * 16 > children.size() || !state.children.sweepable())
-      return false;
-    const bool steps =
-        options_.step_function_for_gang && tables_->pools.step_function_for_gang[pool];
-    for (const Id o : state.changed) {
-      const Id e = pool_rows_ + o;
-      const auto child = at(std::ranges::find(children, e) - children.begin());
-      if (child == children.size()) return false;
-      build_operation_curve<R>(operation_, row(result.usage_share, e), row(result.demand_share, e),
-                               row(result.limits_share, e), steps && tables_->operations.gang[o]);
-      const double ratio = weight(e) / state.smallest_weight;
-      if (!state.children.replace(child, operation_.vertices(), ratio)) return false;
-    }
-    state.children.sum_initial();
-    return true;
-  }
+  bool replace_changed(Id pool);  // in engine_follow.h
 
   void order_fifo(Id pool) {
     const auto children = tables_->children.of(pool);
@@ -256,6 +249,19 @@ class FairShareUpdate final : public FairShareEngine::Impl {
         Pool& parent = pools_[t.pools.parent[p]];
         parent.children_changed = parent.rebuild = true;
       }
+  }
+
+  // ---- updates that follow touched operations -------------------------------
+
+  // In engine_follow.h.
+  bool pools_are_independent() const;
+  void follow(const Tables& t, View<const Id> touched);
+  void follow_operation(Id o);
+  void walk_changed();
+
+  static void settle(Pool& pool) {
+    pool.children_changed = pool.rebuild = pool.done = false;
+    pool.changed.clear();
   }
 
   // ---- integral pools -------------------------------------------------------
@@ -475,9 +481,18 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   Column<Pool> pools_;
   Column<Position> positions_;
   KeptInputs kept_;
+  // For updates that follow touched operations: what the last one knew.
+  bool can_follow_ = false;
+  bool whole_ = false;  // nothing is used of an update that was left in the middle
+  PoolSums sums_;
+  Column<Amount> demand_, usage_;  // O x R
+  Column<Id> postorder_place_;     // P
+  Column<Id> open_;                // pools whose children have changed
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools
   KeyOrder sorter_;
 };
 
 }  // namespace evenhand
+
+#include "evenhand/share/engine_follow.h"  // IWYU pragma: keep

@@ -85,9 +85,15 @@ class FairShareEngine {
   FairShareEngine(FairShareEngine&&) noexcept;
   FairShareEngine& operator=(FairShareEngine&&) noexcept;
 
-  // keep: about 80 bytes a vertex of the pools' functions stay.
+  // keep: about 80 bytes a vertex of the pools' functions stay. touched: beside the instant
+  // nothing differs from the update before but what these operations want and use; nullptr:
+  // anything may. Where no rule of the tree asks for more, such an update costs what changes.
   FairShareResult& update(const Tables& tables, const FairShareOptions& options,
-                          const VolumeMemory* memory = nullptr, bool keep = true);
+                          const VolumeMemory* memory = nullptr, bool keep = true,
+                          const View<const Id>* touched = nullptr);
+  // Elements whose usage, demand or share the last update changed; nullptr: compare with
+  // `before`, which is of that update then.
+  const Column<Id>* changed() const;
   // Of the last update; what is written into its `total` is read by no later update.
   FairShareResult& result();
   const FairShareResult& before() const;  // of the update before

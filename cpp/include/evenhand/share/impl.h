@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "evenhand/share/fair_share.h"
 #include "evenhand/share/topology.h"
@@ -11,9 +12,13 @@ namespace evenhand {
 struct FairShareEngine::Impl {
   virtual ~Impl() = default;
   virtual void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
-                      bool keep) = 0;
+                      bool keep, const View<const Id>* touched) = 0;
 
   FairShareResult result, before;  // of the last update and the one before it
+  // After an update that followed touched operations alone `before` is of an earlier one;
+  // what has changed is said instead.
+  bool only_changed = false;
+  Column<Id> changed;
 };
 
 // One for 1 to 8 resources each, one for up to 16.

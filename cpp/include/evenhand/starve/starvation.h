@@ -34,14 +34,21 @@ struct StarvationResult {
   StarvationClocks clocks;  // E, after the update
   // Nearest element, itself included, that starves (aggressively); kNoId: none. E.
   Column<Id> lowest_starving, lowest_aggressive;
+
+  Column<Id> waiting;  // elements that are below their share: whose state may change with time
+  // Of the last update: elements that were looked at unless all were, and those whose state
+  // changed.
+  Column<Id> looked_at, changed;
+  bool all = true;
 };
 
 // Goes on from the clocks in `result`, under the settings there that hold for these tables
 // (`inherit`). given (E or empty; kUnset: computed) stands in the place of computed states; the
-// clocks continue.
+// clocks continue. `of`: elements whose shares or pending work differ from the update before, where
+// nothing else does; nullptr: all may.
 void starvation(const Tables& tables, const FairShareResult& shares, const StarvationSettings& tree,
                 const PendingWork& work, Time now, const Column<std::int8_t>& given,
-                StarvationResult& result);
+                StarvationResult& result, const Column<Id>* of = nullptr);
 
 // The state that follows from a status.
 void check_starvation(Status status, Time now, double timeout, double aggressive_timeout,

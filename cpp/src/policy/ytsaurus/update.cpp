@@ -132,6 +132,7 @@ void ShareInputs::make() {
 const Tables& ShareInputs::refresh(const RowSettings& rows) {
   const Tables& t = state_->tables();
   const Size width = state_->width();
+  only_touched_ = false;
   if (!live_ && !made_ && touched_.empty() && state_->now() == t.now) {
     rows_changed_ = !counted_;
     fit_work(static_cast<Size>(t.operations.size()));
@@ -146,6 +147,7 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
   tables_ = &own_;
   rows_changed_ = first || !touched_rows_.empty();  // pools have lists of children without any
   own_.now = state_->now();
+  only_touched_ = !rows_changed_ && own_.total == state_->total();
   own_.total = state_->total();
   if (rows_changed_) {
     const auto n = at(state_->operations().rows());
@@ -167,6 +169,7 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
     count_amounts(o);
     count_work(o, own_.operations.demand.row(o, width), rows);
   }
+  refreshed_.swap(touched_);
   touched_.clear();
   stale_ = false;
   return own_;
@@ -179,18 +182,29 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
   const Size width = state.width();
   const auto pools = static_cast<Size>(inputs.pools.size());
   out.now = state.now();
-  out.shares = &engine.update(inputs, settings.fair_share, volumes, keep);
+  const bool given_shares = std::ranges::any_of(given.has_fair_share, [](auto g) { return g; });
+  const Column<Id>* const touched = given_shares ? nullptr : kept.only_touched();
+  const View<const Id> operations =
+      touched == nullptr ? View<const Id>() : View<const Id>(*touched);
+  out.shares = &engine.update(inputs, settings.fair_share, volumes, keep,
+                              touched == nullptr ? nullptr : &operations);
   FairShareResult& shares = *out.shares;
+  out.only_changed = engine.changed() != nullptr;
+  if (out.only_changed) {
+    out.changed = *engine.changed();
+    for (const Id o : *touched) out.changed.push_back(static_cast<Id>(pools) + o);
+  }
   for (Size e = 0; e < given.has_fair_share.size(); ++e)
     if (given.has_fair_share[e])
       std::copy_n(given.fair_share.row(e, width), width, shares.total.row(e, width));
   if (kept.rows_changed())
     out.starvation.effective = inherit(inputs, settings.starvation, rows.starvation);
   starvation(inputs, shares, settings.starvation, kept.work(), out.now, given.starvation,
-             out.starvation);
-  out.priority.assign(static_cast<Size>(inputs.operations.size()), Priority::kNone);
-  for (Size o = 0; o < out.priority.size(); ++o) {
-    if (!kept.work().schedulable[o]) continue;
+             out.starvation, out.only_changed ? &out.changed : nullptr);
+  out.priority.resize(static_cast<Size>(inputs.operations.size()));
+  const auto prioritise = [&](Size o) {
+    out.priority[o] = Priority::kNone;
+    if (!kept.work().schedulable[o]) return;
     const Size e = pools + o;
     const Starvation own_state = out.starvation.clocks.starvation[e];
     const bool aggressive = settings.priority_from_ancestors
@@ -202,7 +216,14 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
     out.priority[o] = aggressive ? Priority::kAggressive
                       : starving ? Priority::kNormal
                                  : Priority::kNone;
+  };
+  if (out.starvation.all) {
+    for (Size o = 0; o < out.priority.size(); ++o) prioritise(o);
+  } else {
+    for (const Id e : out.starvation.looked_at)
+      if (at(e) >= pools) prioritise(at(e) - pools);
   }
+  if (out.only_changed) return;
   const FairShareResult& before = engine.before();
   if (!kept.rows_changed() && before.fifo_index == shares.fifo_index &&
       before.effective_fifo_index == shares.effective_fifo_index)

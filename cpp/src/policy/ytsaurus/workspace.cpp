@@ -79,7 +79,7 @@ void Workspace::update(const VolumeMemory* volumes, bool keep) {
   const FairShareResult &now = *last.shares, &then = engine_.before();
   const EffectiveSettings& effective = last.starvation.effective;
   const bool all = !updated_ || inputs_.rows_changed() || inputs().total != total_ ||
-                   then.total.size() != now.total.size();
+                   (!last.only_changed && then.total.size() != now.total.size());
   updated_ = true;
   total_ = inputs().total;
   groups.set_total(total_);
@@ -87,25 +87,30 @@ void Workspace::update(const VolumeMemory* volumes, bool keep) {
   groups.fit(operations);
   live_satisfaction_.resize(operations);
   const Size width = state.width();
-  for (Size o = 0; o < operations; ++o) {
-    const Size e = static_cast<Size>(pools()) + o;
+  const auto follow = [&](Size e, bool compare) {
+    const Size o = e - at(pools());
     const auto row = [&](const Column<double>& of) {
       return std::span(of).subspan(e * width, width);
     };
-    if (!all && std::ranges::equal(row(now.total), row(then.total)) &&
+    if (compare && std::ranges::equal(row(now.total), row(then.total)) &&
         std::ranges::equal(row(now.demand_share), row(then.demand_share)) &&
         std::ranges::equal(row(now.usage_share), row(then.usage_share)))
-      continue;
+      return;
     live_satisfaction_[o] =
         in_billionths(satisfaction_of(row(now.total), row(now.usage_share), row(now.demand_share)));
     groups.set_bounds(static_cast<Id>(o), row(now.total).data(), row(now.demand_share).data(),
                       effective.has_usage_threshold[e] != 0
                           ? effective.usage_threshold.data() + e * width
                           : nullptr);
-  }
+  };
+  if (all || !last.only_changed)
+    for (Size e = at(pools()); e < at(pools()) + operations; ++e) follow(e, !all);
+  else
+    for (const Id e : last.changed)
+      if (e >= pools()) follow(at(e), false);
   if (inputs_.rows_changed()) build_limits();
   build_queues();
-  build_exposure();
+  build_exposure(all);
 }
 
 // All requests that there are take part from here on.
@@ -292,10 +297,17 @@ Workspace::Place Workspace::why_not_on(Id request, Id node) {
   return Place::kAllowed;
 }
 
-void Workspace::build_exposure() {
-  exposure_.resize(static_cast<Size>(state.operations().rows()));
-  for (Id o = 0; o < state.operations().rows(); ++o)
+// Between updates of the same rows it follows who starves.
+void Workspace::build_exposure(bool all) {
+  const auto set = [&](Id o) {
     exposure_[o] = state.operations().present(o) ? exposure_of(o) : Exposure{false, false, false};
+  };
+  exposure_.resize(static_cast<Size>(state.operations().rows()));
+  if (all)
+    for (Id o = 0; o < state.operations().rows(); ++o) set(o);
+  else
+    for (const Id e : last.starvation.changed)
+      if (e >= pools()) set(e - pools());
 }
 
 Workspace::Exposure Workspace::exposure_of(Id operation) const {

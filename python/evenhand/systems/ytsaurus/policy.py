@@ -185,8 +185,8 @@ class YTsaurus(Policy):
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)
 
-    def decides(self, on: Any, find: Callable[[str], int] | None = None) -> dict[str, Any]:
-        """Return a trigger as arguments of a planner; `find` gives the row of a node, -1: there is none."""
+    def decides(self, on: Any, find: Callable[[list[Any]], list[int]] | None = None) -> dict[str, Any]:
+        """Return a trigger as arguments of a planner; `find` gives the rows of nodes, -1: there is none."""
         return {} if find is None or isinstance(on, Round) else {"nodes": _rows(on, find)}
 
     def remembered(self, planner: Any, stage: LiveRows, decided: int) -> State:
@@ -201,15 +201,16 @@ def _nodes(snapshot: Snapshot, on: Round | Heartbeat | tuple[Heartbeat, ...]) ->
     if isinstance(on, Round):
         return np.arange(snapshot.node_count, dtype=np.int32)
     row_of = {str(name): row for row, name in enumerate(snapshot.names("nodes"))}
-    return _rows(on, lambda name: row_of.get(name, -1))
+    rows = _rows(on, lambda names: [row_of.get(str(name), -1) for name in names])
+    return np.array(rows, np.int32)
 
 
-def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[str], int]) -> NDArray[np.int32]:
-    """Return the nodes of heartbeats; `find` gives the row of a name, -1: there is none."""
-    names = [one.node for one in (on if isinstance(on, tuple) else (on,))]
-    rows = [find(str(name)) for name in names]
+def _rows(on: Heartbeat | tuple[Heartbeat, ...], find: Callable[[list[Any]], list[int]]) -> list[int]:
+    """Return the nodes of heartbeats; `find` gives the rows of names, -1: there is none."""
+    names = [one.node for one in on] if isinstance(on, tuple) else [on.node]
+    rows = find(names)
     if -1 in rows:
         name = names[rows.index(-1)]
         message = f"there is no node {name!r}"
         raise InputError([Problem("trigger", None, None, "node", "exists", repr(name), message)])
-    return np.array(rows, np.int32)
+    return rows

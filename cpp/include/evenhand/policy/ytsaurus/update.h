@@ -31,6 +31,9 @@ class ShareInputs {
   const Tables& tables() const noexcept { return *tables_; }
   // Of the last refresh: whether rows were touched before it.
   bool rows_changed() const noexcept { return rows_changed_; }
+  // Of the last refresh: the operations beside which nothing has changed but the instant; nullptr:
+  // more has.
+  const Column<Id>* only_touched() const noexcept { return only_touched_ ? &refreshed_ : nullptr; }
   const PendingWork& work() const noexcept { return work_; }
   void clear_work(Id operation);
 
@@ -48,7 +51,8 @@ class ShareInputs {
   const Tables* tables_ = nullptr;
   Tables own_;
   PendingWork work_;
-  Column<Id> touched_, touched_rows_;
+  Column<Id> touched_, touched_rows_, refreshed_;
+  bool only_touched_ = false;
   Column<std::uint8_t> is_touched_;
 };
 
@@ -56,6 +60,8 @@ struct Update {
   Time now = 0;
   FairShareResult* shares = nullptr;  // the engine's
   StarvationResult starvation;
+  Column<Id> changed;  // elements whose shares or work changed, unless anything may have
+  bool only_changed = false;
   Column<Priority> priority;  // O
   QueuePlaces places;
 

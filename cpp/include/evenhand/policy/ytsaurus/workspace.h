@@ -237,7 +237,7 @@ class Workspace {
   void join_requests();
   void build_queues();
   void build_limits();
-  void build_exposure();
+  void build_exposure(bool all);
   Exposure exposure_of(Id operation) const;
   void limit_operation(Id operation);
   void operation_changed(Id operation, bool fresh);
