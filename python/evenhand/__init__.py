@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import act, adapters, history, plot, policies, synthetic
+    from evenhand import act, adapters, history, plot, policies, simulate, synthetic
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
@@ -60,6 +60,7 @@ _HOMES = {
     "plot": "evenhand.plot",
     "policies": "evenhand.policies",
     "show_versions": "evenhand.versions",
+    "simulate": "evenhand.simulate",
     "starvation": "evenhand.plans.answers",
     "synthetic": "evenhand.synthetic",
     "usage_share": "evenhand.plans.answers",
@@ -92,6 +93,7 @@ __all__ = [
     "plot",
     "policies",
     "show_versions",
+    "simulate",
     "starvation",
     "synthetic",
     "usage_share",
