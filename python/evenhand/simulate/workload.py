@@ -100,6 +100,12 @@ class Workload(Frozen, Tabular):
         As in `Snapshot.from_frames`; by default those that requests name.
     timezone : str or tzinfo, optional
         Time zone of instants that have none.
+    machines : frame, optional
+        Nodes as they were when it began: what `snapshot` takes by default.
+    notes : mapping, optional
+        What its source says of it, and how many rows were left out or changed, and why.
+    recorded : Table, optional
+        What became of it where it was recorded.
 
     Raises
     ------
@@ -121,18 +127,26 @@ class Workload(Frozen, Tabular):
     {'cpu': 16}
     """
 
-    __slots__ = ("_cache", "_events", "_operations", "_own", "_pools", "_requests", "_submit", "resources")
+    __slots__ = (
+        *("_cache", "_events", "_machines", "_operations", "_own", "_pools", "_requests", "_submit"),
+        *("notes", "recorded", "resources"),
+    )
     _INSTEAD = "; slice(), head() and scaled() return other ones"
 
     _requests: Columns
     _operations: Columns
     _pools: Columns
     _events: Columns
+    _machines: Columns
     _own: Columns
     _submit: NDArray[np.int64]
     _cache: dict[str, Any]
     #: Resources as `Snapshot.from_frames` takes them.
     resources: dict[str, Any]
+    #: What its source says of it.
+    notes: dict[str, Any]
+    #: What became of it where it was recorded, or None.
+    recorded: Table | None
 
     def __init__(
         self,
@@ -143,6 +157,9 @@ class Workload(Frozen, Tabular):
         *,
         resources: Mapping[str, Any] | None = None,
         timezone: str | tzinfo | None = None,
+        machines: Any = None,
+        notes: Mapping[str, Any] | None = None,
+        recorded: Table | None = None,
     ) -> None:
         report = Report()
         zone = time_zone(timezone) if isinstance(timezone, str) else timezone
@@ -178,10 +195,13 @@ class Workload(Frozen, Tabular):
             _operations=of_operations,
             _pools=_named_pools(of_operations) if pools is None else _columns("pools", pools),
             _events=_read_events(events, zone, report),
+            _machines={} if machines is None else _columns("nodes", machines),
             _own=found,
             _submit=submit,
             _cache={"zone": zone},
             resources=dict(_named_resources(asked) if resources is None else resources),
+            notes=dict(notes or {}),
+            recorded=recorded,
         )
         if report:
             raise report.error()
@@ -295,13 +315,14 @@ class Workload(Frozen, Tabular):
             _requests=requests, _operations=operations, _events=events, _own=own_columns, _submit=submit
         )
 
-    def snapshot(self, nodes: Any, *, now: float | None = None, **capacity: float) -> Snapshot:
+    def snapshot(self, nodes: Any = None, *, now: float | None = None, **capacity: float) -> Snapshot:
         """Return a start snapshot that it fits: nodes, its pools, nothing that runs.
 
         Parameters
         ----------
-        nodes : int or frame
-            A number of equal nodes, or a table of nodes as in `Snapshot.from_frames`.
+        nodes : int or frame, optional
+            A number of equal nodes, or a table of nodes as in `Snapshot.from_frames`; by default those that
+            the workload came with.
         now : number, optional
             Seconds; by default the first arrival.
         **capacity
@@ -326,6 +347,10 @@ class Workload(Frozen, Tabular):
             }
         else:
             expect(not capacity, "workload", "capacity", capacity, "beside a number of nodes only")
+            expect(
+                nodes is not None or bool(self._machines), "workload", "nodes", nodes, "a number or a table"
+            )
+            nodes = self._machines if nodes is None else nodes
         return Snapshot.from_frames(
             resources=self.resources,
             nodes=nodes,
