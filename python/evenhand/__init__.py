@@ -63,6 +63,7 @@ _HOMES = {
     "simulate": "evenhand.simulate",
     "starvation": "evenhand.plans.answers",
     "synthetic": "evenhand.synthetic",
+    "traces": "evenhand.traces",
     "usage_share": "evenhand.plans.answers",
     "victims": "evenhand.plans.victims",
 }
@@ -96,6 +97,7 @@ __all__ = [
     "simulate",
     "starvation",
     "synthetic",
+    "traces",
     "usage_share",
     "victims",
 ]
