@@ -69,7 +69,7 @@ def _unpacked(raw: IO[bytes]) -> IO[bytes]:
     magic = raw.read(6)
     raw.seek(0)
     if magic.startswith(b"\x1f\x8b"):
-        return io.BufferedReader(gzip.GzipFile(fileobj=raw))  # type: ignore[arg-type]
+        return io.BufferedReader(gzip.GzipFile(fileobj=raw))
     if magic == b"\xfd7zXZ\x00":
         return lzma.open(raw)
     if magic.startswith(b"\x28\xb5\x2f\xfd"):

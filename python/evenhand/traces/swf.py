@@ -125,7 +125,7 @@ def swf(
     wrong.done()
     if cancelled == "keep":
         columns["run_time"] = np.where(_never_ran(columns), 0, columns["run_time"])
-    notes = {"file": file_name(path), **{key: header[key] for key in _NOTED if key in header}}
+    notes: dict[str, Any] = {"file": file_name(path), **{key: header[key] for key in _NOTED if key in header}}
     log, processors, run = _kept(columns, notes, drop=cancelled == "drop")
     size, machines = _machines(header, processors_per_node)
     count = -(-processors // size) if size else np.ones(len(processors), np.int64)
