@@ -70,6 +70,18 @@ RowSettings rows_of(const py::dict& columns, Domains& known) {
   return r;
 }
 
+RowSettings row_of(const RowSettings& all, Id row) {
+  RowSettings one;
+  one.priority = cell_of(all.priority, row);
+  one.rank = cell_of(all.rank, row);
+  one.domain = cell_of(all.domain, row);
+  one.preemptible = cell_of(all.preemptible, row);
+  one.started = cell_of(all.started, row);
+  one.refused = cell_of(all.refused, row);
+  one.preemption_cost = cell_of(all.preemption_cost, row);
+  return one;
+}
+
 std::vector<Time> last_preempt_of(const py::dict& memory) {
   std::vector<Time> out;
   Reader clocks(memory);
@@ -104,6 +116,11 @@ void register_backendai(py::module_& m) {
             [domains](backendai::Planner& planner, const std::string& table,
                       const std::vector<Id>& of, const py::dict& columns) {
               if (table == "operations") planner.rows_came(of, rows_of(columns, *domains));
+            },
+            [domains](backendai::Planner& planner, const py::dict& columns) {
+              return [&planner, all = rows_of(columns, *domains)](Id source, Id row) {
+                planner.rows_came({&row, 1}, row_of(all, source));
+              };
             },
             total_stated);
       },

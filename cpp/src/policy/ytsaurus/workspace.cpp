@@ -427,9 +427,41 @@ void Workspace::begin() {
   counts = {};
   handed.clear();
   steps = 0;
-  if (!live_) return;
+  if (!live_ || keeps_) return;
   begun_ = state.mark();
   stands_ = true;
+}
+
+bool Workspace::contended() const noexcept {
+  for (const Stage stage : {Stage::kPreemptive, Stage::kAggressive, Stage::kSsdPreemptive,
+                            Stage::kSsdAggressive, Stage::kFullHost})
+    if (!queue(stage).empty()) return true;
+  return false;
+}
+
+bool Workspace::idle(Id node) const {
+  if (over_count_ > 0 || memory.overcommitted_since[node] != kNoTime || !rows.graceful.empty() ||
+      contended())
+    return false;
+  const Amount *capacity = state.node_capacity(node), *used = state.node_used(node);
+  const Amount* left = state.node_left(node);
+  const ResourceSpace& resources = state.tables().resources;
+  const bool waits = state.schedulable(node) && !queue(Stage::kRegular).empty();
+  if (waits && state.has_leaving(node)) return false;
+  std::array<Amount, kMaxResources> room{};
+  for (Size r = 0; r < state.width(); ++r) {
+    if (resources.scope[r] == ResourceScope::kCluster) {
+      room[r] = resources.capacity[r] - state.pool_usage(0)[r];
+    } else {
+      room[r] = capacity[r] - used[r];
+      if (room[r] < 0) return false;
+    }
+    room[r] -= left[r];
+  }
+  if (waits)
+    for (const Id shape : waiting_shapes(Stage::kRegular))
+      if (waiting(Stage::kRegular, shape) > 0 && shapes_.fits(shape, room.data())) return false;
+  return true;
 }
 
 void Workspace::take_back() {

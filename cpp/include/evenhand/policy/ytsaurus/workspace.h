@@ -63,6 +63,12 @@ class Workspace {
   void begin();
   // The way back to `begin`, but for the memory and what was counted: O(decisions x depth).
   void take_back();
+  // From here on there is no way back.
+  void keep_decisions() noexcept { keeps_ = true; }
+  // Would a heartbeat of this node decide nothing now? O(shapes that wait), or less.
+  bool idle(Id node) const;
+  // Does a preemptive stage have candidates?
+  bool contended() const noexcept;
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
   const PendingWork& work() const noexcept { return inputs_.work(); }
@@ -244,7 +250,7 @@ class Workspace {
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
-  bool live_, updated_ = false;
+  bool live_, updated_ = false, keeps_ = false;
   Column<Amount> total_;  // of the last update
   ShareInputs inputs_;
   FairShareEngine engine_;
