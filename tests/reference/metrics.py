@@ -229,7 +229,7 @@ def incomplete(record: Record, runs: list[Row], request: int, overlap: Callable[
     for i, at in enumerate(instants):
         running = sum(a["start"] <= at and (a["end"] == NO_TIME or a["end"] > at) for a in own)
         done = sum(a["outcome"] == COMPLETED and a["end"] != NO_TIME and a["end"] <= at for a in own)
-        if 0 < running and running + done < record.count[request]:
+        if running > 0 and running + done < record.count[request]:
             held += running * overlap(at, instants[i + 1] if i + 1 < len(instants) else NO_TIME)
     return held
 
