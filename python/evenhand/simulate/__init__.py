@@ -6,11 +6,12 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from evenhand.simulate.metrics import Metrics, measure
 from evenhand.simulate.result import Result
 from evenhand.simulate.running import Simulation, simulate
 from evenhand.simulate.workload import Workload
 
-__all__ = ["Result", "Simulation", "Workload", "simulate"]
+__all__ = ["Metrics", "Result", "Simulation", "Workload", "measure", "simulate"]
 
 
 class _Callable(ModuleType):

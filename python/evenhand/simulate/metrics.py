@@ -16,7 +16,7 @@ from evenhand.table import Table, Tabular
 if TYPE_CHECKING:
     from evenhand.simulate.result import Result
 
-__all__ = ["Metrics", "compute", "metrics", "unit_of"]
+__all__ = ["Metrics", "compute", "measure", "unit_of"]
 
 HOUR = 3_600_000_000
 """Microseconds of an hour."""
@@ -101,7 +101,7 @@ class Metrics(Mapping[str, float], Tabular):
         return self.table()._repr_html_()
 
 
-def metrics(
+def measure(
     result: Result,
     *,
     warm_up: float = 0.0,
@@ -148,7 +148,7 @@ def compute(
     slowdown_bound: float = 10.0,
     flap_within: float = 600.0,
 ) -> Metrics:
-    """Return the metrics of a record; parameters are those of `metrics`."""
+    """Return the metrics of a record; parameters are those of `measure`."""
     for name, value in (("warm_up", warm_up), ("flap_within", flap_within)):
         expect(value >= 0, "metrics", name, value, "a number of at least 0")
     expect(slowdown_bound > 0, "metrics", "slowdown_bound", slowdown_bound, "a number above 0")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.simulate.metrics import Metrics
     from evenhand.simulate.workload import Parsed, Workload
 
 __all__ = ["OUTCOMES", "Result"]
@@ -201,6 +202,13 @@ class Result:
             },
             title="spells",
         )
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Metrics of the whole run; `evenhand.simulate.measure` takes a part of it."""
+        from evenhand.simulate.metrics import measure
+
+        return measure(self)
 
     def __repr__(self) -> str:
         raw = self.raw
