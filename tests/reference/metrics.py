@@ -23,7 +23,7 @@ def metrics(
     end = record.end if until is None else max(min(until, record.end), begin)
 
     def has(instant: int) -> bool:
-        return instant not in (NO_TIME,) and begin <= instant and (until is None or instant < until)
+        return instant != NO_TIME and begin <= instant and (until is None or instant < until)
 
     def overlap(a: int, b: int) -> int:
         return max(0, min(end if b == NO_TIME else b, end) - max(a, begin))
@@ -194,7 +194,7 @@ def shares(record: Record, window: Window) -> dict[str, float]:
 def resources(record: Record, window: Window) -> dict[str, float]:
     """Use, useful work, lost work, what incomplete gangs hold."""
     has, overlap, _ = window
-    runs = [a for a in rows(record, "allocations") if a["request"] >= 0]
+    runs = [a for a in rows(record, "allocations") if a["request"] >= 0 and a["began"] != NO_TIME]
     found: dict[str, dict[str, float]] = {
         n: {} for n in ("utilisation", "goodput", "lost_work", "incomplete_gangs")
     }
@@ -206,7 +206,7 @@ def resources(record: Record, window: Window) -> dict[str, float]:
         held = done = lost = 0.0
         for a in runs:
             amount = record.amounts[a["request"]][r]
-            held += overlap(a["start"], a["end"]) / HOUR * amount
+            held += overlap(a["began"], a["end"]) / HOUR * amount
             if has(a["end"]):
                 lost += a["lost"] / HOUR * amount
                 done += a["kept"] / HOUR * amount if a["outcome"] == COMPLETED else 0.0
@@ -224,10 +224,10 @@ def resources(record: Record, window: Window) -> dict[str, float]:
 def incomplete(record: Record, runs: list[Row], request: int, overlap: Callable[[int, int], int]) -> float:
     """Return allocation time of a gang while a part of it neither runs nor has completed."""
     own = [a for a in runs if a["request"] == request]
-    instants = sorted({t for a in own for t in (a["start"], a["end"]) if t != NO_TIME})
+    instants = sorted({t for a in own for t in (a["began"], a["end"]) if t != NO_TIME})
     held = 0
     for i, at in enumerate(instants):
-        running = sum(a["start"] <= at and (a["end"] == NO_TIME or a["end"] > at) for a in own)
+        running = sum(a["began"] <= at and (a["end"] == NO_TIME or a["end"] > at) for a in own)
         done = sum(a["outcome"] == COMPLETED and a["end"] != NO_TIME and a["end"] <= at for a in own)
         if running > 0 and running + done < record.count[request]:
             held += running * overlap(at, instants[i + 1] if i + 1 < len(instants) else NO_TIME)

@@ -110,7 +110,17 @@ def _marks(
         own = (y >= 0) & (stage == code)
         colour, marker = _LOOKS[min(i, len(_LOOKS) - 1)]
         label = STAGES[code].replace("_", " ")
-        ax.plot(time[own], y[own], marker, color=colour, markersize=7, alpha=0.75, label=label, clip_on=False)
+        ax.plot(
+            time[own],
+            y[own],
+            marker,
+            color=colour,
+            markersize=7,
+            markeredgewidth=0.8,
+            alpha=0.6,
+            label=label,
+            clip_on=False,
+        )
     if len(codes):
         place_of: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 5}
         ax.legend(**place_of, frameon=False, fontsize="small")

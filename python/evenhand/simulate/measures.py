@@ -199,9 +199,10 @@ def resources(record: Record, w: Window) -> dict[str, float]:
     """Return use, useful work and lost work, and what gangs held without being whole."""
     t = record.tables["allocations"]
     request = t["request"].astype(np.int64)
-    known = request >= 0
+    # Room is held from when others have left it; before, and where they never did, there is none.
+    known = (request >= 0) & (t["began"] != NO_TIME)
     request = request[known]
-    start, end = (t[name][known].astype(np.int64) for name in ("start", "end"))
+    start, end = (t[name][known].astype(np.int64) for name in ("began", "end"))
     amounts = record.amounts[request]
     ends = w.has(end)
     kept = np.where(ends & (t["outcome"][known] == COMPLETED), t["kept"][known], 0)

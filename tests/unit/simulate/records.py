@@ -12,7 +12,7 @@ from evenhand.simulate.record import NO_TIME, Record
 
 S = 1_000_000
 COLUMNS = {
-    "allocations": ("request", "operation", "node", "start", "end", "outcome", "kept", "lost"),
+    "allocations": ("request", "operation", "node", "start", "began", "end", "outcome", "kept", "lost"),
     "operations": ("submit", "first_start", "end", "lost_count"),
     "decisions": ("time", "action", "stage", "reason", "operation", "beneficiary_operation",
                   "beneficiary_request", "within_fair_share"),
@@ -121,6 +121,7 @@ def records(draw: st.DrawFn) -> Record:
             "request": request,
             "operation": requests[request]["operation"] if request >= 0 else 0,
             "start": start,
+            "began": draw(st.sampled_from([start, start, stop, end if stop == NO_TIME else stop])),
             "end": stop,
             "outcome": 0 if stop == NO_TIME else draw(st.integers(1, 5)),
             "kept": draw(st.integers(0, 9)) * S,

@@ -140,6 +140,7 @@ def run_of(request: int, start: int, end: int | None, outcome: int, **other: int
         "request": request,
         "operation": 0,
         "start": start * S,
+        "began": start * S,
         "end": NO_TIME if end is None else end * S,
         "outcome": 0 if end is None else outcome,
         **{name: value * S for name, value in other.items()},
@@ -168,6 +169,14 @@ def test_utilisation_is_of_what_is_there() -> None:
     assert one("utilisation.cpu", run, warm_up=50) == 1
     gone = record(allocations=[run_of(0, 0, None, 0)], capacity=[(0, 0.0)])
     assert math.isnan(one("utilisation.cpu", gone))
+
+
+def test_room_is_held_when_others_have_left_it() -> None:
+    late = run_of(0, 0, 40, 1) | {"began": 30 * S}
+    never = run_of(0, 0, 40, 2, lost=3) | {"began": NO_TIME}
+    found = compute(record(allocations=[late, never]))
+    assert found["utilisation.cpu"] == pytest.approx(10 / 400)
+    assert found["lost_work.cpu"] == 0
 
 
 def test_incomplete_gangs() -> None:
