@@ -74,7 +74,7 @@ def _policy(system: str, rng: np.random.Generator) -> Any:
     if system == "ytsaurus":
         return eh.policies.YTsaurus(
             str(rng.choice(["documented", "upstream"])),
-            fair_share_starvation_timeout=float(rng.choice([1, 5, 20])),
+            fair_share_starvation_timeout=float(rng.choice([1, 5, 10])),
             fair_share_aggressive_starvation_timeout=float(rng.choice([10, 30])),
             enable_aggressive_starvation=bool(rng.random() < 0.5),
             allocation_preemption_timeout=float(rng.choice([0, 3, 30])),

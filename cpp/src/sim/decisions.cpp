@@ -70,7 +70,7 @@ void Engine::heartbeat(Id node) {
     carry_out(true);
     look_at(node);
   } else {
-    grid_.want(node, options_.literal);
+    grid_.want(node, options_.literal || !planner_->settled(node));
   }
 }
 

@@ -156,7 +156,7 @@ class Result:
                 "action": _words(ACTIONS, raw["action"]),
                 "stage": _words(STAGES, raw["stage"]),
                 "reason": _words(REASONS, raw["reason"]),
-                "mode": _words(MODES, np.where(raw["action"] == 1, raw["mode"], -1)),
+                "mode": _words(MODES, np.where(raw["action"] == 1, raw["mode"].astype(np.int64), -1)),
                 "allocation": raw["allocation"],
                 "operation": _named(self.operation_names, raw["operation"]),
                 "node": _named(self.snapshot.names("nodes"), raw["node"]),

@@ -137,6 +137,9 @@ class Planner {
   virtual bool idle(Id) const { return false; }
   // Whether what happens on one node may let another decide something.
   virtual bool contended() const { return false; }
+  // Whether a node that has just decided nothing decides nothing at its next heartbeat, too, if
+  // nothing happens until then.
+  virtual bool settled(Id) const { return true; }
   // Heartbeats of a node, from one on until another, that were left out as it was idle.
   virtual void passed(Id, [[maybe_unused]] Time first, [[maybe_unused]] Time period,
                       [[maybe_unused]] Time last) {}

@@ -67,6 +67,11 @@ class Workspace {
   void keep_decisions() noexcept { keeps_ = true; }
   // Would a heartbeat of this node decide nothing now? O(shapes that wait), or less.
   bool idle(Id node) const;
+  // Did the heartbeat at this instant try all that it can?
+  bool settled(Id node) const {
+    return memory.overcommitted_since[node] == kNoTime &&
+           (memory.last_preemptive[node] == state.now() || !contended());
+  }
   // Does a preemptive stage have candidates?
   bool contended() const noexcept;
   // Does the last update know all that there is?
