@@ -95,7 +95,9 @@ class Metrics(Mapping[str, float], Tabular):
         return Table({"name": every, names[0]: a, names[1]: b, "difference": b - a, "ratio": ratio})
 
     def __repr__(self) -> str:
-        return repr(self.table())
+        from evenhand.display.terminal import table_text
+
+        return table_text(self.table(), max_rows=len(self))
 
     def _repr_html_(self) -> str:
         return self.table()._repr_html_()
