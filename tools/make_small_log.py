@@ -1,4 +1,4 @@
-"""Write notebooks/small.swf.gz, the drawn log that a tutorial replays: python tools/make_small_log.py [--check]."""
+"""Write the drawn log that a tutorial replays: python tools/make_small_log.py [--check]."""
 
 from __future__ import annotations
 

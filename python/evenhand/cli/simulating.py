@@ -99,7 +99,7 @@ def _kind(path: str) -> str:
 
 
 def _run(args: argparse.Namespace, workload: Workload, policy: Any) -> Result:
-    import evenhand as eh
+    from evenhand.simulate.running import simulate as run
 
     nodes = None if not args.capacity else args.nodes
     if args.capacity and nodes is None:
@@ -107,7 +107,7 @@ def _run(args: argparse.Namespace, workload: Workload, policy: Any) -> Result:
     try:
         snapshot = workload.snapshot(nodes, **dict(args.capacity or ()))
         until = None if args.until is None else snapshot.now + args.until
-        result: Result = eh.simulate(snapshot, policy, workload, until=until)
+        result = run(snapshot, policy, workload, until=until)
     except InputError as error:
         if any(problem.field == "nodes" and problem.rule == "type" for problem in error.problems):
             message = (
