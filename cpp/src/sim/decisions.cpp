@@ -43,6 +43,7 @@ void Engine::look_at_all() {
 
 void Engine::update() {
   planner_->update(now_, true);
+  last_update_ = now_;
   ++log_.updates;
   const Time due = planner_->next_update();
   update_at_ = options_.literal ? now_ + options_.second
@@ -77,6 +78,7 @@ void Engine::heartbeat(Id node) {
 void Engine::pass() {
   const bool main = pass_at_ == now_, backfill = update_at_ == now_;
   planner_->update(now_, true);
+  last_update_ = now_;
   ++log_.decided;
   planner_->decide({.main_pass = main, .backfill_pass = backfill});
   const bool decided = !planner_->decisions().rows().empty();
@@ -161,6 +163,7 @@ void Engine::carry_out(bool done) {
         return d.slot;
       });
     leave(d.slot, fate, d.until, row(i));
+    if (done) changed(d.node);
   }
   if (done) return;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -236,6 +239,7 @@ void Engine::suspend(Id slot, const Decision& d, const Amount* kept, Id row) {
   r.began = kNoTime;
   ++r.token;
   --running_count_;
+  ++away_count_;
   if (d.node != kNoId) begin_waiting(d.node);
 }
 
@@ -243,6 +247,7 @@ void Engine::resume(const Decision& d, Id row) {
   const Id slot = d.slot;
   if (const Amount* holds = state_->kept(slot)) hold(slot, holds, -1);
   const Running before = running_[slot];
+  --away_count_;
   on({.kind = Delta::Kind::kResume, .row = slot, .node = d.node, .time = now_});
   log_.decisions.allocation[row] = log_.allocations.request.rows();
   track(slot, before.request, d.node);
@@ -265,7 +270,9 @@ void Engine::resume(const Decision& d, Id row) {
 void Engine::reserve(const Decision& d, const Amount* amounts, Id number) {
   if (d.soft) return;  // others may use it
   ReservationColumns one;
-  one.names.text.push_back("r" + std::to_string(number));
+  std::string name = std::to_string(number);
+  name.insert(0, 1, 'r');
+  one.names.text.push_back(name);
   one.request.push_back(kNoId);
   one.allocation.push_back(kNoId);
   one.node.push_back(kNoId);

@@ -45,9 +45,10 @@ class Result:
 
     Notes
     -----
-    ``allocations`` has a row for each run of an allocation on a node: ``request, operation, node, start, began``
-    (its work did: later than it started where others left for it), ``end, outcome, requeued, kept, lost``
-    (seconds of its work), ``reason, stage`` (of the decision that ended it), ``decision, resumed_from`` (rows).
+    ``allocations`` has a row for each run of an allocation on a node: ``request, operation, node, start,
+    began`` (its work did: later than it started where others left for it), ``end, outcome, requeued, kept,
+    lost`` (seconds of its work), ``reason, stage`` (of the decision that ended it), ``decision,
+    resumed_from`` (rows).
 
     ``operations``: ``operation, pool, submit, first_start, end, waited`` (for its first start), ``run``
     (allocation time), ``lost`` (of it), ``preempted`` (how often), ``completed, lost_count, unfinished`` (how
