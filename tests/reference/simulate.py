@@ -10,7 +10,7 @@ from typing import Any
 import evenhand as eh
 from evenhand.cluster.events import Count, End, Event, Node, Put, Remove, Resume, Start, Suspend
 from evenhand.cluster.steps import events_of
-from evenhand.config.triggers import Heartbeat
+from evenhand.config.triggers import Heartbeat, SchedulingRun
 
 SECOND = 1_000_000
 # In the order in which they happen at one instant.
@@ -69,8 +69,8 @@ class Reference:
         self.kept: dict[str, list[int]] = {}
         self.events: list[tuple[int, int, int, Any]] = []
         self.pushed = 0
-        self.main_at: int | None = self.begin
-        self.last_pass: int | None = None
+        self.changed = False  # by an event that a pass follows
+        self.serial = 0
         self.read(workload)
 
     def read(self, workload: eh.simulate.Workload) -> None:
@@ -101,6 +101,7 @@ class Reference:
 
     def apply(self, *events: Event) -> None:
         """Change the cluster."""
+        self.serial += 1
         self.cluster.apply(list(events))
 
     def run(self, until: float) -> list[Run]:
@@ -134,6 +135,11 @@ class Reference:
 
     def happen(self, phase: int, what: Any) -> None:
         """One event."""
+        count = self.serial
+        self.one(phase, what)
+        self.changed |= phase == NODES or self.serial != count
+
+    def one(self, phase: int, what: Any) -> None:
         if phase == ENDS and self.live.get(what.name) is what and what.outcome == "running":
             self.end(what, "completed")
         elif phase == GRACES and self.live.get(what.name) is what and what.outcome == "running":
@@ -151,14 +157,21 @@ class Reference:
     def arrive(self, name: str) -> None:
         asked = self.asked[name]
         operation = asked["row"]["operation"]
-        if self.to_come[operation] > 0 and operation not in map(str, self.cluster._stage.core.names("operations")):
+        if not self.has("operations", operation):
             self.apply(Put("operations", self.owners[operation]))
         self.apply(Put("requests", asked["row"]))
         asked["pending"] = asked["row"].get("count", 1)
 
     def count(self, name: str, more: int) -> None:
-        self.asked[name]["pending"] += more
-        self.apply(Count(name, self.asked[name]["pending"]))
+        asked = self.asked[name]
+        asked["pending"] += more
+        if self.has("requests", name):
+            self.apply(Count(name, asked["pending"]))
+        else:  # a live cluster drops one of which nothing waits
+            self.apply(Put("requests", {**asked["row"], "count": asked["pending"]}))
+
+    def has(self, table: str, name: str) -> bool:
+        return bool(self.cluster._stage.find(table, name) >= 0)
 
     def node_event(self, event: Mapping[str, Any]) -> None:
         name, word = event["node"], event["event"]
@@ -248,7 +261,8 @@ class Reference:
         else:
             asked["open"] -= 1
             if asked["open"] == 0:
-                self.apply(Remove("requests", run.request))
+                if self.has("requests", run.request):
+                    self.apply(Remove("requests", run.request))
                 self.to_come[run.operation] -= 1
                 if self.to_come[run.operation] == 0:
                     self.apply(Remove("operations", run.operation))
@@ -349,9 +363,50 @@ class YTsaurus(Reference):
             self.carry_out(plan)
 
 
+class Runs(Reference):
+    """Passes over the queue: at ticks and, of Slurm, after whatever happens; backfill at its own ticks."""
+
+    def run(self, until: float) -> list[Run]:
+        last = round(until * SECOND)
+        slurm = self.policy.system == "slurm"
+        period = self.clocks["sched_interval" if slurm else "schedule_interval"]
+        backfills = slurm and self.policy.settings.SchedulerType == "sched/backfill"
+        main, backfill = self.begin, self.begin if backfills else None
+        passed: int | None = None
+        while True:
+            due = min(time for time in (main, backfill) if time is not None)
+            if self.events and self.events[0][0] <= min(due, last):
+                time = self.events[0][0]
+                before = len(self.events) + self.pushed
+                self.until(time, DECISIONS)
+                assert len(self.events) + self.pushed != before
+                if slurm and self.changed:
+                    main = min(main, time if passed is None else max(time, passed + 2))
+                self.changed = False
+                continue
+            if due > last:
+                self.go_to(last)
+                return self.runs
+            self.go_to(due)
+            passes = tuple(
+                name for name, at in (("main", main), ("backfill", backfill)) if at == due
+            )
+            plan = self.cluster.plan(on=SchedulingRun(passes)) if slurm else self.cluster.plan()
+            if main == due:
+                passed = due
+                main = self.begin + ((due - self.begin) // period + 1) * period
+            if backfill == due:
+                backfill += self.clocks["bf_interval"]
+            if len(plan.decisions):
+                self.carry_out(plan)
+                if slurm:
+                    main = min(main, due if passed is None else max(due, passed + 2))
+            self.changed = False
+
+
 def reference(snapshot: eh.Snapshot, policy: Any, workload: Any, until: float, clocks: Any) -> list[Run]:
     """Return the runs of allocations in the order in which they started."""
-    kinds: dict[str, type[Reference]] = {"ytsaurus": YTsaurus}
+    kinds: dict[str, type[Reference]] = {"ytsaurus": YTsaurus, "slurm": Runs, "backendai": Runs}
     return kinds[policy.system](snapshot, policy, workload, clocks).run(until)
 
 
