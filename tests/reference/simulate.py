@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import evenhand as eh
-from evenhand.cluster.events import Count, End, Event, Node, Put, Remove, Resume, Start, Suspend
+from evenhand.cluster.events import Count, End, Event, Leave, Node, Put, Remove, Resume, Start, Suspend
 from evenhand.cluster.steps import events_of
 from evenhand.config.triggers import Heartbeat, SchedulingRun
 
@@ -86,7 +86,7 @@ class Reference:
             own = {key: row.pop(key, None) for key in ("run_time", "checkpoint_every", "cut_off", "replica")}
             self.asked[row["name"]] = {"row": row, **own, "open": row.get("count", 1), "pending": 0}
             self.push(max(round(row["submit_time"] * SECOND), self.begin), ARRIVALS, row["name"])
-        self.to_come = {name: 0 for name in self.owners}
+        self.to_come = dict.fromkeys(self.owners, 0)
         for asked in self.asked.values():
             self.to_come[asked["row"]["operation"]] += 1
         happens = workload.node_events()
@@ -176,7 +176,11 @@ class Reference:
     def node_event(self, event: Mapping[str, Any]) -> None:
         name, word = event["node"], event["event"]
         if word == "capacity":
-            given = {k.partition(".")[2]: v for k, v in event.items() if k.startswith("capacity.") and v is not None}
+            given = {
+                k.partition(".")[2]: v
+                for k, v in event.items()
+                if k.startswith("capacity.") and v is not None
+            }
             self.capacity[name] |= given
             self.room[name] = dict(self.capacity[name])
             self.apply(Node(name, self.room[name]))
@@ -286,14 +290,17 @@ class Reference:
                 self.resume(event)
             elif not (isinstance(event, Put) and event.row.get("soft")):
                 self.apply(event)
-                if type(event).__name__ == "Leave":
+                if isinstance(event, Leave):
                     self.leaving.add(str(event.allocation))
+                    d = next(d for d in victims if str(d.allocation) == str(event.allocation))
+                    if d.mode == "suspend" and d.until is None:  # nothing says how long it takes
+                        self.suspend(Suspend(event.allocation, d.kept or {}))
         for d in victims:
             if d.mode in ("suspend", "enhanced_suspend"):
                 continue
             run = self.live[str(d.allocation)]
             run.fate = "gone" if d.mode == "terminate" else "again"
-            left = round(d.until * SECOND)
+            left = self.now if d.until is None else round(d.until * SECOND)
             if left > self.now and run.began is not None:
                 self.push(left, GRACES, run)
             else:
@@ -328,7 +335,8 @@ class Reference:
     def resume(self, event: Resume) -> None:
         before = self.live[str(event.allocation)]
         self.apply(event)
-        run = Run(before.name, before.request, before.operation, before.node, self.now, before.kept)
+        where = before.node if event.node is None else str(event.node)
+        run = Run(before.name, before.request, before.operation, where, self.now, before.kept)
         run.amounts, run.kept = before.amounts, before.kept
         self.live[run.name] = run
         self.runs.append(run)
@@ -388,9 +396,7 @@ class Runs(Reference):
                 self.go_to(last)
                 return self.runs
             self.go_to(due)
-            passes = tuple(
-                name for name, at in (("main", main), ("backfill", backfill)) if at == due
-            )
+            passes = tuple(name for name, at in (("main", main), ("backfill", backfill)) if at == due)
             plan = self.cluster.plan(on=SchedulingRun(passes)) if slurm else self.cluster.plan()
             if main == due:
                 passed = due
@@ -428,5 +434,3 @@ def nested(row: Mapping[str, Any]) -> dict[str, Any]:
         else:
             out[key] = value
     return out
-
-

@@ -9,30 +9,25 @@ namespace evenhand::sim {
 
 // Something is not as it was; of a node, or kNoId: of what waits.
 void Engine::changed(Id node) {
+  // A tick at which it has been asked, or could have been, has passed.
+  const Time from = asked_at_ == now_ ? now_ + 1 : now_;
+  const auto earlier = [](Time& of, Time due) {
+    if (of == kNoTime || due < of) of = due;
+  };
   if (options_.drive == Options::Drive::kHeartbeats) {
-    if (update_at_ == kNoTime || update_at_ > now_) {
-      const Time due = phase_ > Phase::kUpdate ? tick_after(options_.second, now_)
-                                               : tick(options_.second, now_);
-      if (update_at_ == kNoTime || due < update_at_) update_at_ = due;
-    }
+    earlier(update_at_, tick(options_.second, from));
     if (planner_->contended())
       look_at_all();
     else if (node != kNoId)
       look_at(node);
     return;
   }
-  Time due = tick(options_.period, now_);
-  if (phase_ == Phase::kDecide && due == now_) due += options_.period;
-  if (options_.drive == Options::Drive::kPasses) {
-    // Passes follow each other no faster than this.
-    constexpr Time kLeast = 2;
-    due = last_pass_ == kNoTime ? now_ : std::max(now_, last_pass_ + kLeast);
-  }
-  if (pass_at_ == kNoTime || due < pass_at_) pass_at_ = due;
-  if (!options_.backfill) return;
-  Time later = tick(options_.second, now_);
-  if (phase_ == Phase::kDecide && later == now_) later += options_.second;
-  if (update_at_ == kNoTime || later < update_at_) update_at_ = later;
+  constexpr Time kLeast = 2;  // passes follow each other no faster
+  if (options_.drive == Options::Drive::kRuns)
+    earlier(pass_at_, tick(options_.period, from));
+  else
+    earlier(pass_at_, last_pass_ == kNoTime ? now_ : std::max(now_, last_pass_ + kLeast));
+  if (options_.backfill) earlier(update_at_, tick(options_.second, from));
 }
 
 void Engine::look_at(Id node) { grid_.want(node, options_.literal || !planner_->idle(node)); }

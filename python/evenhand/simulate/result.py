@@ -165,7 +165,7 @@ class Result:
                 "beneficiary_request": _named(self.request_names, raw["beneficiary_request"]),
                 "step": raw["step"],
                 "within_fair_share": [None if w < 0 else bool(w) for w in within.tolist()],
-                "grace": raw["grace"] / 1e6,
+                "grace": _seconds(raw["grace"]),
                 **{
                     f"freed.{name}": units(raw["freed"][:, r], quantum)
                     for r, (name, quantum) in enumerate(self.snapshot.quantum.items())

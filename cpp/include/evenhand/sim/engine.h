@@ -189,7 +189,6 @@ class Engine {
   Log log_;
   std::size_t width_;
   Time begin_, now_;
-  Phase phase_ = Phase::kNever;
   Id first_operation_, first_request_;  // of the workload, among all
 
   std::vector<Event> heap_;
@@ -213,6 +212,7 @@ class Engine {
   Time update_at_ = kNoTime;    // of updates, or of backfill passes
   Time pass_at_ = kNoTime;      // of passes
   Time last_update_ = kNoTime;
+  Time asked_at_ = kNoTime;  // the last instant at which there was an update, or it was decided
   Time last_pass_ = kNoTime;    // at which the last one was
   Column<Time> visited_;        // by node: its last heartbeat; kNoTime: none
   Column<Starvation> level_;    // by element
