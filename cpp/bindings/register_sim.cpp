@@ -51,14 +51,39 @@ sim::Options options_of(const py::dict& values) {
 
 class Simulation {
  public:
-  Simulation(const LiveCluster& cluster, const BoundPlanner& planner, const Snapshot& rows,
+  Simulation(const LiveCluster& cluster, BoundPlanner& planner, const Snapshot& rows,
              const py::dict& workload, const py::dict& options, const py::dict& settings)
-      : engine_(cluster.shared(), planner.shared(), workload_of(rows, workload),
+      : planner_(planner),
+        engine_(cluster.shared(), planner.shared(), workload_of(rows, workload),
                 options_of(options), planner.coming(settings)) {}
 
   void run(std::optional<Time> until) {
-    const LongCall call;
-    engine_.run(until.value_or(kNoTime));
+    {
+      const LongCall call;
+      engine_.run(until.value_or(kNoTime));
+    }
+    if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
+  }
+  // The rows as they are, and of each by table its row in the start snapshot, or behind those that of
+  // an operation in the workload; -1: neither.
+  py::tuple frozen(bool total_stated) const {
+    const ClusterState named = engine_.named();
+    ClusterState::Sources rows;
+    Snapshot made(named.frozen(total_stated, &rows));
+    py::dict sources;
+    const auto add = [&](const char* table, const auto& live, const Column<Id>& of) {
+      std::vector<Id> its;
+      for (const Id row : of) {
+        const Index note = live.note(row);
+        const Id first = live.snapshot_rows();
+        its.push_back(row < first ? row : note < 0 ? kNoId : first + static_cast<Id>(note));
+      }
+      sources[table] = to_array(std::move(its));
+    };
+    add("operations", named.operations(), rows.operations);
+    add("requests", named.requests(), rows.requests);
+    add("allocations", named.allocations(), rows.allocations);
+    return py::make_tuple(std::move(made), std::move(sources));
   }
   Time now() const { return engine_.now(); }
   bool done() const { return engine_.done(); }
@@ -155,6 +180,7 @@ class Simulation {
     return to_array(std::move(values));
   }
 
+  BoundPlanner& planner_;
   Engine engine_;
 };
 
@@ -162,7 +188,7 @@ class Simulation {
 
 void register_sim(py::module_& m) {
   py::class_<Simulation>(m, "Simulation", "A cluster, a policy and a workload as time goes by.")
-      .def(py::init<const LiveCluster&, const BoundPlanner&, const Snapshot&, const py::dict&,
+      .def(py::init<const LiveCluster&, BoundPlanner&, const Snapshot&, const py::dict&,
                     const py::dict&, const py::dict&>(),
            py::arg("cluster"), py::arg("planner"), py::arg("rows"), py::arg("workload"),
            py::arg("options"), py::arg("settings"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
@@ -170,6 +196,8 @@ void register_sim(py::module_& m) {
            "Until an instant (microseconds); None: until nothing can happen any more.")
       .def_property_readonly("now", &Simulation::now)
       .def_property_readonly("done", &Simulation::done)
+      .def("frozen", &Simulation::frozen, py::arg("total_stated"),
+           "The rows as a snapshot, and where their settings are from: see the result's rows.")
       .def("counts", &Simulation::counts, "Events, updates, triggers.")
       .def("allocations", &Simulation::allocations, "One row a run of an allocation.")
       .def("operations", &Simulation::operations, "One row an operation.")

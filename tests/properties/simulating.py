@@ -61,7 +61,9 @@ def drawn(seed: int, system: str) -> Drawn:
         word = str(rng.choice(["up", "down", "drain", "capacity"]))
         event = {"time": float(rng.integers(0, 200)), "node": f"n{int(rng.integers(1, nodes + 1))}"}
         events.append({**event, "event": word, "capacity.cpu": int(rng.integers(1, 9))})
-    events += [{"time": 260.0, "node": f"n{i + 1}", "event": "capacity", "capacity.cpu": 8} for i in range(nodes)]
+    events += [
+        {"time": 260.0, "node": f"n{i + 1}", "event": "capacity", "capacity.cpu": 8} for i in range(nodes)
+    ]
     events += [{"time": 260.0, "node": f"n{i + 1}", "event": "up", "capacity.cpu": 8} for i in range(nodes)]
     workload = eh.simulate.Workload(
         rows, pools=pools, nodes=events, resources={"cpu": {"quantum": 1}, "memory": {}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from hypothesis import given
 
 import evenhand as eh
 from evenhand.building.readback import NO_TIME
+from evenhand.simulate.result import OUTCOMES
 from tests.properties.simulating import SYSTEMS, Drawn, drawn, seeds, simulated
+from tests.reference.simulate import reference
 
 each_system = pytest.mark.parametrize("system", SYSTEMS)
 
@@ -33,7 +36,10 @@ def test_what_has_come_is_done_lost_or_still_there(system: str, seed: int) -> No
     finished = runs["outcome"] != 0
     assert (runs["end"][finished] != NO_TIME).all()
     assert (runs["end"][~finished] == NO_TIME).all()
-    assert np.bincount(runs["operation"][runs["outcome"] == 1], minlength=len(asked)).tolist() == sums["completed"].tolist()
+    assert (
+        np.bincount(runs["operation"][runs["outcome"] == 1], minlength=len(asked)).tolist()
+        == sums["completed"].tolist()
+    )
     starts = result.raw["decisions"]["action"] == 0
     resumes = result.raw["decisions"]["action"] == 2
     assert starts.sum() + resumes.sum() == len(runs["start"])
@@ -94,7 +100,7 @@ def _capacities(of: Drawn) -> Any:
 @each_system
 @given(seed=seeds)
 def test_work_is_done_once(system: str, seed: int) -> None:
-    """What an allocation keeps goes on where it stopped; what it has done when it completes is its run time."""
+    """Work goes on from what was kept of it; when it completes, its run time has been done."""
     of = drawn(seed, system)
     result = simulated(of)
     runs = result.raw["allocations"]
@@ -136,3 +142,30 @@ def test_a_run_that_stops_goes_on_as_if_it_had_not(system: str, seed: int) -> No
     for table, columns in whole.raw.items():
         for name, column in columns.items():
             assert np.array_equal(column, stopped.raw[table][name], equal_nan=column.dtype.kind == "f")
+
+
+@each_system
+@given(seed=seeds)
+def test_a_live_cluster_that_is_asked_at_every_tick_comes_to_the_same(system: str, seed: int) -> None:
+    of = drawn(seed, system)
+    if system == "ytsaurus":  # fewer ticks
+        of = replace(
+            of, policy=of.policy.replace(fair_share_update_period=1.0), clocks={"heartbeat_period": 5.0}
+        )
+    result = simulated(of, 320.0)
+    raw = result.raw["allocations"]
+    requests, nodes = result.request_names, result.snapshot.names("nodes")
+    times = [[None if t == NO_TIME else t for t in raw[name].tolist()] for name in ("start", "began", "end")]
+    said = [
+        (requests[q], nodes[n], *at, OUTCOMES[outcome], kept)
+        for q, n, *at, outcome, kept in zip(
+            raw["request"].tolist(),
+            raw["node"].tolist(),
+            *times,
+            raw["outcome"].tolist(),
+            raw["kept"].tolist(),
+            strict=True,
+        )
+    ]
+    runs = reference(of.snapshot, of.policy, of.workload, 320.0, of.clocks)
+    assert said == [run.said() for run in runs]

@@ -1,6 +1,6 @@
 // An allocation from its start to its end.
 #include <algorithm>
-#include <array>
+#include <string>
 
 #include "evenhand/sim/engine.h"
 
@@ -112,6 +112,31 @@ void Engine::saved(Id slot) {
       .time = state_->last_start(slot),
       .progress = now_});
   push(now_ + asked_[r.request].checkpoint_every, Phase::kSaved, slot, r.token);
+  changed(state_->node_of(slot));
+}
+
+ClusterState Engine::named() const {
+  ClusterState state = *state_;
+  std::string name;
+  for (Id slot = 0; slot < state.slots(); ++slot) {
+    if (state.gone(slot) && !state.away(slot)) continue;
+    const Running& r = running_[slot];
+    if (r.request != kNoId) {
+      state.set_started(slot, r.request, planned_end(slot));
+      name.assign(state.requests().keys().name(r.request));
+      state.set_name(slot, name.append("/").append(std::to_string(r.log)));
+    }
+    const Leaving* leaving = state.leaving_at(slot);
+    if (leaving == nullptr) continue;
+    Departure departure{state.last_start(slot), r.leaves, {}, {}};
+    const Beneficiary served = leaving->beneficiary;
+    if (served.operation >= 0 && state.operations().present(served.operation))
+      departure.operation = state.operations().keys().name(served.operation);
+    if (served.request >= 0 && state.requests().present(served.request))
+      departure.request = state.requests().keys().name(served.request);
+    state.set_departure(slot, departure);
+  }
+  return state;
 }
 
 // An allocation has gone, or its work is done.
@@ -147,7 +172,7 @@ void Engine::end(Id slot, Outcome outcome) {
     std::erase(waiting_[node], slot);
   else if (const Amount* holds = state_->kept(slot); away && holds != nullptr)
     hold(slot, holds, -1);
-  if (!away) --running_count_;
+  --(away ? away_count_ : running_count_);
   ++r.token;
   const Id operation = state_->operation_of(slot);
   on({.kind = Delta::Kind::kEnd, .row = slot});
@@ -182,10 +207,10 @@ void Engine::leave(Id slot, Fate fate, Time time, Id decision) {
 
 // A node is down: all that was on it has gone.
 void Engine::lose(Id node) {
-  Column<Id> gone;
-  for (Id slot = 0; slot < state_->slots(); ++slot)
-    if ((!state_->gone(slot) || state_->away(slot)) && state_->node_of(slot) == node)
-      gone.push_back(slot);
+  const std::span<const Id> here = state_->on_node(node);
+  Column<Id> gone(here.begin(), here.end());
+  for (Id slot = 0; away_count_ > 0 && slot < state_->slots(); ++slot)
+    if (state_->away(slot) && state_->node_of(slot) == node) gone.push_back(slot);
   if (options_.whole_operations) {
     Column<Id> rest;
     for (const Id slot : gone)

@@ -9,30 +9,25 @@ namespace evenhand::sim {
 
 // Something is not as it was; of a node, or kNoId: of what waits.
 void Engine::changed(Id node) {
+  // A tick at which it has been asked, or could have been, has passed.
+  const Time from = asked_at_ == now_ ? now_ + 1 : now_;
+  const auto earlier = [](Time& of, Time due) {
+    if (of == kNoTime || due < of) of = due;
+  };
   if (options_.drive == Options::Drive::kHeartbeats) {
-    if (update_at_ == kNoTime || update_at_ > now_) {
-      const Time due = phase_ > Phase::kUpdate ? tick_after(options_.second, now_)
-                                               : tick(options_.second, now_);
-      if (update_at_ == kNoTime || due < update_at_) update_at_ = due;
-    }
+    earlier(update_at_, tick(options_.second, from));
     if (planner_->contended())
       look_at_all();
     else if (node != kNoId)
       look_at(node);
     return;
   }
-  Time due = tick(options_.period, now_);
-  if (phase_ == Phase::kDecide && due == now_) due += options_.period;
-  if (options_.drive == Options::Drive::kPasses) {
-    // Passes follow each other no faster than this.
-    constexpr Time kLeast = 2;
-    due = last_pass_ == kNoTime ? now_ : std::max(now_, last_pass_ + kLeast);
-  }
-  if (pass_at_ == kNoTime || due < pass_at_) pass_at_ = due;
-  if (!options_.backfill) return;
-  Time later = tick(options_.second, now_);
-  if (phase_ == Phase::kDecide && later == now_) later += options_.second;
-  if (update_at_ == kNoTime || later < update_at_) update_at_ = later;
+  constexpr Time kLeast = 2;  // passes follow each other no faster
+  if (options_.drive == Options::Drive::kRuns)
+    earlier(pass_at_, tick(options_.period, from));
+  else
+    earlier(pass_at_, last_pass_ == kNoTime ? now_ : std::max(now_, last_pass_ + kLeast));
+  if (options_.backfill) earlier(update_at_, tick(options_.second, from));
 }
 
 void Engine::look_at(Id node) { grid_.want(node, options_.literal || !planner_->idle(node)); }
@@ -43,6 +38,7 @@ void Engine::look_at_all() {
 
 void Engine::update() {
   planner_->update(now_, true);
+  last_update_ = now_;
   ++log_.updates;
   const Time due = planner_->next_update();
   update_at_ = options_.literal ? now_ + options_.second
@@ -77,6 +73,7 @@ void Engine::heartbeat(Id node) {
 void Engine::pass() {
   const bool main = pass_at_ == now_, backfill = update_at_ == now_;
   planner_->update(now_, true);
+  last_update_ = now_;
   ++log_.decided;
   planner_->decide({.main_pass = main, .backfill_pass = backfill});
   const bool decided = !planner_->decisions().rows().empty();
@@ -161,6 +158,7 @@ void Engine::carry_out(bool done) {
         return d.slot;
       });
     leave(d.slot, fate, d.until, row(i));
+    if (done) changed(d.node);
   }
   if (done) return;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -236,6 +234,7 @@ void Engine::suspend(Id slot, const Decision& d, const Amount* kept, Id row) {
   r.began = kNoTime;
   ++r.token;
   --running_count_;
+  ++away_count_;
   if (d.node != kNoId) begin_waiting(d.node);
 }
 
@@ -243,6 +242,7 @@ void Engine::resume(const Decision& d, Id row) {
   const Id slot = d.slot;
   if (const Amount* holds = state_->kept(slot)) hold(slot, holds, -1);
   const Running before = running_[slot];
+  --away_count_;
   on({.kind = Delta::Kind::kResume, .row = slot, .node = d.node, .time = now_});
   log_.decisions.allocation[row] = log_.allocations.request.rows();
   track(slot, before.request, d.node);
@@ -265,7 +265,9 @@ void Engine::resume(const Decision& d, Id row) {
 void Engine::reserve(const Decision& d, const Amount* amounts, Id number) {
   if (d.soft) return;  // others may use it
   ReservationColumns one;
-  one.names.text.push_back("r" + std::to_string(number));
+  std::string name = std::to_string(number);
+  name.insert(0, 1, 'r');
+  one.names.text.push_back(name);
   one.request.push_back(kNoId);
   one.allocation.push_back(kNoId);
   one.node.push_back(kNoId);

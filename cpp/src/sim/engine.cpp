@@ -103,15 +103,12 @@ void Engine::run(Time until) {
     if (found.phase == Phase::kNever || (until != kNoTime && found.time > until)) break;
     step(found);
   }
-  if (until != kNoTime && until > now_) {
-    go_to(until);
-    phase_ = Phase::kNever;
-  }
+  if (until != kNoTime && until > now_) go_to(until);
 }
 
 void Engine::step(const Next& next) {
   go_to(next.time);
-  phase_ = next.phase;
+  if (next.phase >= Phase::kUpdate) asked_at_ = now_;
   switch (next.phase) {
     case Phase::kEnd: {
       ++log_.events;

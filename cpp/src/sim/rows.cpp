@@ -65,6 +65,8 @@ void Engine::read_start() {
     log_.allocations.start[r.log] = a.start_time[slot];
     ++log.unfinished[state_->operation_of(slot)];
     if (state_->away(slot)) {
+      --running_count_;
+      ++away_count_;
       if (const Amount* kept = state_->kept(slot)) hold(slot, kept, 1);
       continue;
     }
@@ -86,7 +88,7 @@ void Engine::arrive(Id request) {
   Id operation = row_of_operation_[source];
   if (operation == kNoId) {
     operation = change({.kind = Delta::Kind::kPutOperation}, [&] {
-      return state_->put_operation(t.operations, its, work_.pool[its], kNoNote);
+      return state_->put_operation(t.operations, its, work_.pool[its], its);
     });
     if (came_) came_(its, operation);
     row_of_operation_[source] = operation;

@@ -46,9 +46,10 @@ class Result:
 
     Notes
     -----
-    ``allocations`` has a row for each run of an allocation on a node: ``request, operation, node, start, began``
-    (its work did: later than it started where others left for it), ``end, outcome, requeued, kept, lost``
-    (seconds of its work), ``reason, stage`` (of the decision that ended it), ``decision, resumed_from`` (rows).
+    ``allocations`` has a row for each run of an allocation on a node: ``request, operation, node, start,
+    began`` (its work did: later than it started where others left for it), ``end, outcome, requeued, kept,
+    lost`` (seconds of its work), ``reason, stage`` (of the decision that ended it), ``decision,
+    resumed_from`` (rows).
 
     ``operations``: ``operation, pool, submit, first_start, end, waited`` (for its first start), ``run``
     (allocation time), ``lost`` (of it), ``preempted`` (how often), ``completed, lost_count, unfinished`` (how
@@ -165,7 +166,7 @@ class Result:
                 "beneficiary_request": _named(self.request_names, raw["beneficiary_request"]),
                 "step": raw["step"],
                 "within_fair_share": [None if w < 0 else bool(w) for w in within.tolist()],
-                "grace": raw["grace"] / 1e6,
+                "grace": _seconds(raw["grace"]),
                 **{
                     f"freed.{name}": units(raw["freed"][:, r], quantum)
                     for r, (name, quantum) in enumerate(self.snapshot.quantum.items())

@@ -9,6 +9,8 @@ import numpy as np
 
 from evenhand import _core
 from evenhand.arguments import expect
+from evenhand.building.assemble import Built
+from evenhand.building.settings import labels_of
 from evenhand.building.single import CellError, one_duration
 from evenhand.cluster.stage import Stage
 from evenhand.errors import InputError, Problem, require
@@ -94,7 +96,7 @@ class Simulation:
         self._clocks = _clocks(policy, clocks)
         self._parsed = parsed = workload.parsed(self._snapshot)
         self._stage = Stage(self._snapshot)
-        planner = policy.live(self._stage, None, None)
+        self._planner = planner = policy.live(self._stage, None, None)
         every = _every(series_every, workload)
         options = {**policy.drive(self._clocks), "literal": literal, "series_every": every}
         columns = self._columns(parsed)
@@ -146,6 +148,48 @@ class Simulation:
     def done(self) -> bool:
         """Whether nothing can happen any more."""
         return bool(self._core.done)
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now.
+
+        Returns
+        -------
+        Snapshot
+            Allocations that the simulation has started are called ``"<request>/<row>"``, by their row of the
+            result's ``allocations``.
+
+        Notes
+        -----
+        O(cells of what is there).
+        """
+        core, sources = self._core.frozen(self._stage.total_stated)
+        start, coming = self._snapshot._settings, self._parsed.rows._settings
+        settings = {table: by_row for table, by_row in start.items() if table.startswith(("pools", "nodes"))}
+        first = self._snapshot.operation_count
+        for table, rows in sources.items():
+            for key in (table, labels_of(table)):
+                own = dict(start.get(key, {}))
+                if table == "operations":
+                    own |= {first + row: of_row for row, of_row in coming.get(key, {}).items()}
+                if found := {row: own[its] for row, its in enumerate(rows.tolist()) if its in own}:
+                    settings[key] = found
+        built = Built(core, dict(sorted(settings.items())), self._snapshot._commands)
+        return self._snapshot._of(built, self._snapshot._head)
+
+    def plan(self, on: Any = None) -> Any:
+        """Return what the policy would plan now, with its reasons.
+
+        Parameters
+        ----------
+        on : trigger, optional
+            As of `evenhand.plan`.
+
+        Returns
+        -------
+        Plan
+            Of `snapshot`; clocks and back-offs begin anew.
+        """
+        return self._policy.plan(self.snapshot(), None, on)
 
     def result(self) -> Result:
         """Return what has happened so far."""
@@ -283,5 +327,3 @@ def _events(events: Mapping[str, Any], nodes: Mapping[str, int], snapshot: Snaps
         "event": np.array([NODE_EVENTS.index(word) for word in events["event"].tolist()], np.uint8),
         "event_capacity": capacity,
     }
-
-

@@ -43,7 +43,12 @@ class Engine {
   const Options& options() const noexcept { return options_; }
   Time now() const noexcept { return now_; }
   Time begin() const noexcept { return begin_; }
+  Time last_update() const noexcept { return last_update_; }
   bool done() const;  // nothing can happen any more
+
+  // A copy of the state in which every allocation has a name and says when it leaves, for whom:
+  // fit to be frozen. O(rows).
+  ClusterState named() const;
 
   // By row of the state: of the start snapshot's operations (requests), then of the workload's;
   // kNoId: none any more.
@@ -184,7 +189,6 @@ class Engine {
   Log log_;
   std::size_t width_;
   Time begin_, now_;
-  Phase phase_ = Phase::kNever;
   Id first_operation_, first_request_;  // of the workload, among all
 
   std::vector<Event> heap_;
@@ -202,11 +206,13 @@ class Engine {
   Column<Amount> capacity_;      // N x R: what nodes have when they are up
   std::vector<Decision> decided_;
   Column<Amount> freed_, kept_, needed_;
-  Index running_count_ = 0;
+  Index running_count_ = 0, away_count_ = 0;
 
   HeartbeatGrid grid_;
   Time update_at_ = kNoTime;    // of updates, or of backfill passes
   Time pass_at_ = kNoTime;      // of passes
+  Time last_update_ = kNoTime;
+  Time asked_at_ = kNoTime;  // the last instant at which there was an update, or it was decided
   Time last_pass_ = kNoTime;    // at which the last one was
   Column<Time> visited_;        // by node: its last heartbeat; kNoTime: none
   Column<Starvation> level_;    // by element

@@ -4,8 +4,10 @@
 // the next one costs O(n / 64) at most.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "evenhand/core/column.h"
 
@@ -61,11 +63,12 @@ class HeartbeatGrid {
     if (count_ == 0) return {};
     const Time phase = (from_ - begin_) % period_, base = from_ - phase;
     // The first place whose heartbeat is not before this instant.
-    const auto n = static_cast<Time>(nodes_.size());
-    Id first = static_cast<Id>((static_cast<__int128>(phase) * n + period_ - 1) / period_);
+    const Id n = nodes_.rows();
+    Id first = static_cast<Id>(static_cast<double>(phase) / static_cast<double>(period_) * n);
+    first = std::min(first, n);
     while (first > 0 && offset(first - 1) >= phase) --first;
-    while (first < static_cast<Id>(n) && offset(first) < phase) ++first;
-    while (first < static_cast<Id>(n) && offset(first) == phase && first < first_) ++first;
+    while (first < n && offset(first) < phase) ++first;
+    while (first < n && offset(first) == phase && first < first_) ++first;
     if (const Id place = find(first); place != kNoId) return {base + offset(place), nodes_[place]};
     const Id place = find(0);
     return {base + period_ + offset(place), nodes_[place]};
@@ -78,8 +81,8 @@ class HeartbeatGrid {
 
  private:
   Time offset(Id place) const noexcept {
-    return static_cast<Time>(static_cast<__int128>(place) * period_ /
-                             static_cast<Time>(nodes_.size()));
+    const auto n = static_cast<Time>(nodes_.size());  // place * period / n, which may not overflow
+    return period_ / n * place + period_ % n * place / n;
   }
   // The first wanted place from one on.
   Id find(Id from) const noexcept {

@@ -66,7 +66,11 @@ class Slurm(Policy):
 
     RECORD = SLURM
     model = SlurmSettings
-    CLOCKS: ClassVar[Mapping[str, float]] = {"sched_interval": 60.0, "bf_interval": 30.0, "requeue_delay": 121.0}
+    CLOCKS: ClassVar[Mapping[str, float]] = {
+        "sched_interval": 60.0,
+        "bf_interval": 30.0,
+        "requeue_delay": 121.0,
+    }
     _COMPARED = words.compared
     __slots__ = ()
 
