@@ -79,7 +79,11 @@ def jobs(record: Record, window: Window, bound: int, stop: float) -> dict[str, f
     """Counts, waits, slowdowns, fairness."""
     has, _, hours = window
     operations = rows(record, "operations")
-    mine = [o for o in range(len(operations)) if has(operations[o]["submit"])]
+    mine = [
+        o
+        for o in range(len(operations))
+        if has(operations[o]["submit"]) and operations[o]["submit"] <= record.end
+    ]
 
     def before(instant: int) -> bool:
         return instant != NO_TIME and instant < stop

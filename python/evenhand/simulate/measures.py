@@ -83,7 +83,7 @@ def jobs(record: Record, w: Window, bound: int) -> dict[str, float]:
     """Return counts of jobs, waiting times, slowdowns and finish-time fairness."""
     t = record.tables["operations"]
     submit, first, end = (t[name].astype(np.int64) for name in ("submit", "first_start", "end"))
-    mine = w.has(submit)
+    mine = w.has(submit) & (submit <= record.end)  # others have not come yet
     started = mine & (first != NO_TIME) & (first < w.before)
     ended = mine & (end != NO_TIME) & (end < w.before)
     whole = ~record.cut_off

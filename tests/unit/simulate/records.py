@@ -104,7 +104,8 @@ def records(draw: st.DrawFn) -> Record:
     def operation_row() -> dict[str, int]:
         submit, done = span()
         if draw(st.integers(0, 5)) == 0:
-            return {"submit": NO_TIME, "first_start": NO_TIME, "end": NO_TIME}
+            submit = draw(st.sampled_from([NO_TIME, end + S]))
+            return {"submit": submit, "first_start": NO_TIME, "end": NO_TIME}
         last = end if done == NO_TIME else done
         first = draw(st.sampled_from([submit, last])) if done != NO_TIME or draw(st.booleans()) else NO_TIME
         return {

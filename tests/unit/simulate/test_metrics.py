@@ -103,6 +103,11 @@ def test_waits_count_where_a_job_came_in_the_window() -> None:
     assert one("jobs_per_hour", run) == 2 / (100 / 3600)
 
 
+def test_what_has_not_come_when_the_run_ends_is_no_job() -> None:
+    assert one("jobs", record(operations=[job(100, None, None)])) == 1
+    assert one("jobs", record(operations=[job(101, None, None)])) == 0
+
+
 def test_slowdown_is_bounded() -> None:
     jobs = [job(0, 0, 2), job(0, 5, 25), job(0, 1, 11)]
     requests = [
