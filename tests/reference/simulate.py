@@ -140,19 +140,22 @@ class Reference:
         self.changed |= phase == NODES or self.serial != count
 
     def one(self, phase: int, what: Any) -> None:
-        if phase == ENDS and self.live.get(what.name) is what and what.outcome == "running":
+        if phase == ENDS and self.runs_on(what):
             self.end(what, "completed")
-        elif phase == GRACES and self.live.get(what.name) is what and what.outcome == "running":
+        elif phase == GRACES and self.runs_on(what):
             self.end(what, "aborted")
         elif phase == NODES:
             self.node_event(what)
         elif phase == AGAIN:
             self.count(what, 1)
-        elif phase == SAVES and self.live.get(what.name) is what and what.outcome == "running":
+        elif phase == SAVES and self.runs_on(what):
             self.apply(eh.cluster.events.Job(what.name, last_progress_time=self.now / SECOND))
             self.push(self.now + self.every(what), SAVES, what)
         elif phase == ARRIVALS:
             self.arrive(what)
+
+    def runs_on(self, run: Run) -> bool:
+        return self.live.get(run.name) is run and run.outcome == "running"
 
     def arrive(self, name: str) -> None:
         asked = self.asked[name]

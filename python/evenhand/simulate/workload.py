@@ -169,7 +169,7 @@ class Workload(Frozen, Tabular):
             report.fail("requests", "name", "required", "is missing; the table needs a column of names")
             raise report.error()
         own = {name: asked.pop(name) for name in list(asked) if name in _OWN}
-        found = {
+        found: dict[str, Any] = {
             "run_time": _micros(own.get("run_time"), rows, None, zone, report, "run_time"),
             "checkpoint_every": _micros(
                 own.get("checkpoint_every"), rows, None, zone, report, "checkpoint_every"
