@@ -42,6 +42,8 @@ def main() -> None:
     for notebook in sorted((DOCS.parent / "notebooks").glob("*.ipynb")):
         text = notebook.read_text().replace("](../docs/", "](../../")  # links that hold on either place
         write(TUTORIALS / notebook.name, text)
+    for data in sorted((DOCS.parent / "notebooks").glob("*.swf.gz")):
+        shutil.copyfile(data, TUTORIALS / data.name)  # what they read stands beside them
 
 
 def write(path: Path, text: str) -> None:

@@ -22,8 +22,20 @@ class BoundPlanner {
   using RowsCame =
       std::function<void(const std::string& table, std::vector<Id> rows, const py::dict& columns)>;
 
-  explicit BoundPlanner(std::shared_ptr<Planner> planner, RowsCame rows_came = {})
-      : planner_(std::move(planner)), rows_came_(std::move(rows_came)) {}
+  // Makes, of columns of a workload's operations, what hands over one of their rows.
+  using Came = std::function<void(Id source, Id row)>;
+  using Coming = std::function<Came(const py::dict& columns)>;
+
+  explicit BoundPlanner(std::shared_ptr<Planner> planner, RowsCame rows_came = {},
+                        Coming coming = {})
+      : planner_(std::move(planner)),
+        rows_came_(std::move(rows_came)),
+        coming_(std::move(coming)) {}
+
+  const std::shared_ptr<Planner>& shared() const noexcept { return planner_; }
+  Came coming(const py::dict& columns) const {
+    return columns.empty() || !coming_ ? Came{} : coming_(columns);
+  }
 
   const ClusterState& state() const { return planner_->state(); }
   Id on(const Delta& delta) {
@@ -35,6 +47,7 @@ class BoundPlanner {
   void take_back();
   std::size_t decided() const { return planner_->decisions().rows().size(); }
   std::optional<Time> updated() const { return updated_; }
+  void set_updated(Time time) { updated_ = time; }  // by whoever has the planner
 
   void update(Time now, bool keep);
   void decide(const py::object& nodes, bool main_pass, bool backfill_pass);
@@ -66,11 +79,20 @@ class BoundPlanner {
 
   std::shared_ptr<Planner> planner_;
   RowsCame rows_came_;
+  Coming coming_;
   std::optional<Time> updated_;
   std::vector<Id> nodes_;  // of trigger_, as long as nothing else is decided
   Trigger trigger_;
   std::optional<std::vector<Group>> groups_;  // of a plan: at its update
 };
+
+// One row of a column of settings; nothing where the column is left out.
+template <class T>
+Column<T> cell_of(const Column<T>& column, Id row, std::size_t width = 1) {
+  if (column.empty()) return {};
+  const T* cells = column.row(row, width);
+  return Column<T>(cells, cells + width);
+}
 
 // A planner of a system from its inputs; signals are heard meanwhile.
 template <class Planner, class Inputs>
@@ -79,9 +101,11 @@ std::unique_ptr<BoundPlanner> bound(Inputs inputs) {
   return std::make_unique<BoundPlanner>(std::make_shared<Planner>(std::move(inputs)));
 }
 
-// A planner of a system that follows a cluster; `came` hands over settings of later rows.
-template <class Planner, class Inputs, class Came, class... More>
-std::unique_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came came, More... more) {
+// A planner of a system that follows a cluster; `came` hands over settings of later rows, `coming`
+// makes what does so of rows of a workload.
+template <class Planner, class Inputs, class Came, class Coming, class... More>
+std::unique_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came came, Coming coming,
+                                    More... more) {
   cluster.settle();
   std::shared_ptr<Planner> planner;
   {
@@ -90,9 +114,11 @@ std::unique_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came ca
   }
   cluster.attach(planner);
   return std::make_unique<BoundPlanner>(
-      planner, [&planner = *planner, came](const std::string& table, std::vector<Id> rows,
-                                           const py::dict& columns) {
-        came(planner, table, rows, columns);
+      planner,
+      [&planner = *planner, came](const std::string& table, std::vector<Id> rows,
+                                  const py::dict& columns) { came(planner, table, rows, columns); },
+      [&planner = *planner, coming](const py::dict& columns) {
+        return BoundPlanner::Came(coming(planner, columns));
       });
 }
 

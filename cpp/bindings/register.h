@@ -15,6 +15,7 @@ void register_history(py::module_& m);
 void register_planner(py::module_& m);
 void register_preempt(py::module_& m);
 void register_share(py::module_& m);
+void register_sim(py::module_& m);
 void register_slurm(py::module_& m);
 void register_ytsaurus(py::module_& m);
 

@@ -72,6 +72,18 @@ RowSettings rows_of(const py::dict& columns, Domains& known) {
   return r;
 }
 
+RowSettings row_of(const RowSettings& all, Id row) {
+  RowSettings one;
+  one.priority = cell_of(all.priority, row);
+  one.rank = cell_of(all.rank, row);
+  one.domain = cell_of(all.domain, row);
+  one.preemptible = cell_of(all.preemptible, row);
+  one.started = cell_of(all.started, row);
+  one.refused = cell_of(all.refused, row);
+  one.preemption_cost = cell_of(all.preemption_cost, row);
+  return one;
+}
+
 backendai::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
                             const py::dict& rows, const py::dict& memory, Domains& known) {
   backendai::Inputs out{snapshot, settings_of(settings), rows_of(rows, known), {}};
@@ -105,6 +117,11 @@ void register_backendai(py::module_& m) {
             [domains](backendai::Planner& planner, const std::string& table,
                       const std::vector<Id>& of, const py::dict& columns) {
               if (table == "operations") planner.rows_came(of, rows_of(columns, *domains));
+            },
+            [domains](backendai::Planner& planner, const py::dict& columns) {
+              return [&planner, all = rows_of(columns, *domains)](Id source, Id row) {
+                planner.rows_came({&row, 1}, row_of(all, source));
+              };
             },
             total_stated);
       },

@@ -145,6 +145,21 @@ slurm::JobRows rows_of(const py::dict& columns) {
   return j;
 }
 
+slurm::JobRows row_of(const slurm::JobRows& all, Id row) {
+  slurm::JobRows one;
+  one.requeue = cell_of(all.requeue, row);
+  one.exclusive = cell_of(all.exclusive, row);
+  one.expedited = cell_of(all.expedited, row);
+  one.cancelled = cell_of(all.cancelled, row);
+  one.eligible = cell_of(all.eligible, row);
+  one.accrue = cell_of(all.accrue, row);
+  one.time_min = cell_of(all.time_min, row);
+  one.site = cell_of(all.site, row);
+  one.nice = cell_of(all.nice, row);
+  one.preemption_cost = cell_of(all.preemption_cost, row);
+  return one;
+}
+
 slurm::Memory memory_of(const py::dict& columns) {
   slurm::Memory m;
   Reader in(columns);
@@ -178,6 +193,11 @@ void register_slurm(py::module_& m) {
             [](slurm::Planner& planner, const std::string& table, const std::vector<Id>& of,
                const py::dict& columns) {
               if (table == "operations") planner.rows_came(of, rows_of(columns));
+            },
+            [](slurm::Planner& planner, const py::dict& columns) {
+              return [&planner, all = rows_of(columns)](Id source, Id row) {
+                planner.rows_came({&row, 1}, row_of(all, source));
+              };
             });
       },
       py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),

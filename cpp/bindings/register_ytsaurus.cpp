@@ -50,6 +50,20 @@ RowSettings rows_of(const py::dict& columns, std::size_t width) {
   return r;
 }
 
+// Of an operation.
+RowSettings row_of(const RowSettings& all, Id row, std::size_t width) {
+  RowSettings one;
+  one.starvation.tolerance = cell_of(all.starvation.tolerance, row);
+  one.starvation.timeout = cell_of(all.starvation.timeout, row);
+  one.starvation.usage_threshold = cell_of(all.starvation.usage_threshold, row, width);
+  one.starvation.has_usage_threshold = cell_of(all.starvation.has_usage_threshold, row);
+  one.graceful = cell_of(all.graceful, row);
+  one.unschedulable = cell_of(all.unschedulable, row);
+  one.preemption_cost = cell_of(all.preemption_cost, row);
+  one.wants_ssd = cell_of(all.wants_ssd, row);
+  return one;
+}
+
 Given given_of(const py::dict& columns) {
   Given g;
   Reader in(columns);
@@ -165,25 +179,14 @@ void register_ytsaurus(py::module_& m) {
          const py::dict& rows, const py::dict& memory, const std::optional<VolumeMemory>& volumes,
          const py::dict& given, bool total_stated) {
         const std::size_t width = cluster.state().width();
-        Inputs inputs{cluster.state().snapshot(),
-                      settings_of(settings, fair_share),
-                      rows_of(rows, width),
-                      given_of(given),
-                      memory_of(memory),
-                      volumes.has_value(),
-                      volumes.value_or(VolumeMemory{})};
-        cluster.settle();
-        std::shared_ptr<ytsaurus::Planner> planner;
-        {
-          const LongCall call;
-          planner = std::make_shared<ytsaurus::Planner>(std::move(inputs), cluster.shared(),
-                                                        total_stated);
-        }
-        cluster.attach(planner);
-        return std::make_unique<BoundPlanner>(
-            planner, [&planner = *planner, width](const std::string& table, std::vector<Id> of,
-                                                  const py::dict& columns) {
-              using Table = ClusterState::Table;
+        using Table = ClusterState::Table;
+        return bound<ytsaurus::Planner>(
+            cluster,
+            Inputs{cluster.state().snapshot(), settings_of(settings, fair_share),
+                   rows_of(rows, width), given_of(given), memory_of(memory), volumes.has_value(),
+                   volumes.value_or(VolumeMemory{})},
+            [width](ytsaurus::Planner& planner, const std::string& table,
+                    const std::vector<Id>& of, const py::dict& columns) {
               static const std::map<std::string, Table> kTables{
                   {"operations", Table::kOperations},
                   {"nodes", Table::kNodes},
@@ -192,7 +195,13 @@ void register_ytsaurus(py::module_& m) {
               const auto found = kTables.find(table);
               if (found == kTables.end()) throw py::key_error("no rows come to " + table);
               planner.rows_came(found->second, of, rows_of(columns, width));
-            });
+            },
+            [width](ytsaurus::Planner& planner, const py::dict& columns) {
+              return [&planner, width, all = rows_of(columns, width)](Id source, Id row) {
+                planner.rows_came(Table::kOperations, {&row, 1}, row_of(all, source, width));
+              };
+            },
+            total_stated);
       },
       py::arg("cluster"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
       py::arg("memory"), py::arg("volumes"), py::arg("given"), py::arg("total_stated"),

@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import act, adapters, history, plot, policies, synthetic
+    from evenhand import act, adapters, history, plot, policies, simulate, synthetic
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
@@ -60,8 +60,10 @@ _HOMES = {
     "plot": "evenhand.plot",
     "policies": "evenhand.policies",
     "show_versions": "evenhand.versions",
+    "simulate": "evenhand.simulate",
     "starvation": "evenhand.plans.answers",
     "synthetic": "evenhand.synthetic",
+    "traces": "evenhand.traces",
     "usage_share": "evenhand.plans.answers",
     "victims": "evenhand.plans.victims",
 }
@@ -92,8 +94,10 @@ __all__ = [
     "plot",
     "policies",
     "show_versions",
+    "simulate",
     "starvation",
     "synthetic",
+    "traces",
     "usage_share",
     "victims",
 ]

@@ -28,7 +28,7 @@ PYTHON = {
     "sweep": ("sweep", "tune"),
     "front": (
         *("versions", "display", "plot", "adapters", "systems/adapter", "adapters/slurm", "act"),
-        *("synthetic", "testing", "__init__", "cli", "__main__"),
+        *("traces", "synthetic", "testing", "__init__", "cli", "__main__"),
     ),
 }
 PLACES = [place for places in PYTHON.values() for place in places]

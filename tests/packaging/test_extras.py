@@ -17,7 +17,13 @@ snapshot = eh.Snapshot.from_dict(
 )
 shares = eh.fair_share(snapshot)
 """
-ALL = ("pandas", "polars", "pyarrow", "matplotlib", "hypothesis", "pytest", "IPython")
+ZSTD = """
+import pathlib, tempfile
+path = pathlib.Path(tempfile.mkdtemp()) / "log.swf.zst"
+path.write_bytes(bytes.fromhex("28b52ffd0000"))
+eh.traces.swf(path)
+"""
+ALL = ("pandas", "polars", "pyarrow", "matplotlib", "zstandard", "hypothesis", "pytest", "IPython")
 
 
 def run(code: str, blocked: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
@@ -40,6 +46,7 @@ def test_base_install_is_enough() -> None:
         ("shares.to_arrow()", "pyarrow", "arrow"),
         ("from evenhand import plot; plot.pool_tree(shares)", "matplotlib", "plot"),
         ("import evenhand.testing.strategies", "hypothesis", "test"),
+        (ZSTD, "zstandard", "zstd"),
     ],
 )
 def test_missing_extra_names_the_command(code: str, module: str, extra: str) -> None:

@@ -314,6 +314,35 @@ void ClusterState::set_note(Id slot, Index note) {
   change(slot, [&](Id version) { allocations_.set_note(version, note); });
 }
 
+void ClusterState::set_started(Id slot, Id request, Time planned_end) {
+  change(slot, [&](Id version) {
+    using A = AllocationColumns;
+    using R = RequestColumns;
+    allocations_.set(&A::start_time, version, last_start_[slot], Time{0});
+    allocations_.set(&A::planned_end, version, planned_end, kNoTime);
+    allocations_.set(&A::preemptible, version,
+                     requests_.get(&R::preemptible, request, std::uint8_t{1}), std::uint8_t{1});
+    allocations_.set(&A::priority, version, requests_.get(&R::priority, request, 0.0), 0.0);
+    allocations_.set(&A::priority_given, version,
+                     requests_.get(&R::priority_given, request, std::uint8_t{0}), std::uint8_t{0});
+    allocations_.set(&A::required_node, version, requests_.get(&R::required_node, request, kNoId),
+                     kNoId);
+  });
+}
+
+void ClusterState::set_name(Id slot, std::string_view name) {
+  const Id version = allocations_.write_again(slot);
+  point(Table::kAllocations, slot, LiveTable<AllocationColumns>::kBare);
+  allocations_.set_name(slot, name, false, kNoOrder);
+  point(Table::kAllocations, slot, version);
+}
+
+void ClusterState::set_deadline(Id slot, Time deadline) {
+  change(slot, [&](Id version) {
+    allocations_.set(&AllocationColumns::deadline, version, deadline, kNoTime);
+  });
+}
+
 // For which rows an allocation leaves, by the names in its row.
 Beneficiary ClusterState::beneficiary_of(Id slot) const {
   const auto row_of = [](const auto& rows, std::string_view name) {

@@ -97,6 +97,7 @@ void fit_children(const Tables& t, const Topology& tree, Id pool, FairShareResul
   Column<Id> children;
   for (Id c : t.children.of(pool))
     if (c < tree.pool_count) children.push_back(c);
+  if (children.empty()) return;
   Column<double> fixed(width, 0.0), available(width);
   bool exhausted = false;
   for (auto* tier : {&out.strong_share_priority, &out.strong_share_regular}) {

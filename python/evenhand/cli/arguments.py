@@ -63,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
     _plan_options(explain, state="state to start from, if it exists; it stays as it is")
 
+    _simulate_command(commands)
     _watch_command(commands)
 
     journal = commands.add_parser(
@@ -82,6 +83,74 @@ def parser() -> argparse.ArgumentParser:
     versions = commands.add_parser("versions", help="print the versions that matter in a bug report")
     _format_option(versions)
     return main
+
+
+def _simulate_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command that replays a trace."""
+    simulate = commands.add_parser(
+        "simulate",
+        help="replay a recorded workload under a policy, and print metrics of the run",
+        description="Files may be compressed by gzip, xz or zstd. Nodes are those that the trace tells of, "
+        "unless --nodes and --capacity say otherwise.",
+    )
+    simulate.add_argument("trace", metavar="TRACE", help="recorded workload")
+    simulate.add_argument(
+        "--kind",
+        choices=("swf", "google2011", "philly", "table"),
+        help="format of the trace; default: by its name, .swf or .csv (a table)",
+    )
+    simulate.add_argument("--machines", metavar="FILE", help="machine events, for google2011")
+    simulate.add_argument(
+        "--pools",
+        metavar="WORDS",
+        help="what becomes a pool, such as queue/user (swf) or band/user (google2011)",
+    )
+    simulate.add_argument(
+        "--column",
+        action="append",
+        type=_pair(str),
+        metavar="NAME=COLUMN",
+        help="column of a table that is the workload's NAME, such as submit_time=submitted; several times",
+    )
+    first, *others = SYSTEMS
+    words = [f"{first} (the default)", *others]
+    simulate.add_argument(
+        "--policy", default=first, metavar="NAME[:PRESET]", help=f"system whose rules apply: {_either(words)}"
+    )
+    simulate.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
+    simulate.add_argument("--nodes", type=_number(1), metavar="N", help="so many equal nodes")
+    simulate.add_argument(
+        "--capacity",
+        action="append",
+        type=_pair(float),
+        metavar="RESOURCE=AMOUNT",
+        help="what each of these nodes has, such as cpu=8; several times",
+    )
+    simulate.add_argument("--head", type=_number(1), metavar="N", help="only the first N requests")
+    simulate.add_argument(
+        "--until", type=_seconds, metavar="S", help="seconds to simulate; default: to the end"
+    )
+    simulate.add_argument(
+        "--warm-up",
+        type=_seconds,
+        default=0.0,
+        metavar="S",
+        help="seconds that metrics leave out; default: 0",
+    )
+    simulate.add_argument(
+        "--table",
+        choices=("metrics", "operations", "allocations", "decisions", "series", "spells"),
+        default="metrics",
+        help="what is printed; default: metrics",
+    )
+    simulate.add_argument(
+        "--top",
+        type=_number(1),
+        default=_TOP,
+        metavar="N",
+        help=f"at most N rows of a table; default: {_TOP}",
+    )
+    _format_option(simulate)
 
 
 def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -241,6 +310,23 @@ def _seconds(text: str) -> float:
     if not 0 < value < 1e9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
+
+
+class _pair:  # noqa: N801 - argparse shows the name in its messages
+    """Two words with an equals sign between them."""
+
+    def __init__(self, kind: type[str | float]) -> None:
+        self.kind = kind
+
+    def __call__(self, text: str) -> tuple[str, str | float]:
+        name, sign, value = text.partition("=")
+        try:
+            if not name or not sign or not value:
+                raise ValueError
+            return name, self.kind(value)
+        except ValueError:
+            what = "NAME=NUMBER" if self.kind is float else "NAME=WORD"
+            raise argparse.ArgumentTypeError(f"{text!r} is not of the form {what}") from None
 
 
 class _number:  # noqa: N801 - argparse shows the name in its messages

@@ -11,6 +11,7 @@ from evenhand.cli.acting import watch
 from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_lines, demo_plan, explain, plan
 from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
+from evenhand.cli.simulating import simulate
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -31,7 +32,18 @@ if TYPE_CHECKING:
     from evenhand.display.terminal import Line
     from evenhand.shares import Shares
 
-__all__ = ["demo", "explain", "journal", "plan", "schema", "shares", "validate", "versions", "watch"]
+__all__ = [
+    "demo",
+    "explain",
+    "journal",
+    "plan",
+    "schema",
+    "shares",
+    "simulate",
+    "validate",
+    "versions",
+    "watch",
+]
 
 _LISTED = 5  # operations below their share; diagnostics
 

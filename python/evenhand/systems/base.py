@@ -56,6 +56,9 @@ class Policy:
     #: Model of the settings.
     model: ClassVar[type[CheckedSettings]]
 
+    #: When it acts in a simulation: seconds by name, which `evenhand.simulate` takes.
+    CLOCKS: ClassVar[Mapping[str, float]] = {}
+
     #: Returns what was compared, of a snapshot, settings, a code and two operations: the one concerned, and
     #: which asked (-1: none).
     _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None
@@ -141,6 +144,20 @@ class Policy:
         ------
         InputError
             If what they say does not fit, or no longer does what other rows say.
+        """
+        raise NotImplementedError
+
+    def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
+        """Return how a simulation asks it; clocks are microseconds by name."""
+        raise NotImplementedError
+
+    def coming(self, rows: Snapshot) -> dict[str, Any]:
+        """Return columns of what the operations of a workload set, a cell for each; empty: nothing.
+
+        Raises
+        ------
+        InputError
+            If what they say does not fit.
         """
         raise NotImplementedError
 

@@ -190,6 +190,10 @@ class ClusterState {
   void set_priority(Id slot, double priority, bool given);
   void set_preemptible(Id slot, bool preemptible);
   void set_note(Id slot, Index note);
+  // What its request says of one that has just started from it, and when it will end.
+  void set_started(Id slot, Id request, Time planned_end);
+  void set_name(Id slot, std::string_view name);  // of one that has none
+  void set_deadline(Id slot, Time deadline);  // of one that is leaving; for whom it leaves stays
 
   // Numbers of rows that have gone are free from here on: for owners that keep none of
   // them. Nothing is done while a journal is kept.

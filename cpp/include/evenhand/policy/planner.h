@@ -24,6 +24,7 @@
 #include "evenhand/preempt/pace.h"
 #include "evenhand/preempt/recorder.h"
 #include "evenhand/share/fair_share.h"
+#include "evenhand/starve/starvation.h"
 
 namespace evenhand {
 
@@ -136,6 +137,23 @@ class Planner {
   // The earliest instant at which the same trigger can decide anything that it did not decide
   // now: now, if it decided something; kNoTime: never, as far as is known.
   virtual Time next_due() const { return kNoTime; }
+
+  // --- where heartbeats go on and on
+  // From here on what is decided stays in the state; there is no way back.
+  virtual void keep_decisions() {}
+  // Whether a heartbeat of a node would decide nothing now.
+  virtual bool idle(Id) const { return false; }
+  // Whether what happens on one node may let another decide something.
+  virtual bool contended() const { return false; }
+  // Whether a node that has just decided nothing decides nothing at its next heartbeat, too, if
+  // nothing happens until then.
+  virtual bool settled(Id) const { return true; }
+  // Heartbeats of a node, from one on until another, that were left out as it was idle.
+  virtual void passed(Id, [[maybe_unused]] Time first, [[maybe_unused]] Time period,
+                      [[maybe_unused]] Time last) {}
+  // The earliest instant at which an update makes a difference though nothing has happened.
+  virtual Time next_update() const { return kNoTime; }
+  virtual std::span<const Starvation> starvation() const { return {}; }  // E, of the last update
 
   // --- of the last update
   virtual Columns elements() const { return {}; }  // E rows: pools, then operations

@@ -137,10 +137,21 @@ std::size_t Planner::memory_bytes() const {
   return state_.memory_bytes() + workspace_->groups.memory_bytes();
 }
 
-Time Planner::next_due() const {
+// Each tries what a stage may take, if its back-off has passed.
+void Planner::passed(Id node, Time first, Time period, Time last) {
+  Time& tried = workspace_->memory.last_preemptive[node];
+  const Time backoff = inputs_.settings.backoff;
+  if (tried != kNoTime && first <= tried + backoff)
+    first += (tried + backoff - first + period) / period * period;
+  if (first > last) return;
+  const Time step = (backoff / period + 1) * period;
+  tried = first + (last - first) / step * step;
+}
+
+Time Planner::next_update() const {
   const Workspace& d = *workspace_;
   const Time now = d.state.now();
-  if (!d.decisions.rows().empty() || d.stale()) return now;
+  if (d.stale()) return now;
   Time due = kNoTime;
   const auto after = [&](Time instant) {  // comparisons are strict: a microsecond later
     if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
@@ -161,6 +172,18 @@ Time Planner::next_due() const {
     if (d.last.starvation.effective.enable_aggressive[e]) after(scaled(set.aggressive_timeout));
     if (d.settings.full_host_stage) after(since + d.settings.full_host_timeout);
   }
+  if (has_integral_pools(d.state.tables())) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
+  return due;
+}
+
+Time Planner::next_due() const {
+  const Workspace& d = *workspace_;
+  const Time now = d.state.now();
+  if (!d.decisions.rows().empty() || d.stale()) return now;
+  Time due = next_update();
+  const auto after = [&](Time instant) {
+    if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
+  };
   const auto candidates = [&](Stage stage) { return !d.queue(stage).empty(); };
   const bool may_preempt = candidates(Stage::kPreemptive) || candidates(Stage::kAggressive) ||
                            candidates(Stage::kFullHost) || d.settings.repair_in_stage;
@@ -172,7 +195,6 @@ Time Planner::next_due() const {
       after(since + d.settings.overcommit_delay);
   }
   if (pace_due_ != kNoTime) after(pace_due_ - 1);
-  if (has_integral_pools(d.state.tables())) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
   return due;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import ValidationError
 
@@ -66,6 +66,7 @@ class BackendAI(Policy):
 
     RECORD = BACKENDAI
     model = BackendAISettings
+    CLOCKS: ClassVar[Mapping[str, float]] = {"schedule_interval": 10.0}
     _COMPARED = compared
     __slots__ = ()
 
@@ -215,6 +216,14 @@ class BackendAI(Policy):
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)
+
+    def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
+        """Return how a simulation asks it: runs at ticks."""
+        return {"drive": 2, "period": clocks["schedule_interval"], "whole_operations": True}
+
+    def coming(self, rows: Snapshot) -> dict[str, Any]:
+        """Return what the sessions of a workload set."""
+        return columns.row_columns(rows, self.settings)
 
     def standing(self, snapshot: Snapshot, row: int) -> str:
         """Say which priority a session has.

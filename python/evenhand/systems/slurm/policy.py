@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from evenhand import _core
 from evenhand.arguments import expect
@@ -66,6 +66,11 @@ class Slurm(Policy):
 
     RECORD = SLURM
     model = SlurmSettings
+    CLOCKS: ClassVar[Mapping[str, float]] = {
+        "sched_interval": 60.0,
+        "bf_interval": 30.0,
+        "requeue_delay": 121.0,
+    }
     _COMPARED = words.compared
     __slots__ = ()
 
@@ -214,6 +219,24 @@ class Slurm(Policy):
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)
+
+    def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
+        """Return how a simulation asks it: passes after events and at ticks, backfill at its own."""
+        s = self.settings
+        backfill = s.SchedulerType == "sched/backfill"
+        return {
+            "drive": 1,
+            "period": clocks["sched_interval"],
+            "second": clocks["bf_interval"],
+            "requeue_delay": clocks["requeue_delay"],
+            "backfill": backfill,
+            "whole_operations": True,
+            "planned_ends": backfill or s.PreemptType is not None or s.PriorityType != "priority/basic",
+        }
+
+    def coming(self, rows: Snapshot) -> dict[str, Any]:
+        """Return what the jobs of a workload set."""
+        return columns.Jobs.of(rows, self.settings).columns
 
     def priorities(self, snapshot: Snapshot, *, normalised: bool = False) -> Table:
         """Return the priority of every job and what it is the sum of, as ``sprio -l`` does.

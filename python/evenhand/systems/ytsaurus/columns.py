@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from evenhand.plans.memory import LiveRows
     from evenhand.systems.ytsaurus.settings import YTsaurusSettings
 
-__all__ = ["given_columns", "later_columns", "row_columns", "switches", "tree_settings"]
+__all__ = ["coming_columns", "given_columns", "later_columns", "row_columns", "switches", "tree_settings"]
 
 _SELECTIONS = ("prefix", "irreducible", "minimum")
 _UNSET = -1
@@ -214,6 +214,30 @@ def later_columns(
     elif table == "nodes" and s.ssd_priority_preemption.enable:
         tags = [set(live.core.tags_of(row)) for row in given]
         out["node_ssd"] = _with_ssd(tags, s.ssd_priority_preemption.node_tag_filter)
+    return dict(out)
+
+
+def coming_columns(rows: Snapshot, s: YTsaurusSettings) -> dict[str, NDArray[Any]]:
+    """Return what the operations of a workload set, a cell for each of them.
+
+    Parameters
+    ----------
+    rows : Snapshot
+    s : YTsaurusSettings
+
+    Returns
+    -------
+    dict of str to array
+
+    Raises
+    ------
+    InputError
+        If the settings of a row are unknown or break a rule.
+    """
+    own = YTsaurusRows.of(rows).operations
+    out = _Columns(rows, s)
+    out.elements(own, rows.operation_count)
+    out.operations(own, rows.operation_count)
     return dict(out)
 
 

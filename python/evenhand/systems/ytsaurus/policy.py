@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -66,6 +66,7 @@ class YTsaurus(Policy):
 
     RECORD = YTSAURUS
     model = YTsaurusSettings
+    CLOCKS: ClassVar[Mapping[str, float]] = {"heartbeat_period": 10.0}
     __slots__ = ()
 
     settings: YTsaurusSettings
@@ -184,6 +185,19 @@ class YTsaurus(Policy):
 
     def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
         return columns.later_columns(stage, self.settings, table, rows)
+
+    def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
+        """Return how a simulation asks it: heartbeats, and updates at ticks of their own."""
+        return {
+            "drive": 0,
+            "period": clocks["heartbeat_period"],
+            "second": self.period,
+            "saved_progress": self.settings.order_key == "last_progress",
+        }
+
+    def coming(self, rows: Snapshot) -> dict[str, Any]:
+        """Return what the operations of a workload set."""
+        return columns.coming_columns(rows, self.settings)
 
     def decides(self, on: Any, find: Callable[[list[Any]], list[int]] | None = None) -> dict[str, Any]:
         """Return a trigger as arguments of a planner; `find` gives the rows of nodes, -1: there is none."""

@@ -45,6 +45,15 @@ class Planner final : public evenhand::Planner {
   Refusals refusals() const override;
   std::span<const ClusterState::TakenRoom> handed() const override { return workspace_->handed; }
   Time next_due() const override;
+  void keep_decisions() override { workspace_->keep_decisions(); }
+  bool idle(Id node) const override { return workspace_->idle(node); }
+  bool contended() const override { return workspace_->contended(); }
+  bool settled(Id node) const override { return workspace_->settled(node); }
+  void passed(Id node, Time first, Time period, Time last) override;
+  Time next_update() const override;
+  std::span<const Starvation> starvation() const override {
+    return workspace_->last.starvation.clocks.starvation;
+  }
   Columns elements() const override;
   SharesView shares() const override;
   Column<Group> groups() const override;

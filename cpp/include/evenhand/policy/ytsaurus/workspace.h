@@ -65,6 +65,21 @@ class Workspace {
   void begin();
   // The way back to `begin`, but for the memory and what was counted: O(decisions x depth).
   void take_back();
+  // From here on there is no way back.
+  void keep_decisions() noexcept { keeps_ = true; }
+  // Would a heartbeat of this node decide nothing now? O(shapes that wait + allocations here), or
+  // less.
+  bool idle(Id node);
+  // Did the heartbeat at this instant try all that it can?
+  bool settled(Id node) const {
+    return memory.overcommitted_since[node] == kNoTime &&
+           (memory.last_preemptive[node] == state.now() || !has_candidates());
+  }
+  // May what happens on one node let another decide something? Limits of operations and pools, and
+  // whatever is judged by all that an operation has.
+  bool contended() const noexcept {
+    return limited_ || (whole_usage_counts_ && has_candidates());
+  }
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
   const PendingWork& work() const noexcept { return inputs_.work(); }
@@ -254,7 +269,12 @@ class Workspace {
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
-  bool live_, updated_ = false;
+  // Of a preemptive stage.
+  bool has_candidates() const noexcept;
+  bool may_take(const StageRule& rule, Id slot, bool ssd_node);
+
+  bool live_, updated_ = false, keeps_ = false;
+  bool limited_ = false, whole_usage_counts_ = false;
   Column<Amount> total_;  // of the last update
   ShareInputs inputs_;
   FairShareEngine engine_;

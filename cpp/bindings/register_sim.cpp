@@ -1,0 +1,209 @@
+// Simulations: a cluster, a planner and a workload become a run; its log comes out as columns.
+#include <string>
+
+#include "arrays.h"
+#include "evenhand/sim/engine.h"
+#include "planner.h"
+#include "reader.h"
+#include "register.h"
+
+namespace evenhand::bindings {
+namespace {
+
+using sim::Engine;
+
+sim::Workload workload_of(const Snapshot& rows, const py::dict& columns) {
+  sim::Workload w{rows, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}};
+  Reader in(columns);
+  in.read("pool", w.pool);
+  in.read("node", w.node);
+  in.read("heartbeats", w.heartbeats);
+  in.read("run_time", w.run_time);
+  in.read("checkpoint_every", w.checkpoint_every);
+  in.read("cut_off", w.cut_off);
+  in.read("replica", w.replica);
+  in.read("event_time", w.event_time);
+  in.read("event_node", w.event_node);
+  in.read_enum("event", w.event);
+  in.read("event_capacity", w.event_capacity);
+  in.finish();
+  return w;
+}
+
+sim::Options options_of(const py::dict& values) {
+  sim::Options o;
+  int drive = 0;
+  Reader in(values);
+  in.read("drive", drive);
+  o.drive = static_cast<sim::Options::Drive>(drive);
+  in.read("period", o.period);
+  in.read("second", o.second);
+  in.read("requeue_delay", o.requeue_delay);
+  in.read("backfill", o.backfill);
+  in.read("whole_operations", o.whole_operations);
+  in.read("planned_ends", o.planned_ends);
+  in.read("saved_progress", o.saved_progress);
+  in.read("literal", o.literal);
+  in.read("series_every", o.series_every);
+  in.finish();
+  return o;
+}
+
+class Simulation {
+ public:
+  Simulation(const LiveCluster& cluster, BoundPlanner& planner, const Snapshot& rows,
+             const py::dict& workload, const py::dict& options, const py::dict& settings)
+      : planner_(planner),
+        engine_(cluster.shared(), planner.shared(), workload_of(rows, workload),
+                options_of(options), planner.coming(settings)) {}
+
+  void run(std::optional<Time> until) {
+    {
+      const LongCall call;
+      engine_.run(until.value_or(kNoTime));
+    }
+    if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
+  }
+  // The rows as they are, and of each by table its row in the start snapshot, or behind those that of
+  // an operation in the workload; -1: neither.
+  py::tuple frozen(bool total_stated) const {
+    const ClusterState named = engine_.named();
+    ClusterState::Sources rows;
+    Snapshot made(named.frozen(total_stated, &rows));
+    py::dict sources;
+    const auto add = [&](const char* table, const auto& live, const Column<Id>& of) {
+      std::vector<Id> its;
+      for (const Id row : of) {
+        const Index note = live.note(row);
+        const Id first = live.snapshot_rows();
+        its.push_back(row < first ? row : note < 0 ? kNoId : first + static_cast<Id>(note));
+      }
+      sources[table] = to_array(std::move(its));
+    };
+    add("operations", named.operations(), rows.operations);
+    add("requests", named.requests(), rows.requests);
+    add("allocations", named.allocations(), rows.allocations);
+    return py::make_tuple(std::move(made), std::move(sources));
+  }
+  Time now() const { return engine_.now(); }
+  bool done() const { return engine_.done(); }
+
+  py::dict counts() const {
+    py::dict out;
+    const sim::Log& log = engine_.log();
+    out["events"] = log.events;
+    out["updates"] = log.updates;
+    out["decided"] = log.decided;
+    return out;
+  }
+  py::dict allocations() const {
+    const sim::AllocationLog& a = engine_.log().allocations;
+    py::dict out;
+    out["request"] = array(a.request);
+    out["operation"] = array(a.operation);
+    out["node"] = array(a.node);
+    out["start"] = array(a.start);
+    out["began"] = array(a.began);
+    out["end"] = array(a.end);
+    out["outcome"] = array(codes(a.outcome));
+    out["requeued"] = array(a.requeued);
+    out["kept"] = array(a.kept);
+    out["lost"] = array(a.lost);
+    out["decision"] = array(a.decision);
+    out["resumed_from"] = array(a.resumed_from);
+    return out;
+  }
+  py::dict operations() const {
+    const sim::OperationLog& o = engine_.log().operations;
+    py::dict out;
+    out["submit"] = array(o.submit);
+    out["first_start"] = array(o.first_start);
+    out["end"] = array(o.end);
+    out["run"] = array(o.run);
+    out["lost"] = array(o.lost);
+    out["preempted"] = array(o.preempted);
+    out["completed"] = array(o.completed);
+    out["lost_count"] = array(o.lost_count);
+    out["unfinished"] = array(o.unfinished);
+    return out;
+  }
+  py::dict decisions() const {
+    const sim::DecisionLog& d = engine_.log().decisions;
+    py::dict out;
+    out["time"] = array(d.time);
+    out["action"] = array(codes(d.action));
+    out["stage"] = array(codes(d.stage));
+    out["reason"] = array(codes(d.reason));
+    out["mode"] = array(codes(d.mode));
+    out["allocation"] = array(d.allocation);
+    out["operation"] = array(d.operation);
+    out["node"] = array(d.node);
+    out["request"] = array(d.request);
+    out["beneficiary_operation"] = array(d.beneficiary_operation);
+    out["beneficiary_request"] = array(d.beneficiary_request);
+    out["step"] = array(d.step);
+    out["within_fair_share"] = array(d.within_fair_share);
+    out["grace"] = array(d.grace);
+    const auto width = static_cast<py::ssize_t>(engine_.state().width());
+    out["freed"] =
+        to_array(std::vector<Amount>(d.freed), {static_cast<py::ssize_t>(d.time.size()), width});
+    return out;
+  }
+  py::dict series() const {
+    const sim::SeriesLog& s = engine_.log().series;
+    py::dict out;
+    out["time"] = array(s.time);
+    out["pool"] = array(s.pool);
+    out["usage"] = array(s.usage);
+    out["fair_share"] = array(s.fair_share);
+    out["demand"] = array(s.demand);
+    out["guarantee"] = array(s.guarantee);
+    out["starving"] = array(s.starving);
+    out["running"] = array(s.running);
+    out["waiting"] = array(s.waiting);
+    return out;
+  }
+  py::dict spells() const {
+    const sim::SpellLog& s = engine_.log().spells;
+    py::dict out;
+    out["pool"] = array(s.pool);
+    out["operation"] = array(s.operation);
+    out["from"] = array(s.from);
+    out["until"] = array(s.until);
+    out["level"] = array(codes(s.level));
+    return out;
+  }
+
+ private:
+  template <class T>
+  static py::array_t<T> array(std::vector<T> values) {
+    return to_array(std::move(values));
+  }
+
+  BoundPlanner& planner_;
+  Engine engine_;
+};
+
+}  // namespace
+
+void register_sim(py::module_& m) {
+  py::class_<Simulation>(m, "Simulation", "A cluster, a policy and a workload as time goes by.")
+      .def(py::init<const LiveCluster&, BoundPlanner&, const Snapshot&, const py::dict&,
+                    const py::dict&, const py::dict&>(),
+           py::arg("cluster"), py::arg("planner"), py::arg("rows"), py::arg("workload"),
+           py::arg("options"), py::arg("settings"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+      .def("run", &Simulation::run, py::arg("until") = py::none(),
+           "Until an instant (microseconds); None: until nothing can happen any more.")
+      .def_property_readonly("now", &Simulation::now)
+      .def_property_readonly("done", &Simulation::done)
+      .def("frozen", &Simulation::frozen, py::arg("total_stated"),
+           "The rows as a snapshot, and where their settings are from: see the result's rows.")
+      .def("counts", &Simulation::counts, "Events, updates, triggers.")
+      .def("allocations", &Simulation::allocations, "One row a run of an allocation.")
+      .def("operations", &Simulation::operations, "One row an operation.")
+      .def("decisions", &Simulation::decisions, "One row a decision.")
+      .def("series", &Simulation::series, "One row a pool and sample.")
+      .def("spells", &Simulation::spells, "One row a spell of starvation.");
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,224 @@
+// A policy, a workload and a clock: what happens, event by event.
+//
+// One state is changed by deltas, which its planner follows. Instants are integers; what happens at
+// the same one is ordered: ends, events of nodes, ends of grace, what waits again, arrivals, the
+// update, then heartbeats in the order of their grid, or the pass over the queue; among equals as
+// they came about. Ticks at which nothing can be decided are passed over: what a planner says of
+// itself (idle, next_update, next_due) tells which.
+//
+// An event costs O(log n) of those that are to come, and what its delta and its decisions cost; a
+// node is looked at once after each update. Memory follows what is there now, and the log.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "evenhand/policy/planner.h"
+#include "evenhand/sim/grid.h"
+#include "evenhand/sim/log.h"
+#include "evenhand/sim/options.h"
+#include "evenhand/sim/workload.h"
+
+namespace evenhand::sim {
+
+class Engine {
+ public:
+  // Hands over to the planner what a row of the workload's operations sets, which is a row of the
+  // state now.
+  using Came = std::function<void(Id source, Id row)>;
+
+  // Nothing but the engine changes the state from here on. The planner shares it.
+  Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> planner, Workload workload,
+         Options options, Came came = {});
+
+  // All that happens up to an instant, which is the clock's from then on; kNoTime: until nothing
+  // can happen any more. A poll may end it between two steps; it can go on from there.
+  void run(Time until);
+
+  const ClusterState& state() const noexcept { return *state_; }
+  Planner& planner() const noexcept { return *planner_; }
+  const Log& log() const noexcept { return log_; }
+  const Options& options() const noexcept { return options_; }
+  Time now() const noexcept { return now_; }
+  Time begin() const noexcept { return begin_; }
+  Time last_update() const noexcept { return last_update_; }
+  bool done() const;  // nothing can happen any more
+
+  // A copy of the state in which every allocation has a name and says when it leaves, for whom:
+  // fit to be frozen. O(rows).
+  ClusterState named() const;
+
+  // By row of the state: of the start snapshot's operations (requests), then of the workload's;
+  // kNoId: none any more.
+  Id source_of_operation(Id row) const noexcept { return owners_[row].source; }
+  Id source_of_request(Id row) const noexcept { return asked_[row].source; }
+  Id log_of_slot(Id slot) const noexcept { return running_[slot].log; }
+  // Work that an allocation has done in all runs so far.
+  Time progress(Id slot) const noexcept;
+  Time planned_end(Id slot) const noexcept;  // kNoTime: not known
+  Time leaves_at(Id slot) const noexcept { return running_[slot].leaves; }
+
+ private:
+  // In the order in which they happen at one instant.
+  enum class Phase : std::uint8_t {
+    kEnd,
+    kNode,
+    kGrace,
+    kAgain,
+    kSaved,
+    kArrival,
+    kUpdate,
+    kDecide,
+    kNever
+  };
+  struct Event {
+    Time time;
+    std::uint64_t number;  // phase, then as they came about
+    Id row;                // slot; kAgain: request
+    std::uint32_t token;   // of the slot, or it is about another allocation
+    Phase phase() const noexcept { return static_cast<Phase>(number >> 56); }
+    bool operator>(const Event& other) const noexcept {
+      return time != other.time ? time > other.time : number > other.number;
+    }
+  };
+  struct Next {
+    Time time;
+    Phase phase;
+    bool before(const Next& other) const noexcept {
+      return time != other.time ? time < other.time : phase < other.phase;
+    }
+  };
+  // What becomes of an allocation when it has left.
+  enum class Fate : std::uint8_t { kGone, kWaitsAgain, kSaved };
+  struct Running {  // by slot
+    Id request = kNoId, log = kNoId;
+    std::uint32_t token = 0;
+    Time began = kNoTime;  // its work goes on since; kNoTime: it waits for room, or is suspended
+    Time done = 0;         // in earlier runs
+    Time leaves = kNoTime;
+    Id decision = kNoId;
+    Fate fate = Fate::kGone;
+  };
+  struct Kept {
+    Time progress;
+    Id log;
+  };
+  struct Asked {  // by row of requests
+    Id source = kNoId;
+    Time run_time = kNoTime, checkpoint_every = kNoTime, duration = kNoTime;
+    bool replica = false, cells = false;
+    Index open = 0;          // of its count: neither done nor lost
+    std::vector<Kept> kept;    // of those that wait again, earliest first
+    std::vector<Id> reserved;  // reservations for it
+  };
+  struct Owner {  // by row of operations
+    Id source = kNoId;
+    Index open = 0;  // requests that are not done, or have not come
+  };
+
+  // --- what happens next
+  Next next() const;
+  void step(const Next& next);
+  void go_to(Time time);
+  void push(Time time, Phase phase, Id row, std::uint32_t token);
+  void drop_stale();
+  Event pop();
+  bool stale(const Event& event) const noexcept;
+
+  // --- rows
+  void read_start();
+  void arrive(Id request);
+  void finish(Id request);
+  void wait_again(Id request);
+  void queue_again(Id request);
+  void node_event(Index event);
+
+  // --- allocations
+  void track(Id slot, Id request, Id node);
+  void begin_work(Id slot);
+  void begin_waiting(Id node);
+  void end(Id slot, Outcome outcome);
+  void leave(Id slot, Fate fate, Time at, Id decision);
+  void saved(Id slot);
+  void lose(Id node);
+  Time kept_of(Id slot) const noexcept;
+  void hold(Id slot, const Amount* amounts, Amount sign);
+
+  // --- decisions
+  void update();
+  void decide();
+  void heartbeat(Id node);
+  void pass();
+  void carry_out(bool done);
+  void start(const Decision& decision, Id row);
+  void suspend(Id slot, const Decision& decision, const Amount* kept, Id row);
+  void resume(const Decision& decision, Id row);
+  void reserve(const Decision& decision, const Amount* amounts, Id number);
+  Id write(const Decision& decision, const Amount* freed);
+
+  // --- who is to be asked
+  void changed(Id node);
+  void look_at(Id node);
+  void look_at_all();
+  Time tick(Time period, Time from) const noexcept;
+  Time tick_after(Time period, Time from) const noexcept;
+
+  // --- the log
+  void sample(Time until);
+  void note_spells();
+  void set_level(Id element, Starvation level, Id pools);
+
+  template <class Act>
+  Id change(const Delta& delta, Act&& act) {
+    planner_->before(delta);
+    const Id row = act();
+    planner_->after(delta, row);
+    return row;
+  }
+  Id on(const Delta& delta) {
+    return change(delta, [&] { return apply(*state_, delta); });
+  }
+
+  std::shared_ptr<ClusterState> state_;
+  std::shared_ptr<Planner> planner_;
+  Workload work_;
+  Options options_;
+  Came came_;
+  Log log_;
+  std::size_t width_;
+  Time begin_, now_;
+  Id first_operation_, first_request_;  // of the workload, among all
+
+  std::vector<Event> heap_;
+  std::uint64_t pushed_ = 0;
+  Column<Id> arrivals_;  // requests of the workload as they come
+  Index arrived_ = 0, node_events_ = 0, sampled_ = 0;
+
+  Column<Running> running_;
+  Column<Asked> asked_;
+  Column<Owner> owners_;
+  Column<Id> row_of_operation_;  // by source
+  Column<Index> requests_open_;  // by operation of the workload, before it comes
+  Column<Amount> held_;          // N x R: what is on nodes, also what is leaving
+  Column<Column<Id>> waiting_;   // by node: slots that have started and wait for room
+  Column<Amount> capacity_;      // N x R: what nodes have when they are up
+  std::vector<Decision> decided_;
+  Column<Amount> freed_, kept_, needed_;
+  Index running_count_ = 0, away_count_ = 0;
+
+  HeartbeatGrid grid_;
+  Time update_at_ = kNoTime;    // of updates, or of backfill passes
+  Time pass_at_ = kNoTime;      // of passes
+  Time last_update_ = kNoTime;
+  Time asked_at_ = kNoTime;  // the last instant at which there was an update, or it was decided
+  Time last_pass_ = kNoTime;    // at which the last one was
+  Column<Time> visited_;        // by node: its last heartbeat; kNoTime: none
+  Column<Starvation> level_;    // by element
+  Column<Id> spell_;            // by element: its row; kNoId: none
+  Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
+  Column<Amount> pool_demand_;
+};
+
+}  // namespace evenhand::sim

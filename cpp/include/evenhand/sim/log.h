@@ -1,0 +1,75 @@
+// What a run writes down, as columns. Rows of operations and requests: those of the start snapshot,
+// then those of the workload; rows of nodes are those of the start snapshot.
+#pragma once
+
+#include "evenhand/core/column.h"
+#include "evenhand/preempt/decision.h"
+#include "evenhand/starve/starvation.h"
+
+namespace evenhand::sim {
+
+// How a run of an allocation ended.
+enum class Outcome : std::uint8_t {
+  kRunning,    // it has not
+  kCompleted,  // its work is done
+  kPreempted,  // it had to leave at once
+  kAborted,    // it had to leave, and its time to do so ran out
+  kSuspended,  // it keeps its progress, and perhaps room
+  kLostNode    // its node went down
+};
+
+struct AllocationLog {
+  Column<Id> request, operation, node;
+  Column<Time> start, end;  // kNoTime: it runs
+  Column<Time> began;       // when its work did: later than it started where others left for it
+  Column<Outcome> outcome;
+  Column<std::uint8_t> requeued;  // it waits again
+  Column<Time> kept, lost;        // work
+  Column<Id> decision;            // that ended it; kNoId: none
+  Column<Id> resumed_from;        // the run before of the same work; kNoId: none
+};
+
+struct OperationLog {
+  Column<Time> submit, first_start, end;  // kNoTime: not yet
+  Column<Time> run, lost;                 // allocation time, and what was lost of it
+  Column<Index> preempted, completed, lost_count, unfinished;
+};
+
+struct DecisionLog {
+  Column<Time> time;
+  Column<Action> action;
+  Column<Stage> stage;
+  Column<Reason> reason;
+  Column<Mode> mode;
+  Column<Id> allocation, operation, node, request;
+  Column<Id> beneficiary_operation, beneficiary_request, step;
+  Column<std::int8_t> within_fair_share;
+  Column<Time> grace;
+  Column<Amount> freed;  // n x R
+};
+
+// A sample a pool and instant.
+struct SeriesLog {
+  Column<Time> time;
+  Column<Id> pool;
+  Column<double> usage, fair_share, demand, guarantee;  // dominant shares
+  Column<Index> starving, running, waiting;
+};
+
+// How long an element starved at a level.
+struct SpellLog {
+  Column<Id> pool, operation;  // either; kNoId
+  Column<Time> from, until;    // kNoTime: it still does
+  Column<Starvation> level;
+};
+
+struct Log {
+  AllocationLog allocations;
+  OperationLog operations;
+  DecisionLog decisions;
+  SeriesLog series;
+  SpellLog spells;
+  Index updates = 0, decided = 0, events = 0;  // updates, triggers and all else that was done
+};
+
+}  // namespace evenhand::sim

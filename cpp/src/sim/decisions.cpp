@@ -1,0 +1,282 @@
+// When the planner is asked, and what becomes of its decisions.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "evenhand/sim/engine.h"
+
+namespace evenhand::sim {
+
+// Something is not as it was; of a node, or kNoId: of what waits.
+void Engine::changed(Id node) {
+  // A tick at which it has been asked, or could have been, has passed.
+  const Time from = asked_at_ == now_ ? now_ + 1 : now_;
+  const auto earlier = [](Time& of, Time due) {
+    if (of == kNoTime || due < of) of = due;
+  };
+  if (options_.drive == Options::Drive::kHeartbeats) {
+    earlier(update_at_, tick(options_.second, from));
+    if (planner_->contended())
+      look_at_all();
+    else if (node != kNoId)
+      look_at(node);
+    return;
+  }
+  constexpr Time kLeast = 2;  // passes follow each other no faster
+  if (options_.drive == Options::Drive::kRuns)
+    earlier(pass_at_, tick(options_.period, from));
+  else
+    earlier(pass_at_, last_pass_ == kNoTime ? now_ : std::max(now_, last_pass_ + kLeast));
+  if (options_.backfill) earlier(update_at_, tick(options_.second, from));
+}
+
+void Engine::look_at(Id node) { grid_.want(node, options_.literal || !planner_->idle(node)); }
+
+void Engine::look_at_all() {
+  for (const Id node : grid_.nodes()) look_at(node);
+}
+
+void Engine::update() {
+  planner_->update(now_, true);
+  last_update_ = now_;
+  ++log_.updates;
+  const Time due = planner_->next_update();
+  update_at_ = options_.literal ? now_ + options_.second
+               : due == kNoTime ? kNoTime
+                                : tick_after(options_.second, std::max(due - 1, now_));
+  look_at_all();
+  note_spells();
+}
+
+void Engine::decide() {
+  if (options_.drive != Options::Drive::kHeartbeats) return pass();
+  heartbeat(grid_.next().node);
+}
+
+void Engine::heartbeat(Id node) {
+  grid_.done(now_, node);
+  Time& last = visited_[node];
+  const Time first = last == kNoTime ? grid_.first(node, begin_) : last + options_.period;
+  if (first < now_) planner_->passed(node, first, options_.period, now_ - options_.period);
+  last = now_;
+  ++log_.decided;
+  planner_->decide({.kind = Trigger::Kind::kHeartbeats, .nodes = {&node, 1}});
+  const bool decided = !planner_->decisions().rows().empty();
+  if (decided) {
+    carry_out(true);
+    look_at(node);
+  } else {
+    grid_.want(node, options_.literal || !planner_->settled(node));
+  }
+}
+
+void Engine::pass() {
+  const bool main = pass_at_ == now_, backfill = update_at_ == now_;
+  planner_->update(now_, true);
+  last_update_ = now_;
+  ++log_.decided;
+  planner_->decide({.main_pass = main, .backfill_pass = backfill});
+  const bool decided = !planner_->decisions().rows().empty();
+  const Time due = planner_->next_due();
+  if (main) {
+    last_pass_ = now_;
+    pass_at_ = decided || options_.literal ? tick_after(options_.period, now_)
+               : due == kNoTime            ? kNoTime
+                                : tick_after(options_.period, std::max(due - 1, now_));
+  }
+  if (backfill)
+    update_at_ = decided || options_.literal ? tick_after(options_.second, now_)
+                 : due == kNoTime            ? kNoTime
+                                  : tick_after(options_.second, std::max(due - 1, now_));
+  if (!decided) return;
+  carry_out(false);
+}
+
+Id Engine::write(const Decision& d, const Amount* freed) {
+  DecisionLog& log = log_.decisions;
+  const auto request = [&](Id row) { return row == kNoId ? kNoId : asked_[row].source; };
+  const auto operation = [&](Id row) { return row == kNoId ? kNoId : owners_[row].source; };
+  const Id row = log.time.rows();
+  log.time.push_back(now_);
+  log.action.push_back(d.action);
+  log.stage.push_back(d.stage);
+  log.reason.push_back(d.reason);
+  log.mode.push_back(d.mode);
+  log.allocation.push_back(d.action == Action::kPreempt || d.action == Action::kResume
+                               ? running_[d.slot].log
+                               : kNoId);
+  log.operation.push_back(operation(d.operation));
+  log.node.push_back(d.node);
+  log.request.push_back(request(d.request));
+  log.beneficiary_operation.push_back(operation(d.beneficiary.operation));
+  log.beneficiary_request.push_back(request(d.beneficiary.request));
+  log.step.push_back(d.step);
+  log.within_fair_share.push_back(d.within_fair_share);
+  log.grace.push_back(d.grace);
+  if (freed == nullptr)
+    log.freed.resize(log.freed.size() + width_, 0);
+  else
+    log.freed.insert(log.freed.end(), freed, freed + width_);
+  return row;
+}
+
+// `done`: starts and victims are in the state already.
+void Engine::carry_out(bool done) {
+  const Decisions& decisions = planner_->decisions();
+  const std::vector<Decision>& rows = decisions.rows();
+  const bool victims = std::ranges::any_of(
+      rows, [](const Decision& d) { return d.action == Action::kPreempt; });
+  if (!done) decided_ = rows;
+  const std::vector<Decision>& all = done ? rows : decided_;
+  if (victims) {
+    freed_ = decisions.amounts(0);
+    kept_ = decisions.amounts(4);
+  }
+  if (!done) needed_ = decisions.amounts(2);
+  const Id first = log_.decisions.time.rows();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    write(all[i], all[i].action == Action::kPreempt ? freed_.row(i, width_) : nullptr);
+  const auto row = [first](std::size_t i) { return first + static_cast<Id>(i); };
+  if (done)
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i].action == Action::kStart) start(all[i], row(i));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Decision& d = all[i];
+    if (d.action != Action::kPreempt) continue;
+    if (d.mode == Mode::kSuspend || d.mode == Mode::kEnhancedSuspend) {
+      suspend(d.slot, d, kept_.row(i, width_), row(i));
+      continue;
+    }
+    if (!done)
+      on({.kind = Delta::Kind::kPreempt, .row = d.slot, .beneficiary = d.beneficiary});
+    const Fate fate = d.mode == Mode::kTerminate    ? Fate::kGone
+                      : d.mode == Mode::kCheckpoint ? Fate::kSaved
+                                                    : Fate::kWaitsAgain;
+    if (!done && options_.planned_ends && d.until > now_)
+      change({.kind = Delta::Kind::kCells, .row = d.slot}, [&] {
+        state_->set_deadline(d.slot, d.until);
+        return d.slot;
+      });
+    leave(d.slot, fate, d.until, row(i));
+    if (done) changed(d.node);
+  }
+  if (done) return;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].action == Action::kResume) resume(all[i], row(i));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].action == Action::kReserve) reserve(all[i], needed_.row(i, width_), row(i));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].action == Action::kStart) start(all[i], row(i));
+  changed(kNoId);
+}
+
+void Engine::start(const Decision& d, Id row) {
+  Id slot = d.slot;
+  if (slot == kNoId || options_.drive != Options::Drive::kHeartbeats) {
+    const Index pending = state_->pending(d.request);
+    on({.kind = Delta::Kind::kPending, .row = d.request, .count = pending - 1});
+    const Amount* each = state_->requests().get_row(&RequestColumns::resources, d.request);
+    slot = on({.kind = Delta::Kind::kStart,
+               .row = d.operation,
+               .node = d.node,
+               .amounts = {each, width_},
+               .time = now_});
+    if (pending == 1)
+      for (const Id reservation : std::exchange(asked_[d.request].reserved, {}))
+        change({.kind = Delta::Kind::kRelease, .row = reservation}, [&] {
+          state_->release(reservation);
+          return reservation;
+        });
+  }
+  log_.decisions.allocation[row] = log_.allocations.request.rows();
+  track(slot, d.request, d.node);
+  const Asked& asked = asked_[d.request];
+  if (asked.cells)
+    change({.kind = Delta::Kind::kCells, .row = slot}, [&] {
+      state_->set_started(slot, d.request,
+                          asked.duration == kNoTime || !options_.planned_ends
+                              ? kNoTime
+                              : now_ + asked.duration);
+      return slot;
+    });
+  const Id node = d.node;
+  if (node == kNoId) {
+    begin_work(slot);
+  } else {
+    waiting_[node].push_back(slot);
+    begin_waiting(node);
+  }
+  if (options_.drive == Options::Drive::kHeartbeats) changed(kNoId);
+}
+
+// It keeps its progress, and a part of its room.
+void Engine::suspend(Id slot, const Decision& d, const Amount* kept, Id row) {
+  Running& r = running_[slot];
+  const Column<Amount> holds(kept, kept + width_);
+  AllocationLog& log = log_.allocations;
+  const Time all = progress(slot);
+  log.end[r.log] = now_;
+  log.outcome[r.log] = Outcome::kSuspended;
+  log.kept[r.log] = all;
+  log.decision[r.log] = row;
+  OperationLog& sums = log_.operations;
+  const Id owner = log.operation[r.log];
+  ++sums.preempted[owner];
+  if (r.began != kNoTime) {
+    sums.run[owner] += now_ - r.began;
+    hold(slot, state_->amounts(slot), -1);
+  } else if (d.node != kNoId) {
+    std::erase(waiting_[d.node], slot);
+  }
+  on({.kind = Delta::Kind::kSuspend, .row = slot, .amounts = holds});
+  hold(slot, holds.data(), 1);
+  r.done = all;
+  r.began = kNoTime;
+  ++r.token;
+  --running_count_;
+  ++away_count_;
+  if (d.node != kNoId) begin_waiting(d.node);
+}
+
+void Engine::resume(const Decision& d, Id row) {
+  const Id slot = d.slot;
+  if (const Amount* holds = state_->kept(slot)) hold(slot, holds, -1);
+  const Running before = running_[slot];
+  --away_count_;
+  on({.kind = Delta::Kind::kResume, .row = slot, .node = d.node, .time = now_});
+  log_.decisions.allocation[row] = log_.allocations.request.rows();
+  track(slot, before.request, d.node);
+  Running& r = running_[slot];
+  r.done = before.done;
+  log_.allocations.kept[r.log] = r.done;
+  log_.allocations.resumed_from[r.log] = before.log;
+  if (options_.planned_ends && before.request != kNoId) {
+    const Asked& asked = asked_[before.request];
+    change({.kind = Delta::Kind::kCells, .row = slot}, [&] {
+      state_->set_started(slot, before.request,
+                          asked.duration == kNoTime ? kNoTime : now_ + asked.duration - r.done);
+      return slot;
+    });
+  }
+  begin_work(slot);
+}
+
+// Room on a node is kept for a request until it starts or goes.
+void Engine::reserve(const Decision& d, const Amount* amounts, Id number) {
+  if (d.soft) return;  // others may use it
+  ReservationColumns one;
+  std::string name = std::to_string(number);
+  name.insert(0, 1, 'r');
+  one.names.text.push_back(name);
+  one.request.push_back(kNoId);
+  one.allocation.push_back(kNoId);
+  one.node.push_back(kNoId);
+  one.resources.assign(amounts, amounts + width_);
+  one.from.push_back(d.at);
+  one.soft.push_back(d.soft);
+  asked_[d.request].reserved.push_back(change({.kind = Delta::Kind::kReserve}, [&] {
+    return state_->reserve(one, 0, d.request, kNoId, d.node, -2);
+  }));
+}
+
+}  // namespace evenhand::sim

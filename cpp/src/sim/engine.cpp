@@ -1,0 +1,140 @@
+// What happens next, and when it does.
+#include "evenhand/sim/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "evenhand/core/poll.h"
+
+namespace evenhand::sim {
+
+Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> planner,
+               Workload workload, Options options, Came came)
+    : state_(std::move(state)),
+      planner_(std::move(planner)),
+      work_(std::move(workload)),
+      options_(options),
+      came_(std::move(came)),
+      width_(state_->width()),
+      begin_(state_->now()),
+      now_(begin_),
+      first_operation_(state_->operations().snapshot_rows()),
+      first_request_(state_->requests().snapshot_rows()) {
+  planner_->keep_decisions();
+  read_start();
+  if (options_.drive == Options::Drive::kHeartbeats) {
+    grid_ = HeartbeatGrid(
+        work_.heartbeats.empty() ? state_->nodes().in_order() : work_.heartbeats, begin_,
+        options_.period);
+    visited_.assign(at(state_->nodes().rows()), kNoTime);
+    update_at_ = begin_;
+  } else {
+    pass_at_ = begin_;
+    if (options_.backfill) update_at_ = begin_;
+  }
+}
+
+void Engine::push(Time time, Phase phase, Id row, std::uint32_t token) {
+  heap_.push_back({time, static_cast<std::uint64_t>(phase) << 56 | pushed_++, row, token});
+  std::ranges::push_heap(heap_, std::greater{});
+}
+
+Engine::Event Engine::pop() {
+  std::ranges::pop_heap(heap_, std::greater{});
+  const Event event = heap_.back();
+  heap_.pop_back();
+  return event;
+}
+
+bool Engine::stale(const Event& event) const noexcept {
+  return event.phase() != Phase::kAgain && running_[event.row].token != event.token;
+}
+
+void Engine::drop_stale() {
+  while (!heap_.empty() && stale(heap_.front())) pop();
+}
+
+// Ticks from an instant on, and after it.
+Time Engine::tick(Time period, Time from) const noexcept {
+  return begin_ + (std::max(from, begin_) - begin_ + period - 1) / period * period;
+}
+Time Engine::tick_after(Time period, Time from) const noexcept { return tick(period, from + 1); }
+
+Engine::Next Engine::next() const {
+  Next found{kNoTime, Phase::kNever};
+  const auto offer = [&](Time time, Phase phase) {
+    if (time == kNoTime) return;
+    if (const Next one{time, phase}; found.time == kNoTime || one.before(found)) found = one;
+  };
+  if (!heap_.empty()) offer(heap_.front().time, heap_.front().phase());
+  if (node_events_ < work_.event_time.rows())
+    offer(std::max(work_.event_time[node_events_], begin_), Phase::kNode);
+  if (arrived_ < arrivals_.rows())
+    offer(std::max(work_.rows.tables().requests.submit_time[arrivals_[arrived_]], begin_),
+          Phase::kArrival);
+  if (options_.drive == Options::Drive::kHeartbeats) {
+    offer(update_at_, Phase::kUpdate);
+    offer(grid_.next().time, Phase::kDecide);
+  } else {
+    offer(pass_at_, Phase::kDecide);
+    offer(update_at_, Phase::kDecide);
+  }
+  return found;
+}
+
+bool Engine::done() const { return next().phase == Phase::kNever; }
+
+void Engine::go_to(Time time) {
+  if (time == now_) return;
+  sample(time);
+  now_ = time;
+  state_->advance(time);
+  if (options_.drive == Options::Drive::kHeartbeats) grid_.go_to(time);
+}
+
+void Engine::run(Time until) {
+  // A step is not left in the middle.
+  const Poll wanted = current_poll;
+  const Polling quiet(nullptr);
+  for (std::size_t steps = 0;; ++steps) {
+    if (steps % kBetweenPolls == 0 && wanted != nullptr) wanted();
+    drop_stale();
+    const Next found = next();
+    if (found.phase == Phase::kNever || (until != kNoTime && found.time > until)) break;
+    step(found);
+  }
+  if (until != kNoTime && until > now_) go_to(until);
+}
+
+void Engine::step(const Next& next) {
+  go_to(next.time);
+  if (next.phase >= Phase::kUpdate) asked_at_ = now_;
+  switch (next.phase) {
+    case Phase::kEnd: {
+      ++log_.events;
+      return end(pop().row, Outcome::kCompleted);
+    }
+    case Phase::kNode:
+      ++log_.events;
+      return node_event(node_events_++);
+    case Phase::kGrace: {
+      ++log_.events;
+      return end(pop().row, Outcome::kAborted);
+    }
+    case Phase::kAgain:
+      return queue_again(pop().row);
+    case Phase::kSaved:
+      return saved(pop().row);
+    case Phase::kArrival:
+      ++log_.events;
+      return arrive(arrivals_[arrived_++]);
+    case Phase::kUpdate:
+      return update();
+    case Phase::kDecide:
+      return decide();
+    case Phase::kNever:
+      return;
+  }
+}
+
+}  // namespace evenhand::sim

@@ -1,0 +1,101 @@
+// Samples of pools, and spells of starvation.
+#include <algorithm>
+
+#include "evenhand/sim/engine.h"
+
+namespace evenhand::sim {
+namespace {
+
+// The largest part of a resource.
+double dominant(const Amount* amounts, const Column<Amount>& total) noexcept {
+  double most = 0;
+  for (std::size_t r = 0; r < total.size(); ++r)
+    if (total[r] > 0)
+      most = std::max(most, static_cast<double>(amounts[r]) / static_cast<double>(total[r]));
+  return most;
+}
+
+}  // namespace
+
+// Of all instants before another, as things are until then.
+void Engine::sample(Time until) {
+  if (options_.series_every <= 0) return;
+  Time next = begin_ + sampled_ * options_.series_every;
+  if (next >= until) return;
+  const PoolColumns& pools = state_->pools();
+  const Id count = static_cast<Id>(pools.size());
+  const Column<Amount>& total = state_->total();
+  const FairShareResult* shares = planner_->shares().result;
+  const std::span<const Starvation> starvation = planner_->starvation();
+  pool_running_.assign(at(count), 0);
+  pool_waiting_.assign(at(count), 0);
+  pool_starving_.assign(at(count), 0);
+  pool_demand_.assign(at(count) * width_, 0);
+  Column<Amount> wanted(width_);
+  for (Id o = 0; o < state_->operations().rows(); ++o) {
+    if (!state_->operations().present(o)) continue;
+    const Id pool = state_->pool_of(o);
+    for (const Id slot : state_->allocations_of(o)) pool_running_[pool] += !state_->away(slot);
+    for (const Id q : state_->requests_of(o)) pool_waiting_[pool] += state_->pending(q);
+    const auto e = at(count + o);
+    pool_starving_[pool] += e < starvation.size() && starvation[e] != Starvation::kNonStarving;
+    state_->demand(o, wanted.data());
+    Amount* sum = pool_demand_.row(pool, width_);
+    for (std::size_t r = 0; r < width_; ++r) sum[r] += wanted[r];
+  }
+  for (auto p = pools.top_down.rbegin(); p != pools.top_down.rend(); ++p) {
+    const Id parent = pools.parent[*p];
+    if (parent == kNoId) continue;
+    pool_running_[parent] += pool_running_[*p];
+    pool_waiting_[parent] += pool_waiting_[*p];
+    pool_starving_[parent] += pool_starving_[*p];
+    for (std::size_t r = 0; r < width_; ++r)
+      pool_demand_.row(parent, width_)[r] += pool_demand_.row(*p, width_)[r];
+  }
+  SeriesLog& log = log_.series;
+  for (; next < until; next = begin_ + ++sampled_ * options_.series_every)
+    for (Id p = 0; p < count; ++p) {
+      double fair = 0;
+      if (shares != nullptr && at(p + 1) * width_ <= shares->total.size()) {
+        const double* its = shares->total.row(p, width_);
+        fair = *std::max_element(its, its + width_);
+      }
+      log.time.push_back(next);
+      log.pool.push_back(p);
+      log.usage.push_back(dominant(state_->pool_usage(p), total));
+      log.fair_share.push_back(fair);
+      log.demand.push_back(dominant(pool_demand_.row(p, width_), total));
+      log.guarantee.push_back(dominant(pools.strong_guarantee.row(p, width_), total));
+      log.starving.push_back(pool_starving_[p]);
+      log.running.push_back(pool_running_[p]);
+      log.waiting.push_back(pool_waiting_[p]);
+    }
+}
+
+// An update has said who starves.
+void Engine::note_spells() {
+  const std::span<const Starvation> now = planner_->starvation();
+  const auto pools = static_cast<Id>(state_->pools().size());
+  if (level_.size() < now.size()) {
+    level_.resize(now.size(), Starvation::kNonStarving);
+    spell_.resize(now.size(), kNoId);
+  }
+  for (Id e = 0; at(e) < now.size(); ++e)
+    if (now[at(e)] != level_[e]) set_level(e, now[at(e)], pools);
+}
+
+void Engine::set_level(Id element, Starvation level, Id pools) {
+  SpellLog& log = log_.spells;
+  if (const Id spell = std::exchange(spell_[element], kNoId); spell != kNoId)
+    log.until[spell] = now_;
+  level_[element] = level;
+  if (level == Starvation::kNonStarving) return;
+  spell_[element] = log.from.rows();
+  log.pool.push_back(element < pools ? element : kNoId);
+  log.operation.push_back(element < pools ? kNoId : owners_[element - pools].source);
+  log.from.push_back(now_);
+  log.until.push_back(kNoTime);
+  log.level.push_back(level);
+}
+
+}  // namespace evenhand::sim

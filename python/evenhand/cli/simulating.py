@@ -1,0 +1,118 @@
+"""The command that lets time go by: simulate."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from evenhand.cli.plans import made_policy
+from evenhand.cli.reading import lines_of
+from evenhand.cli.streams import Failure, label, print_csv, print_json, print_text, reason
+from evenhand.errors import EvenhandError, InputError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from evenhand.simulate import Result, Workload
+
+__all__ = ["simulate"]
+
+
+def simulate(args: argparse.Namespace) -> int:
+    """Replay a trace under a policy, and print metrics or a table of the run."""
+    from evenhand.display.terminal import table_text
+    from evenhand.simulate import measure
+
+    workload = _read(args)
+    workload = workload if args.head is None else workload.head(args.head)
+    policy = made_policy(args.policy, args.config)
+    result = _run(args, workload, policy)
+    if args.table != "metrics":
+        table = getattr(result, args.table)
+        _print(args, table.to_dict(), table, args.top)
+        return 0
+    metrics = measure(result, warm_up=args.warm_up)
+    if args.format == "table":
+        print_text(f"{label(args.trace)}: {result!r}\n")
+        print_text(table_text(metrics.table(), max_rows=len(metrics)))
+    else:
+        # JSON has no word for what is not a number.
+        found = {name: None if value != value else value for name, value in metrics.items()}
+        _print(args, found | {"notes": workload.notes}, metrics.table(), None)
+    return 0
+
+
+def _print(args: argparse.Namespace, content: dict[str, Any], table: Any, rows: int | None) -> None:
+    from evenhand.display.terminal import table_text
+
+    if args.format == "json":
+        print_json(content)
+    elif args.format == "csv":
+        print_csv(table)
+    else:
+        print_text(table_text(table, max_rows=rows or 20))
+
+
+def _read(args: argparse.Namespace) -> Workload:
+    from evenhand import traces
+
+    kind = args.kind or _kind(args.trace)
+    pools = {} if args.pools is None else {"pools": args.pools}
+    if args.machines is not None and kind != "google2011":
+        raise Failure("argument --machines: only with --kind google2011", usage=True)
+    if args.column and kind != "table":
+        raise Failure("argument --column: only with --kind table", usage=True)
+    if pools and kind not in ("swf", "google2011"):
+        raise Failure(f"argument --pools: not with --kind {kind}", usage=True)
+    try:
+        match kind:
+            case "swf":
+                return traces.swf(args.trace, **pools)
+            case "google2011":
+                return traces.google2011(args.trace, args.machines, **pools)
+            case "philly":
+                return traces.philly(args.trace, **({} if args.nodes is None else {"nodes": args.nodes}))
+            case _:
+                return traces.frame(PurePath(args.trace), dict(args.column) if args.column else None)
+    except InputError as error:
+        if any(problem.row is None and problem.field == "pools" for problem in error.problems):
+            raise Failure(*(f"argument --pools: {p.message}" for p in error.problems), usage=True) from error
+        raise Failure(*_lines(args.trace, error)) from error
+    except OSError as error:
+        raise Failure(f"{label(args.trace)}: cannot be read: {reason(error)}") from error
+    except EvenhandError as error:  # a missing extra
+        raise Failure(f"{label(args.trace)}: {error}") from error
+
+
+def _lines(path: str, error: InputError) -> list[str]:
+    """Return a line a problem; its table is the file, which is named in front already."""
+    lines = [f"{label(path)}: {problem.message} [{problem.rule}]" for problem in error.problems]
+    return lines + ([f"{label(path)}: at least {error.omitted:,} more problems"] if error.omitted else [])
+
+
+def _kind(path: str) -> str:
+    suffixes = [suffix for suffix in PurePath(path).suffixes if suffix not in (".gz", ".xz", ".zst")]
+    known = {".swf": "swf", ".csv": "table"}
+    if suffixes and suffixes[-1] in known:
+        return known[suffixes[-1]]
+    raise Failure(f"argument --kind: the name of {label(path)} does not tell; say which", usage=True)
+
+
+def _run(args: argparse.Namespace, workload: Workload, policy: Any) -> Result:
+    from evenhand.simulate.running import simulate as run
+
+    nodes = None if not args.capacity else args.nodes
+    if args.capacity and nodes is None:
+        raise Failure("argument --capacity: needs --nodes", usage=True)
+    try:
+        snapshot = workload.snapshot(nodes, **dict(args.capacity or ()))
+        until = None if args.until is None else snapshot.now + args.until
+        result = run(snapshot, policy, workload, until=until)
+    except InputError as error:
+        if any(problem.field == "nodes" and problem.rule == "type" for problem in error.problems):
+            message = (
+                f"argument --nodes: {label(args.trace)} says nothing of nodes; give --nodes and --capacity"
+            )
+            raise Failure(message, usage=True) from error
+        raise Failure(*lines_of(args.trace, error)) from error
+    return result

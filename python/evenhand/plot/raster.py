@@ -1,0 +1,126 @@
+"""Preemptions over time: which pool or operation was hit when, at which stage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from evenhand.display.terminal import counted
+from evenhand.display.text import clean, fit
+from evenhand.plot._axes import BLUE, GREEN, GREY, ORANGE, ROW, new_axes, tidy
+from evenhand.plot._time import clock
+from evenhand.reasons import ACTIONS, STAGES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from evenhand.simulate.result import Result
+
+__all__ = ["raster"]
+
+_NAME = 34
+_LOOKS = ((ORANGE, "|"), (BLUE, "x"), (GREEN, "+"), (GREY, "."))  # of the stages with most preemptions
+
+
+def raster(
+    result: Result,
+    *,
+    by: Literal["pool", "operation"] = "pool",
+    max_rows: int = 30,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw each preemption as a mark at its time, in the row of the pool or operation that was hit.
+
+    Parameters
+    ----------
+    result
+        What `evenhand.simulate` returns.
+    by
+        What a row is.
+    max_rows
+        Most rows drawn, those that were hit most; a line says how many more there are.
+    ax
+        Axes to draw into; by default a new figure as high as it needs.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; labels have the number of preemptions.
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+    ValueError
+        If `by` is something else, or `max_rows` is below one.
+
+    Notes
+    -----
+    O(decisions).
+    """
+    if by not in ("pool", "operation"):
+        raise ValueError(f'by is "pool" or "operation", not {by!r}')
+    if max_rows < 1:
+        raise ValueError(f"max_rows is at least 1, not {max_rows}")
+    decided = result.raw["decisions"]
+    of = (decided["action"] == ACTIONS.index("preempt")) & (decided["operation"] >= 0)
+    hit = decided["operation"][of].astype(np.int64)
+    names: list[Any] = result.operation_names
+    if by == "pool":
+        hit, names = result.operation_pools[hit].astype(np.int64), list(result.snapshot.names("pools"))
+    often = np.bincount(hit, minlength=len(names))
+    every = np.flatnonzero(often)
+    rows = every[np.argsort(-often[every], kind="stable")][:max_rows]
+    more = len(every) - len(rows)
+    ax = new_axes(ax, 1.3 + ROW * max(len(rows) + (more > 0), 2))
+    when = clock(result)
+    _marks(ax, when(decided["time"][of]), hit, decided["stage"][of].astype(np.int64), rows)
+    labels = [
+        f"{fit(clean(names[row]), _NAME, name=True).rstrip()} ({often[row]:,})" for row in rows.tolist()
+    ]
+    if more:
+        labels.append(f"… and {counted(more, f'more {by}')}")
+    ax.set_yticks(range(len(labels)), labels, fontsize="small", parse_math=False)
+    ax.set_ylim(max(len(labels), 1) - 0.4, -0.6)
+    when.axis(ax)
+    tidy(ax, grid=True)
+    if not len(rows):
+        ax.set_yticks([])
+        ax.text(
+            0.5, 0.5, "nothing was preempted", transform=ax.transAxes, ha="center", va="center", alpha=0.7
+        )
+    return ax
+
+
+def _marks(
+    ax: Axes,
+    time: NDArray[np.float64],
+    hit: NDArray[np.int64],
+    stage: NDArray[np.int64],
+    rows: NDArray[np.int64],
+) -> None:
+    place = np.full(int(max(hit.max(initial=0), rows.max(initial=0))) + 1, -1)
+    place[rows] = np.arange(len(rows))
+    y = place[hit]
+    codes, counts = np.unique(stage[y >= 0], return_counts=True)
+    codes = codes[np.argsort(-counts, kind="stable")]
+    for i, code in enumerate(codes.tolist()):
+        own = (y >= 0) & (stage == code)
+        colour, marker = _LOOKS[min(i, len(_LOOKS) - 1)]
+        label = STAGES[code].replace("_", " ")
+        ax.plot(
+            time[own],
+            y[own],
+            marker,
+            color=colour,
+            markersize=7,
+            markeredgewidth=0.8,
+            alpha=0.6,
+            label=label,
+            clip_on=False,
+        )
+    if len(codes):
+        place_of: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 5}
+        ax.legend(**place_of, frameon=False, fontsize="small")

@@ -1,0 +1,185 @@
+"""Numbers that say how good a simulated run was; docs/concepts/metrics.md defines each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.arguments import expect
+from evenhand.simulate import measures
+from evenhand.simulate.record import Record, record_of
+from evenhand.table import Table, Tabular
+
+if TYPE_CHECKING:
+    from evenhand.simulate.result import Result
+
+__all__ = ["Metrics", "compute", "measure", "unit_of"]
+
+HOUR = 3_600_000_000
+"""Microseconds of an hour."""
+
+
+@dataclass(frozen=True)
+class Metrics(Mapping[str, float], Tabular):
+    """Metrics by name, in a fixed order; NaN where there is nothing to measure.
+
+    Attributes
+    ----------
+    values_by_name : mapping of str to number
+    warm_up, until : number or None
+        What they were computed with, in seconds.
+
+    Examples
+    --------
+    >>> a = Metrics({"jobs": 4, "waiting.p95": 30.0})
+    >>> b = Metrics({"jobs": 4, "waiting.p95": 45.0})
+    >>> a.against(b, ("today", "tomorrow"))
+    name           today  tomorrow  difference   ratio
+    jobs          4.0000    4.0000      0.0000  1.0000
+    waiting.p95  30.0000   45.0000     15.0000  1.5000
+    """
+
+    values_by_name: Mapping[str, float]
+    warm_up: float = 0.0
+    until: float | None = None
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self.values_by_name:
+            from evenhand.building.problems import nearest
+
+            raise KeyError(f"there is no metric {name!r}{nearest(name, self.values_by_name)}")
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return them as a dict."""
+        return dict(self.values_by_name)
+
+    def table(self) -> Table:
+        """Return one row a metric: ``name, value, unit``."""
+        return Table(
+            {
+                "name": list(self),
+                "value": np.array([float(v) for v in self.values()]),
+                "unit": [unit_of(name) for name in self],
+            },
+            title="metrics",
+        )
+
+    def against(self, other: Metrics, names: tuple[str, str] = ("this", "other")) -> Table:
+        """Return a table of two runs side by side: their values, the other's less this one's, and its part.
+
+        Parameters
+        ----------
+        other : Metrics
+        names : (str, str)
+            What the two are called.
+
+        Returns
+        -------
+        Table
+            Every metric that either has; NaN where one has none. The ratio is NaN where this value is 0.
+        """
+        every = list(dict.fromkeys([*self, *other]))
+        a, b = (np.array([float(m.get(name, np.nan)) for name in every]) for m in (self, other))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(a != 0, b / a, np.nan)
+        return Table({"name": every, names[0]: a, names[1]: b, "difference": b - a, "ratio": ratio})
+
+    def __repr__(self) -> str:
+        from evenhand.display.terminal import table_text
+
+        return table_text(self.table(), max_rows=len(self))
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def measure(
+    result: Result,
+    *,
+    warm_up: float = 0.0,
+    until: float | None = None,
+    slowdown_bound: float = 10.0,
+    flap_within: float = 600.0,
+) -> Metrics:
+    """Return the metrics of a run.
+
+    Parameters
+    ----------
+    result : Result
+    warm_up : number
+        Seconds from the beginning that do not count.
+    until : number, optional
+        Instant, in seconds, from which on nothing counts; by default all does.
+    slowdown_bound : number
+        Seconds; a shorter job's slowdown is that of one which works for so long.
+    flap_within : number
+        Seconds within which work that was preempted starts again for the preemption to be a flap.
+
+    Returns
+    -------
+    Metrics
+
+    Notes
+    -----
+    docs/concepts/metrics.md defines each. O(n log n) of the rows of the result's tables.
+    """
+    return compute(
+        record_of(result),
+        warm_up=warm_up,
+        until=until,
+        slowdown_bound=slowdown_bound,
+        flap_within=flap_within,
+    )
+
+
+def compute(
+    record: Record,
+    *,
+    warm_up: float = 0.0,
+    until: float | None = None,
+    slowdown_bound: float = 10.0,
+    flap_within: float = 600.0,
+) -> Metrics:
+    """Return the metrics of a record; parameters are those of `measure`."""
+    for name, value in (("warm_up", warm_up), ("flap_within", flap_within)):
+        expect(value >= 0, "metrics", name, value, "a number of at least 0")
+    expect(slowdown_bound > 0, "metrics", "slowdown_bound", slowdown_bound, "a number above 0")
+    window = measures.window(record, round(warm_up * 1e6), None if until is None else round(until * 1e6))
+    found: dict[str, float] = {"hours": window.length / HOUR}
+    found |= measures.jobs(record, window, round(slowdown_bound * 1e6))
+    found |= measures.starvation(record, window)
+    found |= measures.shares(record, window)
+    found |= measures.resources(record, window)
+    found |= measures.preemptions(record, window, round(flap_within * 1e6))
+    return Metrics(found, warm_up, until)
+
+
+_UNITS = (
+    ("waiting", "s"),
+    ("cut_off.waiting", "s"),
+    ("starvation.spells", "1"),
+    ("starvation.pools.spells", "1"),
+    ("starvation", "s"),
+    ("lost_share", "share x h"),
+    ("goodput", "resource x h"),
+    ("lost_work", "resource x h"),
+    ("incomplete_gangs", "resource x h"),
+    ("hours", "h"),
+    ("jobs_per_hour", "1/h"),
+    ("preemptions_per_hour", "1/h"),
+)
+
+
+def unit_of(name: str) -> str:
+    """Return the unit of a metric; "1" for counts and ratios."""
+    return next((unit for head, unit in _UNITS if name == head or name.startswith(head + ".")), "1")

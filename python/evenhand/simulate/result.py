@@ -1,0 +1,241 @@
+"""What a simulation leaves behind: tables of numbers, and of names on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building.readback import NO_TIME, units
+from evenhand.reasons import ACTIONS, MODES, REASONS, STAGES, STARVATION
+from evenhand.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+    from evenhand.simulate.metrics import Metrics
+    from evenhand.simulate.workload import Parsed, Workload
+
+__all__ = ["OUTCOMES", "Result"]
+
+#: How a run of an allocation ended, in the order of its codes.
+OUTCOMES = ("running", "completed", "preempted", "aborted", "suspended", "lost_node")
+
+
+class Result:
+    """What has happened in a simulation.
+
+    Attributes
+    ----------
+    raw : mapping of str to mapping of str to array
+        The columns as the core wrote them, by table. Times are microseconds (`NO_TIME`: none); rows are of
+        the start snapshot's table, then of the workload's, in canonical order (-1: none); of nodes and pools,
+        of the start snapshot alone; words are codes. Tables of names are made of these: `allocations`,
+        `operations`, `decisions`, `series`, `spells`.
+    snapshot : Snapshot
+        What was at the beginning, with the workload's pools.
+    policy, workload
+        What it was simulated with.
+    span : (float, float)
+        From when until when, in seconds.
+    counts : mapping
+        ``events, updates, decided`` (triggers that were asked for), and the clocks.
+
+    Notes
+    -----
+    ``allocations`` has a row for each run of an allocation on a node: ``request, operation, node, start,
+    began`` (its work did: later than it started where others left for it), ``end, outcome, requeued, kept,
+    lost`` (seconds of its work), ``reason, stage`` (of the decision that ended it), ``decision,
+    resumed_from`` (rows).
+
+    ``operations``: ``operation, pool, submit, first_start, end, waited`` (for its first start), ``run``
+    (allocation time), ``lost`` (of it), ``preempted`` (how often), ``completed, lost_count, unfinished`` (how
+    many of what it asked for), ``cut_off``.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Any,
+        workload: Workload,
+        parsed: Parsed,
+        raw: Mapping[str, Mapping[str, NDArray[Any]]],
+        span: tuple[float, float],
+        counts: Mapping[str, Any],
+    ) -> None:
+        self.snapshot, self.policy, self.workload = snapshot, policy, workload
+        self.raw, self.span, self.counts = raw, span, counts
+        self._parsed = parsed
+
+    @cached_property
+    def operation_names(self) -> list[str | int]:
+        """Names of operations by row: of the start snapshot, then of the workload."""
+        return [*self.snapshot.names("operations"), *self._parsed.rows.names("operations")]
+
+    @cached_property
+    def request_names(self) -> list[str | int]:
+        """Names of requests by row, likewise."""
+        return [*self.snapshot.names("requests"), *self._parsed.rows.names("requests")]
+
+    @cached_property
+    def operation_pools(self) -> NDArray[np.int32]:
+        """Pool of every operation, by rows."""
+        names = {str(name): row for row, name in enumerate(self.snapshot.names("pools"))}
+        later = np.array([names[str(name)] for name in self._parsed.rows.names("pools")], np.int32)
+        of_start = np.asarray(self.snapshot._core.column("operations", "pool"), np.int32)
+        of_later = np.asarray(self._parsed.rows._core.column("operations", "pool"), np.int32)
+        return np.concatenate([of_start, later[of_later]])
+
+    @cached_property
+    def cut_off(self) -> NDArray[np.bool_]:
+        """Whether an operation was cut off by the end of its source, by row."""
+        first = self.snapshot.operation_count
+        flags = np.zeros(len(self.operation_names), np.bool_)
+        of = np.asarray(self._parsed.rows._core.column("requests", "operation"))
+        flags[first + of[self._parsed.cut_off]] = True
+        return flags
+
+    @cached_property
+    def allocations(self) -> Table:
+        """One row a run of an allocation on a node."""
+        raw = self.raw["allocations"]
+        ended = raw["decision"]
+        decided = self.raw["decisions"]
+        return Table(
+            {
+                "request": _named(self.request_names, raw["request"]),
+                "operation": _named(self.operation_names, raw["operation"]),
+                "node": _named(self.snapshot.names("nodes"), raw["node"]),
+                "start": _seconds(raw["start"]),
+                "began": _seconds(raw["began"]),
+                "end": _seconds(raw["end"]),
+                "outcome": _words(OUTCOMES, raw["outcome"]),
+                "requeued": raw["requeued"].astype(np.bool_),
+                "kept": raw["kept"] / 1e6,
+                "lost": raw["lost"] / 1e6,
+                "reason": _words(REASONS, decided["reason"], ended),
+                "stage": _words(STAGES, decided["stage"], ended),
+                "decision": ended,
+                "resumed_from": raw["resumed_from"],
+            },
+            title="allocations",
+        )
+
+    @cached_property
+    def operations(self) -> Table:
+        """One row an operation."""
+        raw = self.raw["operations"]
+        started = raw["first_start"] != NO_TIME
+        waited = np.where(started, raw["first_start"] - raw["submit"], NO_TIME)
+        return Table(
+            {
+                "operation": self.operation_names,
+                "pool": _named(self.snapshot.names("pools"), self.operation_pools),
+                "submit": _seconds(raw["submit"]),
+                "first_start": _seconds(raw["first_start"]),
+                "end": _seconds(raw["end"]),
+                "waited": _seconds(waited),
+                "run": raw["run"] / 1e6,
+                "lost": raw["lost"] / 1e6,
+                **{name: raw[name] for name in ("preempted", "completed", "lost_count", "unfinished")},
+                "cut_off": self.cut_off,
+            },
+            title="operations",
+        )
+
+    @cached_property
+    def decisions(self) -> Table:
+        """One row a decision."""
+        raw = self.raw["decisions"]
+        within = raw["within_fair_share"]
+        return Table(
+            {
+                "time": _seconds(raw["time"]),
+                "action": _words(ACTIONS, raw["action"]),
+                "stage": _words(STAGES, raw["stage"]),
+                "reason": _words(REASONS, raw["reason"]),
+                "mode": _words(MODES, np.where(raw["action"] == 1, raw["mode"].astype(np.int64), -1)),
+                "allocation": raw["allocation"],
+                "operation": _named(self.operation_names, raw["operation"]),
+                "node": _named(self.snapshot.names("nodes"), raw["node"]),
+                "request": _named(self.request_names, raw["request"]),
+                "beneficiary_operation": _named(self.operation_names, raw["beneficiary_operation"]),
+                "beneficiary_request": _named(self.request_names, raw["beneficiary_request"]),
+                "step": raw["step"],
+                "within_fair_share": [None if w < 0 else bool(w) for w in within.tolist()],
+                "grace": _seconds(raw["grace"]),
+                **{
+                    f"freed.{name}": units(raw["freed"][:, r], quantum)
+                    for r, (name, quantum) in enumerate(self.snapshot.quantum.items())
+                },
+            },
+            title="decisions",
+        )
+
+    @cached_property
+    def series(self) -> Table:
+        """One row a pool and sample: dominant shares, and how many starve, run and wait."""
+        raw = self.raw["series"]
+        names = ("usage", "fair_share", "demand", "guarantee", "starving", "running", "waiting")
+        return Table(
+            {
+                "time": _seconds(raw["time"]),
+                "pool": _named(self.snapshot.names("pools"), raw["pool"]),
+                **{name: raw[name] for name in names},
+            },
+            title="series",
+        )
+
+    @cached_property
+    def spells(self) -> Table:
+        """One row a spell of starvation of a pool or an operation."""
+        raw = self.raw["spells"]
+        return Table(
+            {
+                "pool": _named(self.snapshot.names("pools"), raw["pool"]),
+                "operation": _named(self.operation_names, raw["operation"]),
+                "from": _seconds(raw["from"]),
+                "until": _seconds(raw["until"]),
+                "level": _words(STARVATION, raw["level"]),
+            },
+            title="spells",
+        )
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """Metrics of the whole run; `evenhand.simulate.measure` takes a part of it."""
+        from evenhand.simulate.metrics import measure
+
+        return measure(self)
+
+    def __repr__(self) -> str:
+        raw = self.raw
+        begin, end = self.span
+        return (
+            f"<Result of {end - begin:,.0f} s: {len(raw['operations']['submit']):,} operations, "
+            f"{len(raw['allocations']['start']):,} runs of allocations, "
+            f"{len(raw['decisions']['time']):,} decisions>"
+        )
+
+
+def _named(names: Sequence[Any], rows: NDArray[Any]) -> list[Any]:
+    every = [*names, None]
+    return [every[row] for row in rows.tolist()]
+
+
+def _words(words: Sequence[str], codes: NDArray[Any], at: NDArray[Any] | None = None) -> list[Any]:
+    """Return words of codes; of the codes at some places, -1: none."""
+    if at is not None:
+        codes = np.append(codes.astype(np.int64), -1)[at]
+    every = [*words, None]
+    return [every[code] for code in codes.tolist()]
+
+
+def _seconds(micros: NDArray[np.int64]) -> Any:
+    known = micros != NO_TIME
+    if known.all():
+        return micros / 1e6
+    return [m / 1e6 if there else None for m, there in zip(micros.tolist(), known.tolist(), strict=True)]

@@ -1,0 +1,329 @@
+"""A simulation: a cluster, a policy and a workload, as time goes by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.arguments import expect
+from evenhand.building.assemble import Built
+from evenhand.building.settings import labels_of
+from evenhand.building.single import CellError, one_duration
+from evenhand.cluster.stage import Stage
+from evenhand.errors import InputError, Problem, require
+from evenhand.plans.planning import expect_policy
+from evenhand.simulate.result import Result
+from evenhand.simulate.workload import NODE_EVENTS, Parsed, Workload
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from evenhand.model import Snapshot
+
+__all__ = ["Simulation", "simulate"]
+
+_SAMPLES = 1000
+_SLICES = 100
+
+
+class Simulation:
+    """A cluster that a policy runs and a workload comes to.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        What is at the beginning; its instant is the clock's.
+    policy : policy
+        One of `evenhand.policies`.
+    workload : Workload
+        What comes, and what happens to nodes. What came before the beginning comes then.
+    literal : bool
+        Whether every heartbeat, update and pass is visited, also those at which nothing can be decided. Slow;
+        the result is the same.
+    rng : int or numpy.random.Generator, optional
+        Draws the order in which heartbeats of nodes are spread over their period; by default it is that of
+        the snapshot. Nothing else is random.
+    series_every : number or str, optional
+        Seconds between samples of pools; by default there are about a thousand of them from the first arrival
+        to the last. 0: none.
+    **clocks
+        When the system acts: see `CLOCKS` of the policy.
+
+    Raises
+    ------
+    InputError
+        If an argument or a row is wrong, or the workload and the snapshot do not fit together.
+
+    Notes
+    -----
+    An event costs what it changes; memory follows what is there at an instant, and the result.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> work = eh.simulate.Workload({"name": ["a", "b"], "resources.cpu": [2, 4], "submit_time": [0, 5],
+    ...                              "run_time": [60, 30]})
+    >>> run = eh.simulate.Simulation(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work)
+    >>> run.run(until=30)
+    >>> run.now, run.done
+    (30.0, False)
+    >>> run.run()
+    >>> run.result().allocations["start"].tolist()
+    [0.0, 60.0]
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Any,
+        workload: Workload,
+        *,
+        literal: bool = False,
+        rng: int | np.random.Generator | None = None,
+        series_every: float | str | None = None,
+        **clocks: float | str,
+    ) -> None:
+        from evenhand.model import Snapshot
+
+        expect(isinstance(snapshot, Snapshot), "simulation", "snapshot", snapshot, "a Snapshot")
+        expect_policy("simulation", policy)
+        expect(isinstance(workload, Workload), "simulation", "workload", workload, "a Workload")
+        self._snapshot = workload.joined(snapshot)
+        self._policy, self._workload = policy, workload
+        self._clocks = _clocks(policy, clocks)
+        self._parsed = parsed = workload.parsed(self._snapshot)
+        self._stage = Stage(self._snapshot)
+        self._planner = planner = policy.live(self._stage, None, None)
+        every = _every(series_every, workload)
+        options = {**policy.drive(self._clocks), "literal": literal, "series_every": every}
+        columns = self._columns(parsed)
+        if rng is not None:
+            drawn = np.random.default_rng(rng).permutation(self._snapshot.node_count)
+            columns["heartbeats"] = drawn.astype(np.int32)
+        self._core = _core.Simulation(
+            self._stage.core, planner, parsed.rows._core, columns, options, policy.coming(parsed.rows)
+        )
+
+    def _columns(self, parsed: Parsed) -> dict[str, NDArray[Any]]:
+        """Return the workload's columns as the core takes them, by rows of the start snapshot."""
+        pools = self._snapshot.names("pools")
+        place = {str(name): row for row, name in enumerate(pools)}
+        own = np.array([place[str(name)] for name in parsed.rows.names("pools")], np.int32)
+        of = np.asarray(parsed.rows._core.column("operations", "pool"))
+        nodes = {str(name): row for row, name in enumerate(self._snapshot.names("nodes"))}
+        events = self._workload._events
+        columns = {
+            "pool": own[of] if len(of) else np.zeros(0, np.int32),
+            "node": np.arange(len(nodes), dtype=np.int32),
+            "run_time": parsed.run_time,
+            "checkpoint_every": parsed.checkpoint_every,
+            "cut_off": parsed.cut_off.astype(np.uint8),
+            "replica": parsed.replica.astype(np.uint8),
+        }
+        return columns | (_events(events, nodes, self._snapshot) if events else {})
+
+    def run(self, until: float | None = None) -> None:
+        """Let time go by.
+
+        Parameters
+        ----------
+        until : number, optional
+            Seconds; what happens at that instant is in it. By default until nothing can happen any more.
+
+        Notes
+        -----
+        It can be interrupted (Ctrl-C), and goes on from there when it is called again.
+        """
+        self._core.run(None if until is None else round(until * 1e6))
+
+    @property
+    def now(self) -> float:
+        """The clock, in seconds."""
+        return float(self._core.now) / 1e6
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing can happen any more."""
+        return bool(self._core.done)
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster as it is now.
+
+        Returns
+        -------
+        Snapshot
+            Allocations that the simulation has started are called ``"<request>/<row>"``, by their row of the
+            result's ``allocations``.
+
+        Notes
+        -----
+        O(cells of what is there).
+        """
+        core, sources = self._core.frozen(self._stage.total_stated)
+        start, coming = self._snapshot._settings, self._parsed.rows._settings
+        settings = {table: by_row for table, by_row in start.items() if table.startswith(("pools", "nodes"))}
+        first = self._snapshot.operation_count
+        for table, rows in sources.items():
+            for key in (table, labels_of(table)):
+                own = dict(start.get(key, {}))
+                if table == "operations":
+                    own |= {first + row: of_row for row, of_row in coming.get(key, {}).items()}
+                if found := {row: own[its] for row, its in enumerate(rows.tolist()) if its in own}:
+                    settings[key] = found
+        built = Built(core, dict(sorted(settings.items())), self._snapshot._commands)
+        return self._snapshot._of(built, self._snapshot._head)
+
+    def plan(self, on: Any = None) -> Any:
+        """Return what the policy would plan now, with its reasons.
+
+        Parameters
+        ----------
+        on : trigger, optional
+            As of `evenhand.plan`.
+
+        Returns
+        -------
+        Plan
+            Of `snapshot`; clocks and back-offs begin anew.
+        """
+        return self._policy.plan(self.snapshot(), None, on)
+
+    def result(self) -> Result:
+        """Return what has happened so far."""
+        core = self._core
+        return Result(
+            self._snapshot,
+            self._policy,
+            self._workload,
+            self._parsed,
+            {
+                "allocations": core.allocations(),
+                "operations": core.operations(),
+                "decisions": core.decisions(),
+                "series": core.series(),
+                "spells": core.spells(),
+            },
+            (self._snapshot.now, self.now),
+            {**core.counts(), "clocks": {name: micros / 1e6 for name, micros in self._clocks.items()}},
+        )
+
+
+def simulate(
+    snapshot: Snapshot,
+    policy: Any,
+    workload: Workload,
+    until: float | None = None,
+    *,
+    rng: int | np.random.Generator | None = None,
+    progress: bool = False,
+    literal: bool = False,
+    series_every: float | str | None = None,
+    **clocks: float | str,
+) -> Result:
+    """Return what happens when a policy runs a cluster to which a workload comes.
+
+    Parameters
+    ----------
+    snapshot, policy, workload, rng, literal, series_every, **clocks
+        As of `Simulation`.
+    until : number, optional
+        Seconds; by default until nothing can happen any more.
+    progress : bool
+        Whether a bar shows how far it is.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    InputError
+        As of `Simulation`.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> work = eh.simulate.Workload({"name": ["a", "b"], "resources.cpu": [2, 4], "submit_time": [0, 5],
+    ...                              "run_time": [60, 30]})
+    >>> result = eh.simulate(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work)
+    >>> result.operations["waited"].tolist()
+    [0.0, 55.0]
+    """
+    run = Simulation(
+        snapshot, policy, workload, literal=literal, rng=rng, series_every=series_every, **clocks
+    )
+    if progress:
+        _with_bar(run, workload, until)
+    run.run(until)
+    return run.result()
+
+
+def _with_bar(run: Simulation, workload: Workload, until: float | None) -> None:
+    tqdm = require("tqdm.auto", "progress").tqdm
+    begin = run.now
+    end = workload.end if until is None else min(workload.end, until)
+    with tqdm(total=round(max(end - begin, 0)), unit="s", desc="simulated") as bar:
+        for i in range(1, _SLICES + 1):
+            run.run(begin + (end - begin) * i / _SLICES)
+            bar.update(round(run.now - begin) - bar.n)
+
+
+def _clocks(policy: Any, given: Mapping[str, Any]) -> dict[str, int]:
+    known = policy.CLOCKS
+    problems = []
+    found = {name: round(seconds * 1e6) for name, seconds in known.items()}
+    for name, value in given.items():
+        if name not in known:
+            message = f"{type(policy).__name__} has no clock {name}; it has {', '.join(known)}"
+            problems.append(Problem("simulation", None, None, name, "unknown_field", None, message))
+            continue
+        micros = _span(name, value)
+        if micros < (0 if name.endswith("delay") else 1):
+            message = f"{name} is {value}; it must be positive"
+            problems.append(Problem("simulation", None, None, name, "range", str(value), message))
+        found[name] = micros
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _span(name: str, value: Any) -> int:
+    try:
+        return round(one_duration(value) * 1e6)
+    except CellError as error:
+        problem = Problem("simulation", None, None, name, error.rule, str(value), f"{name} {error}")
+        raise InputError([problem]) from None
+
+
+def _every(given: Any, workload: Workload) -> int:
+    if given is not None:
+        return _span("series_every", given)
+    return max(round((workload.end - workload.begin) * 1e6) // _SAMPLES, 1_000_000)
+
+
+def _events(events: Mapping[str, Any], nodes: Mapping[str, int], snapshot: Snapshot) -> dict[str, Any]:
+    """Return events of nodes as columns."""
+    names = [str(name) for name in events["node"].tolist()]
+    if strange := [name for name in names if name not in nodes]:
+        message = f"an event is of {strange[0]!r}, which is no node of the snapshot"
+        raise InputError([Problem("nodes", None, None, "node", "exists", repr(strange[0]), message)])
+    capacity = np.zeros((len(names), len(snapshot.resources)), np.int64)
+    usual = np.asarray(snapshot._core.column("nodes", "capacity"))
+    rows = np.array([nodes[name] for name in names], np.int32)
+    before = {row: usual[row].copy() for row in set(rows.tolist())}
+    for i, (row, word) in enumerate(zip(rows.tolist(), events["event"].tolist(), strict=True)):
+        if word == "capacity":
+            for r, (resource, quantum) in enumerate(snapshot.quantum.items()):
+                cell = events.get(f"capacity.{resource}")
+                if cell is not None and cell[i] is not None and cell[i] == cell[i]:
+                    before[row][r] = round(float(cell[i]) / quantum)
+        capacity[i] = before[row]
+    return {
+        "event_time": events["micros"].astype(np.int64),
+        "event_node": rows,
+        "event": np.array([NODE_EVENTS.index(word) for word in events["event"].tolist()], np.uint8),
+        "event_capacity": capacity,
+    }

@@ -1,0 +1,200 @@
+"""Workloads of tables with names of their own: frames, dicts of arrays, comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterator, Mapping
+from datetime import tzinfo
+from typing import Any
+
+import numpy as np
+
+from evenhand.arguments import expect
+from evenhand.building.problems import nearest
+from evenhand.errors import InputError, Problem
+from evenhand.simulate.workload import Workload
+from evenhand.traces._blocks import blocks, file_name
+from evenhand.traces._fields import Wrong
+from evenhand.traces._paths import pool_rows
+
+__all__ = ["frame"]
+
+_TEXTS = {
+    "name",
+    "operation",
+    "pool",
+    "user",
+    "project",
+    "account",
+    "partition",
+    "qos",
+    "kind",
+    "required_node",
+}
+_FLAGS = {"gang", "preemptible", "cut_off", "replica", "reserve"}
+_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def frame(
+    data: Any,
+    columns: Mapping[str, str | Any] | None = None,
+    *,
+    resources: Mapping[str, Any] | None = None,
+    timezone: str | tzinfo | None = None,
+) -> Workload:
+    """Read a workload from a table, one row a request, whose columns have other names.
+
+    Parameters
+    ----------
+    data : frame, dict of arrays, list of dicts, or path
+        A pandas, polars or pyarrow table, or a file of comma-separated values with a header, also
+        compressed by gzip, xz or zstd.
+    columns : mapping, optional
+        Column of the workload → name of the table's column, or one value for all rows:
+        ``{"name": "job_id", "submit_time": "submit", "resources.gpu": "gpus", "gang": True}``. A text that
+        is no column is such a value, where the column is of text (``"kind": "batch"``). Columns which are
+        not named are left out. By default the table has the workload's own names.
+    resources : mapping, optional
+        As in `Snapshot.from_frames`; by default those that are asked for.
+    timezone : str or tzinfo, optional
+        Time zone of instants that have none.
+
+    Returns
+    -------
+    Workload
+        A pool ``a/b`` is made a pool of this name in the pool ``a``.
+
+    Raises
+    ------
+    InputError
+        A column is missing or wrong, a line of a file has another number of fields, or a field is no number.
+
+    Notes
+    -----
+    In a file an empty field is absent; times may be seconds, ISO instants, or durations such as ``1h30m``.
+    O(cells).
+
+    Examples
+    --------
+    >>> from evenhand import traces
+    >>> log = {"id": ["a", "b"], "t": [0, 60], "gpus": [1, 8], "secs": [300, 900], "team": ["x/u", "x/v"]}
+    >>> names = {"name": "id", "submit_time": "t", "run_time": "secs", "pool": "team"}
+    >>> traces.frame(log, names | {"resources.gpu": "gpus"})
+    Workload(2 requests, 2 operations, 3 pools, 60 s)
+    """
+    file = isinstance(data, str | os.PathLike)
+    given, lines = _csv(data) if file else (_columns(data), None)
+    table = file_name(data) if file else "frame"
+    wanted = {name: name for name in given} if columns is None else dict(columns)
+    rows = len(next(iter(given.values()))) if given else 0
+    wrong = Wrong(table)
+    found: dict[str, Any] = {}
+    for target, source in wanted.items():
+        if isinstance(source, str) and source in given:
+            cells = given[source]
+            if target == "pool" and hasattr(cells, "to_pylist"):
+                cells = cells.to_pylist()
+            found[target] = cells if lines is None else _typed(target, source, cells, lines, wrong)
+        elif isinstance(source, str) and target.partition(".")[0] not in (_TEXTS - {"name"}) | {"labels"}:
+            hint = nearest(source, given)
+            message = f"there is no column {source!r}, of which {target} should be made{hint}"
+            raise InputError([Problem(table, None, None, source[:100], "required", None, message)])
+        else:
+            found[target] = [source] * rows
+    wrong.done()
+    expect("name" in found or not rows, "frame", "columns", columns, "a mapping that names a column for name")
+    pools = None
+    if "pool" in found:
+        paths = np.empty(rows, object)
+        paths[:] = [None if _absent(p) else str(p) for p in found["pool"]]
+        found["pool"], pools = paths, pool_rows(paths)
+    return Workload(found, pools=pools, resources=resources, timezone=timezone, notes={"source": table})
+
+
+def _absent(cell: Any) -> bool:
+    return cell is None or cell == "" or (isinstance(cell, float) and cell != cell)
+
+
+def _columns(data: Any) -> dict[str, Any]:
+    if isinstance(data, Mapping):
+        return {str(name): column for name, column in data.items()}
+    if isinstance(data, list | tuple):
+        heads = dict.fromkeys(key for row in data for key in row)
+        return {str(key): [row.get(key) for row in data] for key in heads}
+    import narwhals.stable.v2 as nw
+
+    try:
+        native = nw.from_native(data, eager_only=True)
+    except TypeError:
+        kinds = "a pandas, polars or pyarrow table, a dict of arrays, a list of dicts or a path"
+        raise TypeError(f"frame() takes {kinds}, not {type(data).__name__}") from None
+    return {str(series.name): series.to_native() for series in native.iter_columns()}
+
+
+def _csv(path: str | os.PathLike[str]) -> tuple[dict[str, list[str]], list[int]]:
+    """Return columns of text, and the line number of each row."""
+    wrong = Wrong(file_name(path))
+    reader = csv.reader(_lines(path), strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        line = reader.line_num + 1
+        for row in reader:
+            if len(row) == len(header):
+                rows.append(row)
+                lines.append(line)
+            elif row:
+                wrong.add(line, None, "width", f"has {len(row)} fields; it must have {len(header)}")
+            line = reader.line_num + 1
+    except csv.Error as error:
+        wrong.add(reader.line_num, None, "csv", f"cannot be read: {error}")
+    for name in {name for name in header if header.count(name) > 1}:
+        wrong.add(1, name, "duplicate_field", "is the name of two columns")
+    if not wrong.count and not header:
+        wrong.add(1, None, "empty", "is missing: the file has no header")
+    wrong.done()
+    columns = [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in header]
+    return dict(zip(header, columns, strict=True)), lines
+
+
+def _lines(path: str | os.PathLike[str]) -> Iterator[str]:
+    for first, block in blocks(path):
+        text = block.decode("utf-8", "replace")
+        yield from io.StringIO(text.removeprefix("\ufeff") if first == 1 else text, newline="")
+
+
+def _typed(target: str, source: str, cells: list[str], lines: list[int], wrong: Wrong) -> Any:
+    """Return fields of a file as what the workload's column holds."""
+    head = target.partition(".")[0]
+    if head in _TEXTS or head in ("labels", "settings"):
+        return [cell or None for cell in cells]
+    if head == "node_tags":
+        return [cell.split() for cell in cells]
+    if head in _FLAGS:
+        flags = [_WORDS.get(cell.strip().lower()) if cell else None for cell in cells]
+        for line, cell, value in zip(lines, cells, flags, strict=True):
+            if cell and value is None:
+                wrong.add(line, source, "flag", f"is {cell!r}; it must be true or false", cell)
+        return flags
+    return _numbers(
+        source, cells, lines, wrong, times=head in ("submit_time", "duration", "run_time", "checkpoint_every")
+    )
+
+
+def _numbers(source: str, cells: list[str], lines: list[int], wrong: Wrong, *, times: bool) -> Any:
+    try:
+        return np.array(cells, np.float64) if cells else cells
+    except ValueError:
+        pass
+    found: list[Any] = []
+    for line, cell in zip(lines, cells, strict=True):
+        try:
+            found.append(float(cell) if cell.strip() else None)
+        except ValueError:
+            if not times:
+                wrong.add(line, source, "number", f"is {cell!r}; it must be a number", cell)
+            found.append(cell)
+    return found

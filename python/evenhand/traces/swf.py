@@ -1,0 +1,308 @@
+"""The Standard Workload Format of the Parallel Workloads Archive."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from evenhand.arguments import expect
+from evenhand.simulate.workload import Workload
+from evenhand.table import Table
+from evenhand.traces._blocks import blocks, file_name
+from evenhand.traces._fields import Block, Wrong
+from evenhand.traces._paths import objects, paths, pool_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FIELDS", "swf"]
+
+#: The 18 fields of a line, in order.
+FIELDS = (
+    *("job", "submit", "wait", "run_time", "processors", "cpu_time", "memory"),
+    *("requested_processors", "requested_time", "requested_memory", "status"),
+    *("user", "group", "executable", "queue", "partition", "preceding_job", "think_time"),
+)
+_WHOLE = {"job", "processors", "requested_processors", "status", "user", "group", "queue", "partition"}
+_UNKNOWN_OR_MORE = ("wait", "run_time", "requested_time", "requested_memory")
+_HEADER = re.compile(rb"^[ \t]*;[ \t]*(\w+)[ \t]*:[ \t]*([^\n]*?)[ \t]*$", re.MULTILINE)
+_COMMENT = re.compile(rb"^[ \t]*;[^\n]*", re.MULTILINE)
+_PARTS = ("queue", "group", "user", "partition")
+_CANCELLED = 5
+_PARTIAL = (2, 3, 4)
+_NOTED = ("Computer", "MaxNodes", "MaxProcs", "UnixStartTime")
+_LISTS = ("Queue", "Partition", "Note")
+_KIB = 2.0**-20  # in GiB: the unit of requested memory
+
+Columns = dict[str, "NDArray[Any]"]
+Pools = str | Callable[[Columns], Any] | None
+
+
+def swf(
+    path: str | os.PathLike[str],
+    pools: Pools = None,
+    *,
+    processors_per_node: int | None = None,
+    memory_per_node: float | None = None,
+    priority: Mapping[str, int] | None = None,
+    cancelled: Literal["drop", "keep"] = "drop",
+) -> Workload:
+    """Read a log in the Standard Workload Format: 18 numbers a line, -1 for what is unknown.
+
+    A job is an operation, named by its number. It asks for as many whole allocations as it needs nodes:
+    a job of at most one node's processors is one allocation, a larger one is a gang of equal allocations on
+    as few nodes as hold it, each rounded up to a whole processor.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The log, also compressed by gzip, xz or zstd.
+    pools : str, callable or None
+        The pool of each job: ``"queue"``, ``"group"``, ``"user"``, ``"partition"`` or several joined by
+        ``/``, such as ``"queue/user"``, which gives pools in pools; or a function from the columns of the
+        log (arrays by the names in `FIELDS`, and ``queue_name``) to one path a job, None for no pool.
+    processors_per_node : int, optional
+        By default ``MaxProcs / MaxNodes`` of the header; without these a job is one allocation.
+    memory_per_node : number, optional
+        GiB of each node. Then jobs ask for the memory that they requested, which the log has per processor;
+        jobs of unknown memory ask for none. By default memory is left out.
+    priority : mapping, optional
+        The jobs' priority by the name of their queue.
+    cancelled : {"drop", "keep"}
+        What is done with jobs that were cancelled before they ran: left out, or kept with a run time of 0.
+
+    Returns
+    -------
+    Workload
+        ``workload.snapshot()`` has the nodes of the header, ``workload.recorded`` what became of each job
+        in the log (``name, wait, run_time, status``), ``workload.notes`` the header's fields and how many
+        jobs there were of each of the kinds below.
+
+    Raises
+    ------
+    InputError
+        The file is damaged, a line breaks a rule (each says line, field and rule), or there is no job.
+    MissingExtraError
+        It is compressed by zstd, and zstandard is not installed.
+
+    Notes
+    -----
+    Source: D. Feitelson, "The Standard Workload Format", Parallel Workloads Archive. Times are seconds since
+    the log's start (`notes["UnixStartTime"]`).
+
+    * Processors are the requested ones (field 8), else those it got (5); a job of neither is left out
+      (`no_processors`).
+    * Jobs cancelled (status 5) before they ran, with a run time of 0 or unknown, are left out unless
+      `cancelled` says otherwise (`cancelled_before_start`); one which ran works for as long as it did
+      (`cancelled_running`). So does a failed job (`failed`).
+    * Lines of status 2, 3 and 4 are parts of a job that has a line of its own: left out (`partial`).
+    * A job of unknown run time works for the processor time (field 6) if that is known, else it is left out
+      (`no_run_time`). A run time of 0 is kept (`zero_run_time`).
+    * The requested time (9) is the `duration`; a job that ran longer is kept as it is (`over_limit`).
+    * What waited 0 s or unknown in the log is treated as any other; the recorded wait is never read.
+    * Lines need not stand in the order of submission (`out_of_order`). Preceding jobs and think times (17,
+      18) are not followed (`dependent`): the recorded submission has them in it.
+    * No job is `cut_off`: a log has only jobs that ended.
+
+    One pass in blocks of 8 MiB; O(bytes).
+    """
+    expect(
+        processors_per_node is None or (type(processors_per_node) is int and processors_per_node > 0),
+        "swf",
+        "processors_per_node",
+        processors_per_node,
+        "a positive number",
+    )
+    expect(cancelled in ("drop", "keep"), "swf", "cancelled", cancelled, '"drop" or "keep"')
+    columns, header, wrong = _read(path)
+    if not wrong.count and not len(columns["job"]):
+        wrong.add(1, None, "empty", "is missing: the file has no job")
+    wrong.done()
+    if cancelled == "keep":
+        columns["run_time"] = np.where(_never_ran(columns), 0, columns["run_time"])
+    notes: dict[str, Any] = {"file": file_name(path), **{key: header[key] for key in _NOTED if key in header}}
+    log, processors, run = _kept(columns, notes, drop=cancelled == "drop")
+    size, machines = _machines(header, processors_per_node)
+    count = -(-processors // size) if size else np.ones(len(processors), np.int64)
+    requests = _requests(log, header, count, -(-processors // count), run)
+    _count(log, requests, processors, notes)
+    resources: dict[str, Any] = {"cpu": {"quantum": 1}}
+    if memory_per_node is not None:
+        resources["memory"] = {"quantum": _KIB}
+        asked = log["requested_memory"]
+        amount = np.where(asked > 0, np.ceil(asked * requests["resources.cpu"]), 0)
+        requests["resources.memory"] = amount * _KIB
+        notes["no_memory"] = int((asked <= 0).sum())
+        if machines:
+            machines["capacity.memory"] = np.full(len(machines["name"]), round(memory_per_node / _KIB) * _KIB)
+    queues = requests.get("qos", np.full(len(run), None))
+    if priority is not None:
+        requests["priority"] = objects(queues, priority.get)
+    given = _pool_paths(pools, {**log, "queue_name": queues})
+    if given is not None:
+        requests["pool"] = given
+    recorded = {name: log[name] for name in ("wait", "run_time", "status")}
+    return Workload(
+        requests,
+        pools=None if given is None else pool_rows(given),
+        resources=resources,
+        machines=machines or None,
+        notes=notes,
+        recorded=Table({"name": log["job"], **recorded}, title="recorded"),
+    )
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[Columns, dict[str, str], Wrong]:
+    wrong = Wrong(file_name(path))
+    header: dict[str, str] = {}
+    parts: list[Columns] = []
+    lines: list[NDArray[np.int64]] = []
+    for first, text in blocks(path):
+        if b";" in text:
+            for key, value in _HEADER.findall(text):
+                word, said = key.decode("latin-1"), value.decode("utf-8", "replace")
+                if word in _LISTS and word in header:
+                    said = f"{header[word]}\n{said}"
+                header[word] = said if word in _LISTS else header.get(word, said)
+            text = _COMMENT.sub(b"", text)  # noqa: PLW2901  (empty lines keep the count)
+        block = Block(text, first, FIELDS, b"", wrong)
+        parts.append({n: block.whole(n) if n in _WHOLE else block.numbers(n) for n in FIELDS})
+        lines.append(block.lines)
+    columns = {n: np.concatenate([p[n] for p in parts]) if parts else np.zeros(0) for n in FIELDS}
+    if parts:
+        _check(columns, np.concatenate(lines), wrong)
+    return columns, header, wrong
+
+
+def _check(columns: Columns, lines: NDArray[np.int64], wrong: Wrong) -> None:
+    if wrong.count:
+        return  # columns hold stand-ins
+    for name in _UNKNOWN_OR_MORE:
+        values = columns[name]
+        said = "is {:g}; it must be at least 0, or -1 for unknown"
+        wrong.rows((values < 0) & (values != -1), lines, name, "range", said, values)
+    wrong.rows(
+        columns["submit"] < 0, lines, "submit", "range", "is {:g}; it must be at least 0", columns["submit"]
+    )
+    jobs = columns["job"]
+    # Parts of a job have its number.
+    whole = np.flatnonzero(~np.isin(columns["status"], _PARTIAL))
+    order = whole[np.argsort(jobs[whole], kind="stable")]
+    again = np.zeros(len(jobs), np.bool_)
+    again[order[1:]] = jobs[order[1:]] == jobs[order[:-1]]
+    wrong.rows(again, lines, "job", "unique", "is {}, as that of an earlier line; it must be unique", jobs)
+
+
+def _never_ran(log: Columns) -> NDArray[np.bool_]:
+    return (log["status"] == _CANCELLED) & (log["run_time"] <= 0)
+
+
+def _kept(
+    log: Columns, notes: dict[str, Any], *, drop: bool
+) -> tuple[Columns, NDArray[np.int64], NDArray[np.float64]]:
+    """Return the jobs that are kept, their processors and run times; say how many are not."""
+    status = log["status"]
+    processors = np.where(log["requested_processors"] > 0, log["requested_processors"], log["processors"])
+    run = np.where(log["run_time"] >= 0, log["run_time"], log["cpu_time"])
+    kept = np.ones(len(status), np.bool_)
+    notes["lines"] = len(status)
+    for reason, rows in (
+        ("partial", np.isin(status, _PARTIAL)),
+        ("cancelled_before_start", _never_ran(log)),
+        ("no_processors", processors <= 0),
+        ("no_run_time", run < 0),
+    ):
+        notes[reason] = int((kept & rows).sum())
+        if drop or reason != "cancelled_before_start":
+            kept &= ~rows
+    notes["jobs"] = int(kept.sum())
+    return {name: column[kept] for name, column in log.items()}, processors[kept], run[kept]
+
+
+def _requests(
+    log: Columns, header: dict[str, str], count: NDArray[np.int64], each: NDArray[np.int64], run: Any
+) -> Columns:
+    requests: Columns = {
+        "name": log["job"],
+        "submit_time": log["submit"],
+        "run_time": run,
+        "duration": np.where(log["requested_time"] > 0, log["requested_time"], np.nan),
+        "count": count,
+        "gang": count > 1,
+        "resources.cpu": each,
+    }
+    for name, column in (("user", "user"), ("account", "group"), ("partition", "partition")):
+        if (log[column] >= 0).any():
+            requests[name] = objects(log[column], partial(_called, column, None))
+    if (log["queue"] >= 0).any():
+        named = _queue_names(header)
+        requests["qos"] = objects(
+            log["queue"], lambda q: named.get(q) or _called("queue", "queue-unknown", q)
+        )
+    return requests
+
+
+def _count(log: Columns, requests: Columns, processors: NDArray[np.int64], notes: dict[str, Any]) -> None:
+    run = requests["run_time"]
+    notes |= {
+        "failed": int((log["status"] == 0).sum()),
+        "cancelled_running": int(((log["status"] == _CANCELLED) & ~_never_ran(log)).sum()),
+        "zero_run_time": int((run == 0).sum()),
+        "over_limit": int((run > requests["duration"]).sum()),
+        "out_of_order": int((np.diff(log["submit"]) < 0).sum()),
+        "dependent": int((log["preceding_job"] > 0).sum()),
+        "processors_rounded_up": int((requests["count"] * requests["resources.cpu"] > processors).sum()),
+    }
+
+
+def _called(word: str, unknown: str | None, number: int) -> str | None:
+    return f"{word}{number}" if number >= 0 else unknown
+
+
+def _machines(header: dict[str, str], per_node: int | None) -> tuple[int | None, Columns]:
+    """Return the processors of a node, and the table of nodes; none where the log does not say."""
+    found = (re.match(r"\d+", header.get(word, "")) for word in ("MaxProcs", "MaxNodes"))
+    total, nodes = (int(m[0]) if m else 0 for m in found)
+    size = per_node or (total // nodes if nodes and total >= nodes else None)
+    if size is None or not total:
+        return size, {}
+    nodes = -(-total // size)
+    digits = len(str(nodes))
+    names = objects(range(1, nodes + 1), lambda i: f"n{i:0{digits}d}")
+    return size, {"name": names, "capacity.cpu": np.full(nodes, size, np.int64)}
+
+
+def _queue_names(header: dict[str, str]) -> dict[int, str]:
+    """Return the queues that the header names: lines such as ``; Queue: 2 high``."""
+    found: dict[int, str] = {}
+    for line in header.get("Queue", "").splitlines():
+        number, _, rest = line.strip().partition(" ")
+        words = rest.split()
+        if number.isdigit() and words and not words[0].isdigit():
+            found[int(number)] = words[0].replace("/", "-")
+    # Two queues of one name would be one pool.
+    twice = {name for name in found.values() if list(found.values()).count(name) > 1}
+    return {number: name for number, name in found.items() if name not in twice}
+
+
+def _pool_paths(pools: Pools, log: Columns) -> NDArray[Any] | None:
+    if pools is None:
+        return None
+    if callable(pools):
+        answer = pools(log)
+        expect(len(answer) == len(log["job"]), "swf", "pools", answer, "a function to one path a job")
+        return objects(answer, lambda path: None if path is None else str(path))
+    words = pools.split("/") if isinstance(pools, str) else []
+    known = bool(words) and set(words) <= set(_PARTS) and len(set(words)) == len(words)
+    expect(known, "swf", "pools", pools, f"of {', '.join(_PARTS)}, joined by /, a function, or None")
+    tiers = [
+        log["queue_name"] if word == "queue"
+        else objects(log[word], partial(_called, word, f"{word}-unknown"))
+        for word in words
+    ]  # fmt: skip
+    return paths(tiers)

@@ -1,0 +1,122 @@
+"""Tables with names of their own."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from tests.unit.traces.files import problems, write
+
+LOG: dict[str, Any] = {
+    "id": ["a", "b", "c"],
+    "t": [0, 30, 60],
+    "gpus": [1, 8, 2],
+    "secs": [300.0, 900.0, 5.5],
+    "team": ["x/u", "x/v", None],
+    "unused": [1, 2, 3],
+}
+NAMES = {"name": "id", "submit_time": "t", "run_time": "secs", "pool": "team", "resources.gpu": "gpus"}
+
+
+def as_frame(kind: str) -> Any:
+    if kind == "rows":
+        return [dict(zip(LOG, row, strict=True)) for row in zip(*LOG.values(), strict=True)]
+    if kind == "dict":
+        return LOG
+    if kind == "pyarrow":
+        return pytest.importorskip("pyarrow").table(LOG)
+    return pytest.importorskip(kind).DataFrame(LOG)
+
+
+@pytest.mark.parametrize("kind", ["dict", "rows", "pandas", "polars", "pyarrow"])
+def test_any_frame(kind: str) -> None:
+    w = eh.traces.frame(as_frame(kind), NAMES)
+    t = w.table().to_dict()
+    assert t["name"] == ["a", "b", "c"]
+    assert t["submit_time"] == [0, 30, 60]
+    assert t["run_time"] == [300, 900, 5.5]
+    assert t["resources.gpu"] == [1, 8, 2]
+    assert "unused" not in t
+    assert w.operations().to_dict()["pool"] == ["x/u", "x/v", None]
+    assert w.pools().to_dict() == {"name": ["x", "x/u", "x/v"], "parent": [None, "x", "x"]}
+    assert w.parsed(w.snapshot(nodes=2, gpu=8)).rows.request_count == 3
+
+
+CSV = 'id,t,gpus,secs,team,note\na,0,1,300,x/u,"one, two"\nb,30,8,15m,x/v,"three\nlines"\n\nc,60,2,5.5,,\n'
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("text", [CSV, CSV.replace("\n", "\r\n"), "\ufeff" + CSV.rstrip()])
+def test_a_file_says_the_same_as_a_frame(tmp_path: Path, pack: Any, text: str) -> None:
+    path = tmp_path / "log.csv"
+    path.write_bytes(pack(text.encode()))
+    w = eh.traces.frame(path, NAMES)
+    assert w.table().to_dict() == eh.traces.frame(LOG, NAMES).table().to_dict()
+    assert w.operations().to_dict() == eh.traces.frame(LOG, NAMES).operations().to_dict()
+
+
+def test_one_value_for_all_rows() -> None:
+    w = eh.traces.frame(LOG, NAMES | {"gang": True, "count": 2, "kind": "batch", "labels.source": "log"})
+    assert w.table().to_dict()["gang"] == [True] * 3
+    assert w.table().to_dict()["count"] == [2] * 3
+    assert w.operations().to_dict()["kind"] == ["batch"] * 3
+    assert w.operations().to_dict()["labels.source"] == ["log"] * 3
+
+
+def test_the_workloads_own_names_are_the_default() -> None:
+    own = {"name": [1, 2], "resources.cpu": [1, 1], "submit_time": [0, 1], "run_time": [5, np.nan]}
+    w = eh.traces.frame(own)
+    assert w.table().to_dict()["run_time"] == [5, None]
+
+
+def test_instants_need_a_time_zone(tmp_path: Path) -> None:
+    path = write(tmp_path, ["id,t", "a,2026-01-01T00:00:00", "b,2026-01-01T01:00:00"], "log.csv")
+    names = {"name": "id", "submit_time": "t"}
+    w = eh.traces.frame(path, names, timezone="Europe/Berlin")
+    assert w.end - w.begin == 3600
+    assert problems(lambda: eh.traces.frame(path, names))
+
+
+def test_flags_numbers_and_tags_of_a_file(tmp_path: Path) -> None:
+    lines = ["id,g,p,tags,n", "a,true,3,x y,1", "b,0,,,2"]
+    names = {"name": "id", "gang": "g", "priority": "p", "node_tags": "tags", "resources.cpu": "n"}
+    t = eh.traces.frame(write(tmp_path, lines, "log.csv"), names).table().to_dict()
+    assert t["gang"] == [True, False]
+    assert t["node_tags"] == [["x", "y"], []]
+    assert t["priority"] == [3, None]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], (1, None, "empty")),
+        (["id,n,g", "a,1"], (2, None, "width")),
+        (["id,n,g", "a,1,0", 'b,"2', 'x",0', "c,x,0"], (5, "n", "number")),
+        (["id,n,g", "a,1,maybe"], (2, "g", "flag")),
+        (["id,n,n", "a,1,2"], (1, "n", "duplicate_field")),
+        (["id,n,g", 'a,"1,0'], (2, None, "csv")),
+        (["id,n", "a,1"], (None, "g", "required")),
+    ],
+)
+def test_broken_files(tmp_path: Path, lines: list[str], expected: tuple[Any, ...]) -> None:
+    path = write(tmp_path, lines, "log.csv")
+    names = {"name": "id", "resources.cpu": "n", "gang": "g"}
+    assert expected in problems(lambda: eh.traces.frame(path, names))
+
+
+def test_a_column_that_is_not_there_has_a_near_name() -> None:
+    with pytest.raises(
+        eh.InputError, match=r"no column 'gpu', of which resources.gpu .* did you mean \"gpus\""
+    ):
+        eh.traces.frame(LOG, NAMES | {"resources.gpu": "gpu"})
+    assert problems(lambda: eh.traces.frame(LOG, {"submit_time": "t"})) == [(None, "columns", "type")]
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(TypeError, match="frame\\(\\) takes"):
+        eh.traces.frame(3)
