@@ -64,8 +64,8 @@ class Simulation {
     }
     if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
   }
-  // The rows as they are, and of each by table its row in the start snapshot, or behind those that of
-  // an operation in the workload; -1: neither.
+  // The rows as they are, and of each by table its row in the start snapshot, or behind those that
+  // of an operation in the workload; -1: neither.
   py::tuple frozen(bool total_stated) const {
     const ClusterState named = engine_.named();
     ClusterState::Sources rows;

@@ -185,8 +185,8 @@ void register_ytsaurus(py::module_& m) {
             Inputs{cluster.state().snapshot(), settings_of(settings, fair_share),
                    rows_of(rows, width), given_of(given), memory_of(memory), volumes.has_value(),
                    volumes.value_or(VolumeMemory{})},
-            [width](ytsaurus::Planner& planner, const std::string& table,
-                    const std::vector<Id>& of, const py::dict& columns) {
+            [width](ytsaurus::Planner& planner, const std::string& table, const std::vector<Id>& of,
+                    const py::dict& columns) {
               static const std::map<std::string, Table> kTables{
                   {"operations", Table::kOperations},
                   {"nodes", Table::kNodes},

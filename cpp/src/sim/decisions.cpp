@@ -82,12 +82,12 @@ void Engine::pass() {
     last_pass_ = now_;
     pass_at_ = decided || options_.literal ? tick_after(options_.period, now_)
                : due == kNoTime            ? kNoTime
-                                : tick_after(options_.period, std::max(due - 1, now_));
+                                           : tick_after(options_.period, std::max(due - 1, now_));
   }
   if (backfill)
     update_at_ = decided || options_.literal ? tick_after(options_.second, now_)
                  : due == kNoTime            ? kNoTime
-                                  : tick_after(options_.second, std::max(due - 1, now_));
+                                             : tick_after(options_.second, std::max(due - 1, now_));
   if (!decided) return;
   carry_out(false);
 }
@@ -102,9 +102,8 @@ Id Engine::write(const Decision& d, const Amount* freed) {
   log.stage.push_back(d.stage);
   log.reason.push_back(d.reason);
   log.mode.push_back(d.mode);
-  log.allocation.push_back(d.action == Action::kPreempt || d.action == Action::kResume
-                               ? running_[d.slot].log
-                               : kNoId);
+  log.allocation.push_back(
+      d.action == Action::kPreempt || d.action == Action::kResume ? running_[d.slot].log : kNoId);
   log.operation.push_back(operation(d.operation));
   log.node.push_back(d.node);
   log.request.push_back(request(d.request));
@@ -124,8 +123,8 @@ Id Engine::write(const Decision& d, const Amount* freed) {
 void Engine::carry_out(bool done) {
   const Decisions& decisions = planner_->decisions();
   const std::vector<Decision>& rows = decisions.rows();
-  const bool victims = std::ranges::any_of(
-      rows, [](const Decision& d) { return d.action == Action::kPreempt; });
+  const bool victims =
+      std::ranges::any_of(rows, [](const Decision& d) { return d.action == Action::kPreempt; });
   if (!done) decided_ = rows;
   const std::vector<Decision>& all = done ? rows : decided_;
   if (victims) {
@@ -147,8 +146,7 @@ void Engine::carry_out(bool done) {
       suspend(d.slot, d, kept_.row(i, width_), row(i));
       continue;
     }
-    if (!done)
-      on({.kind = Delta::Kind::kPreempt, .row = d.slot, .beneficiary = d.beneficiary});
+    if (!done) on({.kind = Delta::Kind::kPreempt, .row = d.slot, .beneficiary = d.beneficiary});
     const Fate fate = d.mode == Mode::kTerminate    ? Fate::kGone
                       : d.mode == Mode::kCheckpoint ? Fate::kSaved
                                                     : Fate::kWaitsAgain;
@@ -193,10 +191,9 @@ void Engine::start(const Decision& d, Id row) {
   const Asked& asked = asked_[d.request];
   if (asked.cells)
     change({.kind = Delta::Kind::kCells, .row = slot}, [&] {
-      state_->set_started(slot, d.request,
-                          asked.duration == kNoTime || !options_.planned_ends
-                              ? kNoTime
-                              : now_ + asked.duration);
+      state_->set_started(
+          slot, d.request,
+          asked.duration == kNoTime || !options_.planned_ends ? kNoTime : now_ + asked.duration);
       return slot;
     });
   const Id node = d.node;

@@ -23,9 +23,8 @@ Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> pla
   planner_->keep_decisions();
   read_start();
   if (options_.drive == Options::Drive::kHeartbeats) {
-    grid_ = HeartbeatGrid(
-        work_.heartbeats.empty() ? state_->nodes().in_order() : work_.heartbeats, begin_,
-        options_.period);
+    grid_ = HeartbeatGrid(work_.heartbeats.empty() ? state_->nodes().in_order() : work_.heartbeats,
+                          begin_, options_.period);
     visited_.assign(at(state_->nodes().rows()), kNoTime);
     update_at_ = begin_;
   } else {

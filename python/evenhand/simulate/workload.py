@@ -10,14 +10,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arguments import expect
-from evenhand.building import columns
-from evenhand.building.arrays import array_cells
 from evenhand.building.problems import Report
 from evenhand.building.readback import NO_TIME
 from evenhand.building.times import time_zone
-from evenhand.errors import InputError, Problem
-from evenhand.fields import TABLES, Field, TableSpec
+from evenhand.fields import Field, TableSpec
 from evenhand.frozen import Frozen
+from evenhand.simulate.given import (
+    NODE_EVENTS,
+    Columns,
+    columns_of,
+    derived,
+    flags_of,
+    given,
+    micros_of,
+    named_pools,
+    named_resources,
+    nested,
+    one_cell,
+    read_events,
+    rows_of,
+    seconds_of,
+)
 from evenhand.table import Table, Tabular
 
 if TYPE_CHECKING:
@@ -26,11 +39,6 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
 
 __all__ = ["NODE_EVENTS", "Workload"]
-
-Columns = dict[str, "NDArray[Any]"]
-
-#: What may happen to a node.
-NODE_EVENTS = ("up", "down", "drain", "capacity")
 
 #: What only requests of a workload have.
 OWN = TableSpec(
@@ -44,18 +52,6 @@ OWN = TableSpec(
     ),
 )
 _OWN = frozenset(OWN.names)
-_EVENTS = TableSpec(
-    "nodes",
-    "Something that happens to a node.",
-    (
-        Field("time", "time", "When.", required=True),
-        Field("node", "label", "To which node.", required=True),
-        Field("event", "enum", "What.", words=NODE_EVENTS, required=True),
-    ),
-)
-_OF_OPERATION = frozenset(TABLES["operations"].names) - frozenset(TABLES["requests"].names)
-_SHARED = ("priority", "gang", "order")
-_BESIDE = frozenset({"settings", "labels"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,19 +159,19 @@ class Workload(Frozen, Tabular):
     ) -> None:
         report = Report()
         zone = time_zone(timezone) if isinstance(timezone, str) else timezone
-        asked = _columns("requests", requests)
-        rows = _rows(asked)
+        asked = columns_of("requests", requests)
+        rows = rows_of(asked)
         if "name" not in asked and rows:
             report.fail("requests", "name", "required", "is missing; the table needs a column of names")
             raise report.error()
         own = {name: asked.pop(name) for name in list(asked) if name in _OWN}
         found: dict[str, Any] = {
-            "run_time": _micros(own.get("run_time"), rows, None, zone, report, "run_time"),
-            "checkpoint_every": _micros(
+            "run_time": micros_of(own.get("run_time"), rows, None, zone, report, "run_time"),
+            "checkpoint_every": micros_of(
                 own.get("checkpoint_every"), rows, None, zone, report, "checkpoint_every"
             ),
-            "cut_off": _flags(own.get("cut_off"), rows, report, "cut_off"),
-            "replica": _flags(own.get("replica"), rows, report, "replica"),
+            "cut_off": flags_of(own.get("cut_off"), rows, report, "cut_off"),
+            "replica": flags_of(own.get("replica"), rows, report, "replica"),
         }
         for name in ("run_time", "checkpoint_every"):
             low = (found[name] != NO_TIME) & (found[name] <= 0)
@@ -183,23 +179,23 @@ class Workload(Frozen, Tabular):
                 low &= found[name] < 0
             for row in np.flatnonzero(low)[:1].tolist():
                 report.add("requests", row, name, "range", "is too small")
-        submit = _micros(asked.get("submit_time"), rows, 0, zone, report, "submit_time", instant=True)
+        submit = micros_of(asked.get("submit_time"), rows, 0, zone, report, "submit_time", instant=True)
         if operations is None:
-            asked, of_operations = _derived(asked, rows)
+            asked, of_operations = derived(asked, rows)
         else:
-            of_operations = _columns("operations", operations)
+            of_operations = columns_of("operations", operations)
             asked.setdefault("operation", asked.get("name", np.zeros(0, object)))
-        events = {} if nodes is None else _columns("nodes", nodes)
+        events = {} if nodes is None else columns_of("nodes", nodes)
         self._keep(
             _requests=asked,
             _operations=of_operations,
-            _pools=_named_pools(of_operations) if pools is None else _columns("pools", pools),
-            _events=_read_events(events, zone, report),
-            _machines={} if machines is None else _columns("nodes", machines),
+            _pools=named_pools(of_operations) if pools is None else columns_of("pools", pools),
+            _events=read_events(events, zone, report),
+            _machines={} if machines is None else columns_of("nodes", machines),
             _own=found,
             _submit=submit,
             _cache={"zone": zone},
-            resources=dict(_named_resources(asked) if resources is None else resources),
+            resources=dict(named_resources(asked) if resources is None else resources),
             notes=dict(notes or {}),
             recorded=recorded,
         )
@@ -207,7 +203,7 @@ class Workload(Frozen, Tabular):
             raise report.error()
 
     def __len__(self) -> int:
-        return _rows(self._requests)
+        return rows_of(self._requests)
 
     @property
     def begin(self) -> float:
@@ -222,24 +218,24 @@ class Workload(Frozen, Tabular):
     def table(self) -> Table:
         """Return the requests, as they were given, with what only a workload has."""
         own = {
-            "run_time": _seconds(self._own["run_time"]),
-            "checkpoint_every": _seconds(self._own["checkpoint_every"]),
+            "run_time": seconds_of(self._own["run_time"]),
+            "checkpoint_every": seconds_of(self._own["checkpoint_every"]),
             "cut_off": self._own["cut_off"],
             "replica": self._own["replica"],
         }
-        return Table({**{name: _given(column) for name, column in self._requests.items()}, **own})
+        return Table({**{name: given(column) for name, column in self._requests.items()}, **own})
 
     def operations(self) -> Table:
         """Return the operations."""
-        return Table({name: _given(column) for name, column in self._operations.items()})
+        return Table({name: given(column) for name, column in self._operations.items()})
 
     def pools(self) -> Table:
         """Return the pools that it brings."""
-        return Table({name: _given(column) for name, column in self._pools.items()})
+        return Table({name: given(column) for name, column in self._pools.items()})
 
     def node_events(self) -> Table:
         """Return what happens to nodes."""
-        return Table({name: _given(column) for name, column in self._events.items() if name != "micros"})
+        return Table({name: given(column) for name, column in self._events.items() if name != "micros"})
 
     def slice(self, begin: float, end: float) -> Workload:
         """Return what comes within a span of time.
@@ -377,10 +373,10 @@ class Workload(Frozen, Tabular):
             return snapshot
         there = snapshot.to_dict().get("pools", [])
         rows = [
-            {key: cell for key, column in self._pools.items() if (cell := _cell(column, i)) is not None}
+            {key: cell for key, column in self._pools.items() if (cell := one_cell(column, i)) is not None}
             for i in new
         ]
-        return snapshot.replace(pools=[*there, *map(_nested, rows)])
+        return snapshot.replace(pools=[*there, *map(nested, rows)])
 
     def parsed(self, snapshot: Snapshot) -> Parsed:
         """Return its rows with the resources, pools and nodes of a snapshot.
@@ -451,11 +447,11 @@ class Workload(Frozen, Tabular):
 
         parts = [
             counted(len(self), "request"),
-            counted(_rows(self._operations), "operation"),
-            counted(_rows(self._pools), "pool"),
+            counted(rows_of(self._operations), "operation"),
+            counted(rows_of(self._pools), "pool"),
         ]
         if self._events:
-            parts.append(counted(_rows(self._events), "event") + " of nodes")
+            parts.append(counted(rows_of(self._events), "event") + " of nodes")
         return f"Workload({', '.join(parts)}, {self.end - self.begin:,.0f} s)"
 
 
@@ -466,204 +462,3 @@ def _restore(cls: type[Workload], kept: dict[str, Any]) -> Workload:
     workload = object.__new__(cls)
     workload._keep(**kept)
     return workload
-
-
-def _rows(table: Columns) -> int:
-    return len(next(iter(table.values()))) if table else 0
-
-
-def _columns(table: str, frame: Any) -> Columns:
-    """Return a frame's columns as arrays: of numbers or instants, or of objects with None for null."""
-    if isinstance(frame, Table):
-        frame = frame.to_dict()
-    if isinstance(frame, list | tuple):
-        heads = list(dict.fromkeys(key for row in frame for key in row))
-        frame = {key: [row.get(key) for row in frame] for key in heads}
-    if isinstance(frame, Mapping):
-        found = {str(name): _array(values) for name, values in frame.items()}
-    else:
-        import narwhals.stable.v2 as nw
-
-        try:
-            native = nw.from_native(frame, eager_only=True)
-        except TypeError:
-            message = f"{table}= takes a frame, a dict of arrays or a list of dicts"
-            raise TypeError(f"{message}, not {type(frame).__name__}") from None
-        found = {str(series.name): _series(series) for series in native.iter_columns()}
-    sizes = {len(column) for column in found.values()}
-    if len(sizes) > 1:
-        message = f"columns of {table} have {sorted(sizes)} rows"
-        raise InputError([Problem(table, None, None, None, "length", None, message)])
-    return found
-
-
-def _array(values: Any) -> NDArray[Any]:
-    if isinstance(values, np.ndarray):
-        return values
-    if isinstance(values, list | tuple | range):
-        return _objects(list(values))
-    import narwhals.stable.v2 as nw
-
-    return _series(nw.from_native(values, series_only=True))
-
-
-def _series(series: Any) -> NDArray[Any]:
-    dtype = series.dtype
-    whole = dtype.is_numeric() and not dtype.is_decimal()
-    if whole and not series.is_null().any():
-        array: NDArray[Any] = series.to_numpy()
-        return array
-    absent = series.is_null().to_list()
-    cells = series.to_list()
-    if dtype.is_integer() or (whole and all(c is None or float(c).is_integer() for c in cells)):
-        pass  # pandas makes floats of integers beside absent cells
-    return _objects([None if gone else cell for cell, gone in zip(cells, absent, strict=True)])
-
-
-def _objects(cells: list[Any]) -> NDArray[Any]:
-    """Return an array of numbers where all cells are, else of objects."""
-    kinds = set(map(type, cells))
-    if kinds and (kinds <= {int} or kinds <= {float} or kinds <= {bool}):
-        return np.array(cells)
-    out = np.empty(len(cells), object)
-    for i, cell in enumerate(cells):  # cells may be lists
-        out[i] = cell
-    return out
-
-
-def _given(column: NDArray[Any]) -> Any:
-    return column if column.dtype.kind in "iufb" else tuple(column.tolist())
-
-
-def _cell(column: NDArray[Any], row: int) -> Any:
-    cell = column[row]
-    cell = cell.item() if isinstance(cell, np.generic) else cell
-    return None if isinstance(cell, float) and np.isnan(cell) else cell
-
-
-def _nested(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with inner objects in the place of dotted columns."""
-    out: dict[str, Any] = {}
-    for key, cell in row.items():
-        *outer, last = key.split(".")
-        into = out
-        for name in outer:
-            into = into.setdefault(name, {})
-        into[last] = cell
-    return out
-
-
-def _seconds(micros: NDArray[np.int64]) -> Any:
-    if (micros != NO_TIME).all():
-        return micros / 1e6
-    return tuple(None if m == NO_TIME else m / 1e6 for m in micros.tolist())
-
-
-def _micros(
-    column: NDArray[Any] | None,
-    rows: int,
-    absent: int | None,
-    zone: tzinfo | None,
-    report: Report,
-    name: str,
-    *,
-    instant: bool = False,
-) -> NDArray[np.int64]:
-    """Return microseconds; `absent` (None: `NO_TIME`) where there is none."""
-    blank = NO_TIME if absent is None else absent
-    if column is None:
-        return np.full(rows, blank, np.int64)
-    reporter = report.column("requests", name)
-    cells = array_cells(column, zone, reporter)
-    raw = columns.instant(cells, zone, True, reporter) if instant else columns.duration(cells, reporter)
-    values, valid = raw if isinstance(raw, tuple) else (raw, None)
-    if values.dtype.kind == "f":
-        given = ~np.isnan(values)
-        valid = given if valid is None else valid & given
-        if (np.abs(np.where(given, values, 0)) > 9e12).any():
-            report.add("requests", None, name, "range", "does not fit in 64 bits of microseconds")
-            return np.full(rows, blank, np.int64)
-        values = np.rint(np.where(given, values, 0) * 1e6).astype(np.int64)
-    return values if valid is None else np.where(valid, values, blank)
-
-
-def _flags(column: NDArray[Any] | None, rows: int, report: Report, name: str) -> NDArray[np.bool_]:
-    if column is None:
-        return np.zeros(rows, np.bool_)
-    reporter = report.column("requests", name)
-    raw = columns.flag(array_cells(column, None, reporter), reporter)
-    return raw[0] & raw[1] if isinstance(raw, tuple) else raw
-
-
-def _derived(asked: Columns, rows: int) -> tuple[Columns, Columns]:
-    """Return requests, and operations made of their columns: one a name, of its first request."""
-    if not asked:
-        return asked, {}
-    name = asked.get("operation", asked["name"])
-    first: dict[Any, int] = {}
-    for row, key in enumerate(name.tolist()):
-        first.setdefault(key, row)
-    place = np.fromiter(first.values(), np.int64, len(first))
-    every = len(first) == rows
-    owned = {
-        key: column
-        for key, column in asked.items()
-        if key in _OF_OPERATION or key.partition(".")[0] in ("limits", "best_allocation_share")
-    }
-    requests = {key: column for key, column in asked.items() if key not in owned}
-    requests["operation"] = name
-    operations = {"name": name if every else name[place]}
-    for key, column in owned.items():
-        operations[key] = column if every else column[place]
-    for key in _SHARED:
-        if key in asked:
-            operations[key] = asked[key] if every else asked[key][place]
-    for key in asked:  # settings and labels of a job are its operation's
-        if key.partition(".")[0] in _BESIDE:
-            operations[key] = asked[key] if every else asked[key][place]
-            requests.pop(key, None)
-    if "start_time" not in operations and "submit_time" in asked:
-        operations["start_time"] = asked["submit_time"] if every else asked["submit_time"][place]
-    return requests, operations
-
-
-def _named_pools(operations: Columns) -> Columns:
-    pools = operations.get("pool")
-    if pools is None:
-        return {}
-    names = sorted({name for name in pools.tolist() if name is not None and name != "<Root>"}, key=str)
-    return {"name": _objects(list(names))} if names else {}
-
-
-def _named_resources(asked: Columns) -> dict[str, Any]:
-    dotted = [key.partition(".")[2] for key in asked if key.startswith("resources.")]
-    inner = asked.get("resources")
-    cells = [] if inner is None else [cell for cell in inner.tolist() if isinstance(cell, Mapping)]
-    return {name: {} for name in dict.fromkeys([*dotted, *(str(key) for cell in cells for key in cell)])}
-
-
-def _read_events(events: Columns, zone: tzinfo | None, report: Report) -> Columns:
-    """Return events of nodes, checked, in order of time, with microseconds."""
-    if not events:
-        return {}
-    for field in _EVENTS.fields:
-        if field.required and field.name not in events:
-            report.fail("nodes", field.name, "required", "is missing; every event needs one")
-    capacities = tuple(key for key in events if key.startswith("capacity."))
-    for key in events:
-        if key not in _EVENTS.names and key not in capacities:
-            report.add("nodes", None, key[:100], "unknown_field", "is not a known field of events of nodes")
-    if report:
-        return {}
-    rows = _rows(events)
-    micros = _micros(events["time"], rows, None, zone, report, "time", instant=True)
-    for row, word in enumerate(events["event"].tolist()):
-        if word not in NODE_EVENTS:
-            rule = f"is {word!r}; it must be one of {', '.join(NODE_EVENTS)}"
-            report.add("nodes", row, "event", "choice", rule)
-        elif word == "capacity" and not capacities:
-            report.add("nodes", row, "event", "required", "needs a column capacity.<resource>")
-        if micros[row] == NO_TIME:
-            report.add("nodes", row, "time", "required", "is missing")
-    order = np.argsort(micros, kind="stable")
-    return {name: column[order] for name, column in {**events, "micros": micros}.items()}

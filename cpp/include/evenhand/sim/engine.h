@@ -109,7 +109,7 @@ class Engine {
     Id source = kNoId;
     Time run_time = kNoTime, checkpoint_every = kNoTime, duration = kNoTime;
     bool replica = false, cells = false;
-    Index open = 0;          // of its count: neither done nor lost
+    Index open = 0;            // of its count: neither done nor lost
     std::vector<Kept> kept;    // of those that wait again, earliest first
     std::vector<Id> reserved;  // reservations for it
   };
@@ -209,14 +209,14 @@ class Engine {
   Index running_count_ = 0, away_count_ = 0;
 
   HeartbeatGrid grid_;
-  Time update_at_ = kNoTime;    // of updates, or of backfill passes
-  Time pass_at_ = kNoTime;      // of passes
+  Time update_at_ = kNoTime;  // of updates, or of backfill passes
+  Time pass_at_ = kNoTime;    // of passes
   Time last_update_ = kNoTime;
-  Time asked_at_ = kNoTime;  // the last instant at which there was an update, or it was decided
-  Time last_pass_ = kNoTime;    // at which the last one was
-  Column<Time> visited_;        // by node: its last heartbeat; kNoTime: none
-  Column<Starvation> level_;    // by element
-  Column<Id> spell_;            // by element: its row; kNoId: none
+  Time asked_at_ = kNoTime;   // the last instant at which there was an update, or it was decided
+  Time last_pass_ = kNoTime;  // at which the last one was
+  Column<Time> visited_;      // by node: its last heartbeat; kNoTime: none
+  Column<Starvation> level_;  // by element
+  Column<Id> spell_;          // by element: its row; kNoId: none
   Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
   Column<Amount> pool_demand_;
 };

@@ -1,7 +1,7 @@
 // Heartbeats of nodes, spread over a period, and which nodes are to be asked at their next one.
 //
-// The heartbeat of the i-th of n nodes is at begin + i * period / n, and every period after. Finding
-// the next one costs O(n / 64) at most.
+// The heartbeat of the i-th of n nodes is at begin + i * period / n, and every period after.
+// Finding the next one costs O(n / 64) at most.
 #pragma once
 
 #include <algorithm>

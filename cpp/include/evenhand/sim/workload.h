@@ -9,7 +9,7 @@ namespace evenhand::sim {
 enum class NodeEvent : std::uint8_t { kUp, kDown, kDrain, kCapacity };
 
 struct Workload {
-  Snapshot rows;  // its operations and requests; submit times are when they come
+  Snapshot rows;          // its operations and requests; submit times are when they come
   Column<Id> pool, node;  // of its operations and of its nodes: rows of the start snapshot
   Column<Id> heartbeats;  // nodes in the order of their heartbeats; empty: as they stand
   // By request.

@@ -452,55 +452,6 @@ void Workspace::begin() {
   stands_ = true;
 }
 
-bool Workspace::has_candidates() const noexcept {
-  for (const Stage stage : {Stage::kPreemptive, Stage::kAggressive, Stage::kSsdPreemptive,
-                            Stage::kSsdAggressive, Stage::kFullHost})
-    if (!queue(stage).empty()) return true;
-  return false;
-}
-
-// Whatever shields it.
-bool Workspace::may_take(const StageRule& rule, Id slot, bool ssd_node) {
-  const Id operation = state.operation_of(slot);
-  const Exposure its = exposure(operation);
-  if (!its.to(rule.stage) || !may_leave(slot)) return false;
-  const Group group = this->group(slot);
-  return group != Group::kNone &&
-         level(group, its.aggressive, ssd_node && uses_ssd(slot)) >= rule.lowest;
-}
-
-bool Workspace::idle(Id node) {
-  if (over_count_ > 0 || memory.overcommitted_since[node] != kNoTime || !rows.graceful.empty())
-    return false;
-  const Amount *capacity = state.node_capacity(node), *used = state.node_used(node);
-  const Amount* left = state.node_left(node);
-  const ResourceSpace& resources = state.tables().resources;
-  const bool waits = state.schedulable(node) && !queue(Stage::kRegular).empty();
-  if (waits && state.has_leaving(node)) return false;
-  std::array<Amount, kMaxResources> room{};
-  for (Size r = 0; r < state.width(); ++r) {
-    if (resources.scope[r] == ResourceScope::kCluster) {
-      room[r] = resources.capacity[r] - state.pool_usage(0)[r];
-    } else {
-      room[r] = capacity[r] - used[r];
-      if (room[r] < 0) return false;
-    }
-    room[r] -= left[r];
-  }
-  if (!waits) return true;
-  for (const Id shape : waiting_shapes(Stage::kRegular))
-    if (waiting(Stage::kRegular, shape) > 0 && shapes_.fits(shape, room.data())) return false;
-  if (!has_candidates()) return true;
-  const bool ssd_node = is_ssd_node(node);
-  for (const Id slot : state.on_node(node)) {
-    if (!state.running(slot)) continue;
-    groups.refresh(state, state.operation_of(slot));
-    for (const StageRule& rule : stages(node))
-      if (!queue(rule.stage).empty() && may_take(rule, slot, ssd_node)) return false;
-  }
-  return true;
-}
-
 void Workspace::take_back() {
   if (!stands_) return;
   for (Size i = done_.size(); i-- > 0;)

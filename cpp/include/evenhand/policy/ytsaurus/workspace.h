@@ -77,9 +77,7 @@ class Workspace {
   }
   // May what happens on one node let another decide something? Limits of operations and pools, and
   // whatever is judged by all that an operation has.
-  bool contended() const noexcept {
-    return limited_ || (whole_usage_counts_ && has_candidates());
-  }
+  bool contended() const noexcept { return limited_ || (whole_usage_counts_ && has_candidates()); }
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
   const PendingWork& work() const noexcept { return inputs_.work(); }

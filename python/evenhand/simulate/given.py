@@ -1,0 +1,263 @@
+"""Columns of a workload, from whatever frames they were given in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building import columns
+from evenhand.building.arrays import array_cells
+from evenhand.building.problems import Report
+from evenhand.building.readback import NO_TIME
+from evenhand.errors import InputError, Problem
+from evenhand.fields import TABLES, Field, TableSpec
+from evenhand.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "NODE_EVENTS",
+    "Columns",
+    "columns_of",
+    "derived",
+    "flags_of",
+    "given",
+    "micros_of",
+    "named_pools",
+    "named_resources",
+    "nested",
+    "one_cell",
+    "read_events",
+    "rows_of",
+    "seconds_of",
+]
+
+Columns = dict[str, "NDArray[Any]"]
+
+#: What may happen to a node.
+NODE_EVENTS = ("up", "down", "drain", "capacity")
+
+_EVENTS = TableSpec(
+    "nodes",
+    "Something that happens to a node.",
+    (
+        Field("time", "time", "When.", required=True),
+        Field("node", "label", "To which node.", required=True),
+        Field("event", "enum", "What.", words=NODE_EVENTS, required=True),
+    ),
+)
+_OF_OPERATION = frozenset(TABLES["operations"].names) - frozenset(TABLES["requests"].names)
+_SHARED = ("priority", "gang", "order")
+_BESIDE = frozenset({"settings", "labels"})
+
+
+def rows_of(table: Columns) -> int:
+    """Return how many rows a table has."""
+    return len(next(iter(table.values()))) if table else 0
+
+
+def columns_of(table: str, frame: Any) -> Columns:
+    """Return a frame's columns as arrays: of numbers or instants, or of objects with None for null."""
+    if isinstance(frame, Table):
+        frame = frame.to_dict()
+    if isinstance(frame, list | tuple):
+        heads = list(dict.fromkeys(key for row in frame for key in row))
+        frame = {key: [row.get(key) for row in frame] for key in heads}
+    if isinstance(frame, Mapping):
+        found = {str(name): _array(values) for name, values in frame.items()}
+    else:
+        import narwhals.stable.v2 as nw
+
+        try:
+            native = nw.from_native(frame, eager_only=True)
+        except TypeError:
+            message = f"{table}= takes a frame, a dict of arrays or a list of dicts"
+            raise TypeError(f"{message}, not {type(frame).__name__}") from None
+        found = {str(series.name): _series(series) for series in native.iter_columns()}
+    sizes = {len(column) for column in found.values()}
+    if len(sizes) > 1:
+        message = f"columns of {table} have {sorted(sizes)} rows"
+        raise InputError([Problem(table, None, None, None, "length", None, message)])
+    return found
+
+
+def _array(values: Any) -> NDArray[Any]:
+    if isinstance(values, np.ndarray):
+        return values
+    if isinstance(values, list | tuple | range):
+        return _objects(list(values))
+    import narwhals.stable.v2 as nw
+
+    return _series(nw.from_native(values, series_only=True))
+
+
+def _series(series: Any) -> NDArray[Any]:
+    dtype = series.dtype
+    whole = dtype.is_numeric() and not dtype.is_decimal()
+    if whole and not series.is_null().any():
+        array: NDArray[Any] = series.to_numpy()
+        return array
+    absent = series.is_null().to_list()
+    cells = series.to_list()
+    if dtype.is_integer() or (whole and all(c is None or float(c).is_integer() for c in cells)):
+        pass  # pandas makes floats of integers beside absent cells
+    return _objects([None if gone else cell for cell, gone in zip(cells, absent, strict=True)])
+
+
+def _objects(cells: list[Any]) -> NDArray[Any]:
+    """Return an array of numbers where all cells are, else of objects."""
+    kinds = set(map(type, cells))
+    if kinds and (kinds <= {int} or kinds <= {float} or kinds <= {bool}):
+        return np.array(cells)
+    out = np.empty(len(cells), object)
+    for i, cell in enumerate(cells):  # cells may be lists
+        out[i] = cell
+    return out
+
+
+def given(column: NDArray[Any]) -> Any:
+    """Return a column as a table takes it."""
+    return column if column.dtype.kind in "iufb" else tuple(column.tolist())
+
+
+def one_cell(column: NDArray[Any], row: int) -> Any:
+    """Return a cell as plain data; NaN is null."""
+    cell = column[row]
+    cell = cell.item() if isinstance(cell, np.generic) else cell
+    return None if isinstance(cell, float) and np.isnan(cell) else cell
+
+
+def nested(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with inner objects in the place of dotted columns."""
+    out: dict[str, Any] = {}
+    for key, cell in row.items():
+        *outer, last = key.split(".")
+        into = out
+        for name in outer:
+            into = into.setdefault(name, {})
+        into[last] = cell
+    return out
+
+
+def seconds_of(micros: NDArray[np.int64]) -> Any:
+    """Return seconds; None: there is none."""
+    if (micros != NO_TIME).all():
+        return micros / 1e6
+    return tuple(None if m == NO_TIME else m / 1e6 for m in micros.tolist())
+
+
+def micros_of(
+    column: NDArray[Any] | None,
+    rows: int,
+    absent: int | None,
+    zone: tzinfo | None,
+    report: Report,
+    name: str,
+    *,
+    instant: bool = False,
+) -> NDArray[np.int64]:
+    """Return microseconds; `absent` (None: `NO_TIME`) where there is none."""
+    blank = NO_TIME if absent is None else absent
+    if column is None:
+        return np.full(rows, blank, np.int64)
+    reporter = report.column("requests", name)
+    cells = array_cells(column, zone, reporter)
+    raw = columns.instant(cells, zone, True, reporter) if instant else columns.duration(cells, reporter)
+    values, valid = raw if isinstance(raw, tuple) else (raw, None)
+    if values.dtype.kind == "f":
+        given = ~np.isnan(values)
+        valid = given if valid is None else valid & given
+        if (np.abs(np.where(given, values, 0)) > 9e12).any():
+            report.add("requests", None, name, "range", "does not fit in 64 bits of microseconds")
+            return np.full(rows, blank, np.int64)
+        values = np.rint(np.where(given, values, 0) * 1e6).astype(np.int64)
+    return values if valid is None else np.where(valid, values, blank)
+
+
+def flags_of(column: NDArray[Any] | None, rows: int, report: Report, name: str) -> NDArray[np.bool_]:
+    """Return truth values; null is false."""
+    if column is None:
+        return np.zeros(rows, np.bool_)
+    reporter = report.column("requests", name)
+    raw = columns.flag(array_cells(column, None, reporter), reporter)
+    return raw[0] & raw[1] if isinstance(raw, tuple) else raw
+
+
+def derived(asked: Columns, rows: int) -> tuple[Columns, Columns]:
+    """Return requests, and operations made of their columns: one a name, of its first request."""
+    if not asked:
+        return asked, {}
+    name = asked.get("operation", asked["name"])
+    first: dict[Any, int] = {}
+    for row, key in enumerate(name.tolist()):
+        first.setdefault(key, row)
+    place = np.fromiter(first.values(), np.int64, len(first))
+    every = len(first) == rows
+    owned = {
+        key: column
+        for key, column in asked.items()
+        if key in _OF_OPERATION or key.partition(".")[0] in ("limits", "best_allocation_share")
+    }
+    requests = {key: column for key, column in asked.items() if key not in owned}
+    requests["operation"] = name
+    operations = {"name": name if every else name[place]}
+    for key, column in owned.items():
+        operations[key] = column if every else column[place]
+    for key in _SHARED:
+        if key in asked:
+            operations[key] = asked[key] if every else asked[key][place]
+    for key in asked:  # settings and labels of a job are its operation's
+        if key.partition(".")[0] in _BESIDE:
+            operations[key] = asked[key] if every else asked[key][place]
+            requests.pop(key, None)
+    if "start_time" not in operations and "submit_time" in asked:
+        operations["start_time"] = asked["submit_time"] if every else asked["submit_time"][place]
+    return requests, operations
+
+
+def named_pools(operations: Columns) -> Columns:
+    """Return a table of the pools that operations name."""
+    pools = operations.get("pool")
+    if pools is None:
+        return {}
+    names = sorted({name for name in pools.tolist() if name is not None and name != "<Root>"}, key=str)
+    return {"name": _objects(list(names))} if names else {}
+
+
+def named_resources(asked: Columns) -> dict[str, Any]:
+    """Return the resources that requests name."""
+    dotted = [key.partition(".")[2] for key in asked if key.startswith("resources.")]
+    inner = asked.get("resources")
+    cells = [] if inner is None else [cell for cell in inner.tolist() if isinstance(cell, Mapping)]
+    return {name: {} for name in dict.fromkeys([*dotted, *(str(key) for cell in cells for key in cell)])}
+
+
+def read_events(events: Columns, zone: tzinfo | None, report: Report) -> Columns:
+    """Return events of nodes, checked, in order of time, with microseconds."""
+    if not events:
+        return {}
+    for field in _EVENTS.fields:
+        if field.required and field.name not in events:
+            report.fail("nodes", field.name, "required", "is missing; every event needs one")
+    capacities = tuple(key for key in events if key.startswith("capacity."))
+    for key in events:
+        if key not in _EVENTS.names and key not in capacities:
+            report.add("nodes", None, key[:100], "unknown_field", "is not a known field of events of nodes")
+    if report:
+        return {}
+    rows = rows_of(events)
+    micros = micros_of(events["time"], rows, None, zone, report, "time", instant=True)
+    for row, word in enumerate(events["event"].tolist()):
+        if word not in NODE_EVENTS:
+            rule = f"is {word!r}; it must be one of {', '.join(NODE_EVENTS)}"
+            report.add("nodes", row, "event", "choice", rule)
+        elif word == "capacity" and not capacities:
+            report.add("nodes", row, "event", "required", "needs a column capacity.<resource>")
+        if micros[row] == NO_TIME:
+            report.add("nodes", row, "time", "required", "is missing")
+    order = np.argsort(micros, kind="stable")
+    return {name: column[order] for name, column in {**events, "micros": micros}.items()}
