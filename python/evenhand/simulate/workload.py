@@ -120,7 +120,7 @@ class Workload(Frozen, Tabular):
     >>> work
     Workload(2 requests, 2 operations, 1 pool, 5 s)
     >>> work.snapshot(nodes=2, cpu=8).total
-    {'cpu': 16}
+    {'cpu': 16.0}
     """
 
     __slots__ = (
