@@ -114,7 +114,7 @@ class Workload(Frozen, Tabular):
     >>> work
     Workload(2 requests, 2 operations, 1 pool, 5 s)
     >>> work.snapshot(nodes=2, cpu=8).total
-    {'cpu': 16}
+    {'cpu': 16.0}
     """
 
     __slots__ = ("_cache", "_events", "_operations", "_own", "_pools", "_requests", "_submit", "resources")
