@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 from typing import Any
 
 import numpy as np
@@ -132,3 +133,35 @@ def test_heartbeats_can_be_drawn() -> None:
     same = eh.simulate(start, eh.policies.YTsaurus(), work, rng=np.random.default_rng(1))
     assert usual.allocations["node"] == ["n1", "n2", "n3", "n4", "n5", "n6"]
     assert drawn.allocations["node"] == same.allocations["node"] != usual.allocations["node"]
+
+
+def test_an_interrupted_run_goes_on_from_there() -> None:
+    jobs = 5_000
+    work = Workload(
+        {
+            "name": np.arange(jobs),
+            "resources.cpu": np.ones(jobs, np.int64),
+            "submit_time": np.arange(jobs) * 20.0,
+            "run_time": np.full(jobs, 3.0),
+        }
+    )
+    start, policy = work.snapshot(nodes=8, cpu=1), eh.policies.YTsaurus()
+    run = Simulation(start, policy, work)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            run.run()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert not run.done
+    run.run()
+    whole = eh.simulate(start, policy, work)
+    for table, columns in whole.raw.items():
+        for name, column in columns.items():
+            assert np.array_equal(column, run.result().raw[table][name]), (table, name)
