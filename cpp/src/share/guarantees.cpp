@@ -239,6 +239,14 @@ void adjust_strong_guarantees(const Tables& t, const Topology& tree,
                               const FairShareOptions& options, FairShareResult& out) {
   const Size width = t.total.size();
   const Size cells = t.pools.parent.size() * width;
+  const View<const Amount> guarantees(out.inferred_guarantee);
+  const auto below_root = guarantees.begin() + static_cast<std::ptrdiff_t>(width);
+  if (out.total_flow_ratio[0] == 0 && out.total_burst_ratio[0] == 0 &&
+      std::all_of(below_root, guarantees.end(), [](Amount a) { return a == 0; })) {
+    for (auto* shares : {&out.strong_share, &out.strong_share_priority, &out.strong_share_regular})
+      shares->assign(cells, 0.0);  // there are none
+    return;
+  }
   out.strong_share.resize(cells);
   out.strong_share_priority.assign(cells, 0.0);
   out.strong_share_regular.assign(cells, 0.0);
