@@ -158,7 +158,11 @@ class History {
     if (operation == kNoId) return;
     const Id row = donated(donor_.requests, "r");
     const Id old = random_.chance(20) ? pick(state().requests().in_order()) : kNoId;
-    if (old != kNoId) operation = state().operation_of_request(old);
+    if (old != kNoId) {
+      operation = state().operation_of_request(old);
+      donor_.requests.order.assign(donor_.requests.count.size(),
+                                   state().requests().keys().order(old));
+    }
     donor_.requests.count[at(row)] = 1 + random_.below(2);
     cluster_.change({.kind = Delta::Kind::kPutRequest, .row = old}, [&](ClusterState& state) {
       return state.put_request(donor_.requests, row, operation, kNoId, -2, old);

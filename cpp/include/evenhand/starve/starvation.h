@@ -35,14 +35,14 @@ struct StarvationResult {
   // Nearest element, itself included, that starves (aggressively); kNoId: none. E.
   Column<Id> lowest_starving, lowest_aggressive;
 
-  Column<Id> waiting;  // elements that are below their share: whose state may change with time
+  Column<Id> waiting{};  // elements that are below their share: whose state may change with time
   // Of the last update: elements that were looked at unless all were, and those whose state
   // changed.
-  Column<Id> looked_at, changed;
+  Column<Id> looked_at{}, changed{};
   bool all = true;
 };
 
-// Goes on from the clocks in `result`, under the settings there that hold for these tables
+// Continues the clocks in `result`, under the settings there that hold for these tables
 // (`inherit`). given (E or empty; kUnset: computed) stands in the place of computed states; the
 // clocks continue. `of`: elements whose shares or pending work differ from the update before, where
 // nothing else does; nullptr: all may.
