@@ -8,7 +8,7 @@
 namespace evenhand::testing {
 namespace {
 
-constexpr unsigned kHistories = 60;
+constexpr unsigned kHistories = 20;
 constexpr int kEvents = 200;
 
 // Settings by seed; those of a row follow from its name.
