@@ -59,13 +59,14 @@ py::tuple scan(const py::object& encoded, std::size_t longest_integer, std::size
 std::vector<JsonField> fields_of(const py::list& given) {
   std::vector<JsonField> fields;
   for (const py::handle item : given) {
-    const auto [key, texts, inner] = py::cast<std::tuple<std::string, std::string, py::list>>(item);
+    const auto [key, texts, numbers, inner] =
+        py::cast<std::tuple<std::string, std::string, bool, py::list>>(item);
     fields.push_back({key,
                       texts == "words"     ? JsonField::Texts::kWords
                       : texts == "written" ? JsonField::Texts::kWritten
                       : texts == "objects" ? JsonField::Texts::kObjects
                                            : JsonField::Texts::kPlain,
-                      fields_of(inner)});
+                      numbers, fields_of(inner)});
   }
   return fields;
 }

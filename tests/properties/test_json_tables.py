@@ -124,6 +124,21 @@ def _snapshots(draw: st.DrawFn) -> str:
     return json.dumps(data, ensure_ascii=draw(st.booleans()), separators=separators)
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '"pools": [{"name": "a", "parent": 0.5}, {"name": 0}, {"name": "c", "parent": 0}]',
+        '"pools": [{"name": 0.5}, {"name": 0}]',
+        '"operations": [{"name": "a", "user": 0.5}, {"name": "b", "user": 0}]',
+        '"operations": [{"name": "a", "gang": 0.5}, {"name": "b", "gang": 1}]',
+        '"operations": [{"name": "a", "weight": 0.5}, {"name": 1, "weight": 1}, {"name": "c", "weight": 0}]',
+    ],
+)
+def test_integers_beside_reals(rows: str) -> None:
+    fast, slow = both(f'{{"resources": {{"cpu": {{}}}}, {rows}}}')
+    assert fast == slow
+
+
 @given(_snapshots())
 def test_snapshots(text: str) -> None:
     fast, slow = both(text)

@@ -220,7 +220,7 @@ class TableReader {
       : text_(text), most_(most), counted_(counted) {}
 
   JsonTable read(const std::vector<JsonField>& fields) {
-    const JsonField row{"", JsonField::Texts::kObjects, fields};
+    const JsonField row{"", JsonField::Texts::kObjects, true, fields};
     Cells cells(row, most_, counted_);
     JsonTable table;
     const bool single = text_.front() == '{';
@@ -320,7 +320,7 @@ class TableReader {
       done = flags(cells, column);
     else if (cells.kinds == kInteger)
       done = integers(cells, column);
-    else if ((cells.kinds & ~(kInteger | kReal)) == 0)
+    else if (cells.kinds == kReal || (cells.kinds == (kInteger | kReal) && cells.field.numbers))
       done = reals(cells, column);
     else if (cells.kinds == kText)
       done = texts == Texts::kPlain ? plain(cells, column) : words(cells, column);

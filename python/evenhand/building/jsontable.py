@@ -90,21 +90,25 @@ def _are_names(cells: Any) -> bool:
 
 
 def _wanted(spec: TableSpec, resources: list[str]) -> list[Any]:
-    def field(key: str, of: Field) -> tuple[str, str, list[Any]]:
+    def field(key: str, of: Field) -> tuple[str, str, bool, list[Any]]:
         match of.kind:
             case "amounts" | "shares":
-                return key, "objects", [(name, "plain", []) for name in resources]
+                return key, "objects", True, [(name, "plain", True, []) for name in resources]
             case "settings" | "annotations" | "labels":  # Python objects in the end
-                return key, "written", []
-            case "text" | "label" | "enum" | "duration" | "texts":
-                return key, "words", []
+                return key, "written", True, []
+            case "duration":
+                return key, "words", True, []
+            case "text" | "label" | "enum" | "texts":
+                return key, "words", False, []
+            case "number" | "integer" | "time":
+                return key, "plain", True, []
             case _:
-                return key, "plain", []
+                return key, "plain", False, []
 
     wanted = []
     for head in heads_of(spec):
         inner = [field(name, spec[f"{head}.{name}"]) for name in inner_of(spec, head)]
-        wanted.append((head, "objects", inner) if inner else field(head, spec[head]))
+        wanted.append((head, "objects", True, inner) if inner else field(head, spec[head]))
     return wanted
 
 

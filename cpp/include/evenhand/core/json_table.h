@@ -22,6 +22,7 @@ struct JsonField {
 
   std::string key;
   Texts texts = Texts::kPlain;
+  bool numbers = true;  // integers among reals may become such; else cells stay JSON
   std::vector<JsonField> inner;
 };
 
