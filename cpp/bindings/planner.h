@@ -47,7 +47,7 @@ class BoundPlanner {
   void take_back();
   std::size_t decided() const { return planner_->decisions().rows().size(); }
   std::optional<Time> updated() const { return updated_; }
-  void set_updated(Time time) { updated_ = time; }  // by whoever has the planner
+  void set_updated(Time time) { updated_ = time; }  // by the owner of the planner
 
   void update(Time now, bool keep);
   void decide(const py::object& nodes, bool main_pass, bool backfill_pass);

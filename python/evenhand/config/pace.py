@@ -35,7 +35,7 @@ _FORM = re.compile(r"(\d\d):(\d\d)(?::(\d\d))?-(\d\d):(\d\d)(?::(\d\d))? +(\S+)"
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 _DAY = 86_400
 _MICROS = 1_000_000
-#: Time zones are looked up from 1970 until here, and go on from there as they were last.
+#: Time zones are looked up from 1970 until here, and stay from there on as they were last.
 _UNTIL = 2**32
 #: Two changes of a time zone's clocks are never closer.
 _STEP = 7 * _DAY

@@ -135,7 +135,7 @@ class Simulation:
 
         Notes
         -----
-        It can be interrupted (Ctrl-C), and goes on from there when it is called again.
+        It can be interrupted (Ctrl-C), and continues from there when it is called again.
         """
         self._core.run(None if until is None else round(until * 1e6))
 

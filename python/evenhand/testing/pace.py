@@ -124,7 +124,7 @@ class Pace:
                 self.taken[above].append(self.now)
 
     def victims(self) -> list[dict[str, Any]]:
-        """Return what the next plan goes on from."""
+        """Return what the next plan continues from."""
         counted = {
             pool: [instant / 1e6 for instant in taken if self.now - instant < _HOUR]
             for pool, taken in self.taken.items()

@@ -87,7 +87,7 @@ def google2011(
     seconds; what happened before it began (time 0) happens at 600 s, its first instant.
 
     * One request is one spell of a task: from a submission to the end of its last attempt. After an eviction
-      the task is submitted again by the system, so the spell goes on; after a failure, a kill or an end it
+      the task is submitted again by the system, so the spell continues; after a failure, a kill or an end it
       is submitted by its owner, so another request arrives (`resubmitted`), at the recorded time.
     * Run time of a spell that finished or failed is the length of its last attempt. Of one that was killed,
       lost, or evicted for good it is the length of its longest attempt, which its true work exceeds

@@ -138,7 +138,7 @@ class Planner {
   // now: now, if it decided something; kNoTime: never, as far as is known.
   virtual Time next_due() const { return kNoTime; }
 
-  // --- where heartbeats go on and on
+  // --- where heartbeats follow one another, as in a simulation
   // From here on what is decided stays in the state; there is no way back.
   virtual void keep_decisions() {}
   // Whether a heartbeat of a node would decide nothing now.

@@ -34,7 +34,7 @@ class Engine {
          Options options, Came came = {});
 
   // All that happens up to an instant, which is the clock's from then on; kNoTime: until nothing
-  // can happen any more. A poll may end it between two steps; it can go on from there.
+  // can happen any more. A poll may end it between two steps; it can continue from there.
   void run(Time until);
 
   const ClusterState& state() const noexcept { return *state_; }
@@ -95,7 +95,7 @@ class Engine {
   struct Running {  // by slot
     Id request = kNoId, log = kNoId;
     std::uint32_t token = 0;
-    Time began = kNoTime;  // its work goes on since; kNoTime: it waits for room, or is suspended
+    Time began = kNoTime;  // at work since then; kNoTime: it waits for room, or is suspended
     Time done = 0;         // in earlier runs
     Time leaves = kNoTime;
     Id decision = kNoId;

@@ -77,8 +77,8 @@ struct Update {
   }
 };
 
-// Computes an update after the one before it, whose clocks go on; the engine keeps share functions
-// between calls if `keep`.
+// Computes an update after the one before it, whose clocks continue; the engine keeps share
+// functions between calls if `keep`.
 void update(Update& update, const ClusterState& state, ShareInputs& inputs,
             const Settings& settings, const RowSettings& rows, const Given& given,
             FairShareEngine& engine, const VolumeMemory* volumes, bool keep);
