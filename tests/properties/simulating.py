@@ -69,7 +69,21 @@ def drawn(seed: int, system: str) -> Drawn:
         rows, pools=pools, nodes=events, resources={"cpu": {"quantum": 1}, "memory": {}}
     )
     snapshot = workload.snapshot(nodes=nodes, now=0, cpu=8, memory=16)
-    return Drawn(snapshot, _policy(system, rng), workload, _clocks(system, rng))
+    policy, clocks = _policy(system, rng), _clocks(system, rng)
+    if rng.random() < 0.4:
+        policy = policy.replace(pace=_pace(rng))
+    return Drawn(snapshot, policy, workload, clocks)
+
+
+def _pace(rng: np.random.Generator) -> dict[str, Any]:
+    pace = {
+        "victim_cooldown": float(rng.choice([5, 40])),
+        "spare_if_ran_less_than": float(rng.choice([5, 20])),
+        "spare_if_ends_within": 7.0,
+        "max_victims_per_hour": int(rng.integers(0, 4)),
+        "immune_hours": ["00:00:30-00:01:30 UTC"],
+    }
+    return {name: value for name, value in pace.items() if rng.random() < 0.5}
 
 
 def _policy(system: str, rng: np.random.Generator) -> Any:

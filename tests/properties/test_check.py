@@ -48,7 +48,7 @@ def remembered(plan: Plan, done: list[Step]) -> eh.State | None:
     if not taking:
         return plan.state_before
     after = plan.state
-    before = plan.state_before or replace(after, elements={}, nodes={}, operations={})
+    before = plan.state_before or replace(after, elements={}, nodes={}, operations={}, victims={})
     numbers = {step.number for step in done}
     open_ = {d.node for s in plan.steps() if s.number not in numbers and s.beneficiary for d in s.victims}
     tried = {d.node for step in taking for d in step.victims} - open_
@@ -58,7 +58,27 @@ def remembered(plan: Plan, done: list[Step]) -> eh.State | None:
         since = nodes.get(name, {}).get("overcommitted_since")
         nodes[name] = {"last_preemptive": after.nodes[name]["last_preemptive"], "overcommitted_since": since}
     operations = dict(before.operations) | {n: v for n, v in after.operations.items() if n in served}
-    return replace(before, nodes=nodes, operations=operations)
+    return replace(before, nodes=nodes, operations=operations, victims=counted(plan, before, taking))
+
+
+def counted(plan: Plan, before: eh.State, taking: list[Step]) -> dict[Any, Any]:
+    """Victims that count for the pace: those before, and those of carried-out steps, one a job or session."""
+    data = plan.snapshot.to_dict()
+    pool_of = {row["name"]: row.get("pool") for row in data.get("operations", ())}
+    parent = {row["name"]: row.get("parent") for row in data.get("pools", ())}
+    victims = dict(before.victims)
+    for step in taking:
+        of = [victim.operation for victim in step.victims]
+        for operation in of if isinstance(plan.policy, eh.policies.YTsaurus) else dict.fromkeys(of):
+            if ("operation", operation) in plan.state.victims:
+                victims["operation", operation] = {"taken": [plan.snapshot.now]}
+            pool = pool_of[operation]
+            while pool is not None:
+                if ("pool", pool) in plan.state.victims:
+                    earlier = victims.get(("pool", pool), {"taken": ()})["taken"]
+                    victims["pool", pool] = {"taken": [*earlier, plan.snapshot.now]}
+                pool = parent[pool]
+    return victims
 
 
 def given_now(plan: Plan, fresh: eh.Snapshot) -> dict[str, Any] | None:

@@ -72,7 +72,7 @@ class Workspace {
   bool idle(Id node);
   // Did the heartbeat at this instant try all that it can?
   bool settled(Id node) const {
-    return memory.overcommitted_since[node] == kNoTime &&
+    return memory.overcommitted_since[node] == kNoTime && !pace.on() &&
            (memory.last_preemptive[node] == state.now() || !has_candidates());
   }
   // May what happens on one node let another decide something? Limits of operations and pools, and
