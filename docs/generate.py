@@ -235,11 +235,13 @@ MODULES = (
     "plot",
     "policies",
     "reasons",
+    "simulate",
     "synthetic",
     "systems.record",
     "systems.registry",
     "testing.invariants",
     "testing.strategies",
+    "traces",
 )
 
 
