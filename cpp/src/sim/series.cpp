@@ -72,7 +72,7 @@ void Engine::sample(Time until) {
     }
 }
 
-// An update has said who starves.
+// An update has said which elements starve.
 void Engine::note_spells() {
   const std::span<const Starvation> now = planner_->starvation();
   const auto pools = static_cast<Id>(state_->pools().size());

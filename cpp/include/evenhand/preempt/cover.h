@@ -73,7 +73,7 @@ class FewestCover {
   Column<double> multipliers_;
   Index best_cost_ = 0, budget_ = 0, branches_ = 0;
   bool spent_ = false;
-  std::unique_ptr<CoverBound> bound_;  // its matrices are of no interest to who asks
+  std::unique_ptr<CoverBound> bound_;  // a pointer: no other file needs Eigen's header
 };
 
 }  // namespace evenhand

@@ -158,7 +158,7 @@ class Engine {
   void reserve(const Decision& decision, const Amount* amounts, Id number);
   Id write(const Decision& decision, const Amount* freed);
 
-  // --- who is to be asked
+  // --- which nodes are to be visited
   void changed(Id node);
   void look_at(Id node);
   void look_at_all();

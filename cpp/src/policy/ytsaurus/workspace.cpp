@@ -302,7 +302,7 @@ Workspace::Place Workspace::why_not_on(Id request, Id node) {
   return Place::kAllowed;
 }
 
-// Between updates of the same rows it follows who starves.
+// Between updates of the same rows it follows which elements starve.
 void Workspace::build_exposure(bool all) {
   const auto set = [&](Id o) {
     exposure_[o] = state.operations().present(o) ? exposure_of(o) : Exposure{false, false, false};
