@@ -1,6 +1,6 @@
 """Write copies of the sources in which every planted defect is there, and off until it is picked.
 
-    python tests/mutants/plant.py cpp DESTINATION       include/ and src/ of cpp/
+    python tests/mutants/plant.py cpp DESTINATION       bindings/, include/ and src/ of cpp/
     python tests/mutants/plant.py python DESTINATION    the package, without its extension
 
 The environment variable EVENHAND_MUTANT picks one defect by its number when the program starts. A file is
@@ -125,7 +125,7 @@ def main(kind: str, destination: Path) -> None:
         copy(
             ROOT / "cpp",
             destination,
-            ["include", "src"],
+            ["bindings", "include", "src"],
             {".h", ".cpp", ".in"},
             ("include/evenhand/planted.h", HEADER),
         )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
 
 from evenhand import _core
 from evenhand.building.readback import NO_TIME
+from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import Count, End, Event, Job, Leave, Node, Put, Resize, Start, Take, Time
+from evenhand.cluster.stage import Stage
 from evenhand.plans.memory import read_memory
 from evenhand.shares import _memory, _options
 from evenhand.systems.ytsaurus import columns
@@ -22,6 +26,22 @@ def cut(drawn: bytes) -> list[bytes]:
 
 
 codes = st.binary(max_size=200 * 5).map(cut)
+
+
+@contextmanager
+def no_event_is_plain() -> Iterator[None]:
+    """Let the rules of tables carry out what the core does else: all that is not plain."""
+
+    def happen(_: Listed, stage: Stage, *, recorded: bool) -> int:
+        if not recorded:
+            stage.forget()
+        stage.mark()
+        return 0
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Listed, "happen", happen)
+        patch.setattr(Listed, "plain", lambda _, __, first: first)
+        yield
 
 
 class Rows:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.cluster.events import End, Put, Remove, Time
 from evenhand.testing import strategies as es
-from tests.properties.living import Rows, codes, cut
+from tests.properties.living import Rows, codes, cut, no_event_is_plain
 
 WRONG: tuple[Any, ...] = (
     Time(-1e6),
@@ -62,6 +62,13 @@ def test_events_lead_to_the_snapshot_that_is_built_afresh(
             usage[row["operation"]][name] += amount
     for name, amounts in usage.items():
         assert cluster.usage(name, table="operations") == amounts
+
+
+@given(data=es.crowded_dicts(), drawn=codes)
+def test_the_rules_of_tables_lead_to_the_same(data: dict[str, Any], drawn: list[bytes]) -> None:
+    with no_event_is_plain():
+        cluster, rows = lived(data, drawn)
+    assert cluster.snapshot() == eh.Snapshot.from_dict(rows.data)
 
 
 @given(data=es.crowded_dicts(), seed=st.integers(0, 2**16), frozen=st.sampled_from((0, 37)))

@@ -102,7 +102,7 @@ def lives(data: dict[str, Any], policy: Any, drawn: bytes, seed: int) -> tuple[i
 def test_laws(system: str) -> None:
     make, data, settings = SYSTEMS[system]
     decisions = waits = 0
-    for case in drawn(st.tuples(data, settings, codes, st.integers(0, 99)), examples(1 / 25)):
+    for case in drawn(st.tuples(data, settings, codes, st.integers(0, 99)), max(4, examples(1 / 25))):
         policy = make(**case[1].model_dump())
         found = lives(case[0], policy, *case[2:])
         decisions, waits = decisions + found[0], waits + found[1]

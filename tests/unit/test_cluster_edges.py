@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 import evenhand as eh
+from tests.properties.living import no_event_is_plain
 
 MOST = 2**60  # quanta of a resource in one table
 
@@ -20,6 +23,13 @@ def cluster(**more: Any) -> eh.Cluster:
         "allocations": [{"name": "a", "operation": "o", "node": "n", "resources": {"cpu": 3}}],
     }
     return eh.Cluster(eh.Snapshot.from_dict(data | more))
+
+
+@pytest.fixture(params=["plain", "by the rules of tables"], autouse=True)
+def reader(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Both that carry events out."""
+    with nullcontext() if request.param == "plain" else no_event_is_plain():
+        yield
 
 
 @pytest.mark.parametrize("beyond", [-1, 0, 1])

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
-#include <numeric>
+#include <functional>
 
 #include "evenhand/model/row_order.h"
 #include "evenhand/model/visit_columns.h"
@@ -30,6 +31,10 @@ Id beginning(std::string_view name, std::size_t from) {
   return std::bit_cast<Id>(bytes ^ 0x80000000u);
 }
 
+std::uint32_t hash_of(std::string_view name) {
+  return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
+}
+
 }  // namespace
 
 LiveKeys::LiveKeys(const NameColumn& names, const Column<double>& order)
@@ -54,48 +59,76 @@ bool LiveKeys::before(Id a, double order, std::string_view text) const noexcept 
   return !order_less(order, its) && name(a) < text;
 }
 
-Id LiveKeys::of_snapshot(std::string_view text) const {
-  const auto less = [&](Id row, std::string_view other) { return names_->text[row] < other; };
-  if (!order_->empty() && by_name_.empty()) {
-    by_name_.resize(at(rows_));
-    std::iota(by_name_.begin(), by_name_.end(), Id{0});
-    std::ranges::sort(by_name_, {}, [&](Id row) { return names_->text[row]; });
+// Rows of the snapshot that stand before such a row.
+Id LiveKeys::place(double order, std::string_view text) const {
+  Id low = 0, high = rows_;
+  if (order_->empty() && std::isnan(order) && rows_ > 4 * kBetweenBeginnings) {
+    const std::string_view shared = common_beginning(names_->text);
+    if (!text.starts_with(shared)) return text < shared ? 0 : rows_;
+    if (beginnings_.empty())
+      for (Id row = 0; row < rows_; row += kBetweenBeginnings)
+        beginnings_.push_back(beginning(names_->text[row], shared.size()));
+    const auto [from, until] =
+        std::ranges::equal_range(beginnings_, beginning(text, shared.size()));
+    const auto row_of = [&](auto found) {
+      return static_cast<Id>(found - beginnings_.begin()) * kBetweenBeginnings;
+    };
+    low = from == beginnings_.begin() ? 0 : row_of(from - 1);
+    high = std::min(rows_, row_of(until));
   }
-  Id low = 0;
-  Column<Id>& beginnings = by_name_;
-  if (!order_->empty()) {
-    const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), text, less);
-    low = found == by_name_.end() ? rows_ : *found;
-  } else {
-    Id high = rows_;
-    if (rows_ > 4 * kBetweenBeginnings) {
-      const std::string_view shared = common_beginning(names_->text);
-      if (!text.starts_with(shared)) return kNoId;
-      if (beginnings.empty())
-        for (Id row = 0; row < rows_; row += kBetweenBeginnings)
-          beginnings.push_back(beginning(names_->text[row], shared.size()));
-      const auto [from, until] =
-          std::ranges::equal_range(beginnings, beginning(text, shared.size()));
-      const auto place = [&](auto found) {
-        return static_cast<Id>(found - beginnings.begin()) * kBetweenBeginnings;
-      };
-      low = from == beginnings.begin() ? 0 : place(from - 1);
-      high = std::min(rows_, place(until));
-    }
-    while (low < high) {
-      const Id middle = low + (high - low) / 2;
-      if (less(middle, text))
-        low = middle + 1;
-      else
-        high = middle;
-    }
+  while (low < high) {
+    const Id middle = low + (high - low) / 2;
+    if (before(middle, order, text))
+      low = middle + 1;
+    else
+      high = middle;
   }
-  return low < rows_ && names_->text[low] == text ? low : kNoId;
+  return low;
+}
+
+// Where a name is, or would be.
+std::size_t LiveKeys::seek(std::string_view text, std::uint32_t hash) const noexcept {
+  std::size_t i = home(hash);
+  for (; found_[i].row != kNoId; i = (i + 1) & (found_.size() - 1))
+    if (found_[i].hash == hash && name(found_[i].row) == text) break;
+  return i;
+}
+
+void LiveKeys::index() const {
+  names_found_ = at(rows_);
+  found_.assign(std::bit_ceil(std::max<std::size_t>(8, 4 * names_found_)), Found{});
+  for (Id row = 0; row < rows_; ++row) {
+    const std::uint32_t hash = hash_of(name(row));
+    found_[seek(name(row), hash)] = {row, hash};
+  }
+}
+
+void LiveKeys::grow() const {
+  Column<Found> before(2 * found_.size(), Found{});
+  std::swap(before, found_);
+  for (const Found& f : before) {
+    if (f.row == kNoId) continue;
+    std::size_t i = home(f.hash);
+    while (found_[i].row != kNoId) i = (i + 1) & (found_.size() - 1);
+    found_[i] = f;
+  }
+}
+
+// Frees a place: what stands behind it because it was taken moves up.
+void LiveKeys::forget(std::size_t at) const {
+  const std::size_t last = found_.size() - 1;
+  for (std::size_t i = (at + 1) & last; found_[i].row != kNoId; i = (i + 1) & last) {
+    if (((i - home(found_[i].hash)) & last) < ((i - at) & last)) continue;
+    found_[at] = found_[i];
+    at = i;
+  }
+  found_[at] = {};
+  --names_found_;
 }
 
 Id LiveKeys::find(std::string_view text) const {
-  const auto found = named_.find(text);
-  return found != named_.end() ? found->second : of_snapshot(text);
+  if (found_.empty()) index();
+  return found_[seek(text, hash_of(text))].row;
 }
 
 void LiveKeys::add(Id row) {
@@ -115,17 +148,15 @@ void LiveKeys::set_name(Id row, std::string_view name, bool is_integer, double o
 void LiveKeys::enter(Id row) {
   Later& l = later_[row - rows_];
   if (l.name.empty()) return;
-  named_[l.name] = row;
+  if (found_.empty()) index();
+  const std::uint32_t hash = hash_of(l.name);
+  Found& found = found_[seek(l.name, hash)];
+  l.hidden = found.row;
+  found = {row, hash};
+  if (l.hidden == kNoId && 2 * ++names_found_ > found_.size()) grow();
   const auto less = [&](Id a, const Later& b) { return before(a, b.order, b.name); };
   const auto place = std::lower_bound(sorted_.begin(), sorted_.end(), l, less);
-  Id low = 0;
-  for (Id high = rows_; low < high;) {  // the snapshot's rows before it
-    const Id middle = low + (high - low) / 2;
-    if (less(middle, l))
-      low = middle + 1;
-    else
-      high = middle;
-  }
+  const Id low = this->place(l.order, l.name);
   Index above = Index{low} << kGap, below = above + (Index{1} << kGap);
   const Index end = below;
   if (place != sorted_.begin()) above = std::max(above, rank(*(place - 1)));
@@ -153,9 +184,12 @@ void LiveKeys::rank_anew(std::size_t position) {
 void LiveKeys::leave(Id row) {
   Later& l = later_[row - rows_];
   if (l.name.empty()) return;
-  named_.erase(named_.find(l.name));
-  const auto less = [&](Id a, const Later& b) { return before(a, b.order, b.name); };
-  sorted_.erase(std::lower_bound(sorted_.begin(), sorted_.end(), l, less));
+  const std::size_t place = seek(l.name, hash_of(l.name));
+  Id* link = &found_[place].row;
+  while (*link != row) link = &later_[*link - rows_].hidden;
+  *link = l.hidden;
+  if (found_[place].row == kNoId) forget(place);
+  sorted_.erase(std::ranges::lower_bound(sorted_, l.rank, {}, [&](Id r) { return rank(r); }));
 }
 
 }  // namespace evenhand

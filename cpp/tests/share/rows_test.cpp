@@ -2,10 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
-
-#include "evenhand/core/search.h"
-
 namespace evenhand {
 namespace {
 
@@ -64,17 +60,6 @@ TEST(DoubleRow, ProductsKeepBothPartsOfTheSlope) {
   sum.add_product(slope, 4);
   sum.subtract(filled_row<1>(4.0));
   EXPECT_EQ(sum.value()[0], 0x1p-78);
-}
-
-TEST(LargestSatisfying, FindsTheLastDouble) {
-  const double k = largest_satisfying(0.0, 1.0, [](double x) { return x * 3.0 <= 1.0; });
-  EXPECT_LE(k * 3.0, 1.0);
-  EXPECT_GT(std::bit_cast<double>(std::bit_cast<std::uint64_t>(k) + 1) * 3.0, 1.0);
-}
-
-TEST(LargestSatisfying, TakesTheEnds) {
-  EXPECT_EQ(largest_satisfying(0.0, 1.0, [](double) { return true; }), 1.0);
-  EXPECT_EQ(largest_satisfying(0.0, 1.0, [](double) { return false; }), 0.0);
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ def planned(
     """Plan with operations w starving and allocations preemptible, where there is such a thing."""
     if taken:
         rows = [
-            {"kind": "pool" if name in ("p", "q") else "operation", "name": name, "taken": instants}
+            {"kind": "pool" if name in ("p", "q", "<Root>") else "operation", "name": name, "taken": instants}
             for name, instants in taken.items()
         ]
         kept = {"schema": "evenhand/state/1", "time": data["now"] - 1, "settings": "", "pools": []}
@@ -142,6 +142,31 @@ def test_planned_end(system: str, end: float, spared: bool) -> None:
         told = plan.why_not("a0")
         assert told.code == "spared_ends_soon"
         assert told.numbers == {"planned_end": end, "spare_if_ends_within": 600.0, "now": NOW}
+
+
+@pytest.mark.parametrize("system", ["slurm", "backendai"])
+@pytest.mark.parametrize(
+    ("ends", "spared"),
+    [((100, 600), True), ((100, 600 + STEP), False), ((100, None), False), ((None, 100), False)],
+)
+def test_an_operation_ends_with_the_last_of_it(system: str, ends: tuple[Any, ...], spared: bool) -> None:
+    data = cluster(victims=2)
+    data["requests"][0]["count"] = 2
+    for row, end in zip(data["allocations"], ends, strict=True):
+        row |= {"operation": "v0"} | ({} if end is None else {"planned_end": NOW + end})
+    del data["operations"][1]
+    plan = planned(SYSTEMS[system](spare_if_ends_within="10m"), data)
+    assert victims(plan) == ([] if spared else ["a0", "a1"])
+
+
+@system
+@pytest.mark.parametrize(("whole", "root"), [(1, 2), (2, 1)])
+def test_the_smaller_cap_of_an_hour_counts(system: str, whole: int, root: int) -> None:
+    """The policy's is one of the root, which may have one of its own."""
+    policy = SYSTEMS[system](max_victims_per_hour=whole)
+    data = cluster(root={"max_victims_per_hour": root})
+    assert victims(planned(policy, data, v9=[NOW - 1])) == ["a0"]
+    assert victims(planned(policy, data, **{"<Root>": [NOW - 1]})) == []
 
 
 @system
@@ -443,15 +468,27 @@ def test_check_says_what_the_pace_spares_now(system: str) -> None:
 
 
 @system
-def test_check_counts_what_was_carried_out(system: str) -> None:
-    """The second step still holds: the first one's victim is one of the two that there may be."""
-    policy = SYSTEMS[system](max_victims_per_hour=2, victim_cooldown=60)
+@pytest.mark.parametrize(("cap", "second"), [(2, ["a1"]), (3, ["a0", "b0"])])
+def test_check_counts_what_was_carried_out(system: str, cap: int, second: list[str]) -> None:
+    """Two small ones are wanted first; where one has left already, the large one has to."""
+    policy = SYSTEMS[system](max_victims_per_hour=cap)
     if system == "backendai":
         policy = policy.replace(preemptors="every")
-    if system == "slurm":
-        policy = policy.replace(SchedulerType="sched/backfill")
-    data = cluster(victims=2, waiting=2)
+    data = cluster(victims=3, waiting=2)
+    gone, small, large = data["allocations"]
+    gone["name"] = "g0"
+    data["nodes"] = [{"name": "n0", "capacity": {"cpu": 4}}, {"name": "n1", "capacity": {"cpu": 8}}]
+    small |= {"name": "a0", "node": "n1", "resources": {"cpu": 2}, "start_time": 20}
+    large |= {"node": "n1", "name": "a1", "operation": "v3", "start_time": 10 if system == "ytsaurus" else 30}
+    data["allocations"].append({**small, "name": "b0", "operation": "v2", "start_time": 21})
+    data["operations"].append({**data["operations"][0], "name": "v3"})
+    for row, node in zip(data["requests"], ("n0", "n1"), strict=True):
+        row["required_node"] = node
     plan = planned(policy, data)
-    steps = [d.step for d in plan.decisions.victims]
-    assert len(set(steps)) == 2
-    assert plan.check(plan.snapshot).findings == ()
+    assert plan.decisions.victims[0].allocation == "g0"
+    assert sorted(victims(plan)[1:]) == second
+    first = plan.decisions.victims[0].step
+    del data["allocations"][0], data["requests"][0]
+    data["now"] += 1
+    data["allocations"].append({"name": "c", "operation": "w0", "node": "n0", "resources": {"cpu": 4}})
+    assert plan.check(eh.Snapshot.from_dict(data), done={first}).findings == ()

@@ -5,13 +5,12 @@
 // as UTF-8 bytes), and gets a number between those of its neighbours, so that two rows
 // are compared by two numbers. Nothing is ever sorted again.
 //
-// find: O(log n) comparisons of names, beside one hash. enter, leave: the same, and a move
-// of 4 bytes for each later row that stands behind it.
+// find: one hash and O(1) comparisons of names. enter: O(log n) comparisons beside it. enter and
+// leave move 4 bytes for each later row that stands behind.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "evenhand/model/tables.h"
@@ -53,16 +52,20 @@ class LiveKeys {
     std::string name;
     double order = 0;
     Index rank = 0;
+    Id hidden = kNoId;  // the row of the same name that was found before it
     bool is_integer = false;
   };
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
+  struct Found {
+    Id row = kNoId;
+    std::uint32_t hash = 0;
   };
   bool before(Id a, double order, std::string_view name) const noexcept;
-  Id of_snapshot(std::string_view name) const;
+  Id place(double order, std::string_view name) const;
+  std::size_t seek(std::string_view name, std::uint32_t hash) const noexcept;
+  std::size_t home(std::uint32_t hash) const noexcept { return hash & (found_.size() - 1); }
+  void index() const;
+  void grow() const;
+  void forget(std::size_t at) const;
   void rank_anew(std::size_t position);
 
   const NameColumn* names_;
@@ -70,9 +73,12 @@ class LiveKeys {
   Id rows_;
   Column<Later> later_;
   Column<Id> sorted_;
-  std::unordered_map<std::string, Id, Hash, std::equal_to<>> named_;
   Index unnamed_ = 0;
-  mutable Column<Id> by_name_;  // once asked: rows where `order` rules, else some beginnings
+  // Once a name is sought: rows by the hash of their names, at most half full; a collision takes
+  // the next free place.
+  mutable Column<Found> found_;
+  mutable std::size_t names_found_ = 0;
+  mutable Column<Id> beginnings_;  // once a place is sought
 };
 
 }  // namespace evenhand
