@@ -205,8 +205,7 @@ class State:
             If it cannot be read.
         """
         try:
-            text = Path(path).read_text(encoding="utf-8")
-            data = _parse(text)
+            data = _parse(Path(path).read_text(encoding="utf-8"))
         except UnicodeDecodeError as error:
             raise _wrong(None, "utf8", f"is not UTF-8 text: {error.reason}") from error
         except InputError:
@@ -218,6 +217,7 @@ class State:
         except InputError as error:
             del data
             wrong = error.with_traceback(None)  # which would keep the rows
+        text = Path(path).read_text(encoding="utf-8")
         if _may_be_too_large(text):
             json.loads(text, parse_float=_finite)
         raise wrong
@@ -378,8 +378,7 @@ class _Remembered:
         ]
         if found.keys().isdisjoint(columns):
             return zip(keys, repeat(FrozenDict(dict.fromkeys(columns))))
-        values = map(FrozenDict, map(zip, repeat(tuple(columns)), zip(*cells, strict=True)))
-        return zip(keys, values, strict=True)
+        return zip(keys, _frozen_rows(tuple(columns), cells), strict=True)
 
     def _instants(self, found: Mapping[str, Sequence[Any]], key: str, rows: int) -> Sequence[float | None]:
         cells = found.get(key, (None,) * rows)
@@ -387,6 +386,14 @@ class _Remembered:
         _expect_types(numbers, float, int)
         _expect(all(map(math.isfinite, numbers)) and max(numbers, default=self.time) <= self.time)
         return [cell if cell is None else float(cell) for cell in cells]
+
+
+def _frozen_rows(columns: tuple[str, ...], cells: Sequence[Sequence[Any]]) -> Iterable[FrozenDict]:
+    """Return the rows of columns; two columns, the usual number, in half the time."""
+    if len(columns) == 2:
+        one, other = columns
+        return [FrozenDict({one: a, other: b}) for a, b in zip(*cells, strict=True)]
+    return map(FrozenDict, map(zip, repeat(columns), zip(*cells, strict=True)))
 
 
 def _words(found: Mapping[str, Sequence[Any]], key: str, words: tuple[str, ...]) -> Sequence[str]:

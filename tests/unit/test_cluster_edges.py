@@ -75,6 +75,26 @@ def test_room_that_was_taken_goes_with_what_ends() -> None:
     assert row["settings"] == {"room_taken": {"cpu": 2}}
 
 
+def test_room_that_was_taken_is_given_back_with_what_resumes() -> None:
+    found = cluster()
+    found.apply([{"event": "leave", "allocation": "a", "deadline": 130}])
+    found.apply([{"event": "take", "allocation": "a", "resources": {"cpu": 2}}])
+    found.apply([{"event": "suspend", "allocation": "a"}, {"event": "resume", "allocation": "a"}])
+    (row,) = found.snapshot().to_dict()["allocations"]
+    assert "settings" not in row
+    assert "deadline" not in row
+
+
+@pytest.mark.parametrize("event", [{"last_progress_time": 98}, {"last_job_start_time": 97}])
+def test_a_job_changes_what_is_given(event: dict[str, float]) -> None:
+    found = cluster()
+    found.apply([{"event": "job", "allocation": "a", "last_job_start_time": 90, "last_progress_time": 95}])
+    found.apply([{"event": "job", "allocation": "a", **event}])
+    (row,) = found.snapshot().to_dict()["allocations"]
+    times = {"last_job_start_time": 90, "last_progress_time": 95} | event
+    assert {name: row[name] for name in times} == times
+
+
 def test_undo_of_one_event_leaves_nothing_of_it() -> None:
     found = cluster()
     found.apply([{"event": "time", "now": 101}])
