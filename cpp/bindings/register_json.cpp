@@ -35,7 +35,7 @@ py::tuple scan(const py::object& encoded, std::size_t longest_integer, std::size
     py::gil_scoped_release release;
     scanned = scan_json(text, longest_integer, most, known);
   }
-  py::list found, parts;
+  py::list found, parts, too_large;
   for (const JsonFinding& finding : scanned.found) {
     py::list path;
     for (const auto& step : finding.path)
@@ -53,7 +53,9 @@ py::tuple scan(const py::object& encoded, std::size_t longest_integer, std::size
   }
   for (const JsonPart& part : scanned.parts)
     parts.append(py::make_tuple(text_of(part.key), part.at, part.size));
-  return py::make_tuple(found, parts, scanned.depth);
+  for (const JsonNumber& number : scanned.too_large)
+    too_large.append(py::make_tuple(number.at, number.size));
+  return py::make_tuple(found, parts, scanned.depth, too_large);
 }
 
 std::vector<JsonField> fields_of(const py::list& given) {
@@ -271,7 +273,8 @@ void register_json(py::module_& m) {
         "(path, rule, first byte, bytes) of keys that stand twice, of NaN and the infinities, and "
         "of integers with more digits, in the order of the text; (key, first byte, bytes) of the "
         "outermost object's values (of known keys, and the first of others) if the text is JSON "
-        "without these; the depth.");
+        "without these; the depth; (first byte, bytes) of numbers that are no integers and too "
+        "large for doubles.");
   m.def("read_json_table", &json_table, py::arg("text"), py::arg("at"), py::arg("size"),
         py::arg("fields"), py::arg("most"), py::arg("counted"),
         "Rows, columns and (row, text) of rows that are no objects, of a list in valid JSON.");

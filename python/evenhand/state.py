@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice, repeat
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from evenhand import _core
 from evenhand.building.jsontable import resting_collector
@@ -212,15 +212,7 @@ class State:
             raise
         except (ValueError, RecursionError) as error:  # also of a number with thousands of digits
             raise _wrong(None, "json", f"is not a complete JSON text: {error}") from error
-        try:
-            return cls._of(data, own=True)
-        except InputError as error:
-            del data
-            wrong = error.with_traceback(None)  # which would keep the rows
-        text = Path(path).read_text(encoding="utf-8")
-        if _may_be_too_large(text):
-            json.loads(text, parse_float=_finite)
-        raise wrong
+        return cls._of(data, own=True)
 
     @classmethod
     @resting_collector()
@@ -475,32 +467,17 @@ def _number(value: Any, row: int | None, where: str, *, signed: bool = False) ->
 def _parse(text: str) -> Any:
     """Return what a JSON text holds, if nothing is in it that Python's parser alone lets pass."""
     encoded = text if text.isascii() else text.encode()
-    found = [
-        (path, rule, encoded[at : at + size])
-        for path, rule, at, size in _core.scan_json(encoded, sys.maxsize, 1, [])[0]
-    ]
-    del encoded
+    strange, _, _, too_large = _core.scan_json(encoded, sys.maxsize, 1, [])
+    found = [*strange, *((None, "finite", at, size) for at, size in too_large)]
+    cut = [encoded[at : at + size] for _, _, at, size in found]
+    numbers = [number if isinstance(number, str) else number.decode() for number in cut]
+    del encoded, cut
     data = json.loads(text)
-    for path, rule, number in found:
+    for (path, rule, *_), number in zip(found, numbers, strict=True):
         if rule == "duplicate_key":
             raise _wrong(path[-1], "unique", f"field {path[-1]!r} appears twice in an object")
-        _refuse_number(number if isinstance(number, str) else number.decode())
+        raise _wrong(None, "finite", f"{number} is not a number of JSON, or too large for one")
     return data
-
-
-def _refuse_number(text: str) -> NoReturn:
-    raise _wrong(None, "finite", f"{text} is not a number of JSON, or too large for one")
-
-
-def _may_be_too_large(text: str) -> bool:
-    """Whether some number may be beyond floats: of hundreds of digits, or of as many by its exponent."""
-    zeros = text.encode().translate(bytes.maketrans(b"123456789E", b"000000000e"))
-    return any(part in zeros for part in (b"0e000", b"0e+000", b"0" * 200))
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if math.isfinite(number) else _refuse_number(text)
 
 
 def _wrong(where: str | None, rule: str, message: str, row: int | None = None) -> InputError:

@@ -30,7 +30,7 @@ def outcome(read: Callable[[], eh.Snapshot]) -> Any:
 def both(text: str) -> tuple[Any, Any]:
     """Read by columns, and by objects that Python's parser makes; only once what is not read by columns."""
     fast = outcome(lambda: eh.Snapshot.from_json(text))
-    _, parts, _ = _core.scan_json(text.encode("utf-8", "surrogatepass"), 4300, 1000, [])
+    _, parts, *_ = _core.scan_json(text.encode("utf-8", "surrogatepass"), 4300, 1000, [])
     return fast, outcome(lambda: eh.Snapshot.from_dict(json.loads(text))) if parts else fast
 
 
@@ -161,7 +161,7 @@ def test_what_is_json(text: str, data: st.DataObject) -> None:
         at = data.draw(st.integers(0, len(text)))
         text = text[:at] + data.draw(st.text('{}[],:"\\u01eE.+-tfnN \n\x00', max_size=2)) + text[at + 1 :]
     encoded = text.encode("utf-8", "surrogatepass")
-    found, parts, _ = _core.scan_json(encoded, 4300, 1000, [])
+    found, parts, *_ = _core.scan_json(encoded, 4300, 1000, [])
     try:
         parsed = json.loads(text)
     except json.JSONDecodeError:

@@ -137,7 +137,28 @@ def test_a_right_row_is_never_read_alone(data: dict[str, Any]) -> None:
         eh.State.from_dict(data)
 
 
-@pytest.mark.parametrize("number", ["1e999", "-1E+0400", "1" * 400 + ".5", "NaN", "-Infinity"])
+@pytest.mark.parametrize(
+    "number", ["1e-999", "0.01e-308", "1" * 400 + "e-400", "0." + "0" * 400 + "1e+9", "1e-" + "9" * 30]
+)
+def test_numbers_near_to_nothing_are_right(number: str, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_text('{"schema":"evenhand/state/1","time":' + number + "}")
+    assert eh.State.load(path).time == float(number)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "1e999",
+        "-1E+0400",
+        "1" * 400 + ".5",
+        "1" * 400 + "e-1",
+        "0.01e999",
+        "1e" + "9" * 30,
+        "NaN",
+        "-Infinity",
+    ],
+)
 @given(data=states, extra=st.booleans())
 def test_numbers_that_are_none_are_found_anywhere(number: str, data: dict[str, Any], extra: bool) -> None:
     """Before anything else that is wrong with a file that is JSON."""

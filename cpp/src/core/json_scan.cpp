@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstring>
 #include <deque>
 #include <iterator>
@@ -85,7 +86,7 @@ class Scanner {
                      [](const auto& a, const auto& b) { return a.at < b.at; });
     valid_ &= frames_.empty() && next_ == Next::kCommaOrEnd && found_.empty();
     if (!valid_) parts_.clear();
-    return {std::move(found_), std::move(parts_), deepest_};
+    return {std::move(found_), std::move(too_large_), std::move(parts_), deepest_};
   }
 
  private:
@@ -271,7 +272,28 @@ class Scanner {
           {JsonFinding::Kind::kLongInteger, path_here(keys_.size()), first, token.size()});
     } else {
       valid_ &= is_number(token);
+      if (!whole && too_large_.size() < most_ && is_too_large(token))
+        too_large_.push_back({first, token.size()});
     }
+  }
+
+  // Doubles have three digits of exponent, or hundreds without one.
+  static bool is_too_large(std::string_view token) {
+    const std::size_t exponent = std::min(token.find_first_of("eE"), token.size());
+    if (token.size() < 300 && token.size() - exponent <= 3) return false;
+    double value = 0;
+    const auto read = [](std::string_view text, auto& value) {
+      return std::from_chars(text.data(), text.data() + text.size(), value).ec;
+    };
+    if (read(token, value) != std::errc::result_out_of_range) return false;
+    // Or it is too near to 0: what counts is where its first digit stands.
+    const std::size_t point = std::min(token.find('.'), exponent);
+    const auto digit = static_cast<std::int64_t>(token.find_first_of("123456789"));
+    std::int64_t tens = 0;
+    std::string_view power = token.substr(std::min(exponent + 1, token.size()));
+    if (power.starts_with('+')) power.remove_prefix(1);
+    if (read(power, tens) == std::errc::result_out_of_range) return !power.starts_with('-');
+    return static_cast<std::int64_t>(point) - digit + tens > 0;
   }
 
   static bool is_number(std::string_view token) {
@@ -315,6 +337,7 @@ class Scanner {
   std::vector<Key> keys_;  // of all open objects, the innermost last
   std::deque<std::string> decoded_;
   std::vector<JsonFinding> found_;
+  std::vector<JsonNumber> too_large_;
   std::vector<JsonPart> parts_;
 };
 

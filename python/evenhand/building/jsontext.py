@@ -53,7 +53,7 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         # What Python's parser lets pass is looked for beforehand: a hook would be called for every object.
         encoded = text if text.isascii() else text.encode("utf-8", "surrogatepass")
         longest = sys.get_int_max_str_digits() or sys.maxsize
-        strange, parts, depth = _core.scan_json(encoded, longest, COUNTED, _KNOWN)
+        strange, parts, depth, _ = _core.scan_json(encoded, longest, COUNTED, _KNOWN)
         if parts:
             if depth > _DEEPEST:
                 json.loads("[" * (depth + _DEEPEST) + "]" * (depth + _DEEPEST))  # whether it follows so far

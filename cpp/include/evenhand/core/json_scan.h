@@ -28,8 +28,14 @@ struct JsonPart {
   std::size_t at = 0, size = 0;  // of the value, in bytes
 };
 
+// Where a number stands.
+struct JsonNumber {
+  std::size_t at = 0, size = 0;
+};
+
 struct JsonScan {
   std::vector<JsonFinding> found;
+  std::vector<JsonNumber> too_large;  // for doubles: the first `most`; integers are not among them
   // In the order of the text: all of `known` keys, and the first `most` of others. None where the
   // text is not JSON, anything is found, or the outermost value is no object.
   std::vector<JsonPart> parts;
