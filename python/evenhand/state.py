@@ -374,10 +374,11 @@ class _Remembered:
 
     def _instants(self, found: Mapping[str, Sequence[Any]], key: str, rows: int) -> Sequence[float | None]:
         cells = found.get(key, (None,) * rows)
-        numbers = [cell for cell in cells if cell is not None]
-        _expect_types(numbers, float, int)
+        types = set(map(type, cells))
+        _expect(types <= {float, int, type(None)})
+        numbers = cells if type(None) not in types else [cell for cell in cells if cell is not None]
         _expect(all(map(math.isfinite, numbers)) and max(numbers, default=self.time) <= self.time)
-        return [cell if cell is None else float(cell) for cell in cells]
+        return cells if int not in types else [cell if cell is None else float(cell) for cell in cells]
 
 
 def _frozen_rows(columns: tuple[str, ...], cells: Sequence[Sequence[Any]]) -> Iterable[FrozenDict]:
