@@ -57,7 +57,11 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         if parts:
             if depth > _DEEPEST:
                 json.loads("[" * (depth + _DEEPEST) + "]" * (depth + _DEEPEST))  # whether it follows so far
-            return {key: _part(encoded, key, at, size) for key, at, size in parts}
+            data = {key: _part(encoded, key, at, size) for key, at, size in parts if key != "total"}
+            for key, at, size in parts:
+                if key == "total":  # keys that are resources, and of others as many as are counted
+                    data[key] = _few(encoded[at : at + size], longest, data.get("resources"))
+            return data
         data = json.loads(_without_long_integers(text, strange))
     except json.JSONDecodeError as error:
         _not_json(given, error, report)
@@ -79,6 +83,15 @@ def _part(encoded: bytes | str, key: str, at: int, size: int) -> Any:
     if (key in _LISTS and begin == "[") or (key == "root" and begin == "{"):
         return JsonRows(encoded, at, size)
     return json.loads(_cut(encoded, at, size))
+
+
+def _few(encoded: bytes | str, longest: int, known: Any) -> Any:
+    """Return an object with known keys, and the first of others; what is none as it is."""
+    names = [name for name in known if isinstance(name, str)] if isinstance(known, dict | list) else []
+    _, parts, *_ = _core.scan_json(encoded, longest, COUNTED, names)
+    if not parts:
+        return json.loads(_cut(encoded, 0, len(encoded)))
+    return {key: json.loads(_cut(encoded, at, size)) for key, at, size in parts}
 
 
 def _cut(encoded: bytes | str, at: int, size: int) -> str:
