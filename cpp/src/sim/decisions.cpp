@@ -44,7 +44,7 @@ void Engine::update() {
   update_at_ = options_.literal ? now_ + options_.second
                : due == kNoTime ? kNoTime
                                 : tick_after(options_.second, std::max(due - 1, now_));
-  look_at_all();
+  if (planner_->wakes() || options_.literal) look_at_all();
   note_spells();
 }
 

@@ -80,8 +80,17 @@ void Engine::note_spells() {
     level_.resize(now.size(), Starvation::kNonStarving);
     spell_.resize(now.size(), kNoId);
   }
-  for (Id e = 0; at(e) < now.size(); ++e)
+  const auto note = [&](Id e) {
     if (now[at(e)] != level_[e]) set_level(e, now[at(e)], pools);
+  };
+  const Column<Id>* const changed = planner_->starvation_changed();
+  if (changed == nullptr) {
+    for (Id e = 0; at(e) < now.size(); ++e) note(e);
+    return;
+  }
+  starvation_changed_ = *changed;
+  std::ranges::sort(starvation_changed_);
+  for (const Id e : starvation_changed_) note(e);
 }
 
 void Engine::set_level(Id element, Starvation level, Id pools) {

@@ -276,9 +276,8 @@ TEST(FairShareEngine, TouchedOperationsHaveTheBitsOfAFullUpdate) {
         }
       }
       if (step % 16 == 15) t.operations.weight[step % 90] += 0.5;
-      const View<const Id> rows(touched);
-      const FairShareResult& kept =
-          engine.update(t, options, nullptr, true, step % 16 == 15 ? nullptr : &rows);
+      const TreeDelta delta{.only = step % 16 != 15, .touched = touched};
+      const FairShareResult& kept = engine.update(t, options, nullptr, true, &delta);
       const FairShareResult afresh = fair_share(t, options);
       ASSERT_EQ(kept.total, afresh.total) << "step " << step;
       ASSERT_EQ(kept.demand_share, afresh.demand_share);

@@ -217,6 +217,7 @@ class Engine {
   Column<Time> visited_;      // by node: its last heartbeat; kNoTime: none
   Column<Starvation> level_;  // by element
   Column<Id> spell_;          // by element: its row; kNoId: none
+  Column<Id> starvation_changed_;
   Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
   Column<Amount> pool_demand_;
 };

@@ -78,10 +78,17 @@ class Workspace {
   // May what happens on one node let another decide something? Limits of operations and pools, and
   // whatever is judged by all that an operation has.
   bool contended() const noexcept { return limited_ || (whole_usage_counts_ && has_candidates()); }
+  // May nodes that were idle before the last update decide something now? Asked once after it.
+  bool wakes() noexcept {
+    return std::exchange(joined_, false) || contended() || has_candidates() || over_count_ > 0 ||
+           !rows.graceful.empty();
+  }
+  bool has_candidates() const noexcept;  // of a preemptive stage
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
   const PendingWork& work() const noexcept { return inputs_.work(); }
   const Tables& inputs() const noexcept { return inputs_.tables(); }  // of the last update
+  const Tables& listed_inputs() { return inputs_.list_children(); }   // with lists of children
 
   Settings settings;
   RowSettings rows;
@@ -166,14 +173,11 @@ class Workspace {
     Index pending;
   };
   // Of an operation, in canonical order.
-  std::span<const Ask> requests_of(Id operation) const noexcept {
-    const Index* begin = asks_begin_.data() + operation;
-    return {asks_.data() + begin[0], static_cast<std::size_t>(begin[1] - begin[0])};
-  }
+  std::span<const Ask> requests_of(Id operation) const noexcept { return asks_[operation]; }
   // How many of a request wait; of one that takes no part: none.
   Index pending(Id request) const noexcept {
-    const Id place = ask_of(request);
-    return place == kNoId ? 0 : asks_[place].pending;
+    return joined(request) ? asks_[state.operation_of_request(request)][ask_of_[request]].pending
+                           : 0;
   }
   bool before(Id request, Id other) const noexcept {  // in canonical order
     const LiveKeys& keys = state.requests().keys();
@@ -181,9 +185,7 @@ class Workspace {
   }
   template <class Visit>
   void for_requests_of_shape(Id shape, Visit&& visit) const {
-    const auto s = static_cast<std::size_t>(shape);
-    for (Index i = by_shape_.offsets[s]; i < by_shape_.offsets[s + 1]; ++i)
-      visit(asks_[by_shape_.items[i]]);
+    for (const Id q : by_shape_[shape]) visit(asks_[state.operation_of_request(q)][ask_of_[q]]);
   }
   // Shapes that requests of a stage's candidates had at the update, and how many of
   // those wait now.
@@ -244,11 +246,17 @@ class Workspace {
     Id operation;
     std::uint16_t queues;  // a bit each
   };
-  Id ask_of(Id request) const noexcept {
-    return static_cast<std::size_t>(request) < ask_of_.size() ? ask_of_[request] : kNoId;
+  bool joined(Id request) const noexcept {
+    return request < ask_of_.rows() && ask_of_[request] != kNoId;
   }
   void join_requests();
+  void join_request(Id request);
+  using Stages = std::uint16_t;  // a bit each
+  Stages stages_of(Id operation) const;
+  Stages queues_of(Id operation) const;
   void build_queues();
+  void follow_queues();
+  void count_waiting(Stages stages, const Ask& ask, Index more);
   void build_limits();
   void build_exposure(bool all);
   Exposure exposure_of(Id operation) const;
@@ -267,8 +275,6 @@ class Workspace {
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
-  // Of a preemptive stage.
-  bool has_candidates() const noexcept;
   bool may_take(const StageRule& rule, Id slot, bool ssd_node);
 
   bool live_, updated_ = false, keeps_ = false;
@@ -278,14 +284,14 @@ class Workspace {
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
-  Column<Ask> asks_;  // by operation
-  Column<Index> asks_begin_{0};
+  Column<Column<Ask>> asks_;      // O: in canonical order
   Column<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
-  Grouping by_shape_;             // places in asks_
+  Column<Column<Id>> by_shape_;   // shape -> requests that take part
+  Column<Id> shape_place_;        // request -> its place there
   Column<std::uint8_t> clocked_;  // N: those among stated_
   Column<Id> stated_;             // nodes with a clock of their own, which counts at each update
   Column<Id> came_;               // requests that join at the next update
-  bool requests_changed_ = true;
+  bool joined_ = true;            // more waits than when nodes were last looked at
   Column<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
   Column<Id> limited_from_;
