@@ -52,6 +52,33 @@ Status status_of(const Tables& t, const FairShareResult& s, const StarvationSett
   return below ? Status::kBelowFairShare : Status::kNormal;
 }
 
+// The nearest element that starves, from that of the element above.
+void inherit_lowest(StarvationResult& out, Id e, Id parent) {
+  const Starvation state = out.clocks.starvation[e];
+  const auto inherited = [&](const Column<Id>& lowest) {
+    return parent == kNoId ? kNoId : lowest[parent];
+  };
+  out.lowest_starving[e] = state != Starvation::kNonStarving ? e : inherited(out.lowest_starving);
+  out.lowest_aggressive[e] =
+      state == Starvation::kAggressivelyStarving ? e : inherited(out.lowest_aggressive);
+}
+
+// Pools have changed their state: all that is below them follows it.
+void hand_down(const Tables& t, StarvationResult& out) {
+  const Id pools = t.pools.parent.rows();
+  for (const Id pool : t.pools.top_down) inherit_lowest(out, pool, t.pools.parent[pool]);
+  for (Id o = 0; o < t.operations.pool.rows(); ++o) {
+    const Id e = pools + o, starving = out.lowest_starving[e],
+             aggressive = out.lowest_aggressive[e];
+    inherit_lowest(out, e, t.operations.pool[o]);
+    if (out.lowest_starving[e] != starving || out.lowest_aggressive[e] != aggressive)
+      out.looked_at.push_back(e);
+  }
+  std::ranges::sort(out.looked_at);
+  const auto twice = std::ranges::unique(out.looked_at);
+  out.looked_at.erase(twice.begin(), twice.end());
+}
+
 }  // namespace
 
 void check_starvation(Status status, Time now, double timeout, double aggressive_timeout,
@@ -105,13 +132,7 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     const auto id = static_cast<Id>(e);
     if (state != before) out.changed.push_back(id);
     if (out.status[e] != Status::kNormal) out.waiting.push_back(id);
-    const auto inherited = [&](const Column<Id>& lowest) {
-      return parent == kNoId ? kNoId : lowest[parent];
-    };
-    out.lowest_starving[e] =
-        state != Starvation::kNonStarving ? id : inherited(out.lowest_starving);
-    out.lowest_aggressive[e] =
-        state == Starvation::kAggressivelyStarving ? id : inherited(out.lowest_aggressive);
+    inherit_lowest(out, id, parent);
   };
   out.all = of == nullptr || !given.empty();
   if (!out.all) {
@@ -121,19 +142,17 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     const auto twice = std::ranges::unique(out.looked_at);
     out.looked_at.erase(twice.begin(), twice.end());
     out.waiting.clear();
+    bool pools_changed = false;
     for (const Id e : out.looked_at) {
       visit(at(e), at(e) < pools ? t.pools.parent[e] : t.operations.pool[at(e) - pools]);
-      // All that is below a pool follows its state: then all are looked at, these once more.
-      out.all = at(e) < pools && !out.changed.empty();
-      if (out.all) break;
+      pools_changed |= at(e) < pools && !out.changed.empty() && out.changed.back() == e;
     }
+    if (pools_changed) hand_down(t, out);
+    return;
   }
-  if (!out.all) return;
-  const Column<Id> changed = std::exchange(out.changed, {});
   out.waiting.clear();
   for (const Id pool : t.pools.top_down) visit(at(pool), t.pools.parent[pool]);
   for (Size o = 0; o < t.operations.pool.size(); ++o) visit(pools + o, t.operations.pool[o]);
-  out.changed.insert(out.changed.end(), changed.begin(), changed.end());
 }
 
 }  // namespace evenhand

@@ -145,9 +145,9 @@ class Planner {
   virtual bool idle(Id) const { return false; }
   // Whether what happens on one node may let another decide something.
   virtual bool contended() const { return false; }
-  // Whether nodes that were idle before the last update may decide something now. Asked once
-  // after each update.
-  virtual bool wakes() { return true; }
+  // Whether any node that was idle before the last update may decide something now; else those
+  // may that are added to `nodes`. Asked once after each update.
+  virtual bool wakes(Column<Id>&) { return true; }
   // Whether a node that has just decided nothing decides nothing at its next heartbeat, too, if
   // nothing happens until then.
   virtual bool settled(Id) const { return true; }

@@ -209,6 +209,7 @@ class Engine {
   Index running_count_ = 0, away_count_ = 0;
 
   HeartbeatGrid grid_;
+  Column<Id> woken_;
   Time update_at_ = kNoTime;  // of updates, or of backfill passes
   Time pass_at_ = kNoTime;    // of passes
   Time last_update_ = kNoTime;

@@ -1,5 +1,6 @@
 // Which heartbeats would decide nothing.
 #include <array>
+#include <utility>
 
 #include "evenhand/policy/ytsaurus/workspace.h"
 
@@ -25,6 +26,39 @@ bool Workspace::may_take(const StageRule& rule, Id slot, bool ssd_node) {
   const Group group = this->group(slot);
   return group != Group::kNone &&
          level(group, its.aggressive, ssd_node && uses_ssd(slot)) >= rule.lowest;
+}
+
+// Where it has work that a stage may take, whatever shields it.
+void Workspace::wake_where_it_runs(Id operation, Column<Id>& nodes) {
+  if (state.allocations_of(operation).empty()) return;
+  const Exposure its = exposure(operation);
+  bool preemptible = false, aggressive = false;
+  for (const StageRule& rule : stages_[0]) {
+    if (queue(rule.stage).empty() || !its.to(rule.stage)) continue;
+    preemptible = true;
+    aggressive |= its.aggressive && rule.lowest <= Level::kAggressivelyPreemptible;
+  }
+  if (!preemptible) return;
+  groups.refresh(state, operation);
+  groups.for_beyond(operation, aggressive ? 0 : 1,
+                    [&](Id slot) { nodes.push_back(state.node_of(slot)); });
+}
+
+bool Workspace::wakes(Column<Id>& nodes) {
+  constexpr Stages kRegular = 1u << at(Stage::kRegular);
+  const Stages joined = std::exchange(joined_, Stages{0});
+  if ((joined & kRegular) || contended() || over_count_ > 0 || !rows.graceful.empty()) return true;
+  if (!has_candidates()) return false;
+  if (settings.ssd_stages || settings.full_host_stage || !given.groups.empty() ||
+      last.starvation.all)
+    return true;
+  if (joined != 0) {
+    for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, nodes);
+    return false;
+  }
+  for (const Id e : last.starvation.looked_at)
+    if (e >= pools()) wake_where_it_runs(e - pools(), nodes);
+  return false;
 }
 
 bool Workspace::idle(Id node) {

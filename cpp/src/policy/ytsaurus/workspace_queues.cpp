@@ -55,7 +55,7 @@ Workspace::Stages Workspace::queues_of(Id operation) const {
 
 // An ask of an operation in these queues waits from here on, or does no more.
 void Workspace::count_waiting(Stages stages, const Ask& ask, Index more) {
-  if (more > 0 && stages != 0) joined_ = true;
+  if (more > 0) joined_ |= stages;
   for (Size s = 0; s < queues_.size(); ++s) {
     if (!(stages >> s & 1)) continue;
     Index& waiting = waiting_[s][ask.shape];
@@ -99,7 +99,7 @@ Workspace::Stages Workspace::stages_of(Id o) const {
 
 void Workspace::build_queues() {
   ++falls_;
-  joined_ = true;
+  joined_ = kAllStages;
   std::array<Column<Id>, kStages> members;
   for (Column<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
   for (Column<Id>& shapes : waiting_shapes_) shapes.clear();
@@ -166,7 +166,7 @@ void Workspace::pending_changed(Id request, Index now) {
   Ask& ask = asks_[operation][ask_of_[request]];
   const Index before = std::exchange(ask.pending, now);
   const Stages queues = queues_of(operation);
-  if (now > before && queues != 0) joined_ = true;
+  if (now > before) joined_ |= queues;
   if ((before > 0) == (now > 0)) return;
   count_waiting(queues, ask, now > 0 ? 1 : -1);
   if (now == 0 && !waits(operation)) drop_operation(operation);

@@ -48,7 +48,7 @@ class Planner final : public evenhand::Planner {
   void keep_decisions() override { workspace_->keep_decisions(); }
   bool idle(Id node) const override { return workspace_->idle(node); }
   bool contended() const override { return workspace_->contended(); }
-  bool wakes() override { return workspace_->wakes(); }
+  bool wakes(Column<Id>& nodes) override { return workspace_->wakes(nodes); }
   bool settled(Id node) const override { return workspace_->settled(node); }
   void passed(Id node, Time first, Time period, Time last) override;
   Time next_update() const override;

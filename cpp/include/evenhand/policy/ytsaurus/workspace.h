@@ -78,11 +78,9 @@ class Workspace {
   // May what happens on one node let another decide something? Limits of operations and pools, and
   // whatever is judged by all that an operation has.
   bool contended() const noexcept { return limited_ || (whole_usage_counts_ && has_candidates()); }
-  // May nodes that were idle before the last update decide something now? Asked once after it.
-  bool wakes() noexcept {
-    return std::exchange(joined_, false) || contended() || has_candidates() || over_count_ > 0 ||
-           !rows.graceful.empty();
-  }
+  // May nodes that were idle before the last update decide something now? Any of them, or those
+  // that are added to `nodes`. Asked once after it.
+  bool wakes(Column<Id>& nodes);
   bool has_candidates() const noexcept;  // of a preemptive stage
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
@@ -237,6 +235,8 @@ class Workspace {
   bool at_or_new(const Column<std::uint8_t>& column, Id slot) const {
     return static_cast<std::size_t>(slot) < column.size() && column[slot];
   }
+  using Stages = std::uint16_t;  // a bit each
+  static constexpr Stages kAllStages = (1u << kStages) - 1;
   // What has been done since `begin`.
   struct Done {
     Id slot, operation;
@@ -244,14 +244,13 @@ class Workspace {
   };
   struct Dropped {
     Id operation;
-    std::uint16_t queues;  // a bit each
+    Stages queues;
   };
   bool joined(Id request) const noexcept {
     return request < ask_of_.rows() && ask_of_[request] != kNoId;
   }
   void join_requests();
   void join_request(Id request);
-  using Stages = std::uint16_t;  // a bit each
   Stages stages_of(Id operation) const;
   Stages queues_of(Id operation) const;
   void build_queues();
@@ -275,6 +274,7 @@ class Workspace {
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
+  void wake_where_it_runs(Id operation, Column<Id>& nodes);
   bool may_take(const StageRule& rule, Id slot, bool ssd_node);
 
   bool live_, updated_ = false, keeps_ = false;
