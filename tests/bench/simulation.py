@@ -35,7 +35,7 @@ def sdsc(jobs: int | None) -> Case:
 
 def ricc() -> Case:
     """Riken's cluster: 90 days, pools by group and user."""
-    work = eh.traces.swf(TRACES / "ricc-2010" / "RICC-2010-2_d00-90.swf.gz", "group/user")
+    work = eh.traces.swf(TRACES / "ricc-2010" / "RICC-2010-2_d00-90.swf.gz", "group/user", memory_per_node=12)
     return work, work.snapshot(nodes=1024, cpu=8, memory=12), {}
 
 

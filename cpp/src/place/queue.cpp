@@ -138,7 +138,9 @@ void ServiceQueue::rekey_fifo(Id pool) {
 }
 
 void ServiceQueue::touch(Id operation) {
-  if (touched_[operation]) return;
+  if (touched_[operation] ||
+      (places_->fifo_pool[operation] == kNoId && key_[operation] == (*satisfaction_)[operation]))
+    return;
   touched_[operation] = 1;
   stale_.push_back(operation);
 }

@@ -158,21 +158,10 @@ Time Planner::next_update() const {
   const auto after = [&](Time instant) {  // comparisons are strict: a microsecond later
     if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
   };
-  const StarvationSettings& set = d.settings.starvation;
-  for (const Id e : d.last.starvation.waiting) {  // of all others the clock stands
-    const Time since = d.last.starvation.clocks.since[e];
-    if (since == kNoTime) continue;
-    double part = 1;
-    if (e >= d.pools())
-      part = std::min(1.0, static_cast<double>(d.work().allocations[e - d.pools()]) /
-                               set.allocation_count_coefficient);
-    const auto scaled = [&](Time timeout) {
-      return since + static_cast<Time>(static_cast<double>(timeout) * part);
-    };
-    after(scaled(d.last.starvation.effective.timeout[e]));
-    if (d.last.starvation.effective.enable_aggressive[e]) after(scaled(set.aggressive_timeout));
-    if (d.settings.full_host_stage) after(since + d.settings.full_host_timeout);
-  }
+  if (const Time deficit = evenhand::next_due(workspace_->inputs(), d.settings.starvation, d.work(),
+                                              now, workspace_->last.starvation);
+      deficit != kNoTime)
+    after(deficit);
   if (integral_) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
   return due;
 }

@@ -254,6 +254,7 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
   if (out.only_changed) {
     out.changed = *engine.changed();
     for (const Id o : delta.touched) out.changed.push_back(static_cast<Id>(pools) + o);
+    out.requeued.assign(delta.touched.begin(), delta.touched.end());
   }
   for (Size e = 0; e < given.has_fair_share.size(); ++e)
     if (given.has_fair_share[e])
@@ -263,8 +264,14 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
   else
     inherit_again(inputs, settings.starvation, rows.starvation, *kept.moved(),
                   out.starvation.effective);
+  // Other settings for a deficit that lasts: rare.
+  const Column<Time>& since = out.starvation.clocks.since;
+  const bool in_deficit = kept.moved() != nullptr && std::ranges::any_of(*kept.moved(), [&](Id o) {
+                            return pools + at(o) < since.size() && since[pools + at(o)] != kNoTime;
+                          });
+  out.starvation.also_after = settings.full_host_stage ? settings.full_host_timeout : kNoTime;
   starvation(inputs, shares, settings.starvation, kept.work(), out.now, given.starvation,
-             out.starvation, out.only_changed ? &out.changed : nullptr);
+             out.starvation, out.only_changed && !in_deficit ? &out.changed : nullptr);
   out.priority.resize(static_cast<Size>(inputs.operations.size()));
   const auto prioritise = [&](Size o) {
     out.priority[o] = Priority::kNone;
@@ -285,7 +292,12 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
     for (Size o = 0; o < out.priority.size(); ++o) prioritise(o);
   } else {
     for (const Id e : out.starvation.looked_at)
-      if (at(e) >= pools) prioritise(at(e) - pools);
+      if (at(e) >= pools) {
+        const Size o = at(e) - pools;
+        const Priority before = out.priority[o];
+        prioritise(o);
+        if (out.priority[o] != before) out.requeued.push_back(static_cast<Id>(o));
+      }
   }
   out.moved_places = kept.rows_changed();
   if (!out.moved_places) {

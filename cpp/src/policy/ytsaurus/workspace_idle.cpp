@@ -1,4 +1,5 @@
 // Which heartbeats would decide nothing.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -44,15 +45,41 @@ void Workspace::wake_where_it_runs(Id operation, Column<Id>& nodes) {
                     [&](Id slot) { nodes.push_back(state.node_of(slot)); });
 }
 
+// What is free of a node for any request; false: it has less than is used of it.
+bool Workspace::free_room(Id node, Amount* room) const noexcept {
+  const Amount *capacity = state.node_capacity(node), *used = state.node_used(node);
+  const Amount* left = state.node_left(node);
+  const ResourceSpace& resources = state.tables().resources;
+  for (Size r = 0; r < state.width(); ++r) {
+    if (resources.scope[r] == ResourceScope::kCluster) {
+      room[r] = resources.capacity[r] - state.pool_usage(0)[r];
+    } else {
+      room[r] = capacity[r] - used[r];
+      if (room[r] < 0) return false;
+    }
+    room[r] -= left[r];
+  }
+  return true;
+}
+
+// Where requests that have joined fit, or may be promised room.
+void Workspace::wake_where_it_fits(View<const Id> shapes, Column<Id>& nodes) const {
+  std::array<Amount, kMaxResources> room{};
+  for (Id node = 0; node < state.nodes().rows(); ++node)
+    if (state.schedulable(node) && free_room(node, room.data()) &&
+        std::ranges::any_of(shapes, [&](Id shape) { return shapes_.fits(shape, room.data()); }))
+      nodes.push_back(node);
+  for (const Leaving& leaving : state.leaving()) nodes.push_back(state.node_of(leaving.slot));
+}
+
 bool Workspace::wakes(Column<Id>& nodes) {
-  constexpr Stages kRegular = 1u << at(Stage::kRegular);
   const Stages joined = std::exchange(joined_, Stages{0});
-  if ((joined & kRegular) || contended() || over_count_ > 0 || !rows.graceful.empty()) return true;
+  const Column<Id> shapes = std::exchange(joined_shapes_, {});
+  if (contended() || over_count_ > 0 || !rows.graceful.empty() || last.starvation.all) return true;
+  if (!shapes.empty()) wake_where_it_fits(shapes, nodes);
   if (!has_candidates()) return false;
-  if (settings.ssd_stages || settings.full_host_stage || !given.groups.empty() ||
-      last.starvation.all)
-    return true;
-  if (joined != 0) {
+  if (settings.ssd_stages || settings.full_host_stage || !given.groups.empty()) return true;
+  if (joined & ~(1u << at(Stage::kRegular))) {
     for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, nodes);
     return false;
   }
@@ -64,21 +91,10 @@ bool Workspace::wakes(Column<Id>& nodes) {
 bool Workspace::idle(Id node) {
   if (over_count_ > 0 || memory.overcommitted_since[node] != kNoTime || !rows.graceful.empty())
     return false;
-  const Amount *capacity = state.node_capacity(node), *used = state.node_used(node);
-  const Amount* left = state.node_left(node);
-  const ResourceSpace& resources = state.tables().resources;
   const bool waits = state.schedulable(node) && !queue(Stage::kRegular).empty();
   if (waits && state.has_leaving(node)) return false;
   std::array<Amount, kMaxResources> room{};
-  for (Size r = 0; r < state.width(); ++r) {
-    if (resources.scope[r] == ResourceScope::kCluster) {
-      room[r] = resources.capacity[r] - state.pool_usage(0)[r];
-    } else {
-      room[r] = capacity[r] - used[r];
-      if (room[r] < 0) return false;
-    }
-    room[r] -= left[r];
-  }
+  if (!free_room(node, room.data())) return false;
   if (!waits) return true;
   for (const Id shape : waiting_shapes(Stage::kRegular))
     if (waiting(Stage::kRegular, shape) > 0 && shapes_.fits(shape, room.data())) return false;

@@ -53,9 +53,16 @@ Workspace::Stages Workspace::queues_of(Id operation) const {
   return found;
 }
 
+void Workspace::join_shape(Stages stages, Id shape) {
+  joined_ |= stages;
+  if ((stages >> at(Stage::kRegular) & 1) &&
+      std::ranges::find(joined_shapes_, shape) == joined_shapes_.end())
+    joined_shapes_.push_back(shape);
+}
+
 // An ask of an operation in these queues waits from here on, or does no more.
 void Workspace::count_waiting(Stages stages, const Ask& ask, Index more) {
-  if (more > 0) joined_ |= stages;
+  if (more > 0) join_shape(stages, ask.shape);
   for (Size s = 0; s < queues_.size(); ++s) {
     if (!(stages >> s & 1)) continue;
     Index& waiting = waiting_[s][ask.shape];
@@ -116,21 +123,23 @@ void Workspace::build_queues() {
 
 // As build_queues(), where the last update knows which operations changed.
 void Workspace::follow_queues() {
-  const Column<Id>& changed = last.starvation.looked_at;
+  const auto is_queued = [&](Id o) { return queues_of(o) != 0; };
+  if (last.starvation.all || !last.places.fifo_pools.empty() || !rows.graceful.empty() ||
+      settings.full_host_stage || std::ranges::any_of(*inputs_.moved(), is_queued))
+    return build_queues();
   Size inside = 0;
   for (const ServiceQueue& queue : queues_) inside += queue.size();
-  const auto waits_elsewhere = [&](Id o) { return queues_of(o) != 0; };
-  if (last.starvation.all || !last.places.fifo_pools.empty() || changed.size() * 4 > inside + 64 ||
-      std::ranges::any_of(*inputs_.moved(), waits_elsewhere))
-    return build_queues();
+  if (last.requeued.size() > inside / 16 + 256) return build_queues();
   ++falls_;
   if (last.moved_places)
     for (ServiceQueue& queue : queues_) queue.move_places();
-  for (const Id e : changed) {
-    if (e < pools()) continue;
-    const Id o = e - pools();
+  for (const Id e : last.changed)
+    for (Size s = 0; e >= pools() && s < queues_.size(); ++s)
+      if (queues_[s].contains(e - pools())) queues_[s].touch(e - pools());
+  for (const Id o : last.requeued) {
     const Stages before = queues_of(o), now = stages_of(o);
     const auto left = static_cast<Stages>(before & ~now), came = static_cast<Stages>(now & ~before);
+    if (left == 0 && came == 0) continue;
     for (const Ask& a : requests_of(o)) {
       if (a.pending == 0) continue;
       count_waiting(left, a, -1);
@@ -141,8 +150,6 @@ void Workspace::follow_queues() {
         queues_[s].remove(o);
       else if (came >> s & 1)
         queues_[s].insert(o);
-      else if (now >> s & 1)
-        queues_[s].touch(o);
   }
   for (Size s = 0; s < queues_.size(); ++s)
     std::erase_if(waiting_shapes_[s], [&](Id shape) { return waiting_[s][shape] == 0; });
@@ -166,7 +173,7 @@ void Workspace::pending_changed(Id request, Index now) {
   Ask& ask = asks_[operation][ask_of_[request]];
   const Index before = std::exchange(ask.pending, now);
   const Stages queues = queues_of(operation);
-  if (now > before) joined_ |= queues;
+  if (now > before) join_shape(queues, ask.shape);
   if ((before > 0) == (now > 0)) return;
   count_waiting(queues, ask, now > 0 ? 1 : -1);
   if (now == 0 && !waits(operation)) drop_operation(operation);

@@ -74,6 +74,7 @@ struct Update {
   StarvationResult starvation;
   Column<Id> changed;  // elements whose shares or work changed, unless anything may have
   bool only_changed = false;
+  Column<Id> requeued;        // then, operations whose work or priority changed
   Column<Priority> priority;  // O
   QueuePlaces places;
   bool moved_places = false;  // by operations that came or went

@@ -274,6 +274,9 @@ class Workspace {
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
+  void join_shape(Stages stages, Id shape);
+  bool free_room(Id node, Amount* room) const noexcept;
+  void wake_where_it_fits(View<const Id> shapes, Column<Id>& nodes) const;
   void wake_where_it_runs(Id operation, Column<Id>& nodes);
   bool may_take(const StageRule& rule, Id slot, bool ssd_node);
 
@@ -291,7 +294,10 @@ class Workspace {
   Column<std::uint8_t> clocked_;  // N: those among stated_
   Column<Id> stated_;             // nodes with a clock of their own, which counts at each update
   Column<Id> came_;               // requests that join at the next update
-  bool joined_ = true;            // more waits than when nodes were last looked at
+  // What waits beside what did when nodes were last looked at: in which stages, and shapes of
+  // the regular one.
+  Stages joined_ = kAllStages;
+  Column<Id> joined_shapes_;
   Column<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
   Column<Id> limited_from_;
