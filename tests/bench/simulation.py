@@ -1,7 +1,10 @@
 """What simulations of public traces under YTsaurus' rules take.
 
-``python -m tests.bench.simulation`` prints, a trace a line, the seconds of its run (the trace's reading apart),
-operations a second, and the process's largest memory; each runs in a process of its own. The traces are read
+Rules are those of the preset "upstream": by the published text, work that is larger than its operation's fair
+share is preempted in turns, so that a crowded cluster hardly gets on.
+
+``python -m tests.bench.simulation`` prints a line a trace: the seconds of its run, reading apart, operations
+a second, and the process's largest memory; each runs in a process of its own. The traces are read
 from ``../shared/traces``; without them nothing is measured.
 """
 
@@ -21,9 +24,8 @@ from tests.bench.fair_share import host
 
 TRACES = Path(__file__).parents[3] / "shared" / "traces"
 _DAY = 86400.0
-PRESET: tuple[str, ...] = ()
 
-Case = tuple[eh.simulate.Workload, Any, dict[str, Any]]  # with its start snapshot and clocks
+Case = tuple[eh.simulate.Workload, Any, dict[str, Any]]  # with its start snapshot and settings
 
 
 def sdsc(jobs: int | None) -> Case:
@@ -45,7 +47,7 @@ def google() -> Case:
     work = eh.traces.google2011(
         folder / "task_events_00000s-50712s.csv.xz", folder / "machine_events.csv.gz", "band/user/job"
     )
-    return work, work.snapshot(), {"update_every": 1.0}
+    return work, work.snapshot(), {"fair_share_update_period": 1.0}
 
 
 def philly() -> Case:
@@ -66,13 +68,13 @@ CASES: dict[str, tuple[str, Callable[[], Case]]] = {
 }
 
 
-def measure(name: str, days: float | None) -> str:
+def measure(name: str, days: float | None, preset: str) -> str:
     """Run a trace, or its first days; say what it took."""
     goal, read = CASES[name]
     begin = time.perf_counter()
-    work, start, clocks = read()
+    work, start, settings = read()
     reading = time.perf_counter() - begin
-    simulation = eh.simulate.Simulation(start, eh.policies.YTsaurus(*PRESET), work, **clocks)
+    simulation = eh.simulate.Simulation(start, eh.policies.YTsaurus(preset, **settings), work)
     begin, cpu = time.perf_counter(), time.process_time()
     simulation.run(None if days is None else work.begin + days * _DAY)
     result = simulation.result()
@@ -88,9 +90,12 @@ def measure(name: str, days: float | None) -> str:
 
 def main() -> None:
     """Measure the traces that are named; by default all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", metavar="TRACE", help=f"of {', '.join(CASES)}")
     parser.add_argument("--days", type=float, help="only so many days of them")
+    parser.add_argument("--preset", default="upstream", choices=["documented", "upstream"])
     parser.add_argument("--here", action="store_true", help="in this process")
     args = parser.parse_args()
     if not TRACES.exists():
@@ -98,12 +103,12 @@ def main() -> None:
         return
     if args.here:
         for name in args.names:
-            print(measure(name, args.days), flush=True)
+            print(measure(name, args.days, args.preset), flush=True)
         return
     print(host())
-    days = [] if args.days is None else ["--days", str(args.days)]
+    more = ["--preset", args.preset] + ([] if args.days is None else ["--days", str(args.days)])
     for name in args.names or CASES:
-        subprocess.run([sys.executable, "-m", "tests.bench.simulation", "--here", *days, name], check=True)
+        subprocess.run([sys.executable, "-m", "tests.bench.simulation", "--here", *more, name], check=True)
 
 
 if __name__ == "__main__":
