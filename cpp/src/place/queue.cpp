@@ -10,14 +10,13 @@ bool at_least(Id id, std::size_t bound) { return static_cast<std::size_t>(id) >=
 
 }  // namespace
 
-QueuePlaces QueuePlaces::of(const Tables& t, std::span<const Id> fifo_index) {
+QueuePlaces QueuePlaces::of(const Tables& t, std::span<const Id> fifo_index,
+                            const Column<Column<Id>>* lists) {
   const auto pools = static_cast<std::size_t>(t.pools.size());
   const auto operations = static_cast<std::size_t>(t.operations.size());
   QueuePlaces out;
   out.place.assign(operations, kNoId);
   out.fifo_pool.assign(operations, kNoId);
-  out.fifo_begin.assign(pools + 1, 0);
-  std::vector<Column<Id>> members(pools);
   Column<Id> stack{0}, children;
   Id next = 0;
   while (!stack.empty()) {
@@ -27,24 +26,27 @@ QueuePlaces QueuePlaces::of(const Tables& t, std::span<const Id> fifo_index) {
       out.place[static_cast<std::size_t>(element) - pools] = next++;
       continue;
     }
-    const auto pool = static_cast<std::size_t>(element);
-    children.assign(t.children.items.begin() + t.children.offsets[pool],
-                    t.children.items.begin() + t.children.offsets[pool + 1]);
-    if (t.pools.mode[pool] == PoolMode::kFifo) {
-      std::ranges::stable_sort(children, {}, [&](Id child) {
-        return at_least(child, pools) ? fifo_index[static_cast<std::size_t>(child) - pools] : -1;
-      });
-      for (const Id child : children)
-        if (at_least(child, pools)) {
-          members[pool].push_back(child - static_cast<Id>(pools));
-          out.fifo_pool[static_cast<std::size_t>(child) - pools] = element;
-        }
+    const View<const Id> below =
+        lists == nullptr ? t.children.of(element) : View<const Id>((*lists)[element]);
+    if (t.pools.mode[element] != PoolMode::kFifo) {
+      stack.insert(stack.end(), below.rbegin(), below.rend());
+      continue;
     }
+    children.assign(below.begin(), below.end());
+    std::ranges::stable_sort(children, {}, [&](Id child) {
+      return at_least(child, pools) ? fifo_index[static_cast<std::size_t>(child) - pools] : -1;
+    });
+    out.fifo_begin.resize(pools, 0);
+    out.fifo_end.resize(pools, 0);
+    out.fifo_pools.push_back(element);
+    out.fifo_begin[element] = static_cast<Index>(out.fifo_members.size());
+    for (const Id child : children)
+      if (at_least(child, pools)) {
+        out.fifo_members.push_back(child - static_cast<Id>(pools));
+        out.fifo_pool[static_cast<std::size_t>(child) - pools] = element;
+      }
+    out.fifo_end[element] = static_cast<Index>(out.fifo_members.size());
     stack.insert(stack.end(), children.rbegin(), children.rend());
-  }
-  for (std::size_t p = 0; p < pools; ++p) {
-    out.fifo_members.insert(out.fifo_members.end(), members[p].begin(), members[p].end());
-    out.fifo_begin[p + 1] = static_cast<Index>(out.fifo_members.size());
   }
   return out;
 }
@@ -53,7 +55,7 @@ QueuePlaces QueuePlaces::of(const Tables& t, std::span<const Id> fifo_index) {
 template <class Visit>
 void ServiceQueue::for_fifo_members(Id pool, Visit&& visit) const {
   double least = std::numeric_limits<double>::infinity();
-  for (Index i = places_->fifo_begin[pool + 1]; i-- > places_->fifo_begin[pool];) {
+  for (Index i = places_->fifo_end[pool]; i-- > places_->fifo_begin[pool];) {
     const Id operation = places_->fifo_members[i];
     if (!member_[operation]) continue;
     least = std::min(least, (*satisfaction_)[operation]);
@@ -67,6 +69,8 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
   satisfaction_ = &satisfaction;
   if (members.empty()) {
     member_.clear();
+    key_.clear();
+    touched_.clear();
     entries_.clear();
     stale_.clear();
     return;
@@ -79,8 +83,8 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
     member_[o] = 1;
     key_[o] = satisfaction[o];
   }
-  for (std::size_t p = 0; p + 1 < places.fifo_begin.size(); ++p)
-    for_fifo_members(static_cast<Id>(p), [&](Id o, double key) { key_[o] = key; });
+  for (const Id pool : places.fifo_pools)
+    for_fifo_members(pool, [&](Id o, double key) { key_[o] = key; });
   // What stands where it stood is in order already.
   std::erase_if(entries_, [&](const Entry& e) {
     if (at_least(e.operation, member_.size()) || !member_[e.operation]) return true;
@@ -94,6 +98,11 @@ void ServiceQueue::reset(const QueuePlaces& places, const Column<double>& satisf
   std::ranges::fill(touched_, std::uint8_t{0});
   std::ranges::sort(moved_, before);
   merge_moved();
+}
+
+void ServiceQueue::move_places() {
+  if (places_ == nullptr) return;
+  for (Entry& e : entries_) e.place = places_->place[e.operation];
 }
 
 void ServiceQueue::merge_moved() {
@@ -129,7 +138,9 @@ void ServiceQueue::rekey_fifo(Id pool) {
 }
 
 void ServiceQueue::touch(Id operation) {
-  if (touched_[operation]) return;
+  if (touched_[operation] ||
+      (places_->fifo_pool[operation] == kNoId && key_[operation] == (*satisfaction_)[operation]))
+    return;
   touched_[operation] = 1;
   stale_.push_back(operation);
 }
@@ -195,6 +206,11 @@ void ServiceQueue::remove(Id operation) {
 
 void ServiceQueue::insert(Id operation) {
   settle();
+  if (at_least(operation, member_.size()))
+    for (const std::size_t size = places_->place.size();
+         Column<std::uint8_t>* flags : {&member_, &touched_})
+      flags->resize(size, 0);
+  key_.resize(member_.size(), 0);
   member_[operation] = 1;
   key_[operation] = (*satisfaction_)[operation];
   const Entry entry{key_[operation], places_->place[operation], operation};

@@ -43,11 +43,15 @@ FairShareEngine& FairShareEngine::operator=(FairShareEngine&&) noexcept = defaul
 
 FairShareResult& FairShareEngine::update(const Tables& tables, const FairShareOptions& options,
                                          const VolumeMemory* memory, bool keep,
-                                         const View<const Id>* touched) {
+                                         const TreeDelta* delta) {
   const int resources = tables.resource_count();
   if (!impl_ || impl_->result.resource_count != resources) impl_ = make_impl(resources);
-  impl_->update(tables, options, memory, keep, touched);
+  impl_->update(tables, options, memory, keep, delta);
   return impl_->result;
+}
+
+bool FairShareEngine::follows(const FairShareOptions& options) const {
+  return impl_ && impl_->follows(options);
 }
 
 const Column<Id>* FairShareEngine::changed() const {

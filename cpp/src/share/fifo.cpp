@@ -28,18 +28,19 @@ void sort_fifo_pools(const Tables& t, FairShareResult& out) {
   const Id pools = t.pools.parent.rows();
   out.fifo_index.assign(t.operations.pool.size(), kNoId);
   out.effective_fifo_index = out.fifo_index;
+  for (Id p = 0; p < pools; ++p)
+    if (t.pools.mode[p] == PoolMode::kFifo) sort_fifo_pool(t, t.children.of(p), out);
+}
+
+void sort_fifo_pool(const Tables& t, View<const Id> children, FairShareResult& out) {
   Column<Id> order;
-  for (Id p = 0; p < pools; ++p) {
-    if (t.pools.mode[p] != PoolMode::kFifo) continue;
-    order.clear();
-    for (Id child : t.children.of(p)) order.push_back(child - pools);
-    std::ranges::stable_sort(order, [&](Id a, Id b) {
-      if (t.operations.weight[a] != t.operations.weight[b])
-        return t.operations.weight[a] > t.operations.weight[b];
-      return t.operations.fifo_start_time[a] < t.operations.fifo_start_time[b];
-    });
-    for (Id i = 0; i < order.rows(); ++i) out.fifo_index[order[i]] = i;
-  }
+  for (Id child : children) order.push_back(child - t.pools.parent.rows());
+  std::ranges::stable_sort(order, [&](Id a, Id b) {
+    if (t.operations.weight[a] != t.operations.weight[b])
+      return t.operations.weight[a] > t.operations.weight[b];
+    return t.operations.fifo_start_time[a] < t.operations.fifo_start_time[b];
+  });
+  for (Id i = 0; i < order.rows(); ++i) out.fifo_index[order[i]] = i;
 }
 
 void reorder_fifo_pools(const Tables& t, const Topology& tree, FairShareResult& out) {

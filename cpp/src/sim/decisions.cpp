@@ -44,7 +44,10 @@ void Engine::update() {
   update_at_ = options_.literal ? now_ + options_.second
                : due == kNoTime ? kNoTime
                                 : tick_after(options_.second, std::max(due - 1, now_));
-  look_at_all();
+  woken_.clear();
+  if (planner_->wakes(woken_) || options_.literal) look_at_all();
+  for (const Id node : woken_)
+    if (node != kNoId) grid_.want(node, true);
   note_spells();
 }
 
@@ -55,6 +58,7 @@ void Engine::decide() {
 
 void Engine::heartbeat(Id node) {
   grid_.done(now_, node);
+  if (!options_.literal && planner_->idle(node)) return grid_.want(node, false);
   Time& last = visited_[node];
   const Time first = last == kNoTime ? grid_.first(node, begin_) : last + options_.period;
   if (first < now_) planner_->passed(node, first, options_.period, now_ - options_.period);

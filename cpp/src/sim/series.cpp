@@ -53,6 +53,16 @@ void Engine::sample(Time until) {
       pool_demand_.row(parent, width_)[r] += pool_demand_.row(*p, width_)[r];
   }
   SeriesLog& log = log_.series;
+  if (log.time.empty() && !arrivals_.empty()) {
+    const Time last = work_.rows.tables().requests.submit_time[arrivals_.back()];
+    const Time samples = std::max<Time>(last - begin_, 0) / options_.series_every + 2;
+    const std::size_t rows = at(samples) * at(count);
+    log.time.reserve(rows);
+    log.pool.reserve(rows);
+    for (auto* ratios : {&log.usage, &log.fair_share, &log.demand, &log.guarantee})
+      ratios->reserve(rows);
+    for (auto* counts : {&log.starving, &log.running, &log.waiting}) counts->reserve(rows);
+  }
   for (; next < until; next = begin_ + ++sampled_ * options_.series_every)
     for (Id p = 0; p < count; ++p) {
       double fair = 0;
@@ -80,8 +90,17 @@ void Engine::note_spells() {
     level_.resize(now.size(), Starvation::kNonStarving);
     spell_.resize(now.size(), kNoId);
   }
-  for (Id e = 0; at(e) < now.size(); ++e)
+  const auto note = [&](Id e) {
     if (now[at(e)] != level_[e]) set_level(e, now[at(e)], pools);
+  };
+  const Column<Id>* const changed = planner_->starvation_changed();
+  if (changed == nullptr) {
+    for (Id e = 0; at(e) < now.size(); ++e) note(e);
+    return;
+  }
+  starvation_changed_ = *changed;
+  std::ranges::sort(starvation_changed_);
+  for (const Id e : starvation_changed_) note(e);
 }
 
 void Engine::set_level(Id element, Starvation level, Id pools) {

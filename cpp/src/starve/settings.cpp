@@ -10,36 +10,22 @@ using Size = std::size_t;
 
 class Inheritance {
  public:
-  Inheritance(const Tables& t, const StarvationSettings& tree, const OwnStarvationSettings& own)
-      : t_(t), tree_(tree), own_(own), width_(t.total.size()) {
+  Inheritance(const Tables& t, const StarvationSettings& tree, const OwnStarvationSettings& own,
+              EffectiveSettings& out)
+      : t_(t), tree_(tree), own_(own), width_(t.total.size()), out_(out) {
     const Size elements = t.pools.parent.size() + t.operations.pool.size();
-    out_.tolerance.assign(elements, tree.tolerance);
-    out_.timeout.assign(elements, tree.timeout);
-    out_.enable_aggressive.assign(elements, tree.enable_aggressive);
-    out_.allow_aggressive.assign(elements, tree.allow_aggressive_preemption);
-    out_.usage_threshold.assign(elements * width_, kUnlimited);
-    out_.has_usage_threshold.assign(elements, 0);
-    if (!tree.usage_threshold.empty()) take_threshold(0, tree.usage_threshold.data());
+    out_.tolerance.resize(elements, tree.tolerance);
+    out_.timeout.resize(elements, tree.timeout);
+    out_.enable_aggressive.resize(elements, tree.enable_aggressive);
+    out_.allow_aggressive.resize(elements, tree.allow_aggressive_preemption);
+    out_.usage_threshold.resize(elements * width_, kUnlimited);
+    out_.has_usage_threshold.resize(elements, 0);
   }
 
-  EffectiveSettings run() {
+  void visit_pools() {
+    if (!tree_.usage_threshold.empty()) take_threshold(0, tree_.usage_threshold.data());
     for (const Id pool : t_.pools.top_down) visit_pool(pool);
-    for (Id o = 0; o < t_.operations.size(); ++o) visit_operation(o);
-    return std::move(out_);
   }
-
- private:
-  void visit_pool(Id p) {
-    if (const Id parent = t_.pools.parent[p]; parent != kNoId) copy(parent, p);
-    if (const double own = tolerance(p); !std::isnan(own)) out_.tolerance[p] = own;
-    if (const Time own = timeout(p); own != kNoTime) out_.timeout[p] = own;
-    if (const auto own = at_or(own_.enable_aggressive, p, kUnset); own != kUnset)
-      out_.enable_aggressive[p] = own != 0;
-    if (const auto own = at_or(own_.allow_aggressive, p, kUnset); own != kUnset)
-      out_.allow_aggressive[p] = own != 0;
-    if (sets_threshold(p)) take_threshold(p, own_.usage_threshold.row(p, width_));
-  }
-
   void visit_operation(Id o) {
     const Id e = t_.pools.parent.rows() + o;
     copy(t_.operations.pool[o], e);
@@ -56,6 +42,18 @@ class Inheritance {
       if (own != kUnlimited && (inherited == kUnlimited || inherited > own)) inherited = own;
     }
     out_.has_usage_threshold[e] = has_any(e);
+  }
+
+ private:
+  void visit_pool(Id p) {
+    if (const Id parent = t_.pools.parent[p]; parent != kNoId) copy(parent, p);
+    if (const double own = tolerance(p); !std::isnan(own)) out_.tolerance[p] = own;
+    if (const Time own = timeout(p); own != kNoTime) out_.timeout[p] = own;
+    if (const auto own = at_or(own_.enable_aggressive, p, kUnset); own != kUnset)
+      out_.enable_aggressive[p] = own != 0;
+    if (const auto own = at_or(own_.allow_aggressive, p, kUnset); own != kUnset)
+      out_.allow_aggressive[p] = own != 0;
+    if (sets_threshold(p)) take_threshold(p, own_.usage_threshold.row(p, width_));
   }
 
   void copy(Id from, Id to) {
@@ -88,14 +86,25 @@ class Inheritance {
   const StarvationSettings& tree_;
   const OwnStarvationSettings& own_;
   Size width_;
-  EffectiveSettings out_;
+  EffectiveSettings& out_;
 };
 
 }  // namespace
 
 EffectiveSettings inherit(const Tables& tables, const StarvationSettings& tree,
                           const OwnStarvationSettings& own) {
-  return Inheritance(tables, tree, own).run();
+  EffectiveSettings out;
+  Inheritance inheritance(tables, tree, own, out);
+  inheritance.visit_pools();
+  for (Id o = 0; o < tables.operations.size(); ++o) inheritance.visit_operation(o);
+  return out;
+}
+
+void inherit_again(const Tables& tables, const StarvationSettings& tree,
+                   const OwnStarvationSettings& own, View<const Id> operations,
+                   EffectiveSettings& effective) {
+  Inheritance inheritance(tables, tree, own, effective);
+  for (const Id o : operations) inheritance.visit_operation(o);
 }
 
 }  // namespace evenhand

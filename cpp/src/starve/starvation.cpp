@@ -1,6 +1,7 @@
 #include "evenhand/starve/starvation.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "evenhand/starve/relation.h"
@@ -52,6 +53,51 @@ Status status_of(const Tables& t, const FairShareResult& s, const StarvationSett
   return below ? Status::kBelowFairShare : Status::kNormal;
 }
 
+// Instants after which the state of an element may follow from the age of its deficit.
+template <class Visit>
+void for_due(const Tables& t, const StarvationSettings& tree, const PendingWork& work,
+             const StarvationResult& out, Id e, Visit&& visit) {
+  const Time since = out.clocks.since[e];
+  if (since == kNoTime) return;
+  double part = 1;
+  if (const Id o = e - t.pools.parent.rows(); o >= 0)
+    part =
+        std::min(1.0, static_cast<double>(work.allocations[o]) / tree.allocation_count_coefficient);
+  const auto scaled = [&](Time timeout) {
+    return since + static_cast<Time>(static_cast<double>(timeout) * part);
+  };
+  visit(scaled(out.effective.timeout[e]));
+  if (out.effective.enable_aggressive[e]) visit(scaled(tree.aggressive_timeout));
+  if (out.also_after != kNoTime) visit(since + out.also_after);
+}
+
+// The nearest element that starves, from that of the element above.
+void inherit_lowest(StarvationResult& out, Id e, Id parent) {
+  const Starvation state = out.clocks.starvation[e];
+  const auto inherited = [&](const Column<Id>& lowest) {
+    return parent == kNoId ? kNoId : lowest[parent];
+  };
+  out.lowest_starving[e] = state != Starvation::kNonStarving ? e : inherited(out.lowest_starving);
+  out.lowest_aggressive[e] =
+      state == Starvation::kAggressivelyStarving ? e : inherited(out.lowest_aggressive);
+}
+
+// Pools have changed their state: all that is below them follows it.
+void hand_down(const Tables& t, StarvationResult& out) {
+  const Id pools = t.pools.parent.rows();
+  for (const Id pool : t.pools.top_down) inherit_lowest(out, pool, t.pools.parent[pool]);
+  for (Id o = 0; o < t.operations.pool.rows(); ++o) {
+    const Id e = pools + o, starving = out.lowest_starving[e],
+             aggressive = out.lowest_aggressive[e];
+    inherit_lowest(out, e, t.operations.pool[o]);
+    if (out.lowest_starving[e] != starving || out.lowest_aggressive[e] != aggressive)
+      out.looked_at.push_back(e);
+  }
+  std::ranges::sort(out.looked_at);
+  const auto twice = std::ranges::unique(out.looked_at);
+  out.looked_at.erase(twice.begin(), twice.end());
+}
+
 }  // namespace
 
 void check_starvation(Status status, Time now, double timeout, double aggressive_timeout,
@@ -83,8 +129,18 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
   out.lowest_aggressive.resize(elements);
 
   out.changed.clear();
+  const auto later = std::greater{};
+  const bool scales_with_work = tree.allocation_count_coefficient > 1;
+  const auto push_due = [&](Id e) {
+    for_due(t, tree, work, out, e, [&](Time instant) {
+      if (instant < now) return;
+      out.due.push_back({instant, e});
+      std::ranges::push_heap(out.due, later);
+    });
+  };
   const auto visit = [&](Size e, Id parent) {
     const Starvation before = out.clocks.starvation[e];
+    const Time since = out.clocks.since[e];
     out.status[e] = status_of(t, shares, tree, work, out.effective.tolerance[e], e);
     Starvation& state = out.clocks.starvation[e];
     if (e >= pools || tree.enable_pools) {
@@ -104,36 +160,46 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     if (e < given.size() && given[e] != kUnset) state = static_cast<Starvation>(given[e]);
     const auto id = static_cast<Id>(e);
     if (state != before) out.changed.push_back(id);
-    if (out.status[e] != Status::kNormal) out.waiting.push_back(id);
-    const auto inherited = [&](const Column<Id>& lowest) {
-      return parent == kNoId ? kNoId : lowest[parent];
-    };
-    out.lowest_starving[e] =
-        state != Starvation::kNonStarving ? id : inherited(out.lowest_starving);
-    out.lowest_aggressive[e] =
-        state == Starvation::kAggressivelyStarving ? id : inherited(out.lowest_aggressive);
+    if (out.all || out.clocks.since[e] != since || (e >= pools && scales_with_work)) push_due(id);
+    inherit_lowest(out, id, parent);
   };
   out.all = of == nullptr || !given.empty();
   if (!out.all) {
     out.looked_at = *of;
-    out.looked_at.insert(out.looked_at.end(), out.waiting.begin(), out.waiting.end());
-    std::ranges::sort(out.looked_at);
+    for (; !out.due.empty() && out.due.front().instant < now; out.due.pop_back()) {
+      out.looked_at.push_back(out.due.front().element);
+      std::ranges::pop_heap(out.due, later);
+    }
+    const auto known = std::ranges::is_sorted_until(out.looked_at);
+    std::ranges::sort(known, out.looked_at.end());
+    std::ranges::inplace_merge(out.looked_at, known);
     const auto twice = std::ranges::unique(out.looked_at);
     out.looked_at.erase(twice.begin(), twice.end());
-    out.waiting.clear();
+    bool pools_changed = false;
     for (const Id e : out.looked_at) {
       visit(at(e), at(e) < pools ? t.pools.parent[e] : t.operations.pool[at(e) - pools]);
-      // All that is below a pool follows its state: then all are looked at, these once more.
-      out.all = at(e) < pools && !out.changed.empty();
-      if (out.all) break;
+      pools_changed |= at(e) < pools && !out.changed.empty() && out.changed.back() == e;
     }
+    if (pools_changed) hand_down(t, out);
+    return;
   }
-  if (!out.all) return;
-  const Column<Id> changed = std::exchange(out.changed, {});
-  out.waiting.clear();
+  out.due.clear();
   for (const Id pool : t.pools.top_down) visit(at(pool), t.pools.parent[pool]);
   for (Size o = 0; o < t.operations.pool.size(); ++o) visit(pools + o, t.operations.pool[o]);
-  out.changed.insert(out.changed.end(), changed.begin(), changed.end());
+}
+
+Time next_due(const Tables& t, const StarvationSettings& tree, const PendingWork& work, Time now,
+              StarvationResult& out) {
+  while (!out.due.empty()) {
+    const DeficitDue first = out.due.front();
+    bool is_due = false;
+    for_due(t, tree, work, out, first.element,
+            [&](Time instant) { is_due |= instant == first.instant; });
+    if (is_due && first.instant >= now) return first.instant;
+    std::ranges::pop_heap(out.due, std::greater{});
+    out.due.pop_back();
+  }
+  return kNoTime;
 }
 
 }  // namespace evenhand

@@ -276,9 +276,8 @@ TEST(FairShareEngine, TouchedOperationsHaveTheBitsOfAFullUpdate) {
         }
       }
       if (step % 16 == 15) t.operations.weight[step % 90] += 0.5;
-      const View<const Id> rows(touched);
-      const FairShareResult& kept =
-          engine.update(t, options, nullptr, true, step % 16 == 15 ? nullptr : &rows);
+      const TreeDelta delta{.only = step % 16 != 15, .touched = touched};
+      const FairShareResult& kept = engine.update(t, options, nullptr, true, &delta);
       const FairShareResult afresh = fair_share(t, options);
       ASSERT_EQ(kept.total, afresh.total) << "step " << step;
       ASSERT_EQ(kept.demand_share, afresh.demand_share);
@@ -294,6 +293,73 @@ TEST(FairShareEngine, TouchedOperationsHaveTheBitsOfAFullUpdate) {
       before = kept;
     }
     EXPECT_GT(followed, 150u);
+  }
+}
+
+// Lists leave out pools without operations, and operations that have gone.
+Column<Column<Id>> listed(Tables& t, const Grouping& whole, const std::vector<bool>& there) {
+  const Id pools = t.pools.parent.rows();
+  std::vector<bool> inhabited(static_cast<std::size_t>(pools));
+  for (std::size_t o = 0; o < there.size(); ++o)
+    for (Id p = there[o] ? t.operations.pool[o] : kNoId; p != kNoId; p = t.pools.parent[p])
+      inhabited[static_cast<std::size_t>(p)] = true;
+  Column<Column<Id>> lists(static_cast<std::size_t>(pools));
+  t.children = {{0}, {}};
+  for (Id p = 0; p < pools; ++p) {
+    for (const Id e : whole.of(p)) {
+      if (e >= pools && !there[static_cast<std::size_t>(e - pools)]) continue;
+      t.children.items.push_back(e);
+      if (e >= pools || inhabited[static_cast<std::size_t>(e)]) lists[p].push_back(e);
+    }
+    t.children.offsets.push_back(static_cast<Index>(t.children.items.size()));
+  }
+  return lists;
+}
+
+TEST(FairShareEngine, OperationsThatComeAndGoHaveTheBitsOfAFullUpdate) {
+  Cluster cluster(2);
+  std::vector<Id> leaves;
+  for (int i = 0; i < 3; ++i) {
+    const Id parent = cluster.pool(0, 1 + i, 30 * i);
+    leaves.push_back(cluster.pool(parent, 1, 0, PoolMode::kFifo));
+    for (int j = 0; j < 5; ++j) leaves.push_back(cluster.pool(parent, 0.5 + j));
+  }
+  for (std::size_t i = 0; i < 24; ++i) {
+    const auto x = static_cast<Amount>(i);
+    cluster.operation(leaves[i * 7 % leaves.size()], {70 + x * 31 % 91, 30 + x * 7 % 83},
+                      1 + static_cast<double>(i % 3), i % 9 == 0);
+  }
+  const FairShareOptions options{.step_function_for_gang = true};
+  Tables& t = cluster.tables();
+  const Grouping whole = t.children;
+  std::vector<bool> there(24, true);
+  FairShareEngine engine;
+  for (std::size_t step = 0; step < 400; ++step) {
+    Column<Id> touched, went, came;
+    for (std::size_t i = 0; i < 1 + step % 4; ++i) {
+      const std::size_t o = (step * 29 + i * 5) % 24;
+      if (std::ranges::find(touched, static_cast<Id>(o)) != touched.end()) continue;
+      touched.push_back(static_cast<Id>(o));
+      const bool stays = step % 5 == 0, moves = !stays || step % 10 == 0, was = there[o];
+      there[o] = stays || !was;
+      if (was && moves) went.push_back(static_cast<Id>(o));
+      if (there[o] && (!was || moves)) came.push_back(static_cast<Id>(o));
+      for (std::size_t r = 0; r < 2; ++r) {
+        const auto wants = there[o] ? static_cast<Amount>((step * 37 + r * 11 + i) % 153) : 0;
+        t.operations.demand[o * 2 + r] = wants;
+        t.operations.usage[o * 2 + r] = std::min(wants, static_cast<Amount>(step % 17));
+      }
+    }
+    const Column<Column<Id>> lists = listed(t, whole, there);
+    const TreeDelta delta{
+        .children = &lists, .only = step % 32 != 0, .touched = touched, .went = went, .came = came};
+    const FairShareResult& kept = engine.update(t, options, nullptr, true, &delta);
+    ASSERT_EQ(engine.changed() != nullptr, delta.only);
+    const FairShareResult afresh = fair_share(t, options);
+    ASSERT_EQ(kept.total, afresh.total) << "step " << step;
+    ASSERT_EQ(kept.demand_share, afresh.demand_share);
+    ASSERT_EQ(kept.usage_share, afresh.usage_share);
+    ASSERT_EQ(kept.fifo_index, afresh.fifo_index);
   }
 }
 

@@ -15,15 +15,20 @@
 namespace evenhand {
 
 // Canonical place of every operation in the tree, children in canonical order, those
-// of FIFO pools in the given order. O(E).
+// of FIFO pools in the given order.
 struct QueuePlaces {
   Column<Id> place;      // O
   Column<Id> fifo_pool;  // O: the pool if it is FIFO, else kNoId
   // Operations of each FIFO pool in order, one after the other.
   Column<Id> fifo_members;
-  Column<Index> fifo_begin;  // P + 1
+  Column<Id> fifo_pools;     // as they stand there; empty: there are none
+  Column<Index> fifo_begin;  // P: of a FIFO pool's members, and where they
+  Column<Index> fifo_end;    // P: end; both may be empty
 
-  static QueuePlaces of(const Tables& tables, std::span<const Id> fifo_index);
+  // children: of each pool, as the tables list them, but for pools without operations below;
+  // nullptr: as they do. O(what is listed + O).
+  static QueuePlaces of(const Tables& tables, std::span<const Id> fifo_index,
+                        const Column<Column<Id>>* children = nullptr);
 };
 
 class ServiceQueue {
@@ -36,6 +41,9 @@ class ServiceQueue {
 
   // places and satisfaction (O) stay the caller's and outlive the queue.
   void reset(const QueuePlaces& places, const Column<double>& satisfaction, Column<Id> members);
+  // Operations that stay stand as they stood to each other, but have other places; there are no
+  // FIFO pools. O(members).
+  void move_places();
 
   // In order; first settles what was touched: O(n) moves of 16 bytes for each.
   std::span<const Entry> entries() {
@@ -57,7 +65,7 @@ class ServiceQueue {
   // asked for next.
   void touch(Id operation);
   void remove(Id operation);
-  void insert(Id operation);  // one that was a member when the queue was reset
+  void insert(Id operation);  // one that has a place
 
  private:
   std::size_t find(const Entry& entry) const;

@@ -145,6 +145,9 @@ class Planner {
   virtual bool idle(Id) const { return false; }
   // Whether what happens on one node may let another decide something.
   virtual bool contended() const { return false; }
+  // Whether any node that was idle before the last update may decide something now; else those
+  // may that are added to `nodes`. Asked once after each update.
+  virtual bool wakes(Column<Id>&) { return true; }
   // Whether a node that has just decided nothing decides nothing at its next heartbeat, too, if
   // nothing happens until then.
   virtual bool settled(Id) const { return true; }
@@ -154,6 +157,8 @@ class Planner {
   // The earliest instant at which an update makes a difference though nothing has happened.
   virtual Time next_update() const { return kNoTime; }
   virtual std::span<const Starvation> starvation() const { return {}; }  // E, of the last update
+  // Elements whose starvation it changed; nullptr: any may.
+  virtual const Column<Id>* starvation_changed() const { return nullptr; }
 
   // --- of the last update
   virtual Columns elements() const { return {}; }  // E rows: pools, then operations

@@ -73,6 +73,12 @@ class GroupLists {
 
   Group group(Id slot) const noexcept { return kGroups[inside_[slot]]; }
   Index slots() const noexcept { return static_cast<Index>(inside_.size()); }
+  // Those of an operation that stand beyond a cut.
+  template <class Visit>
+  void for_beyond(Id operation, int cut, Visit&& visit) const {
+    for (Id slot = lists_[operation].cuts[at(cut)].first_beyond; slot != kNoId; slot = next_[slot])
+      visit(slot);
+  }
   // Allocations of an operation in order, and where its cuts lie.
   Column<Id> in_order(Id operation) const;
   std::array<Index, 2> cuts(Id operation) const;

@@ -20,6 +20,12 @@ inline double share_of_total(Amount amount, Amount total) noexcept {
   return total > 0 ? static_cast<double>(amount) / static_cast<double>(total) : 0.0;
 }
 
+inline double limit_of_total(ResourceMask given, const Amount* limits, const Column<Amount>& total,
+                             std::size_t r) noexcept {
+  if (given >> r & 1u) return share_of_total(std::min(limits[r], total[r]), total[r]);
+  return total[r] > 0 ? 1.0 : 0.0;
+}
+
 // R is the number of resources, or the width of a kernel that serves fewer.
 template <int R>
 void compute_attributes(const Tables& t, const Topology& tree, FairShareResult& out,

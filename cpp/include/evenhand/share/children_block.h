@@ -207,9 +207,9 @@ class ChildrenBlock {
     builder.finish();
   }
 
-  // A copy without spare capacity: of what the walk reads, or of what a sweep does, too.
-  ChildrenBlock compact(bool sweepable = false) const {
-    ChildrenBlock out;
+  // A copy, without spare capacity where it is the first: of what the walk reads, or of what a
+  // sweep does, too.
+  void copy_to(ChildrenBlock& out, bool sweepable) const {
     const auto vertices = static_cast<std::ptrdiff_t>(first_.back());
     out.f_.assign(f_.begin(), f_.begin() + vertices);
     out.first_ = first_;
@@ -221,9 +221,8 @@ class ChildrenBlock {
       out.kinds_.assign(kinds_.begin(), kinds_.begin() + vertices);
       out.order_ = order_;
       out.initial_ = initial_;
-      out.sweepable_ = true;
     }
-    return out;
+    out.sweepable_ = sweepable;
   }
 
  private:

@@ -30,12 +30,15 @@ template <int R>
 class FairShareUpdate final : public FairShareEngine::Impl {
  public:
   void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
-              bool keep, const View<const Id>* touched) override {
-    only_changed = touched != nullptr && whole_ && can_follow_ && keep && options == options_;
-    if (only_changed) return follow(t, *touched);
-    const bool reuse = std::exchange(whole_, false) && keep_ && keep && options == options_ &&
-                       kept_.same_pools(t, result);
+              bool keep, const TreeDelta* delta) override {
+    only_changed = delta != nullptr && delta->only && keep && follows(options);
+    const auto* const before_lists =
+        std::exchange(children_, delta == nullptr ? nullptr : delta->children);
     tables_ = &t;
+    if (only_changed) return follow(*delta);
+    const bool reuse = std::exchange(whole_, false) && keep_ && keep && options == options_ &&
+                       std::exchange(kept_children_, true) && before_lists == children_ &&
+                       kept_.same_pools(t, result);
     options_ = options;
     keep_ = keep;
     width_ = t.total.size();
@@ -70,21 +73,30 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     if (keep) kept_.remember(t);
     whole_ = true;
     can_follow_ = keep && pools_are_independent();
-    if (!can_follow_) return;
-    demand_ = t.operations.demand;
-    usage_ = t.operations.usage;
-    postorder_place_.resize(at(pool_rows_));
-    for (Id i = 0; i < tree_.postorder.rows(); ++i) postorder_place_[tree_.postorder[i]] = i;
-    for (Pool& pool : pools_) settle(pool);
+    if (can_follow_) begin_following();
+  }
+  bool follows(const FairShareOptions& options) const override {
+    return whole_ && can_follow_ && options == options_;
   }
 
  private:
   using Size = std::size_t;
 
+  // Of a pool's children, and the least among those that hardly count.
+  struct LeastWeight {
+    double smallest = 0, negligible = 0;
+    void add(double w) noexcept {
+      constexpr double kNegligible = 1e-9;
+      double& least = w > kNegligible ? smallest : negligible;
+      if (least == 0 || w < least) least = w;
+    }
+  };
+
   struct Pool {
     ChildrenBlock<R> children;     // what the walk reads of them
     Positions own;                 // at the vertices of the pool's own curve
     std::vector<Vertex<R>> curve;  // that curve, while a parent may ask for it
+    LeastWeight least;             // of its child pools
     double smallest_weight = 1;
     Column<std::uint32_t> by_place;                         // FIFO: children in effective order
     Column<std::uint32_t> place;                            // FIFO: child -> place
@@ -117,15 +129,16 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     return e < pool_rows_ ? tables_->pools.weight[e] : tables_->operations.weight[e - pool_rows_];
   }
 
+  // Child pools count whether or not they are listed.
   double smallest_weight(Id pool) const {
-    constexpr double kNegligible = 1e-9;  // does not count for the smallest
-    double smallest = 0, negligible = 0;
-    for (Id child : tables_->children.of(pool)) {
-      const double w = weight(child);
-      double& least = w > kNegligible ? smallest : negligible;
-      if (least == 0 || w < least) least = w;
-    }
-    return smallest > 0 ? smallest : negligible;
+    LeastWeight least = pools_[pool].least;
+    for (Id child : children(pool))
+      if (child >= pool_rows_) least.add(weight(child));
+    return least.smallest > 0 ? least.smallest : least.negligible;
+  }
+
+  View<const Id> children(Id pool) const noexcept {
+    return children_ == nullptr ? tables_->children.of(pool) : View<const Id>((*children_)[pool]);
   }
 
   bool fifo(Id pool) const { return tables_->pools.mode[pool] == PoolMode::kFifo; }
@@ -140,7 +153,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     state.smallest_weight = smallest_weight(pool);
     block_.clear();
     Size seen = 0;
-    for (Id e : t.children.of(pool)) {
+    for (Id e : children(pool)) {
       if (seen++ % kBetweenPolls == 0) poll();
       const double ratio = in_fifo ? 1.0 : weight(e) / state.smallest_weight;
       if (e < pool_rows_) {
@@ -156,25 +169,24 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       order_fifo(pool);
     else
       block_.sort(sorter_);
-    if (state.children_changed) state.children = block_.compact(replaces(pool));
+    if (state.children_changed) block_.copy_to(state.children, replaces(pool));
   }
 
   // Whether the block of a pool is kept so that single operations can be replaced in it.
   bool replaces(Id pool) const {
     if (!keep_ || fifo(pool) || integral(pool) != IntegralType::kNone) return false;
-    const auto children = tables_->children.of(pool);
-    return std::ranges::all_of(children, [&](Id child) { return child >= pool_rows_; });
+    return std::ranges::all_of(children(pool), [&](Id child) { return child >= pool_rows_; });
   }
 
   bool replace_changed(Id pool);  // in engine_follow.h
 
   void order_fifo(Id pool) {
-    const auto children = tables_->children.of(pool);
+    const View<const Id> members = children(pool);
     Pool& state = pools_[pool];
-    state.by_place.resize(children.size());
-    state.place.resize(children.size());
-    for (Size i = 0; i < children.size(); ++i) {
-      const Id o = children[i] - pool_rows_;
+    state.by_place.resize(members.size());
+    state.place.resize(members.size());
+    for (Size i = 0; i < members.size(); ++i) {
+      const Id o = members[i] - pool_rows_;
       const Id effective = result.effective_fifo_index[o];
       const Id place = effective >= 0 ? effective : result.fifo_index[o];
       state.place[i] = static_cast<std::uint32_t>(place);
@@ -199,7 +211,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   // The same for an integral pool, whose curve is wanted again with its guarantee.
   void build_block_for_both(Id pool) {
     build_block(pool);
-    pools_[pool].built = std::make_unique<ChildrenBlock<R>>(block_.compact(true));
+    pools_[pool].built = std::make_unique<ChildrenBlock<R>>();
+    block_.copy_to(*pools_[pool].built, true);
   }
 
   void build(Id pool) {
@@ -218,7 +231,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     const auto curve = pool_.vertices();
     state.own.assign(curve);
     if (!keep_)
-      for (Id child : tables_->children.of(pool))
+      for (Id child : children(pool))
         if (child < pool_rows_) pools_[child].curve = std::vector<Vertex<R>>();  // and its memory
     if (pool == 0) return;
     state.curve.assign(curve.begin(), curve.end());
@@ -230,6 +243,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   void mark_changed_children(bool reuse) {
     const Tables& t = *tables_;
+    for (Id p = 0; p < pool_rows_; ++p) pools_[p].least = {};
+    for (Id p = 1; p < pool_rows_; ++p) pools_[t.pools.parent[p]].least.add(t.pools.weight[p]);
     for (Id p = 0; p < pool_rows_; ++p) {
       Pool& pool = pools_[p];
       pool.children_changed = pool.rebuild = !reuse || !kept_.same_children(t, p);
@@ -255,8 +270,15 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   // In engine_follow.h.
   bool pools_are_independent() const;
-  void follow(const Tables& t, View<const Id> touched);
+  void begin_following();
+  void follow(const TreeDelta& delta);
+  void fit_operations();
+  void leave_tree(Id o);
+  void join_tree(Id o);
   void follow_operation(Id o);
+  void add_to_pools(Id pool, const Amount* demand, const Amount* usage);
+  void share_into(Column<double>& of, Id element, const Amount* amounts) const;
+  void rebuild(Id pool);
   void walk_changed();
 
   static void settle(Pool& pool) {
@@ -313,88 +335,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
            options_.integral_smooth_period_s;
   }
 
-  void share_burst() {
-    for (Id pool : tree_.preorder) {
-      if (integral(pool) != IntegralType::kBurst) continue;
-      const double peak = std::min(result.burst_ratio[pool], rate(pool));
-      const Row<R> left = room(pool);
-      const Row<R> until_now = row(result.integral_share, pool);
-      Row<R> proposed = Row<R>::Zero();
-      for (Size r = 0; r < columns(); ++r) {
-        const Size i = at(pool) * width_ + r;
-        const auto lane = static_cast<int>(r);
-        proposed[lane] =
-            nudge(result.limits_share[i], result.strong_share[i], std::min(peak, left[lane]));
-      }
-      set_row(result.integral_share, pool, proposed);
-      build_block_for_both(pool);
-      sweep(pool, block_, row(result.limits_share, pool), true);
-      set_row(result.integral_share, pool, until_now);
-      add_integral(pool, beyond_guarantee(pool, pool_.vertices()[0].shares));
-    }
-  }
-
-  Row<R> beyond_guarantee(Id pool, const Row<R>& shares) const {
-    return (shares - row(result.strong_share, pool)).max(0.0);
-  }
-
-  struct Relaxed {
-    Id pool;
-    double rate;
-    std::vector<Vertex<R>> curve;
-  };
-
-  void share_relaxed() {
-    std::vector<Relaxed> asking;
-    for (Id pool : tree_.preorder) {
-      if (integral(pool) != IntegralType::kRelaxed) continue;
-      const double own_rate = rate(pool);
-      if (own_rate == 0) continue;
-      const double cap =
-          std::min(own_rate, result.flow_ratio[pool] *
-                                 tables_->pools.integral.relaxed_share_multiplier_limit[pool]);
-      const Row<R> limits =
-          row(result.limits_share, pool).min(row(result.strong_share, pool) + filled_row<R>(cap));
-      build_block_for_both(pool);
-      sweep(pool, block_, limits, false);
-      const auto curve = pool_.vertices();
-      asking.push_back({pool, own_rate, {curve.begin(), curve.end()}});
-    }
-    if (asking.empty()) return;
-    const Row<R> available = unclaimed();
-    double slowest = asking[0].rate;
-    for (const Relaxed& pool : asking) slowest = std::min(slowest, pool.rate);
-    const auto given = [&](const Relaxed& pool, double f) {
-      return beyond_guarantee(pool.pool,
-                              value_at(pool.curve, std::min(1.0, f * (pool.rate / slowest))));
-    };
-    const double factor = largest_satisfying(0.0, 1.0, [&](double f) {
-      Row<R> sum = Row<R>::Zero();
-      for (const Relaxed& pool : asking) sum += given(pool, f);
-      return !any_above(sum, available);
-    });
-    for (const Relaxed& pool : asking) {
-      add_integral(pool.pool, given(pool, factor).min(room(pool.pool)));
-    }
-  }
-
-  // Of the cluster, what guarantees do not claim.
-  Row<R> unclaimed() const {
-    Row<R> claimed = Row<R>::Zero();
-    for (Id e : tables_->children.of(0)) {
-      if (e >= pool_rows_) continue;
-      claimed += guarantee(e).min(row(result.demand_share, e));
-    }
-    return (filled_row<R>(1.0) - claimed).max(0.0);
-  }
-
-  static Row<R> value_at(std::span<const Vertex<R>> curve, double s) {
-    const auto after = std::ranges::lower_bound(curve, s, {}, &Vertex<R>::s);
-    if (after == curve.end()) return curve.back().shares;
-    if (after->s == s || after == curve.begin()) return after->shares;
-    const Vertex<R>& from = *(after - 1);
-    return between(from.shares, after->shares, (s - from.s) / (after->s - from.s));
-  }
+  // In engine_integral.h.
+  void share_burst();
+  void share_relaxed();
+  Row<R> beyond_guarantee(Id pool, const Row<R>& shares) const;
+  Row<R> unclaimed() const;
+  static Row<R> value_at(std::span<const Vertex<R>> curve, double s);
 
   void build_rest() {
     for (Id pool : tree_.postorder)
@@ -421,13 +367,13 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       const Id pool = path.back();
       path.pop_back();
       const Position at = positions_[pool];
-      const auto children = tables_->children.of(pool);
-      for (Size i = 0; i < children.size(); ++i) {
-        const Id e = children[i];
+      const View<const Id> below = children(pool);
+      for (Size i = 0; i < below.size(); ++i) {
+        const Id e = below[i];
         const CurvePoint place = child_place(pool, i, at);
         if (e < pool_rows_) {
           positions_[e] = pools_[e].own.at(place);
-          path.push_back(children[i]);
+          path.push_back(e);
         } else {
           const Row<R>* shares = pools_[pool].children.shares(i) + place.k;
           set_row(total, e, place.t == 0 ? shares[0] : between(shares[0], shares[1], place.t));
@@ -440,7 +386,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   void sum_pools(Column<double>& total) const {
     for (Id pool : tree_.postorder) {
       Row<R> sum = Row<R>::Zero();
-      for (Id child : tables_->children.of(pool)) sum = sum + row(total, child);
+      for (Id child : children(pool)) sum = sum + row(total, child);
       set_row(total, pool, sum);
     }
   }
@@ -473,6 +419,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   }
 
   const Tables* tables_ = nullptr;
+  const Column<Column<Id>>* children_ = nullptr;
   FairShareOptions options_;
   bool keep_ = false;
   Topology tree_;
@@ -483,11 +430,14 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   KeptInputs kept_;
   // For updates that follow touched operations: what the last one knew.
   bool can_follow_ = false;
-  bool whole_ = false;  // nothing is used of an update that was left in the middle
+  bool whole_ = false;         // nothing is used of an update that was left in the middle
+  bool kept_children_ = true;  // kept_ knows all that have come and gone
   PoolSums sums_;
   Column<Amount> demand_, usage_;  // O x R
+  Column<Id> pool_of_;             // O; kNoId: it is in no pool
   Column<Id> postorder_place_;     // P
   Column<Id> open_;                // pools whose children have changed
+  Column<Id> path_, walked_;       // of a walk
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools
   KeyOrder sorter_;
@@ -495,4 +445,5 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
 }  // namespace evenhand
 
-#include "evenhand/share/engine_follow.h"  // IWYU pragma: keep
+#include "evenhand/share/engine_follow.h"    // IWYU pragma: keep
+#include "evenhand/share/engine_integral.h"  // IWYU pragma: keep

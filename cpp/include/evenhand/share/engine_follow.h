@@ -1,6 +1,6 @@
 // Fair share updates that use what the one before them left: functions in which single operations
 // are replaced, and results that are changed in place, where only what some operations want and
-// use differs. Included by engine.h.
+// use differs, and some have come or gone. Included by engine.h.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ namespace evenhand {
 template <int R>
 bool FairShareUpdate<R>::replace_changed(Id pool) {
   Pool& state = pools_[pool];
-  const auto children = tables_->children.of(pool);
-  if (state.rebuild || state.changed.size() * 16 > children.size() || !state.children.sweepable())
+  const View<const Id> members = children(pool);
+  if (state.rebuild || state.changed.size() * 16 > members.size() || !state.children.sweepable())
     return false;
   const bool steps = options_.step_function_for_gang && tables_->pools.step_function_for_gang[pool];
   for (const Id o : state.changed) {
     const Id e = pool_rows_ + o;
-    const auto child = at(std::ranges::find(children, e) - children.begin());
-    if (child == children.size()) return false;
+    const auto child = at(std::ranges::find(members, e) - members.begin());
+    if (child == members.size()) return false;
     build_operation_curve<R>(operation_, row(result.usage_share, e), row(result.demand_share, e),
                              row(result.limits_share, e), steps && tables_->operations.gang[o]);
     const double ratio = weight(e) / state.smallest_weight;
@@ -44,12 +44,32 @@ bool FairShareUpdate<R>::pools_are_independent() const {
 }
 
 template <int R>
-void FairShareUpdate<R>::follow(const Tables& t, View<const Id> touched) {
-  tables_ = &t;
+void FairShareUpdate<R>::begin_following() {
+  const Tables& t = *tables_;
+  demand_ = t.operations.demand;
+  usage_ = t.operations.usage;
+  pool_of_.assign(at(operation_rows_), kNoId);
+  for (Id p = 0; p < pool_rows_; ++p)
+    for (const Id e : children(p))
+      if (e >= pool_rows_) pool_of_[e - pool_rows_] = p;
+  postorder_place_.resize(at(pool_rows_));
+  for (Id i = 0; i < tree_.postorder.rows(); ++i) postorder_place_[tree_.postorder[i]] = i;
+  for (Pool& pool : pools_) settle(pool);
+}
+
+template <int R>
+void FairShareUpdate<R>::follow(const TreeDelta& delta) {
   whole_ = false;
   changed.clear();
   open_.clear();
-  for (const Id o : touched) follow_operation(o);
+  kept_children_ = kept_children_ && delta.went.empty() && delta.came.empty();
+  fit_operations();
+  for (const Id o : delta.went) leave_tree(o);
+  for (const Id o : delta.came) join_tree(o);
+  for (const Id pool : open_)
+    if (fifo(pool) && pools_[pool].rebuild) sort_fifo_pool(*tables_, children(pool), result);
+  for (const Id o : delta.touched)
+    if (pool_of_[o] != kNoId) follow_operation(o);
   std::ranges::sort(open_, {}, [&](Id pool) { return postorder_place_[pool]; });
   for (const Id pool : open_) build(pool);
   walk_changed();
@@ -57,6 +77,88 @@ void FairShareUpdate<R>::follow(const Tables& t, View<const Id> touched) {
   std::ranges::sort(changed);
   changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
   whole_ = true;
+}
+
+// Rows that came have nothing yet.
+template <int R>
+void FairShareUpdate<R>::fit_operations() {
+  const Id rows = tables_->operations.pool.rows();
+  if (rows == operation_rows_) return;
+  operation_rows_ = rows;
+  result.operation_count = rows;
+  const Size operations = at(rows), elements = at(pool_rows_ + rows);
+  for (auto* matrix :
+       {&result.usage_share, &result.demand_share, &result.limits_share, &result.total})
+    matrix->resize(elements * width_, 0.0);
+  for (Column<Amount>* amounts : {&demand_, &usage_}) amounts->resize(operations * width_, 0);
+  for (Column<Id>* ids : {&pool_of_, &result.fifo_index, &result.effective_fifo_index})
+    ids->resize(operations, kNoId);
+}
+
+template <int R>
+void FairShareUpdate<R>::rebuild(Id pool) {
+  pools_[pool].rebuild = true;
+  for (Id p = pool; p != kNoId; p = tables_->pools.parent[p]) {
+    if (!pools_[p].children_changed) open_.push_back(p);
+    pools_[p].children_changed = true;
+  }
+}
+
+template <int R>
+void FairShareUpdate<R>::leave_tree(Id o) {
+  const Id e = pool_rows_ + o, pool = std::exchange(pool_of_[o], kNoId);
+  rebuild(pool);
+  Amount *demand = demand_.row(o, width_), *usage = usage_.row(o, width_);
+  for (Size r = 0; r < width_; ++r) {
+    demand[r] = -demand[r];
+    usage[r] = -usage[r];
+  }
+  add_to_pools(pool, demand, usage);
+  std::fill_n(demand, width_, Amount{0});
+  std::fill_n(usage, width_, Amount{0});
+  for (auto* matrix : {&result.usage_share, &result.demand_share, &result.total})
+    std::fill_n(matrix->row(e, width_), width_, 0.0);
+  changed.push_back(e);
+  result.fifo_index[o] = kNoId;
+}
+
+template <int R>
+void FairShareUpdate<R>::join_tree(Id o) {
+  const Tables& t = *tables_;
+  const Id e = pool_rows_ + o;
+  pool_of_[o] = t.operations.pool[o];
+  rebuild(pool_of_[o]);
+  changed.push_back(e);
+  double* limits = result.limits_share.row(e, width_);
+  for (Size r = 0; r < width_; ++r) {
+    limits[r] = limit_of_total(t.operations.limits_given[o], t.operations.limits.row(o, width_),
+                               t.total, r);
+    if (!t.operations.best_allocation_share.empty())
+      limits[r] = std::min(limits[r], t.operations.best_allocation_share.row(o, width_)[r]);
+  }
+}
+
+template <int R>
+void FairShareUpdate<R>::share_into(Column<double>& of, Id element, const Amount* amounts) const {
+  for (Size r = 0; r < width_; ++r)
+    of.row(element, width_)[r] = share_of_total(amounts[r], tables_->total[r]);
+}
+
+// So much more.
+template <int R>
+void FairShareUpdate<R>::add_to_pools(Id pool, const Amount* demand, const Amount* usage) {
+  for (Id p = pool; p != kNoId; p = tables_->pools.parent[p]) {
+    if (!pools_[p].children_changed) open_.push_back(p);
+    pools_[p].children_changed = true;
+    Amount *wanted = sums_.demand.row(p, width_), *used = sums_.usage.row(p, width_);
+    for (Size r = 0; r < width_; ++r) {
+      wanted[r] += demand[r];
+      used[r] += usage[r];
+    }
+    changed.push_back(p);
+    share_into(result.demand_share, p, wanted);
+    share_into(result.usage_share, p, used);
+  }
 }
 
 template <int R>
@@ -73,33 +175,21 @@ void FairShareUpdate<R>::follow_operation(Id o) {
     same = same && demand[r] == 0 && usage[r] == 0;
   }
   if (same) return;
-  const auto share = [&](Column<double>& of, Id element, const Amount* amounts) {
-    changed.push_back(element);
-    for (Size r = 0; r < width_; ++r)
-      of.row(element, width_)[r] = share_of_total(amounts[r], t.total[r]);
-  };
   const Id e = pool_rows_ + o;
-  share(result.demand_share, e, demand_.row(o, width_));
-  share(result.usage_share, e, usage_.row(o, width_));
-  for (Id p = t.operations.pool[o]; p != kNoId; p = t.pools.parent[p]) {
-    Pool& pool = pools_[p];
-    if (!pool.children_changed) open_.push_back(p);
-    pool.children_changed = true;
-    for (Size r = 0; r < width_; ++r) {
-      sums_.demand.row(p, width_)[r] += demand[r];
-      sums_.usage.row(p, width_)[r] += usage[r];
-    }
-    share(result.demand_share, p, sums_.demand.row(p, width_));
-    share(result.usage_share, p, sums_.usage.row(p, width_));
-  }
-  pools_[t.operations.pool[o]].changed.push_back(o);
+  changed.push_back(e);
+  share_into(result.demand_share, e, demand_.row(o, width_));
+  share_into(result.usage_share, e, usage_.row(o, width_));
+  add_to_pools(pool_of_[o], demand.data(), usage.data());
+  pools_[pool_of_[o]].changed.push_back(o);
 }
 
 // As walk(), but into pools alone that stand elsewhere or whose children have changed.
 template <int R>
 void FairShareUpdate<R>::walk_changed() {
   if (open_.empty()) return;
-  Column<Id> path{0}, walked;
+  Column<Id>&path = path_, &walked = walked_;
+  path.assign(1, 0);
+  walked.clear();
   positions_[0] = pools_[0].own.last();
   const auto set = [&](Id e, const Row<R>& shares) {
     if ((row(result.total, e) != shares).any()) changed.push_back(e);
@@ -110,9 +200,9 @@ void FairShareUpdate<R>::walk_changed() {
     path.pop_back();
     walked.push_back(pool);
     const Position stands = positions_[pool];
-    const auto children = tables_->children.of(pool);
-    for (Size i = 0; i < children.size(); ++i) {
-      const Id e = children[i];
+    const View<const Id> below = children(pool);
+    for (Size i = 0; i < below.size(); ++i) {
+      const Id e = below[i];
       const CurvePoint place = child_place(pool, i, stands);
       if (e < pool_rows_) {
         const Position now = pools_[e].own.at(place);
@@ -129,9 +219,11 @@ void FairShareUpdate<R>::walk_changed() {
     const Id pool = walked.back();
     walked.pop_back();
     Row<R> sum = Row<R>::Zero();
-    for (Id child : tables_->children.of(pool)) sum = sum + row(result.total, child);
+    for (Id child : children(pool)) sum = sum + row(result.total, child);
     set(pool, sum);
   }
+  for (const Id pool : open_)
+    if (children(pool).empty()) set(pool, Row<R>::Zero());  // it may be listed nowhere
 }
 
 }  // namespace evenhand

@@ -74,6 +74,17 @@ struct FairShareResult {
   void clear_operation(Index operation);
 };
 
+// How the tree of an update differs from that of the one before.
+struct TreeDelta {
+  // Of each pool, in order, its operations and the pools that have operations below them;
+  // nullptr: what the tables list. Always given, or never.
+  const Column<Column<Id>>* children = nullptr;
+  // Whether beside the instant nothing differs but what follows.
+  bool only = false;
+  View<const Id> touched{};       // what these operations want and use,
+  View<const Id> went{}, came{};  // these among them have gone, and then these have come
+};
+
 // Fair shares of one tree over time. An update with `keep` set leaves the share
 // functions of all pools for the next one, which builds only those again whose
 // inputs changed: for one operation the pools on its way to the root. The result
@@ -85,12 +96,14 @@ class FairShareEngine {
   FairShareEngine(FairShareEngine&&) noexcept;
   FairShareEngine& operator=(FairShareEngine&&) noexcept;
 
-  // keep: about 80 bytes a vertex of the pools' functions stay. touched: beside the instant
-  // nothing differs from the update before but what these operations want and use; nullptr:
-  // anything may. Where no rule of the tree asks for more, such an update costs what changes.
+  // keep: about 80 bytes a vertex of the pools' functions stay. delta: nullptr: anything may
+  // differ from the update before.
   FairShareResult& update(const Tables& tables, const FairShareOptions& options,
                           const VolumeMemory* memory = nullptr, bool keep = true,
-                          const View<const Id>* touched = nullptr);
+                          const TreeDelta* delta = nullptr);
+  // Whether the next update, where only so much differs, costs what changes: O(children of the
+  // pools above it). It reads no lists of the tables then.
+  bool follows(const FairShareOptions& options) const;
   // Elements whose usage, demand or share the last update changed; nullptr: compare with
   // `before`, which is of that update then.
   const Column<Id>* changed() const;

@@ -11,6 +11,8 @@ namespace evenhand {
 // fifo_index of the children of FIFO pools: weight descending, start ascending,
 // canonical order.
 void sort_fifo_pools(const Tables& t, FairShareResult& result);
+// Of one pool with these children.
+void sort_fifo_pool(const Tables& t, View<const Id> children, FairShareResult& result);
 
 // effective_fifo_index where pending gangs that do not fit into the guarantee
 // are put behind what does.

@@ -12,7 +12,8 @@ namespace evenhand {
 struct FairShareEngine::Impl {
   virtual ~Impl() = default;
   virtual void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
-                      bool keep, const View<const Id>* touched) = 0;
+                      bool keep, const TreeDelta* delta) = 0;
+  virtual bool follows(const FairShareOptions& options) const = 0;
 
   FairShareResult result, before;  // of the last update and the one before it
   // After an update that followed touched operations alone `before` is of an earlier one;

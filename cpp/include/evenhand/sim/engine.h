@@ -209,6 +209,7 @@ class Engine {
   Index running_count_ = 0, away_count_ = 0;
 
   HeartbeatGrid grid_;
+  Column<Id> woken_;
   Time update_at_ = kNoTime;  // of updates, or of backfill passes
   Time pass_at_ = kNoTime;    // of passes
   Time last_update_ = kNoTime;
@@ -217,6 +218,7 @@ class Engine {
   Column<Time> visited_;      // by node: its last heartbeat; kNoTime: none
   Column<Starvation> level_;  // by element
   Column<Id> spell_;          // by element: its row; kNoId: none
+  Column<Id> starvation_changed_;
   Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
   Column<Amount> pool_demand_;
 };

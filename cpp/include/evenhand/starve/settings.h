@@ -52,5 +52,9 @@ struct EffectiveSettings {
 // inherited one; a gang is spared from aggressive preemption if the tree says so.
 EffectiveSettings inherit(const Tables& tables, const StarvationSettings& tree,
                           const OwnStarvationSettings& own);
+// Where nothing has changed but these operations.
+void inherit_again(const Tables& tables, const StarvationSettings& tree,
+                   const OwnStarvationSettings& own, View<const Id> operations,
+                   EffectiveSettings& effective);
 
 }  // namespace evenhand

@@ -28,6 +28,15 @@ struct PendingWork {
   Column<std::uint8_t> schedulable;  // O: may get anything at all
 };
 
+// When a deficit is so old that the state of an element may follow.
+struct DeficitDue {
+  Time instant;  // right after it
+  Id element;
+  friend bool operator>(const DeficitDue& a, const DeficitDue& b) noexcept {
+    return a.instant > b.instant;
+  }
+};
+
 struct StarvationResult {
   EffectiveSettings effective;
   Column<Status> status;    // E
@@ -35,7 +44,8 @@ struct StarvationResult {
   // Nearest element, itself included, that starves (aggressively); kNoId: none. E.
   Column<Id> lowest_starving, lowest_aggressive;
 
-  Column<Id> waiting{};  // elements that are below their share: whose state may change with time
+  Time also_after = kNoTime;      // age of a deficit at which an element is looked at, too
+  std::vector<DeficitDue> due{};  // a heap, earliest first; some are no more so
   // Of the last update: elements that were looked at unless all were, and those whose state
   // changed.
   Column<Id> looked_at{}, changed{};
@@ -49,6 +59,10 @@ struct StarvationResult {
 void starvation(const Tables& tables, const FairShareResult& shares, const StarvationSettings& tree,
                 const PendingWork& work, Time now, const Column<std::int8_t>& given,
                 StarvationResult& result, const Column<Id>* of = nullptr);
+
+// The earliest instant of `due`, from `now` on; kNoTime: there is none.
+Time next_due(const Tables& tables, const StarvationSettings& tree, const PendingWork& work,
+              Time now, StarvationResult& result);
 
 // The state that follows from a status.
 void check_starvation(Status status, Time now, double timeout, double aggressive_timeout,

@@ -26,6 +26,7 @@ Planner::Planner(Inputs inputs)
       inputs_(std::move(inputs)),
       volumes_(inputs_.volumes),
       has_volumes_(inputs_.has_volumes),
+      integral_(has_integral_pools(state_.tables())),
       workspace_(std::make_unique<Workspace>(state_, false, inputs_.settings, inputs_.rows,
                                              inputs_.given, inputs_.memory)) {}
 
@@ -33,7 +34,8 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
     : evenhand::Planner(std::move(state)),
       inputs_(std::move(inputs)),
       volumes_(inputs_.volumes),
-      has_volumes_(inputs_.has_volumes) {
+      has_volumes_(inputs_.has_volumes),
+      integral_(has_integral_pools(state_.tables())) {
   if (!total_stated) state_.follow_total();
   for (const ClusterState::TakenRoom& t : inputs_.rows.taken)
     state_.set_taken(t.allocation, t.amounts);
@@ -55,7 +57,7 @@ void Planner::update(Time now, bool keep) {
   take_back();
   state_.advance(now);
   workspace_->update(has_volumes_ ? &volumes_ : nullptr, keep);
-  if (!has_integral_pools(state_.tables())) return;
+  if (!integral_) return;
   const FairShareResult& shares = *workspace_->last.shares;
   volumes_ = {now, shares.volume.accumulated, shares.volume.last_share_ratio};
   has_volumes_ = true;
@@ -98,7 +100,7 @@ Columns Planner::elements() const {
   return {{"status", codes(u.starvation.status)},
           {"starvation", codes(u.starvation.clocks.starvation)},
           {"since", u.starvation.clocks.since},
-          {"satisfaction", satisfaction(workspace_->inputs(), *u.shares)},
+          {"satisfaction", satisfaction(workspace_->listed_inputs(), *u.shares)},
           {"tolerance", effective.tolerance},
           {"timeout", effective.timeout},
           {"aggressive_starvation", effective.enable_aggressive},
@@ -156,23 +158,11 @@ Time Planner::next_update() const {
   const auto after = [&](Time instant) {  // comparisons are strict: a microsecond later
     if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
   };
-  const StarvationSettings& set = d.settings.starvation;
-  const auto pools = static_cast<Size>(d.pools());
-  for (Size e = 1; e < d.last.starvation.clocks.since.size(); ++e) {
-    const Time since = d.last.starvation.clocks.since[e];
-    if (since == kNoTime) continue;
-    double part = 1;
-    if (e >= pools)
-      part = std::min(1.0, static_cast<double>(d.work().allocations[e - pools]) /
-                               set.allocation_count_coefficient);
-    const auto scaled = [&](Time timeout) {
-      return since + static_cast<Time>(static_cast<double>(timeout) * part);
-    };
-    after(scaled(d.last.starvation.effective.timeout[e]));
-    if (d.last.starvation.effective.enable_aggressive[e]) after(scaled(set.aggressive_timeout));
-    if (d.settings.full_host_stage) after(since + d.settings.full_host_timeout);
-  }
-  if (has_integral_pools(d.state.tables())) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
+  if (const Time deficit = evenhand::next_due(workspace_->inputs(), d.settings.starvation, d.work(),
+                                              now, workspace_->last.starvation);
+      deficit != kNoTime)
+    after(deficit);
+  if (integral_) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
   return due;
 }
 

@@ -96,60 +96,121 @@ void ShareInputs::count_amounts(Id o) {
 }
 
 // As order_tree() lists them: operations stand among the pools, whose order is the snapshot's.
-void ShareInputs::list_children() {
-  const Tables& t = state_->tables();
+bool ShareInputs::stands_before(Id element, Id other) const {
   const LiveKeys& keys = state_->operations().keys();
-  const auto pools = static_cast<Id>(t.pools.size());
-  Column<Column<Id>> members(at(pools));
-  for (const Id o : state_->operations().in_order()) members[state_->pool_of(o)].push_back(o);
+  const Id pools = own_.pools.parent.rows();
+  if (element >= pools && other >= pools)
+    return keys.rank(element - pools) < keys.rank(other - pools);
+  if (element < pools && other < pools) return pool_place_[element] < pool_place_[other];
+  const auto pool_order = [&](Id pool) { return at_or(own_.pools.order, pool, kNoOrder); };
+  return element >= pools ? order_less(keys.order(element - pools), pool_order(other))
+                          : !order_less(keys.order(other - pools), pool_order(element));
+}
+
+void ShareInputs::list(Id element, Id pool) {
+  Column<Id>& members = children_[pool];
+  const auto place = std::ranges::partition_point(
+      members, [&](Id other) { return stands_before(other, element); });
+  members.insert(place, element);
+}
+
+void ShareInputs::unlist(Id element, Id pool) {
+  Column<Id>& members = children_[pool];
+  members.erase(std::ranges::find(members, element));
+}
+
+// All that went leave their pools before any that came joins one.
+void ShareInputs::list_rows() {
+  const Id pools = own_.pools.parent.rows();
+  const Column<Id>& parent = own_.pools.parent;
+  children_stale_ = true;
+  went_.clear();
+  came_.clear();
+  listed_in_.resize(own_.operations.pool.size(), kNoId);
+  for (const Id o : moved_) {
+    const Id pool = std::exchange(listed_in_[o], kNoId);
+    if (pool == kNoId) continue;
+    went_.push_back(o);
+    unlist(pools + o, pool);
+    for (Id p = pool; p != kNoId; p = parent[p])
+      if (--below_[p] == 0 && p != 0) unlist(p, parent[p]);
+  }
+  for (const Id o : moved_) {
+    if (!state_->operations().present(o)) continue;
+    const Id pool = listed_in_[o] = own_.operations.pool[o];
+    came_.push_back(o);
+    list(pools + o, pool);
+    for (Id p = pool; p != kNoId; p = parent[p])
+      if (below_[p]++ == 0 && p != 0) list(p, parent[p]);
+  }
+}
+
+const Tables& ShareInputs::list_children() {
+  if (!std::exchange(children_stale_, false)) return *tables_;
+  const Tables& t = state_->tables();
+  const Id pools = own_.pools.parent.rows();
   Grouping& children = own_.children;
   children.offsets.assign(1, 0);
   children.items.clear();
-  for (Size p = 0; p < members.size(); ++p) {
-    auto next = members[p].begin();
-    for (Index i = t.children.offsets[p]; i < t.children.offsets[p + 1]; ++i) {
-      const Id child = t.children.items[i];
+  for (Id p = 0; p < pools; ++p) {
+    auto next = children_[p].begin();
+    const auto end = children_[p].end();
+    for (const Id child : t.children.of(p)) {
       if (child >= pools) continue;
-      const double order = at_or(t.pools.order, child, kNoOrder);
-      for (; next != members[p].end() && order_less(keys.order(*next), order); ++next)
-        children.items.push_back(pools + *next);
+      for (; next != end && (*next < pools || stands_before(*next, child)); ++next)
+        if (*next >= pools) children.items.push_back(*next);
       children.items.push_back(child);
     }
-    for (; next != members[p].end(); ++next) children.items.push_back(pools + *next);
+    for (; next != end; ++next)
+      if (*next >= pools) children.items.push_back(*next);
     children.offsets.push_back(static_cast<Index>(children.items.size()));
   }
+  return own_;
 }
 
 void ShareInputs::make() {
   const Tables& t = state_->tables();
+  const auto pools = at(t.pools.size());
   made_ = true;
   own_.previous_update = t.previous_update;
   own_.resources = t.resources;
   own_.pools = t.pools;
+  children_.resize(pools);
+  below_.assign(pools, 0);
+  pool_place_.assign(pools, 0);
+  for (std::size_t i = 0; i < t.children.items.size(); ++i)
+    if (at(t.children.items[i]) < pools) pool_place_[t.children.items[i]] = static_cast<Index>(i);
   for (Id o = 0; o < state_->operations().rows(); ++o) touch_row(o);
 }
 
-const Tables& ShareInputs::refresh(const RowSettings& rows) {
+void ShareInputs::refresh(const RowSettings& rows) {
   const Tables& t = state_->tables();
   const Size width = state_->width();
-  only_touched_ = false;
+  delta_ = {};
+  stale_ = false;
   if (!live_ && !made_ && touched_.empty() && state_->now() == t.now) {
-    rows_changed_ = !counted_;
+    all_rows_ = !counted_;
     fit_work(static_cast<Size>(t.operations.size()));
     for (Id o = 0; !counted_ && o < static_cast<Id>(t.operations.size()); ++o)
       count_work(o, t.operations.demand.row(o, width), rows);
     counted_ = true;
-    stale_ = false;
-    return *(tables_ = &t);
+    tables_ = &t;
+    return;
   }
-  const bool first = !made_;
-  if (first) make();
+  all_rows_ = !made_;  // pools have lists of children without any operation
+  if (all_rows_) make();
   tables_ = &own_;
-  rows_changed_ = first || !touched_rows_.empty();  // pools have lists of children without any
   own_.now = state_->now();
-  only_touched_ = !rows_changed_ && own_.total == state_->total();
+  delta_.only = !all_rows_ && own_.total == state_->total();
   own_.total = state_->total();
-  if (rows_changed_) {
+  moved_.clear();
+  moved_.swap(touched_rows_);
+  went_.clear();
+  came_.clear();
+  if (rows_changed()) {
+    std::ranges::sort(moved_);
+    const auto twice = std::ranges::unique(moved_);
+    moved_.erase(twice.begin(), twice.end());
     const auto n = at(state_->operations().rows());
     OperationColumns& o = own_.operations;
     o.pool.resize(n);
@@ -160,9 +221,8 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
     for (Column<Amount>* amounts : {&o.demand, &o.usage, &o.limits}) amounts->resize(n * width);
     if (!o.best_allocation_share.empty()) o.best_allocation_share.resize(n * width, 1.0);
     fit_work(n);
-    for (const Id row : touched_rows_) copy_row(row);
-    list_children();
-    touched_rows_.clear();
+    for (const Id row : moved_) copy_row(row);
+    list_rows();
   }
   for (const Id o : touched_) {
     is_touched_[o] = 0;
@@ -171,36 +231,47 @@ const Tables& ShareInputs::refresh(const RowSettings& rows) {
   }
   refreshed_.swap(touched_);
   touched_.clear();
-  stale_ = false;
-  return own_;
+  delta_.children = &children_;
+  delta_.touched = refreshed_;
+  delta_.went = went_;
+  delta_.came = came_;
 }
 
 void update(Update& out, const ClusterState& state, ShareInputs& kept, const Settings& settings,
             const RowSettings& rows, const Given& given, FairShareEngine& engine,
             const VolumeMemory* volumes, bool keep) {
-  const Tables& inputs = kept.refresh(rows);
+  kept.refresh(rows);
+  const Tables& inputs = kept.tables();
   const Size width = state.width();
   const auto pools = static_cast<Size>(inputs.pools.size());
   out.now = state.now();
-  const bool given_shares = std::ranges::any_of(given.has_fair_share, [](auto g) { return g; });
-  const Column<Id>* const touched = given_shares ? nullptr : kept.only_touched();
-  const View<const Id> operations =
-      touched == nullptr ? View<const Id>() : View<const Id>(*touched);
-  out.shares = &engine.update(inputs, settings.fair_share, volumes, keep,
-                              touched == nullptr ? nullptr : &operations);
+  TreeDelta delta = kept.delta();
+  delta.only = delta.only && std::ranges::none_of(given.has_fair_share, [](auto g) { return g; });
+  if (!delta.only || !keep || !engine.follows(settings.fair_share)) kept.list_children();
+  out.shares = &engine.update(inputs, settings.fair_share, volumes, keep, &delta);
   FairShareResult& shares = *out.shares;
   out.only_changed = engine.changed() != nullptr;
   if (out.only_changed) {
     out.changed = *engine.changed();
-    for (const Id o : *touched) out.changed.push_back(static_cast<Id>(pools) + o);
+    for (const Id o : delta.touched) out.changed.push_back(static_cast<Id>(pools) + o);
+    out.requeued.assign(delta.touched.begin(), delta.touched.end());
   }
   for (Size e = 0; e < given.has_fair_share.size(); ++e)
     if (given.has_fair_share[e])
       std::copy_n(given.fair_share.row(e, width), width, shares.total.row(e, width));
-  if (kept.rows_changed())
+  if (kept.moved() == nullptr)
     out.starvation.effective = inherit(inputs, settings.starvation, rows.starvation);
+  else
+    inherit_again(inputs, settings.starvation, rows.starvation, *kept.moved(),
+                  out.starvation.effective);
+  // Other settings for a deficit that lasts: rare.
+  const Column<Time>& since = out.starvation.clocks.since;
+  const bool in_deficit = kept.moved() != nullptr && std::ranges::any_of(*kept.moved(), [&](Id o) {
+                            return pools + at(o) < since.size() && since[pools + at(o)] != kNoTime;
+                          });
+  out.starvation.also_after = settings.full_host_stage ? settings.full_host_timeout : kNoTime;
   starvation(inputs, shares, settings.starvation, kept.work(), out.now, given.starvation,
-             out.starvation, out.only_changed ? &out.changed : nullptr);
+             out.starvation, out.only_changed && !in_deficit ? &out.changed : nullptr);
   out.priority.resize(static_cast<Size>(inputs.operations.size()));
   const auto prioritise = [&](Size o) {
     out.priority[o] = Priority::kNone;
@@ -221,17 +292,25 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
     for (Size o = 0; o < out.priority.size(); ++o) prioritise(o);
   } else {
     for (const Id e : out.starvation.looked_at)
-      if (at(e) >= pools) prioritise(at(e) - pools);
+      if (at(e) >= pools) {
+        const Size o = at(e) - pools;
+        const Priority before = out.priority[o];
+        prioritise(o);
+        if (out.priority[o] != before) out.requeued.push_back(static_cast<Id>(o));
+      }
   }
-  if (out.only_changed) return;
-  const FairShareResult& before = engine.before();
-  if (!kept.rows_changed() && before.fifo_index == shares.fifo_index &&
-      before.effective_fifo_index == shares.effective_fifo_index)
-    return;
+  out.moved_places = kept.rows_changed();
+  if (!out.moved_places) {
+    if (out.only_changed) return;
+    const FairShareResult& before = engine.before();
+    if (before.fifo_index == shares.fifo_index &&
+        before.effective_fifo_index == shares.effective_fifo_index)
+      return;
+  }
   Column<Id> order = shares.fifo_index;
   for (Size o = 0; o < order.size(); ++o)
     if (shares.effective_fifo_index[o] != kNoId) order[o] = shares.effective_fifo_index[o];
-  out.places = QueuePlaces::of(inputs, order);
+  out.places = QueuePlaces::of(inputs, order, kept.children());
 }
 
 }  // namespace evenhand::ytsaurus

@@ -1,7 +1,6 @@
 #include "evenhand/policy/ytsaurus/workspace.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "evenhand/model/building.h"
@@ -70,19 +69,19 @@ Workspace::Workspace(ClusterState& s, bool live, Settings set, RowSettings own, 
   clocked_.resize(nodes, 0);
   for (Id n = 0; n < state.nodes().rows(); ++n) fit_node(n, false);
   last.starvation.clocks = std::move(memory.clocks);
-  for (Id q = 0; live_ && q < state.requests().rows(); ++q)
-    if (state.requests().version(q) != LiveTable<RequestColumns>::kOfSnapshot) came_.push_back(q);
+  came_ = state.requests().in_order();
 }
 
 void Workspace::update(const VolumeMemory* volumes, bool keep) {
-  if (requests_changed_) join_requests();
+  join_requests();
   for (const Id node : stated_)
     if (state.nodes().present(node)) fit_node(node, false);
   ytsaurus::update(last, state, inputs_, settings, rows, given, engine_, volumes, keep);
   const FairShareResult &now = *last.shares, &then = engine_.before();
   const EffectiveSettings& effective = last.starvation.effective;
-  const bool all = !updated_ || inputs_.rows_changed() || inputs().total != total_ ||
-                   (!last.only_changed && then.total.size() != now.total.size());
+  const bool all =
+      !updated_ || inputs().total != total_ ||
+      (!last.only_changed && (inputs_.rows_changed() || then.total.size() != now.total.size()));
   updated_ = true;
   total_ = inputs().total;
   groups.set_total(total_);
@@ -111,85 +110,13 @@ void Workspace::update(const VolumeMemory* volumes, bool keep) {
   else
     for (const Id e : last.changed)
       if (e >= pools()) follow(at(e), false);
-  if (inputs_.rows_changed()) build_limits();
-  build_queues();
+  if (all || !last.only_changed) {
+    if (inputs_.rows_changed()) build_limits();
+    build_queues();
+  } else {
+    follow_queues();
+  }
   build_exposure(all);
-}
-
-// All requests that there are take part from here on.
-void Workspace::join_requests() {
-  requests_changed_ = false;
-  for (const Id q : came_)
-    if (state.requests().present(q))
-      shapes_.set(q, state.requests().get_row(&RequestColumns::resources, q),
-                  state.tables().resources.scope);
-  came_.clear();
-  const Column<Id> order = state.requests().in_order();
-  const auto operations = static_cast<Size>(state.operations().rows());
-  asks_begin_.assign(operations + 1, 0);
-  for (const Id q : order) ++asks_begin_[state.operation_of_request(q) + 1];
-  std::partial_sum(asks_begin_.begin(), asks_begin_.end(), asks_begin_.begin());
-  Column<Index> next = asks_begin_;
-  asks_.resize(order.size());
-  ask_of_.assign(static_cast<Size>(state.requests().rows()), kNoId);
-  for (const Id q : order) {
-    const Index place = next[state.operation_of_request(q)]++;
-    asks_[place] = {q, shapes_.of(q), state.pending(q)};
-    ask_of_[q] = static_cast<Id>(place);
-  }
-  Column<Id> shape_of(asks_.size());
-  std::ranges::transform(asks_, shape_of.begin(), &Ask::shape);
-  by_shape_ = grouped(shape_of, shapes_.size());
-}
-
-bool Workspace::waits(Id operation) const {
-  return std::ranges::any_of(requests_of(operation), [](const Ask& a) { return a.pending > 0; });
-}
-
-// Membership follows from the update and ends with an operation's last request.
-void Workspace::build_queues() {
-  const auto operations = static_cast<Size>(state.operations().rows());
-  refused_at_.assign(static_cast<Size>(state.requests().rows()), 0);
-
-  std::array<Column<Id>, kStages> members;
-  for (Column<Index>& waiting : waiting_) waiting.assign(shapes_.size(), 0);
-  const auto join = [&](Stage stage, Id o) {
-    members[at(stage)].push_back(o);
-    for (const Ask& a : requests_of(o)) waiting_[at(stage)][a.shape] += a.pending > 0;
-  };
-  for (Size i = 0; i < operations; ++i) {
-    const auto o = static_cast<Id>(i);
-    if (!work().schedulable[i] || !waits(o)) continue;
-    const Size e = static_cast<Size>(pools()) + i;
-    // A graceful operation would take again what it has just given up.
-    if (graceful(o) && last.starvation.status[e] == Status::kNormal) continue;
-    join(Stage::kRegular, o);
-    const bool ssd = at_or(rows.wants_ssd, o, std::uint8_t{0}) != 0;
-    const bool aggressive = last.priority[i] == Priority::kAggressive;
-    if (last.priority[i] == Priority::kNormal ||
-        (aggressive && settings.preemptive_stage_serves_aggressive)) {
-      join(Stage::kPreemptive, o);
-      if (ssd) join(Stage::kSsdPreemptive, o);
-    }
-    if (aggressive) {
-      join(Stage::kAggressive, o);
-      if (ssd) join(Stage::kSsdAggressive, o);
-    }
-    const Time since = last.starvation.clocks.since[e];
-    const auto takes_a_host = [&](const Ask& a) {
-      return shapes_.amounts(a.shape)[settings.gpu] == settings.full_host_gpus;
-    };
-    if (settings.full_host_stage && settings.gpu != kNoId && since != kNoTime &&
-        last.now > since + settings.full_host_timeout &&
-        std::ranges::all_of(requests_of(o), takes_a_host))
-      join(Stage::kFullHost, o);
-  }
-  for (Size s = 0; s < members.size(); ++s) {
-    waiting_shapes_[s].clear();
-    for (Size shape = 0; shape < shapes_.size(); ++shape)
-      if (waiting_[s][shape] > 0) waiting_shapes_[s].push_back(static_cast<Id>(shape));
-    queues_[s].reset(last.places, live_satisfaction_, std::move(members[s]));
-  }
 }
 
 void Workspace::build_limits() {
@@ -310,9 +237,11 @@ void Workspace::build_exposure(bool all) {
   exposure_.resize(static_cast<Size>(state.operations().rows()));
   if (all)
     for (Id o = 0; o < state.operations().rows(); ++o) set(o);
-  else
+  else {
     for (const Id e : last.starvation.changed)
       if (e >= pools()) set(e - pools());
+    for (const Id o : *inputs_.moved()) set(o);
+  }
 }
 
 Workspace::Exposure Workspace::exposure_of(Id operation) const {
@@ -391,35 +320,6 @@ void Workspace::usage_changed(Id operation, bool fell) {
 
 void Workspace::check_limits(Id operation) {
   for (Id e = limited_from(pools() + operation); e != kNoId; e = limited_above(e)) check_over(e);
-}
-
-void Workspace::drop_operation(Id operation) {
-  std::uint16_t queues = 0;
-  for (Size s = 0; s < queues_.size(); ++s)
-    if (queues_[s].contains(operation)) {
-      queues_[s].remove(operation);
-      queues = static_cast<std::uint16_t>(queues | 1u << s);
-    }
-  if (stands_ && queues != 0) dropped_.push_back({operation, queues});
-}
-
-// So many of a request wait now.
-void Workspace::pending_changed(Id request, Index now) {
-  const Id operation = state.operation_of_request(request), place = ask_of(request);
-  touch(operation);
-  if (place == kNoId) return;
-  Ask& ask = asks_[place];
-  const Index before = std::exchange(ask.pending, now);
-  if ((before > 0) == (now > 0)) return;
-  for (Size s = 0; s < queues_.size(); ++s) {
-    if (!queues_[s].contains(operation)) continue;
-    Index& waiting = waiting_[s][ask.shape];
-    Column<Id>& shapes = waiting_shapes_[s];
-    waiting += now > 0 ? 1 : -1;
-    if (now > 0 && waiting == 1 && std::ranges::find(shapes, ask.shape) == shapes.end())
-      shapes.push_back(ask.shape);
-  }
-  if (now == 0 && !waits(operation)) drop_operation(operation);
 }
 
 Id Workspace::start_request(Id request, Id node) {

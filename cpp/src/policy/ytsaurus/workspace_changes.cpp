@@ -57,10 +57,8 @@ void Workspace::after(const Delta& delta, Id row) {
       return operation_changed(row, delta.row == kNoId);
     case Kind::kPutRequest:
       came_.push_back(row);
-      requests_changed_ = true;
       return inputs_.touch(state.operation_of_request(row));
     case Kind::kRemoveRequest:
-      requests_changed_ = true;
       std::erase(came_, row);
       return inputs_.touch(state.operation_of_request(row));
     default:
@@ -79,7 +77,16 @@ void Workspace::after(const Delta& delta, Id row) {
 // It takes no part any more, as long as no update lets it.
 void Workspace::leave_request(Id request) {
   pending_changed(request, 0);
-  if (ask_of(request) != kNoId) ask_of_[request] = kNoId;
+  if (!joined(request)) return;
+  Column<Ask>& asks = asks_[state.operation_of_request(request)];
+  const Id place = std::exchange(ask_of_[request], kNoId), shape = asks[place].shape;
+  asks.erase(asks.begin() + place);
+  for (Id i = place; i < asks.rows(); ++i) ask_of_[asks[i].request] = i;
+  Column<Id>& alike = by_shape_[shape];
+  const Id last_one = alike.back();
+  alike[shape_place_[request]] = last_one;
+  shape_place_[last_one] = shape_place_[request];
+  alike.pop_back();
 }
 
 // An operation came, has other cells or went. A new one has no share before the next update;
@@ -88,7 +95,6 @@ void Workspace::operation_changed(Id operation, bool fresh) {
   const bool there = state.operations().present(operation);
   const auto e = static_cast<Size>(pools() + operation);
   inputs_.touch_row(operation);
-  requests_changed_ = true;  // lists by operation are longer
   rows.set(state, Table::kOperations, {&operation, 1}, {});
   groups.fit(static_cast<Size>(state.operations().rows()));
   StarvationClocks& clocks = last.starvation.clocks;
@@ -125,6 +131,7 @@ void Workspace::operation_changed(Id operation, bool fresh) {
     groups.set_bounds(operation, last.fair_share(pools() + operation),
                       last.demand_share(pools() + operation), nullptr);
     live_satisfaction_.resize(std::max(live_satisfaction_.size(), o + 1), 0);
+    asks_.resize(std::max(asks_.size(), o + 1));
     exposure_.resize(std::max(exposure_.size(), o + 1), Exposure{});
     limited_from_.resize(std::max(limited_from_.size(), e + 1), kNoId);
     over_.resize(limited_from_.size(), 0);

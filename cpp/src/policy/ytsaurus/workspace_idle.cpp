@@ -1,5 +1,7 @@
 // Which heartbeats would decide nothing.
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "evenhand/policy/ytsaurus/workspace.h"
 
@@ -27,15 +29,27 @@ bool Workspace::may_take(const StageRule& rule, Id slot, bool ssd_node) {
          level(group, its.aggressive, ssd_node && uses_ssd(slot)) >= rule.lowest;
 }
 
-bool Workspace::idle(Id node) {
-  if (over_count_ > 0 || memory.overcommitted_since[node] != kNoTime || !rows.graceful.empty())
-    return false;
+// Where it has work that a stage may take, whatever shields it.
+void Workspace::wake_where_it_runs(Id operation, Column<Id>& nodes) {
+  if (state.allocations_of(operation).empty()) return;
+  const Exposure its = exposure(operation);
+  bool preemptible = false, aggressive = false;
+  for (const StageRule& rule : stages_[0]) {
+    if (queue(rule.stage).empty() || !its.to(rule.stage)) continue;
+    preemptible = true;
+    aggressive |= its.aggressive && rule.lowest <= Level::kAggressivelyPreemptible;
+  }
+  if (!preemptible) return;
+  groups.refresh(state, operation);
+  groups.for_beyond(operation, aggressive ? 0 : 1,
+                    [&](Id slot) { nodes.push_back(state.node_of(slot)); });
+}
+
+// What is free of a node for any request; false: it has less than is used of it.
+bool Workspace::free_room(Id node, Amount* room) const noexcept {
   const Amount *capacity = state.node_capacity(node), *used = state.node_used(node);
   const Amount* left = state.node_left(node);
   const ResourceSpace& resources = state.tables().resources;
-  const bool waits = state.schedulable(node) && !queue(Stage::kRegular).empty();
-  if (waits && state.has_leaving(node)) return false;
-  std::array<Amount, kMaxResources> room{};
   for (Size r = 0; r < state.width(); ++r) {
     if (resources.scope[r] == ResourceScope::kCluster) {
       room[r] = resources.capacity[r] - state.pool_usage(0)[r];
@@ -45,6 +59,42 @@ bool Workspace::idle(Id node) {
     }
     room[r] -= left[r];
   }
+  return true;
+}
+
+// Where requests that have joined fit, or may be promised room.
+void Workspace::wake_where_it_fits(View<const Id> shapes, Column<Id>& nodes) const {
+  std::array<Amount, kMaxResources> room{};
+  for (Id node = 0; node < state.nodes().rows(); ++node)
+    if (state.schedulable(node) && free_room(node, room.data()) &&
+        std::ranges::any_of(shapes, [&](Id shape) { return shapes_.fits(shape, room.data()); }))
+      nodes.push_back(node);
+  for (const Leaving& leaving : state.leaving()) nodes.push_back(state.node_of(leaving.slot));
+}
+
+bool Workspace::wakes(Column<Id>& nodes) {
+  const Stages joined = std::exchange(joined_, Stages{0});
+  const Column<Id> shapes = std::exchange(joined_shapes_, {});
+  if (contended() || over_count_ > 0 || !rows.graceful.empty() || last.starvation.all) return true;
+  if (!shapes.empty()) wake_where_it_fits(shapes, nodes);
+  if (!has_candidates()) return false;
+  if (settings.ssd_stages || settings.full_host_stage || !given.groups.empty()) return true;
+  if (joined & ~(1u << at(Stage::kRegular))) {
+    for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, nodes);
+    return false;
+  }
+  for (const Id e : last.starvation.looked_at)
+    if (e >= pools()) wake_where_it_runs(e - pools(), nodes);
+  return false;
+}
+
+bool Workspace::idle(Id node) {
+  if (over_count_ > 0 || memory.overcommitted_since[node] != kNoTime || !rows.graceful.empty())
+    return false;
+  const bool waits = state.schedulable(node) && !queue(Stage::kRegular).empty();
+  if (waits && state.has_leaving(node)) return false;
+  std::array<Amount, kMaxResources> room{};
+  if (!free_room(node, room.data())) return false;
   if (!waits) return true;
   for (const Id shape : waiting_shapes(Stage::kRegular))
     if (waiting(Stage::kRegular, shape) > 0 && shapes_.fits(shape, room.data())) return false;

@@ -48,11 +48,15 @@ class Planner final : public evenhand::Planner {
   void keep_decisions() override { workspace_->keep_decisions(); }
   bool idle(Id node) const override { return workspace_->idle(node); }
   bool contended() const override { return workspace_->contended(); }
+  bool wakes(Column<Id>& nodes) override { return workspace_->wakes(nodes); }
   bool settled(Id node) const override { return workspace_->settled(node); }
   void passed(Id node, Time first, Time period, Time last) override;
   Time next_update() const override;
   std::span<const Starvation> starvation() const override {
     return workspace_->last.starvation.clocks.starvation;
+  }
+  const Column<Id>* starvation_changed() const override {
+    return &workspace_->last.starvation.changed;
   }
   Columns elements() const override;
   SharesView shares() const override;
@@ -63,8 +67,8 @@ class Planner final : public evenhand::Planner {
 
  private:
   Inputs inputs_;
-  VolumeMemory volumes_;  // of integral pools: what the update before left
-  bool has_volumes_;
+  VolumeMemory volumes_;         // of integral pools: what the update before left
+  bool has_volumes_, integral_;  // integral_: some pool is
   std::unique_ptr<Workspace> workspace_;
   Column<Id> nodes_;         // of the last trigger
   Time pace_due_ = kNoTime;  // likewise: when its pace may let something else happen

@@ -26,14 +26,19 @@ class ShareInputs {
   bool stale() const noexcept { return stale_; }
   void set_stale() noexcept { stale_ = true; }
 
-  // O(what was touched); O(operations) where rows were.
-  const Tables& refresh(const RowSettings& rows);
+  // O(what was touched, and the children of its pools). The tables' lists of children are not of
+  // it: see `list_children`.
+  void refresh(const RowSettings& rows);
   const Tables& tables() const noexcept { return *tables_; }
-  // Of the last refresh: whether rows were touched before it.
-  bool rows_changed() const noexcept { return rows_changed_; }
-  // Of the last refresh: the operations beside which nothing has changed but the instant; nullptr:
-  // more has.
-  const Column<Id>* only_touched() const noexcept { return only_touched_ ? &refreshed_ : nullptr; }
+  const Tables& list_children();  // O(operations) where rows were touched
+  // Of the last refresh: whether rows were touched before it, and which; nullptr: any may.
+  bool rows_changed() const noexcept { return all_rows_ || !moved_.empty(); }
+  const Column<Id>* moved() const noexcept { return all_rows_ ? nullptr : &moved_; }
+  // Of each pool, as the tables list them, but for pools without operations below; nullptr: they
+  // do.
+  const Column<Column<Id>>* children() const noexcept { return made_ ? &children_ : nullptr; }
+  // What is not as it was at the refresh before, but for the instant.
+  const TreeDelta& delta() const noexcept { return delta_; }
   const PendingWork& work() const noexcept { return work_; }
   void clear_work(Id operation);
 
@@ -43,17 +48,24 @@ class ShareInputs {
   void copy_row(Id operation);
   void count_amounts(Id operation);
   void count_work(Id operation, const Amount* demand, const RowSettings& rows);
-  void list_children();
+  void list_rows();
+  void list(Id element, Id pool);
+  void unlist(Id element, Id pool);
+  bool stands_before(Id element, Id other) const;
 
   const ClusterState* state_;
-  bool live_, made_ = false, counted_ = false, stale_ = true, rows_changed_ = true;
+  bool live_, made_ = false, counted_ = false, stale_ = true, all_rows_ = true;
   bool children_stale_ = false;
   const Tables* tables_ = nullptr;
   Tables own_;
   PendingWork work_;
-  Column<Id> touched_, touched_rows_, refreshed_;
-  bool only_touched_ = false;
+  Column<Id> touched_, touched_rows_, refreshed_, moved_, went_, came_;
   Column<std::uint8_t> is_touched_;
+  Column<Column<Id>> children_;  // P
+  Column<Index> below_;          // P: operations
+  Column<Id> listed_in_;         // O: pool; kNoId: none
+  Column<Index> pool_place_;     // P: among the tables' children
+  TreeDelta delta_;
 };
 
 struct Update {
@@ -62,8 +74,10 @@ struct Update {
   StarvationResult starvation;
   Column<Id> changed;  // elements whose shares or work changed, unless anything may have
   bool only_changed = false;
+  Column<Id> requeued;        // then, operations whose work or priority changed
   Column<Priority> priority;  // O
   QueuePlaces places;
+  bool moved_places = false;  // by operations that came or went
 
   const double* fair_share(Id element) const noexcept { return row(shares->total, element); }
   const double* demand_share(Id element) const noexcept {

@@ -78,10 +78,15 @@ class Workspace {
   // May what happens on one node let another decide something? Limits of operations and pools, and
   // whatever is judged by all that an operation has.
   bool contended() const noexcept { return limited_ || (whole_usage_counts_ && has_candidates()); }
+  // May nodes that were idle before the last update decide something now? Any of them, or those
+  // that are added to `nodes`. Asked once after it.
+  bool wakes(Column<Id>& nodes);
+  bool has_candidates() const noexcept;  // of a preemptive stage
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
   const PendingWork& work() const noexcept { return inputs_.work(); }
   const Tables& inputs() const noexcept { return inputs_.tables(); }  // of the last update
+  const Tables& listed_inputs() { return inputs_.list_children(); }   // with lists of children
 
   Settings settings;
   RowSettings rows;
@@ -166,14 +171,11 @@ class Workspace {
     Index pending;
   };
   // Of an operation, in canonical order.
-  std::span<const Ask> requests_of(Id operation) const noexcept {
-    const Index* begin = asks_begin_.data() + operation;
-    return {asks_.data() + begin[0], static_cast<std::size_t>(begin[1] - begin[0])};
-  }
+  std::span<const Ask> requests_of(Id operation) const noexcept { return asks_[operation]; }
   // How many of a request wait; of one that takes no part: none.
   Index pending(Id request) const noexcept {
-    const Id place = ask_of(request);
-    return place == kNoId ? 0 : asks_[place].pending;
+    return joined(request) ? asks_[state.operation_of_request(request)][ask_of_[request]].pending
+                           : 0;
   }
   bool before(Id request, Id other) const noexcept {  // in canonical order
     const LiveKeys& keys = state.requests().keys();
@@ -181,9 +183,7 @@ class Workspace {
   }
   template <class Visit>
   void for_requests_of_shape(Id shape, Visit&& visit) const {
-    const auto s = static_cast<std::size_t>(shape);
-    for (Index i = by_shape_.offsets[s]; i < by_shape_.offsets[s + 1]; ++i)
-      visit(asks_[by_shape_.items[i]]);
+    for (const Id q : by_shape_[shape]) visit(asks_[state.operation_of_request(q)][ask_of_[q]]);
   }
   // Shapes that requests of a stage's candidates had at the update, and how many of
   // those wait now.
@@ -235,6 +235,8 @@ class Workspace {
   bool at_or_new(const Column<std::uint8_t>& column, Id slot) const {
     return static_cast<std::size_t>(slot) < column.size() && column[slot];
   }
+  using Stages = std::uint16_t;  // a bit each
+  static constexpr Stages kAllStages = (1u << kStages) - 1;
   // What has been done since `begin`.
   struct Done {
     Id slot, operation;
@@ -242,13 +244,18 @@ class Workspace {
   };
   struct Dropped {
     Id operation;
-    std::uint16_t queues;  // a bit each
+    Stages queues;
   };
-  Id ask_of(Id request) const noexcept {
-    return static_cast<std::size_t>(request) < ask_of_.size() ? ask_of_[request] : kNoId;
+  bool joined(Id request) const noexcept {
+    return request < ask_of_.rows() && ask_of_[request] != kNoId;
   }
   void join_requests();
+  void join_request(Id request);
+  Stages stages_of(Id operation) const;
+  Stages queues_of(Id operation) const;
   void build_queues();
+  void follow_queues();
+  void count_waiting(Stages stages, const Ask& ask, Index more);
   void build_limits();
   void build_exposure(bool all);
   Exposure exposure_of(Id operation) const;
@@ -267,8 +274,10 @@ class Workspace {
   void drop_operation(Id operation);
   bool waits(Id operation) const;
 
-  // Of a preemptive stage.
-  bool has_candidates() const noexcept;
+  void join_shape(Stages stages, Id shape);
+  bool free_room(Id node, Amount* room) const noexcept;
+  void wake_where_it_fits(View<const Id> shapes, Column<Id>& nodes) const;
+  void wake_where_it_runs(Id operation, Column<Id>& nodes);
   bool may_take(const StageRule& rule, Id slot, bool ssd_node);
 
   bool live_, updated_ = false, keeps_ = false;
@@ -278,14 +287,17 @@ class Workspace {
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
-  Column<Ask> asks_;  // by operation
-  Column<Index> asks_begin_{0};
+  Column<Column<Ask>> asks_;      // O: in canonical order
   Column<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
-  Grouping by_shape_;             // places in asks_
+  Column<Column<Id>> by_shape_;   // shape -> requests that take part
+  Column<Id> shape_place_;        // request -> its place there
   Column<std::uint8_t> clocked_;  // N: those among stated_
   Column<Id> stated_;             // nodes with a clock of their own, which counts at each update
   Column<Id> came_;               // requests that join at the next update
-  bool requests_changed_ = true;
+  // What waits beside what did when nodes were last looked at: in which stages, and shapes of
+  // the regular one.
+  Stages joined_ = kAllStages;
+  Column<Id> joined_shapes_;
   Column<double> live_satisfaction_;  // O, in_billionths
   std::array<ServiceQueue, kStages> queues_;
   Column<Id> limited_from_;
