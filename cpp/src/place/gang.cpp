@@ -76,10 +76,9 @@ Index JobRequest::find_usable(const Part& part, const Occupancy& room,
   usable.resize(nodes_);
   std::uint8_t* here = usable.data();
   const std::int32_t *taken = room.exclusives.data(), *there = room.occupants.data();
-  for (Size n = 0; n < nodes_; ++n)
-    here[n] = static_cast<std::uint8_t>(allowed[n] != 0) & static_cast<std::uint8_t>(taken[n] <= 0);
+  for (Size n = 0; n < nodes_; ++n) here[n] = allowed[n] & static_cast<std::uint8_t>(taken[n] <= 0);
   if (open_ != nullptr)
-    for (Size n = 0; n < nodes_; ++n) here[n] &= static_cast<std::uint8_t>(open_[n] != 0);
+    for (Size n = 0; n < nodes_; ++n) here[n] &= open_[n];
   if (whole_nodes_)
     for (Size n = 0; n < nodes_; ++n) here[n] &= static_cast<std::uint8_t>(there[n] <= 0);
   const Size width = licences_.size();
@@ -87,10 +86,15 @@ Index JobRequest::find_usable(const Part& part, const Occupancy& room,
     const Amount need = part.amounts[r];
     if (!of_node_[r] || need <= 0) continue;
     const Amount* free = room.rooms.of_nodes() + r;
-    for (Size n = 0; n < nodes_; ++n)
-      here[n] &= static_cast<std::uint8_t>(free[n * width] >= need);
+    const auto enough = [need](Amount has) {  // has >= need, without a comparison of 64 bits
+      return static_cast<std::uint8_t>(1 ^ (static_cast<std::uint64_t>(has - need) >> 63));
+    };
+    if (width == 1)
+      for (Size n = 0; n < nodes_; ++n) here[n] &= enough(free[n]);
+    else
+      for (Size n = 0; n < nodes_; ++n) here[n] &= enough(free[n * width]);
   }
-  Index count = 0;
+  std::int32_t count = 0;
   for (Size n = 0; n < nodes_; ++n) count += here[n];
   return count;
 }

@@ -37,7 +37,7 @@ class JobRequest {
     Column<std::uint8_t> own;          // N: its own, or empty where it is
     View<const std::uint8_t> shared{}; // that of others, which outlives this
 
-    // N: whether it may be placed on a node.
+    // N: whether it may be placed on a node, 0 or 1.
     View<const std::uint8_t> allowed() const noexcept { return own.empty() ? shared : own; }
   };
 
@@ -54,7 +54,7 @@ class JobRequest {
 
   std::span<const Part> parts() const noexcept { return parts_; }
   bool whole_nodes() const noexcept { return whole_nodes_; }
-  // Trials look at the nodes only that have a byte here, all without; it must outlive them.
+  // Trials look at the nodes only that have a 1 here (N), all without; it must outlive them.
   void look_at(const std::uint8_t* open) noexcept { open_ = open; }
   bool touches(Id node) const noexcept {
     return looks_at(node) && std::ranges::any_of(parts_, [node](const Part& part) {

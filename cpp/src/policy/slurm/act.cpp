@@ -3,8 +3,10 @@
 namespace evenhand::slurm {
 
 Outcome Run::select(Id job, JobRequest& job_request, const std::uint8_t* open) {
-  for (Size n = 0; n < start_.size(); ++n) start_[n] = open[n] && ending_[n] == kNoId;
-  job_request.look_at(start_.data());
+  if (any_ending_)
+    for (Size n = 0; n < start_.size(); ++n)
+      start_[n] = (open == nullptr || open[n]) && ending_[n] == kNoId;
+  job_request.look_at(any_ending_ ? start_.data() : open);
   if (job_request.place(workspace.room, spots_)) {
     start(job, spots_, Reason::kFitsFreeRoom, step_++);
     return Outcome::kStarted;
@@ -29,16 +31,17 @@ Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) 
     if (!holds(job)) held_.push_back({job, spots_});
     return Outcome::kWaitsForVictims;
   }
-  // A node on which something ends for others takes no job in this run.
-  for (Size n = 0; n < choose_.size(); ++n)
-    choose_[n] = open[n] && (ending_[n] == kNoId || ending_[n] == job);
-  job_request.look_at(choose_.data());
   const Time last = memory_.last_preempt[job];
   if (last != kNoTime && last > workspace.state.now() - set.backoff) {
     due(last + set.backoff);
     return Outcome::kPreemptionBackoff;
   }
   if (set.type == PreemptType::kNone && recorder_ == nullptr) return Outcome::kPreemptionDisabled;
+  // A node on which something ends for others takes no job in this run.
+  if (any_ending_)
+    for (Size n = 0; n < choose_.size(); ++n)
+      choose_[n] = (open == nullptr || open[n]) && (ending_[n] == kNoId || ending_[n] == job);
+  job_request.look_at(any_ending_ ? choose_.data() : open);
   const Column<Index> candidates = candidates_of(job, job_request);
   if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
   const Occupancy base = room_then();
@@ -302,6 +305,7 @@ void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) 
 }
 
 void Run::mark_ending(Id node, Id beneficiary) {
+  any_ending_ = true;
   Id& here = ending_[node];
   here = here == kNoId || here == beneficiary ? beneficiary : kSeveral;
 }

@@ -162,13 +162,13 @@ void Jobs::measure(const ClusterState& state, Id job) {
   const Size j = at(job), measures = 1 + set_.weights.tres.size();
   asks_[j] =
       std::ranges::any_of(state.requests_of(job), [&](Id q) { return state.pending(q) > 0; });
-  if (!set_.weights.multifactor) return;
   started[j] = kNoTime;
   for (const Id slot : state.allocations_of(job)) {
     const Time start =
         state.allocations().get(&AllocationColumns::start_time, slot, state.last_start(slot));
     if (started[j] == kNoTime || start < started[j]) started[j] = start;
   }
+  if (!set_.weights.multifactor) return;
   const Column<Id> slots = in_order(state.allocations(), state.allocations_of(job));
   const Column<Id> requests = in_order(state.requests(), state.requests_of(job));
   const Time accrue = cell(rows_.accrue, job, kNoTime);

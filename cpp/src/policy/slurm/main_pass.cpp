@@ -27,6 +27,8 @@ void Run::begin(const Trigger& trigger, Recorder* recorder) {
   main_starts_ = 0;
   seen_.assign(set().partitions.size(), 0);
   blocked_.assign(nodes, 0);
+  closing_.clear();
+  any_blocked_ = any_ending_ = false;
   closed_.assign(set().partitions.size(), Outcome::kStarted);
   all_hold_ = true;
   ending_.assign(nodes, kNoId);
@@ -143,11 +145,15 @@ Outcome Run::one(Id job) {
   for (const JobRequest::Part& part : job_request.parts())
     if (part.takes_node) least = std::max(least, part.count);
   if (workspace.nodes_of(partition) < least) return Outcome::kLargerThanNodes;
-  Index open = 0;
-  const View<const std::uint8_t> up = workspace.up(partition);
-  for (Size n = 0; n < blocked_.size(); ++n) {
-    open_[n] = !blocked_[n];
-    open += up[n] & open_[n];
+  block_closed();
+  Index open = workspace.nodes_up(partition);
+  if (any_blocked_) {
+    open = 0;
+    const View<const std::uint8_t> up = workspace.up(partition);
+    for (Size n = 0; n < blocked_.size(); ++n) {
+      open_[n] = !blocked_[n];
+      open += up[n] & open_[n];
+    }
   }
   if (open < least) {
     const Outcome rule =
@@ -156,13 +162,13 @@ Outcome Run::one(Id job) {
     return rule;
   }
   if (licences_lack(job, job_request)) return Outcome::kLicensesMissing;
-  const Outcome rule = select(job, job_request, open_.data());
+  const Outcome rule = select(job, job_request, any_blocked_ ? open_.data() : nullptr);
   if (rule == Outcome::kStarted || rule == Outcome::kLargerThanNodes ||
       rule == Outcome::kNodeNotSchedulable)
     return rule;
   bool held_up = false;
   for (const JobRequest::Part& part : job_request.parts()) {
-    if (!part.takes_node) continue;
+    if (!part.takes_node || !any_blocked_) continue;
     bool any = false;
     for (Size n = 0; n < blocked_.size(); ++n) any |= part.allowed()[n] && !blocked_[n];
     held_up |= !any;
@@ -214,8 +220,16 @@ void Run::close(Id job, Outcome rule) {
   const Id partition = jobs().partition[job];
   closed_[partition] = rule;
   all_hold_ = all_hold_ && is_served(rule);
-  const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
-  for (Size n = 0; n < blocked_.size(); ++n) blocked_[n] |= inside[n];
+  closing_.push_back(partition);
+}
+
+void Run::block_closed() {
+  for (const Id partition : closing_) {
+    const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
+    for (Size n = 0; n < blocked_.size(); ++n) blocked_[n] |= inside[n];
+    any_blocked_ = true;
+  }
+  closing_.clear();
 }
 
 // A job that has to wait closes its partition; or the nodes that it names, or nothing.
@@ -228,6 +242,7 @@ void Run::busy(Id job, const JobRequest& job_request, Outcome rule) {
   if (named && !others) {
     for (const JobRequest::Part& part : job_request.parts())
       if (part.takes_node) blocked_[required_node(part.request)] = 1;
+    any_blocked_ = true;
   } else if (!keeps_nothing(job)) {
     close(job, rule);
   }

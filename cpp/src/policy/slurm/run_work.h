@@ -136,6 +136,7 @@ class Run {
   bool keeps_nothing(Id job);
   Outcome closed_rule(Id partition) const;
   void close(Id job, Outcome rule);
+  void block_closed();
   void busy(Id job, const JobRequest& job_request, Outcome rule);
   bool licences_lack(Id job, const JobRequest& job_request);
   bool licences_come_free(Id job, const JobRequest& job_request);
@@ -153,7 +154,7 @@ class Run {
 
   // --- act.cpp
 
-  // Starts a job in free room or preempts for it, on open nodes (N) only.
+  // Starts a job in free room or preempts for it, on open nodes (N) only; nullptr: all are.
   Outcome select(Id job, JobRequest& job_request, const std::uint8_t* open);
   Outcome preempt(Id job, JobRequest& job_request, const std::uint8_t* open);
   Column<Index> candidates_of(Id job, const JobRequest& job_request);
@@ -291,7 +292,9 @@ class Run {
   Size turn_ = 0;                 // the next one of the main pass
   Index main_starts_ = 0;
   Column<Index> seen_;            // turns of partitions in it
-  Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
+  Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind,
+  Column<Id> closing_;            // and partitions whose nodes are to be among them
+  bool any_blocked_ = false, any_ending_ = false;
   Column<Outcome> closed_;        // partitions: by a job of which rule, kStarted: open
   bool all_hold_ = true;          // each job that closed a partition is served
   Column<Id> ending_;  // N: the job for which one ends there, kNoId: none does

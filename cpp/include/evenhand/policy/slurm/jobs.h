@@ -44,7 +44,7 @@ class Jobs {
   Column<std::uint8_t> suspendable;
   Column<std::uint8_t> exclusive;  // takes whole nodes
   Column<Time> eligible;           // kNoTime: at once
-  Column<Time> started;            // its first part; kNoTime: it has none; of ages only
+  Column<Time> started;            // its first part; kNoTime: it has none
   // Jobs x factors(): in the order in which they are added; without multifactor none.
   Column<double> factors;
   Column<std::uint8_t> share_unknown;  // its association is in no share tree
