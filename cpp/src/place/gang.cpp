@@ -69,33 +69,34 @@ bool JobRequest::may_fit(const Occupancy& room) const noexcept {
   return licences_fit(room);
 }
 
-// `fits`, of all nodes: a pass over them for each resource that it takes.
+// `fits`, of all nodes: a pass over them for each resource that it takes. What is written may stand
+// for anything, as bytes do: all that is read is held apart from it.
 Index JobRequest::find_usable(const Part& part, const Occupancy& room,
                               Column<std::uint8_t>& usable) const {
-  const View<const std::uint8_t> allowed = part.allowed();
   usable.resize(nodes_);
-  std::uint8_t* here = usable.data();
-  const std::int32_t *taken = room.exclusives.data(), *there = room.occupants.data();
-  for (Size n = 0; n < nodes_; ++n) here[n] = allowed[n] & static_cast<std::uint8_t>(taken[n] <= 0);
-  if (open_ != nullptr)
-    for (Size n = 0; n < nodes_; ++n) here[n] &= open_[n];
+  const Size nodes = nodes_, width = licences_.size();
+  std::uint8_t* const here = usable.data();
+  const std::uint8_t *const allowed = part.allowed().data(), *const open = open_;
+  const std::int32_t *const taken = room.exclusives.data(), *const there = room.occupants.data();
+  for (Size n = 0; n < nodes; ++n) here[n] = allowed[n] & static_cast<std::uint8_t>(taken[n] <= 0);
+  if (open != nullptr)
+    for (Size n = 0; n < nodes; ++n) here[n] &= open[n];
   if (whole_nodes_)
-    for (Size n = 0; n < nodes_; ++n) here[n] &= static_cast<std::uint8_t>(there[n] <= 0);
-  const Size width = licences_.size();
+    for (Size n = 0; n < nodes; ++n) here[n] &= static_cast<std::uint8_t>(there[n] <= 0);
   for (Size r = 0; r < width; ++r) {
     const Amount need = part.amounts[r];
     if (!of_node_[r] || need <= 0) continue;
-    const Amount* free = room.rooms.of_nodes() + r;
+    const Amount* const free = room.rooms.of_nodes() + r;
     const auto enough = [need](Amount has) {  // has >= need, without a comparison of 64 bits
       return static_cast<std::uint8_t>(1 ^ (static_cast<std::uint64_t>(has - need) >> 63));
     };
     if (width == 1)
-      for (Size n = 0; n < nodes_; ++n) here[n] &= enough(free[n]);
+      for (Size n = 0; n < nodes; ++n) here[n] &= enough(free[n]);
     else
-      for (Size n = 0; n < nodes_; ++n) here[n] &= enough(free[n * width]);
+      for (Size n = 0; n < nodes; ++n) here[n] &= enough(free[n * width]);
   }
   std::int32_t count = 0;
-  for (Size n = 0; n < nodes_; ++n) count += here[n];
+  for (Size n = 0; n < nodes; ++n) count += here[n];
   return count;
 }
 
