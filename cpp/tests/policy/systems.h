@@ -216,8 +216,7 @@ struct SlurmSystem {
                        const Column<Id>& operations) {
     const Columns memory = planner.memory();
     const auto& last = std::get<Column<Time>>(memory.at(0).values);
-    for (const Id o : operations)
-      in.memory.last_preempt.push_back(slurm::cell(last, o, kNoTime));
+    for (const Id o : operations) in.memory.last_preempt.push_back(slurm::cell(last, o, kNoTime));
   }
   static std::shared_ptr<Planner> live(slurm::Inputs in,
                                        const std::shared_ptr<ClusterState>& state) {

@@ -33,9 +33,9 @@ class JobRequest {
     Id request;
     Index count;
     bool takes_node;
-    const Amount* amounts;             // R
-    Column<std::uint8_t> own;          // N: its own, or empty where it is
-    View<const std::uint8_t> shared{}; // that of others, which outlives this
+    const Amount* amounts;              // R
+    Column<std::uint8_t> own;           // N: its own, or empty where it is
+    View<const std::uint8_t> shared{};  // that of others, which outlives this
 
     // N: whether it may be placed on a node, 0 or 1.
     View<const std::uint8_t> allowed() const noexcept { return own.empty() ? shared : own; }

@@ -155,13 +155,12 @@ Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
     if (other.gone || !(young || follows(other))) continue;
     const Outcome standing = workspace.standing(job, other);
     if (standing == Outcome::kRanTooShort) due(spared);
-    if (standing != Outcome::kTaken && follows(other))
-      event(first_node(other), standing, job, job_request.parts().front().request, {});
-    if (const Spared why = workspace.spared(other);
-        standing == Outcome::kTaken && why.why != Outcome::kTaken && follows(other)) {
-      event(first_node(other), why.why, job, job_request.parts().front().request, {});
-      recorder_->events.back().spared = why;
-    }
+    if (!follows(other)) continue;
+    Spared why{.why = standing};
+    if (standing == Outcome::kTaken) why = workspace.spared(other);
+    if (why.why == Outcome::kTaken) continue;
+    event(first_node(other), why.why, job, job_request.parts().front().request, {});
+    if (standing == Outcome::kTaken) recorder_->events.back().spared = why;
   }
   return candidate_set(job)->jobs;
 }

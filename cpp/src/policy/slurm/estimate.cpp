@@ -103,7 +103,8 @@ Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool 
   job_request.look_at(open_.data());
   for (const JobRequest::Part& part : job_request.parts()) {
     Index open = 0;
-    for (Size n = 0; part.takes_node && n < open_.size(); ++n) open += part.allowed()[n] && open_[n];
+    for (Size n = 0; part.takes_node && n < open_.size(); ++n)
+      open += part.allowed()[n] && open_[n];
     if (part.takes_node && open < part.count) return kNoTime;
   }
   if (job_request.place(rooms.now, spots) || job_request.place(rooms.emptied, spots)) return now;

@@ -156,8 +156,8 @@ Outcome Run::one(Id job) {
     }
   }
   if (open < least) {
-    const Outcome rule =
-        workspace.nodes_up(partition) < least ? Outcome::kNodeNotSchedulable : closed_rule(partition);
+    const Outcome rule = workspace.nodes_up(partition) < least ? Outcome::kNodeNotSchedulable
+                                                               : closed_rule(partition);
     close(job, rule);
     return rule;
   }

@@ -1,9 +1,10 @@
+#include "evenhand/policy/slurm/queue.h"
+
 #include <algorithm>
 #include <deque>
 #include <utility>
 
 #include "evenhand/place/rooms.h"
-#include "evenhand/policy/slurm/queue.h"
 
 namespace evenhand::slurm {
 namespace {

@@ -133,7 +133,8 @@ bool Run::lacks(const Occupancy& room, const Amount* need, Id node, bool whole,
 Occupancy Run::without_reservations(Id job) const {
   Occupancy room = workspace.room;
   Column<std::uint8_t> waits(marks_.size(), 0);
-  for (const Turn& turn : queue_.turns()) waits[turn.job] = turn.job != job && !marked(turn.job).started;
+  for (const Turn& turn : queue_.turns())
+    waits[turn.job] = turn.job != job && !marked(turn.job).started;
   evenhand::add_reserved(room.rooms, workspace.state, 1,
                          [&](Id owner) { return owner == kNoId || waits[owner] != 0; });
   return room;

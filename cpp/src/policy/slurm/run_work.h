@@ -288,21 +288,21 @@ class Run {
   Recorder* recorder_ = nullptr;
   std::optional<Refusals> refusals_;
   std::optional<Contested> contested_;
-  Column<Outcome> rules_;         // a turn each, as far as it came: why it waits
-  Size turn_ = 0;                 // the next one of the main pass
+  Column<Outcome> rules_;  // a turn each, as far as it came: why it waits
+  Size turn_ = 0;          // the next one of the main pass
   Index main_starts_ = 0;
   Column<Index> seen_;            // turns of partitions in it
   Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind,
   Column<Id> closing_;            // and partitions whose nodes are to be among them
   bool any_blocked_ = false, any_ending_ = false;
-  Column<Outcome> closed_;        // partitions: by a job of which rule, kStarted: open
-  bool all_hold_ = true;          // each job that closed a partition is served
-  Column<Id> ending_;  // N: the job for which one ends there, kNoId: none does
+  Column<Outcome> closed_;  // partitions: by a job of which rule, kStarted: open
+  bool all_hold_ = true;    // each job that closed a partition is served
+  Column<Id> ending_;       // N: the job for which one ends there, kNoId: none does
   Column<std::uint8_t> open_, start_, choose_;  // N: scratch
   Column<Spared> held_by_pace_;  // O: why the first victim is spared that could make room for it
   Column<Mark> marks_;           // O
   Column<Id> marked_;            // jobs with one
-  Column<Index> gone_;                          // in Workspace::running: those preempted that end
+  Column<Index> gone_;           // in Workspace::running: those preempted that end
   Column<std::uint8_t> resumed_;
   std::vector<Turn> first_turns_;  // of jobs that stand in another of their partitions
   std::vector<Held> held_;

@@ -57,12 +57,12 @@ class Queue {
   const Workspace& workspace_;
   std::vector<Turn> turns_;
   Kept kept_;
-  Kept::const_iterator next_;                     // what `turns_` goes on with
-  Column<Kept::const_iterator> first_;            // by job; end: it does not wait
+  Kept::const_iterator next_;                               // what `turns_` goes on with
+  Column<Kept::const_iterator> first_;                      // by job; end: it does not wait
   std::map<Id, std::vector<Kept::const_iterator>> others_;  // of jobs with several turns
-  Column<Index> waiting_;                         // by partition: turns
-  Index timed_ = 0;                               // turns of jobs that are eligible from an instant
-  bool all_ = true;                               // none is kept
+  Column<Index> waiting_;                                   // by partition: turns
+  Index timed_ = 0;  // turns of jobs that are eligible from an instant
+  bool all_ = true;  // none is kept
   std::vector<Turn> some_;
 };
 

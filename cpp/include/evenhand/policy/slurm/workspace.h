@@ -138,13 +138,13 @@ class Workspace {
   RunningJob job_of(Id operation, Column<Id>& slots);
 
   mutable Where where_;
-  Column<Id> slots_, nodes_;  // of what was collected, also of what has changed since
-  Index live_ = 0;            // of slots_
-  Column<Id> held_, away_;    // of one job
+  Column<Id> slots_, nodes_;    // of what was collected, also of what has changed since
+  Index live_ = 0;              // of slots_
+  Column<Id> held_, away_;      // of one job
   Column<std::uint8_t> stale_;  // jobs to be collected anew,
   Column<Id> stale_jobs_;
-  bool all_stale_ = true;              // or all are
-  Column<std::uint8_t> is_touched_;    // N
+  bool all_stale_ = true;            // or all are
+  Column<std::uint8_t> is_touched_;  // N
   Column<Id> touched_;
   bool all_nodes_ = true;
   Column<std::uint8_t> up_;  // partitions x N
