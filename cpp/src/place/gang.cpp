@@ -9,25 +9,23 @@ namespace evenhand {
 
 using Size = std::size_t;
 
-JobRequest::JobRequest(const ResourceSpace& resources, std::span<const Id> order, Size rows,
-                       bool whole_nodes, std::vector<Part> parts)
-    : order_(order),
-      nodes_(rows),
-      whole_nodes_(whole_nodes),
-      parts_(std::move(parts)),
-      touched_(nodes_, 0),
-      licences_(static_cast<Size>(resources.size()), 0),
-      of_node_(licences_.size()) {
+void JobRequest::reset(const ResourceSpace& resources, std::span<const Id> order, Size rows,
+                       bool whole_nodes, std::vector<Part> parts) {
+  order_ = order;
+  nodes_ = rows;
+  whole_nodes_ = whole_nodes;
+  open_ = nullptr;
+  cpu_ = kNoId;
+  parts_ = std::move(parts);
+  licences_.assign(static_cast<Size>(resources.size()), 0);
+  of_node_.resize(licences_.size());
   for (Size r = licences_.size(); r-- > 0;) {
     of_node_[r] = resources.scope[r] == ResourceScope::kNode;
     if (of_node_[r] && resources.kind[r] == ResourceKind::kCpu) cpu_ = static_cast<Id>(r);
   }
-  for (const Part& part : parts_) {
+  for (const Part& part : parts_)
     for (Size r = 0; r < licences_.size(); ++r)
       if (!of_node_[r]) licences_[r] += part.amounts[r] * part.count;
-    if (!part.takes_node) continue;
-    for (Size n = 0; n < nodes_; ++n) touched_[n] |= part.allowed[n];
-  }
 }
 
 bool JobRequest::licences_fit(const Occupancy& room) const noexcept {
@@ -51,11 +49,7 @@ void JobRequest::begin(const Occupancy& room) {
   usable_count_.assign(parts_.size(), 0);
   for (Size p = 0; p < parts_.size(); ++p) {
     if (!parts_[p].takes_node) continue;
-    usable_[p].resize(nodes_);
-    for (Size n = 0; n < nodes_; ++n) {
-      usable_[p][n] = fits(parts_[p], room, static_cast<Id>(n));
-      usable_count_[p] += usable_[p][n];
-    }
+    usable_count_[p] = find_usable(parts_[p], room, usable_[p]);
   }
 }
 
@@ -75,16 +69,44 @@ bool JobRequest::may_fit(const Occupancy& room) const noexcept {
   return licences_fit(room);
 }
 
+// `fits`, of all nodes: a pass over them for each resource that it takes. What is written may stand
+// for anything, as bytes do: all that is read is held apart from it.
+Index JobRequest::find_usable(const Part& part, const Occupancy& room,
+                              Column<std::uint8_t>& usable) const {
+  usable.resize(nodes_);
+  const Size nodes = nodes_, width = licences_.size();
+  std::uint8_t* const here = usable.data();
+  const std::uint8_t *const allowed = part.allowed().data(), *const open = open_;
+  const std::int32_t *const taken = room.exclusives.data(), *const there = room.occupants.data();
+  for (Size n = 0; n < nodes; ++n) here[n] = allowed[n] & static_cast<std::uint8_t>(taken[n] <= 0);
+  if (open != nullptr)
+    for (Size n = 0; n < nodes; ++n) here[n] &= open[n];
+  if (whole_nodes_)
+    for (Size n = 0; n < nodes; ++n) here[n] &= static_cast<std::uint8_t>(there[n] <= 0);
+  for (Size r = 0; r < width; ++r) {
+    const Amount need = part.amounts[r];
+    if (!of_node_[r] || need <= 0) continue;
+    const Amount* const free = room.rooms.of_nodes() + r;
+    const auto enough = [need](Amount has) {  // has >= need, without a comparison of 64 bits
+      return static_cast<std::uint8_t>(1 ^ (static_cast<std::uint64_t>(has - need) >> 63));
+    };
+    if (width == 1)
+      for (Size n = 0; n < nodes; ++n) here[n] &= enough(free[n]);
+    else
+      for (Size n = 0; n < nodes; ++n) here[n] &= enough(free[n * width]);
+  }
+  std::int32_t count = 0;
+  for (Size n = 0; n < nodes; ++n) count += here[n];
+  return count;
+}
+
 bool JobRequest::pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
                       Column<Id>& nodes) const {
-  struct Run {
-    Index begin, size;
-    Amount cpus;
-  };
   const auto cpus = [&](Size i) {
     return cpu_ == kNoId ? Amount{1} : room.rooms.at(order_[i], static_cast<Size>(cpu_));
   };
-  std::vector<Run> runs;
+  std::vector<Stretch>& runs = stretches_;
+  runs.clear();
   bool before = false;
   for (Size i = 0; i < order_.size(); ++i) {  // runs follow one another in canonical order
     const bool here = usable[order_[i]] != 0;
@@ -97,7 +119,7 @@ bool JobRequest::pick(const Column<std::uint8_t>& usable, const Occupancy& room,
   nodes.clear();
   while (static_cast<Index>(nodes.size()) < count && !runs.empty()) {
     const Index left = count - static_cast<Index>(nodes.size());
-    const auto better = [left](const Run& a, const Run& b) {
+    const auto better = [left](const Stretch& a, const Stretch& b) {
       const bool enough_a = a.size >= left, enough_b = b.size >= left;
       if (enough_a != enough_b) return enough_a;
       return enough_a ? a.cpus < b.cpus : a.cpus > b.cpus;
@@ -124,17 +146,16 @@ bool JobRequest::place(const Occupancy& room, std::vector<Spot>& spots) const {
   const bool several = parts_.size() > 1;
   std::optional<Occupancy> trial;
   if (several) trial = room;
-  Column<std::uint8_t> usable(nodes_);
-  Column<Id> chosen;
   for (const Part& part : parts_) {
     if (!part.takes_node) {
       for (Index i = 0; i < part.count; ++i) spots.push_back({part.request, kNoId});
       continue;
     }
     const Occupancy& now = several ? *trial : room;
-    for (Size n = 0; n < nodes_; ++n) usable[n] = fits(part, now, static_cast<Id>(n));
-    if (!pick(usable, now, part.count, chosen)) return false;
-    for (const Id node : chosen) {
+    if (find_usable(part, now, now_usable_) < part.count ||
+        !pick(now_usable_, now, part.count, chosen_))
+      return false;
+    for (const Id node : chosen_) {
       spots.push_back({part.request, node});
       if (!several) continue;
       if (whole_nodes_) ++trial->exclusives[node];

@@ -30,14 +30,21 @@ Rooms::Rooms(const ClusterState& s, bool with_reservations)
   for (Size r = 0; r < width_; ++r)
     cluster_[r] = t.resources.scope[r] == ResourceScope::kCluster ? 1 : 0;
   room_.assign((static_cast<Size>(nodes_) + 1) * width_, 0);
-  for (Id n = 0; n < nodes_; ++n)
-    for (Size r = 0; r < width_; ++r)
-      room_[static_cast<Size>(n) * width_ + r] =
-          s.node_capacity(n)[r] - s.node_used(n)[r] - s.node_left(n)[r];
-  for (Size r = 0; r < width_; ++r)
-    room_[static_cast<Size>(nodes_) * width_ + r] =
-        t.resources.capacity[r] - s.pool_usage(0)[r] - s.all_left()[r];
+  for (Id n = 0; n < nodes_; ++n) read(s, n);
+  read_shared(s);
   if (with_reservations) add_reserved(*this, s, -1, [](Id) { return true; });
+}
+
+void Rooms::read(const ClusterState& s, Id node) noexcept {
+  const Amount *has = s.node_capacity(node), *used = s.node_used(node), *left = s.node_left(node);
+  Amount* room = room_.row(node, width_);
+  for (Size r = 0; r < width_; ++r) room[r] = has[r] - used[r] - left[r];
+}
+
+void Rooms::read_shared(const ClusterState& s) noexcept {
+  Amount* room = room_.row(nodes_, width_);
+  for (Size r = 0; r < width_; ++r)
+    room[r] = s.tables().resources.capacity[r] - s.pool_usage(0)[r] - s.all_left()[r];
 }
 
 bool Rooms::lacks(const Amount* need, Id node, Amount* missing) const noexcept {

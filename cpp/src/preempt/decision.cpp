@@ -1,15 +1,18 @@
 #include "evenhand/preempt/decision.h"
 
+#include <algorithm>
+
 namespace evenhand {
 
 void Decisions::add(const Decision& decision, const DecisionAmounts& amounts) {
   rows_.push_back(decision);
+  std::size_t to = amounts_.size();
+  amounts_.resize(to + 5 * width_, 0);
   for (const Amount* values :
-       {amounts.freed, amounts.free_before, amounts.needed, amounts.usage_before, amounts.kept})
-    if (values != nullptr)
-      amounts_.insert(amounts_.end(), values, values + width_);
-    else
-      amounts_.insert(amounts_.end(), width_, 0);
+       {amounts.freed, amounts.free_before, amounts.needed, amounts.usage_before, amounts.kept}) {
+    if (values != nullptr) std::copy_n(values, width_, amounts_.data() + to);
+    to += width_;
+  }
 }
 
 Column<Amount> Decisions::amounts(int which) const {

@@ -135,7 +135,8 @@ void Engine::carry_out(bool done) {
     freed_ = decisions.amounts(0);
     kept_ = decisions.amounts(4);
   }
-  if (!done) needed_ = decisions.amounts(2);
+  if (std::ranges::any_of(rows, [](const Decision& d) { return d.action == Action::kReserve; }))
+    needed_ = decisions.amounts(2);
   const Id first = log_.decisions.time.rows();
   for (std::size_t i = 0; i < all.size(); ++i)
     write(all[i], all[i].action == Action::kPreempt ? freed_.row(i, width_) : nullptr);

@@ -33,6 +33,10 @@ void Engine::read_start() {
   for (Column<Time>* sums : {&log.run, &log.lost}) sums->assign(at(operations), 0);
   for (Column<Index>* counts : {&log.preempted, &log.completed, &log.lost_count, &log.unfinished})
     counts->assign(at(operations), 0);
+  constexpr Index kMostAtOnce = Index{1} << 22;
+  Index starts = 0;  // if nothing is interrupted
+  for (const Index count : t.requests.count) starts = std::min(starts + count, kMostAtOnce);
+  log_.reserve(at(starts), width_);
   for (Id q = 0; q < t.requests.operation.rows(); ++q) {
     const Id o = first_operation_ + t.requests.operation[q];
     log.submit[o] = log.submit[o] == kNoTime ? comes[q] : std::min(log.submit[o], comes[q]);

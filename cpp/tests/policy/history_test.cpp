@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "evenhand/policy/ytsaurus/planner.h"
+#include "systems.h"
 
 namespace evenhand::testing {
 namespace {
@@ -36,22 +36,6 @@ struct LiveYTsaurus {
   }
   // What was decided and given back counts for the pace of later victims.
   static bool paced(unsigned seed) { return seed % 3 == 1; }
-  static PaceSettings pace(const Tables& tables, Random& random) {
-    PaceSettings out;
-    out.victim_cooldown = random.below(4) * kMicrosecondsPerSecond;
-    out.spare_if_ran_less_than = random.below(3) * kMicrosecondsPerSecond;
-    out.spare_if_ends_within = random.below(3) * kMicrosecondsPerSecond;
-    for (Index p = 0; p < tables.pools.size(); ++p)
-      out.most_victims.push_back(random.chance(40) ? random.below(6) : -1);
-    const Time begins =
-        (1000 + random.below(60)) * kMicrosecondsPerSecond;  // histories begin at 1000
-    const Id pool = random.below(static_cast<int>(tables.pools.size()));
-    out.immune_hours = {{pool, begins, begins + 15 * kMicrosecondsPerSecond, 0}};
-    out.zones.resize(1);
-    out.zones[0].since = {0};
-    out.zones[0].ahead = {0};
-    return out;
-  }
   static ytsaurus::Inputs inputs(const Snapshot& snapshot, unsigned seed) {
     Random random(seed);
     ytsaurus::Inputs in{snapshot, {}, {}, {}, {}, false, {}};
@@ -69,7 +53,7 @@ struct LiveYTsaurus {
     s.ssd_stages = random.chance(40);
     s.check_starvation = random.chance(20);
     s.check_satisfaction = random.chance(20);
-    if (paced(seed)) s.pace = pace(snapshot.tables(), random);
+    if (paced(seed)) s.pace = random_pace(random, snapshot.tables());
     const ClusterState state(snapshot);
     in.rows = cells(
         state,

@@ -174,22 +174,23 @@ struct Living {
           s.advance(s.now() + random.below(30) * kSecond);
           return kNoId;
         });
-        if (random.chance(50)) planner->update(state().now(), true);
+        if (random.chance(70)) planner->update(state().now(), true);
+        if (random.chance(70)) planner->decide({});
       }
     }
   }
 
   // What the planner says, and what one of the frozen cluster does, in the rows of the living one.
   void compare(const std::string& when) {
-    planner->update(state().now(), true);
-    planner->decide({});
     ClusterState::Sources sources;
     const Snapshot frozen(state().frozen(true, &sources));
     std::vector<std::pair<std::size_t, Id>> from;
     for (const Id o : sources.operations) from.push_back(origin[static_cast<std::size_t>(o)]);
-    const auto other =
-        System::live(System::inputs(frozen, set, System::gathered({&rows[0], &rows[1]}, from)),
-                     std::make_shared<ClusterState>(frozen));
+    auto inputs = System::inputs(frozen, set, System::gathered({&rows[0], &rows[1]}, from));
+    System::remember(inputs, *planner, sources.operations);
+    planner->update(state().now(), true);
+    planner->decide({});
+    const auto other = System::live(std::move(inputs), std::make_shared<ClusterState>(frozen));
     other->update(state().now(), false);
     other->decide({});
     EXPECT_EQ(said(*planner), said(*other, Rows{sources})) << when;

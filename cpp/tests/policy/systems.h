@@ -13,6 +13,35 @@
 
 namespace evenhand::testing {
 
+// Spans of a few units: the clusters' clocks are at 1000 s.
+inline PaceSettings random_pace(Random& random, const Tables& tables,
+                                Time unit = kMicrosecondsPerSecond) {
+  PaceSettings out;
+  out.victim_cooldown = random.below(4) * unit;
+  out.spare_if_ran_less_than = random.below(3) * unit;
+  out.spare_if_ends_within = random.below(3) * unit;
+  for (Index p = 0; p < tables.pools.size(); ++p)
+    out.most_victims.push_back(random.chance(40) ? random.below(6) : -1);
+  const Time begins = (1000 + random.below(60)) * kMicrosecondsPerSecond;
+  const Id pool = random.below(static_cast<int>(tables.pools.size()));
+  out.immune_hours = {{pool, begins, begins + 15 * kMicrosecondsPerSecond, 0}};
+  out.zones.resize(1);
+  out.zones[0].since = {0};
+  out.zones[0].ahead = {0};
+  return out;
+}
+
+// Pools and operations whose victims still count.
+inline VictimTimes random_victims(Random& random, const Tables& tables) {
+  VictimTimes out;
+  for (Id e = 0; e < static_cast<Id>(tables.element_count()); ++e)
+    for (int i = random.below(3); i > 0; --i) {
+      out.element.push_back(e);
+      out.time.push_back((1000 - random.below(200)) * kMicrosecondsPerSecond);
+    }
+  return out;
+}
+
 struct YTsaurusSystem {
   static std::unique_ptr<evenhand::Planner> planner(Snapshot snapshot, unsigned seed) {
     Random random(seed);
@@ -176,7 +205,18 @@ struct SlurmSystem {
       for (std::size_t o = 0; o < jobs; ++o)
         in.memory.last_preempt.push_back(
             random.chance(50) ? kNoTime : 950'000'000 + random.below(50) * kMicrosecondsPerSecond);
+    if (random.chance(40)) {
+      in.settings.pace = random_pace(random, in.snapshot.tables(), 100 * kMicrosecondsPerSecond);
+      in.memory.victims = random_victims(random, in.snapshot.tables());
+    }
     return std::make_unique<slurm::Planner>(std::move(in));
+  }
+  // What a planner knows from earlier runs; `operations`: its row of each row.
+  static void remember(slurm::Inputs& in, const evenhand::Planner& planner,
+                       const Column<Id>& operations) {
+    const Columns memory = planner.memory();
+    const auto& last = std::get<Column<Time>>(memory.at(0).values);
+    for (const Id o : operations) in.memory.last_preempt.push_back(slurm::cell(last, o, kNoTime));
   }
   static std::shared_ptr<Planner> live(slurm::Inputs in,
                                        const std::shared_ptr<ClusterState>& state) {
@@ -210,7 +250,7 @@ struct BackendAISystem {
     s.only_lack_blocks = random.chance(50);
     s.max_containers = random.chance(70) ? 0 : 1 + random.below(5);
     s.rank_is_priority = random.chance(50);
-    s.scope = random.chance(80) ? backendai::Scope::kGroup : backendai::Scope::kDomain;
+    s.scope = static_cast<backendai::Scope>(random.chance(75) ? 0 : 1 + random.below(3));
     s.inference_preemptible = random.chance(50);
     s.sequencer = static_cast<backendai::Sequencer>(random.below(3));
     return s;
@@ -257,9 +297,14 @@ struct BackendAISystem {
     Random random(seed);
     const auto sessions = static_cast<std::size_t>(snapshot.tables().operations.size());
     backendai::Settings set = settings(random, snapshot.tables());
-    return std::make_unique<backendai::Planner>(
-        inputs(std::move(snapshot), std::move(set), rows(random, sessions)));
+    backendai::Inputs in = inputs(std::move(snapshot), std::move(set), rows(random, sessions));
+    if (random.chance(40)) {
+      in.settings.pace = random_pace(random, in.snapshot.tables(), 100 * kMicrosecondsPerSecond);
+      in.victims = random_victims(random, in.snapshot.tables());
+    }
+    return std::make_unique<backendai::Planner>(std::move(in));
   }
+  static void remember(backendai::Inputs&, const evenhand::Planner&, const Column<Id>&) {}
   static std::shared_ptr<Planner> live(backendai::Inputs in,
                                        const std::shared_ptr<ClusterState>& state) {
     return std::make_shared<backendai::Planner>(std::move(in), state, true);

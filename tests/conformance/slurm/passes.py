@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,7 @@ from tests.conformance.slurm.cases import STATES
 
 #: Of a requeued job: from the end of its epilog until it may start again.
 HELD = 121.0
-#: Between a preemption and the pass that the end of the victims' epilogs begins.
-EPILOG = 0.1
+MICROSECOND = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,28 +51,6 @@ class Passes:
         self.first: dict[str, Any] | None = None
         self.parts: dict[str, list[dict[str, Any]]] = {}  # of jobs of which some nodes have ended
 
-    def play(self, seconds: float, interval: float, first: str = "main", idle: int | None = None) -> None:
-        """Let passes follow each other as the controller's do, until nothing changes or the time is over.
-
-        All victims end at once. ``idle`` is after how many passes that do nothing it stops; none: never.
-        """
-        backfills = self.settings["SchedulerType"] == "sched/backfill"
-        now, name, nothing = self.tables["now"], first, 0
-        until, next_backfill = now + seconds, now + interval
-        while now < until and (idle is None or nothing < idle):
-            self.tables["now"] = now
-            did = self.run(name)
-            nothing = 0 if did else nothing + 1
-            if did == "preempt":
-                now += EPILOG
-                self.end(self._leaving(), now)
-                name = "main"
-            elif backfills and name == "main":
-                now, name = max(now, next_backfill), "backfill"
-                next_backfill = now + interval
-            else:
-                name = "main"
-
     def follow(self, events: Sequence[Event]) -> None:
         """Let passes run, and victims end, in the order in which a controller's did.
 
@@ -97,8 +75,8 @@ class Passes:
             if row.get("state") == "preempting"
         }
 
-    def run(self, name: str) -> str | None:
-        """Plan one pass and carry it out; the strongest of what it did."""
+    def run(self, name: str) -> None:
+        """Plan one pass and carry it out."""
         found, self.state = self.plan(self.tables, self.settings, self.state, name)
         decisions = found["decisions"]
         told: dict[str, list[str]] = {}
@@ -122,7 +100,6 @@ class Passes:
                 "beneficiaries": {job: sorted(set(victims)) for job, victims in told.items()},
                 "started": {job: sorted(nodes) for job, nodes in starts.items()},
             }
-        return "preempt" if told else "start" if starts else None
 
     def _leave(self, decision: Mapping[str, Any]) -> None:
         for row in self.tables["allocations"]:
@@ -267,26 +244,64 @@ def engine_plan(
     return plan.to_dict(), plan.state
 
 
-def answer(case: Mapping[str, Any], plan: Planner = engine_plan) -> dict[str, Any]:
-    """Play a case, and return what it expects."""
-    config = case["config"]
-    world = Passes(tables_of(case), settings_of(config), plan)
-    backfills = config["SchedulerType"] == "sched/backfill"
-    world.play(
-        case["observed_s"],
-        float(config["SchedulerParameters"]["bf_interval"]),
-        "backfill" if case["name"].startswith("live_several_backfill_first") else "main",
-        idle=2 if backfills else 1,
+def simulated(case: Mapping[str, Any], *, backfill_first: bool) -> Any:
+    """Let passes follow each other as the controller's do; what waits comes at the release.
+
+    All victims end at once. A main pass runs at once, a backfill pass at its ticks: the first tick is at
+    the release if that pass is the first, just after a main pass, else just before it.
+    """
+    tables = tables_of(case)
+    interval = float(case["config"]["SchedulerParameters"]["bf_interval"])
+    before = tables["now"] - MICROSECOND
+    coming = {job["id"] for job in case["waiting"]}
+    start = {
+        **tables,
+        "now": tables["now"] - interval if backfill_first else before,
+        "operations": [row for row in tables["operations"] if row["name"] not in coming],
+        "requests": [],
+    }
+    node = next(row["name"] for row in tables["nodes"] if row["schedulable"])
+    workload = eh.simulate.Workload(
+        [{**row, "submit_time": tables["now"], "run_time": 1e7} for row in tables["requests"]],
+        operations=[row for row in tables["operations"] if row["name"] in coming],
+        nodes=[{"time": before, "node": node, "event": "up"}] if backfill_first else None,
+        resources=tables["resources"],
     )
-    running = {row["operation"] for row in world.tables["allocations"]}
+    return eh.simulate.simulate(
+        eh.Snapshot.from_dict(start),
+        eh.policies.Slurm(**settings_of(case["config"])),
+        workload,
+        until=tables["now"] + case["observed_s"],
+        bf_interval=interval,
+        series_every=0,
+    )
+
+
+def answer(case: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a case expects: of the first pass alone, and of a simulation of all."""
+    backfill_first = case["name"].startswith("live_several_backfill_first")
+    world = Passes(tables_of(case), settings_of(case["config"]), engine_plan)
+    world.run("backfill" if backfill_first else "main")
+    result = simulated(case, backfill_first=backfill_first)
+    preempted: dict[str, str] = {}
+    beneficiaries: dict[str, set[str]] = defaultdict(set)
+    nodes: dict[str, list[str]] = defaultdict(list)
+    names = ("action", "operation", "mode", "beneficiary_operation")
+    for action, job, mode, beneficiary in zip(*(result.decisions[name] for name in names), strict=True):
+        if action == "preempt":
+            preempted[job] = STATES[mode]
+            beneficiaries[beneficiary].add(job)
+    columns = ("outcome", "operation", "node")
+    for outcome, job, node in zip(*(result.allocations[name] for name in columns), strict=True):
+        if outcome == "running":
+            nodes[job].append(node)
     waiting: Sequence[str] = [job["id"] for job in case["waiting"]]
-    started = [job for job in waiting if job in running]
     return {
-        "preempted": sorted(world.preempted),
-        "preempted_states": world.preempted,
-        "started": sorted(started),
-        "started_nodes": {job: world.started[job] for job in started},
-        "still_waiting": sorted(set(waiting) - set(started) - set(world.preempted)),
-        "beneficiaries": {job: sorted(set(jobs)) for job, jobs in world.beneficiaries.items()},
+        "preempted": sorted(preempted),
+        "preempted_states": preempted,
+        "started": sorted(job for job in waiting if job in nodes),
+        "started_nodes": {job: sorted(nodes[job]) for job in waiting if job in nodes},
+        "still_waiting": sorted(set(waiting) - set(nodes) - set(preempted)),
+        "beneficiaries": {job: sorted(victims) for job, victims in beneficiaries.items()},
         "first_pass": world.first,
     }

@@ -1,4 +1,4 @@
-"""Several jobs that wait at once: what a real controller did, and where plans differ."""
+"""Several jobs that wait at once: what a real controller did, and where a simulation differs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BINDING = {
 }
 
 
-def test_the_passes_do_what_the_controller_did_but_for_known_differences() -> None:
+def test_simulated_passes_do_what_the_controller_did_but_for_known_differences() -> None:
     document = files.read(DATA / "conformance" / "live-several.json.gz")
     counted: dict[str, int] = defaultdict(int)
     missed = set()

@@ -5,7 +5,9 @@
 // those (the first on ties), else the largest first, and so on.
 #pragma once
 
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "evenhand/place/rooms.h"
@@ -31,21 +33,36 @@ class JobRequest {
     Id request;
     Index count;
     bool takes_node;
-    const Amount* amounts;         // R
-    Column<std::uint8_t> allowed;  // N
+    const Amount* amounts;              // R
+    Column<std::uint8_t> own;           // N: its own, or empty where it is
+    View<const std::uint8_t> shared{};  // that of others, which outlives this
+
+    // N: whether it may be placed on a node, 0 or 1.
+    View<const std::uint8_t> allowed() const noexcept { return own.empty() ? shared : own; }
   };
 
-  // order: of the nodes, of which there are so many rows, canonical; it outlives this.
+  JobRequest() = default;
   JobRequest(const ResourceSpace& resources, std::span<const Id> order, std::size_t rows,
+             bool whole_nodes, std::vector<Part> parts) {
+    reset(resources, order, rows, whole_nodes, std::move(parts));
+  }
+  // order: of the nodes, of which there are so many rows, canonical; it outlives this.
+  void reset(const ResourceSpace& resources, std::span<const Id> order, std::size_t rows,
              bool whole_nodes, std::vector<Part> parts);
+  // To be filled anew, where this is used again.
+  std::vector<Part> take_parts() noexcept { return std::move(parts_); }
 
   std::span<const Part> parts() const noexcept { return parts_; }
   bool whole_nodes() const noexcept { return whole_nodes_; }
-  // Trials look at the nodes only that have a byte here, all without; it must outlive them.
+  // Trials look at the nodes only that have a 1 here (N), all without; it must outlive them.
   void look_at(const std::uint8_t* open) noexcept { open_ = open; }
-  bool touches(Id node) const noexcept { return touched_[node] != 0 && looks_at(node); }
+  bool touches(Id node) const noexcept {
+    return looks_at(node) && std::ranges::any_of(parts_, [node](const Part& part) {
+             return part.takes_node && part.allowed()[node] != 0;
+           });
+  }
   bool allows(const Part& part, Id node) const noexcept {
-    return part.allowed[node] != 0 && looks_at(node);
+    return part.allowed()[node] != 0 && looks_at(node);
   }
   const Column<Amount>& licences() const noexcept { return licences_; }  // R
   bool licences_fit(const Occupancy& room) const noexcept;
@@ -63,20 +80,29 @@ class JobRequest {
 
  private:
   bool looks_at(Id node) const noexcept { return open_ == nullptr || open_[node] != 0; }
+  // Nodes that follow one another in canonical order.
+  struct Stretch {
+    Index begin, size;
+    Amount cpus;
+  };
+  Index find_usable(const Part& part, const Occupancy& room, Column<std::uint8_t>& usable) const;
   bool pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
             Column<Id>& nodes) const;
 
   View<const Id> order_;
-  std::size_t nodes_;
-  bool whole_nodes_;
+  std::size_t nodes_ = 0;
+  bool whole_nodes_ = false;
   const std::uint8_t* open_ = nullptr;  // N
   Id cpu_ = kNoId;                      // the resource whose least waste is wanted
-  Column<Part> parts_;
-  Column<std::uint8_t> touched_;
+  std::vector<Part> parts_;
   Column<Amount> licences_;
   Column<std::uint8_t> of_node_;         // R
   Column<Column<std::uint8_t>> usable_;  // parts x N
   Column<Index> usable_count_;
+  // Of one placing.
+  mutable Column<std::uint8_t> now_usable_;
+  mutable std::vector<Stretch> stretches_;
+  mutable Column<Id> chosen_;
 };
 
 }  // namespace evenhand

@@ -14,9 +14,13 @@ class Rooms {
  public:
   // Without reservations: what is free of work, whatever may use it. O(N R).
   explicit Rooms(const ClusterState& state, bool with_reservations = true);
+  // Rows as they are now, without reservations: of a node; of what the cluster shares. O(R).
+  void read(const ClusterState& state, Id node) noexcept;
+  void read_shared(const ClusterState& state) noexcept;
 
   Id nodes() const noexcept { return nodes_; }
   std::size_t width() const noexcept { return width_; }
+  const Amount* of_nodes() const noexcept { return room_.data(); }  // N x R
   Amount at(Id node, std::size_t r) const noexcept {
     return room_[static_cast<std::size_t>(cluster_[r] ? nodes_ : node) * width_ + r];
   }

@@ -8,7 +8,7 @@
 // What `decide` changes. Systems that are asked node by node (YTsaurus) carry their decisions
 // out in the state: the next heartbeat counts on them. In a state that is shared they stand until
 // `take_back`. Systems that decide over a whole queue (Slurm, Backend.AI) leave the state as it
-// was; they compute everything anew at each decision.
+// was; at each decision they read of it all, or what has changed since the one before (Slurm).
 #pragma once
 
 #include <memory>

@@ -70,6 +70,18 @@ struct Log {
   SeriesLog series;
   SpellLog spells;
   Index updates = 0, decided = 0, events = 0;  // updates, triggers and all else that was done
+
+  // Makes room for so many runs, and decisions that start them.
+  void reserve(std::size_t starts, std::size_t width) {
+    const auto each = [starts](auto&... columns) { (columns.reserve(starts), ...); };
+    AllocationLog& a = allocations;
+    each(a.request, a.operation, a.node, a.start, a.end, a.began, a.outcome, a.requeued, a.kept,
+         a.lost, a.decision, a.resumed_from);
+    DecisionLog& d = decisions;
+    each(d.time, d.action, d.stage, d.reason, d.mode, d.allocation, d.operation, d.node, d.request,
+         d.beneficiary_operation, d.beneficiary_request, d.step, d.within_fair_share, d.grace);
+    d.freed.reserve(starts * width);
+  }
 };
 
 }  // namespace evenhand::sim

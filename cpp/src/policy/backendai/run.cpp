@@ -121,9 +121,12 @@ Outcome Run::preempt(Entry& entry, Outcome may) {
     Attempt* seen = record_ ? &attempt : nullptr;
     if (may == Outcome::kStarted)
       outcome = set_.per_agent ? preempt_per_agent(entry, seen) : preempt_group_wide(entry, seen);
-    else if (record_)
+    else if (record_) {
+      const Pace before = pace_;  // nothing is decided that may differ later
       for (const Candidate* c : candidates_for(entry.operation, seen))
         attempt.verdict[c->operation] = may;
+      pace_ = before;
+    }
     if (record_) attempts.push_back(std::move(attempt));
   }
   credit_leaving(entry.operation, -1);

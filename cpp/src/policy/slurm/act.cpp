@@ -3,11 +3,12 @@
 namespace evenhand::slurm {
 
 Outcome Run::select(Id job, JobRequest& job_request, const std::uint8_t* open) {
-  for (Size n = 0; n < start_.size(); ++n) start_[n] = open[n] && ending_[n] == kNoId;
-  job_request.look_at(start_.data());
-  std::vector<Spot> spots;
-  if (job_request.place(workspace.room, spots)) {
-    start(job, spots, Reason::kFitsFreeRoom, step_++);
+  if (any_ending_)
+    for (Size n = 0; n < start_.size(); ++n)
+      start_[n] = (open == nullptr || open[n]) && ending_[n] == kNoId;
+  job_request.look_at(any_ending_ ? start_.data() : open);
+  if (job_request.place(workspace.room, spots_)) {
+    start(job, spots_, Reason::kFitsFreeRoom, step_++);
     return Outcome::kStarted;
   }
   if (const Outcome never = beyond_nodes(job_request); never != Outcome::kStarted) return never;
@@ -19,25 +20,31 @@ bool Run::holds(Id job) const { return std::ranges::find(held_, job, &Held::job)
 // kStarted: it did; else why it waits.
 Outcome Run::preempt(Id job, JobRequest& job_request, const std::uint8_t* open) {
   const Settings& set = workspace.settings;
-  Occupancy base = workspace.room;
-  std::vector<Spot> spots;
-  const bool leaving = workspace.add_leaving(base, job);
+  const bool leaving = workspace.leaves_for(job);
+  const auto room_then = [&] {
+    Occupancy room = workspace.room;
+    if (leaving) workspace.add_leaving(room, job);
+    return room;
+  };
   job_request.look_at(open);
-  if (leaving && job_request.place(base, spots)) {
-    if (!holds(job)) held_.push_back({job, spots});
+  if (leaving && job_request.place(room_then(), spots_)) {
+    if (!holds(job)) held_.push_back({job, spots_});
     return Outcome::kWaitsForVictims;
   }
-  // A node on which something ends for others takes no job in this run.
-  for (Size n = 0; n < choose_.size(); ++n)
-    choose_[n] = open[n] && (ending_[n] == kNoId || ending_[n] == job);
-  job_request.look_at(choose_.data());
   const Time last = memory_.last_preempt[job];
   if (last != kNoTime && last > workspace.state.now() - set.backoff) {
     due(last + set.backoff);
     return Outcome::kPreemptionBackoff;
   }
+  if (set.type == PreemptType::kNone && recorder_ == nullptr) return Outcome::kPreemptionDisabled;
+  // A node on which something ends for others takes no job in this run.
+  if (any_ending_)
+    for (Size n = 0; n < choose_.size(); ++n)
+      choose_[n] = (open == nullptr || open[n]) && (ending_[n] == kNoId || ending_[n] == job);
+  job_request.look_at(any_ending_ ? choose_.data() : open);
   const Column<Index> candidates = candidates_of(job, job_request);
   if (set.type == PreemptType::kNone) return Outcome::kPreemptionDisabled;
+  const Occupancy base = room_then();
   const Way found =
       candidates.empty() ? Way{} : way_within_caps(job, job_request, base, candidates);
   const Choice& choice = found.choice;
@@ -148,13 +155,12 @@ Column<Index> Run::candidates_of(Id job, const JobRequest& job_request) {
     if (other.gone || !(young || follows(other))) continue;
     const Outcome standing = workspace.standing(job, other);
     if (standing == Outcome::kRanTooShort) due(spared);
-    if (standing != Outcome::kTaken && follows(other))
-      event(first_node(other), standing, job, job_request.parts().front().request, {});
-    if (const Spared why = workspace.spared(other);
-        standing == Outcome::kTaken && why.why != Outcome::kTaken && follows(other)) {
-      event(first_node(other), why.why, job, job_request.parts().front().request, {});
-      recorder_->events.back().spared = why;
-    }
+    if (!follows(other)) continue;
+    Spared why{.why = standing};
+    if (standing == Outcome::kTaken) why = workspace.spared(other);
+    if (why.why == Outcome::kTaken) continue;
+    event(first_node(other), why.why, job, job_request.parts().front().request, {});
+    if (standing == Outcome::kTaken) recorder_->events.back().spared = why;
   }
   return candidate_set(job)->jobs;
 }
@@ -178,7 +184,7 @@ Outcome Run::preempt_candidates(Id job, const JobRequest& job_request, const Col
 void Run::end(Id job, const JobRequest& job_request, const Column<Index>& victims,
               const std::vector<Spot>& spots) {
   const Id step = step_++;
-  has_victims_[job] = 1;
+  mark(job).has_victims = true;
   held_.push_back({job, spots});
   Time gone = workspace.state.now();
   for (const Index i : victims) gone = std::max(gone, take(job, job_request, i, spots, step));
@@ -253,7 +259,7 @@ Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::v
   }
   other.gone = true;
   workspace.pace.took(workspace.state, other.operation);
-  gone_for_[v] = job;
+  mark(other.operation).gone_for = job;
   ++tally.victim_jobs;
   candidate_sets_.clear();
   if (d.mode != Mode::kSuspend) gone_.push_back(victim);
@@ -263,14 +269,19 @@ Time Run::take(Id job, const JobRequest& job_request, Index victim, const std::v
     add_end({std::min(now + d.grace, end_of(other)), other.operation, End::Of::kVictim, victim});
   // What a suspended job gives back is taken at once; the room of the others is not free
   // until they have gone.
-  if (d.mode == Mode::kSuspend) workspace.give(workspace.room, other, 1);
+  if (d.mode == Mode::kSuspend) {
+    workspace.give(workspace.room, other, 1);
+    for (const Id node : workspace.nodes(other)) workspace.touch(node);
+  }
   return left;
 }
 
 void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) {
-  served_[job] = started_[job] = 1;
+  Mark& mark = this->mark(job);
+  mark.served = mark.started = true;
   const Time end = workspace.state.now() + lasts(job, stage_ == Stage::kBackfill);
-  begun_.push_back({end, job, spots});
+  begun_.push_back({end, job, begun_spots_.size(), spots.size()});
+  begun_spots_.insert(begun_spots_.end(), spots.begin(), spots.end());
   if (has_ends_) add_end({end, job, End::Of::kBegun, static_cast<Index>(begun_.size()) - 1});
   for (const Spot& spot : spots) {
     const Amount* needed = workspace.amounts(spot.request);
@@ -286,12 +297,14 @@ void Run::start(Id job, const std::vector<Spot>& spots, Reason reason, Id step) 
                    .at = workspace.state.now()},
                   {nullptr, free.data(), needed, nullptr, nullptr});
     occupy(workspace.room, job, spot.node, needed);
+    workspace.touch(spot.node);
     ++tally.starts;
     if (follows_request(spot.request)) event(spot.node, Outcome::kStarted, job, spot.request, {});
   }
 }
 
 void Run::mark_ending(Id node, Id beneficiary) {
+  any_ending_ = true;
   Id& here = ending_[node];
   here = here == kNoId || here == beneficiary ? beneficiary : kSeveral;
 }

@@ -20,22 +20,25 @@ void Run::backfill() {
   for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n)
     if (workspace.state.schedulable(n)) put(up, n);
   BackfillPass pass{.timeline = Timeline(floor(now), floor(now + passes.bf_window), up),
-                    .has_victims = Column<std::uint8_t>(served_.size(), 0),
-                    .planned = Column<std::uint8_t>(served_.size(), 0),
+                    .has_victims = Column<std::uint8_t>(marks_.size(), 0),
+                    .planned = Column<std::uint8_t>(marks_.size(), 0),
                     .of_partition = Column<Index>(closed_.size(), 0),
                     .of_user = {},
                     .kept = Column<Index>(closed_.size(), 0)};
-  const Column<std::uint8_t> before = has_victims_;
+  Column<std::uint8_t> before(marks_.size(), 0);
+  for (const Id job : marked_) before[job] = marked(job).has_victims;
   collect_ends();
-  for (Size i = 0; i < queue_.size(); ++i) {
-    const Turn turn = queue_[i];
-    if (started_[turn.job] || pass.has_victims[turn.job]) continue;
+  look_at_rest();
+  for (Size i = 0; i < rules_.size(); ++i) {
+    const Turn turn = queue_.turns()[i];
+    if (marked(turn.job).started || pass.has_victims[turn.job]) continue;
     // Others leave for it in another of its partitions.
     if (before[turn.job] && rules_[i] != Outcome::kWaitsForVictims) continue;
     use_partition_of(turn);
     Outcome rule = barred_now(turn.job);
     if (rule == Outcome::kStarted) {
-      JobRequest job_request = workspace.job_request(turn.job);
+      JobRequest& job_request = request_;
+      workspace.read_request(turn.job, job_request);
       rule = beyond(turn.job, job_request);
       if (rule == Outcome::kStarted) {
         if (passed_over(pass, turn.job)) continue;
@@ -152,9 +155,9 @@ Outcome Run::plan_job(BackfillPass& pass, Id job, JobRequest& job_request) {
 }
 
 Outcome Run::start_now(BackfillPass& pass, Id job, JobRequest& job_request) {
-  if (has_victims_[job]) return Outcome::kWaitsForVictims;
+  if (marked(job).has_victims) return Outcome::kWaitsForVictims;
   const Outcome rule = select(job, job_request, open_.data());
-  pass.has_victims[job] = has_victims_[job];
+  pass.has_victims[job] = marked(job).has_victims;
   return rule;
 }
 

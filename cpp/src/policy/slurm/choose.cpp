@@ -262,7 +262,7 @@ class Trial final : public VictimTrial {
       for (Size r = 0; r < width; ++r) {
         if (scope[r] != ResourceScope::kNode || part.amounts[r] <= 0) continue;
         lacks.clear();
-        for (Size n = 0; n < part.allowed.size(); ++n)
+        for (Size n = 0; n < part.allowed().size(); ++n)
           if (job_request.allows(part, static_cast<Id>(n)))
             lacks.push_back(std::max<Amount>(
                 part.amounts[r] - chooser_.base_.rooms.at(static_cast<Id>(n), r), 0));

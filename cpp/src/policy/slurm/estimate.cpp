@@ -23,7 +23,9 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
       set().priority || (set().type == PreemptType::kQos && j.qos[o] != kNoId &&
                          quality.preempts[at(j.qos[o]) * quality.size() + at(j.qos[o])]);
   const double priority = by_priority ? j.priority[o] : 0;
-  if (!runs_[o])  // it would be no candidate of its own
+  const bool runs = std::ranges::any_of(workspace.state.allocations_of(job),
+                                        [&](Id slot) { return workspace.state.holds(slot); });
+  if (!runs)  // it would be no candidate of its own
     for (const auto& known : candidate_sets_)
       if (known->partition == j.partition[o] && known->qos == j.qos[o] &&
           known->tier == j.tier[o] && known->priority == priority)
@@ -36,7 +38,7 @@ std::shared_ptr<const CandidateSet> Run::candidate_set(Id job) {
                    .jobs = workspace.candidates(job),
                    .has = Column<std::uint8_t>(workspace.running.size(), 0)});
   if (candidate_sets_.size() >= kMostSets) candidate_sets_.clear();
-  if (!runs_[o]) candidate_sets_.push_back(made);
+  if (!runs) candidate_sets_.push_back(made);
   CandidateSet& found = *made;
   if (!has_ends_) return made;  // the rest is for estimates
   Occupancy room = workspace.room;
@@ -78,7 +80,7 @@ Run::Estimate Run::estimate(Id job) {
       free(e.emptied, l.slot, nullptr);
   }
   for (const Index i : gone_)
-    if (jobs().grace[of(i).operation] > 0 && gone_for_[of(i).operation] == job)
+    if (jobs().grace[of(i).operation] > 0 && marked(of(i).operation).gone_for == job)
       free(e.emptied, of(i), nullptr);
   const Size nodes = blocked_.size(), width = workspace.state.width();
   for (Size n = 0; n <= nodes; ++n)
@@ -101,7 +103,8 @@ Time Run::will_run(Id job, JobRequest& job_request, const Estimate& rooms, bool 
   job_request.look_at(open_.data());
   for (const JobRequest::Part& part : job_request.parts()) {
     Index open = 0;
-    for (Size n = 0; part.takes_node && n < open_.size(); ++n) open += part.allowed[n] && open_[n];
+    for (Size n = 0; part.takes_node && n < open_.size(); ++n)
+      open += part.allowed()[n] && open_[n];
     if (part.takes_node && open < part.count) return kNoTime;
   }
   if (job_request.place(rooms.now, spots) || job_request.place(rooms.emptied, spots)) return now;
@@ -180,7 +183,7 @@ bool Run::is_listed(const End& end, Id job, const CandidateSet& wanted) const {
     case End::Of::kRunning:
       return !of(end.which).gone && !wanted.has[end.which];
     case End::Of::kVictim:
-      return gone_for_[end.job] != job;
+      return marked(end.job).gone_for != job;
     case End::Of::kLeaving:
       return workspace.state.leaving_at(static_cast<Id>(end.which))->beneficiary.operation != job;
     case End::Of::kBegun:
@@ -193,7 +196,7 @@ bool Run::ends_on_open(const End& end) const {
   const auto open = [this](Id node) { return node != kNoId && open_[node] != 0; };
   if (end.of == End::Of::kLeaving) return open(workspace.state.node_of(static_cast<Id>(end.which)));
   if (end.of == End::Of::kBegun)
-    return std::ranges::any_of(begun_[end.which].spots, open, &Spot::node);
+    return std::ranges::any_of(spots_of(begun_[end.which]), open, &Spot::node);
   return std::ranges::any_of(workspace.nodes(of(end.which)), open);
 }
 
@@ -201,7 +204,7 @@ void Run::free(Occupancy& room, const End& end, JobRequest* job_request) const {
   if (end.of == End::Of::kLeaving) return free(room, static_cast<Id>(end.which), job_request);
   if (end.of != End::Of::kBegun) return free(room, of(end.which), job_request);
   const Begun& begun = begun_[end.which];
-  for (const Spot& spot : begun.spots) {
+  for (const Spot& spot : spots_of(begun)) {
     room.rooms.give(workspace.amounts(spot.request), spot.node);
     if (spot.node == kNoId) continue;
     --room.occupants[spot.node];

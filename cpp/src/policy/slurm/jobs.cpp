@@ -114,7 +114,7 @@ bool Jobs::has_all(Id of, const ClusterState& state, std::span<const Id> slots) 
 // Source: Slurm, controller: a job is in the queue once for each of its partitions.
 Jobs::Place Jobs::place_of(const ClusterState& state, Id job) {
   const Column<Id>& names = named(state.operations().text(&OperationColumns::partition, job));
-  several_.erase(job);
+  if (!several_.empty()) several_.erase(job);
   if (names.size() == 1) return place_in(state, job, names.front());
   std::vector<Place>& several = several_[job];
   for (const Id of : names) several.push_back(place_in(state, job, of));
@@ -160,16 +160,17 @@ void Jobs::read_nodes(const ClusterState& state) {
 // How much it asks for or has, and since when.
 void Jobs::measure(const ClusterState& state, Id job) {
   const Size j = at(job), measures = 1 + set_.weights.tres.size();
-  const Column<Id> slots = in_order(state.allocations(), state.allocations_of(job));
-  const Column<Id> requests = in_order(state.requests(), state.requests_of(job));
-  asks_[j] = std::ranges::any_of(requests, [&](Id q) { return state.pending(q) > 0; });
+  asks_[j] =
+      std::ranges::any_of(state.requests_of(job), [&](Id q) { return state.pending(q) > 0; });
   started[j] = kNoTime;
-  for (const Id slot : slots) {
+  for (const Id slot : state.allocations_of(job)) {
     const Time start =
         state.allocations().get(&AllocationColumns::start_time, slot, state.last_start(slot));
     if (started[j] == kNoTime || start < started[j]) started[j] = start;
   }
   if (!set_.weights.multifactor) return;
+  const Column<Id> slots = in_order(state.allocations(), state.allocations_of(job));
+  const Column<Id> requests = in_order(state.requests(), state.requests_of(job));
   const Time accrue = cell(rows_.accrue, job, kNoTime);
   since_[j] = accrue != kNoTime
                   ? accrue
@@ -361,13 +362,13 @@ void Jobs::update(const ClusterState& state) {
   }
   if (std::exchange(all_, false)) {
     for (Size j = 0; j < count; ++j) derive(state, static_cast<Id>(j));
-    changed_ = {};
+    changed_.all = true;
   } else {
     for (const Id job : touched_) derive(state, job);
     if (!changed_.all) changed_.jobs.insert(changed_.jobs.end(), touched_.begin(), touched_.end());
   }
+  for (const Id job : touched_) is_touched_[job] = 0;
   touched_.clear();
-  is_touched_.assign(count, 0);
   for (Size j = 0; multifactor && j < count; ++j) {
     const auto job = static_cast<Id>(j);
     double* mine = factors.data() + j * factor_count();

@@ -9,44 +9,53 @@ bool is_served(Outcome rule) {
 
 }  // namespace
 
-Run::Run(Workspace& of, Jobs& columns, Memory& memory, const Trigger& trigger, Recorder* recorder)
-    : jobs_(columns),
-      workspace(of),
-      decisions(of.state.width()),
-      memory_(memory),
-      trigger_(trigger),
-      recorder_(recorder),
-      blocked_(at(of.state.nodes().rows()), 0),
-      closed_(of.settings.partitions.size(), Outcome::kStarted),
-      partition_nodes_(closed_.size(), 0),
-      partition_up_(closed_.size(), 0),
-      ending_(blocked_.size(), kNoId),
-      open_(blocked_.size(), 1),
-      start_(blocked_.size(), 0),
-      choose_(blocked_.size(), 0),
-      gone_for_(at(of.state.operations().rows()), kNoId),
-      served_(gone_for_.size(), 0),
-      started_(gone_for_.size(), 0),
-      has_victims_(gone_for_.size(), 0),
-      runs_(gone_for_.size(), 0),
-      resumed_(workspace.stopped.size(), 0) {
-  workspace.pace.begin(of.state);
-  if (workspace.pace.on()) held_by_pace_.resize(gone_for_.size());
-  memory_.last_preempt.resize(gone_for_.size(), kNoTime);
-  for (Size p = 0; p < closed_.size(); ++p) {
-    const std::span<const std::uint8_t> inside = jobs().on_nodes(static_cast<Id>(p));
-    for (Size n = 0; n < inside.size(); ++n) {
-      partition_nodes_[p] += inside[n];
-      partition_up_[p] += inside[n] && workspace.state.schedulable(static_cast<Id>(n));
-    }
-  }
-  for (const RunningJob& job : workspace.running) runs_[job.operation] = 1;
-  for (Id i = 0; i < workspace.state.reservations().rows(); ++i)
-    reserved_ |= keeps_room(workspace.state, i);
-  for (const Leaving& l : workspace.state.leaving()) {
+Run::Run(Workspace& of, Jobs& columns, Queue& queue, Memory& memory)
+    : jobs_(columns), workspace(of), decisions(of.state.width()), queue_(queue), memory_(memory) {}
+
+void Run::begin(const Trigger& trigger, Recorder* recorder) {
+  const ClusterState& state = workspace.state;
+  const Size nodes = at(state.nodes().rows()), jobs = at(state.operations().rows());
+  decisions.clear();
+  tally = {};
+  next_due = kNoTime;
+  trigger_ = trigger;
+  recorder_ = recorder;
+  refusals_.reset();
+  contested_.reset();
+  rules_.clear();
+  turn_ = 0;
+  main_starts_ = 0;
+  seen_.assign(set().partitions.size(), 0);
+  blocked_.assign(nodes, 0);
+  closing_.clear();
+  any_blocked_ = any_ending_ = false;
+  closed_.assign(set().partitions.size(), Outcome::kStarted);
+  all_hold_ = true;
+  ending_.assign(nodes, kNoId);
+  open_.assign(nodes, 1);
+  start_.resize(nodes);
+  choose_.resize(nodes);
+  for (const Id job : marked_) marks_[job] = {};
+  marked_.clear();
+  marks_.resize(jobs);
+  gone_.clear();
+  resumed_.assign(workspace.stopped.size(), 0);
+  held_.clear();
+  begun_.clear();
+  begun_spots_.clear();
+  candidate_sets_.clear();
+  ends_.clear();
+  has_ends_ = reserved_ = false;
+  stage_ = Stage::kSchedulingRun;
+  step_ = 0;
+  workspace.pace.begin(state);
+  if (workspace.pace.on()) held_by_pace_.assign(jobs, {});
+  memory_.last_preempt.resize(jobs, kNoTime);
+  for (Id i = 0; i < state.reservations().rows(); ++i) reserved_ |= keeps_room(state, i);
+  for (const Leaving& l : state.leaving()) {
     const Time gone = deadline(l.slot);
-    const Id node = workspace.state.node_of(l.slot);
-    if (gone != kNoTime && gone > workspace.state.now()) {
+    const Id node = state.node_of(l.slot);
+    if (gone != kNoTime && gone > state.now()) {
       due(gone);
     } else if (node != kNoId) {
       const Id beneficiary = l.beneficiary.operation;
@@ -55,10 +64,9 @@ Run::Run(Workspace& of, Jobs& columns, Memory& memory, const Trigger& trigger, R
   }
 }
 
-void Run::all() {
-  queue_ = queue_order(workspace);
-  rules_.assign(queue_.size(), Outcome::kWaitsForNextPass);
-  if (trigger_.main_pass) main_pass();
+void Run::all(const Trigger& trigger, Recorder* recorder) {
+  begin(trigger, recorder);
+  if (trigger_.main_pass) main_pass(false);
   resume(kNoId);
   if (set().backfill && trigger_.backfill_pass) backfill();
   stage_ = Stage::kSchedulingRun;
@@ -90,29 +98,39 @@ void Run::become(const Turn& turn) {
   jobs_.exclusive[j] = turn.exclusive;
 }
 
-// Jobs in the order of the queue; one that has to wait closes its partition.
-void Run::main_pass() {
+// Jobs in the order of the queue; one that has to wait closes its partition. Unless all of it is
+// wanted, it ends where no job behind can do anything.
+void Run::main_pass(bool whole) {
   const Passes& passes = set().passes;
-  Column<Index> seen(closed_.size(), 0);
-  Index starts = 0;
-  for (Size i = 0; i < queue_.size(); ++i) {
-    const Turn turn = queue_[i];
-    if (served_[turn.job]) continue;  // in another of its partitions
-    if (passes.sched_max_job_start > 0 && starts >= passes.sched_max_job_start) return;
+  for (; queue_.reaches(turn_); ++turn_) {
+    const Turn turn = queue_.turns()[turn_];
+    if (rules_.size() <= turn_) rules_.push_back(Outcome::kWaitsForNextPass);
+    if (marked(turn.job).served) continue;  // in another of its partitions
+    if (passes.sched_max_job_start > 0 && main_starts_ >= passes.sched_max_job_start) return;
     use_partition_of(turn);
-    if (++seen[turn.partition] > passes.partition_job_depth && passes.partition_job_depth > 0)
+    if (++seen_[turn.partition] > passes.partition_job_depth && passes.partition_job_depth > 0)
       continue;
     resume(turn.job);
     add_reserved(workspace.room, turn.job, 1);
     const Outcome rule = one(turn.job);
     if (rule == Outcome::kStarted) {
-      ++starts;
-    } else {
-      add_reserved(workspace.room, turn.job, -1);
-      rules_[i] = rule;
-      served_[turn.job] |= rule == Outcome::kWaitsForVictims;
+      ++main_starts_;
+      continue;
+    }
+    add_reserved(workspace.room, turn.job, -1);
+    rules_[turn_] = rule;
+    if (rule == Outcome::kWaitsForVictims) mark(turn.job).served = true;
+    if (!whole && workspace.stopped.empty() && !reserved_ && queue_.all_closed(closed_)) {
+      ++turn_;
+      return;
     }
   }
+}
+
+// All turns are there, each with what the main pass says of it.
+void Run::look_at_rest() {
+  if (trigger_.main_pass) main_pass(true);
+  while (queue_.reaches(rules_.size())) rules_.push_back(Outcome::kWaitsForNextPass);
 }
 
 // kStarted, or why it waits.
@@ -120,34 +138,39 @@ Outcome Run::one(Id job) {
   if (const Outcome now = barred_now(job); now != Outcome::kStarted) return now;
   const Id partition = jobs().partition[job];
   if (closed_[partition] != Outcome::kStarted) return closed_rule(partition);
-  JobRequest job_request = workspace.job_request(job);
+  JobRequest& job_request = request_;
+  workspace.read_request(job, job_request);
   if (const Outcome never = beyond(job, job_request); never != Outcome::kStarted) return never;
   Index least = 0;
   for (const JobRequest::Part& part : job_request.parts())
     if (part.takes_node) least = std::max(least, part.count);
-  if (partition_nodes_[partition] < least) return Outcome::kLargerThanNodes;
-  Index open = 0;
-  const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
-  for (Size n = 0; n < blocked_.size(); ++n) {
-    open_[n] = !blocked_[n];
-    open += inside[n] && open_[n] && workspace.state.schedulable(static_cast<Id>(n));
+  if (workspace.nodes_of(partition) < least) return Outcome::kLargerThanNodes;
+  block_closed();
+  Index open = workspace.nodes_up(partition);
+  if (any_blocked_) {
+    open = 0;
+    const View<const std::uint8_t> up = workspace.up(partition);
+    for (Size n = 0; n < blocked_.size(); ++n) {
+      open_[n] = !blocked_[n];
+      open += up[n] & open_[n];
+    }
   }
   if (open < least) {
-    const Outcome rule =
-        partition_up_[partition] < least ? Outcome::kNodeNotSchedulable : closed_rule(partition);
+    const Outcome rule = workspace.nodes_up(partition) < least ? Outcome::kNodeNotSchedulable
+                                                               : closed_rule(partition);
     close(job, rule);
     return rule;
   }
   if (licences_lack(job, job_request)) return Outcome::kLicensesMissing;
-  const Outcome rule = select(job, job_request, open_.data());
+  const Outcome rule = select(job, job_request, any_blocked_ ? open_.data() : nullptr);
   if (rule == Outcome::kStarted || rule == Outcome::kLargerThanNodes ||
       rule == Outcome::kNodeNotSchedulable)
     return rule;
   bool held_up = false;
   for (const JobRequest::Part& part : job_request.parts()) {
-    if (!part.takes_node) continue;
+    if (!part.takes_node || !any_blocked_) continue;
     bool any = false;
-    for (Size n = 0; n < blocked_.size(); ++n) any |= part.allowed[n] && !blocked_[n];
+    for (Size n = 0; n < blocked_.size(); ++n) any |= part.allowed()[n] && !blocked_[n];
     held_up |= !any;
   }
   busy(job, job_request, rule);
@@ -167,10 +190,11 @@ Outcome Run::barred_now(Id job) {
 // Why it never starts there as things are set.
 Outcome Run::beyond(Id job, const JobRequest& job_request) const {
   const Time longest = set().partitions.max_time[jobs().partition[job]];
-  const std::optional<Time> wanted = limit(job);
-  if (longest != kNoTime && wanted && *wanted > longest) return Outcome::kPartitionTimeLimit;
+  if (longest != kNoTime)
+    if (const std::optional<Time> wanted = limit(job); wanted && *wanted > longest)
+      return Outcome::kPartitionTimeLimit;
   for (const JobRequest::Part& part : job_request.parts())
-    if (part.takes_node && std::ranges::find(part.allowed, 1) == part.allowed.end())
+    if (part.takes_node && std::ranges::none_of(part.allowed(), std::identity{}))
       return barred_everywhere(job, part.request);
   return Outcome::kStarted;
 }
@@ -196,8 +220,16 @@ void Run::close(Id job, Outcome rule) {
   const Id partition = jobs().partition[job];
   closed_[partition] = rule;
   all_hold_ = all_hold_ && is_served(rule);
-  const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
-  for (Size n = 0; n < blocked_.size(); ++n) blocked_[n] |= inside[n];
+  closing_.push_back(partition);
+}
+
+void Run::block_closed() {
+  for (const Id partition : closing_) {
+    const std::span<const std::uint8_t> inside = jobs().on_nodes(partition);
+    for (Size n = 0; n < blocked_.size(); ++n) blocked_[n] |= inside[n];
+    any_blocked_ = true;
+  }
+  closing_.clear();
 }
 
 // A job that has to wait closes its partition; or the nodes that it names, or nothing.
@@ -210,6 +242,7 @@ void Run::busy(Id job, const JobRequest& job_request, Outcome rule) {
   if (named && !others) {
     for (const JobRequest::Part& part : job_request.parts())
       if (part.takes_node) blocked_[required_node(part.request)] = 1;
+    any_blocked_ = true;
   } else if (!keeps_nothing(job)) {
     close(job, rule);
   }

@@ -7,33 +7,35 @@ namespace evenhand::slurm {
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot)),
       inputs_(std::move(inputs)),
-      jobs_(inputs_.settings, inputs_.rows) {
+      jobs_(inputs_.settings, inputs_.rows),
+      run_(std::make_unique<Run>(workspace_, jobs_, queue_, memory_)) {
   workspace_.pace = Pace(inputs_.settings.pace, state_, inputs_.memory.victims);
 }
 
 Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state)
     : evenhand::Planner(std::move(state)),
       inputs_(std::move(inputs)),
-      jobs_(inputs_.settings, inputs_.rows) {
+      jobs_(inputs_.settings, inputs_.rows),
+      run_(std::make_unique<Run>(workspace_, jobs_, queue_, memory_)) {
   workspace_.pace = Pace(inputs_.settings.pace, state_, inputs_.memory.victims);
 }
 
 Planner::~Planner() = default;
 
 void Planner::rows_came(std::span<const Id> rows, const JobRows& cells) {
-  run_.reset();
+  stands_ = false;
   jobs_.came(rows, cells);
 }
 
 void Planner::update(Time now, bool) {
-  run_.reset();
+  stands_ = false;
   state_.advance(now);
   jobs_.update(state_);
 }
 
 // What is measured of a job follows from its rows and from the nodes.
 void Planner::before(const Delta& delta) {
-  run_.reset();
+  stands_ = false;
   switch (delta.kind) {
     case Delta::Kind::kEnd:
     case Delta::Kind::kPreempt:
@@ -42,6 +44,7 @@ void Planner::before(const Delta& delta) {
     case Delta::Kind::kTouch:
     case Delta::Kind::kResize:
     case Delta::Kind::kCells:
+      workspace_.touch(state_.node_of(delta.row));
       return jobs_.touch(state_.operation_of(delta.row));
     case Delta::Kind::kPending:
     case Delta::Kind::kRemoveRequest:
@@ -53,6 +56,12 @@ void Planner::before(const Delta& delta) {
     case Delta::Kind::kPutNode:
     case Delta::Kind::kRemoveNode:
       return jobs_.touch_nodes();
+    case Delta::Kind::kSchedulable:
+    case Delta::Kind::kReserve:
+    case Delta::Kind::kRelease:
+      return workspace_.touch_nodes();
+    case Delta::Kind::kRemoveOperation:
+      return jobs_.touch(delta.row);
     default:
       return;
   }
@@ -62,6 +71,8 @@ void Planner::after(const Delta& delta, Id row) {
   switch (delta.kind) {
     case Delta::Kind::kStart:
     case Delta::Kind::kStartRow:
+    case Delta::Kind::kResume:
+      workspace_.touch(state_.node_of(row));
       return jobs_.touch(state_.operation_of(row));
     case Delta::Kind::kPutRequest:
       return jobs_.touch(state_.operation_of_request(row));
@@ -79,14 +90,16 @@ void Planner::after(const Delta& delta, Id row) {
 
 void Planner::decide(const Trigger& trigger, Recorder* recorder) {
   if (jobs_.touched()) jobs_.update(state_);
-  run_.reset();
-  workspace_.refresh(jobs_.take_changed());
-  run_ = std::make_unique<Run>(workspace_, jobs_, memory_, trigger, recorder);
-  run_->all();
-  decisions_ = std::move(run_->decisions);
-  tally_ = run_->tally;
-  next_due_ = decisions_.rows().empty() ? run_->next_due : state_.now();
+  const bool others = inputs_.settings.type != PreemptType::kNone || inputs_.settings.backfill;
+  workspace_.refresh(jobs_.changed(), others || recorder != nullptr);
+  queue_.refresh(jobs_.changed());
+  jobs_.forget_changed();
+  run_->all(trigger, recorder);
+  stands_ = true;
+  next_due_ = decisions().rows().empty() ? run_->next_due : state_.now();
 }
+
+const Decisions& Planner::decisions() const { return run_->decisions; }
 
 Columns Planner::memory() const {
   Columns out{{"last_preempt", memory_.last_preempt}};
@@ -94,23 +107,24 @@ Columns Planner::memory() const {
   return out;
 }
 
-Refusals Planner::refusals() const { return run_ == nullptr ? Refusals{} : run_->refusals(); }
-Contested Planner::contested() const { return run_ == nullptr ? Contested{} : run_->contested(); }
+Refusals Planner::refusals() const { return stands_ ? run_->refusals() : Refusals{}; }
+Contested Planner::contested() const { return stands_ ? run_->contested() : Contested{}; }
 
 Counts Planner::counts() const {
   Counts out;
+  const Tally& tally = run_->tally;
   const auto put = [&](const char* name, Index count) {
     if (count > 0) out.emplace_back(name, count);
   };
-  put("scheduling_run.started", tally_.starts);
-  put("scheduling_run.resumed", tally_.resumes);
-  put("scheduling_run.victims", tally_.victims);
-  put("scheduling_run.preempted_jobs", tally_.victim_jobs);
-  put("scheduling_run.jobs_that_preempt", tally_.jobs);
-  put("scheduling_run.reservations", tally_.reservations);
-  put("backfill.started", tally_.backfilled);
-  if (tally_.jobs > 0 && inputs_.settings.selection == Selection::kMinimum)
-    put_proof(out, tally_.proof);
+  put("scheduling_run.started", tally.starts);
+  put("scheduling_run.resumed", tally.resumes);
+  put("scheduling_run.victims", tally.victims);
+  put("scheduling_run.preempted_jobs", tally.victim_jobs);
+  put("scheduling_run.jobs_that_preempt", tally.jobs);
+  put("scheduling_run.reservations", tally.reservations);
+  put("backfill.started", tally.backfilled);
+  if (tally.jobs > 0 && inputs_.settings.selection == Selection::kMinimum)
+    put_proof(out, tally.proof);
   return out;
 }
 

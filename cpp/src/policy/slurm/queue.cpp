@@ -1,9 +1,10 @@
+#include "evenhand/policy/slurm/queue.h"
+
 #include <algorithm>
 #include <deque>
 #include <utility>
 
 #include "evenhand/place/rooms.h"
-#include "evenhand/policy/slurm/planner.h"
 
 namespace evenhand::slurm {
 namespace {
@@ -63,50 +64,141 @@ class QosQueues {
 
 }  // namespace
 
-std::vector<Turn> queue_order(const Workspace& workspace) {
-  const ClusterState& state = workspace.state;
-  const Jobs& jobs = workspace.jobs;
-  std::vector<Turn> order;
-  Column<std::uint8_t> seen(static_cast<Size>(state.operations().rows()), 0);
-  for (Id request = 0; request < state.requests().rows(); ++request) {
-    if (state.pending(request) <= 0) continue;
-    const auto o = static_cast<Size>(state.operation_of_request(request));
-    if (std::exchange(seen[o], std::uint8_t{1}) != 0) continue;
-    const auto job = static_cast<Id>(o);
-    order.push_back({job, jobs.partition[o], jobs.tier[o], jobs.priority[o], jobs.exclusive[o]});
-    jobs.add_turns(job, order);
+bool Queue::Before::operator()(const Entry& a, const Entry& b) const noexcept {
+  const Settings& set = workspace->settings;
+  if (!set.first_come) {
+    if (a.expedited != b.expedited) return a.expedited;
+    if (a.turn.tier != b.turn.tier) return a.turn.tier > b.turn.tier;
+    if (a.turn.priority != b.turn.priority) return a.turn.priority > b.turn.priority;
   }
-  Column<std::uint8_t> reserved(seen.size(), 0);  // room that is kept for it
-  for (Id i = 0; i < state.reservations().rows(); ++i)
-    if (const Id job = keeps_room(state, i) ? reserved_for(state, i) : kNoId; job != kNoId)
-      reserved[job] = 1;
+  if (a.submitted != b.submitted) return a.submitted < b.submitted;
+  if (a.turn.job == b.turn.job) return a.number < b.number;
+  const LiveKeys& keys = workspace->state.operations().keys();
+  return keys.rank(a.turn.job) < keys.rank(b.turn.job);
+}
+
+bool Queue::stays() const noexcept {
+  return !workspace_.jobs.age() && workspace_.state.reservations().rows() == 0 &&
+         workspace_.settings.type != PreemptType::kQos;
+}
+
+bool Queue::waits(Id job) const noexcept {
+  const ClusterState& state = workspace_.state;
+  return state.operations().present(job) &&
+         std::ranges::any_of(state.requests_of(job), [&](Id q) { return state.pending(q) > 0; });
+}
+
+// In the order in which it names its partitions.
+void Queue::turns_of(Id job, std::vector<Turn>& to) const {
+  to.push_back(workspace_.jobs.first_turn(job));
+  workspace_.jobs.add_turns(job, to);
+}
+
+void Queue::refresh(const Jobs::Changed& changed) {
+  turns_.clear();
+  if (!stays()) {
+    kept_.clear();
+    next_ = kept_.end();
+    all_ = true;
+    return sort();
+  }
+  if (std::exchange(all_, false) || changed.all) {
+    kept_.clear();
+    others_.clear();
+    waiting_.assign(workspace_.settings.partitions.size(), 0);
+    timed_ = 0;
+    first_.assign(workspace_.jobs.partition.size(), kept_.end());
+    for (Id job = 0; job < workspace_.state.operations().rows(); ++job) add(job);
+  } else {
+    first_.resize(workspace_.jobs.partition.size(), kept_.end());
+    // What has changed has no place to be compared with.
+    for (const Id job : changed.jobs) remove(job);
+    for (const Id job : changed.jobs) add(job);
+  }
+  next_ = kept_.begin();
+}
+
+void Queue::add(Id job) {
+  if (first_[job] != kept_.end() || !waits(job)) return;
+  const Jobs& jobs = workspace_.jobs;
+  some_.clear();
+  turns_of(job, some_);
+  for (Size i = 0; i < some_.size(); ++i) {
+    const Entry entry{some_[i], workspace_.submitted(job).first, static_cast<Index>(i),
+                      jobs.expedited(job), jobs.eligible[job] != kNoTime};
+    const auto place = kept_.insert(entry).first;
+    ++waiting_[entry.turn.partition];
+    timed_ += entry.timed;
+    if (i == 0)
+      first_[job] = place;
+    else
+      others_[job].push_back(place);
+  }
+}
+
+void Queue::remove(Id job) {
+  const auto drop = [this](Kept::const_iterator place) {
+    --waiting_[place->turn.partition];
+    timed_ -= place->timed;
+    kept_.erase(place);
+  };
+  if (first_[job] == kept_.end()) return;
+  drop(std::exchange(first_[job], kept_.end()));
+  if (const auto more = others_.find(job); more != others_.end()) {
+    for (const Kept::const_iterator place : more->second) drop(place);
+    others_.erase(more);
+  }
+}
+
+bool Queue::all_closed(const Column<Outcome>& closed) const noexcept {
+  if (timed_ > 0) return false;
+  for (Size p = 0; p < waiting_.size(); ++p)
+    if (waiting_[p] > 0 && closed[p] == Outcome::kStarted) return false;
+  return true;
+}
+
+// All of it anew.
+void Queue::sort() {
+  const ClusterState& state = workspace_.state;
+  const Jobs& jobs = workspace_.jobs;
+  std::vector<Turn>& order = turns_;
+  const auto rows = static_cast<Size>(state.operations().rows());
+  for (Id job = 0; at(job) < rows; ++job)
+    if (waits(job)) turns_of(job, order);
+  waiting_.assign(workspace_.settings.partitions.size(), 0);
+  timed_ = 0;
   struct Key {
-    bool expedited;
+    bool expedited, reserved;
     std::pair<Time, Index> submitted;
   };
-  Column<Key> keys(seen.size());
-  for (const Turn& turn : order)
-    keys[turn.job] = {jobs.expedited(turn.job), workspace.submitted(turn.job)};
-  const auto submitted = [&](const Turn& turn) { return keys[turn.job].submitted; };
-  if (workspace.settings.first_come) {
-    std::ranges::stable_sort(order, {}, submitted);
-    return order;
+  Column<Key> keys(rows);
+  for (const Turn& turn : order) {
+    ++waiting_[turn.partition];
+    timed_ += jobs.eligible[turn.job] != kNoTime;
+    keys[turn.job] = {jobs.expedited(turn.job), false, workspace_.submitted(turn.job)};
   }
-  const bool by_tier = workspace.settings.type == PreemptType::kPartitionPrio;
+  for (Id i = 0; i < state.reservations().rows(); ++i)  // room that is kept for it
+    if (const Id job = keeps_room(state, i) ? reserved_for(state, i) : kNoId; job != kNoId)
+      keys[job].reserved = true;
+  const auto submitted = [&](const Turn& turn) { return keys[turn.job].submitted; };
+  if (workspace_.settings.first_come) {
+    std::ranges::stable_sort(order, {}, submitted);
+    return;
+  }
+  const bool by_tier = workspace_.settings.type == PreemptType::kPartitionPrio;
   // Turns of one job that are equal in all of this keep the order in which it names them.
   std::ranges::stable_sort(order, [&](const Turn& a, const Turn& b) {
-    const auto x = static_cast<Size>(a.job), y = static_cast<Size>(b.job);
-    if (keys[x].expedited != keys[y].expedited) return keys[x].expedited;
+    const Key &x = keys[a.job], &y = keys[b.job];
+    if (x.expedited != y.expedited) return x.expedited;
     if (by_tier && a.tier != b.tier) return a.tier > b.tier;  // it could preempt the other
-    if (reserved[x] != reserved[y]) return reserved[x] > reserved[y];
+    if (x.reserved != y.reserved) return x.reserved;
     if (a.tier != b.tier) return a.tier > b.tier;
     if (a.priority != b.priority) return a.priority > b.priority;
-    return submitted(a) < submitted(b);
+    return x.submitted < y.submitted;
   });
-  if (workspace.settings.type != PreemptType::kQos) return order;
-  QosQueues queues(workspace, order);
+  if (workspace_.settings.type != PreemptType::kQos) return;
+  QosQueues queues(workspace_, order);
   for (Turn& turn : order) turn = queues.next();
-  return order;
 }
 
 }  // namespace evenhand::slurm

@@ -14,15 +14,16 @@ int reach(Outcome rule) {
 const Refusals& Run::refusals() {
   if (refusals_) return *refusals_;
   refusals_.emplace();
+  look_at_rest();
   // Of several turns of a job the first that came furthest is reported.
-  Column<Index> reported(served_.size(), -1);
-  for (Size i = 0; i < queue_.size(); ++i) {
-    if (started_[queue_[i].job]) continue;
-    Index& best = reported[queue_[i].job];
+  Column<Index> reported(marks_.size(), -1);
+  for (Size i = 0; i < rules_.size(); ++i) {
+    if (marked(queue_.turns()[i].job).started) continue;
+    Index& best = reported[queue_.turns()[i].job];
     if (best < 0 || reach(rules_[i]) > reach(rules_[best])) best = static_cast<Index>(i);
   }
-  for (Size i = 0; i < queue_.size(); ++i) {
-    const Turn turn = queue_[i];
+  for (Size i = 0; i < rules_.size(); ++i) {
+    const Turn turn = queue_.turns()[i];
     if (reported[turn.job] != static_cast<Index>(i)) continue;
     use_partition_of(turn);
     const Outcome rule = rules_[i];
@@ -37,13 +38,13 @@ const Refusals& Run::refusals() {
 
 // Jobs that something leaves for since an earlier run, and that no pass came to place.
 void Run::add_unheld() {
-  Column<std::uint8_t> awaits(served_.size(), 0);
+  Column<std::uint8_t> awaits(marks_.size(), 0);
   for (const Leaving& l : workspace.state.leaving())
     if (l.beneficiary.operation >= 0) awaits[l.beneficiary.operation] = 1;
-  for (Size i = 0; i < queue_.size(); ++i) {
-    const Id job = queue_[i].job;
-    if (!awaits[job] || started_[job] || holds(job)) continue;
-    use_partition_of(queue_[i]);
+  for (Size i = 0; i < rules_.size(); ++i) {
+    const Id job = queue_.turns()[i].job;
+    if (!awaits[job] || marked(job).started || holds(job)) continue;
+    use_partition_of(queue_.turns()[i]);
     Occupancy room = workspace.room;
     workspace.add_leaving(room, job);
     std::vector<Spot> spots;
@@ -57,6 +58,7 @@ const Contested& Run::contested() {
   constexpr Index kMostTried = 20;
   if (contested_) return *contested_;
   contested_.emplace();
+  look_at_rest();
   add_unheld();
   Occupancy all = workspace.room;
   for (const Held& held : held_) workspace.add_leaving(all, held.job);
@@ -76,7 +78,7 @@ const Contested& Run::contested() {
     return false;
   };
   for (const Begun& begun : begun_)
-    for (const Spot& spot : begun.spots)
+    for (const Spot& spot : spots_of(begun))
       if (spot.node != kNoId) counts_on[spot.node] = begun.job;
   for (const Held& held : held_) {
     Id other = kNoId;
@@ -86,10 +88,10 @@ const Contested& Run::contested() {
       counts_on[spot.node] = held.job;
     }
     Index tried = 0;
-    for (Size i = 0; other == kNoId && i < queue_.size() && tried < kMostTried; ++i) {
-      const Turn turn = queue_[i];
+    for (Size i = 0; other == kNoId && i < rules_.size() && tried < kMostTried; ++i) {
+      const Turn turn = queue_.turns()[i];
       if (turn.job == held.job) break;
-      if (started_[turn.job] || reach(rules_[i]) != 1) continue;
+      if (marked(turn.job).started || reach(rules_[i]) != 1) continue;
       use_partition_of(turn);
       bool near = false;
       for (const Id request : workspace.state.requests_of(turn.job)) {
@@ -130,8 +132,9 @@ bool Run::lacks(const Occupancy& room, const Amount* need, Id node, bool whole,
 // As if nothing were reserved for others than a job.
 Occupancy Run::without_reservations(Id job) const {
   Occupancy room = workspace.room;
-  Column<std::uint8_t> waits(served_.size(), 0);
-  for (const Turn& turn : queue_) waits[turn.job] = turn.job != job && !started_[turn.job];
+  Column<std::uint8_t> waits(marks_.size(), 0);
+  for (const Turn& turn : queue_.turns())
+    waits[turn.job] = turn.job != job && !marked(turn.job).started;
   evenhand::add_reserved(room.rooms, workspace.state, 1,
                          [&](Id owner) { return owner == kNoId || waits[owner] != 0; });
   return room;
@@ -170,7 +173,7 @@ void Run::report_refusal(Id job, Outcome rule, const JobRequest* job_request) {
     double least = 0;
     if (part != nullptr && part->takes_node)
       for (const Id node : jobs().nodes()) {
-        if (!part->allowed[node]) continue;
+        if (!part->allowed()[node]) continue;
         Row missing{};
         lacks(workspace.room, part->amounts, node, job_request->whole_nodes(), missing);
         const Amount* has = workspace.state.node_capacity(node);
@@ -274,23 +277,29 @@ Outcome Run::barred_everywhere(Id job, Id request) const {
   return found == Outcome::kStarted ? Outcome::kBehindFirstWaiting : found;
 }
 
+// Whether a node has what a part takes of it, if nothing else runs.
+bool Run::could_hold(const JobRequest::Part& part, Id node) const {
+  const Amount* has = workspace.state.node_capacity(node);
+  for (Size r = 0; r < workspace.state.width(); ++r)
+    if (workspace.scope(r) == ResourceScope::kNode && part.amounts[r] > has[r]) return false;
+  return true;
+}
+
 // Whether a job would not fit if nothing else ran: on nodes that take work, or on any.
 Outcome Run::beyond_nodes(const JobRequest& job_request) const {
   for (const JobRequest::Part& part : job_request.parts()) {
     if (!part.takes_node) continue;
     Index open = 0, all = 0;
+    const View<const std::uint8_t> allowed = part.allowed();
+    for (Id n = 0; open < part.count && n < allowed.rows(); ++n)
+      open += allowed[n] != 0 && could_hold(part, n);
+    if (open >= part.count) continue;
     for (Id n = 0; n < static_cast<Id>(blocked_.size()); ++n) {
       const Outcome here = workspace.barred(part.request, n);
-      if (here != Outcome::kStarted && here != Outcome::kNodeNotSchedulable) continue;
-      const Amount* has = workspace.state.node_capacity(n);
-      bool fits = true;
-      for (Size r = 0; r < workspace.state.width(); ++r)
-        fits &= workspace.scope(r) != ResourceScope::kNode || part.amounts[r] <= has[r];
-      all += fits;
-      open += fits && here == Outcome::kStarted;
+      if (here == Outcome::kStarted || here == Outcome::kNodeNotSchedulable)
+        all += could_hold(part, n);
     }
-    if (all < part.count) return Outcome::kLargerThanNodes;
-    if (open < part.count) return Outcome::kNodeNotSchedulable;
+    return all < part.count ? Outcome::kLargerThanNodes : Outcome::kNodeNotSchedulable;
   }
   return Outcome::kStarted;
 }

@@ -36,6 +36,7 @@ void Run::resume(Id before) {
                      .at = workspace.state.now()},
                     {nullptr, free.data(), more.data(), nullptr, nullptr});
       occupy(workspace.room, job.operation, node, more.data());
+      workspace.touch(node);
       ++tally.resumes;
     }
   }
@@ -69,7 +70,7 @@ Occupancy Run::afterwards() const {
     workspace.add_leaving(room, job);
     add_reserved(room, job, 1);
     for (const RunningJob& other : workspace.running)
-      if (other.gone && gone_for_[other.operation] == job &&
+      if (other.gone && marked(other.operation).gone_for == job &&
           workspace.mode(other) != PreemptMode::kSuspend)
         workspace.give(room, other, 1);
     for (const Spot& spot : spots)

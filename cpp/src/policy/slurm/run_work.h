@@ -32,7 +32,7 @@ struct Held {
 struct Begun {
   Time end;
   Id job;
-  std::vector<Spot> spots;
+  Size first, count;  // in Run::begun_spots_
 };
 
 // A span of a running job's, a leaving allocation's or a starting job's time is over.
@@ -44,6 +44,14 @@ struct End {
   Index which;  // in Workspace::running, of the leaving allocations, or of those begun
 
   static std::pair<Time, Id> key(const End& end) { return {end.at, end.job}; }
+};
+
+// What a run has done to a job.
+struct Mark {
+  Id gone_for = kNoId;  // the job for which it was preempted
+  bool served = false;  // it started, or others leave for it
+  bool started = false, has_victims = false;
+  bool is = false;  // there is one
 };
 
 // All that may be preempted for jobs of one standing, and what they give back.
@@ -81,11 +89,11 @@ bool may_wait_for_room(Outcome rule);
 
 class Run {
  public:
-  // `jobs`: of a job with several partitions, as of the one whose turn it is; as they were again
-  // between two calls.
-  Run(Workspace& workspace, Jobs& jobs, Memory& memory, const Trigger& trigger, Recorder* recorder);
+  // Is used again from run to run. `jobs`: of a job with several partitions, as of the one whose
+  // turn it is; as they were again between two calls.
+  Run(Workspace& workspace, Jobs& jobs, Queue& queue, Memory& memory);
 
-  void all();
+  void all(const Trigger& trigger, Recorder* recorder);
   const Refusals& refusals();
   const Contested& contested();
 
@@ -99,9 +107,20 @@ class Run {
   Time next_due = kNoTime;
 
  private:
+  void begin(const Trigger& trigger, Recorder* recorder);
   const Jobs& jobs() const { return jobs_; }
   const Settings& set() const { return workspace.settings; }
   const RunningJob& of(Index i) const { return workspace.running[i]; }
+
+  const Mark& marked(Id job) const { return marks_[job]; }
+  Mark& mark(Id job) {
+    Mark& found = marks_[job];
+    if (!std::exchange(found.is, true)) marked_.push_back(job);
+    return found;
+  }
+  std::span<const Spot> spots_of(const Begun& begun) const {
+    return {begun_spots_.data() + begun.first, begun.count};
+  }
 
   void use_partition_of(const Turn& turn);
   void stand_back();
@@ -109,13 +128,15 @@ class Run {
 
   // --- main_pass.cpp
 
-  void main_pass();
+  void main_pass(bool whole);
+  void look_at_rest();
   Outcome one(Id job);
   Outcome barred_now(Id job);
   Outcome beyond(Id job, const JobRequest& job_request) const;
   bool keeps_nothing(Id job);
   Outcome closed_rule(Id partition) const;
   void close(Id job, Outcome rule);
+  void block_closed();
   void busy(Id job, const JobRequest& job_request, Outcome rule);
   bool licences_lack(Id job, const JobRequest& job_request);
   bool licences_come_free(Id job, const JobRequest& job_request);
@@ -133,7 +154,7 @@ class Run {
 
   // --- act.cpp
 
-  // Starts a job in free room or preempts for it, on open nodes (N) only.
+  // Starts a job in free room or preempts for it, on open nodes (N) only; nullptr: all are.
   Outcome select(Id job, JobRequest& job_request, const std::uint8_t* open);
   Outcome preempt(Id job, JobRequest& job_request, const std::uint8_t* open);
   Column<Index> candidates_of(Id job, const JobRequest& job_request);
@@ -222,6 +243,7 @@ class Run {
   // --- refusals.cpp
 
   Outcome barred_everywhere(Id job, Id request) const;
+  bool could_hold(const JobRequest::Part& part, Id node) const;
   Outcome beyond_nodes(const JobRequest& job_request) const;
   Outcome on_node(const JobRequest::Part& part, Id node, bool licences_lack, bool lack,
                   Outcome rule) const;
@@ -260,29 +282,34 @@ class Run {
     if (next_due == kNoTime || instant < next_due) next_due = instant;
   }
 
+  Queue& queue_;
   Memory& memory_;
-  Trigger trigger_;
-  Recorder* recorder_;
+  Trigger trigger_{};
+  Recorder* recorder_ = nullptr;
   std::optional<Refusals> refusals_;
   std::optional<Contested> contested_;
-  std::vector<Turn> queue_;
-  Column<Outcome> rules_;         // a turn each: why it waits
-  Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind
-  Column<Outcome> closed_;        // partitions: by a job of which rule, kStarted: open
-  bool all_hold_ = true;          // each job that closed a partition is served
-  Column<Index> partition_nodes_, partition_up_;
-  Column<Id> ending_;  // N: the job for which one ends there, kNoId: none does
+  Column<Outcome> rules_;  // a turn each, as far as it came: why it waits
+  Size turn_ = 0;          // the next one of the main pass
+  Index main_starts_ = 0;
+  Column<Index> seen_;            // turns of partitions in it
+  Column<std::uint8_t> blocked_;  // nodes that waiting jobs keep from those behind,
+  Column<Id> closing_;            // and partitions whose nodes are to be among them
+  bool any_blocked_ = false, any_ending_ = false;
+  Column<Outcome> closed_;  // partitions: by a job of which rule, kStarted: open
+  bool all_hold_ = true;    // each job that closed a partition is served
+  Column<Id> ending_;       // N: the job for which one ends there, kNoId: none does
   Column<std::uint8_t> open_, start_, choose_;  // N: scratch
   Column<Spared> held_by_pace_;  // O: why the first victim is spared that could make room for it
-  Column<Id> gone_for_;          // O: the job for which it was preempted in this run
-  Column<std::uint8_t> served_;  // O: it started, or others leave for it
-  Column<std::uint8_t> started_, has_victims_;  // O: in this run
-  Column<std::uint8_t> runs_;                   // O: something of it runs
-  Column<Index> gone_;                          // in Workspace::running: those preempted that end
+  Column<Mark> marks_;           // O
+  Column<Id> marked_;            // jobs with one
+  Column<Index> gone_;           // in Workspace::running: those preempted that end
   Column<std::uint8_t> resumed_;
   std::vector<Turn> first_turns_;  // of jobs that stand in another of their partitions
   std::vector<Held> held_;
   Column<Begun> begun_;
+  Column<Spot> begun_spots_;
+  JobRequest request_;       // of the job that the main pass looks at
+  std::vector<Spot> spots_;  // scratch
   std::vector<std::shared_ptr<const CandidateSet>> candidate_sets_;
   std::vector<End> ends_;  // by time
   bool reserved_ = false;  // there are reservations

@@ -12,21 +12,68 @@ using Size = std::size_t;
 
 }  // namespace
 
-void Workspace::refresh(const Jobs::Changed& changed) {
-  const Size count = at(state.nodes().rows());
-  room = {Rooms(state), Column<std::int32_t>(count, 0), Column<std::int32_t>(count, 0)};
-  for (const Id node : jobs.nodes())
-    room.occupants[node] = static_cast<std::int32_t>(state.on_node(node).size());
-  for (Size o = 0; o < jobs.exclusive.size(); ++o)
-    if (jobs.exclusive[o])
-      for (const Id slot : state.allocations_of(static_cast<Id>(o)))
-        if (state.node_of(slot) != kNoId && !state.away(slot))
-          ++room.exclusives[state.node_of(slot)];
-  const bool all = changed.all || slots_.size() > 2 * static_cast<Size>(live_) + 1024;
-  Column<std::uint8_t> drop(all ? 0 : jobs.exclusive.size(), 0);
-  for (const Id job : changed.jobs)
-    if (!all) drop[job] = 1;
-  const auto dropped = [&](const RunningJob& job) { return all || drop[job.operation] != 0; };
+void Workspace::read_node(Id node) {
+  room.occupants[node] = static_cast<std::int32_t>(state.on_node(node).size());
+  std::int32_t& exclusives = room.exclusives[node] = 0;
+  for (const Id slot : state.on_node(node)) exclusives += jobs.exclusive[state.operation_of(slot)];
+}
+
+void Workspace::read_nodes() {
+  const Size count = at(state.nodes().rows()), partitions = settings.partitions.size();
+  room = {Rooms(state), Column<std::int32_t>(count), Column<std::int32_t>(count)};
+  for (Id node = 0; node < state.nodes().rows(); ++node) read_node(node);
+  is_touched_.assign(count, 0);
+  up_.resize(partitions * count);
+  nodes_of_.assign(partitions, 0);
+  nodes_up_.assign(partitions, 0);
+  for (Size p = 0; p < partitions; ++p) {
+    const std::span<const std::uint8_t> inside = jobs.on_nodes(static_cast<Id>(p));
+    for (Size n = 0; n < count; ++n) {
+      const bool up = inside[n] && state.schedulable(static_cast<Id>(n));
+      up_[p * count + n] = up;
+      nodes_of_[p] += inside[n];
+      nodes_up_[p] += up;
+    }
+  }
+}
+
+// What reservations keep depends on the instant.
+void Workspace::read_room() {
+  if (std::exchange(all_nodes_, state.reservations().rows() > 0)) {
+    read_nodes();
+  } else {
+    for (const Id node : touched_) {
+      room.rooms.read(state, node);
+      read_node(node);
+      is_touched_[node] = 0;
+    }
+    room.rooms.read_shared(state);
+  }
+  touched_.clear();
+}
+
+void Workspace::refresh(const Jobs::Changed& changed, bool with_running) {
+  all_nodes_ |= changed.all;
+  all_stale_ |= changed.all;
+  bool away = !stopped.empty();
+  const auto look = [&](Id job) {
+    if (!state.operations().present(job)) return;
+    for (const Id slot : state.allocations_of(job)) {
+      away |= state.away(slot);
+      touch(state.node_of(slot));
+    }
+  };
+  stale_.resize(jobs.exclusive.size(), 0);
+  if (changed.all)
+    for (Id o = 0; o < state.operations().rows(); ++o) look(o);
+  for (const Id job : changed.jobs) {
+    look(job);
+    if (std::exchange(stale_[job], std::uint8_t{1}) == 0) stale_jobs_.push_back(job);
+  }
+  read_room();
+  if (!with_running && !away) return;
+  const bool all = all_stale_ || slots_.size() > 2 * static_cast<Size>(live_) + 1024;
+  const auto dropped = [&](const RunningJob& job) { return all || stale_[job.operation] != 0; };
   for (Column<RunningJob>* jobs_here : {&running, &stopped})
     std::erase_if(*jobs_here, [&](const RunningJob& job) {
       if (dropped(job)) live_ -= job.slots;
@@ -39,9 +86,11 @@ void Workspace::refresh(const Jobs::Changed& changed) {
     nodes_.clear();
     for (Id o = 0; o < state.operations().rows(); ++o) collect(o);
   } else {
-    for (Size o = 0; o < drop.size(); ++o)
-      if (drop[o]) collect(static_cast<Id>(o));
+    for (const Id job : stale_jobs_) collect(job);
   }
+  for (const Id job : stale_jobs_) stale_[job] = 0;
+  stale_jobs_.clear();
+  all_stale_ = false;
   std::sort(running.begin() + known, running.end(),
             [](const RunningJob& a, const RunningJob& b) { return a.key < b.key; });
   std::ranges::inplace_merge(running, running.begin() + known, {}, &RunningJob::key);
@@ -211,12 +260,13 @@ Outcome Workspace::barred(Id request, Id node) const {
   return state.schedulable(node) ? Outcome::kStarted : Outcome::kNodeNotSchedulable;
 }
 
-JobRequest Workspace::job_request(Id operation) const {
+void Workspace::read_request(Id operation, JobRequest& to) const {
   poll();
   const Size width = state.width(), count = at(state.nodes().rows());
-  const View<const std::uint8_t> inside = jobs.on_nodes(jobs.partition[operation]);
-  std::vector<JobRequest::Part> parts;
-  for (const Id request : requests(operation)) {
+  const Id partition = jobs.partition[operation];
+  std::vector<JobRequest::Part> parts = to.take_parts();
+  parts.clear();
+  for (const Id request : state.requests_of(operation)) {
     const Index many = state.pending(request);
     if (many <= 0) continue;
     JobRequest::Part part{request, many, false, amounts(request), {}};
@@ -227,17 +277,20 @@ JobRequest Workspace::job_request(Id operation) const {
       of_cluster |= scope(r) == ResourceScope::kCluster;
     }
     part.takes_node |= !of_cluster;
-    if (part.takes_node) {
-      part.allowed.assign(inside.begin(), inside.end());
-      const bool anywhere = where_.anywhere(state, request);
-      for (Size n = 0; n < count; ++n)
-        part.allowed[n] &= anywhere ? state.schedulable(static_cast<Id>(n))
-                                    : barred(request, static_cast<Id>(n)) == Outcome::kStarted;
+    if (part.takes_node && where_.anywhere(state, request)) {
+      part.shared = up(partition);
+    } else if (part.takes_node) {
+      part.own.resize(count);
+      for (Id n = 0; at(n) < count; ++n) part.own[n] = barred(request, n) == Outcome::kStarted;
     }
     parts.push_back(std::move(part));
   }
-  return JobRequest(state.tables().resources, jobs.nodes(), count,
-                    settings.whole_nodes || jobs.exclusive[operation], std::move(parts));
+  if (parts.size() > 1)
+    std::ranges::sort(parts, {}, [this](const JobRequest::Part& part) {
+      return state.requests().keys().rank(part.request);
+    });
+  to.reset(state.tables().resources, jobs.nodes(), count,
+           settings.whole_nodes || jobs.exclusive[operation], std::move(parts));
 }
 
 }  // namespace evenhand::slurm

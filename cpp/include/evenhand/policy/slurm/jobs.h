@@ -54,6 +54,8 @@ class Jobs {
   bool expedited(Id job) const noexcept { return cell(rows_.expedited, job, std::uint8_t{0}) != 0; }
   Time time_min(Id job) const noexcept { return cell(rows_.time_min, job, kNoTime); }
   bool has_node(Id of, Id node) const noexcept { return on_nodes(of)[at(node)] != 0; }
+  // Whether a priority depends on the instant.
+  bool age() const noexcept { return set_.weights.multifactor; }
   // N: whether a node is in the partition.
   std::span<const std::uint8_t> on_nodes(Id of) const noexcept {
     return {node_of_partition_.row(of, stride_), stride_};
@@ -62,6 +64,9 @@ class Jobs {
   std::span<const Id> nodes() const noexcept { return nodes_; }
   // Further turns of a job that waits in several partitions and has nothing yet.
   void add_turns(Id job, std::vector<Turn>& to) const;
+  Turn first_turn(Id job) const noexcept {
+    return {job, partition[job], tier[job], priority[job], exclusive[job]};
+  }
 
   // Settings of rows that came or changed.
   void came(std::span<const Id> rows, const JobRows& columns);
@@ -69,14 +74,18 @@ class Jobs {
   void touch(Id job);
   void touch_nodes() noexcept { nodes_touched_ = true; }
   bool touched() const noexcept { return nodes_touched_ || all_ || !touched_.empty(); }
-  // O(jobs), but for what was touched: O(its rows).
+  // O(rows of what was touched), and O(jobs) where priorities depend on the instant.
   void update(const ClusterState& state);
-  // Jobs that were worked out anew since this was last asked for; `all`: every one.
+  // Jobs that were worked out anew since the last `forget_changed`; `all`: every one.
   struct Changed {
     Column<Id> jobs;
     bool all = true;
   };
-  Changed take_changed() { return std::exchange(changed_, {{}, false}); }
+  const Changed& changed() const noexcept { return changed_; }
+  void forget_changed() {
+    changed_.jobs.clear();
+    changed_.all = false;
+  }
 
  private:
   // A partition of a job, and the factors of its association there; NaN: it has none.

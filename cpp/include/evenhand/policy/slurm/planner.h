@@ -11,6 +11,7 @@
 
 #include "evenhand/policy/planner.h"
 #include "evenhand/policy/slurm/choose.h"
+#include "evenhand/policy/slurm/queue.h"
 
 namespace evenhand::slurm {
 
@@ -46,7 +47,7 @@ class Planner final : public evenhand::Planner {
   void before(const Delta& delta) override;
   void after(const Delta& delta, Id row) override;
 
-  const Decisions& decisions() const override { return decisions_; }
+  const Decisions& decisions() const override;
   Counts counts() const override;
   // Of the state that was decided on: they end with the next delta.
   Refusals refusals() const override;
@@ -62,13 +63,10 @@ class Planner final : public evenhand::Planner {
   Memory memory_ = inputs_.memory;  // as the runs so far left it
   Jobs jobs_;
   Workspace workspace_{inputs_.settings, jobs_, state_};
-  Decisions decisions_;
-  Tally tally_;
-  std::unique_ptr<Run> run_;  // the last one, as long as nothing has changed
+  Queue queue_{workspace_};
+  std::unique_ptr<Run> run_;  // the last one
+  bool stands_ = false;       // nothing has changed since
   Time next_due_ = kNoTime;
 };
-
-// Turns of pending jobs in the order of the queue; O(n log n + n QOS^2).
-std::vector<Turn> queue_order(const Workspace& workspace);
 
 }  // namespace evenhand::slurm

@@ -1,6 +1,7 @@
 // What a scheduling run works on: free room, running jobs, which may be preempted.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <span>
 #include <utility>
@@ -43,14 +44,25 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Everything as it is now, before a run. O(N R + jobs), and O(rows) of the jobs that changed.
-  void refresh(const Jobs::Changed& changed);
+  // Everything as it is now, before a run. O(rows) of the jobs that changed, O(R) of each node
+  // that was touched, and O(running) if those that run are wanted.
+  void refresh(const Jobs::Changed& changed, bool with_running);
+  // What runs on a node, or the room there, is not as it was.
+  void touch(Id node) {
+    if (node == kNoId || all_nodes_) return;
+    if (at(node) >= is_touched_.size())
+      all_nodes_ = true;
+    else if (std::exchange(is_touched_[node], std::uint8_t{1}) == 0)
+      touched_.push_back(node);
+  }
+  // Which nodes there are, or take work, may not be as it was.
+  void touch_nodes() noexcept { all_nodes_ = true; }
 
   const Settings& settings;
   const Jobs& jobs;
   const ClusterState& state;
   Occupancy room;  // for any job
-  // In the order in which they are wanted as victims.
+  // In the order in which they are wanted as victims; if they are wanted.
   Column<RunningJob> running;
   // Suspended by the system, in the order in which they resume.
   Column<RunningJob> stopped;
@@ -62,6 +74,14 @@ class Workspace {
     return {nodes_.data() + job.first_node, static_cast<std::size_t>(job.nodes)};
   }
   PreemptMode mode(const RunningJob& job) const noexcept { return jobs.mode[job.operation]; }
+  // N: nodes of a partition that take work.
+  View<const std::uint8_t> up(Id partition) const noexcept {
+    const std::size_t nodes = room.occupants.size();
+    return {up_.row(partition, nodes), nodes};
+  }
+  // Nodes of a partition, and how many of them take work.
+  Index nodes_of(Id partition) const noexcept { return nodes_of_[partition]; }
+  Index nodes_up(Id partition) const noexcept { return nodes_up_[partition]; }
 
   // Whether the pace spares a job that may be preempted otherwise.
   Spared spared(const RunningJob& job) const;
@@ -82,7 +102,12 @@ class Workspace {
 
   // Why a request may not run on a node; kStarted: it may.
   Outcome barred(Id request, Id node) const;
-  JobRequest job_request(Id operation) const;
+  void read_request(Id operation, JobRequest& to) const;
+  JobRequest job_request(Id operation) const {
+    JobRequest made;
+    read_request(operation, made);
+    return made;
+  }
   // Of a job, in canonical order; one of a job that started may wait no more.
   Column<Id> requests(Id operation) const {
     return in_order(state.requests(), state.requests_of(operation));
@@ -99,16 +124,31 @@ class Workspace {
   ResourceScope scope(std::size_t r) const noexcept { return state.tables().resources.scope[r]; }
   // Room that leaves for an operation is added to a room; false: there is none.
   bool add_leaving(Occupancy& to, Id operation) const;
+  bool leaves_for(Id operation) const noexcept {
+    return std::ranges::any_of(
+        state.leaving(), [=](const Leaving& l) { return l.beneficiary.operation == operation; });
+  }
 
  private:
+  void read_room();
+  void read_nodes();
+  void read_node(Id node);
   void collect(Id operation);
   void split(Id slot, bool suspends, Amount* freed, Amount* kept) const;
   RunningJob job_of(Id operation, Column<Id>& slots);
 
   mutable Where where_;
-  Column<Id> slots_, nodes_;  // of what was collected, also of what has changed since
-  Index live_ = 0;            // of slots_
-  Column<Id> held_, away_;    // of one job
+  Column<Id> slots_, nodes_;    // of what was collected, also of what has changed since
+  Index live_ = 0;              // of slots_
+  Column<Id> held_, away_;      // of one job
+  Column<std::uint8_t> stale_;  // jobs to be collected anew,
+  Column<Id> stale_jobs_;
+  bool all_stale_ = true;            // or all are
+  Column<std::uint8_t> is_touched_;  // N
+  Column<Id> touched_;
+  bool all_nodes_ = true;
+  Column<std::uint8_t> up_;  // partitions x N
+  Column<Index> nodes_of_, nodes_up_;
 };
 
 }  // namespace evenhand::slurm

@@ -3,7 +3,7 @@
 Rules are those of the preset "upstream": by the published text, work that is larger than its operation's fair
 share is preempted in turns, so that a crowded cluster hardly gets on.
 
-``python -m tests.bench.simulation`` prints a line a trace: the seconds of its run, reading apart, operations
+``python -m tests.bench.ytsaurus.simulation`` prints a line a trace: the seconds of its run, reading apart, operations
 a second, and the process's largest memory; each runs in a process of its own. The traces are read
 from ``../shared/traces``; without them nothing is measured.
 """
@@ -22,7 +22,7 @@ from typing import Any
 import evenhand as eh
 from tests.bench.fair_share import host
 
-TRACES = Path(__file__).parents[3] / "shared" / "traces"
+TRACES = Path(__file__).parents[4] / "shared" / "traces"
 _DAY = 86400.0
 
 Case = tuple[eh.simulate.Workload, Any, dict[str, Any]]  # with its start snapshot and settings
@@ -108,7 +108,7 @@ def main() -> None:
     print(host())
     more = ["--preset", args.preset] + ([] if args.days is None else ["--days", str(args.days)])
     for name in args.names or CASES:
-        subprocess.run([sys.executable, "-m", "tests.bench.simulation", "--here", *more, name], check=True)
+        subprocess.run([sys.executable, "-m", "tests.bench.ytsaurus.simulation", "--here", *more, name], check=True)
 
 
 if __name__ == "__main__":
