@@ -33,6 +33,7 @@ void Engine::read_start() {
   for (Column<Time>* sums : {&log.run, &log.lost}) sums->assign(at(operations), 0);
   for (Column<Index>* counts : {&log.preempted, &log.completed, &log.lost_count, &log.unfinished})
     counts->assign(at(operations), 0);
+  log.shortfall.assign(at(operations), 0.0);
   for (Id q = 0; q < t.requests.operation.rows(); ++q) {
     const Id o = first_operation_ + t.requests.operation[q];
     log.submit[o] = log.submit[o] == kNoTime ? comes[q] : std::min(log.submit[o], comes[q]);
