@@ -43,7 +43,6 @@ def simulate(args: argparse.Namespace) -> int:
         print_text(f"{label(args.trace)}: {result!r}\n")
         print_text(table_text(metrics.table(), max_rows=len(metrics)))
     else:
-        # JSON has no word for what is not a number.
         found = {name: None if value != value else value for name, value in metrics.items()}
         _print(args, found | {"notes": workload.notes}, metrics.table(), None)
     return 0
@@ -73,10 +72,7 @@ def sweep(args: argparse.Namespace) -> int:
         raise Failure(*(f"{named}: {p.message}" for p in error.problems), usage=bool(usage)) from error
     except OSError as error:
         raise Failure(f"{label(args.resume)}: cannot be used: {reason(error)}") from error
-    content = {
-        name: [None if cell != cell else cell for cell in column] for name, column in table.to_dict().items()
-    }
-    _print(args, content, table, len(table))
+    _print(args, table.to_dict(), table, len(table))
     return 0
 
 
@@ -102,8 +98,15 @@ def _values(name: str, text: str) -> Any:
 def _print(args: argparse.Namespace, content: dict[str, Any], table: Any, rows: int | None) -> None:
     from evenhand.display.terminal import table_text
 
-    if args.format == "json":
-        print_json(content)
+    if args.format == "json":  # which has no word for what is not a number
+        print_json(
+            {
+                name: [None if cell != cell else cell for cell in column]
+                if isinstance(column, list)
+                else column
+                for name, column in content.items()
+            }
+        )
     elif args.format == "csv":
         print_csv(table)
     else:

@@ -41,14 +41,15 @@ def test_a_copy_stands_where_the_run_does(system: str) -> None:
     for steps in (0, 1, 7, 20, 60):
         run._core.run(None, steps - run._core.steps)
         assert content(run.copy()) == content(run)  # also in the middle of an instant
-    run.run(123.456)
+    stop = run.now + 50.456
+    run.run(stop)
     other = run.copy()
-    assert other.now == run.now == 123.456
+    assert other.now == run.now == stop
     assert content(other) == content(run)
     assert other.snapshot() == run.snapshot()
-    run.run(600)
-    assert other.now == 123.456  # on its own
-    other.run(600)
+    run.run(1000)
+    assert other.now == stop  # on its own
+    other.run(1000)
     assert content(other) == content(run)
 
 
