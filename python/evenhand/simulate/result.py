@@ -53,8 +53,8 @@ class Result:
 
     ``operations``: ``operation, pool, submit, first_start, end, waited`` (for its first start), ``run``
     (allocation time), ``lost`` (of it), ``preempted`` (how often), ``completed, lost_count, unfinished`` (how
-    many of what it asked for), ``shortfall`` (share times hours that its usage was below its fair share or its
-    demand, of sampled instants; NaN under a policy without fair shares), ``cut_off``.
+    many of what it asked for), ``shortfall`` (share times hours that it was below its fair share, or below its
+    demand if that is less; of samples; NaN under a policy without fair shares), ``cut_off``.
     """
 
     def __init__(
@@ -195,7 +195,7 @@ class Result:
     def shortfall(self) -> Table:
         """One row a pool: share times hours that it was below its fair share and its guarantee.
 
-        Neither is due beyond the demand. Of sampled instants; a sample stands for the time until the next one.
+        Neither is due beyond the demand. Of samples, each of which stands for the time until the next one.
         """
         raw, pools = self.raw["series"], self.snapshot.names("pools")
         every = {name: raw[name].reshape(-1, len(pools)) for name in raw}

@@ -190,8 +190,8 @@ class Simulation:
 
         Notes
         -----
-        A run is a function of what it was made of: the copy is run from the beginning, in the time that it took
-        to come here. So are pickles and files.
+        A run is a function of what it was made of: the copy is run from the beginning, in the time that it
+        took to come here. So are pickles and files.
         """
         return _stands_at(self._made, self._core.steps, self._core.now)
 

@@ -60,7 +60,8 @@ def test_a_run_is_saved_and_continues_elsewhere(system: str, tmp_path: Path) -> 
     run.run(60)
     run.save(path)
     code = (
-        "import sys; from evenhand.simulate import Simulation; from tests.unit.simulate.test_copies import content\n"
+        "import sys; from evenhand.simulate import Simulation\n"
+        "from tests.unit.simulate.test_copies import content\n"
         "run = Simulation.load(sys.argv[1]); run.run(600); sys.stdout.buffer.write(content(run))"
     )
     root = Path(__file__).parents[3]
