@@ -53,8 +53,8 @@ class Result:
 
     ``operations``: ``operation, pool, submit, first_start, end, waited`` (for its first start), ``run``
     (allocation time), ``lost`` (of it), ``preempted`` (how often), ``completed, lost_count, unfinished`` (how
-    many of what it asked for), ``shortfall`` (share times hours that it was below its fair share, or below its
-    demand if that is less; of samples; NaN under a policy without fair shares), ``cut_off``.
+    many of what it asked for), ``shortfall`` (share times hours that it was below its fair share, or its
+    demand if that is less; of samples; NaN under a policy that computes none), ``cut_off``.
     """
 
     def __init__(
