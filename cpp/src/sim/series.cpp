@@ -37,8 +37,9 @@ void Engine::sample(Time until) {
   pool_starving_.assign(at(count), 0);
   pool_demand_.assign(at(count) * width_, 0);
   Column<Amount> wanted(width_);
-  const Time span = (until - next + options_.series_every - 1) / options_.series_every *
-                    options_.series_every;  // that this sample stands for
+  const Time samples = (until - next + options_.series_every - 1) / options_.series_every;
+  const double seconds =
+      static_cast<double>(options_.series_every) / static_cast<double>(kMicrosecondsPerSecond);
   for (Id o = 0; o < state_->operations().rows(); ++o) {
     if (!state_->operations().present(o)) continue;
     const Id pool = state_->pool_of(o);
@@ -51,9 +52,11 @@ void Engine::sample(Time until) {
     for (std::size_t r = 0; r < width_; ++r) sum[r] += wanted[r];
     if (owners_[o].source == kNoId) continue;
     const double due = std::min(fair(e), dominant(wanted.data(), total));
-    log_.operations.shortfall[owners_[o].source] +=
-        std::max(0.0, due - dominant(state_->operation_usage(o), total)) *
-        static_cast<double>(span) / static_cast<double>(kMicrosecondsPerSecond);
+    const double lacks = std::max(0.0, due - dominant(state_->operation_usage(o), total));
+    // One by one, so that the sum is the same however many instants were passed over.
+    if (lacks > 0)
+      for (Time k = 0; k < samples; ++k)
+        log_.operations.shortfall[owners_[o].source] += lacks * seconds;
   }
   for (auto p = pools.top_down.rbegin(); p != pools.top_down.rend(); ++p) {
     const Id parent = pools.parent[*p];

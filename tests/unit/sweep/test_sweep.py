@@ -79,12 +79,12 @@ def _executors() -> Any:
         client = distributed.Client(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
         )
-        return client, client.get_executor()
+        return client.close, client.get_executor()
 
     def ray() -> Any:
         ray = pytest.importorskip("ray")
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, configure_logging=False)
-        return ray, _Ray()
+        return ray.shutdown, _Ray()
 
     return {"dask": dask, "ray": ray}
 
@@ -107,12 +107,11 @@ class _Ray(Executor):
 @pytest.mark.parametrize("kind", ["dask", "ray"])
 def test_other_peoples_workers(kind: str) -> None:
     expected = pickle.dumps(eh.sweep(START, POLICY, WORK, SPACE).to_dict())
-    owner, executor = _executors()[kind]()
+    end, executor = _executors()[kind]()
     try:
         found = eh.sweep(START, POLICY, WORK, SPACE, executor=executor, workers=2)
     finally:
-        getattr(owner, "close", None) and owner.close()
-        getattr(owner, "shutdown", None) and owner.shutdown()
+        end()
     assert pickle.dumps(found.to_dict()) == expected
 
 

@@ -46,7 +46,7 @@ class Engine {
   Time now() const noexcept { return now_; }
   Time begin() const noexcept { return begin_; }
   Time last_update() const noexcept { return last_update_; }
-  bool done() const;  // nothing can happen any more
+  bool done() const;                                     // nothing can happen any more
   std::size_t steps() const noexcept { return steps_; }  // so far: where it stands
 
   // A copy of the state in which every allocation has a name and says when it leaves, for whom:
