@@ -236,6 +236,7 @@ MODULES = (
     "policies",
     "reasons",
     "simulate",
+    "sweep",
     "synthetic",
     "systems.record",
     "systems.registry",

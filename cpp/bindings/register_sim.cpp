@@ -1,4 +1,6 @@
 // Simulations: a cluster, a planner and a workload become a run; its log comes out as columns.
+#include <algorithm>
+#include <limits>
 #include <string>
 
 #include "arrays.h"
@@ -57,12 +59,15 @@ class Simulation {
         engine_(cluster.shared(), planner.shared(), workload_of(rows, workload),
                 options_of(options), planner.coming(settings)) {}
 
-  void run(std::optional<Time> until) {
+  bool run(std::optional<Time> until, std::optional<std::size_t> steps) {
+    bool reached = false;
     {
       const LongCall call;
-      engine_.run(until.value_or(kNoTime));
+      reached = engine_.run(until.value_or(kNoTime),
+                            steps.value_or(std::numeric_limits<std::size_t>::max()));
     }
     if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
+    return reached;
   }
   // The rows as they are, and of each by table its row in the start snapshot, or behind those that
   // of an operation in the workload; -1: neither.
@@ -87,6 +92,11 @@ class Simulation {
   }
   Time now() const { return engine_.now(); }
   bool done() const { return engine_.done(); }
+  std::size_t steps() const { return engine_.steps(); }
+
+  Index preemptions() const {
+    return std::ranges::count(engine_.log().decisions.action, Action::kPreempt);
+  }
 
   py::dict counts() const {
     py::dict out;
@@ -94,6 +104,7 @@ class Simulation {
     out["events"] = log.events;
     out["updates"] = log.updates;
     out["decided"] = log.decided;
+    out["preemptions"] = preemptions();
     return out;
   }
   py::dict allocations() const {
@@ -125,6 +136,7 @@ class Simulation {
     out["completed"] = array(o.completed);
     out["lost_count"] = array(o.lost_count);
     out["unfinished"] = array(o.unfinished);
+    out["shortfall"] = array(o.shortfall);
     return out;
   }
   py::dict decisions() const {
@@ -192,13 +204,16 @@ void register_sim(py::module_& m) {
                     const py::dict&, const py::dict&>(),
            py::arg("cluster"), py::arg("planner"), py::arg("rows"), py::arg("workload"),
            py::arg("options"), py::arg("settings"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
-      .def("run", &Simulation::run, py::arg("until") = py::none(),
-           "Until an instant (microseconds); None: until nothing can happen any more.")
+      .def("run", &Simulation::run, py::arg("until") = py::none(), py::arg("steps") = py::none(),
+           "Until an instant (microseconds), None: until nothing can happen any more; or until so "
+           "many steps are done: then False.")
       .def_property_readonly("now", &Simulation::now)
       .def_property_readonly("done", &Simulation::done)
+      .def_property_readonly("steps", &Simulation::steps)
       .def("frozen", &Simulation::frozen, py::arg("total_stated"),
            "The rows as a snapshot, and where their settings are from: see the result's rows.")
-      .def("counts", &Simulation::counts, "Events, updates, triggers.")
+      .def_property_readonly("preemptions", &Simulation::preemptions)
+      .def("counts", &Simulation::counts, "Events, updates, triggers, preemptions.")
       .def("allocations", &Simulation::allocations, "One row a run of an allocation.")
       .def("operations", &Simulation::operations, "One row an operation.")
       .def("decisions", &Simulation::decisions, "One row a decision.")

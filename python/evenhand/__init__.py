@@ -15,7 +15,7 @@ except ImportError as error:
     raise
 
 if TYPE_CHECKING:
-    from evenhand import act, adapters, history, plot, policies, simulate, synthetic
+    from evenhand import act, adapters, history, plot, policies, simulate, sweep, synthetic
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
     from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from evenhand.plans.victims import victims
     from evenhand.shares import FairShareEngine, Shares, fair_share
     from evenhand.state import State
+    from evenhand.sweep.tuning import tune
     from evenhand.table import Table
     from evenhand.versions import show_versions
 
@@ -62,8 +63,10 @@ _HOMES = {
     "show_versions": "evenhand.versions",
     "simulate": "evenhand.simulate",
     "starvation": "evenhand.plans.answers",
+    "sweep": "evenhand.sweep",
     "synthetic": "evenhand.synthetic",
     "traces": "evenhand.traces",
+    "tune": "evenhand.sweep.tuning",
     "usage_share": "evenhand.plans.answers",
     "victims": "evenhand.plans.victims",
 }
@@ -96,8 +99,10 @@ __all__ = [
     "show_versions",
     "simulate",
     "starvation",
+    "sweep",
     "synthetic",
     "traces",
+    "tune",
     "usage_share",
     "victims",
 ]

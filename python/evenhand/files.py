@@ -44,14 +44,14 @@ def open_regular(path: str | os.PathLike[str], flags: int, mode: int = 0o666) ->
     return descriptor
 
 
-def replace_file(path: str | os.PathLike[str], text: str, mode: int | None = None) -> None:
+def replace_file(path: str | os.PathLike[str], content: str | bytes, mode: int | None = None) -> None:
     """Replace a file at once or not at all; what is written is on the disk before.
 
     Parameters
     ----------
     path : str or path-like
         Its folder must exist.
-    text : str
+    content : str or bytes
     mode : int, optional
         Permissions; by default those of the file that is replaced, or as the umask has it.
 
@@ -65,8 +65,8 @@ def replace_file(path: str | os.PathLike[str], text: str, mode: int | None = Non
     kept = _mode(target)
     handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fchmod(handle, kept if mode is None else mode)
             os.fsync(handle)

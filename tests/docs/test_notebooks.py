@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,18 +19,35 @@ def test_the_small_log_is_drawn_by_its_tool() -> None:
     assert (done.returncode, done.stdout) == (0, "up to date\n"), done.stderr
 
 
-def test_the_replay_shows_what_it_says(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def _executed(notebook: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return the names that a notebook's cells leave behind."""
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
     monkeypatch.chdir(ROOT / "notebooks")
-    notebook = json.loads(Path("05_replay_a_real_log.ipynb").read_text())
-    code = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    names: dict[str, object] = {}
-    exec(compile("\n".join(code), "05_replay_a_real_log.ipynb", "exec"), names)
+    cells = json.loads(Path(notebook).read_text())["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    names: dict[str, Any] = {}
+    exec(compile("\n".join(code), notebook, "exec"), names)
     plt.close("all")
+    return names
+
+
+def test_the_replay_shows_what_it_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = _executed("05_replay_a_real_log.ipynb", monkeypatch)
     metrics = names["metrics"]
-    assert metrics["slurm"]["preemptions"] == 0 < metrics["ytsaurus"]["preemptions"]  # type: ignore[index]
-    assert metrics["ytsaurus"]["waiting.p50"] < metrics["slurm"]["waiting.p50"]  # type: ignore[index]
+    assert metrics["slurm"]["preemptions"] == 0 < metrics["ytsaurus"]["preemptions"]
+    assert metrics["ytsaurus"]["waiting.p50"] < metrics["slurm"]["waiting.p50"]
     assert "lost_work.cpu" in capsys.readouterr().out
+
+
+def test_the_thresholds_show_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = _executed("06_tune_thresholds_to_a_target.ipynb", monkeypatch)
+    table, front, tuned = names["table"], names["front"], names["tuned"]
+    assert table["error"] == [None] * 9
+    assert 1 < len(front) < 9  # there is a trade, and some points are worse in both
+    assert front["starvation.p50"].argmin() == front["lost_work.cpu"].argmax()
+    assert tuned.met
+    assert not tuned.held
+    assert any(error is not None for error in tuned.points["error"])

@@ -30,11 +30,13 @@ def metrics(
 
     hours = (end - begin) / HOUR
     window = (has, overlap, hours if end > begin else NAN)
+    of_shares = starvation(record, window) | shares(record, window)
+    if not record.shares:
+        of_shares = dict.fromkeys(of_shares, NAN)
     return {
         "hours": hours,
         **jobs(record, window, bound, math.inf if until is None else until),
-        **starvation(record, window),
-        **shares(record, window),
+        **of_shares,
         **resources(record, window),
         **preemptions(record, window, flap_within),
     }

@@ -91,7 +91,7 @@ void Engine::go_to(Time time) {
   if (options_.drive == Options::Drive::kHeartbeats) grid_.go_to(time);
 }
 
-void Engine::run(Time until) {
+bool Engine::run(Time until, std::size_t most) {
   // A step is not left in the middle.
   const Poll wanted = current_poll;
   const Polling quiet(nullptr);
@@ -100,9 +100,12 @@ void Engine::run(Time until) {
     drop_stale();
     const Next found = next();
     if (found.phase == Phase::kNever || (until != kNoTime && found.time > until)) break;
+    if (steps == most) return false;
+    ++steps_;
     step(found);
   }
   if (until != kNoTime && until > now_) go_to(until);
+  return true;
 }
 
 void Engine::step(const Next& next) {

@@ -37,6 +37,7 @@ void Engine::read_start() {
   Index starts = 0;  // if nothing is interrupted
   for (const Index count : t.requests.count) starts = std::min(starts + count, kMostAtOnce);
   log_.reserve(at(starts), width_);
+  log.shortfall.assign(at(operations), 0.0);
   for (Id q = 0; q < t.requests.operation.rows(); ++q) {
     const Id o = first_operation_ + t.requests.operation[q];
     log.submit[o] = log.submit[o] == kNoTime ? comes[q] : std::min(log.submit[o], comes[q]);

@@ -26,12 +26,20 @@ void Engine::sample(Time until) {
   const Id count = static_cast<Id>(pools.size());
   const Column<Amount>& total = state_->total();
   const FairShareResult* shares = planner_->shares().result;
+  const auto fair = [&](std::size_t element) {
+    if (shares == nullptr || (element + 1) * width_ > shares->total.size()) return 0.0;
+    const double* its = shares->total.row(static_cast<Id>(element), width_);
+    return *std::max_element(its, its + width_);
+  };
   const std::span<const Starvation> starvation = planner_->starvation();
   pool_running_.assign(at(count), 0);
   pool_waiting_.assign(at(count), 0);
   pool_starving_.assign(at(count), 0);
   pool_demand_.assign(at(count) * width_, 0);
   Column<Amount> wanted(width_);
+  const Time samples = (until - next + options_.series_every - 1) / options_.series_every;
+  const double seconds =
+      static_cast<double>(options_.series_every) / static_cast<double>(kMicrosecondsPerSecond);
   for (Id o = 0; o < state_->operations().rows(); ++o) {
     if (!state_->operations().present(o)) continue;
     const Id pool = state_->pool_of(o);
@@ -42,6 +50,13 @@ void Engine::sample(Time until) {
     state_->demand(o, wanted.data());
     Amount* sum = pool_demand_.row(pool, width_);
     for (std::size_t r = 0; r < width_; ++r) sum[r] += wanted[r];
+    if (owners_[o].source == kNoId) continue;
+    const double due = std::min(fair(e), dominant(wanted.data(), total));
+    const double lacks = std::max(0.0, due - dominant(state_->operation_usage(o), total));
+    // One by one, so that the sum is the same however many instants were passed over.
+    if (lacks > 0)
+      for (Time k = 0; k < samples; ++k)
+        log_.operations.shortfall[owners_[o].source] += lacks * seconds;
   }
   for (auto p = pools.top_down.rbegin(); p != pools.top_down.rend(); ++p) {
     const Id parent = pools.parent[*p];
@@ -65,15 +80,10 @@ void Engine::sample(Time until) {
   }
   for (; next < until; next = begin_ + ++sampled_ * options_.series_every)
     for (Id p = 0; p < count; ++p) {
-      double fair = 0;
-      if (shares != nullptr && at(p + 1) * width_ <= shares->total.size()) {
-        const double* its = shares->total.row(p, width_);
-        fair = *std::max_element(its, its + width_);
-      }
       log.time.push_back(next);
       log.pool.push_back(p);
       log.usage.push_back(dominant(state_->pool_usage(p), total));
-      log.fair_share.push_back(fair);
+      log.fair_share.push_back(fair(at(p)));
       log.demand.push_back(dominant(pool_demand_.row(p, width_), total));
       log.guarantee.push_back(dominant(pools.strong_guarantee.row(p, width_), total));
       log.starving.push_back(pool_starving_[p]);

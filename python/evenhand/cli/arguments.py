@@ -86,57 +86,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _simulate_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command that replays a trace."""
+    """Add the commands that replay a trace."""
     simulate = commands.add_parser(
         "simulate",
         help="replay a recorded workload under a policy, and print metrics of the run",
         description="Files may be compressed by gzip, xz or zstd. Nodes are those that the trace tells of, "
         "unless --nodes and --capacity say otherwise.",
     )
-    simulate.add_argument("trace", metavar="TRACE", help="recorded workload")
-    simulate.add_argument(
-        "--kind",
-        choices=("swf", "google2011", "philly", "table"),
-        help="format of the trace; default: by its name, .swf or .csv (a table)",
-    )
-    simulate.add_argument("--machines", metavar="FILE", help="machine events, for google2011")
-    simulate.add_argument(
-        "--pools",
-        metavar="WORDS",
-        help="what becomes a pool, such as queue/user (swf) or band/user (google2011)",
-    )
-    simulate.add_argument(
-        "--column",
-        action="append",
-        type=_pair(str),
-        metavar="NAME=COLUMN",
-        help="column of a table that is the workload's NAME, such as submit_time=submitted; several times",
-    )
-    first, *others = SYSTEMS
-    words = [f"{first} (the default)", *others]
-    simulate.add_argument(
-        "--policy", default=first, metavar="NAME[:PRESET]", help=f"system whose rules apply: {_either(words)}"
-    )
-    simulate.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
-    simulate.add_argument("--nodes", type=_number(1), metavar="N", help="so many equal nodes")
-    simulate.add_argument(
-        "--capacity",
-        action="append",
-        type=_pair(float),
-        metavar="RESOURCE=AMOUNT",
-        help="what each of these nodes has, such as cpu=8; several times",
-    )
-    simulate.add_argument("--head", type=_number(1), metavar="N", help="only the first N requests")
-    simulate.add_argument(
-        "--until", type=_seconds, metavar="S", help="seconds to simulate; default: to the end"
-    )
-    simulate.add_argument(
-        "--warm-up",
-        type=_seconds,
-        default=0.0,
-        metavar="S",
-        help="seconds that metrics leave out; default: 0",
-    )
+    _trace_options(simulate)
     simulate.add_argument(
         "--table",
         choices=("metrics", "operations", "allocations", "decisions", "series", "spells"),
@@ -151,6 +108,86 @@ def _simulate_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help=f"at most N rows of a table; default: {_TOP}",
     )
     _format_option(simulate)
+
+    sweep = commands.add_parser(
+        "sweep",
+        help="replay a recorded workload under many settings, and print metrics of each run",
+        description="Every combination of values is a point, unless --lhs or --random draw them. "
+        "A name is a setting of the policy (pace.victim_cooldown), one of its clocks (heartbeat_period), "
+        "or a row's cell (pools.research.weight).",
+    )
+    _trace_options(sweep)
+    sweep.add_argument(
+        "--set",
+        action="append",
+        required=True,
+        type=_pair(str),
+        dest="space",
+        metavar="NAME=VALUES",
+        help="values of a setting, such as fair_share_starvation_timeout=30,60 or =30..600; several times",
+    )
+    drawn = sweep.add_mutually_exclusive_group()
+    drawn.add_argument("--lhs", type=_number(1), metavar="N", help="draw N points, a Latin hypercube")
+    drawn.add_argument("--random", type=_number(1), metavar="N", help="draw N points, one by one")
+    sweep.add_argument("--seed", type=_number(0), metavar="N", help="what draws points and heartbeats")
+    sweep.add_argument(
+        "--metric",
+        action="append",
+        metavar="NAME",
+        help="metric that is wanted; several times; default: a few in a table, else all",
+    )
+    sweep.add_argument("--resume", metavar="FILE", help="file of finished points, which are not run again")
+    sweep.add_argument("--workers", type=_number(1), metavar="N", help="runs at a time; default: processors")
+    sweep.add_argument("--progress", action="store_true", help="show a bar")
+    _format_option(sweep)
+
+
+def _trace_options(command: argparse.ArgumentParser) -> None:
+    """Add what says which workload is replayed on what."""
+    command.add_argument("trace", metavar="TRACE", help="recorded workload")
+    command.add_argument(
+        "--kind",
+        choices=("swf", "google2011", "philly", "table"),
+        help="format of the trace; default: by its name, .swf or .csv (a table)",
+    )
+    command.add_argument("--machines", metavar="FILE", help="machine events, for google2011")
+    command.add_argument(
+        "--pools",
+        metavar="WORDS",
+        help="what becomes a pool, such as queue/user (swf) or band/user (google2011)",
+    )
+    command.add_argument(
+        "--column",
+        action="append",
+        type=_pair(str),
+        metavar="NAME=COLUMN",
+        help="column of a table that is the workload's NAME, such as submit_time=submitted; several times",
+    )
+    first, *others = SYSTEMS
+    words = [f"{first} (the default)", *others]
+    command.add_argument(
+        "--policy", default=first, metavar="NAME[:PRESET]", help=f"system whose rules apply: {_either(words)}"
+    )
+    command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
+    command.add_argument("--nodes", type=_number(1), metavar="N", help="so many equal nodes")
+    command.add_argument(
+        "--capacity",
+        action="append",
+        type=_pair(float),
+        metavar="RESOURCE=AMOUNT",
+        help="what each of these nodes has, such as cpu=8; several times",
+    )
+    command.add_argument("--head", type=_number(1), metavar="N", help="only the first N requests")
+    command.add_argument(
+        "--until", type=_seconds, metavar="S", help="seconds to simulate; default: to the end"
+    )
+    command.add_argument(
+        "--warm-up",
+        type=_seconds,
+        default=0.0,
+        metavar="S",
+        help="seconds that metrics leave out; default: 0",
+    )
 
 
 def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -11,7 +11,7 @@ from evenhand.cli.acting import watch
 from evenhand.cli.journal import journal
 from evenhand.cli.plans import demo_lines, demo_plan, explain, plan
 from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
-from evenhand.cli.simulating import simulate
+from evenhand.cli.simulating import simulate, sweep
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -40,6 +40,7 @@ __all__ = [
     "schema",
     "shares",
     "simulate",
+    "sweep",
     "validate",
     "versions",
     "watch",

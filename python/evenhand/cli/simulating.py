@@ -1,4 +1,4 @@
-"""The command that lets time go by: simulate."""
+"""The commands that let time go by: simulate, sweep."""
 
 from __future__ import annotations
 
@@ -13,20 +13,27 @@ from evenhand.errors import EvenhandError, InputError
 if TYPE_CHECKING:
     import argparse
 
-    from evenhand.simulate import Result, Workload
+    from evenhand.model import Snapshot
+    from evenhand.simulate import Workload
 
-__all__ = ["simulate"]
+__all__ = ["simulate", "sweep"]
+
+#: What a table of a sweep shows unless it is said.
+_SHOWN = ("starvation.p95", "preemptions_per_hour", "waiting.p50", "waiting.p95")
 
 
 def simulate(args: argparse.Namespace) -> int:
     """Replay a trace under a policy, and print metrics or a table of the run."""
     from evenhand.display.terminal import table_text
     from evenhand.simulate import measure
+    from evenhand.simulate.running import simulate as run
 
-    workload = _read(args)
-    workload = workload if args.head is None else workload.head(args.head)
     policy = made_policy(args.policy, args.config)
-    result = _run(args, workload, policy)
+    workload, snapshot, until = _start(args)
+    try:
+        result = run(snapshot, policy, workload, until=until)
+    except InputError as error:
+        raise Failure(*lines_of(args.trace, error)) from error
     if args.table != "metrics":
         table = getattr(result, args.table)
         _print(args, table.to_dict(), table, args.top)
@@ -36,17 +43,70 @@ def simulate(args: argparse.Namespace) -> int:
         print_text(f"{label(args.trace)}: {result!r}\n")
         print_text(table_text(metrics.table(), max_rows=len(metrics)))
     else:
-        # JSON has no word for what is not a number.
         found = {name: None if value != value else value for name, value in metrics.items()}
         _print(args, found | {"notes": workload.notes}, metrics.table(), None)
     return 0
 
 
+def sweep(args: argparse.Namespace) -> int:
+    """Replay a trace under many settings, and print a row for each."""
+    from evenhand.sweep.running import sweep as run
+
+    policy = made_policy(args.policy, args.config)
+    space = {name: _values(name, text) for name, text in args.space}
+    workload, snapshot, until = _start(args)
+    metrics = args.metric
+    if metrics is None and args.format == "table":
+        metrics = [
+            *_SHOWN,
+            *(f"{name}.{r}" for name in ("lost_work", "utilisation") for r in snapshot.resources),
+        ]
+    drawn = {name: getattr(args, name) for name in ("lhs", "random", "seed", "resume", "workers", "progress")}
+    try:
+        table = run(
+            snapshot, policy, workload, space, metrics=metrics, until=until, warm_up=args.warm_up, **drawn
+        )
+    except InputError as error:
+        usage = {"space", "settings"} & {problem.table for problem in error.problems}
+        named = "argument --set" if usage else label(args.trace)
+        raise Failure(*(f"{named}: {p.message}" for p in error.problems), usage=bool(usage)) from error
+    except OSError as error:
+        raise Failure(f"{label(args.resume)}: cannot be used: {reason(error)}") from error
+    _print(args, table.to_dict(), table, len(table))
+    return 0
+
+
+def _values(name: str, text: str) -> Any:
+    """Return the values that are written as ``a,b,c``, or the range ``a..b``."""
+    import json
+
+    from evenhand.sweep.space import between
+
+    def value(word: str) -> Any:
+        try:
+            return json.loads(word)
+        except ValueError:
+            return word
+
+    low, dots, high = text.partition("..")
+    try:
+        return between(value(low), value(high)) if dots else [value(word) for word in text.split(",")]
+    except InputError as error:
+        raise Failure(f"argument --set: {label(name)} is no range of numbers", usage=True) from error
+
+
 def _print(args: argparse.Namespace, content: dict[str, Any], table: Any, rows: int | None) -> None:
     from evenhand.display.terminal import table_text
 
-    if args.format == "json":
-        print_json(content)
+    if args.format == "json":  # which has no word for what is not a number
+        print_json(
+            {
+                name: [None if cell != cell else cell for cell in column]
+                if isinstance(column, list)
+                else column
+                for name, column in content.items()
+            }
+        )
     elif args.format == "csv":
         print_csv(table)
     else:
@@ -98,16 +158,15 @@ def _kind(path: str) -> str:
     raise Failure(f"argument --kind: the name of {label(path)} does not tell; say which", usage=True)
 
 
-def _run(args: argparse.Namespace, workload: Workload, policy: Any) -> Result:
-    from evenhand.simulate.running import simulate as run
-
+def _start(args: argparse.Namespace) -> tuple[Workload, Snapshot, float | None]:
+    """Return the workload, what is at its beginning, and when it ends."""
+    workload = _read(args)
+    workload = workload if args.head is None else workload.head(args.head)
     nodes = None if not args.capacity else args.nodes
     if args.capacity and nodes is None:
         raise Failure("argument --capacity: needs --nodes", usage=True)
     try:
         snapshot = workload.snapshot(nodes, **dict(args.capacity or ()))
-        until = None if args.until is None else snapshot.now + args.until
-        result = run(snapshot, policy, workload, until=until)
     except InputError as error:
         if any(problem.field == "nodes" and problem.rule == "type" for problem in error.problems):
             message = (
@@ -115,4 +174,4 @@ def _run(args: argparse.Namespace, workload: Workload, policy: Any) -> Result:
             )
             raise Failure(message, usage=True) from error
         raise Failure(*lines_of(args.trace, error)) from error
-    return result
+    return workload, snapshot, None if args.until is None else snapshot.now + args.until

@@ -128,7 +128,8 @@ class CheckedSettings(BaseModel):
         InputError
             If the result would break a rule.
         """
-        return type(self)(**{**self.model_dump(), **type(self).renamed(changes)})
+        # What was not set stays so: a default may stand where the same value would be refused.
+        return type(self)(**{**self.model_dump(exclude_unset=True), **type(self).renamed(changes)})
 
 
 def under_own_names(values: Any, aliases: Mapping[str, str]) -> Any:

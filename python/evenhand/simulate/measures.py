@@ -155,7 +155,7 @@ def starvation(record: Record, w: Window) -> dict[str, float]:
             f"{name}.max": float(long.max() / 1e6) if len(long) else float("nan"),
             f"{name}.aggressive": float(aggressive.sum() / 1e6),
         }
-    return found
+    return found if record.shares else dict.fromkeys(found, float("nan"))
 
 
 def _spells(element: Ints, begin: Ints, end: Ints, w: Window) -> Ints:
@@ -188,11 +188,12 @@ def shares(record: Record, w: Window) -> dict[str, float]:
     due = (owed * hours).sum(axis=0)
     got = (usage * hours).sum(axis=0)[due > 0] / due[due > 0]
     squares = float((got * got).sum())
-    return {
+    found = {
         "lost_share.fair_share": float((np.maximum(owed - usage, 0) * hours).sum()),
         "lost_share.guarantee": float((np.maximum(promised - usage, 0) * hours).sum()),
         "jain": float(got.sum()) ** 2 / (len(got) * squares) if squares > 0 else float("nan"),
     }
+    return found if record.shares else dict.fromkeys(found, float("nan"))
 
 
 def resources(record: Record, w: Window) -> dict[str, float]:

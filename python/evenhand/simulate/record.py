@@ -48,6 +48,8 @@ class Record:
         ``allocations, operations, decisions, series, spells`` as `Result.raw` has them.
     stages, reasons : tuple of str
         Words of the codes in decisions.
+    shares : bool
+        Whether the policy computes fair shares: else nothing is known of starvation and of what is due.
     """
 
     begin: int
@@ -66,6 +68,7 @@ class Record:
     tables: Mapping[str, Mapping[str, NDArray[Any]]]
     stages: tuple[str, ...]
     reasons: tuple[str, ...]
+    shares: bool = True
 
 
 def record_of(result: Result) -> Record:
@@ -101,6 +104,7 @@ def record_of(result: Result) -> Record:
         tables=result.raw,
         stages=tuple(STAGES),
         reasons=tuple(REASONS),
+        shares=result.policy.RECORD.shares,
     )
 
 

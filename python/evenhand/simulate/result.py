@@ -42,7 +42,7 @@ class Result:
     span : (float, float)
         From when until when, in seconds.
     counts : mapping
-        ``events, updates, decided`` (triggers that were asked for), and the clocks.
+        ``events, updates, decided`` (triggers that were asked for), ``preemptions``, and the clocks.
 
     Notes
     -----
@@ -53,7 +53,8 @@ class Result:
 
     ``operations``: ``operation, pool, submit, first_start, end, waited`` (for its first start), ``run``
     (allocation time), ``lost`` (of it), ``preempted`` (how often), ``completed, lost_count, unfinished`` (how
-    many of what it asked for), ``cut_off``.
+    many of what it asked for), ``shortfall`` (share times hours that it was below its fair share, or its
+    demand if that is less; of samples; NaN under a policy that computes none), ``cut_off``.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class Result:
                 "run": raw["run"] / 1e6,
                 "lost": raw["lost"] / 1e6,
                 **{name: raw[name] for name in ("preempted", "completed", "lost_count", "unfinished")},
+                "shortfall": self._of_shares(raw["shortfall"] / 3600),
                 "cut_off": self.cut_off,
             },
             title="operations",
@@ -188,6 +190,25 @@ class Result:
             },
             title="series",
         )
+
+    @cached_property
+    def shortfall(self) -> Table:
+        """One row a pool: share times hours that it was below its fair share and its guarantee.
+
+        Neither is due beyond the demand. Of samples, each of which stands for the time until the next one.
+        """
+        raw, pools = self.raw["series"], self.snapshot.names("pools")
+        every = {name: raw[name].reshape(-1, len(pools)) for name in raw}
+        hours = np.diff(every["time"][:, 0], append=round(self.span[1] * 1e6)) / 3.6e9
+        lacks = {
+            name: (np.maximum(np.minimum(every[name], every["demand"]) - every["usage"], 0)).T @ hours
+            for name in ("fair_share", "guarantee")
+        }
+        return Table({"pool": pools, **{k: self._of_shares(v) for k, v in lacks.items()}}, title="shortfall")
+
+    def _of_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return numbers that only a policy with fair shares knows."""
+        return values if self.policy.RECORD.shares else np.full(len(values), np.nan)
 
     @cached_property
     def spells(self) -> Table:

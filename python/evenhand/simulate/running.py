@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+import os
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +17,8 @@ from evenhand.building.assemble import Built
 from evenhand.building.settings import labels_of
 from evenhand.building.single import CellError, one_duration
 from evenhand.cluster.stage import Stage
-from evenhand.errors import InputError, Problem, require
+from evenhand.errors import InputError, Problem, printable, require
+from evenhand.files import replace_file
 from evenhand.plans.planning import expect_policy
 from evenhand.simulate.result import Result
 from evenhand.simulate.workload import NODE_EVENTS, Parsed, Workload
@@ -27,6 +32,8 @@ __all__ = ["Simulation", "simulate"]
 
 _SAMPLES = 1000
 _SLICES = 100
+_PORTION = 20_000  # steps of a run
+_MAGIC = f"evenhand simulation {_core.__version__}\n".encode()
 
 
 class Simulation:
@@ -91,6 +98,9 @@ class Simulation:
         expect(isinstance(snapshot, Snapshot), "simulation", "snapshot", snapshot, "a Snapshot")
         expect_policy("simulation", policy)
         expect(isinstance(workload, Workload), "simulation", "workload", workload, "a Workload")
+        # A generator is used up by drawing; runs of the same draw of what it is now.
+        kept_rng = copy.deepcopy(rng) if isinstance(rng, np.random.Generator) else rng
+        self._made = (snapshot, policy, workload, literal, kept_rng, series_every, clocks)
         self._snapshot = workload.joined(snapshot)
         self._policy, self._workload = policy, workload
         self._clocks = _clocks(policy, clocks)
@@ -137,7 +147,24 @@ class Simulation:
         -----
         It can be interrupted (Ctrl-C), and continues from there when it is called again.
         """
-        self._core.run(None if until is None else round(until * 1e6))
+        self._core.run(_micros(until))
+
+    def portions(self, until: float | None = None) -> Iterator[float]:
+        """Let time go by as `run` does, but stop now and then.
+
+        Parameters
+        ----------
+        until : number, optional
+            As of `run`.
+
+        Yields
+        ------
+        number
+            The clock, after each portion of work of some tenths of a second.
+        """
+        while not self._core.run(_micros(until), _PORTION):
+            yield self.now
+        yield self.now
 
     @property
     def now(self) -> float:
@@ -148,6 +175,80 @@ class Simulation:
     def done(self) -> bool:
         """Whether nothing can happen any more."""
         return bool(self._core.done)
+
+    @property
+    def preemptions(self) -> int:
+        """How many allocations were asked to leave so far; O(decisions)."""
+        return int(self._core.preemptions)
+
+    def copy(self) -> Simulation:
+        """Return another run that stands where this one does; each can continue without the other.
+
+        Returns
+        -------
+        Simulation
+
+        Notes
+        -----
+        A run is a function of what it was made of: the copy is run from the beginning, in the time that it
+        took to come here. So are pickles and files.
+        """
+        return _stands_at(self._made, self._core.steps, self._core.now)
+
+    def at(self, time: float) -> Simulation:
+        """Return another run of the same, at any instant of it, also one that has passed.
+
+        Parameters
+        ----------
+        time : number
+            Seconds; what happens at that instant is in it.
+
+        Returns
+        -------
+        Simulation
+        """
+        expect(time >= self._snapshot.now, "simulation", "time", time, "no instant before the beginning")
+        other = _made(self._made)
+        other.run(time)
+        return other
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run into a file, from which it can continue in another process.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Replaced at once or not at all.
+        """
+        replace_file(path, _MAGIC + pickle.dumps(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Simulation:
+        """Return a run that was saved.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A pickle: load only what you saved yourself.
+
+        Returns
+        -------
+        Simulation
+
+        Raises
+        ------
+        InputError
+            If it is no saved run, or one of another version, which might come to something else.
+        """
+        content = Path(path).read_bytes()
+        if not content.startswith(_MAGIC):
+            message = f"{os.fspath(path)} is no saved simulation of version {_core.__version__}"
+            raise InputError([Problem("simulation", None, None, "path", "format", None, printable(message))])
+        run: Simulation = pickle.loads(content[len(_MAGIC) :])  # noqa: S301 - see the docstring
+        return run
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stands_at, (self._made, self._core.steps, self._core.now)
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now.
@@ -259,6 +360,27 @@ def simulate(
         _with_bar(run, workload, until)
     run.run(until)
     return run.result()
+
+
+def _made(of: tuple[Any, ...]) -> Simulation:
+    snapshot, policy, workload, literal, rng, series_every, clocks = of
+    rng = copy.deepcopy(rng)
+    return Simulation(
+        snapshot, policy, workload, literal=literal, rng=rng, series_every=series_every, **clocks
+    )
+
+
+def _stands_at(of: tuple[Any, ...], steps: int, now: int) -> Simulation:
+    """Return a run after so many steps, at an instant before the next one."""
+    run = _made(of)
+    run._core.run(None, steps)
+    if run._core.now < now:
+        run._core.run(now)
+    return run
+
+
+def _micros(until: float | None) -> int | None:
+    return None if until is None else round(until * 1e6)
 
 
 def _with_bar(run: Simulation, workload: Workload, until: float | None) -> None:

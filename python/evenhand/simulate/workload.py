@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -400,16 +401,39 @@ class Workload(Frozen, Tabular):
         data = snapshot.to_dict()
         pools = [{"name": p["name"], **({"parent": p["parent"]} if "parent" in p else {})}
                  for p in data.get("pools", [])]  # fmt: skip
+        nodes = snapshot.names("nodes")
+        # Snapshots of a sweep differ in cells, not in what rows refer to.
+        key = repr((data["resources"], pools, nodes))
+        kept: Mapping[str, Any] = self._cache.get("parsed", {})
+        if key in kept:
+            of_before: Parsed = kept[key]
+            return of_before
         rows = Snapshot.from_frames(
             resources=data["resources"],
-            nodes={"name": snapshot.names("nodes")} if snapshot.node_count else None,
+            nodes={"name": nodes} if nodes else None,
             pools=pools or None,
             operations=self._operations or None,
             requests=self._requests or None,
             timezone=self._cache["zone"],
         )
         place = np.asarray(rows._core.permutation("requests"), np.int64)[: len(self)]
-        return Parsed(rows, *(self._own[name][place] for name in OWN.names))
+        found = Parsed(rows, *(self._own[name][place] for name in OWN.names))
+        self._cache["parsed"] = {key: found}
+        return found
+
+    @property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of all that comes, in this order of rows."""
+        if "fingerprint" not in self._cache:
+            digest = hashlib.blake2b(repr(sorted(self.resources.items())).encode(), digest_size=16)
+            for table in (self._requests, self._operations, self._pools, self._events, self._own):
+                for name, column in table.items():
+                    cells = repr(column.tolist()) if column.dtype.kind == "O" else column.tobytes().hex()
+                    digest.update(f"{name}:{column.dtype.str}:{cells};".encode())
+                digest.update(b"|")
+            digest.update(f"{self._submit.tolist()}{self._cache['zone']}".encode())
+            self._cache["fingerprint"] = digest.hexdigest()
+        return str(self._cache["fingerprint"])
 
     def _of_rows(self, rows: NDArray[np.int64], until: int | None) -> Workload:
         requests = {name: column[rows] for name, column in self._requests.items()}
@@ -439,7 +463,8 @@ class Workload(Frozen, Tabular):
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (type(self), {name: getattr(self, name) for name in self.__slots__})
+        kept = {name: getattr(self, name) for name in self.__slots__}
+        return _restore, (type(self), {**kept, "_cache": {"zone": self._cache["zone"]}})
 
     def __repr__(self) -> str:
         def counted(n: int, what: str) -> str:

@@ -42,6 +42,7 @@ def record(
     capacity: list[tuple[int, float]] | None = None,
     cut_off: list[bool] | None = None,
     parent: list[int] | None = None,
+    shares: bool = True,
     **tables: list[dict[str, Any]],
 ) -> Record:
     """A record of one resource; requests of operation 0 want one allocation of one unit for 10 s."""
@@ -69,6 +70,7 @@ def record(
         tables={name: table(name, tables.get(name, [])) for name in COLUMNS},
         stages=STAGES,
         reasons=REASONS,
+        shares=shares,
     )
 
 
@@ -176,4 +178,5 @@ def records(draw: st.DrawFn) -> Record:
         decisions=sorted((decision() for _ in range(draw(st.integers(0, 6)))), key=lambda d: d["time"]),
         series=series,
         spells=spells(),
+        shares=draw(st.integers(0, 5)) > 0,
     )

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,8 +35,9 @@ class Engine {
          Options options, Came came = {});
 
   // All that happens up to an instant, which is the clock's from then on; kNoTime: until nothing
-  // can happen any more. A poll may end it between two steps; it can continue from there.
-  void run(Time until);
+  // can happen any more. A poll may end it between two steps, and so many steps do: then false is
+  // returned. It can continue from there.
+  bool run(Time until, std::size_t most = std::numeric_limits<std::size_t>::max());
 
   const ClusterState& state() const noexcept { return *state_; }
   Planner& planner() const noexcept { return *planner_; }
@@ -44,7 +46,8 @@ class Engine {
   Time now() const noexcept { return now_; }
   Time begin() const noexcept { return begin_; }
   Time last_update() const noexcept { return last_update_; }
-  bool done() const;  // nothing can happen any more
+  bool done() const;                                     // nothing can happen any more
+  std::size_t steps() const noexcept { return steps_; }  // so far: where it stands
 
   // A copy of the state in which every allocation has a name and says when it leaves, for whom:
   // fit to be frozen. O(rows).
@@ -189,6 +192,7 @@ class Engine {
   Log log_;
   std::size_t width_;
   Time begin_, now_;
+  std::size_t steps_ = 0;
   Id first_operation_, first_request_;  // of the workload, among all
 
   std::vector<Event> heap_;

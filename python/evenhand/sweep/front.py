@@ -1,0 +1,66 @@
+"""Rows of a sweep that no other row is better than."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.arguments import expect
+from evenhand.simulate.given import columns_of, given
+from evenhand.table import Table
+
+__all__ = ["pareto"]
+
+
+def pareto(frame: Any, minimize: Sequence[str] = (), maximize: Sequence[str] = ()) -> Table:
+    """Return the rows that no other row is at least as good as in everything, and better in something.
+
+    Parameters
+    ----------
+    frame : Table or frame
+        Of a sweep, or any other.
+    minimize, maximize : sequence of str
+        Columns of numbers. Rows in which one is NaN or null are left out.
+
+    Returns
+    -------
+    Table
+        In the order of the frame; of equal rows all.
+
+    Raises
+    ------
+    InputError
+        If no column is given, or there is none of a name.
+
+    Notes
+    -----
+    O(rows x rows of the front).
+
+    Examples
+    --------
+    >>> rows = {"timeout": [10, 30, 60], "starvation": [5.0, 9.0, 20.0], "lost": [3.0, 3.0, 1.0]}
+    >>> pareto(rows, minimize=["starvation", "lost"])
+    timeout  starvation    lost
+         10      5.0000  3.0000
+         60     20.0000  1.0000
+    """
+    columns = columns_of("frame", frame)
+    wanted = [*minimize, *maximize]
+    for name in wanted:
+        expect(name in columns, "pareto", "minimize or maximize", name, f"of {', '.join(columns)}")
+    expect(bool(wanted), "pareto", "minimize", minimize, "names of columns")
+    cells = np.stack([np.array(columns[name], np.float64) for name in wanted], axis=1)
+    cells[:, len(minimize) :] *= -1
+    known = np.flatnonzero(~np.isnan(cells).any(axis=1))
+    # What stands before in this order is never beaten by what stands behind.
+    order = known[np.lexsort(cells[known].T[::-1])]
+    front: list[int] = []
+    for row in order.tolist():
+        others = cells[front]
+        beaten = (others <= cells[row]).all(axis=1) & (others < cells[row]).any(axis=1)
+        if not beaten.any():
+            front.append(row)
+    rows = np.sort(np.array(front, np.int64))
+    return Table({name: given(column[rows]) for name, column in columns.items()})

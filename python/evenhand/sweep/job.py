@@ -1,0 +1,178 @@
+"""One point of a sweep: a plan or a simulation, and the metrics of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.arguments import expect
+from evenhand.building.problems import nearest, shorten
+from evenhand.errors import InputError, Problem, printable
+from evenhand.plans.planning import plan
+from evenhand.reasons import STAGES, STARVATION
+from evenhand.simulate.metrics import measure
+from evenhand.simulate.running import Simulation
+from evenhand.sweep.space import Point, applied
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.plans import Plan
+    from evenhand.simulate.workload import Workload
+    from evenhand.state import State
+
+__all__ = ["COUNTED", "Job", "Stopped", "plan_metrics"]
+
+#: Counts by stage and reason, which are left out where they are 0.
+COUNTED = ("preemptions.stage.", "preemptions.reason.", "victims.stage.")
+
+
+class Stopped(Exception):
+    """A run was ended before its end, as what asked for it has no more use for it."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all points of a sweep have in common; it is sent to a worker once.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        With the pools that the workload brings.
+    policies : tuple
+    workload : Workload or None
+        None: a plan a point.
+    metrics : tuple of str, or None
+        Those that are kept; None: all.
+    until, warm_up : number
+        As of `evenhand.simulate` and `evenhand.simulate.measure`.
+    rng : int or None
+        As of `evenhand.simulate`: the same for every point.
+    state, on
+        As of `evenhand.plan`.
+    clocks : mapping
+        As of `evenhand.simulate`; a point's own come first.
+    most_preemptions : number, optional
+        A simulation with more of them after the warm-up is ended.
+    """
+
+    snapshot: Snapshot
+    policies: tuple[Any, ...]
+    workload: Workload | None = None
+    metrics: tuple[str, ...] | None = None
+    until: float | None = None
+    warm_up: float = 0.0
+    rng: int | None = None
+    state: State | None = None
+    on: Any = None
+    clocks: Mapping[str, Any] = field(default_factory=dict)
+    most_preemptions: float | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """Hexadecimal digest of everything that numbers follow from, beside the points."""
+        parts = [
+            *(_core.__version__, self.snapshot.fingerprint, [p.to_dict() for p in self.policies]),
+            *(self.workload and self.workload.fingerprint, self.metrics, self.until, self.warm_up, self.rng),
+            *(self.state and self.state.to_dict(), self.on, sorted(self.clocks.items())),
+            self.most_preemptions,
+        ]
+        return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+    def run(self, point: Point, check: Callable[[Simulation], None] = lambda _: None) -> dict[str, float]:
+        """Return the metrics of a point.
+
+        Parameters
+        ----------
+        point : mapping
+        check : callable
+            Is handed the simulation now and then; what it raises ends it.
+
+        Raises
+        ------
+        InputError
+            If the snapshot or a policy refuses a setting, or the simulation is ended early.
+        """
+        if self.workload is None:
+            snapshot, policy, _ = applied(self.snapshot, self.policies[point.get("policy", 0)], point)
+            return self._kept(plan_metrics(plan(snapshot, policy, self.state, on=self.on)))
+        run = self.started(point)
+        before: int | None = None
+        for now in run.portions(self.until):
+            check(run)
+            if self.most_preemptions is not None and now >= self.snapshot.now + self.warm_up:
+                before = run.preemptions if before is None else before
+                if run.preemptions - before > self.most_preemptions:
+                    raise _too_many(now, run.preemptions - before)
+        return self._kept(measure(run.result(), warm_up=self.warm_up))
+
+    def keeping(self, metrics: Iterable[str]) -> Job:
+        """Return the job with the metrics that are wanted.
+
+        Raises
+        ------
+        InputError
+            If there is none of a name.
+        """
+        expect(not isinstance(metrics, str), "sweep", "metrics", metrics, "a list of names")
+        wanted = tuple(metrics)
+        if self.workload is None:
+            known = [*plan_metrics(plan(self.snapshot, self.policies[0], self.state, on=self.on))]
+        else:
+            known = [*measure(self.started({}).result())]
+        for name in wanted:
+            if name not in known and not str(name).startswith(COUNTED):
+                said = printable(f"there is no metric {shorten(name)}{nearest(name, known)}")
+                raise InputError([Problem("sweep", None, None, "metrics", "unknown_field", None, said)])
+        return replace(self, metrics=wanted)
+
+    def started(self, point: Point) -> Simulation:
+        """Return a point's simulation, at its beginning."""
+        assert self.workload is not None  # noqa: S101 - callers have one
+        snapshot, policy, clocks = applied(self.snapshot, self.policies[point.get("policy", 0)], point)
+        options = {**self.clocks, **clocks}
+        series = None if self.metrics is None or any(map(_sampled, self.metrics)) else 0
+        return Simulation(snapshot, policy, self.workload, rng=self.rng, series_every=series, **options)
+
+    def _kept(self, found: Mapping[str, float]) -> dict[str, float]:
+        if self.metrics is None:
+            return dict(found)
+        return {name: found.get(name, 0) for name in self.metrics}
+
+
+def _too_many(now: float, count: int) -> InputError:
+    said = f"ended at {now:.10g} s: {count} preemptions are more than allowed"
+    return InputError([Problem("sweep", None, None, None, "range", str(count), said)])
+
+
+def _sampled(metric: str) -> bool:
+    return metric.startswith("lost_share") or metric == "jain"
+
+
+def plan_metrics(found: Plan) -> dict[str, float]:
+    """Return what a plan does in numbers: victims, starts, what waits and starves, what is freed."""
+    decisions, snapshot = found.decisions, found.snapshot
+    victims, starts = decisions.victims, decisions.starts
+    asked = victims.columns["beneficiary_operation"]
+    stages = np.bincount(victims.columns["stage"].astype(np.int64), minlength=len(STAGES))
+    freed = victims.columns["freed"].reshape(-1, len(snapshot.resources)).sum(axis=0)
+    known = found.policy.RECORD.shares
+    levels = found.statuses.counts()["operation"] if known else {}
+    return {
+        "victims": len(victims),
+        "victims.operations": len(np.unique(victims.columns["operation"])),
+        "victims.within_fair_share": int((victims.columns["within_fair_share"] == 1).sum()),
+        **{f"victims.stage.{STAGES[i]}": int(n) for i, n in enumerate(stages.tolist()) if n},
+        "served": len(np.unique(asked[asked >= 0])),
+        "starts": len(starts),
+        "refused": len(found.refusals),
+        "starving": sum(levels[word] for word in STARVATION[1:]) if known else float("nan"),
+        **{
+            f"freed.{name}": float(amount * quantum)
+            for (name, quantum), amount in zip(snapshot.quantum.items(), freed.tolist(), strict=True)
+        },
+    }

@@ -1,0 +1,228 @@
+"""A sweep: what comes of every point of a space of settings."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arguments import expect
+from evenhand.errors import require
+from evenhand.plans.planning import expect_policy
+from evenhand.sweep.job import COUNTED, Job
+from evenhand.sweep.journal import Journal
+from evenhand.sweep.space import Point, Space
+from evenhand.sweep.workers import Outcome, outcomes
+from evenhand.table import Table
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.simulate.workload import Workload
+    from evenhand.state import State
+
+__all__ = ["job_of", "sweep", "swept", "table_of"]
+
+
+def sweep(
+    snapshot: Snapshot,
+    policy: Any = None,
+    workload: Workload | None = None,
+    space: Mapping[str, Any] | None = None,
+    *,
+    random: int | None = None,
+    lhs: int | None = None,
+    points: Sequence[Mapping[str, Any]] | None = None,
+    metrics: Iterable[str] | None = None,
+    until: float | None = None,
+    warm_up: float = 0.0,
+    seed: int | None = None,
+    state: State | None = None,
+    on: Any = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    **clocks: float | str,
+) -> Table:
+    """Return what comes of many settings: one row a point.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        What is; of a workload, at its beginning.
+    policy : policy, optional
+        What settings are changed of; not needed if the space has policies.
+    workload : Workload, optional
+        What comes: a simulation a point. Without it a plan a point, of the snapshot.
+    space : mapping of str to values
+        By dotted name: a setting of the policy (``"pace.victim_cooldown"``), a clock
+        (``"heartbeat_period"``), or a row's cell (``"pools.research.weight"``; what is no field of the table
+        is a setting of the row). ``"policy"``: policies, as a list or by label. Values are a list, or
+        `between` two numbers.
+    random, lhs : int, optional
+        So many points, drawn one by one, or as a Latin hypercube; by default all combinations of values.
+    points : list of mapping, optional
+        These points.
+    metrics : iterable of str, optional
+        Columns that are wanted; by default all. See `evenhand.simulate.measure`; of plans ``victims,
+        victims.operations, victims.within_fair_share, victims.stage.<s>, served`` (operations that victims
+        leave for), ``starts, refused, starving, freed.<r>``.
+    until, warm_up : number
+        As of `evenhand.simulate` and `evenhand.simulate.measure`.
+    seed : int, optional
+        Draws points, and the order of heartbeats, which is the same at every point; by default points are
+        drawn from 0, and heartbeats come in the order of the snapshot.
+    state, on
+        As of `evenhand.plan`; not with a workload.
+    executor : concurrent.futures.Executor, optional
+        What computes points: processes, ``Client.get_executor()`` of Dask and so on; by default threads.
+        Snapshot and workload are sent once a worker.
+    workers : int, optional
+        How many points are computed at a time; by default what the executor says, or one a processor.
+    resume : str or path-like, optional
+        File to which a line is added for each point that is done. Points that are in it already are not
+        computed again.
+    progress : bool
+        Whether a bar shows how far it is.
+    **clocks
+        As of `evenhand.simulate`.
+
+    Returns
+    -------
+    Table
+        Settings, metrics, and ``error``: why a point was refused, else null. The same bytes from whatever
+        computes it.
+
+    Raises
+    ------
+    InputError
+        If an argument is wrong, a name says nothing to any policy, or the file is of another sweep.
+
+    Notes
+    -----
+    Equal points are computed once. A plan or a simulation a point, two for each worker at a time.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> work = eh.simulate.Workload({
+    ...     "name": ["a", "b", "c"], "resources.cpu": [4, 4, 4], "pool": ["x", "x", "y"],
+    ...     "run_time": [60, 60, 60], "submit_time": [0, 0, 5]})
+    >>> eh.sweep(work.snapshot(nodes=2, cpu=4), eh.policies.YTsaurus(), work,
+    ...          {"fair_share_starvation_timeout": [5, 60]}, metrics=["preemptions", "waiting.max"])
+    sweep
+    fair_share_starvation_timeout  preemptions  waiting.max  error
+                                5            1      10.0000
+                               60            0      55.0000
+    """
+    job, of = job_of(
+        *(snapshot, policy, workload, space, metrics, until, warm_up, seed, state, on, clocks),
+    )
+    found = _points(of, random, lhs, points, seed)
+    return table_of(of, found, swept(job, of, found, executor, workers, resume, progress))
+
+
+def swept(
+    job: Job,
+    of: Space,
+    points: Sequence[Point],
+    executor: Executor | None,
+    workers: int | None,
+    resume: str | os.PathLike[str] | None,
+    progress: bool,
+) -> list[Outcome]:
+    """Return what comes of each point; parameters are those of `sweep`."""
+    expect(workers is None or (type(workers) is int and workers > 0), "sweep", "workers", workers, "positive")
+    # Equal points have equal outcomes.
+    first: dict[str, int] = {}
+    same = [first.setdefault(repr(sorted(point.items())), i) for i, point in enumerate(points)]
+    todo = {i: points[i] for i in dict.fromkeys(same)}
+    with ExitStack() as stack:
+        done: dict[int, Outcome] = {}
+        keep = done.__setitem__
+        if resume is not None:
+            text = repr([job.fingerprint, of.labels, points])
+            name = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+            journal = stack.enter_context(closing(Journal(resume, name)))
+            done, keep = journal.done, journal.add
+        left = {i: point for i, point in todo.items() if i not in done}
+        found = outcomes(job, left.items(), executor, workers)
+        stack.enter_context(closing(found))  # type: ignore[type-var]
+        if progress:
+            tqdm = require("tqdm.auto", "progress").tqdm
+            found = tqdm(found, total=len(todo), initial=len(done), unit="point", desc="swept")
+        for number, outcome in found:
+            keep(number, outcome)
+    return [done[i] for i in same]
+
+
+def job_of(
+    snapshot: Snapshot,
+    policy: Any,
+    workload: Workload | None,
+    space: Mapping[str, Any] | None,
+    metrics: Iterable[str] | None = None,
+    until: float | None = None,
+    warm_up: float = 0.0,
+    seed: int | None = None,
+    state: State | None = None,
+    on: Any = None,
+    clocks: Mapping[str, Any] | None = None,
+) -> tuple[Job, Space]:
+    """Return what all points have in common, and the space; parameters are those of `sweep`."""
+    from evenhand.model import Snapshot
+    from evenhand.simulate.workload import Workload
+
+    expect(isinstance(snapshot, Snapshot), "sweep", "snapshot", snapshot, "a Snapshot")
+    of = Space(space, policy)
+    for one in of.policies:
+        expect_policy("sweep", one)
+    if workload is not None:
+        expect(isinstance(workload, Workload), "sweep", "workload", workload, "a Workload")
+        expect(state is None, "sweep", "state", state, "left out beside a workload")
+        expect(on is None, "sweep", "on", on, "left out beside a workload")
+        snapshot = workload.joined(snapshot)
+    else:
+        expect(until is None and not clocks, "sweep", "until", until, "left out without a workload")
+    of.check(snapshot)
+    job = Job(snapshot, of.policies, workload, None, until, warm_up, seed, state, on, dict(clocks or {}))
+    return job if metrics is None else job.keeping(metrics), of
+
+
+def _points(of: Space, random: int | None, lhs: int | None, points: Any, seed: int | None) -> list[Point]:
+    given = {"random": random, "lhs": lhs, "points": points}
+    several = [name for name, value in given.items() if value is not None]
+    expect(len(several) <= 1, "sweep", " and ".join(several), several, "one of random, lhs, points")
+    for name in ("random", "lhs"):
+        count = given[name]
+        right = count is None or (type(count) is int and count > 0)
+        expect(right, "sweep", name, count, "a positive number of points")
+    rng = np.random.default_rng(seed or 0)
+    if points is not None:
+        return of.listed(points)
+    if random is not None:
+        return of.random(random, rng)
+    return of.grid() if lhs is None else of.latin(lhs, rng)
+
+
+def table_of(of: Space, points: Sequence[Point], found: Sequence[Outcome]) -> Table:
+    """Return the rows of points; what a point has no metric of is NaN, but counts that are 0."""
+    names = dict.fromkeys(name for outcome in found if isinstance(outcome, dict) for name in outcome)
+    settings = {name: of.shown(name, points) for name in of.values}
+    columns = {
+        name: [
+            outcome.get(name, 0 if name.startswith(COUNTED) else math.nan)
+            if isinstance(outcome, dict)
+            else math.nan
+            for outcome in found
+        ]
+        for name in names
+    }
+    errors = [outcome if isinstance(outcome, str) else None for outcome in found]
+    return Table({**settings, **columns, "error": errors}, title="sweep")

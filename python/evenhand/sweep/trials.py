@@ -1,0 +1,107 @@
+"""Sweeps that learn as they go: Optuna proposes points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evenhand.arguments import expect
+from evenhand.errors import InputError, require
+from evenhand.simulate.metrics import measure
+from evenhand.sweep.running import job_of
+from evenhand.sweep.space import Between, Point
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.simulate.workload import Workload
+
+__all__ = ["objective", "suggest"]
+
+
+def suggest(trial: Any, space: Mapping[str, Any]) -> Point:
+    """Return a point of a space that a trial of Optuna proposes.
+
+    Parameters
+    ----------
+    trial : optuna.Trial
+        Of ``study.ask()``, or what an objective is called with.
+    space : mapping of str to values
+        As of `evenhand.sweep`; policies by label.
+
+    Returns
+    -------
+    dict
+        For ``evenhand.sweep(..., points=[...])``.
+    """
+    point: Point = {}
+    for name, values in space.items():
+        if not isinstance(values, Between):
+            point[name] = trial.suggest_categorical(name, list(values))
+        elif isinstance(values.low, int) and isinstance(values.high, int):
+            point[name] = trial.suggest_int(name, values.low, values.high, log=values.log)
+        else:
+            point[name] = trial.suggest_float(name, values.low, values.high, log=values.log)
+    return point
+
+
+def objective(
+    snapshot: Snapshot,
+    policy: Any,
+    workload: Workload,
+    space: Mapping[str, Any],
+    metric: str,
+    *,
+    until: float | None = None,
+    warm_up: float = 0.0,
+    seed: int | None = None,
+    steps: int = 8,
+    **clocks: float | str,
+) -> Callable[[Any], float]:
+    """Return what ``study.optimize`` calls: the metric of a simulation at the point that a trial proposes.
+
+    Parameters
+    ----------
+    snapshot, policy, workload, space, until, warm_up, seed, **clocks
+        As of `evenhand.sweep`.
+    metric : str
+        Name of a metric of `evenhand.simulate.measure`.
+    steps : int
+        How often on the way the trial hears of the metric so far, and is asked whether it is hopeless: then
+        the simulation ends, and the trial is pruned.
+
+    Returns
+    -------
+    callable
+
+    Raises
+    ------
+    InputError
+        As of `evenhand.sweep`. A point that is refused prunes its trial.
+    """
+    expect(type(steps) is int and steps > 0, "objective", "steps", steps, "a positive number")
+    labels = space.get("policy") if isinstance(space, Mapping) else None
+    job, of = job_of(snapshot, policy, workload, space, None, until, warm_up, seed, clocks=clocks)
+    shown = {**space, **({"policy": [*of.labels]} if labels is not None else {})}
+
+    def run(trial: Any) -> float:
+        pruned = require("optuna", "optuna").TrialPruned
+        (point,) = of.listed([suggest(trial, shown)])
+        try:
+            simulation = job.started(point)
+        except InputError as error:
+            raise pruned(str(error)) from error
+        end = workload.end if until is None else until
+        for step in range(1, steps):
+            now = snapshot.now + (end - snapshot.now) * step / steps
+            simulation.run(now)
+            if now - snapshot.now <= warm_up:
+                continue
+            so_far = float(measure(simulation.result(), warm_up=warm_up)[metric])
+            if so_far == so_far:
+                trial.report(so_far, step)
+                if trial.should_prune():
+                    raise pruned
+        simulation.run(until)
+        return float(measure(simulation.result(), warm_up=warm_up)[metric])
+
+    return run

@@ -1,0 +1,318 @@
+"""Settings that meet a goal, what they cost, and how sure that is."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arguments import expect
+from evenhand.errors import InputError, Problem, printable
+from evenhand.simulate.metrics import Metrics, measure
+from evenhand.sweep.running import job_of, swept, table_of
+from evenhand.sweep.space import applied
+from evenhand.table import Table, Tabular
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.simulate.workload import Workload
+
+__all__ = ["Bound", "Tuned", "bound", "tune"]
+
+_FORM = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(\S+)\s*")
+_MOST_POINTS = 64
+_COSTS = ("preemptions_per_hour", "lost_work", "flaps", "victims.in_vain", "utilisation", "waiting.p95")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A metric and what it must not exceed, or fall below.
+
+    Attributes
+    ----------
+    metric : str
+    sign : {"<", "<=", ">", ">="}
+    value : number
+    """
+
+    metric: str
+    sign: str
+    value: float
+
+    def holds(self, metrics: Mapping[str, float]) -> bool:
+        """Tell whether it holds. What was never seen holds: nothing starved, nothing waited."""
+        found = metrics[self.metric]
+        if found != found:
+            return True
+        match self.sign:
+            case "<":
+                return found < self.value
+            case "<=":
+                return found <= self.value
+            case ">":
+                return found > self.value
+            case _:
+                return found >= self.value
+
+    def strain(self, metrics: Mapping[str, float]) -> float:
+        """Return how near it is to breaking: below 1 it holds, 1 is at the bound."""
+        found = float(metrics[self.metric])
+        if found != found:
+            return 0.0
+        a, b = (found, self.value) if self.sign[0] == "<" else (self.value, found)
+        if b > 0:
+            return max(a, 0.0) / b
+        return 0.0 if a < b or (a == b and "=" in self.sign) else math.inf
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.sign} {self.value:g}"
+
+
+def bound(text: str) -> Bound:
+    """Read a goal such as ``"starvation.p95 < 600"``.
+
+    Parameters
+    ----------
+    text : str
+        Name of a metric, one of ``< <= > >=``, and a number.
+
+    Returns
+    -------
+    Bound
+
+    Raises
+    ------
+    InputError
+        If it is something else.
+
+    Examples
+    --------
+    >>> bound("starvation.p95 < 600")
+    Bound(metric='starvation.p95', sign='<', value=600.0)
+    """
+    expect(isinstance(text, str), "tune", "goal", text, 'text such as "starvation.p95 < 600"')
+    found = _FORM.fullmatch(text)
+    try:
+        value = float(found[3]) if found else math.nan
+    except ValueError:
+        value = math.nan
+    if found is None or not math.isfinite(value):
+        said = f'goal is "{text}"; it must be a metric, one of < <= > >=, and a number'
+        raise InputError([Problem("tune", None, None, "goal", "format", printable(text), printable(said))])
+    return Bound(found[1], found[2], value)
+
+
+@dataclass(frozen=True, repr=False)
+class Tuned(Tabular):
+    """What was found: settings, and how they did where they were tuned and where they were not.
+
+    Attributes
+    ----------
+    settings : dict
+        By dotted name.
+    snapshot, policy
+        With these settings.
+    bounds : tuple of Bound
+        The goal, then the limits.
+    met : bool
+        Whether all of them hold in the part that was tuned on. If not, these are the settings that come
+        nearest.
+    held : bool
+        Whether they hold in the part that was held out.
+    sure : float
+        In how many of the windows of the part that was held out they hold, from 0 to 1.
+    train, check : Metrics
+        Of the part that was tuned on, and of the one that was held out.
+    points : Table
+        One row for each point that was tried: settings, metrics of the bounds, ``strain`` (the bound that is
+        nearest to breaking: below 1 all hold), ``error``.
+    windows : Table
+        One row for each window of the part that was held out: ``from, until``, and metrics of the bounds.
+    """
+
+    settings: dict[str, Any]
+    snapshot: Snapshot
+    policy: Any
+    bounds: tuple[Bound, ...]
+    met: bool
+    held: bool
+    sure: float
+    train: Metrics
+    check: Metrics
+    points: Table
+    windows: Table
+
+    def table(self) -> Table:
+        """Return one row a metric of the bounds and of what they cost: ``name, bound, train, check``."""
+        named = {b.metric: f"{b.sign} {b.value:g}" for b in self.bounds}
+        costs = [m for m in self.train if m not in named and m.startswith(_COSTS)]
+        names = [*named, *costs]
+        return Table(
+            {
+                "name": names,
+                "bound": [named.get(name) for name in names],
+                **{
+                    part: np.array([float(metrics.get(name, math.nan)) for name in names])
+                    for part, metrics in (("train", self.train), ("check", self.check))
+                },
+            }
+        )
+
+    def __repr__(self) -> str:
+        from evenhand.display.terminal import table_text
+
+        rows = len(self.windows)
+        told = [f"{name} = {value!r}" for name, value in self.settings.items()]
+        met = (
+            "all bounds hold"
+            if self.met
+            else "no settings that were tried meet all bounds, these come nearest"
+        )
+        held = "hold" if self.held else "do not hold"
+        sure = f"in {round(self.sure * rows)} of its {rows} windows"
+        lines = [*told, "", f"tuned: {met}", f"held out: they {held}, {sure}", ""]
+        table = self.table()
+        return "\n".join(lines) + table_text(table, max_rows=len(table))
+
+
+def tune(
+    snapshot: Snapshot,
+    policy: Any,
+    workload: Workload,
+    space: Mapping[str, Any],
+    goal: str,
+    at_most: Mapping[str, float] | None = None,
+    *,
+    points: int = _MOST_POINTS,
+    held_out: float = 0.3,
+    windows: int = 5,
+    warm_up: float = 0.0,
+    until: float | None = None,
+    seed: int | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    **clocks: float | str,
+) -> Tuned:
+    """Return settings that meet a goal, what they cost, and how sure it is.
+
+    Every point of the space is simulated on the first part of the time in which work arrives. Of those at
+    which all bounds hold, the one is taken whose nearest bound is farthest away; then the rest of the time is
+    simulated, too, and measured on its own.
+
+    Parameters
+    ----------
+    snapshot, policy, workload, space, warm_up, seed, executor, workers, resume, progress, **clocks
+        As of `evenhand.sweep`.
+    goal : str
+        ``"starvation.p95 < 600"``: a metric of `evenhand.simulate.measure`, one of ``< <= > >=``, a number.
+        A metric with nothing to measure meets it.
+    at_most : mapping of str to number, optional
+        Further metrics, and what they may be at most.
+    points : int
+        All combinations of values if there are no more than that; else so many are drawn (Latin hypercube).
+    held_out : number
+        Part of the time that is not tuned on, between 0 and 1.
+    windows : int
+        Equal parts of what is held out, in each of which the bounds are looked at.
+    until : number, optional
+        Instant at which it ends, in seconds; by default when the last work arrives.
+
+    Returns
+    -------
+    Tuned
+
+    Raises
+    ------
+    InputError
+        If an argument is wrong, there is no such metric, or every point was refused.
+
+    Notes
+    -----
+    A simulation a point, each ended as soon as a limit on preemptions is certain to break, and one whole
+    simulation. A spell of starvation counts with its part in the time that is measured.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> work = eh.simulate.Workload({
+    ...     "name": range(60), "resources.cpu": [4] * 60, "pool": ["x", "x", "y"] * 20,
+    ...     "run_time": [70] * 60, "submit_time": range(0, 2400, 40)})
+    >>> policy = eh.policies.YTsaurus(fair_share_aggressive_starvation_timeout=900)
+    >>> tuned = eh.tune(work.snapshot(nodes=1, cpu=8), policy, work,
+    ...                 {"fair_share_starvation_timeout": [5, 60, 600]},
+    ...                 goal="waiting.p95 < 30", at_most={"preemptions": 9})
+    >>> tuned.settings, tuned.met, tuned.held
+    ({'fair_share_starvation_timeout': 5}, True, True)
+    """
+    expect(0 < held_out < 1, "tune", "held_out", held_out, "a number between 0 and 1")
+    expect(type(points) is int and points > 0, "tune", "points", points, "a positive number of points")
+    expect(type(windows) is int and windows > 0, "tune", "windows", windows, "a positive number")
+    limits = at_most or {}
+    expect(isinstance(limits, Mapping), "tune", "at_most", at_most, "an object (metric: number)")
+    for name, value in limits.items():
+        expect(isinstance(value, int | float), "tune", f"at_most {name}", value, "a number")
+    bounds = (bound(goal), *(Bound(str(name), "<=", float(v)) for name, v in limits.items()))
+    names = tuple(dict.fromkeys(b.metric for b in bounds))
+    job, of = job_of(snapshot, policy, workload, space, names, warm_up=warm_up, seed=seed, clocks=clocks)
+    begin, end = job.snapshot.now, workload.end if until is None else until
+    split = end - (end - begin) * held_out
+    expect(split - begin > warm_up, "tune", "warm_up", warm_up, "shorter than what is tuned on")
+    hours = (split - begin - warm_up) / 3600
+    counted = {"preemptions": 1.0, "preemptions_per_hour": hours}
+    caps = [limits[name] * factor for name, factor in counted.items() if name in limits]
+    job = replace(job, until=split, most_preemptions=min(caps, default=None))
+    tried = of.grid() if of.combinations <= points else of.latin(points, np.random.default_rng(seed or 0))
+    found = swept(job, of, tried, executor, workers, resume, progress)
+
+    strains = [
+        math.nan if isinstance(outcome, str) else max(b.strain(outcome) for b in bounds) for outcome in found
+    ]
+    if all(strain != strain for strain in strains):
+        message = f"no point could be simulated to its end; the first: {found[0]}"
+        raise InputError([Problem("tune", None, None, "space", "refused", None, printable(message))])
+    best = min((strain, i) for i, strain in enumerate(strains) if strain == strain)[1]
+    point = tried[best]
+    run = replace(job, metrics=None).started(point)
+    run.run(end)
+    result = run.result()
+    part = (end - split) / windows
+    edges = [split - begin + part * i for i in range(windows + 1)]
+    measured = [
+        measure(result, warm_up=a, until=begin + b if b < edges[-1] else None)
+        for a, b in itertools.pairwise(edges)
+    ]
+    held = [all(b.holds(m) for b in bounds) for m in measured]
+    train = measure(result, warm_up=warm_up, until=split)
+    check = measure(result, warm_up=split - begin)
+    table = table_of(of, tried, found)
+    changed = applied(job.snapshot, of.policy_of(point), point)
+    return Tuned(
+        settings={name: of.shown(name, [point])[0] for name in point},
+        snapshot=changed[0],
+        policy=changed[1],
+        bounds=bounds,
+        met=all(b.holds(found[best]) for b in bounds),  # type: ignore[arg-type]
+        held=all(b.holds(check) for b in bounds),
+        sure=sum(held) / len(held),
+        train=train,
+        check=check,
+        points=Table({**{name: table[name] for name in table.columns}, "strain": strains}, title="points"),
+        windows=Table(
+            {
+                "from": [begin + a for a in edges[:-1]],
+                "until": [begin + b for b in edges[1:]],
+                **{name: [float(m.get(name, 0)) for m in measured] for name in names},
+                "holds": held,
+            },
+            title="windows",
+        ),
+    )

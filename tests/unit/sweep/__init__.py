@@ -1,0 +1,1 @@
+"""Sweeps, their front, and tuning."""

@@ -1,0 +1,118 @@
+"""A sweep that was killed is resumed."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import evenhand as eh
+from evenhand.sweep import workers
+from tests.unit.sweep.small import POLICY, SPACE, START, WORK
+
+KILLED = """
+import sys, time
+from evenhand.sweep import job
+from tests.unit.sweep.small import *
+plain = job.Job.run
+def slowly(*of):
+    time.sleep(0.2)
+    return plain(*of)
+job.Job.run = slowly
+eh.sweep(START, POLICY, WORK, SPACE, workers=2, resume=sys.argv[1])
+"""
+
+
+def test_a_sweep_that_was_killed_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "points.jsonl"
+    whole = eh.sweep(START, POLICY, WORK, SPACE)
+    root = Path(__file__).parents[3]
+    other = subprocess.Popen([sys.executable, "-c", KILLED, str(path)], cwd=root)
+    while not path.exists() or path.read_bytes().count(b"\n") < 4:
+        assert other.poll() is None
+        time.sleep(0.02)
+    other.send_signal(signal.SIGKILL)
+    other.wait()
+    done = path.read_bytes().count(b"\n") - 1
+    assert 3 <= done < len(whole)
+    with path.open("ab") as file:
+        file.write(b'{"point": 11, "met')  # half of a line
+    asked = []
+    plain = workers._answer
+    monkeypatch.setattr(workers, "_answer", lambda *of: asked.append(of[2]) or plain(*of))
+    table = eh.sweep(START, POLICY, WORK, SPACE, resume=path)
+    assert len(asked) == len(whole) - done
+    assert pickle.dumps(table.to_dict()) == pickle.dumps(whole.to_dict())
+    again = eh.sweep(START, POLICY, WORK, SPACE, resume=path)
+    assert len(asked) == len(whole) - done  # all of it was there
+    assert pickle.dumps(again.to_dict()) == pickle.dumps(whole.to_dict())
+
+
+def test_errors_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "points.jsonl"
+    space = {"fair_share_starvation_timeout": [5, 600]}
+    first = eh.sweep(START, POLICY, WORK, space, resume=path)
+    assert eh.sweep(START, POLICY, WORK, space, resume=path)["error"] == first["error"]
+    assert first["error"][1] is not None
+
+
+def test_a_file_of_another_sweep_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "points.jsonl"
+    space = {"fair_share_starvation_timeout": [5]}
+    eh.sweep(START, POLICY, WORK, space, resume=path)
+    kept = path.read_bytes()
+    others = (
+        (START.replace(now=1), POLICY, WORK, space),
+        (START, POLICY.replace(fair_share_update_period=2), WORK, space),
+        (START, POLICY, WORK.head(20), space),
+        (START, POLICY, WORK, {"fair_share_starvation_timeout": [6]}),
+    )
+    for snapshot, policy, work, over in others:
+        with pytest.raises(eh.InputError, match="is of another sweep"):
+            eh.sweep(snapshot, policy, work, over, resume=path)
+    with pytest.raises(eh.InputError, match="is of another sweep"):
+        eh.sweep(START, POLICY, WORK, space, resume=path, until=100)
+    assert path.read_bytes() == kept
+
+
+@pytest.mark.parametrize("text", ["name,value\n1,2\n", "{}\n", "half a li", '{"evenhand_sweep": 1}\n'])
+def test_other_files_stay_what_they_are(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text(text)
+    with pytest.raises(eh.InputError, match=r"no file of a sweep|another sweep"):
+        eh.sweep(START, POLICY, WORK, {"pools.y.weight": [1]}, resume=path)
+    assert path.read_text() == text
+
+
+def test_a_line_in_the_middle_must_be_whole(tmp_path: Path) -> None:
+    path = tmp_path / "points.jsonl"
+    space = {"pools.y.weight": [1, 2]}
+    eh.sweep(START, POLICY, WORK, space, resume=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{]\n" + lines[2])
+    with pytest.raises(eh.InputError, match="line 2"):
+        eh.sweep(START, POLICY, WORK, space, resume=path)
+
+
+def test_a_head_that_is_half_there_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "points.jsonl"
+    space = {"pools.y.weight": [1]}
+    whole = eh.sweep(START, POLICY, WORK, space, resume=path)
+    head = path.read_bytes().splitlines()[0]
+    path.write_bytes(head[: len(head) // 2])
+    assert eh.sweep(START, POLICY, WORK, space, resume=path)["preemptions"][0] == whole["preemptions"][0]
+    assert path.read_bytes().startswith(head)
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for place in (pipe, tmp_path, tmp_path / "none" / "x"):
+        with pytest.raises(OSError):  # noqa: PT011 - the system says which
+            eh.sweep(START, POLICY, WORK, {"pools.y.weight": [1]}, resume=place)

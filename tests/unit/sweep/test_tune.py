@@ -1,0 +1,114 @@
+"""Goals, and the settings that meet them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import evenhand as eh
+from evenhand.sweep.tuning import bound
+from tests.unit.sweep.small import POLICY, SPACE, START, WORK
+
+
+def test_the_best_point_of_the_first_part_is_taken() -> None:
+    space = {**SPACE, "pace.max_victims_per_hour": [0, 20]}
+    tuned = eh.tune(START, POLICY, WORK, space, "waiting.p95 < 400", {"preemptions_per_hour": 25})
+    split = START.now + (WORK.end - START.now) * 0.7
+    every = eh.sweep(START, POLICY, WORK, space, until=split)
+    strain = [
+        max(wait / 400, rate / 25)
+        for wait, rate in zip(every["waiting.p95"], every["preemptions_per_hour"], strict=True)
+    ]
+    best = min(range(len(strain)), key=strain.__getitem__)
+    assert tuned.settings == {name: every[name][best] for name in space}
+    assert tuned.met == (strain[best] < 1)
+    assert tuned.train["waiting.p95"] == every["waiting.p95"][best]
+    assert tuned.policy.settings.fair_share_starvation_timeout == every["fair_share_starvation_timeout"][best]
+    whole = eh.simulate(tuned.snapshot, tuned.policy, WORK, until=WORK.end)
+    check = eh.simulate.measure(whole, warm_up=split - START.now)
+    assert repr(dict(check)) == repr(dict(tuned.check))
+    assert tuned.held == (check["waiting.p95"] < 400 and check["preemptions_per_hour"] <= 25)
+    assert len(tuned.windows) == 5
+    assert tuned.sure == sum(tuned.windows["holds"]) / 5
+    assert "held out: they" in repr(tuned)
+    assert list(tuned.table()["name"])[:2] == ["waiting.p95", "preemptions_per_hour"]
+
+
+def test_points_that_preempt_too_much_are_ended_early() -> None:
+    space = {"fair_share_starvation_timeout": [5, 500], "pace.max_victims_per_hour": [0, 200]}
+    tuned = eh.tune(START, POLICY, WORK, space, "waiting.p50 < 1e9", {"preemptions": 3})
+    ended = [e for e in tuned.points["error"] if e is not None]
+    assert tuned.met
+    assert tuned.train["preemptions"] <= 3
+    strains = dict(zip(tuned.points["strain"], tuned.points["error"], strict=True))
+    assert all(math.isnan(s) for s, e in strains.items() if e is not None)
+    assert all("more than allowed" in e for e in ended)
+
+
+def test_what_cannot_be_met_is_said() -> None:
+    tuned = eh.tune(START, POLICY, WORK, {"pools.y.weight": [1, 2]}, "waiting.p95 < 0.001")
+    assert not tuned.met
+    assert not tuned.held
+    assert "no settings that were tried meet all bounds" in repr(tuned)
+
+
+def test_a_range_is_drawn() -> None:
+    space = {"fair_share_starvation_timeout": eh.sweep.between(5, 400)}
+    tuned = eh.tune(START, POLICY, WORK, space, "utilisation.cpu > 0.1", points=4, seed=2)
+    assert len(tuned.points) == 4
+    assert tuned.met
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "sign", "value"),
+    [
+        ("starvation.p95 < 600", "starvation.p95", "<", 600),
+        ("utilisation.gpu>=0.7", "utilisation.gpu", ">=", 0.7),
+        (" jain > 1e-1 ", "jain", ">", 0.1),
+    ],
+)
+def test_goals(text: str, metric: str, sign: str, value: float) -> None:
+    of = bound(text)
+    assert (of.metric, of.sign, of.value) == (metric, sign, value)
+    assert bound(str(of)) == of
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, 2.0, math.nan])
+@pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
+@pytest.mark.parametrize("limit", [0.0, 1.0])
+def test_strain_is_below_one_where_a_bound_holds(value: float, sign: str, limit: float) -> None:
+    of = bound(f"jobs {sign} {limit}")
+    strain = of.strain({"jobs": value})
+    if strain < 1:
+        assert of.holds({"jobs": value})
+    if strain > 1:
+        assert not of.holds({"jobs": value})
+
+
+@pytest.mark.parametrize(
+    ("goal", "options", "said"),
+    [
+        ("starvation.p95 = 600", {}, "one of < <= > >="),
+        ("starvation.p95 < soon", {}, "one of < <= > >="),
+        ("starvation.p95 < inf", {}, "one of < <= > >="),
+        ("starvation < 600", {}, "there is no metric starvation"),
+        ("waiting.p95 < 6", {"at_most": {"preemption": 5}}, "did you mean"),
+        ("waiting.p95 < 6", {"at_most": {"preemptions": "5"}}, "a number"),
+        ("waiting.p95 < 6", {"at_most": 5}, "at_most"),
+        ("waiting.p95 < 6", {"held_out": 1.0}, "between 0 and 1"),
+        ("waiting.p95 < 6", {"warm_up": 1e6}, "shorter"),
+        ("waiting.p95 < 6", {"points": 0}, "points"),
+        (3, {}, "text such as"),
+    ],
+)
+def test_wrong_goals_are_named(goal: Any, options: Any, said: str) -> None:
+    with pytest.raises(eh.InputError) as caught:
+        eh.tune(START, POLICY, WORK, {"pools.y.weight": [1]}, goal, **options)
+    assert said in str(caught.value)
+
+
+def test_points_that_are_all_refused() -> None:
+    with pytest.raises(eh.InputError, match="must not be shorter"):
+        eh.tune(START, POLICY, WORK, {"fair_share_starvation_timeout": [600]}, "waiting.p95 < 6")
