@@ -294,8 +294,10 @@ class Workload(Frozen, Tabular):
         submit = moved(self._submit)
         requests = {**self._requests, "submit_time": submit / 1e6}
         operations = dict(self._operations)
-        if "duration" in requests and requests["duration"].dtype.kind in "iuf":
-            requests["duration"] = requests["duration"] * run_time
+        if "duration" in requests and (kind := requests["duration"].dtype.kind) in "iufO":
+            known = requests["duration"] != None if kind == "O" else slice(None)  # noqa: E711 - of each cell
+            requests["duration"] = requests["duration"].astype("O" if kind == "O" else "f8")
+            requests["duration"][known] *= run_time
         if "start_time" in operations:  # of the derived ones; others say their own
             places = {name: i for i, name in enumerate(requests["name"].tolist())}
             own = [places.get(name, -1) for name in operations["name"].tolist()]

@@ -224,6 +224,15 @@ def _kept(
     return {name: column[kept] for name, column in log.items()}, processors[kept], run[kept]
 
 
+def _or_none(cells: Any, known: Any) -> Any:
+    """Return a column in which null stands for what is not known."""
+    if known.all():
+        return cells
+    cells = cells.astype(object)
+    cells[~known] = None
+    return cells
+
+
 def _requests(
     log: Columns, header: dict[str, str], count: NDArray[np.int64], each: NDArray[np.int64], run: Any
 ) -> Columns:
@@ -231,7 +240,7 @@ def _requests(
         "name": log["job"],
         "submit_time": log["submit"],
         "run_time": run,
-        "duration": np.where(log["requested_time"] > 0, log["requested_time"], np.nan),
+        "duration": _or_none(log["requested_time"], log["requested_time"] > 0),
         "count": count,
         "gang": count > 1,
         "resources.cpu": each,
@@ -249,11 +258,12 @@ def _requests(
 
 def _count(log: Columns, requests: Columns, processors: NDArray[np.int64], notes: dict[str, Any]) -> None:
     run = requests["run_time"]
+    limits = zip(run.tolist(), requests["duration"].tolist(), strict=True)
     notes |= {
         "failed": int((log["status"] == 0).sum()),
         "cancelled_running": int(((log["status"] == _CANCELLED) & ~_never_ran(log)).sum()),
         "zero_run_time": int((run == 0).sum()),
-        "over_limit": int((run > requests["duration"]).sum()),
+        "over_limit": sum(limit is not None and ran > limit for ran, limit in limits),
         "out_of_order": int((np.diff(log["submit"]) < 0).sum()),
         "dependent": int((log["preceding_job"] > 0).sum()),
         "processors_rounded_up": int((requests["count"] * requests["resources.cpu"] > processors).sum()),

@@ -3,9 +3,9 @@
 Rules are those of the preset "upstream": by the published text, work that is larger than its operation's fair
 share is preempted in turns, so that a crowded cluster hardly gets on.
 
-``python -m tests.bench.ytsaurus.simulation`` prints a line a trace: the seconds of its run, reading apart, operations
-a second, and the process's largest memory; each runs in a process of its own. The traces are read
-from ``../shared/traces``; without them nothing is measured.
+``python -m tests.bench.ytsaurus.simulation`` prints a line a trace: the seconds of its run, reading apart,
+operations a second, and the process's largest memory; each runs in a process of its own. The traces are
+read from ``../shared/traces``; without them nothing is measured.
 """
 
 from __future__ import annotations
@@ -108,7 +108,9 @@ def main() -> None:
     print(host())
     more = ["--preset", args.preset] + ([] if args.days is None else ["--days", str(args.days)])
     for name in args.names or CASES:
-        subprocess.run([sys.executable, "-m", "tests.bench.ytsaurus.simulation", "--here", *more, name], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "tests.bench.ytsaurus.simulation", "--here", *more, name], check=True
+        )
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def test_a_job_is_an_operation_of_whole_allocations(tmp_path: Path) -> None:
     assert requests["count"] == [1, 3, 2]
     assert requests["resources.cpu"] == [4, 7, 8]
     assert requests["gang"] == [False, True, True]
-    assert np.isnan(requests["duration"][2])
+    assert requests["duration"][2] is None
     assert requests["duration"][:2] == [100, 100]
     assert w.notes["processors_rounded_up"] == 1
     assert w.operations().to_dict()["user"] == ["user7"] * 3
@@ -93,6 +93,14 @@ def test_each_kind_of_job_is_counted(tmp_path: Path) -> None:
     assert {key: w.notes[key] for key in counted} == counted
     assert w.recorded is not None
     assert w.recorded.to_dict()["status"] == [0, 5, 1, 1, 1, 1, 1]
+
+
+def test_a_time_that_was_not_requested_is_unknown(tmp_path: Path) -> None:
+    w = read(tmp_path, job(1, requested_time=-1, run=90), job(2, requested_time=50, run=90))
+    assert w.table().to_dict()["duration"] == [None, 50]
+    assert w.notes["over_limit"] == 1
+    assert w.scaled(run_time=2).table().to_dict()["duration"] == [None, 100]
+    eh.simulate(w.snapshot(), eh.policies.YTsaurus(), w)
 
 
 def test_cancelled_jobs_may_be_kept(tmp_path: Path) -> None:
