@@ -282,8 +282,8 @@ class Scanner {
     const std::size_t exponent = std::min(token.find_first_of("eE"), token.size());
     if (token.size() < 300 && token.size() - exponent <= 3) return false;
     double value = 0;
-    const auto read = [](std::string_view text, auto& value) {
-      return std::from_chars(text.data(), text.data() + text.size(), value).ec;
+    const auto read = [](std::string_view text, auto& number) {
+      return std::from_chars(text.data(), text.data() + text.size(), number).ec;
     };
     if (read(token, value) != std::errc::result_out_of_range) return false;
     // Or it is too near to 0: what counts is where its first digit stands.
