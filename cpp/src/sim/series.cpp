@@ -70,8 +70,8 @@ void Engine::sample(Time until) {
   SeriesLog& log = log_.series;
   if (log.time.empty() && !arrivals_.empty()) {
     const Time last = work_.rows.tables().requests.submit_time[arrivals_.back()];
-    const Time samples = std::max<Time>(last - begin_, 0) / options_.series_every + 2;
-    const std::size_t rows = at(samples) * at(count);
+    const Time instants = std::max<Time>(last - begin_, 0) / options_.series_every + 2;
+    const std::size_t rows = at(instants) * at(count);
     log.time.reserve(rows);
     log.pool.reserve(rows);
     for (auto* ratios : {&log.usage, &log.fair_share, &log.demand, &log.guarantee})
