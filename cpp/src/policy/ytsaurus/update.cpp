@@ -187,13 +187,13 @@ void ShareInputs::refresh(const RowSettings& rows) {
   const Tables& t = state_->tables();
   const Size width = state_->width();
   delta_ = {};
-  stale_ = false;
   if (!live_ && !made_ && touched_.empty() && state_->now() == t.now) {
     all_rows_ = !counted_;
     fit_work(static_cast<Size>(t.operations.size()));
     for (Id o = 0; !counted_ && o < static_cast<Id>(t.operations.size()); ++o)
       count_work(o, t.operations.demand.row(o, width), rows);
     counted_ = true;
+    stale_ = false;
     tables_ = &t;
     return;
   }
@@ -231,6 +231,7 @@ void ShareInputs::refresh(const RowSettings& rows) {
   }
   refreshed_.swap(touched_);
   touched_.clear();
+  stale_ = false;
   delta_.children = &children_;
   delta_.touched = refreshed_;
   delta_.went = went_;
