@@ -151,6 +151,20 @@ def test_a_job_on_a_whole_node_shares_it_with_none(whose: str | None) -> None:
     assert bool(eh.plan(snapshot, policy()).decisions.starts) == (whose is None)
 
 
+@pytest.mark.parametrize("selection", ["reorder", "irreducible", "minimum"])
+@pytest.mark.parametrize(("exclusive", "victims"), [(True, ["v@n2"]), (False, [])])
+def test_room_beside_a_job_on_a_whole_node_is_no_room(
+    selection: str, exclusive: bool, victims: list[str]
+) -> None:
+    running = {"e": ("high", [1], 1, {"settings": {"exclusive": exclusive}}), "v": ("low", [2], 4)}
+    snapshot = cluster(running, {"cpu": 2}, nodes=2)
+    made = eh.plan(snapshot, policy().replace(victim_selection=selection))
+    assert [d.allocation for d in made.decisions.victims] == victims
+    for victim in made.decisions.victims if selection == "minimum" else ():
+        found = victim.numbers["minimum"]
+        assert (found["cost"], found["lower_bound"], found["proved"]) == (1, 1, True)
+
+
 @pytest.mark.parametrize("held", [0, 2])
 def test_a_suspended_job_takes_what_it_gave_back(held: int) -> None:
     """It kept some of its four cpus; another has two."""
