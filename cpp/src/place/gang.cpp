@@ -35,13 +35,8 @@ bool JobRequest::licences_fit(const Occupancy& room) const noexcept {
 }
 
 bool JobRequest::fits(const Part& part, const Occupancy& room, Id node) const noexcept {
-  const auto n = static_cast<Size>(node);
-  if (!allows(part, node) || room.exclusives[n] > 0 || (whole_nodes_ && room.occupants[n] > 0))
-    return false;
-  for (Size r = 0; r < licences_.size(); ++r)
-    if (of_node_[r] && part.amounts[r] > 0 && part.amounts[r] > room.rooms.at(node, r))
-      return false;
-  return true;
+  std::uint8_t usable = 0;
+  return find_usable(part, room, node, node + 1, &usable) > 0;
 }
 
 void JobRequest::begin(const Occupancy& room) {
@@ -49,7 +44,8 @@ void JobRequest::begin(const Occupancy& room) {
   usable_count_.assign(parts_.size(), 0);
   for (Size p = 0; p < parts_.size(); ++p) {
     if (!parts_[p].takes_node) continue;
-    usable_count_[p] = find_usable(parts_[p], room, usable_[p]);
+    usable_[p].resize(nodes_);
+    usable_count_[p] = find_usable(parts_[p], room, 0, static_cast<Id>(nodes_), usable_[p].data());
   }
 }
 
@@ -69,15 +65,16 @@ bool JobRequest::may_fit(const Occupancy& room) const noexcept {
   return licences_fit(room);
 }
 
-// `fits`, of all nodes: a pass over them for each resource that it takes. What is written may stand
-// for anything, as bytes do: all that is read is held apart from it.
-Index JobRequest::find_usable(const Part& part, const Occupancy& room,
-                              Column<std::uint8_t>& usable) const {
-  usable.resize(nodes_);
-  const Size nodes = nodes_, width = licences_.size();
-  std::uint8_t* const here = usable.data();
-  const std::uint8_t *const allowed = part.allowed().data(), *const open = open_;
-  const std::int32_t *const taken = room.exclusives.data(), *const there = room.occupants.data();
+// A pass over the nodes for each resource that the part takes. What is written may stand for
+// anything, as bytes do: all that is read is held apart from it.
+Index JobRequest::find_usable(const Part& part, const Occupancy& room, Id begin, Id end,
+                              std::uint8_t* const here) const noexcept {
+  const auto first = static_cast<Size>(begin);
+  const Size nodes = static_cast<Size>(end) - first, width = licences_.size();
+  const std::uint8_t *const allowed = part.allowed().data() + first,
+                     *const open = open_ == nullptr ? nullptr : open_ + first;
+  const std::int32_t *const taken = room.exclusives.data() + first,
+                     *const there = room.occupants.data() + first;
   for (Size n = 0; n < nodes; ++n) here[n] = allowed[n] & static_cast<std::uint8_t>(taken[n] <= 0);
   if (open != nullptr)
     for (Size n = 0; n < nodes; ++n) here[n] &= open[n];
@@ -86,7 +83,7 @@ Index JobRequest::find_usable(const Part& part, const Occupancy& room,
   for (Size r = 0; r < width; ++r) {
     const Amount need = part.amounts[r];
     if (!of_node_[r] || need <= 0) continue;
-    const Amount* const free = room.rooms.of_nodes() + r;
+    const Amount* const free = room.rooms.of_nodes() + first * width + r;
     const auto enough = [need](Amount has) {  // has >= need, without a comparison of 64 bits
       return static_cast<std::uint8_t>(1 ^ (static_cast<std::uint64_t>(has - need) >> 63));
     };
@@ -152,7 +149,8 @@ bool JobRequest::place(const Occupancy& room, std::vector<Spot>& spots) const {
       continue;
     }
     const Occupancy& now = several ? *trial : room;
-    if (find_usable(part, now, now_usable_) < part.count ||
+    now_usable_.resize(nodes_);
+    if (find_usable(part, now, 0, static_cast<Id>(nodes_), now_usable_.data()) < part.count ||
         !pick(now_usable_, now, part.count, chosen_))
       return false;
     for (const Id node : chosen_) {
