@@ -17,7 +17,7 @@ from evenhand.building.problems import COUNTED, Report
 from evenhand.building.settings import labels_of_json, settings_of_json
 from evenhand.fields import Field, TableSpec
 
-__all__ = ["JsonRows", "read_json_rows", "resting_collector"]
+__all__ = ["JsonRows", "json_columns", "read_json_rows", "resting_collector"]
 
 
 @contextmanager
@@ -41,25 +41,40 @@ class JsonRows:
     size: int
 
 
+def json_columns(
+    given: JsonRows, wanted: list[Any]
+) -> tuple[int, dict[str, Any], dict[str, tuple[int, int]], list[tuple[int, str]]]:
+    """Return how many rows a list of objects has, cells by key, unknown keys, and rows that are no objects.
+
+    `wanted` are the fields as `_core.read_json_table` takes them; of an unknown key, its first row and
+    how many have it; of a row that is no object, its number and text.
+    """
+    rows, (_, found, unknown), strange = _core.read_json_table(
+        given.text, given.at, given.size, wanted, COUNTED, COUNTED_ROWS
+    )
+    columns = {}
+    for head in list(found):  # one by one: what was read is not kept beside what is made of it
+        columns[head] = _cells(found.pop(head), rows)
+    return rows, columns, _sorted(unknown), strange
+
+
 @resting_collector()
 def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], report: Report) -> TableCells:
     """Turn a list of objects into the cells that `read_rows` would make, or typed ones of the same values."""
-    rows, (_, found, unknown), strange = _core.read_json_table(
-        given.text, given.at, given.size, _wanted(spec, resources), COUNTED, COUNTED_ROWS
-    )
+    rows, found, unknown, strange = json_columns(given, _wanted(spec, resources))
     table = TableCells(rows, own=True)
     stand_ins = {row: no_object(spec, row, json.loads(text), report) for row, text in strange}
-    report_unknown(spec, _sorted(unknown), heads_of(spec), report)
+    report_unknown(spec, unknown, heads_of(spec), report)
     if "name" in spec.names:
         _add_name(table, found.pop("name", None), stand_ins)
     if "settings" in found:
-        cells = as_list(_cells(found.pop("settings"), rows))
+        cells = as_list(found.pop("settings"))
         table.settings = settings_of_json(cells, report.column(spec.name, "settings"))
     if "labels" in found:
-        cells = as_list(_cells(found.pop("labels"), rows))
+        cells = as_list(found.pop("labels"))
         table.labels = labels_of_json(cells, report.column(spec.name, "labels"))
     for head in list(found):
-        cells = _cells(found.pop(head), rows)
+        cells = found.pop(head)
         if head in spec.names:
             table.cells[head] = cells
         elif isinstance(cells, Objects):
@@ -72,14 +87,13 @@ def read_json_rows(spec: TableSpec, given: JsonRows, resources: list[str], repor
     return table
 
 
-def _add_name(table: TableCells, column: tuple[Any, ...] | None, stand_ins: dict[int, str | None]) -> None:
-    if column is None and not stand_ins:
+def _add_name(table: TableCells, cells: Any, stand_ins: dict[int, str | None]) -> None:
+    if cells is None and not stand_ins:
         # Where no row has a name, more than are counted need not be looked at.
         table.cells["name"] = [None] * min(table.rows, COUNTED)
         return
-    cells = _cells(column or ("nulls",), table.rows)
     if stand_ins:
-        cells = as_list(cells)
+        cells = [None] * table.rows if cells is None else as_list(cells)
         for row, name in stand_ins.items():
             cells[row] = name
     table.cells["name"] = cells
