@@ -19,7 +19,7 @@ ORDER = ("core", "model", "share", "starve", "place", "preempt", "policy", "sim"
 PYTHON = {
     "core": ("_core", "frozen", "files", "errors", "arrow_export", "table", "diagnostics"),
     "model": ("fields", "building", "arguments", "model"),
-    "share": ("quantities", "config", "systems/records", "state", "state_tables", "shares", "history"),
+    "share": ("quantities", "config", "systems/records", "state_tables", "state", "shares", "history"),
     "starve": ("starvation",),
     "place": (),
     "preempt": ("groups", "reasons"),
