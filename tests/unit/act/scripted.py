@@ -39,8 +39,10 @@ class Scripted:
                 running[a["node"]].append(a)
         said: list[dict[str, Any]] = []
         step = 0
-        requests = sorted(data.get("requests", ()), key=lambda r: (-priority[r["operation"]], int(r["name"])))
-        for r in requests:
+        waiting = data.get("requests", ())
+        several = {r["operation"] for r in waiting if r["name"] != r["operation"]}  # parts on several nodes
+        requests = [r for r in waiting if r["operation"] not in several]
+        for r in sorted(requests, key=lambda r: (-priority[r["operation"]], int(r["name"]))):
             if step >= self.at_most or r.get("count", 1) > 1:
                 continue
             need = r["resources"].get("cpu", 0)
