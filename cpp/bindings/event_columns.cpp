@@ -70,6 +70,10 @@ void EventColumns::settle(Column& column, const std::string& name,
   column.field = event_field(name);
   if (column.field != EventField::kCount_) {
     column.place = Place::kField;
+    column.names = column.field == EventField::kAllocation ? Names::kAllocations
+                   : column.field == EventField::kRequest  ? Names::kRequests
+                   : column.field == EventField::kNode     ? Names::kNodes
+                                                           : Names::kNothing;
     return;
   }
   const bool of_row = name.starts_with("row.");
@@ -90,6 +94,36 @@ void EventColumns::settle(Column& column, const std::string& name,
     column.place = of_row ? Place::kRowAmount : Place::kAmount;
   } else if (of_row) {
     column.place = Place::kRow;
+    column.names = inner == "name"        ? Names::kAllocations  // mostly
+                   : inner == "operation" ? Names::kOperations
+                   : inner == "node"      ? Names::kNodes
+                                          : Names::kNothing;
+  }
+}
+
+void EventColumns::expect(py::ssize_t row, const ClusterState& state, bool near) const {
+  if (row >= rows_) return;
+  for (const Column& column : columns_) {
+    if (column.names == Names::kNothing) continue;
+    const Cell found = cell(column, row);
+    if (found.kind != Cell::Kind::kText) continue;
+    const auto of = [&](const auto& table) { table.keys().expect(found.text, near); };
+    switch (column.names) {
+      case Names::kAllocations:
+        of(state.allocations());
+        break;
+      case Names::kOperations:
+        of(state.operations());
+        break;
+      case Names::kRequests:
+        of(state.requests());
+        break;
+      case Names::kNodes:
+        of(state.nodes());
+        break;
+      case Names::kNothing:
+        break;
+    }
   }
 }
 

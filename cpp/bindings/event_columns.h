@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "evenhand/model/tables.h"
+#include "evenhand/model/cluster_state.h"
 #include "event_cells.h"
 
 namespace evenhand::bindings {
@@ -19,6 +19,8 @@ class EventColumns {
   // Reads an event; its amounts stand here until the next one. False: it has a cell in a column
   // that is none of its fields, or one that only objects can say more about.
   bool load(py::ssize_t row, EventCells& out);
+  // Begins to load what finding the names of an event will read; nothing of one beyond the last.
+  void expect(py::ssize_t row, const ClusterState& state, bool near) const;
 
  private:
   enum class Form : std::uint8_t { kIntegers, kReals, kFlags, kStrings, kList };
@@ -31,9 +33,11 @@ class EventColumns {
     kSettings,
     kStrange
   };
+  enum class Names : std::uint8_t { kNothing, kAllocations, kOperations, kRequests, kNodes };
   struct Column {
     Form form = Form::kList;
     Place place = Place::kStrange;
+    Names names = Names::kNothing;
     EventField field = EventField::kCount_;
     std::size_t resource = 0, group = 0;  // of amounts
     std::string name;                     // of a row's field

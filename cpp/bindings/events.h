@@ -202,9 +202,13 @@ class EventsOfCall {
     return first;
   }
   py::ssize_t carry_out(EventColumns& given, py::ssize_t first) {
-    while (first < given.rows() &&
-           events_->carry_out([&](EventCells& out) { return given.load(first, out); }))
-      ++first;
+    const auto load = [&](EventCells& out) {
+      // Names lie far apart: the memory of those that follow is loaded meanwhile.
+      given.expect(first + 8, owner_.state(), false);
+      given.expect(first + 4, owner_.state(), true);
+      return given.load(first, out);
+    };
+    while (first < given.rows() && events_->carry_out(load)) ++first;
     return first;
   }
 

@@ -31,6 +31,12 @@ Id beginning(std::string_view name, std::size_t from) {
   return std::bit_cast<Id>(bytes ^ 0x80000000u);
 }
 
+void begin_to_load([[maybe_unused]] const void* there) noexcept {
+#if defined(__GNUC__)
+  __builtin_prefetch(there);
+#endif
+}
+
 std::uint32_t hash_of(std::string_view name) {
   return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
 }
@@ -129,6 +135,15 @@ void LiveKeys::forget(std::size_t at) const {
 Id LiveKeys::find(std::string_view text) const {
   if (found_.empty()) index();
   return found_[seek(text, hash_of(text))].row;
+}
+
+void LiveKeys::expect(std::string_view text, bool near) const noexcept {
+  if (found_.empty()) return;
+  const Found& place = found_[home(hash_of(text))];
+  if (!near)
+    begin_to_load(&place);
+  else if (place.row != kNoId && place.row < rows_)
+    begin_to_load(&names_->text.offsets[place.row]);
 }
 
 void LiveKeys::add(Id row) {

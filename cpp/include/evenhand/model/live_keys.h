@@ -24,6 +24,9 @@ class LiveKeys {
 
   // The row of that name that came last; the snapshot's rows count as present.
   Id find(std::string_view name) const;
+  // Begins to load what `find` will read of a name: its place, and once that is `near` the name
+  // there.
+  void expect(std::string_view name, bool near) const noexcept;
   std::string_view name(Id row) const noexcept;
   bool is_integer(Id row) const noexcept;
   double order(Id row) const noexcept;
