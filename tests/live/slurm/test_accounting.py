@@ -165,7 +165,7 @@ def test_a_dry_run_leaves_queue_and_accounting_unchanged(
     arguments = ["--config", config(tmp_path), "--once", "--dry-run", "--pools", "account"]
     assert main(["watch", "--journal", str(journal), *arguments]) == 0
     out = capsys.readouterr().out
-    assert out.count("would run: scontrol requeuehold Incomplete") == 1
+    assert out.count("would run: scontrol requeuehold Incomplete") == 3  # one step a job that waits
     time.sleep(2.0)  # what was written would have come
     for one, other in zip(before, all_of_it(), strict=True):
         assert other.splitlines() == one.splitlines()

@@ -137,7 +137,6 @@ GONE = {"operation_gone", "victim_leaving"}
 #: and place never change.
 CHANGES: dict[str, tuple[list[str], set[str]]] = {
     "ended": (["scancel VICTIM"], GONE),
-    "raised": (["scontrol update jobid=VICTIM priority=4294901760"], {"priority_raised"}),
     "suspended": (["scontrol suspend VICTIM"], {"victim_leaving"}),
     "left": (["scontrol requeuehold VICTIM"], GONE),
     "shrunk": (["scontrol update jobid=VICTIM numnodes=1"], {"victim_ended"}),
@@ -149,7 +148,7 @@ CHANGES: dict[str, tuple[list[str], set[str]]] = {
         ],
         {"partial_victim"},
     ),
-    "to_be_lost": (["scontrol update jobid=VICTIM requeue=0"], {"not_requeueable"}),
+    "to_be_lost": (["scontrol update jobid=VICTIM requeue=0"], {"victim_protected"}),
 }
 REFUSED = {  # what slurmctld itself does not let happen to a job that runs
     "numnodes=2": "Node count specification invalid",
@@ -170,7 +169,7 @@ def test_changed_victims_are_refused(what: str, cluster: Cluster, tmp_path: Path
     plan = plan_of(adapter)
     victim = str(next(iter(plan.decisions.victims)).operation)
     names = {"VICTIM": victim, "OTHER": next(name for name in low if name != victim)}
-    frees = what not in ("raised", "to_be_lost")
+    frees = what != "to_be_lost"
     with driver(tmp_path, adapter) as driving:
         if frees:  # nothing may start by itself in the room
             cluster.run("scontrol", "update", "PartitionName=high", "State=DOWN")
@@ -188,6 +187,19 @@ def test_changed_victims_are_refused(what: str, cluster: Cluster, tmp_path: Path
     assert row.outcome == "refused"
     assert codes & set(row.codes), row
     assert restarts(cluster, low) - before == (what == "left")
+
+
+def test_a_raised_priority_protects_no_job_of_a_lower_tier(cluster: Cluster, tmp_path: Path) -> None:
+    low = [cluster.submit(4, "-N2", "--ntasks-per-node=4", "-n8") for _ in range(4)]
+    cluster.wait(low, "RUNNING")
+    urgent(cluster)
+    adapter = Slurm()
+    plan = plan_of(adapter)
+    (victim,) = {str(decision.operation) for decision in plan.decisions.victims}
+    with driver(tmp_path, adapter) as driving:
+        cluster.run("scontrol", "update", f"jobid={victim}", "priority=4294901760")
+        (row,) = driving.act(plan).rows
+    assert (row.outcome, row.victims) == ("started", (victim,))
 
 
 def test_what_slurm_does_not_let_happen_to_a_job_that_runs(cluster: Cluster) -> None:
@@ -233,7 +245,7 @@ def test_a_dry_run_changes_nothing(
     arguments = ["--policy", "slurm", "--config", str(config), "--once", "--dry-run"]
     assert main(["watch", "--journal", str(journal), *arguments]) == 0
     out = capsys.readouterr().out
-    assert out.count("would run: scontrol requeuehold Incomplete") == 1
+    assert out.count("would run: scontrol requeuehold Incomplete") == 3  # one step a job that waits
     assert cluster.table() == before
     assert not journal.exists()
 
