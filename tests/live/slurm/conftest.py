@@ -30,7 +30,7 @@ OWN_PREEMPTION_OFF = "# preemption is off"
 class Cluster:
     """Nodes with four cpus each; Slurm's own preemption is off unless it is asked for.
 
-    It takes a port more than it has nodes from ``port`` on, of twenty: beside another one give it 10.
+    It takes a port more than it has nodes from ``port`` on, of forty: beside the session's give it 10.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Cluster:
         self.environment = dict(
             os.environ,
             EMU_DIR=str(folder),
-            EMU_PORT=str(21000 + os.getpid() % 400 * 20 + port),
+            EMU_PORT=str(21000 + os.getpid() % 250 * 40 + port),
             EMU_AUTH="none",
             EMU_NODES=str(nodes),
             EMU_PARTS=partitions,

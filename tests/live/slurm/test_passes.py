@@ -88,7 +88,7 @@ def test_sixty_random_queues(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     right = 0
     begin = time.monotonic()
     options_of = options(parts)
-    with started(emulator(), port=0, nodes=GROUPS * WIDTH, **options_of) as cluster:
+    with started(emulator(), port=20, nodes=GROUPS * WIDTH, **options_of) as cluster:
         monkeypatch.setenv("SLURM_CONF", cluster.conf)
         write_down(cluster)
         for _ in range(ROUNDS):
