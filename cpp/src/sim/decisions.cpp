@@ -36,14 +36,24 @@ void Engine::look_at_all() {
   for (const Id node : grid_.nodes()) look_at(node);
 }
 
+// Nothing runs or waits, or will come.
+bool Engine::empty() const {
+  if (running_count_ > 0 || away_count_ > 0 || !heap_.empty() || arrived_ < arrivals_.rows() ||
+      node_events_ < work_.event_time.rows())
+    return false;
+  for (Id q = 0; q < state_->requests().rows(); ++q)
+    if (state_->requests().present(q) && state_->pending(q) > 0) return false;
+  return true;
+}
+
 void Engine::update() {
   planner_->update(now_, true);
   last_update_ = now_;
   ++log_.updates;
   const Time due = planner_->next_update();
-  update_at_ = options_.literal ? now_ + options_.second
-               : due == kNoTime ? kNoTime
-                                : tick_after(options_.second, std::max(due - 1, now_));
+  update_at_ = options_.literal            ? now_ + options_.second
+               : due == kNoTime || empty() ? kNoTime
+                                           : tick_after(options_.second, std::max(due - 1, now_));
   woken_.clear();
   if (planner_->wakes(woken_) || options_.literal) look_at_all();
   for (const Id node : woken_)

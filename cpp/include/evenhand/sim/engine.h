@@ -150,6 +150,7 @@ class Engine {
   void hold(Id slot, const Amount* amounts, Amount sign);
 
   // --- decisions
+  bool empty() const;
   void update();
   void decide();
   void heartbeat(Id node);

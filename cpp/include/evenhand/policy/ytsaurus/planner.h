@@ -66,6 +66,8 @@ class Planner final : public evenhand::Planner {
   std::size_t memory_bytes() const override;
 
  private:
+  Time next_deficit() const;
+
   Inputs inputs_;
   VolumeMemory volumes_;         // of integral pools: what the update before left
   bool has_volumes_, integral_;  // integral_: some pool is
