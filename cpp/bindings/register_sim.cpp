@@ -47,6 +47,7 @@ sim::Options options_of(const py::dict& values) {
   in.read("saved_progress", o.saved_progress);
   in.read("literal", o.literal);
   in.read("series_every", o.series_every);
+  in.read("give_up_after", o.give_up_after);
   in.finish();
   return o;
 }
@@ -59,12 +60,12 @@ class Simulation {
         engine_(cluster.shared(), planner.shared(), workload_of(rows, workload),
                 options_of(options), planner.coming(settings)) {}
 
-  bool run(std::optional<Time> until, std::optional<std::size_t> steps) {
+  bool run(std::optional<Time> until, std::optional<std::size_t> steps, bool guarded) {
     bool reached = false;
     {
       const LongCall call;
       reached = engine_.run(until.value_or(kNoTime),
-                            steps.value_or(std::numeric_limits<std::size_t>::max()));
+                            steps.value_or(std::numeric_limits<std::size_t>::max()), guarded);
     }
     if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
     return reached;
@@ -93,6 +94,13 @@ class Simulation {
   Time now() const { return engine_.now(); }
   bool done() const { return engine_.done(); }
   std::size_t steps() const { return engine_.steps(); }
+
+  // Operation, how many turns, since when; None: none is preempted in turns without end.
+  py::object turns() const {
+    if (!engine_.in_turns()) return py::none();
+    const sim::Turns& turns = engine_.turns();
+    return py::make_tuple(turns.found(), turns.count(), turns.first());
+  }
 
   Index preemptions() const {
     return std::ranges::count(engine_.log().decisions.action, Action::kPreempt);
@@ -205,11 +213,13 @@ void register_sim(py::module_& m) {
            py::arg("cluster"), py::arg("planner"), py::arg("rows"), py::arg("workload"),
            py::arg("options"), py::arg("settings"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
       .def("run", &Simulation::run, py::arg("until") = py::none(), py::arg("steps") = py::none(),
+           py::arg("guarded") = false,
            "Until an instant (microseconds), None: until nothing can happen any more; or until so "
            "many steps are done: then False.")
       .def_property_readonly("now", &Simulation::now)
       .def_property_readonly("done", &Simulation::done)
       .def_property_readonly("steps", &Simulation::steps)
+      .def_property_readonly("turns", &Simulation::turns)
       .def("frozen", &Simulation::frozen, py::arg("total_stated"),
            "The rows as a snapshot, and where their settings are from: see the result's rows.")
       .def_property_readonly("preemptions", &Simulation::preemptions)

@@ -136,7 +136,7 @@ def test_heartbeats_can_be_drawn() -> None:
 
 
 def test_an_interrupted_run_goes_on_from_there() -> None:
-    jobs = 5_000
+    jobs = 40_000
     work = Workload(
         {
             "name": np.arange(jobs),

@@ -38,9 +38,7 @@ void Engine::look_at_all() {
 
 // Nothing runs or waits, or will come.
 bool Engine::empty() const {
-  if (running_count_ > 0 || away_count_ > 0 || !heap_.empty() || arrived_ < arrivals_.rows() ||
-      node_events_ < work_.event_time.rows())
-    return false;
+  if (running_count_ > 0 || away_count_ > 0 || !heap_.empty() || !nothing_comes()) return false;
   for (Id q = 0; q < state_->requests().rows(); ++q)
     if (state_->requests().present(q) && state_->pending(q) > 0) return false;
   return true;
@@ -227,6 +225,10 @@ void Engine::suspend(Id slot, const Decision& d, const Amount* kept, Id row) {
   const Column<Amount> holds(kept, kept + width_);
   AllocationLog& log = log_.allocations;
   const Time all = progress(slot);
+  if (all > r.done)
+    turns_.progressed();
+  else
+    turns_.lost(log.operation[r.log], now_);
   log.end[r.log] = now_;
   log.outcome[r.log] = Outcome::kSuspended;
   log.kept[r.log] = all;

@@ -88,6 +88,7 @@ void Engine::read_start() {
 }
 
 void Engine::arrive(Id request) {
+  turns_.progressed();
   const Tables& t = work_.rows.tables();
   const Id its = t.requests.operation[request], source = first_operation_ + its;
   Id operation = row_of_operation_[source];
@@ -158,6 +159,7 @@ void Engine::queue_again(Id request) {
 }
 
 void Engine::node_event(Index event) {
+  turns_.progressed();
   const Id node = work_.event_node[event];
   const auto schedulable = [&](bool is) {
     if (state_->schedulable(node) != is)

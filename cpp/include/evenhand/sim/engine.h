@@ -20,6 +20,7 @@
 #include "evenhand/sim/grid.h"
 #include "evenhand/sim/log.h"
 #include "evenhand/sim/options.h"
+#include "evenhand/sim/turns.h"
 #include "evenhand/sim/workload.h"
 
 namespace evenhand::sim {
@@ -36,8 +37,10 @@ class Engine {
 
   // All that happens up to an instant, which is the clock's from then on; kNoTime: until nothing
   // can happen any more. A poll may end it between two steps, and so many steps do: then false is
-  // returned. It can continue from there.
-  bool run(Time until, std::size_t most = std::numeric_limits<std::size_t>::max());
+  // returned. It can continue from there. `guarded`: it ends, too, where work is preempted in
+  // turns.
+  bool run(Time until, std::size_t most = std::numeric_limits<std::size_t>::max(),
+           bool guarded = false);
 
   const ClusterState& state() const noexcept { return *state_; }
   Planner& planner() const noexcept { return *planner_; }
@@ -46,7 +49,11 @@ class Engine {
   Time now() const noexcept { return now_; }
   Time begin() const noexcept { return begin_; }
   Time last_update() const noexcept { return last_update_; }
-  bool done() const;                                     // nothing can happen any more
+  bool done() const;  // nothing can happen any more
+  // Is an operation preempted in turns with others, without end? Nothing will come, nothing has
+  // got done for so many turns, and what will end by itself has not run for half of them.
+  bool in_turns() const;
+  const Turns& turns() const noexcept { return turns_; }
   std::size_t steps() const noexcept { return steps_; }  // so far: where it stands
 
   // A copy of the state in which every allocation has a name and says when it leaves, for whom:
@@ -150,6 +157,7 @@ class Engine {
   void hold(Id slot, const Amount* amounts, Amount sign);
 
   // --- decisions
+  bool nothing_comes() const noexcept;
   bool empty() const;
   void update();
   void decide();
@@ -191,6 +199,7 @@ class Engine {
   Options options_;
   Came came_;
   Log log_;
+  Turns turns_;
   std::size_t width_;
   Time begin_, now_;
   std::size_t steps_ = 0;
