@@ -144,7 +144,7 @@ class Simulation {
     out["completed"] = array(o.completed);
     out["lost_count"] = array(o.lost_count);
     out["unfinished"] = array(o.unfinished);
-    out["shortfall"] = array(o.shortfall);
+    out["shortfall"] = array(engine_.shortfall());
     return out;
   }
   py::dict decisions() const {

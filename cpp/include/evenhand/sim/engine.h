@@ -54,6 +54,8 @@ class Engine {
   // got done for so many turns, and what will end by itself has not run for half of them.
   bool in_turns() const;
   const Turns& turns() const noexcept { return turns_; }
+  // By operation: seconds times what its dominant share lacked of what it was due, until now.
+  Column<double> shortfall() const;
   std::size_t steps() const noexcept { return steps_; }  // so far: where it stands
 
   // A copy of the state in which every allocation has a name and says when it leaves, for whom:
@@ -123,6 +125,10 @@ class Engine {
     std::vector<Kept> kept;    // of those that wait again, earliest first
     std::vector<Id> reserved;  // reservations for it
   };
+  struct Lacks {  // by operation of the log
+    double share = 0;
+    Index since = 0;  // sample
+  };
   struct Owner {  // by row of operations
     Id source = kNoId;
     Index open = 0;  // requests that are not done, or have not come
@@ -179,6 +185,8 @@ class Engine {
 
   // --- the log
   void sample(Time until);
+  void lack(Id operation, double lacks);
+  double lacked(Id operation) const;  // since it last changed
   void note_spells();
   void set_level(Id element, Starvation level, Id pools);
 
@@ -233,6 +241,7 @@ class Engine {
   Column<Starvation> level_;  // by element
   Column<Id> spell_;          // by element: its row; kNoId: none
   Column<Id> starvation_changed_;
+  Column<Lacks> lacks_;
   Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
   Column<Amount> pool_demand_;
 };
