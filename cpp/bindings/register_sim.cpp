@@ -71,13 +71,13 @@ class Simulation {
     return reached;
   }
   // The rows as they are, and of each by table its row in the start snapshot, or behind those that
-  // of an operation in the workload; -1: neither.
+  // of an operation in the workload (-1: neither); and its row here.
   py::tuple frozen(bool total_stated) const {
     const ClusterState named = engine_.named();
     ClusterState::Sources rows;
     Snapshot made(named.frozen(total_stated, &rows));
-    py::dict sources;
-    const auto add = [&](const char* table, const auto& live, const Column<Id>& of) {
+    py::dict sources, here;
+    const auto add = [&](const char* table, const auto& live, Column<Id>& of) {
       std::vector<Id> its;
       for (const Id row : of) {
         const Index note = live.note(row);
@@ -85,12 +85,23 @@ class Simulation {
         its.push_back(row < first ? row : note < 0 ? kNoId : first + static_cast<Id>(note));
       }
       sources[table] = to_array(std::move(its));
+      here[table] = to_array(std::move(of));
     };
     add("operations", named.operations(), rows.operations);
     add("requests", named.requests(), rows.requests);
     add("allocations", named.allocations(), rows.allocations);
-    return py::make_tuple(std::move(made), std::move(sources));
+    add("nodes", named.nodes(), rows.nodes);
+    add("reservations", named.reservations(), rows.reservations);
+    return py::make_tuple(std::move(made), std::move(sources), std::move(here));
   }
+  // See the engine: the node (-1: none) and the passes that it is asked for.
+  py::tuple poise() {
+    const Trigger asked = engine_.poise();
+    if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
+    return py::make_tuple(asked.nodes.empty() ? kNoId : asked.nodes.front(), asked.main_pass,
+                          asked.backfill_pass);
+  }
+  Id decided() const { return engine_.log().decisions.time.rows(); }
   Time now() const { return engine_.now(); }
   bool done() const { return engine_.done(); }
   std::size_t steps() const { return engine_.steps(); }
@@ -220,8 +231,11 @@ void register_sim(py::module_& m) {
       .def_property_readonly("done", &Simulation::done)
       .def_property_readonly("steps", &Simulation::steps)
       .def_property_readonly("turns", &Simulation::turns)
+      .def_property_readonly("decided", &Simulation::decided, "Rows of decisions so far.")
+      .def("poise", &Simulation::poise,
+           "Stand before the next step, which asks the planner; return the node and the passes.")
       .def("frozen", &Simulation::frozen, py::arg("total_stated"),
-           "The rows as a snapshot, and where their settings are from: see the result's rows.")
+           "The rows as a snapshot, where their settings are from, and their rows here.")
       .def_property_readonly("preemptions", &Simulation::preemptions)
       .def("counts", &Simulation::counts, "Events, updates, triggers, preemptions.")
       .def("allocations", &Simulation::allocations, "One row a run of an allocation.")

@@ -67,10 +67,7 @@ void Engine::decide() {
 void Engine::heartbeat(Id node) {
   grid_.done(now_, node);
   if (!options_.literal && planner_->idle(node)) return grid_.want(node, false);
-  Time& last = visited_[node];
-  const Time first = last == kNoTime ? grid_.first(node, begin_) : last + options_.period;
-  if (first < now_) planner_->passed(node, first, options_.period, now_ - options_.period);
-  last = now_;
+  reach(node);
   ++log_.decided;
   planner_->decide({.kind = Trigger::Kind::kHeartbeats, .nodes = {&node, 1}});
   const bool decided = !planner_->decisions().rows().empty();
@@ -80,6 +77,28 @@ void Engine::heartbeat(Id node) {
   } else {
     grid_.want(node, options_.literal || !planner_->settled(node));
   }
+}
+
+// Its heartbeats until now that were left out are made up for.
+void Engine::reach(Id node) {
+  Time& last = visited_[node];
+  const Time first = last == kNoTime ? grid_.first(node, begin_) : last + options_.period;
+  if (first < now_) planner_->passed(node, first, options_.period, now_ - options_.period);
+  last = now_;
+}
+
+Trigger Engine::poise() {
+  drop_stale();
+  go_to(next().time);
+  planner_->keep_decisions(false);
+  if (options_.drive == Options::Drive::kHeartbeats) {
+    poised_ = grid_.next().node;
+    reach(poised_);
+    return {.kind = Trigger::Kind::kHeartbeats, .nodes = {&poised_, 1}};
+  }
+  planner_->update(now_, true);
+  last_update_ = now_;
+  return {.main_pass = pass_at_ == now_, .backfill_pass = update_at_ == now_};
 }
 
 void Engine::pass() {

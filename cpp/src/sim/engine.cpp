@@ -21,7 +21,7 @@ Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> pla
       now_(begin_),
       first_operation_(state_->operations().snapshot_rows()),
       first_request_(state_->requests().snapshot_rows()) {
-  planner_->keep_decisions();
+  planner_->keep_decisions(true);
   read_start();
   if (options_.drive == Options::Drive::kHeartbeats) {
     grid_ = HeartbeatGrid(work_.heartbeats.empty() ? state_->nodes().in_order() : work_.heartbeats,

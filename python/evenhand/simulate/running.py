@@ -125,6 +125,12 @@ class Simulation:
             self._stage.core, planner, parsed.rows._core, columns, options, policy.coming(parsed.rows)
         )
 
+    @classmethod
+    def _of(cls, made: tuple[Any, ...]) -> Simulation:
+        """Return a run at its beginning, of what another was made of."""
+        snapshot, policy, workload, rng, options = made
+        return cls(snapshot, policy, workload, rng=copy.deepcopy(rng), **options)
+
     def _columns(self, parsed: Parsed) -> dict[str, NDArray[Any]]:
         """Return the workload's columns as the core takes them, by rows of the start snapshot."""
         pools = self._snapshot.names("pools")
@@ -249,7 +255,7 @@ class Simulation:
         Simulation
         """
         expect(time >= self._snapshot.now, "simulation", "time", time, "no instant before the beginning")
-        other = _made(self._made)
+        other = self._of(self._made)
         other.run(time)
         return other
 
@@ -304,7 +310,11 @@ class Simulation:
         -----
         O(cells of what is there).
         """
-        core, sources = self._core.frozen(self._stage.total_stated)
+        return self._frozen()[0]
+
+    def _frozen(self) -> tuple[Snapshot, dict[str, NDArray[Any]]]:
+        """Return the cluster as it is now, and by table the core's row of each of its rows."""
+        core, sources, here = self._core.frozen(self._stage.total_stated)
         start, coming = self._snapshot._settings, self._parsed.rows._settings
         settings = {table: by_row for table, by_row in start.items() if table.startswith(("pools", "nodes"))}
         first = self._snapshot.operation_count
@@ -316,7 +326,7 @@ class Simulation:
                 if found := {row: own[its] for row, its in enumerate(rows.tolist()) if its in own}:
                     settings[key] = found
         built = Built(core, dict(sorted(settings.items())), self._snapshot._commands)
-        return self._snapshot._of(built, self._snapshot._head)
+        return self._snapshot._of(built, self._snapshot._head), here
 
     def plan(self, on: Any = None) -> Any:
         """Return what the policy would plan now, with its reasons.
@@ -340,6 +350,7 @@ class Simulation:
             self._snapshot,
             self._policy,
             self._workload,
+            self._made,
             self._parsed,
             {
                 "allocations": core.allocations(),
@@ -403,14 +414,9 @@ def simulate(
     return run.result()
 
 
-def _made(of: tuple[Any, ...]) -> Simulation:
-    snapshot, policy, workload, rng, options = of
-    return Simulation(snapshot, policy, workload, rng=copy.deepcopy(rng), **options)
-
-
 def _stands_at(of: tuple[Any, ...], steps: int, now: int) -> Simulation:
     """Return a run after so many steps, at an instant before the next one."""
-    run = _made(of)
+    run = Simulation._of(of)
     run._core.run(None, steps)
     if run._core.now < now:
         run._core.run(now)

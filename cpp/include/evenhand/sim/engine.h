@@ -58,6 +58,10 @@ class Engine {
   Column<double> shortfall() const;
   std::size_t steps() const noexcept { return steps_; }  // so far: where it stands
 
+  // Where the next step asks the planner: it stands there, and its decisions can be taken back.
+  // Returns what it is to be asked. The run cannot continue.
+  Trigger poise();
+
   // A copy of the state in which every allocation has a name and says when it leaves, for whom:
   // fit to be frozen. O(rows).
   ClusterState named() const;
@@ -168,6 +172,7 @@ class Engine {
   void update();
   void decide();
   void heartbeat(Id node);
+  void reach(Id node);
   void pass();
   void carry_out(bool done);
   void start(const Decision& decision, Id row);
@@ -242,6 +247,7 @@ class Engine {
   Column<Id> spell_;          // by element: its row; kNoId: none
   Column<Id> starvation_changed_;
   Column<Lacks> lacks_;
+  Id poised_ = kNoId;                                          // node
   Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
   Column<Amount> pool_demand_;
 };
