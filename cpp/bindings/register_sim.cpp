@@ -47,6 +47,7 @@ sim::Options options_of(const py::dict& values) {
   in.read("saved_progress", o.saved_progress);
   in.read("literal", o.literal);
   in.read("series_every", o.series_every);
+  in.read("give_up_after", o.give_up_after);
   in.finish();
   return o;
 }
@@ -59,24 +60,24 @@ class Simulation {
         engine_(cluster.shared(), planner.shared(), workload_of(rows, workload),
                 options_of(options), planner.coming(settings)) {}
 
-  bool run(std::optional<Time> until, std::optional<std::size_t> steps) {
+  bool run(std::optional<Time> until, std::optional<std::size_t> steps, bool guarded) {
     bool reached = false;
     {
       const LongCall call;
       reached = engine_.run(until.value_or(kNoTime),
-                            steps.value_or(std::numeric_limits<std::size_t>::max()));
+                            steps.value_or(std::numeric_limits<std::size_t>::max()), guarded);
     }
     if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
     return reached;
   }
   // The rows as they are, and of each by table its row in the start snapshot, or behind those that
-  // of an operation in the workload; -1: neither.
+  // of an operation in the workload (-1: neither); and its row here.
   py::tuple frozen(bool total_stated) const {
     const ClusterState named = engine_.named();
     ClusterState::Sources rows;
     Snapshot made(named.frozen(total_stated, &rows));
-    py::dict sources;
-    const auto add = [&](const char* table, const auto& live, const Column<Id>& of) {
+    py::dict sources, here;
+    const auto add = [&](const char* table, const auto& live, Column<Id>& of) {
       std::vector<Id> its;
       for (const Id row : of) {
         const Index note = live.note(row);
@@ -84,15 +85,33 @@ class Simulation {
         its.push_back(row < first ? row : note < 0 ? kNoId : first + static_cast<Id>(note));
       }
       sources[table] = to_array(std::move(its));
+      here[table] = to_array(std::move(of));
     };
     add("operations", named.operations(), rows.operations);
     add("requests", named.requests(), rows.requests);
     add("allocations", named.allocations(), rows.allocations);
-    return py::make_tuple(std::move(made), std::move(sources));
+    add("nodes", named.nodes(), rows.nodes);
+    add("reservations", named.reservations(), rows.reservations);
+    return py::make_tuple(std::move(made), std::move(sources), std::move(here));
   }
+  // See the engine: the node (-1: none) and the passes that it is asked for.
+  py::tuple poise() {
+    const Trigger asked = engine_.poise();
+    if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
+    return py::make_tuple(asked.nodes.empty() ? kNoId : asked.nodes.front(), asked.main_pass,
+                          asked.backfill_pass);
+  }
+  Id decided() const { return engine_.log().decisions.time.rows(); }
   Time now() const { return engine_.now(); }
   bool done() const { return engine_.done(); }
   std::size_t steps() const { return engine_.steps(); }
+
+  // Operation, how many turns, since when; None: none is preempted in turns without end.
+  py::object turns() const {
+    if (!engine_.in_turns()) return py::none();
+    const sim::Turns& turns = engine_.turns();
+    return py::make_tuple(turns.found(), turns.count(), turns.first());
+  }
 
   Index preemptions() const {
     return std::ranges::count(engine_.log().decisions.action, Action::kPreempt);
@@ -136,7 +155,7 @@ class Simulation {
     out["completed"] = array(o.completed);
     out["lost_count"] = array(o.lost_count);
     out["unfinished"] = array(o.unfinished);
-    out["shortfall"] = array(o.shortfall);
+    out["shortfall"] = array(engine_.shortfall());
     return out;
   }
   py::dict decisions() const {
@@ -205,13 +224,18 @@ void register_sim(py::module_& m) {
            py::arg("cluster"), py::arg("planner"), py::arg("rows"), py::arg("workload"),
            py::arg("options"), py::arg("settings"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
       .def("run", &Simulation::run, py::arg("until") = py::none(), py::arg("steps") = py::none(),
+           py::arg("guarded") = false,
            "Until an instant (microseconds), None: until nothing can happen any more; or until so "
            "many steps are done: then False.")
       .def_property_readonly("now", &Simulation::now)
       .def_property_readonly("done", &Simulation::done)
       .def_property_readonly("steps", &Simulation::steps)
+      .def_property_readonly("turns", &Simulation::turns)
+      .def_property_readonly("decided", &Simulation::decided, "Rows of decisions so far.")
+      .def("poise", &Simulation::poise,
+           "Stand before the next step, which asks the planner; return the node and the passes.")
       .def("frozen", &Simulation::frozen, py::arg("total_stated"),
-           "The rows as a snapshot, and where their settings are from: see the result's rows.")
+           "The rows as a snapshot, where their settings are from, and their rows here.")
       .def_property_readonly("preemptions", &Simulation::preemptions)
       .def("counts", &Simulation::counts, "Events, updates, triggers, preemptions.")
       .def("allocations", &Simulation::allocations, "One row a run of an allocation.")

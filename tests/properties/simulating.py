@@ -27,7 +27,7 @@ def drawn(seed: int, system: str) -> Drawn:
     """Draw one from a seed: some ten operations on some three nodes, with interruptions."""
     rng = np.random.default_rng(seed)
     nodes = int(rng.integers(1, 5))
-    pools = [{"name": "a"}, {"name": "b", "weight": 2}, {"name": "c", "parent": "a"}]
+    pools: list[dict[str, Any]] = [{"name": "a"}, {"name": "b", "weight": 2}, {"name": "c", "parent": "a"}]
     count = int(rng.integers(1, 14))
     rows = []
     for i in range(count):
@@ -65,13 +65,17 @@ def drawn(seed: int, system: str) -> Drawn:
         {"time": 260.0, "node": f"n{i + 1}", "event": "capacity", "capacity.cpu": 8} for i in range(nodes)
     ]
     events += [{"time": 260.0, "node": f"n{i + 1}", "event": "up", "capacity.cpu": 8} for i in range(nodes)]
-    workload = eh.simulate.Workload(
-        rows, pools=pools, nodes=events, resources={"cpu": {"quantum": 1}, "memory": {}}
-    )
-    snapshot = workload.snapshot(nodes=nodes, now=0, cpu=8, memory=16)
+    hosts = [{"name": f"n{i + 1}", "capacity": {"cpu": 8, "memory": 16}} for i in range(nodes)]
+    resources: dict[str, Any] = {"cpu": {"quantum": 1}, "memory": {}}
     policy, clocks = _policy(system, rng), _clocks(system, rng)
     if rng.random() < 0.4:
         policy = policy.replace(pace=_pace(rng))
+    if system == "ytsaurus" and rng.random() < 0.5:
+        policy = policy.replace(**_particulars(rng, rows, pools, hosts))
+        resources["gpu"] = {}
+    workload = eh.simulate.Workload(rows, pools=pools, nodes=events, resources=resources)
+    # What a table does not know is a setting of the row.
+    snapshot = eh.Snapshot.from_dict({"now": 0, "resources": resources, "nodes": hosts, "pools": pools})
     return Drawn(snapshot, policy, workload, clocks)
 
 
@@ -84,6 +88,69 @@ def _pace(rng: np.random.Generator) -> dict[str, Any]:
         "immune_hours": ["00:00:30-00:01:30 UTC"],
     }
     return {name: value for name, value in pace.items() if rng.random() < 0.5}
+
+
+def _particulars(
+    rng: np.random.Generator,
+    rows: list[dict[str, Any]],
+    pools: list[dict[str, Any]],
+    hosts: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Put into rows what only YTsaurus knows: integral guarantees, limits, graceful mode, disks, hosts.
+
+    Returns settings of the policy.
+    """
+    chosen = rng.random(5) < 0.4
+    cpu = lambda most: {"cpu": int(rng.integers(1, most))}  # noqa: E731
+    a, b, c = pools
+    for host in hosts:
+        host["capacity"]["gpu"] = 8
+    settings: dict[str, Any] = {}
+    if chosen[0]:
+        ratio = float(rng.choice([1, 3]))
+        relaxed = {"type": "relaxed", "resource_flow": cpu(4), "relaxed_share_multiplier_limit": ratio}
+        (c if rng.random() < 0.5 else a)["integral"] = relaxed
+        b["integral"] = {
+            "type": "burst",
+            "resource_flow": cpu(3),
+            "burst": cpu(5),
+            "accumulated_volume": {"cpu": int(rng.choice([0, 100, 1000]))},
+        }
+        saturation = float(rng.choice([60, 86400]))
+        settings["fair_share"] = {"integral_pool_capacity_saturation_period_s": saturation}
+    if chosen[1]:
+        for element in (a, b, c, *rows):
+            if rng.random() < 0.3:
+                element["limits"] = cpu(12)
+        if rng.random() < 0.5:
+            settings["use_precommit_for_preemption"] = True
+            settings["enable_infinite_resource_limits_overcommit"] = True
+        if rng.random() < 0.5:
+            b["settings"] = {"resource_limits_overcommit_tolerance": cpu(4)}
+    graceful, disks = chosen[2], chosen[3]
+    for row in rows:
+        own: dict[str, Any] = {}
+        if graceful and rng.random() < 0.4:
+            own["preemption_mode"] = "graceful"
+        if disks and rng.random() < 0.4:
+            own["disk_media"] = ["fast"]
+        if own:
+            row["settings"] = own
+    if graceful:
+        settings["allocation_graceful_preemption_timeout"] = float(rng.choice([0, 20]))
+    if disks:
+        for host in hosts:
+            host["tags"] = ["ssd"] if rng.random() < 0.6 else []
+        a["settings"] = {"allow_regular_allocations_on_ssd_nodes": bool(rng.random() < 0.5)}
+        stages = {"enable": True, "node_tag_filter": "ssd", "medium_names": ["fast"]}
+        settings["ssd_priority_preemption"] = stages
+    if chosen[4]:
+        for row in rows:
+            row["resources"]["gpu"] = 8 if rng.random() < 0.3 else int(rng.integers(0, 5))
+        penalty = float(rng.choice([0, 100, 1e6]))
+        stage = {"enable": True, "timeout": float(rng.choice([1, 20])), "max_preemption_penalty": penalty}
+        settings["default_gpu_full_host_preemption"] = stage
+    return settings
 
 
 def _policy(system: str, rng: np.random.Generator) -> Any:

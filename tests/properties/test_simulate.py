@@ -12,6 +12,7 @@ from hypothesis import given
 
 import evenhand as eh
 from evenhand.building.readback import NO_TIME
+from evenhand.reasons import STAGES
 from evenhand.simulate.result import OUTCOMES
 from tests.properties.simulating import SYSTEMS, Drawn, drawn, seeds, simulated
 from tests.reference.simulate import reference
@@ -66,7 +67,7 @@ def test_time_never_runs_back(system: str, seed: int) -> None:
 def test_no_node_holds_more_than_it_has(system: str, seed: int) -> None:
     of = drawn(seed, system)
     result = simulated(of)
-    capacity = _capacities(of)
+    most = _most(of)
     runs = result.allocations
     need = _needs(result)
     for time in sorted({*_known(runs["began"])}):
@@ -76,7 +77,7 @@ def test_no_node_holds_more_than_it_has(system: str, seed: int) -> None:
             if began is not None and began <= time and (end is None or end > time):
                 used[runs["node"][i]] = used.get(runs["node"][i], 0) + need[runs["request"][i]]
         for node, amounts in used.items():
-            assert (amounts <= capacity(node, time)).all(), (time, node)
+            assert (amounts <= most).all(), (time, node)
 
 
 def _known(column: Any) -> list[float]:
@@ -88,13 +89,9 @@ def _needs(result: eh.simulate.Result) -> dict[Any, np.ndarray[Any, Any]]:
     return dict(zip(result.request_names, amounts.reshape(len(result.request_names), -1), strict=True))
 
 
-def _capacities(of: Drawn) -> Any:
+def _most(of: Drawn) -> np.ndarray[Any, Any]:
     """The most that a node had at any instant: what is there when it is made smaller stays."""
-
-    def capacity(node: str, time: float) -> np.ndarray[Any, Any]:
-        return np.array([8, 16])
-
-    return capacity
+    return np.asarray(of.snapshot._core.column("nodes", "capacity")).max(axis=0)
 
 
 @each_system
@@ -127,6 +124,15 @@ def test_ticks_that_are_passed_over_change_nothing(system: str, seed: int) -> No
                 table,
                 name,
             )
+
+
+def test_all_stages_of_ytsaurus_are_drawn() -> None:
+    stages: set[str | None] = set()
+    for seed in range(80):
+        result = simulated(drawn(seed, "ytsaurus"), 600.0)
+        stages |= {STAGES[i] for i in np.unique(result.raw["decisions"]["stage"])}
+    assert stages >= {"preemptive", "aggressive", "ssd_preemptive", "full_host", "graceful"}
+    assert stages >= {"limit_repair", "overcommit"}
 
 
 @each_system

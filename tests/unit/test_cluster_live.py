@@ -434,3 +434,18 @@ def test_a_cluster_without_operations_is_planned(system: str) -> None:
     plan = made.plan()
     assert [row["request"] for row in plan.decisions.to_list()] == ["r"]
     assert made.carry_out(plan).started == ("r/1",)
+
+
+def test_victims_are_remembered_where_heartbeats_use_an_earlier_update() -> None:
+    made = cluster(POLICY.replace(pace={"victim_cooldown": 60}, preemptive_scheduling_backoff=0))
+    made.apply([{"event": "put", "table": "operations", "row": {"name": "first"}}])
+    made.update()
+    plan = made.plan(on=HEARTBEAT)
+    assert [d.action for d in plan.decisions] == ["preempt", "start"]
+    taken = {("operation", "old"): {"taken": [140.0]}}
+    assert plan.state.victims == taken
+    made.carry_out(plan)
+    made.apply([{"event": "remove", "table": "operations", "name": "first"}, {"event": "time", "now": 142}])
+    plan = made.plan(on=HEARTBEAT)
+    assert not len(plan.decisions)
+    assert plan.state.victims == taken

@@ -136,7 +136,7 @@ def test_heartbeats_can_be_drawn() -> None:
 
 
 def test_an_interrupted_run_goes_on_from_there() -> None:
-    jobs = 5_000
+    jobs = 40_000
     work = Workload(
         {
             "name": np.arange(jobs),
@@ -165,3 +165,45 @@ def test_an_interrupted_run_goes_on_from_there() -> None:
     for table, columns in whole.raw.items():
         for name, column in columns.items():
             assert np.array_equal(column, run.result().raw[table][name]), (table, name)
+
+
+def test_volumes_move_on_while_there_is_work() -> None:
+    """A relaxed pool gets more while its volume lasts; without work there are no updates for its sake."""
+    work = Workload(
+        {
+            "name": ["a", "b"],
+            "pool": ["x", "y"],
+            "count": [16, 16],
+            "resources.cpu": [1, 1],
+            "submit_time": [0, 300],
+            "run_time": [900, 900],
+        }
+    )
+    relaxed = {"type": "relaxed", "resource_flow": {"cpu": 2}, "accumulated_volume": {"cpu": 1200}}
+    start = eh.Snapshot.from_dict(
+        {
+            "now": 0,
+            "resources": {"cpu": {}},
+            "nodes": [{"name": "n", "capacity": {"cpu": 16}}],
+            "pools": [{"name": "x"}, {"name": "y", "integral": relaxed}],
+        }
+    )
+    policy = eh.policies.YTsaurus()
+    result = eh.simulate(start, policy, work, series_every=10)
+    pools = [str(name) for name in result.series["pool"]]
+    shares = {
+        time: share
+        for time, pool, share in zip(result.series["time"], pools, result.series["fair_share"], strict=True)
+        if pool == "y"
+    }
+    assert shares[290] == 0
+    assert shares[300] > 0.6
+    assert shares[300] > shares[1000] > 0.5
+    end = result.span[1]
+    assert end == max(result.allocations["end"])
+    assert result.counts["updates"] <= end / 0.2 + 1
+    literal = eh.simulate(start, policy, work, end, series_every=10, literal=True)
+    assert literal.counts["updates"] == result.counts["updates"]
+    for table, columns in result.raw.items():
+        for name, column in columns.items():
+            assert np.array_equal(column, literal.raw[table][name]), (table, name)

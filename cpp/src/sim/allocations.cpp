@@ -163,6 +163,10 @@ void Engine::end(Id slot, Outcome outcome) {
   log.lost[row] = all - kept;
   if (r.decision != kNoId && !done) log.decision[row] = r.decision;
   sums.lost[owner] += all - kept;
+  if (done || !again || kept > r.done)
+    turns_.progressed();
+  else
+    turns_.lost(owner, now_);
   if (outcome == Outcome::kPreempted || outcome == Outcome::kAborted) ++sums.preempted[owner];
   if (r.began != kNoTime)
     hold(slot, state_->amounts(slot), -1);

@@ -36,14 +36,22 @@ void Engine::look_at_all() {
   for (const Id node : grid_.nodes()) look_at(node);
 }
 
+// Nothing runs or waits, or will come.
+bool Engine::empty() const {
+  if (running_count_ > 0 || away_count_ > 0 || !heap_.empty() || !nothing_comes()) return false;
+  for (Id q = 0; q < state_->requests().rows(); ++q)
+    if (state_->requests().present(q) && state_->pending(q) > 0) return false;
+  return true;
+}
+
 void Engine::update() {
   planner_->update(now_, true);
   last_update_ = now_;
   ++log_.updates;
   const Time due = planner_->next_update();
-  update_at_ = options_.literal ? now_ + options_.second
-               : due == kNoTime ? kNoTime
-                                : tick_after(options_.second, std::max(due - 1, now_));
+  update_at_ = options_.literal            ? now_ + options_.second
+               : due == kNoTime || empty() ? kNoTime
+                                           : tick_after(options_.second, std::max(due - 1, now_));
   woken_.clear();
   if (planner_->wakes(woken_) || options_.literal) look_at_all();
   for (const Id node : woken_)
@@ -59,10 +67,7 @@ void Engine::decide() {
 void Engine::heartbeat(Id node) {
   grid_.done(now_, node);
   if (!options_.literal && planner_->idle(node)) return grid_.want(node, false);
-  Time& last = visited_[node];
-  const Time first = last == kNoTime ? grid_.first(node, begin_) : last + options_.period;
-  if (first < now_) planner_->passed(node, first, options_.period, now_ - options_.period);
-  last = now_;
+  reach(node);
   ++log_.decided;
   planner_->decide({.kind = Trigger::Kind::kHeartbeats, .nodes = {&node, 1}});
   const bool decided = !planner_->decisions().rows().empty();
@@ -72,6 +77,28 @@ void Engine::heartbeat(Id node) {
   } else {
     grid_.want(node, options_.literal || !planner_->settled(node));
   }
+}
+
+// Its heartbeats until now that were left out are made up for.
+void Engine::reach(Id node) {
+  Time& last = visited_[node];
+  const Time first = last == kNoTime ? grid_.first(node, begin_) : last + options_.period;
+  if (first < now_) planner_->passed(node, first, options_.period, now_ - options_.period);
+  last = now_;
+}
+
+Trigger Engine::poise() {
+  drop_stale();
+  go_to(next().time);
+  planner_->keep_decisions(false);
+  if (options_.drive == Options::Drive::kHeartbeats) {
+    poised_ = grid_.next().node;
+    reach(poised_);
+    return {.kind = Trigger::Kind::kHeartbeats, .nodes = {&poised_, 1}};
+  }
+  planner_->update(now_, true);
+  last_update_ = now_;
+  return {.main_pass = pass_at_ == now_, .backfill_pass = update_at_ == now_};
 }
 
 void Engine::pass() {
@@ -217,6 +244,10 @@ void Engine::suspend(Id slot, const Decision& d, const Amount* kept, Id row) {
   const Column<Amount> holds(kept, kept + width_);
   AllocationLog& log = log_.allocations;
   const Time all = progress(slot);
+  if (all > r.done)
+    turns_.progressed();
+  else
+    turns_.lost(log.operation[r.log], now_);
   log.end[r.log] = now_;
   log.outcome[r.log] = Outcome::kSuspended;
   log.kept[r.log] = all;

@@ -15,12 +15,13 @@ Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> pla
       work_(std::move(workload)),
       options_(options),
       came_(std::move(came)),
+      turns_(options.give_up_after),
       width_(state_->width()),
       begin_(state_->now()),
       now_(begin_),
       first_operation_(state_->operations().snapshot_rows()),
       first_request_(state_->requests().snapshot_rows()) {
-  planner_->keep_decisions();
+  planner_->keep_decisions(true);
   read_start();
   if (options_.drive == Options::Drive::kHeartbeats) {
     grid_ = HeartbeatGrid(work_.heartbeats.empty() ? state_->nodes().in_order() : work_.heartbeats,
@@ -81,6 +82,18 @@ Engine::Next Engine::next() const {
   return found;
 }
 
+bool Engine::nothing_comes() const noexcept {
+  return arrived_ == arrivals_.rows() && node_events_ == work_.event_time.rows();
+}
+
+bool Engine::in_turns() const {
+  if (turns_.found() == kNoId || !nothing_comes()) return false;
+  return std::ranges::none_of(heap_, [&](const Event& event) {
+    return event.phase() == Phase::kEnd && !stale(event) &&
+           running_[event.row].began < turns_.middle();
+  });
+}
+
 bool Engine::done() const { return next().phase == Phase::kNever; }
 
 void Engine::go_to(Time time) {
@@ -91,7 +104,7 @@ void Engine::go_to(Time time) {
   if (options_.drive == Options::Drive::kHeartbeats) grid_.go_to(time);
 }
 
-bool Engine::run(Time until, std::size_t most) {
+bool Engine::run(Time until, std::size_t most, bool guarded) {
   // A step is not left in the middle.
   const Poll wanted = current_poll;
   const Polling quiet(nullptr);
@@ -101,6 +114,10 @@ bool Engine::run(Time until, std::size_t most) {
     const Next found = next();
     if (found.phase == Phase::kNever || (until != kNoTime && found.time > until)) break;
     if (steps == most) return false;
+    if (guarded && turns_.found() != kNoId) {
+      if (in_turns()) break;
+      if (nothing_comes()) turns_.progressed();  // what will end by itself is waited for
+    }
     ++steps_;
     step(found);
   }

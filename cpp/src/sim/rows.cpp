@@ -38,6 +38,7 @@ void Engine::read_start() {
   for (const Index count : t.requests.count) starts = std::min(starts + count, kMostAtOnce);
   log_.reserve(at(starts), width_);
   log.shortfall.assign(at(operations), 0.0);
+  lacks_.assign(at(operations), {});
   for (Id q = 0; q < t.requests.operation.rows(); ++q) {
     const Id o = first_operation_ + t.requests.operation[q];
     log.submit[o] = log.submit[o] == kNoTime ? comes[q] : std::min(log.submit[o], comes[q]);
@@ -88,6 +89,7 @@ void Engine::read_start() {
 }
 
 void Engine::arrive(Id request) {
+  turns_.progressed();
   const Tables& t = work_.rows.tables();
   const Id its = t.requests.operation[request], source = first_operation_ + its;
   Id operation = row_of_operation_[source];
@@ -132,6 +134,7 @@ void Engine::finish(Id request) {
   asked_[request].source = kNoId;
   if (--owner.open == 0 && state_->allocations_of(operation).empty()) {
     log_.operations.end[owner.source] = now_;
+    lack(owner.source, 0);
     row_of_operation_[owner.source] = kNoId;
     const auto pools = static_cast<Id>(state_->pools().size());
     if (pools + operation < level_.rows())
@@ -158,6 +161,7 @@ void Engine::queue_again(Id request) {
 }
 
 void Engine::node_event(Index event) {
+  turns_.progressed();
   const Id node = work_.event_node[event];
   const auto schedulable = [&](bool is) {
     if (state_->schedulable(node) != is)

@@ -37,9 +37,6 @@ void Engine::sample(Time until) {
   pool_starving_.assign(at(count), 0);
   pool_demand_.assign(at(count) * width_, 0);
   Column<Amount> wanted(width_);
-  const Time samples = (until - next + options_.series_every - 1) / options_.series_every;
-  const double seconds =
-      static_cast<double>(options_.series_every) / static_cast<double>(kMicrosecondsPerSecond);
   for (Id o = 0; o < state_->operations().rows(); ++o) {
     if (!state_->operations().present(o)) continue;
     const Id pool = state_->pool_of(o);
@@ -53,10 +50,7 @@ void Engine::sample(Time until) {
     if (owners_[o].source == kNoId) continue;
     const double due = std::min(fair(e), dominant(wanted.data(), total));
     const double lacks = std::max(0.0, due - dominant(state_->operation_usage(o), total));
-    // One by one, so that the sum is the same however many instants were passed over.
-    if (lacks > 0)
-      for (Time k = 0; k < samples; ++k)
-        log_.operations.shortfall[owners_[o].source] += lacks * seconds;
+    lack(owners_[o].source, lacks);
   }
   for (auto p = pools.top_down.rbegin(); p != pools.top_down.rend(); ++p) {
     const Id parent = pools.parent[*p];
@@ -90,6 +84,27 @@ void Engine::sample(Time until) {
       log.running.push_back(pool_running_[p]);
       log.waiting.push_back(pool_waiting_[p]);
     }
+}
+
+// From the next sample on. What it lacked before is added up as one product, so that the sum is the
+// same however many instants were passed over.
+void Engine::lack(Id operation, double lacks) {
+  Lacks& l = lacks_[operation];
+  if (lacks == l.share) return;
+  log_.operations.shortfall[operation] += lacked(operation);
+  l = {lacks, sampled_};
+}
+
+double Engine::lacked(Id operation) const {
+  const Lacks& l = lacks_[operation];
+  const Time micros = (sampled_ - l.since) * options_.series_every;
+  return l.share * (static_cast<double>(micros) / static_cast<double>(kMicrosecondsPerSecond));
+}
+
+Column<double> Engine::shortfall() const {
+  Column<double> out = log_.operations.shortfall;
+  for (Id o = 0; o < out.rows(); ++o) out[o] += lacked(o);
+  return out;
 }
 
 // An update has said which elements starve.

@@ -173,6 +173,24 @@ TEST_F(Running, ALostNodeTakesWhatWasNotSaved) {
   EXPECT_EQ(runs().resumed_from, (Column<Id>{kNoId, 0}));
 }
 
+TEST(Turns, CountAnewWhenSomethingGetsDone) {
+  Turns turns(4);
+  turns.lost(2, 10);
+  turns.lost(2, 10);  // of the same instant
+  turns.lost(0, 20);
+  for (const Time now : {30, 40}) turns.lost(2, now);
+  EXPECT_EQ(turns.found(), kNoId);
+  turns.lost(2, 50);
+  EXPECT_EQ(turns.found(), 2);
+  EXPECT_EQ(turns.count(), 4);
+  EXPECT_EQ(turns.first(), 10);
+  EXPECT_EQ(turns.middle(), 30);
+  turns.progressed();
+  EXPECT_EQ(turns.found(), kNoId);
+  for (const Time now : {60, 70, 80}) turns.lost(2, now);
+  EXPECT_EQ(turns.found(), kNoId);
+}
+
 TEST_F(Running, StopsAndGoesOn) {
   Engine& engine = start({4}, workload({{0, 1, 3, 10 * kSecond}, {kSecond, 4, 1, 5 * kSecond}}));
   engine.run(4 * kSecond);

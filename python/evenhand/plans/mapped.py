@@ -70,10 +70,7 @@ class MappedCore:
         self._groups = self._picked("allocations", said["groups"], 255)
         self._counts = said["counts"]
         self._refusals = self._sorted(self._named(said["refusals"]), "request")
-        self._memory = {
-            name: self._picked(memory[name], column, _ABSENT.get(name, 0))
-            for name, column in said["memory"].items()
-        }
+        self._memory = self._remembered(said["memory"], memory)
         self._handed = self._sorted(self._named(said["handed"]), "allocation")
         self.shares = self._shares(said["shares"])
 
@@ -93,6 +90,27 @@ class MappedCore:
         for name in out.keys() & _REFERENCES.keys():
             places, rows = self._places[_REFERENCES[name]], np.asarray(out[name])
             out[name] = places[np.where(rows < len(places) - 1, rows, -1)].astype(rows.dtype)
+        return out
+
+    def _remembered(
+        self, columns: Mapping[str, NDArray[Any]], tables: Mapping[str, str]
+    ) -> dict[str, NDArray[Any]]:
+        """Return columns of a memory: one value a row, or as many instants as an element has."""
+        out = {
+            name: self._picked(tables[name], column, _ABSENT.get(name, 0))
+            for name, column in columns.items()
+            if name in tables
+        }
+        for name in columns.keys() - out.keys():
+            if not name.endswith("_element"):
+                continue
+            places, live = self._places["elements"], np.asarray(columns[name])
+            row = places[np.where(live < len(places) - 1, live, -1)].astype(live.dtype)
+            order = np.argsort(row, kind="stable")
+            order = order[row[order] >= 0]
+            if len(order):
+                times = name.removesuffix("element") + "time"
+                out |= {name: row[order], times: np.asarray(columns[times])[order]}
         return out
 
     def _sorted(self, columns: dict[str, NDArray[Any]], by: str) -> dict[str, NDArray[Any]]:

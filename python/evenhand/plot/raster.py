@@ -120,6 +120,7 @@ def _marks(
             alpha=0.6,
             label=label,
             clip_on=False,
+            zorder=3,  # also in front of the axis
         )
     if len(codes):
         place_of: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 5}

@@ -15,7 +15,9 @@ from evenhand.table import Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from evenhand.explain import Explanation
     from evenhand.model import Snapshot
+    from evenhand.plans import Plan
     from evenhand.simulate.metrics import Metrics
     from evenhand.simulate.workload import Parsed, Workload
 
@@ -39,6 +41,8 @@ class Result:
         What was at the beginning, with the workload's pools.
     policy, workload
         What it was simulated with.
+    made : tuple
+        All that the simulation was made of, so that any instant of it can be run again.
     span : (float, float)
         From when until when, in seconds.
     counts : mapping
@@ -62,6 +66,7 @@ class Result:
         snapshot: Snapshot,
         policy: Any,
         workload: Workload,
+        made: tuple[Any, ...],
         parsed: Parsed,
         raw: Mapping[str, Mapping[str, NDArray[Any]]],
         span: tuple[float, float],
@@ -69,7 +74,7 @@ class Result:
     ) -> None:
         self.snapshot, self.policy, self.workload = snapshot, policy, workload
         self.raw, self.span, self.counts = raw, span, counts
-        self._parsed = parsed
+        self._parsed, self.made = parsed, made
 
     @cached_property
     def operation_names(self) -> list[str | int]:
@@ -231,6 +236,59 @@ class Result:
         from evenhand.simulate.metrics import measure
 
         return measure(self)
+
+    def plan(self, decision: int) -> Plan:
+        """Return the plan that a decision was part of, with the reasons of all that it decided and refused.
+
+        Parameters
+        ----------
+        decision : int
+            Row of `decisions`.
+
+        Returns
+        -------
+        Plan
+            Of the heartbeat or the pass, and of the cluster just before; allocations are called as in
+            `Simulation.snapshot`.
+
+        Notes
+        -----
+        The simulation is run again, twice, until that instant.
+        """
+        from evenhand.simulate.moment import moment
+
+        return moment(self, decision).plan
+
+    def why(self, decision: int) -> Explanation:
+        """Explain a decision, from what was then.
+
+        Parameters
+        ----------
+        decision : int
+            Row of `decisions`.
+
+        Returns
+        -------
+        Explanation
+            As of `Plan.why`.
+
+        Notes
+        -----
+        As of `plan`, which answers several questions about one instant at the price of one.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> work = eh.simulate.Workload({"name": ["a", "b"], "pool": ["x", "y"], "resources.cpu": [4, 2],
+        ...                              "submit_time": [0, 5], "run_time": [600, 30]})
+        >>> result = eh.simulate(work.snapshot(nodes=1, cpu=4), eh.policies.YTsaurus(), work)
+        >>> row = list(result.decisions["action"]).index("preempt")
+        >>> print(str(result.why(row)).split(":")[0])
+        Allocation a/0 of operation a leaves node n1
+        """
+        from evenhand.simulate.moment import moment
+
+        return moment(self, decision).why()
 
     def __repr__(self) -> str:
         raw = self.raw

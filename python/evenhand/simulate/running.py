@@ -32,6 +32,7 @@ __all__ = ["Simulation", "simulate"]
 
 _SAMPLES = 1000
 _SLICES = 100
+_TURNS = 1000
 _PORTION = 20_000  # steps of a run
 _MAGIC = f"evenhand simulation {_core.__version__}\n".encode()
 
@@ -56,6 +57,9 @@ class Simulation:
     series_every : number or str, optional
         Seconds between samples of pools; by default there are about a thousand of them from the first arrival
         to the last. 0: none.
+    give_up_after : int
+        How often an operation may lose all that it has done, while nothing gets done, before a run without
+        ``until`` ends with an error. At least 2.
     **clocks
         When the system acts: see `CLOCKS` of the policy.
 
@@ -91,6 +95,7 @@ class Simulation:
         literal: bool = False,
         rng: int | np.random.Generator | None = None,
         series_every: float | str | None = None,
+        give_up_after: int = _TURNS,
         **clocks: float | str,
     ) -> None:
         from evenhand.model import Snapshot
@@ -98,9 +103,12 @@ class Simulation:
         expect(isinstance(snapshot, Snapshot), "simulation", "snapshot", snapshot, "a Snapshot")
         expect_policy("simulation", policy)
         expect(isinstance(workload, Workload), "simulation", "workload", workload, "a Workload")
+        right = type(give_up_after) is int and 2 <= give_up_after < 2**31
+        expect(right, "simulation", "give_up_after", give_up_after, "a number of at least 2")
         # A generator is used up by drawing; runs of the same draw of what it is now.
         kept_rng = copy.deepcopy(rng) if isinstance(rng, np.random.Generator) else rng
-        self._made = (snapshot, policy, workload, literal, kept_rng, series_every, clocks)
+        options = {"literal": literal, "series_every": series_every, "give_up_after": give_up_after}
+        self._made = (snapshot, policy, workload, kept_rng, {**options, **clocks})
         self._snapshot = workload.joined(snapshot)
         self._policy, self._workload = policy, workload
         self._clocks = _clocks(policy, clocks)
@@ -108,7 +116,7 @@ class Simulation:
         self._stage = Stage(self._snapshot)
         self._planner = planner = policy.live(self._stage, None, None)
         every = _every(series_every, workload)
-        options = {**policy.drive(self._clocks), "literal": literal, "series_every": every}
+        options = {**options, **policy.drive(self._clocks), "series_every": every}
         columns = self._columns(parsed)
         if rng is not None:
             drawn = np.random.default_rng(rng).permutation(self._snapshot.node_count)
@@ -116,6 +124,12 @@ class Simulation:
         self._core = _core.Simulation(
             self._stage.core, planner, parsed.rows._core, columns, options, policy.coming(parsed.rows)
         )
+
+    @classmethod
+    def _of(cls, made: tuple[Any, ...]) -> Simulation:
+        """Return a run at its beginning, of what another was made of."""
+        snapshot, policy, workload, rng, options = made
+        return cls(snapshot, policy, workload, rng=copy.deepcopy(rng), **options)
 
     def _columns(self, parsed: Parsed) -> dict[str, NDArray[Any]]:
         """Return the workload's columns as the core takes them, by rows of the start snapshot."""
@@ -143,11 +157,38 @@ class Simulation:
         until : number, optional
             Seconds; what happens at that instant is in it. By default until nothing can happen any more.
 
+        Raises
+        ------
+        InputError
+            If there is no ``until``, and operations preempt each other in turns, without end: nothing will
+            come or ends by itself, and one of them has lost its work ``give_up_after`` times.
+
         Notes
         -----
         It can be interrupted (Ctrl-C), and continues from there when it is called again.
         """
-        self._core.run(_micros(until))
+        self._core.run(_micros(until), None, until is None)
+        self._end_turns(until)
+
+    def _end_turns(self, until: float | None) -> None:
+        """Raise if what was to run until its end has none."""
+        if until is not None or (turns := self._core.turns) is None:
+            return
+        row, count, first = turns
+        result = self.result()
+        decisions, names = result.raw["decisions"], result.operation_names
+        last = np.flatnonzero((decisions["operation"] == row) & (decisions["beneficiary_operation"] >= 0))
+        other = (
+            f', the last time for "{names[decisions["beneficiary_operation"][last[-1]]]}"'
+            if len(last)
+            else ""
+        )
+        message = (
+            f'at {self.now:.10g} s "{names[row]}" has lost its work {count} times since {first / 1e6:.10g} s'
+            f"{other}, and nothing got done: work is preempted in turns, without end; give until=, or a pace "
+            "(victim_cooldown, max_victims_per_hour)"
+        )
+        raise InputError([Problem("simulation", None, None, "until", "endless", None, printable(message))])
 
     def portions(self, until: float | None = None) -> Iterator[float]:
         """Let time go by as `run` does, but stop now and then.
@@ -161,9 +202,15 @@ class Simulation:
         ------
         number
             The clock, after each portion of work of some tenths of a second.
+
+        Raises
+        ------
+        InputError
+            As of `run`.
         """
-        while not self._core.run(_micros(until), _PORTION):
+        while not self._core.run(_micros(until), _PORTION, until is None):
             yield self.now
+        self._end_turns(until)
         yield self.now
 
     @property
@@ -208,7 +255,7 @@ class Simulation:
         Simulation
         """
         expect(time >= self._snapshot.now, "simulation", "time", time, "no instant before the beginning")
-        other = _made(self._made)
+        other = self._of(self._made)
         other.run(time)
         return other
 
@@ -263,7 +310,11 @@ class Simulation:
         -----
         O(cells of what is there).
         """
-        core, sources = self._core.frozen(self._stage.total_stated)
+        return self._frozen()[0]
+
+    def _frozen(self) -> tuple[Snapshot, dict[str, NDArray[Any]]]:
+        """Return the cluster as it is now, and by table the core's row of each of its rows."""
+        core, sources, here = self._core.frozen(self._stage.total_stated)
         start, coming = self._snapshot._settings, self._parsed.rows._settings
         settings = {table: by_row for table, by_row in start.items() if table.startswith(("pools", "nodes"))}
         first = self._snapshot.operation_count
@@ -275,7 +326,7 @@ class Simulation:
                 if found := {row: own[its] for row, its in enumerate(rows.tolist()) if its in own}:
                     settings[key] = found
         built = Built(core, dict(sorted(settings.items())), self._snapshot._commands)
-        return self._snapshot._of(built, self._snapshot._head)
+        return self._snapshot._of(built, self._snapshot._head), here
 
     def plan(self, on: Any = None) -> Any:
         """Return what the policy would plan now, with its reasons.
@@ -299,6 +350,7 @@ class Simulation:
             self._snapshot,
             self._policy,
             self._workload,
+            self._made,
             self._parsed,
             {
                 "allocations": core.allocations(),
@@ -322,13 +374,14 @@ def simulate(
     progress: bool = False,
     literal: bool = False,
     series_every: float | str | None = None,
+    give_up_after: int = _TURNS,
     **clocks: float | str,
 ) -> Result:
     """Return what happens when a policy runs a cluster to which a workload comes.
 
     Parameters
     ----------
-    snapshot, policy, workload, rng, literal, series_every, **clocks
+    snapshot, policy, workload, rng, literal, series_every, give_up_after, **clocks
         As of `Simulation`.
     until : number, optional
         Seconds; by default until nothing can happen any more.
@@ -342,7 +395,7 @@ def simulate(
     Raises
     ------
     InputError
-        As of `Simulation`.
+        As of `Simulation` and `Simulation.run`.
 
     Examples
     --------
@@ -353,26 +406,17 @@ def simulate(
     >>> result.operations["waited"].tolist()
     [0.0, 55.0]
     """
-    run = Simulation(
-        snapshot, policy, workload, literal=literal, rng=rng, series_every=series_every, **clocks
-    )
+    options = {"literal": literal, "series_every": series_every, "give_up_after": give_up_after}
+    run = Simulation(snapshot, policy, workload, rng=rng, **options, **clocks)  # type: ignore[arg-type]
     if progress:
         _with_bar(run, workload, until)
     run.run(until)
     return run.result()
 
 
-def _made(of: tuple[Any, ...]) -> Simulation:
-    snapshot, policy, workload, literal, rng, series_every, clocks = of
-    rng = copy.deepcopy(rng)
-    return Simulation(
-        snapshot, policy, workload, literal=literal, rng=rng, series_every=series_every, **clocks
-    )
-
-
 def _stands_at(of: tuple[Any, ...], steps: int, now: int) -> Simulation:
     """Return a run after so many steps, at an instant before the next one."""
-    run = _made(of)
+    run = Simulation._of(of)
     run._core.run(None, steps)
     if run._core.now < now:
         run._core.run(now)

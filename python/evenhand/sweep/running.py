@@ -121,9 +121,8 @@ def sweep(
                                 5            1      10.0000
                                60            0      55.0000
     """
-    job, of = job_of(
-        *(snapshot, policy, workload, space, metrics, until, warm_up, seed, state, on, clocks),
-    )
+    shared = {"until": until, "warm_up": warm_up, "rng": seed, "state": state, "on": on, "clocks": clocks}
+    job, of = job_of(snapshot, policy, workload, space, metrics, **shared)
     found = _points(of, random, lhs, points, seed)
     return table_of(of, found, swept(job, of, found, executor, workers, resume, progress))
 
@@ -167,15 +166,13 @@ def job_of(
     policy: Any,
     workload: Workload | None,
     space: Mapping[str, Any] | None,
-    metrics: Iterable[str] | None = None,
-    until: float | None = None,
-    warm_up: float = 0.0,
-    seed: int | None = None,
-    state: State | None = None,
-    on: Any = None,
-    clocks: Mapping[str, Any] | None = None,
+    metrics: Iterable[str] | None,
+    **shared: Any,
 ) -> tuple[Job, Space]:
-    """Return what all points have in common, and the space; parameters are those of `sweep`."""
+    """Return what all points have in common, and the space.
+
+    Parameters are those of `sweep`; `shared` are fields of `Job`.
+    """
     from evenhand.model import Snapshot
     from evenhand.simulate.workload import Workload
 
@@ -185,13 +182,13 @@ def job_of(
         expect_policy("sweep", one)
     if workload is not None:
         expect(isinstance(workload, Workload), "sweep", "workload", workload, "a Workload")
-        expect(state is None, "sweep", "state", state, "left out beside a workload")
-        expect(on is None, "sweep", "on", on, "left out beside a workload")
         snapshot = workload.joined(snapshot)
-    else:
-        expect(until is None and not clocks, "sweep", "until", until, "left out without a workload")
+    job = Job(snapshot, of.policies, workload, **shared)
+    for name in ("state", "on") if workload is not None else ("until", "clocks"):
+        given = getattr(job, name)
+        beside = "without" if workload is None else "beside"
+        expect(given is None or given == {}, "sweep", name, given, f"left out {beside} a workload")
     of.check(snapshot)
-    job = Job(snapshot, of.policies, workload, None, until, warm_up, seed, state, on, dict(clocks or {}))
     return job if metrics is None else job.keeping(metrics), of
 
 

@@ -80,7 +80,9 @@ def objective(
     """
     expect(type(steps) is int and steps > 0, "objective", "steps", steps, "a positive number")
     labels = space.get("policy") if isinstance(space, Mapping) else None
-    job, of = job_of(snapshot, policy, workload, space, None, until, warm_up, seed, clocks=clocks)
+    job, of = job_of(
+        snapshot, policy, workload, space, None, until=until, warm_up=warm_up, rng=seed, clocks=clocks
+    )
     shown = {**space, **({"policy": [*of.labels]} if labels is not None else {})}
 
     def run(trial: Any) -> float:

@@ -28,6 +28,7 @@ __all__ = ["Bound", "Tuned", "bound", "tune"]
 
 _FORM = re.compile(r"\s*([\w.]+)\s*(<=|>=|<|>)\s*(\S+)\s*")
 _MOST_POINTS = 64
+_RATE = "preemptions_per_hour"
 _COSTS = ("preemptions_per_hour", "lost_work", "flaps", "victims.in_vain", "utilisation", "waiting.p95")
 
 
@@ -40,17 +41,21 @@ class Bound:
     metric : str
     sign : {"<", "<=", ">", ">="}
     value : number
+    limit : bool
+        Whether it bounds what may happen, so that it holds where there is nothing to measure. No goal is
+        met there.
     """
 
     metric: str
     sign: str
     value: float
+    limit: bool = False
 
     def holds(self, metrics: Mapping[str, float]) -> bool:
-        """Tell whether it holds. What was never seen holds: nothing starved, nothing waited."""
+        """Tell whether it holds."""
         found = metrics[self.metric]
         if found != found:
-            return True
+            return self.limit
         match self.sign:
             case "<":
                 return found < self.value
@@ -62,10 +67,10 @@ class Bound:
                 return found >= self.value
 
     def strain(self, metrics: Mapping[str, float]) -> float:
-        """Return how near it is to breaking: below 1 it holds, 1 is at the bound."""
+        """Return how near it is to breaking: below 1 it holds, infinite: it cannot be told."""
         found = float(metrics[self.metric])
         if found != found:
-            return 0.0
+            return 0.0 if self.limit else math.inf
         a, b = (found, self.value) if self.sign[0] == "<" else (self.value, found)
         if b > 0:
             return max(a, 0.0) / b
@@ -95,7 +100,7 @@ def bound(text: str) -> Bound:
     Examples
     --------
     >>> bound("starvation.p95 < 600")
-    Bound(metric='starvation.p95', sign='<', value=600.0)
+    Bound(metric='starvation.p95', sign='<', value=600.0, limit=False)
     """
     expect(isinstance(text, str), "tune", "goal", text, 'text such as "starvation.p95 < 600"')
     found = _FORM.fullmatch(text)
@@ -127,14 +132,17 @@ class Tuned(Tabular):
     held : bool
         Whether they hold in the part that was held out.
     sure : float
-        In how many of the windows of the part that was held out they hold, from 0 to 1.
+        In how many of those windows of the part that was held out in which the goal can be measured they
+        hold, from 0 to 1; NaN if it can in none.
     train, check : Metrics
         Of the part that was tuned on, and of the one that was held out.
     points : Table
-        One row for each point that was tried: settings, metrics of the bounds, ``strain`` (the bound that is
-        nearest to breaking: below 1 all hold), ``error``.
+        One row for each point that was tried: settings, metrics of the bounds and of the cost, ``strain``
+        (the bound that is nearest to breaking: below 1 all hold; infinite where the goal has nothing to
+        measure), ``error``.
     windows : Table
-        One row for each window of the part that was held out: ``from, until``, and metrics of the bounds.
+        One row for each window of the part that was held out: ``from, until``, metrics of the bounds, and
+        whether they hold (null: the goal has nothing to measure).
     """
 
     settings: dict[str, Any]
@@ -168,7 +176,7 @@ class Tuned(Tabular):
     def __repr__(self) -> str:
         from evenhand.display.terminal import table_text
 
-        rows = len(self.windows)
+        rows = [held for held in self.windows["holds"] if held is not None]
         told = [f"{name} = {value!r}" for name, value in self.settings.items()]
         met = (
             "all bounds hold"
@@ -176,8 +184,13 @@ class Tuned(Tabular):
             else "no settings that were tried meet all bounds, these come nearest"
         )
         held = "hold" if self.held else "do not hold"
-        sure = f"in {round(self.sure * rows)} of its {rows} windows"
-        lines = [*told, "", f"tuned: {met}", f"held out: they {held}, {sure}", ""]
+        sure = f"in {sum(rows)} of its {len(rows)} windows"
+        if len(rows) < len(self.windows):
+            sure += f" with {self.bounds[0].metric}, of {len(self.windows)}"
+        nothing = f"; {self.bounds[0].metric} has nothing to measure there, which meets no goal"
+        goal = [m[self.bounds[0].metric] for m in (self.train, self.check)]
+        unknown = [nothing if value != value else "" for value in goal]
+        lines = [*told, "", f"tuned: {met}{unknown[0]}", f"held out: they {held}, {sure}{unknown[1]}", ""]
         table = self.table()
         return "\n".join(lines) + table_text(table, max_rows=len(table))
 
@@ -205,8 +218,9 @@ def tune(
     """Return settings that meet a goal, what they cost, and how sure it is.
 
     Every point of the space is simulated on the first part of the time in which work arrives. Of those at
-    which all bounds hold, the one is taken whose nearest bound is farthest away; then the rest of the time is
-    simulated, too, and measured on its own.
+    which all bounds hold, the one is taken whose nearest bound is farthest away; of several that are equal in
+    that the one that loses less work (of its resource of which that is the largest part), then the one that
+    preempts less. Then the rest of the time is simulated, too, and measured on its own.
 
     Parameters
     ----------
@@ -216,7 +230,8 @@ def tune(
         ``"starvation.p95 < 600"``: a metric of `evenhand.simulate.measure`, one of ``< <= > >=``, a number.
         A metric with nothing to measure meets it.
     at_most : mapping of str to number, optional
-        Further metrics, and what they may be at most.
+        Further metrics, and what they may be at most. One with nothing to measure is not too much; a goal
+        with nothing to measure is not met.
     points : int
         All combinations of values if there are no more than that; else so many are drawn (Latin hypercube).
     held_out : number
@@ -260,9 +275,13 @@ def tune(
     expect(isinstance(limits, Mapping), "tune", "at_most", at_most, "an object (metric: number)")
     for name, value in limits.items():
         expect(isinstance(value, int | float), "tune", f"at_most {name}", value, "a number")
-    bounds = (bound(goal), *(Bound(str(name), "<=", float(v)) for name, v in limits.items()))
+    bounds = (bound(goal), *(Bound(str(name), "<=", float(v), True) for name, v in limits.items()))
     names = tuple(dict.fromkeys(b.metric for b in bounds))
-    job, of = job_of(snapshot, policy, workload, space, names, warm_up=warm_up, seed=seed, clocks=clocks)
+    job, of = job_of(
+        snapshot, policy, workload, space, (*names, _RATE), warm_up=warm_up, rng=seed, clocks=clocks
+    )
+    lost = {f"lost_work.{r}": max(float(amount), 1e-9) for r, amount in job.snapshot.total.items()}
+    job = replace(job, metrics=tuple(dict.fromkeys([*names, *lost, _RATE])))
     begin, end = job.snapshot.now, workload.end if until is None else until
     split = end - (end - begin) * held_out
     expect(split - begin > warm_up, "tune", "warm_up", warm_up, "shorter than what is tuned on")
@@ -279,7 +298,13 @@ def tune(
     if all(strain != strain for strain in strains):
         message = f"no point could be simulated to its end; the first: {found[0]}"
         raise InputError([Problem("tune", None, None, "space", "refused", None, printable(message))])
-    best = min((strain, i) for i, strain in enumerate(strains) if strain == strain)[1]
+
+    def cost(i: int) -> tuple[float, float]:
+        outcome = found[i]
+        assert not isinstance(outcome, str)  # noqa: S101 - it has a strain
+        return max(outcome[name] / total for name, total in lost.items()), outcome[_RATE]
+
+    best = min((strain, *cost(i), i) for i, strain in enumerate(strains) if strain == strain)[-1]
     point = tried[best]
     run = replace(job, metrics=None).started(point)
     run.run(end)
@@ -290,7 +315,8 @@ def tune(
         measure(result, warm_up=a, until=begin + b if b < edges[-1] else None)
         for a, b in itertools.pairwise(edges)
     ]
-    held = [all(b.holds(m) for b in bounds) for m in measured]
+    seen = [m[bounds[0].metric] == m[bounds[0].metric] for m in measured]
+    held = [all(b.holds(m) for b in bounds) if s else None for m, s in zip(measured, seen, strict=True)]
     train = measure(result, warm_up=warm_up, until=split)
     check = measure(result, warm_up=split - begin)
     table = table_of(of, tried, found)
@@ -302,7 +328,7 @@ def tune(
         bounds=bounds,
         met=all(b.holds(found[best]) for b in bounds),  # type: ignore[arg-type]
         held=all(b.holds(check) for b in bounds),
-        sure=sum(held) / len(held),
+        sure=sum(map(bool, held)) / sum(seen) if any(seen) else math.nan,
         train=train,
         check=check,
         points=Table({**{name: table[name] for name in table.columns}, "strain": strains}, title="points"),

@@ -31,7 +31,11 @@ def test_the_best_point_of_the_first_part_is_taken() -> None:
     assert repr(dict(check)) == repr(dict(tuned.check))
     assert tuned.held == (check["waiting.p95"] < 400 and check["preemptions_per_hour"] <= 25)
     assert len(tuned.windows) == 5
-    assert tuned.sure == sum(tuned.windows["holds"]) / 5
+    assert None in tuned.windows["holds"]  # a window into which no job came
+    assert tuned.sure == sum(map(bool, tuned.windows["holds"])) / sum(
+        h is not None for h in tuned.windows["holds"]
+    )
+    assert "with waiting.p95, of 5" in repr(tuned)
     assert "held out: they" in repr(tuned)
     assert list(tuned.table()["name"])[:2] == ["waiting.p95", "preemptions_per_hour"]
 
@@ -112,3 +116,56 @@ def test_wrong_goals_are_named(goal: Any, options: Any, said: str) -> None:
 def test_points_that_are_all_refused() -> None:
     with pytest.raises(eh.InputError, match="must not be shorter"):
         eh.tune(START, POLICY, WORK, {"fair_share_starvation_timeout": [600]}, "waiting.p95 < 6")
+
+
+def test_of_equally_good_points_the_one_that_costs_less_is_taken() -> None:
+    """The goal says nothing of preemptions: what loses least work is taken, then what preempts least."""
+    space = {"fair_share_starvation_timeout": [5, 30, 500], "pace.max_victims_per_hour": [20, 0]}
+    tuned = eh.tune(START, POLICY, WORK, space, "jobs >= 1")
+    points = tuned.points.to_dict()
+    assert len(set(points["strain"])) == 1
+    costs = list(zip(points["lost_work.cpu"], points["preemptions_per_hour"], strict=True))
+    assert min(costs) < costs[0]  # which would be the first one otherwise
+    best = costs.index(min(costs))
+    assert tuned.settings == {name: points[name][best] for name in space}
+
+
+def test_of_those_that_lose_as_much_the_one_that_preempts_less_is_taken() -> None:
+    """Saved work is not lost, however often it is interrupted."""
+    rows = {**WORK.table().to_dict(), "checkpoint_every": [1.0] * len(WORK)}
+    work = eh.simulate.Workload(rows, operations=WORK.operations(), pools=WORK.pools())
+    start = work.snapshot(nodes=2, cpu=4)
+    space = {"fair_share_starvation_timeout": [5, 500]}
+    policy = POLICY.replace(allocation_preemption_timeout=0)
+    tuned = eh.tune(start, policy, work, space, "jobs >= 1", heartbeat_period=1)
+    points = tuned.points.to_dict()
+    rates = points["preemptions_per_hour"]
+    assert list(points["lost_work.cpu"]) == [0, 0]
+    assert rates[0] > rates[1]
+    assert tuned.settings == {"fair_share_starvation_timeout": 500}
+
+
+def test_a_goal_with_nothing_to_measure_is_not_met_and_is_said_so() -> None:
+    """Nothing starves before 5,000 s; but a limit on what did not happen holds."""
+    limits = {"victims.per_satisfied_request": 0.5}
+    space = {"fair_share_starvation_timeout": [5000, 6000]}
+    policy = POLICY.replace(fair_share_aggressive_starvation_timeout=9000)
+    tuned = eh.tune(START, policy, WORK, space, "starvation.p95 < 600", limits)
+    assert not tuned.met
+    assert not tuned.held
+    assert math.isnan(tuned.sure)
+    assert list(tuned.points["strain"]) == [math.inf, math.inf]
+    assert list(tuned.windows["holds"]) == [None] * 5
+    said = "starvation.p95 has nothing to measure there, which meets no goal"
+    assert repr(tuned).count(said) == 2
+    assert "in 0 of its 0 windows with starvation.p95, of 5" in repr(tuned)
+    limited = eh.tune(START, policy, WORK, space, "waiting.p95 < 1e6", limits)
+    assert limited.met
+
+
+def test_a_point_that_starves_is_better_than_one_that_cannot_be_judged() -> None:
+    space = {"fair_share_starvation_timeout": [5000, 30]}
+    policy = POLICY.replace(fair_share_aggressive_starvation_timeout=9000)
+    tuned = eh.tune(START, policy, WORK, space, "starvation.p95 < 600")
+    assert tuned.settings == {"fair_share_starvation_timeout": 30}
+    assert tuned.met

@@ -139,8 +139,8 @@ class Planner {
   virtual Time next_due() const { return kNoTime; }
 
   // --- where heartbeats follow one another, as in a simulation
-  // From here on what is decided stays in the state; there is no way back.
-  virtual void keep_decisions() {}
+  // Whether what is decided from here on stays in the state, and there is no way back.
+  virtual void keep_decisions(bool) {}
   // Whether a heartbeat of a node would decide nothing now.
   virtual bool idle(Id) const { return false; }
   // Whether what happens on one node may let another decide something.

@@ -20,6 +20,7 @@
 #include "evenhand/sim/grid.h"
 #include "evenhand/sim/log.h"
 #include "evenhand/sim/options.h"
+#include "evenhand/sim/turns.h"
 #include "evenhand/sim/workload.h"
 
 namespace evenhand::sim {
@@ -36,8 +37,10 @@ class Engine {
 
   // All that happens up to an instant, which is the clock's from then on; kNoTime: until nothing
   // can happen any more. A poll may end it between two steps, and so many steps do: then false is
-  // returned. It can continue from there.
-  bool run(Time until, std::size_t most = std::numeric_limits<std::size_t>::max());
+  // returned. It can continue from there. `guarded`: it ends, too, where work is preempted in
+  // turns.
+  bool run(Time until, std::size_t most = std::numeric_limits<std::size_t>::max(),
+           bool guarded = false);
 
   const ClusterState& state() const noexcept { return *state_; }
   Planner& planner() const noexcept { return *planner_; }
@@ -46,8 +49,18 @@ class Engine {
   Time now() const noexcept { return now_; }
   Time begin() const noexcept { return begin_; }
   Time last_update() const noexcept { return last_update_; }
-  bool done() const;                                     // nothing can happen any more
+  bool done() const;  // nothing can happen any more
+  // Is an operation preempted in turns with others, without end? Nothing will come, nothing has
+  // got done for so many turns, and what will end by itself has not run for half of them.
+  bool in_turns() const;
+  const Turns& turns() const noexcept { return turns_; }
+  // By operation: seconds times what its dominant share lacked of what it was due, until now.
+  Column<double> shortfall() const;
   std::size_t steps() const noexcept { return steps_; }  // so far: where it stands
+
+  // Where the next step asks the planner: it stands there, and its decisions can be taken back.
+  // Returns what it is to be asked. The run cannot continue.
+  Trigger poise();
 
   // A copy of the state in which every allocation has a name and says when it leaves, for whom:
   // fit to be frozen. O(rows).
@@ -116,6 +129,10 @@ class Engine {
     std::vector<Kept> kept;    // of those that wait again, earliest first
     std::vector<Id> reserved;  // reservations for it
   };
+  struct Lacks {  // by operation of the log
+    double share = 0;
+    Index since = 0;  // sample
+  };
   struct Owner {  // by row of operations
     Id source = kNoId;
     Index open = 0;  // requests that are not done, or have not come
@@ -150,9 +167,12 @@ class Engine {
   void hold(Id slot, const Amount* amounts, Amount sign);
 
   // --- decisions
+  bool nothing_comes() const noexcept;
+  bool empty() const;
   void update();
   void decide();
   void heartbeat(Id node);
+  void reach(Id node);
   void pass();
   void carry_out(bool done);
   void start(const Decision& decision, Id row);
@@ -170,6 +190,8 @@ class Engine {
 
   // --- the log
   void sample(Time until);
+  void lack(Id operation, double lacks);
+  double lacked(Id operation) const;  // since it last changed
   void note_spells();
   void set_level(Id element, Starvation level, Id pools);
 
@@ -190,6 +212,7 @@ class Engine {
   Options options_;
   Came came_;
   Log log_;
+  Turns turns_;
   std::size_t width_;
   Time begin_, now_;
   std::size_t steps_ = 0;
@@ -223,6 +246,8 @@ class Engine {
   Column<Starvation> level_;  // by element
   Column<Id> spell_;          // by element: its row; kNoId: none
   Column<Id> starvation_changed_;
+  Column<Lacks> lacks_;
+  Id poised_ = kNoId;                                          // node
   Column<Index> pool_running_, pool_waiting_, pool_starving_;  // of a sample
   Column<Amount> pool_demand_;
 };

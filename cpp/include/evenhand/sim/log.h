@@ -33,7 +33,7 @@ struct OperationLog {
   Column<Time> submit, first_start, end;  // kNoTime: not yet
   Column<Time> run, lost;                 // allocation time, and what was lost of it
   Column<Index> preempted, completed, lost_count, unfinished;
-  Column<double> shortfall;  // seconds times what its dominant share lacked of what it was due
+  Column<double> shortfall;  // without what it has lacked since that last changed
 };
 
 struct DecisionLog {

@@ -20,8 +20,9 @@ struct Options {
   bool whole_operations = false;              // when a part is lost, the rest is, too
   bool planned_ends = false;                  // written into the rows of what runs
   bool saved_progress = false;                // likewise, at each checkpoint
-  bool literal = false;   // every tick is visited, whether or not anything is due
-  Time series_every = 0;  // of samples; 0: none
+  bool literal = false;        // every tick is visited, whether or not anything is due
+  Time series_every = 0;       // of samples; 0: none
+  Index give_up_after = 1000;  // turns of an operation without end
 };
 
 }  // namespace evenhand::sim

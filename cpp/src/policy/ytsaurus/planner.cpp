@@ -11,7 +11,7 @@ namespace {
 
 using Size = std::size_t;
 
-// Between updates that nothing else asks for, volumes of integral pools move on.
+// As often at least a live cluster asks for an update, so that volumes of integral pools move on.
 constexpr Time kVolumeGrid = 60 * kMicrosecondsPerSecond;
 
 bool has_integral_pools(const Tables& t) {
@@ -150,30 +150,28 @@ void Planner::passed(Id node, Time first, Time period, Time last) {
   tried = first + (last - first) / step * step;
 }
 
-Time Planner::next_update() const {
+// Volumes of integral pools move on at every update, and by how far depends on where the last was.
+Time Planner::next_update() const { return integral_ ? workspace_->state.now() : next_deficit(); }
+
+// When an element that is below its share begins to starve, if nothing happens until then.
+Time Planner::next_deficit() const {
   const Workspace& d = *workspace_;
   const Time now = d.state.now();
   if (d.stale()) return now;
-  Time due = kNoTime;
-  const auto after = [&](Time instant) {  // comparisons are strict: a microsecond later
-    if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
-  };
-  if (const Time deficit = evenhand::next_due(workspace_->inputs(), d.settings.starvation, d.work(),
-                                              now, workspace_->last.starvation);
-      deficit != kNoTime)
-    after(deficit);
-  if (integral_) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
-  return due;
+  const Time due = evenhand::next_due(d.inputs(), d.settings.starvation, d.work(), now,
+                                      workspace_->last.starvation);
+  return due == kNoTime || due < now ? kNoTime : due + 1;  // comparisons are strict
 }
 
 Time Planner::next_due() const {
   const Workspace& d = *workspace_;
   const Time now = d.state.now();
   if (!d.decisions.rows().empty() || d.stale()) return now;
-  Time due = next_update();
+  Time due = next_deficit();
   const auto after = [&](Time instant) {
     if (instant >= now && (due == kNoTime || instant + 1 < due)) due = instant + 1;
   };
+  if (integral_) after((now / kVolumeGrid + 1) * kVolumeGrid - 1);
   const auto candidates = [&](Stage stage) { return !d.queue(stage).empty(); };
   const bool may_preempt = candidates(Stage::kPreemptive) || candidates(Stage::kAggressive) ||
                            candidates(Stage::kFullHost) || d.settings.repair_in_stage;

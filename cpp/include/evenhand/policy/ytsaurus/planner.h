@@ -45,7 +45,7 @@ class Planner final : public evenhand::Planner {
   Refusals refusals() const override;
   std::span<const ClusterState::TakenRoom> handed() const override { return workspace_->handed; }
   Time next_due() const override;
-  void keep_decisions() override { workspace_->keep_decisions(); }
+  void keep_decisions(bool keep) override { workspace_->keep_decisions(keep); }
   bool idle(Id node) const override { return workspace_->idle(node); }
   bool contended() const override { return workspace_->contended(); }
   bool wakes(Column<Id>& nodes) override { return workspace_->wakes(nodes); }
@@ -66,6 +66,8 @@ class Planner final : public evenhand::Planner {
   std::size_t memory_bytes() const override;
 
  private:
+  Time next_deficit() const;
+
   Inputs inputs_;
   VolumeMemory volumes_;         // of integral pools: what the update before left
   bool has_volumes_, integral_;  // integral_: some pool is

@@ -65,8 +65,8 @@ class Workspace {
   void begin();
   // The way back to `begin`, but for the memory and what was counted: O(decisions x depth).
   void take_back();
-  // From here on there is no way back.
-  void keep_decisions() noexcept { keeps_ = true; }
+  // Whether there is no way back from here on.
+  void keep_decisions(bool keep) noexcept { keeps_ = keep; }
   // Would a heartbeat of this node decide nothing now? O(shapes that wait + allocations here), or
   // less.
   bool idle(Id node);

@@ -1,0 +1,97 @@
+"""A decision of a run that has passed: the plan that it was part of, made again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.arguments import expect
+from evenhand.config.triggers import Heartbeat, SchedulingRun
+from evenhand.plans.mapped import MappedCore, answers
+from evenhand.plans.plan import Plan
+from evenhand.simulate.running import Simulation
+
+if TYPE_CHECKING:
+    from evenhand.explain import Explanation
+    from evenhand.simulate.result import Result
+
+__all__ = ["Moment", "moment"]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was decided at one step of a run.
+
+    Attributes
+    ----------
+    plan : Plan
+        Of the cluster just before.
+    row : int
+        Which of its decisions was asked for.
+    """
+
+    plan: Plan
+    row: int
+
+    def why(self) -> Explanation:
+        """Return why it was decided."""
+        decision = self.plan.decisions[self.row]
+        if decision.action in ("preempt", "resume"):
+            return self.plan.why(str(decision.allocation), table="allocations")
+        return self.plan.why(str(decision.request), table="requests")
+
+
+def moment(result: Result, decision: int) -> Moment:
+    """Return the plan that a decision was part of.
+
+    Parameters
+    ----------
+    result : Result
+    decision : int
+        Row of its decisions.
+
+    Returns
+    -------
+    Moment
+    """
+    times = result.raw["decisions"]["time"]
+    whole = isinstance(decision, int | np.integer) and not isinstance(decision, bool)
+    right = whole and 0 <= decision < len(times)
+    expect(right, "simulation", "decision", decision, f"a row of the {len(times)} decisions")
+    decision = int(decision)
+    time = int(times[decision])
+    run = Simulation._of(result.made)
+    if time > run._core.now:
+        run._core.run(time - 1)
+    while run._core.decided <= decision:
+        steps, first = run._core.steps, run._core.decided
+        run._core.run(time, 1)
+    run, on, arguments = _poised(result, steps)
+    run._planner.decide(**arguments)
+    said = answers(run._planner)  # of the state that the decisions have led to
+    run._planner.take_back()
+    snapshot, rows = run._frozen()
+    said["groups"] = run._planner.groups()
+
+    def trace(kind: str, row: int) -> Any:
+        again, _, arguments = _poised(result, steps)
+        return again._planner.traced(kind, row, **arguments)
+
+    tables = {column.name: column.table for column in result.policy.RECORD.memory}
+    core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
+    return Moment(Plan(snapshot, result.policy, core, None, on), decision - first)
+
+
+def _poised(result: Result, steps: int) -> tuple[Simulation, Any, dict[str, Any]]:
+    """Return a run that stands before a step which asks the planner, the trigger, and its arguments."""
+    run = Simulation._of(result.made)
+    run._core.run(None, steps)
+    node, main, backfill = run._core.poise()
+    if node >= 0:
+        return run, Heartbeat(result.snapshot.names("nodes")[node]), {"nodes": [node]}
+    on = result.policy._trigger(None)
+    if isinstance(on, SchedulingRun):
+        on = replace(on, passes=("main",) * main + ("backfill",) * backfill)
+    return run, on, {"main_pass": main, "backfill_pass": backfill}
