@@ -100,13 +100,27 @@ bool Workspace::idle(Id node) {
     if (waiting(Stage::kRegular, shape) > 0 && shapes_.fits(shape, room.data())) return false;
   if (!has_candidates()) return true;
   const bool ssd_node = is_ssd_node(node);
-  for (const Id slot : state.on_node(node)) {
-    if (!state.running(slot)) continue;
-    groups.refresh(state, state.operation_of(slot));
-    for (const StageRule& rule : stages(node))
-      if (!queue(rule.stage).empty() && may_take(rule, slot, ssd_node)) return false;
-  }
+  for (const Id slot : state.on_node(node))
+    if (state.running(slot)) groups.refresh(state, state.operation_of(slot));
+  for (const StageRule& rule : stages(node))
+    if (!queue(rule.stage).empty() && may_serve(rule, node, room, ssd_node)) return false;
   return true;
+}
+
+// Whether some request would fit with all that a stage may take, whatever shields it.
+bool Workspace::may_serve(const StageRule& rule, Id node, std::array<Amount, kMaxResources> room,
+                          bool ssd_node) {
+  bool takes = false;
+  for (const Id slot : state.on_node(node)) {
+    if (!state.running(slot) || !may_take(rule, slot, ssd_node)) continue;
+    takes = true;
+    const Amount* amounts = state.amounts(slot);
+    for (Size r = 0; r < state.width(); ++r) room[r] += amounts[r];
+  }
+  if (!takes || pace.on()) return takes;
+  return std::ranges::any_of(waiting_shapes(rule.stage), [&](Id shape) {
+    return waiting(rule.stage, shape) > 0 && shapes_.fits(shape, room.data());
+  });
 }
 
 }  // namespace evenhand::ytsaurus

@@ -278,6 +278,8 @@ class Workspace {
   bool free_room(Id node, Amount* room) const noexcept;
   void wake_where_it_fits(View<const Id> shapes, Column<Id>& nodes) const;
   void wake_where_it_runs(Id operation, Column<Id>& nodes);
+  bool may_serve(const StageRule& rule, Id node, std::array<Amount, kMaxResources> room,
+                 bool ssd_node);
   bool may_take(const StageRule& rule, Id slot, bool ssd_node);
 
   bool live_, updated_ = false, keeps_ = false;
