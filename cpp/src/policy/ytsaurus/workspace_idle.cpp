@@ -29,8 +29,9 @@ bool Workspace::may_take(const StageRule& rule, Id slot, bool ssd_node) {
          level(group, its.aggressive, ssd_node && uses_ssd(slot)) >= rule.lowest;
 }
 
-// Where it has work that a stage may take, whatever shields it.
-void Workspace::wake_where_it_runs(Id operation, Column<Id>& nodes) {
+// Where it has work that a stage may take, whatever shields it; of an operation that is as exposed
+// as it was: if there is more of it than when it was last asked.
+void Workspace::wake_where_it_runs(Id operation, bool more_only, Column<Id>& nodes) {
   if (state.allocations_of(operation).empty()) return;
   const Exposure its = exposure(operation);
   bool preemptible = false, aggressive = false;
@@ -40,6 +41,7 @@ void Workspace::wake_where_it_runs(Id operation, Column<Id>& nodes) {
     aggressive |= its.aggressive && rule.lowest <= Level::kAggressivelyPreemptible;
   }
   if (!preemptible) return;
+  if (!groups.take_exposed(state, operation) && more_only) return;
   groups.refresh(state, operation);
   groups.for_beyond(operation, aggressive ? 0 : 1,
                     [&](Id slot) { nodes.push_back(state.node_of(slot)); });
@@ -80,11 +82,14 @@ bool Workspace::wakes(Column<Id>& nodes) {
   if (!has_candidates()) return false;
   if (settings.ssd_stages || settings.full_host_stage || !given.groups.empty()) return true;
   if (joined & ~(1u << at(Stage::kRegular))) {
-    for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, nodes);
+    for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, false, nodes);
     return false;
   }
   for (const Id e : last.starvation.looked_at)
-    if (e >= pools()) wake_where_it_runs(e - pools(), nodes);
+    if (e >= pools()) wake_where_it_runs(e - pools(), true, nodes);
+  for (const Id e : last.starvation.changed)
+    if (e >= pools()) wake_where_it_runs(e - pools(), false, nodes);
+  for (const Id o : *inputs_.moved()) wake_where_it_runs(o, false, nodes);
   return false;
 }
 
