@@ -12,19 +12,17 @@
 namespace evenhand {
 
 struct CalmShares {
-  Column<double> low, high;      // O x R: inclusive
+  Column<double> bounds;         // O x 2 x R: the least and the most, inclusive
   Column<std::uint8_t> watched;  // O: is it to be said that its share has moved?
   Column<Id> moved;              // of the last update: those, where they moved within the bounds
 
   // Nothing that moves is calm, of later rows or of any.
   void fit(std::size_t operations, std::size_t width) {
-    low.resize(operations * width, std::numeric_limits<double>::infinity());
-    high.resize(operations * width, -std::numeric_limits<double>::infinity());
+    bounds.resize(2 * operations * width, std::numeric_limits<double>::quiet_NaN());
     watched.resize(operations, 0);
   }
   void clear() {
-    low.clear();
-    high.clear();
+    bounds.clear();
     watched.clear();
     moved.clear();
   }

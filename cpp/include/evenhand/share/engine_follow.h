@@ -192,14 +192,22 @@ void FairShareUpdate<R>::walk_changed() {
   path.assign(1, 0);
   walked.clear();
   positions_[0] = pools_[0].own.last();
-  const auto set = [&](Id e, const Row<R>& shares) {
-    if ((row(result.total, e) == shares).all()) return;
+  const auto set_operation = [&](Id o, const Row<R>& shares) {
+    const Id e = pool_rows_ + o;
+    const bool is_calm =
+        (shares >= row(calm.bounds, 2 * o)).all() && (shares <= row(calm.bounds, 2 * o + 1)).all();
+    if (!is_calm || calm.watched[o]) {
+      if ((row(result.total, e) == shares).all()) return;
+      if (is_calm)
+        calm.moved.push_back(o);
+      else
+        marks_.add(e);
+    }
     set_row(result.total, e, shares);
-    if (const Id o = e - pool_rows_;
-        o < 0 || (shares < row(calm.low, o)).any() || (shares > row(calm.high, o)).any())
-      marks_.add(e);
-    else if (calm.watched[o])
-      calm.moved.push_back(o);
+  };
+  const auto set_pool = [&](Id e, const Row<R>& shares) {
+    if ((row(result.total, e) != shares).any()) marks_.add(e);
+    set_row(result.total, e, shares);
   };
   while (!path.empty()) {
     const Id pool = path.back();
@@ -207,17 +215,22 @@ void FairShareUpdate<R>::walk_changed() {
     walked.push_back(pool);
     const Position stands = positions_[pool];
     const View<const Id> below = children(pool);
+    const ChildrenBlock<R>& block = pools_[pool].children;
+    const bool in_fifo = fifo(pool);
     for (Size i = 0; i < below.size(); ++i) {
       const Id e = below[i];
-      const CurvePoint place = child_place(pool, i, stands);
+      const CurvePoint place = in_fifo ? child_place(pool, i, stands)
+                                       : locate(block.fit_factors(i), stands.f,
+                                                static_cast<std::int32_t>(i) < stands.jumped);
       if (e < pool_rows_) {
         const Position now = pools_[e].own.at(place);
         const Position then = std::exchange(positions_[e], now);
         if (now.f != then.f || now.jumped != then.jumped || pools_[e].children_changed)
           path.push_back(e);
       } else {
-        const Row<R>* shares = pools_[pool].children.shares(i) + place.k;
-        set(e, place.t == 0 ? shares[0] : between(shares[0], shares[1], place.t));
+        const Row<R>* shares = block.shares(i) + place.k;
+        set_operation(e - pool_rows_,
+                      place.t == 0 ? shares[0] : between(shares[0], shares[1], place.t));
       }
     }
   }
@@ -226,10 +239,10 @@ void FairShareUpdate<R>::walk_changed() {
     walked.pop_back();
     Row<R> sum = Row<R>::Zero();
     for (Id child : children(pool)) sum = sum + row(result.total, child);
-    set(pool, sum);
+    set_pool(pool, sum);
   }
   for (const Id pool : open_)
-    if (children(pool).empty()) set(pool, Row<R>::Zero());  // it may be listed nowhere
+    if (children(pool).empty()) set_pool(pool, Row<R>::Zero());  // it may be listed nowhere
 }
 
 }  // namespace evenhand

@@ -49,7 +49,7 @@ void Workspace::stay_calm(Id operation) {
   CalmShares& calm = engine_.calm();
   const double *fair = last.fair_share(e), *wants = last.demand_share(e);
   const double* used = last.shares->usage_share.row(e, width);
-  double *low = calm.low.row(operation, width), *high = calm.high.row(operation, width);
+  double *low = calm.bounds.row(2 * operation, width), *high = low + width;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::fill_n(low, width, -kInfinity);
   std::fill_n(high, width, kInfinity);

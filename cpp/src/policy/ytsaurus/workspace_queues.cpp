@@ -134,8 +134,8 @@ void Workspace::follow_queues() {
   if (last.moved_places)
     for (ServiceQueue& queue : queues_) queue.move_places();
   for (ServiceQueue& queue : queues_)
-    for (const Id o : resatisfied_)
-      if (queue.contains(o)) queue.touch(o);
+    for (Size i = 0; !queue.empty() && i < resatisfied_.size(); ++i)
+      if (queue.contains(resatisfied_[i])) queue.touch(resatisfied_[i]);
   for (const Id o : last.requeued) {
     const Stages before = queues_of(o), now = stages_of(o);
     const auto left = static_cast<Stages>(before & ~now), came = static_cast<Stages>(now & ~before);
