@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "evenhand/starve/relation.h"
 
@@ -21,9 +22,12 @@ Amount first_not_below(double bound, Amount total) {
   const auto below = [&](Amount amount) { return bound > share(amount, total) + kOnBound; };
   if (!below(0)) return 0;
   if (total <= 0) return kEverything;
-  const double guess = std::ceil((bound - kOnBound) * static_cast<double>(total));
+  const double guess = (bound - kOnBound) * static_cast<double>(total);
   if (guess >= static_cast<double>(kMaxAmount)) return kEverything;
   auto amount = static_cast<Amount>(guess);
+  // Where rounding cannot decide the next whole amount is it.
+  const double part = guess - static_cast<double>(amount), unsure = 1e-6 + guess * 1e-14;
+  if (part > unsure && part < 1 - unsure) return amount + 1;
   while (amount > 0 && !below(amount - 1)) --amount;
   while (below(amount)) ++amount;
   return amount;
@@ -84,25 +88,29 @@ Time GroupLists::order_time(const ClusterState& state, Id slot) const {
 void GroupLists::set_bounds(Id operation, const double* fair, const double* demand,
                             const Amount* usage_threshold) {
   List& list = lists_[operation];
-  bool equal = true, wants_nothing = true;
-  list.open = 0;
+  bool equal = true, wants_nothing = true, fell = false;
+  const ResourceMask open = std::exchange(list.open, 0);
   for (std::size_t r = 0; r < width_; ++r) {
     equal &= std::abs(fair[r] - demand[r]) <= kOnBound;
     wants_nothing &= demand[r] <= kOnBound;
     if (fair[r] < demand[r] - kShareTolerance) list.open |= ResourceMask{1} << r;
     for (int c = 0; c < 2; ++c) {
       const double factor = c == 0 ? options_.aggressive_threshold : options_.threshold;
-      bounds_[cut_row(operation, c) + r] = fair[r] * factor;
+      const double bound = fair[r] * factor;
+      fell |= bound < std::exchange(bounds_[cut_row(operation, c) + r], bound);
     }
   }
   list.bounds_changed = true;
-  list.nothing_beyond = equal && !wants_nothing;
+  const bool all_safe = std::exchange(list.nothing_beyond, equal && !wants_nothing);
   list.has_usage_threshold = usage_threshold != nullptr;
+  // Where more is to stay below its bound, or less is safe anyhow, more may be exposed.
+  list.may_expose |= fell || (list.open & ~open) != 0 || (all_safe && !list.nothing_beyond) ||
+                     list.has_usage_threshold;
   if (usage_threshold != nullptr) {
     if (usage_threshold_.empty()) usage_threshold_.assign(lists_.size() * width_, -1);
     std::copy_n(usage_threshold, width_, usage_threshold_.row(operation, width_));
   }
-  mark_dirty(operation);
+  if (list.head != kNoId) mark_dirty(operation);
 }
 
 void GroupLists::mark_dirty(Id operation) {
@@ -161,6 +169,7 @@ void GroupLists::link(const ClusterState& state, Id operation, Id before, Id slo
       for (std::size_t r = 0; r < width_; ++r) used[r] += amount[r];
     }
   }
+  list.exposed = true;
   mark_dirty(operation);
 }
 
@@ -279,10 +288,13 @@ void GroupLists::settle(const ClusterState& state, Id operation) {
       below_[i] = first_not_below(bounds_[i], total_[i % width_]);
   list.bounds_changed = false;
   const bool whole = protected_whole(state, operation);
-  for (int c = 0; c < 2; ++c)
+  for (int c = 0; c < 2; ++c) {
+    const Index within = list.cuts[at(c)].count;
     recut(state, operation, c, [&](const Amount* used, const Amount* more) {
       return whole || below(operation, c, used, more);
     });
+    list.exposed |= list.cuts[at(c)].count < within;
+  }
   list.dirty = false;
 }
 

@@ -58,6 +58,7 @@ const Column<Id>* FairShareEngine::changed() const {
   return impl_->only_changed ? &impl_->changed : nullptr;
 }
 
+CalmShares& FairShareEngine::calm() { return impl_->calm; }
 FairShareResult& FairShareEngine::result() { return impl_->result; }
 const FairShareResult& FairShareEngine::before() const { return impl_->before; }
 

@@ -1,7 +1,7 @@
 #include "evenhand/share/satisfaction.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <span>
 
 #include "evenhand/share/topology.h"
@@ -25,6 +25,7 @@ double satisfaction_of(Shares fair, Shares usage, Shares demand) {
     all_blocked &= fair[r] >= demand[r] - kTolerance;
   }
   if (nothing) return kInfiniteSatisfaction;
+  if (std::ranges::none_of(usage, [](double used) { return used > 0; })) return 0;
   if (above) {
     double most = 0;
     for (Size r = 0; r < width; ++r)
@@ -42,7 +43,9 @@ double satisfaction_of(Shares fair, Shares usage, Shares demand) {
   return all_blocked ? least : most;
 }
 
-double in_billionths(double satisfaction) noexcept { return std::floor(satisfaction * 1e9 + 0.5); }
+double in_billionths(double satisfaction) noexcept {
+  return static_cast<double>(static_cast<std::int64_t>(satisfaction * 1e9 + 0.5));
+}
 
 Column<double> satisfaction(const Tables& t, const FairShareResult& result) {
   const Size width = t.total.size(), pools = at(result.pool_count);

@@ -11,8 +11,6 @@ namespace {
 
 using Size = std::size_t;
 
-constexpr double kCovers = 1e-4;
-
 // A gap that is smaller than the smallest allocation is no deficit, if so switched.
 bool gap_holds_an_allocation(const Tables& t, const FairShareResult& s, const PendingWork& work,
                              Size o, Size e) {
@@ -146,7 +144,7 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     if (e >= pools || tree.enable_pools) {
       auto timeout = static_cast<double>(out.effective.timeout[e]);
       auto aggressive_timeout = static_cast<double>(tree.aggressive_timeout);
-      if (e >= pools) {
+      if (e >= pools && since != kNoTime) {
         const double part =
             static_cast<double>(work.allocations[e - pools]) / tree.allocation_count_coefficient;
         if (part < 1) {

@@ -122,5 +122,63 @@ TEST(Groups, HistoryLeavesNoTrace) {
   }
 }
 
+TEST(Groups, SayWhatIsExposedOnce) {
+  Scene scene;
+  scene.operation();
+  scene.node({10});
+  for (int i = 0; i < 4; ++i) scene.allocation(0, 0, {1}, i);
+  ClusterState state(scene.snapshot());
+  GroupLists groups(state, {.aggressive_threshold = 0.5, .threshold = 1.0});
+  const auto share = [&](double fair) { bound(groups, {{{fair}, {1.0}, {}}}, state); };
+  share(0.6);
+  EXPECT_TRUE(groups.take_exposed(state, 0));  // of a new list
+  EXPECT_FALSE(groups.take_exposed(state, 0));
+  share(0.7);
+  EXPECT_FALSE(groups.take_exposed(state, 0));
+  share(0.65);  // the cuts stay
+  EXPECT_FALSE(groups.take_exposed(state, 0));
+  share(0.35);
+  EXPECT_TRUE(groups.take_exposed(state, 0));
+  share(0.65);
+  EXPECT_FALSE(groups.take_exposed(state, 0));
+  const std::vector<Amount> one{1};
+  groups.add(state, state.start(0, 0, one, 9 * kMicrosecondsPerSecond));
+  EXPECT_TRUE(groups.take_exposed(state, 0));
+}
+
+// As long as bounds stay on their side of the amounts that decide, cuts stay where they are.
+TEST(Groups, CutsStayWhereNothingDecides) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](Index n) { return static_cast<Id>(random() % static_cast<unsigned>(n)); };
+    Scene scene;
+    scene.operation();
+    scene.node({20});
+    for (int a = 0; a < 6; ++a) scene.allocation(0, 0, {draw(4)}, draw(5));
+    const ClusterState state(scene.snapshot());
+    GroupLists groups(state, {.aggressive_threshold = draw(4) / 4.0,
+                              .threshold = 0.5 + draw(3) / 2.0,
+                              .on_bound_preemptible = seed % 2 == 0});
+    const auto cut = [&](double fair) {
+      bound(groups, {{{fair}, {1.0}, {}}}, state);
+      return groups.cuts(0);
+    };
+    const double fair = draw(999) / 1000.0;
+    const auto cuts = cut(fair);
+    double low = 0, high = 0.999;  // at 1 the demand is covered
+    if (!groups.for_deciding(state, 0, [&](double factor, const Amount* amounts) {
+          if (factor == 0) return;
+          const double decides = static_cast<double>(*amounts) / 20 / factor;
+          if (decides < fair) low = std::max(low, decides + 1e-6);
+          if (decides >= fair) high = std::min(high, decides - 1e-6);
+        }))
+      continue;
+    if (low > fair || high < fair) continue;
+    EXPECT_EQ(cut(low), cuts) << seed;
+    EXPECT_EQ(cut(high), cuts) << seed;
+    EXPECT_EQ(cut((low + high) / 2), cuts) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace evenhand

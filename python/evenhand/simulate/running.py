@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["Simulation", "simulate"]
 
 _SAMPLES = 1000
+#: Rows of samples that a run has at most unless it is said how often they are taken.
+_SAMPLED_ROWS = 2_000_000
 _SLICES = 100
 _TURNS = 1000
 _PORTION = 20_000  # steps of a run
@@ -56,7 +58,8 @@ class Simulation:
         the snapshot. Nothing else is random.
     series_every : number or str, optional
         Seconds between samples of pools; by default there are about a thousand of them from the first arrival
-        to the last. 0: none.
+        to the last, or so many fewer that those of all pools are two million rows. 0: none. What pools and
+        operations lacked is summed over samples: where there are thousands of pools, say how often.
     give_up_after : int
         How often an operation may lose all that it has done, while nothing gets done, before a run without
         ``until`` ends with an error. At least 2.
@@ -115,7 +118,7 @@ class Simulation:
         self._parsed = parsed = workload.parsed(self._snapshot)
         self._stage = Stage(self._snapshot)
         self._planner = planner = policy.live(self._stage, None, None)
-        every = _every(series_every, workload)
+        every = _every(series_every, workload, self._snapshot.pool_count)
         options = {**options, **policy.drive(self._clocks), "series_every": every}
         columns = self._columns(parsed)
         if rng is not None:
@@ -464,10 +467,11 @@ def _span(name: str, value: Any) -> int:
         raise InputError([problem]) from None
 
 
-def _every(given: Any, workload: Workload) -> int:
+def _every(given: Any, workload: Workload, pools: int) -> int:
     if given is not None:
         return _span("series_every", given)
-    return max(round((workload.end - workload.begin) * 1e6) // _SAMPLES, 1_000_000)
+    samples = max(min(_SAMPLES, _SAMPLED_ROWS // pools), 1)
+    return max(round((workload.end - workload.begin) * 1e6) // samples, 1_000_000)
 
 
 def _events(events: Mapping[str, Any], nodes: Mapping[str, int], snapshot: Snapshot) -> dict[str, Any]:

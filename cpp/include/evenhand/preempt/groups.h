@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "evenhand/model/cluster_state.h"
@@ -73,6 +74,38 @@ class GroupLists {
 
   Group group(Id slot) const noexcept { return kGroups[inside_[slot]]; }
   Index slots() const noexcept { return static_cast<Index>(inside_.size()); }
+  // Has work of an operation come to stand beyond a cut since this was last asked of it, or may it
+  // have?
+  bool take_exposed(const ClusterState& state, Id operation) {
+    List& list = lists_[operation];
+    if (std::exchange(list.may_expose, false)) refresh(state, operation);
+    return std::exchange(list.exposed, false);
+  }
+  // Visits, for each cut, its factor and amounts of usage that decide where it lies: it stays as
+  // long as the bound does on its side of all of them. false: it may lie elsewhere anyway.
+  template <class Visit>
+  bool for_deciding(const ClusterState& state, Id operation, Visit&& visit) const {
+    const List& list = lists_[operation];
+    for (int c = 0; c < 2 && list.head != kNoId; ++c) {
+      if (c == 1 && list.nothing_beyond) continue;
+      const Cut& cut = list.cuts[at(c)];
+      if (cut.extra > 0 || list.has_usage_threshold) return false;
+      const double factor = c == 0 ? options_.aggressive_threshold : options_.threshold;
+      const Amount* within = sums_.data() + cut_row(operation, c);
+      visit(factor, within);
+      const Id beside = options_.on_bound_preemptible ? cut.first_beyond
+                        : cut.count == 0              ? kNoId
+                        : cut.first_beyond == kNoId   ? list.tail
+                                                      : previous_[cut.first_beyond];
+      if (beside == kNoId) continue;
+      std::array<Amount, kMaxResources> other{};
+      const Amount* its = state.amounts(beside);
+      for (std::size_t r = 0; r < width_; ++r)
+        other[r] = options_.on_bound_preemptible ? within[r] + its[r] : within[r] - its[r];
+      visit(factor, other.data());
+    }
+    return true;
+  }
   // Those of an operation that stand beyond a cut.
   template <class Visit>
   void for_beyond(Id operation, int cut, Visit&& visit) const {
@@ -105,7 +138,9 @@ class GroupLists {
     bool has_usage_threshold = false;
     bool bounds_changed = false;
     bool dirty = false;
-    bool listed = false;  // in dirty_
+    bool listed = false;      // in dirty_
+    bool may_expose = false;  // bounds have fallen: a refresh will tell
+    bool exposed = true;      // something stands beyond a cut that has not before
     Index changed_at = 0;
   };
 

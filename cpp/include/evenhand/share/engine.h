@@ -12,6 +12,7 @@
 #include <memory>
 #include <utility>
 
+#include "evenhand/core/id_set.h"
 #include "evenhand/core/poll.h"
 #include "evenhand/core/search.h"
 #include "evenhand/share/attributes.h"
@@ -49,6 +50,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       pools_.clear();
       pools_.resize(at(pool_rows_));
     }
+    calm.clear();
     std::swap(result, before);
     result.pool_count = t.pools.size();
     result.operation_count = t.operations.size();
@@ -437,6 +439,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   Column<Id> pool_of_;             // O; kNoId: it is in no pool
   Column<Id> postorder_place_;     // P
   Column<Id> open_;                // pools whose children have changed
+  IdSet marks_;                    // what is to be said of as changed
   Column<Id> path_, walked_;       // of a walk
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools

@@ -60,8 +60,8 @@ void FairShareUpdate<R>::begin_following() {
 template <int R>
 void FairShareUpdate<R>::follow(const TreeDelta& delta) {
   whole_ = false;
-  changed.clear();
   open_.clear();
+  calm.moved.clear();
   kept_children_ = kept_children_ && delta.went.empty() && delta.came.empty();
   fit_operations();
   for (const Id o : delta.went) leave_tree(o);
@@ -74,8 +74,7 @@ void FairShareUpdate<R>::follow(const TreeDelta& delta) {
   for (const Id pool : open_) build(pool);
   walk_changed();
   for (const Id pool : open_) settle(pools_[pool]);
-  std::ranges::sort(changed);
-  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  marks_.take(changed);
   whole_ = true;
 }
 
@@ -83,6 +82,8 @@ void FairShareUpdate<R>::follow(const TreeDelta& delta) {
 template <int R>
 void FairShareUpdate<R>::fit_operations() {
   const Id rows = tables_->operations.pool.rows();
+  marks_.fit(at(pool_rows_ + rows));
+  calm.fit(at(rows), width_);
   if (rows == operation_rows_) return;
   operation_rows_ = rows;
   result.operation_count = rows;
@@ -118,7 +119,7 @@ void FairShareUpdate<R>::leave_tree(Id o) {
   std::fill_n(usage, width_, Amount{0});
   for (auto* matrix : {&result.usage_share, &result.demand_share, &result.total})
     std::fill_n(matrix->row(e, width_), width_, 0.0);
-  changed.push_back(e);
+  marks_.add(e);
   result.fifo_index[o] = kNoId;
 }
 
@@ -128,7 +129,7 @@ void FairShareUpdate<R>::join_tree(Id o) {
   const Id e = pool_rows_ + o;
   pool_of_[o] = t.operations.pool[o];
   rebuild(pool_of_[o]);
-  changed.push_back(e);
+  marks_.add(e);
   double* limits = result.limits_share.row(e, width_);
   for (Size r = 0; r < width_; ++r) {
     limits[r] = limit_of_total(t.operations.limits_given[o], t.operations.limits.row(o, width_),
@@ -155,7 +156,7 @@ void FairShareUpdate<R>::add_to_pools(Id pool, const Amount* demand, const Amoun
       wanted[r] += demand[r];
       used[r] += usage[r];
     }
-    changed.push_back(p);
+    marks_.add(p);
     share_into(result.demand_share, p, wanted);
     share_into(result.usage_share, p, used);
   }
@@ -176,7 +177,7 @@ void FairShareUpdate<R>::follow_operation(Id o) {
   }
   if (same) return;
   const Id e = pool_rows_ + o;
-  changed.push_back(e);
+  marks_.add(e);
   share_into(result.demand_share, e, demand_.row(o, width_));
   share_into(result.usage_share, e, usage_.row(o, width_));
   add_to_pools(pool_of_[o], demand.data(), usage.data());
@@ -191,8 +192,21 @@ void FairShareUpdate<R>::walk_changed() {
   path.assign(1, 0);
   walked.clear();
   positions_[0] = pools_[0].own.last();
-  const auto set = [&](Id e, const Row<R>& shares) {
-    if ((row(result.total, e) != shares).any()) changed.push_back(e);
+  const auto set_operation = [&](Id o, const Row<R>& shares) {
+    const Id e = pool_rows_ + o;
+    const bool is_calm =
+        (shares >= row(calm.bounds, 2 * o)).all() && (shares <= row(calm.bounds, 2 * o + 1)).all();
+    if (!is_calm || calm.watched[o]) {
+      if ((row(result.total, e) == shares).all()) return;
+      if (is_calm)
+        calm.moved.push_back(o);
+      else
+        marks_.add(e);
+    }
+    set_row(result.total, e, shares);
+  };
+  const auto set_pool = [&](Id e, const Row<R>& shares) {
+    if ((row(result.total, e) != shares).any()) marks_.add(e);
     set_row(result.total, e, shares);
   };
   while (!path.empty()) {
@@ -201,17 +215,22 @@ void FairShareUpdate<R>::walk_changed() {
     walked.push_back(pool);
     const Position stands = positions_[pool];
     const View<const Id> below = children(pool);
+    const ChildrenBlock<R>& block = pools_[pool].children;
+    const bool in_fifo = fifo(pool);
     for (Size i = 0; i < below.size(); ++i) {
       const Id e = below[i];
-      const CurvePoint place = child_place(pool, i, stands);
+      const CurvePoint place = in_fifo ? child_place(pool, i, stands)
+                                       : locate(block.fit_factors(i), stands.f,
+                                                static_cast<std::int32_t>(i) < stands.jumped);
       if (e < pool_rows_) {
         const Position now = pools_[e].own.at(place);
         const Position then = std::exchange(positions_[e], now);
         if (now.f != then.f || now.jumped != then.jumped || pools_[e].children_changed)
           path.push_back(e);
       } else {
-        const Row<R>* shares = pools_[pool].children.shares(i) + place.k;
-        set(e, place.t == 0 ? shares[0] : between(shares[0], shares[1], place.t));
+        const Row<R>* shares = block.shares(i) + place.k;
+        set_operation(e - pool_rows_,
+                      place.t == 0 ? shares[0] : between(shares[0], shares[1], place.t));
       }
     }
   }
@@ -220,10 +239,10 @@ void FairShareUpdate<R>::walk_changed() {
     walked.pop_back();
     Row<R> sum = Row<R>::Zero();
     for (Id child : children(pool)) sum = sum + row(result.total, child);
-    set(pool, sum);
+    set_pool(pool, sum);
   }
   for (const Id pool : open_)
-    if (children(pool).empty()) set(pool, Row<R>::Zero());  // it may be listed nowhere
+    if (children(pool).empty()) set_pool(pool, Row<R>::Zero());  // it may be listed nowhere
 }
 
 }  // namespace evenhand

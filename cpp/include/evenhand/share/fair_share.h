@@ -9,6 +9,7 @@
 
 #include "evenhand/core/column.h"
 #include "evenhand/model/tables.h"
+#include "evenhand/share/calm_shares.h"
 
 namespace evenhand {
 
@@ -104,9 +105,12 @@ class FairShareEngine {
   // Whether the next update, where only so much differs, costs what changes: O(children of the
   // pools above it). It reads no lists of the tables then.
   bool follows(const FairShareOptions& options) const;
-  // Elements whose usage, demand or share the last update changed; nullptr: compare with
-  // `before`, which is of that update then.
+  // Elements whose usage, demand or share the last update changed, but for operations whose share
+  // alone moved within its bounds in `calm`; nullptr: compare with `before`, which is of that
+  // update then.
   const Column<Id>* changed() const;
+  // Empty at first, and after each update that does not say what has changed.
+  CalmShares& calm();
   // Of the last update; what is written into its `total` is read by no later update.
   FairShareResult& result();
   const FairShareResult& before() const;  // of the update before

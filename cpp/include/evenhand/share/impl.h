@@ -20,6 +20,7 @@ struct FairShareEngine::Impl {
   // what has changed is said instead.
   bool only_changed = false;
   Column<Id> changed;
+  CalmShares calm;
 };
 
 // One for 1 to 8 resources each, one for up to 16.

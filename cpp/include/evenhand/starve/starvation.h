@@ -12,6 +12,9 @@
 
 namespace evenhand {
 
+// A share that falls short of the demand by no more is as good as it.
+inline constexpr double kCovers = 1e-4;
+
 enum class Status : std::uint8_t { kNormal, kBelowFairShare };
 enum class Starvation : std::uint8_t { kNonStarving, kStarving, kAggressivelyStarving };
 

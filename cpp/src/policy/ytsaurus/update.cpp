@@ -1,6 +1,8 @@
 #include "evenhand/policy/ytsaurus/update.h"
 
 #include <algorithm>
+#include <iterator>
+#include <ranges>
 
 #include "evenhand/model/row_order.h"
 #include "evenhand/model/visit_columns.h"
@@ -253,9 +255,13 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
   FairShareResult& shares = *out.shares;
   out.only_changed = engine.changed() != nullptr;
   if (out.only_changed) {
-    out.changed = *engine.changed();
-    for (const Id o : delta.touched) out.changed.push_back(static_cast<Id>(pools) + o);
     out.requeued.assign(delta.touched.begin(), delta.touched.end());
+    std::ranges::sort(out.requeued);
+    out.changed.clear();
+    std::ranges::set_union(
+        *engine.changed(),
+        std::views::transform(out.requeued, [&](Id o) { return static_cast<Id>(pools) + o; }),
+        std::back_inserter(out.changed));
   }
   for (Size e = 0; e < given.has_fair_share.size(); ++e)
     if (given.has_fair_share[e])

@@ -78,7 +78,6 @@ void Workspace::update(const VolumeMemory* volumes, bool keep) {
     if (state.nodes().present(node)) fit_node(node, false);
   ytsaurus::update(last, state, inputs_, settings, rows, given, engine_, volumes, keep);
   const FairShareResult &now = *last.shares, &then = engine_.before();
-  const EffectiveSettings& effective = last.starvation.effective;
   const bool all =
       !updated_ || inputs().total != total_ ||
       (!last.only_changed && (inputs_.rows_changed() || then.total.size() != now.total.size()));
@@ -88,28 +87,25 @@ void Workspace::update(const VolumeMemory* volumes, bool keep) {
   const auto operations = static_cast<Size>(state.operations().rows());
   groups.fit(operations);
   live_satisfaction_.resize(operations);
+  resatisfied_.clear();
   const Size width = state.width();
-  const auto follow = [&](Size e, bool compare) {
-    const Size o = e - at(pools());
-    const auto row = [&](const Column<double>& of) {
-      return std::span(of).subspan(e * width, width);
+  if (all || !last.only_changed) {
+    const auto same = [&](Size e, const Column<double>& a, const Column<double>& b) {
+      return std::equal(a.row(e, width), a.row(e, width) + width, b.row(e, width));
     };
-    if (compare && std::ranges::equal(row(now.total), row(then.total)) &&
-        std::ranges::equal(row(now.demand_share), row(then.demand_share)) &&
-        std::ranges::equal(row(now.usage_share), row(then.usage_share)))
-      return;
-    live_satisfaction_[o] =
-        in_billionths(satisfaction_of(row(now.total), row(now.usage_share), row(now.demand_share)));
-    groups.set_bounds(static_cast<Id>(o), row(now.total).data(), row(now.demand_share).data(),
-                      effective.has_usage_threshold[e] != 0
-                          ? effective.usage_threshold.data() + e * width
-                          : nullptr);
-  };
-  if (all || !last.only_changed)
-    for (Size e = at(pools()); e < at(pools()) + operations; ++e) follow(e, !all);
-  else
-    for (const Id e : last.changed)
-      if (e >= pools()) follow(at(e), false);
+    for (Id o = 0; at(o) < operations; ++o)
+      if (const Size e = at(pools() + o); all || !same(e, now.total, then.total) ||
+                                          !same(e, now.demand_share, then.demand_share) ||
+                                          !same(e, now.usage_share, then.usage_share))
+        follow_share(o);
+  } else {
+    for (const Id e : last.changed) {
+      if (e < pools()) continue;
+      follow_share(e - pools());
+      stay_calm(e - pools());
+    }
+    for (const Id o : engine_.calm().moved) resatisfy(o);
+  }
   if (all || !last.only_changed) {
     if (inputs_.rows_changed()) build_limits();
     build_queues();
@@ -303,6 +299,7 @@ bool Workspace::within_fair_share(Id operation) const {
 void Workspace::usage_changed(Id operation, bool fell) {
   touch(operation);
   if (!updated_) return;
+  set_bounds(operation);
   const Size width = state.width();
   std::array<double, kMaxResources> share{};
   const Amount* used = state.operation_usage(operation);

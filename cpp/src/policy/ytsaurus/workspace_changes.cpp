@@ -68,7 +68,11 @@ void Workspace::after(const Delta& delta, Id row) {
   if (delta.kind == Kind::kStart || delta.kind == Kind::kStartRow)
     if (live_) rows.set(state, Table::kAllocations, {&slot, 1}, {});
   if (state.running(slot)) groups.add(state, slot);
-  if (delta.kind == Kind::kTouch) return inputs_.set_stale();
+  if (delta.kind == Kind::kTouch) {
+    inputs_.touch(state.operation_of(slot));
+    if (updated_) set_bounds(state.operation_of(slot));
+    return;
+  }
   usage_changed(state.operation_of(slot), delta.kind != Kind::kStart &&
                                               delta.kind != Kind::kStartRow &&
                                               delta.kind != Kind::kResume);
@@ -128,8 +132,7 @@ void Workspace::operation_changed(Id operation, bool fresh) {
     const auto o = static_cast<Size>(operation);
     last.priority.resize(std::max(last.priority.size(), o + 1), Priority::kNone);
     last.priority[o] = Priority::kNone;
-    groups.set_bounds(operation, last.fair_share(pools() + operation),
-                      last.demand_share(pools() + operation), nullptr);
+    set_bounds(operation);
     live_satisfaction_.resize(std::max(live_satisfaction_.size(), o + 1), 0);
     asks_.resize(std::max(asks_.size(), o + 1));
     exposure_.resize(std::max(exposure_.size(), o + 1), Exposure{});

@@ -29,8 +29,9 @@ bool Workspace::may_take(const StageRule& rule, Id slot, bool ssd_node) {
          level(group, its.aggressive, ssd_node && uses_ssd(slot)) >= rule.lowest;
 }
 
-// Where it has work that a stage may take, whatever shields it.
-void Workspace::wake_where_it_runs(Id operation, Column<Id>& nodes) {
+// Where it has work that a stage may take, whatever shields it; of an operation that is as exposed
+// as it was: if there is more of it than when it was last asked.
+void Workspace::wake_where_it_runs(Id operation, bool more_only, Column<Id>& nodes) {
   if (state.allocations_of(operation).empty()) return;
   const Exposure its = exposure(operation);
   bool preemptible = false, aggressive = false;
@@ -40,6 +41,7 @@ void Workspace::wake_where_it_runs(Id operation, Column<Id>& nodes) {
     aggressive |= its.aggressive && rule.lowest <= Level::kAggressivelyPreemptible;
   }
   if (!preemptible) return;
+  if (!groups.take_exposed(state, operation) && more_only) return;
   groups.refresh(state, operation);
   groups.for_beyond(operation, aggressive ? 0 : 1,
                     [&](Id slot) { nodes.push_back(state.node_of(slot)); });
@@ -80,11 +82,14 @@ bool Workspace::wakes(Column<Id>& nodes) {
   if (!has_candidates()) return false;
   if (settings.ssd_stages || settings.full_host_stage || !given.groups.empty()) return true;
   if (joined & ~(1u << at(Stage::kRegular))) {
-    for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, nodes);
+    for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, false, nodes);
     return false;
   }
   for (const Id e : last.starvation.looked_at)
-    if (e >= pools()) wake_where_it_runs(e - pools(), nodes);
+    if (e >= pools()) wake_where_it_runs(e - pools(), true, nodes);
+  for (const Id e : last.starvation.changed)
+    if (e >= pools()) wake_where_it_runs(e - pools(), false, nodes);
+  for (const Id o : *inputs_.moved()) wake_where_it_runs(o, false, nodes);
   return false;
 }
 
@@ -100,13 +105,27 @@ bool Workspace::idle(Id node) {
     if (waiting(Stage::kRegular, shape) > 0 && shapes_.fits(shape, room.data())) return false;
   if (!has_candidates()) return true;
   const bool ssd_node = is_ssd_node(node);
-  for (const Id slot : state.on_node(node)) {
-    if (!state.running(slot)) continue;
-    groups.refresh(state, state.operation_of(slot));
-    for (const StageRule& rule : stages(node))
-      if (!queue(rule.stage).empty() && may_take(rule, slot, ssd_node)) return false;
-  }
+  for (const Id slot : state.on_node(node))
+    if (state.running(slot)) groups.refresh(state, state.operation_of(slot));
+  for (const StageRule& rule : stages(node))
+    if (!queue(rule.stage).empty() && may_serve(rule, node, room, ssd_node)) return false;
   return true;
+}
+
+// Whether some request would fit with all that a stage may take, whatever shields it.
+bool Workspace::may_serve(const StageRule& rule, Id node, std::array<Amount, kMaxResources> room,
+                          bool ssd_node) {
+  bool takes = false;
+  for (const Id slot : state.on_node(node)) {
+    if (!state.running(slot) || !may_take(rule, slot, ssd_node)) continue;
+    takes = true;
+    const Amount* amounts = state.amounts(slot);
+    for (Size r = 0; r < state.width(); ++r) room[r] += amounts[r];
+  }
+  if (!takes || pace.on()) return takes;
+  return std::ranges::any_of(waiting_shapes(rule.stage), [&](Id shape) {
+    return waiting(rule.stage, shape) > 0 && shapes_.fits(shape, room.data());
+  });
 }
 
 }  // namespace evenhand::ytsaurus

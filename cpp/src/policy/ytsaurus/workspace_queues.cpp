@@ -133,9 +133,9 @@ void Workspace::follow_queues() {
   ++falls_;
   if (last.moved_places)
     for (ServiceQueue& queue : queues_) queue.move_places();
-  for (const Id e : last.changed)
-    for (Size s = 0; e >= pools() && s < queues_.size(); ++s)
-      if (queues_[s].contains(e - pools())) queues_[s].touch(e - pools());
+  for (ServiceQueue& queue : queues_)
+    for (Size i = 0; !queue.empty() && i < resatisfied_.size(); ++i)
+      if (queue.contains(resatisfied_[i])) queue.touch(resatisfied_[i]);
   for (const Id o : last.requeued) {
     const Stages before = queues_of(o), now = stages_of(o);
     const auto left = static_cast<Stages>(before & ~now), came = static_cast<Stages>(now & ~before);

@@ -260,6 +260,10 @@ class Workspace {
   void build_exposure(bool all);
   Exposure exposure_of(Id operation) const;
   void limit_operation(Id operation);
+  void follow_share(Id operation);
+  void resatisfy(Id operation);
+  void set_bounds(Id operation);
+  void stay_calm(Id operation);
   void operation_changed(Id operation, bool fresh);
   void fit_node(Id node, bool fresh);
   void leave_request(Id request);
@@ -277,7 +281,9 @@ class Workspace {
   void join_shape(Stages stages, Id shape);
   bool free_room(Id node, Amount* room) const noexcept;
   void wake_where_it_fits(View<const Id> shapes, Column<Id>& nodes) const;
-  void wake_where_it_runs(Id operation, Column<Id>& nodes);
+  void wake_where_it_runs(Id operation, bool more_only, Column<Id>& nodes);
+  bool may_serve(const StageRule& rule, Id node, std::array<Amount, kMaxResources> room,
+                 bool ssd_node);
   bool may_take(const StageRule& rule, Id slot, bool ssd_node);
 
   bool live_, updated_ = false, keeps_ = false;
@@ -299,6 +305,7 @@ class Workspace {
   Stages joined_ = kAllStages;
   Column<Id> joined_shapes_;
   Column<double> live_satisfaction_;  // O, in_billionths
+  Column<Id> resatisfied_;            // by the last update: operations whose own it changed
   std::array<ServiceQueue, kStages> queues_;
   Column<Id> limited_from_;
   Column<std::uint8_t> over_;
