@@ -71,10 +71,13 @@ Index JobRequest::find_usable(const Part& part, const Occupancy& room, Id begin,
                               std::uint8_t* const here) const noexcept {
   const auto first = static_cast<Size>(begin);
   const Size nodes = static_cast<Size>(end) - first, width = licences_.size();
-  const std::uint8_t *const allowed = part.allowed().data() + first,
-                     *const open = open_ == nullptr ? nullptr : open_ + first;
-  const std::int32_t *const taken = room.exclusives.data() + first,
-                     *const there = room.occupants.data() + first;
+  const std::uint8_t *const allowed = part.allowed().data() + first, *const open =
+                                                                         open_ == nullptr
+                                                                             ? nullptr
+                                                                             : open_ + first;
+  const std::int32_t *const taken = room.exclusives.data() + first, *const there =
+                                                                        room.occupants.data() +
+                                                                        first;
   for (Size n = 0; n < nodes; ++n) here[n] = allowed[n] & static_cast<std::uint8_t>(taken[n] <= 0);
   if (open != nullptr)
     for (Size n = 0; n < nodes; ++n) here[n] &= open[n];

@@ -85,7 +85,8 @@ class JobRequest {
     Index begin, size;
     Amount cpus;
   };
-  // Which nodes from `begin` to before `end` have room for one copy, a byte each, and how many. O(N R).
+  // Which nodes from `begin` to before `end` have room for one copy, a byte each, and how many. O(N
+  // R).
   Index find_usable(const Part& part, const Occupancy& room, Id begin, Id end,
                     std::uint8_t* usable) const noexcept;
   bool pick(const Column<std::uint8_t>& usable, const Occupancy& room, Index count,
