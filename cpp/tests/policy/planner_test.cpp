@@ -11,7 +11,7 @@
 namespace evenhand::testing {
 namespace {
 
-constexpr unsigned kClusters = 400;
+constexpr unsigned kClusters = 200;
 
 void decide(Planner& planner, Recorder* recorder = nullptr) {
   planner.update(planner.state().now(), false);
