@@ -60,6 +60,15 @@ std::size_t EventColumns::group(EventField field, const std::string& name) {
   return groups_.size() - 1;
 }
 
+// Which table's rows a field names; a row's own name is an allocation's, mostly.
+EventColumns::Names EventColumns::names_of(std::string_view field) noexcept {
+  return field == "allocation" || field == "name" ? Names::kAllocations
+         : field == "operation"                   ? Names::kOperations
+         : field == "request"                     ? Names::kRequests
+         : field == "node"                        ? Names::kNodes
+                                                  : Names::kNothing;
+}
+
 // Finds out what a column is by its name.
 void EventColumns::settle(Column& column, const std::string& name,
                           const std::vector<std::string>& resources) {
@@ -70,10 +79,7 @@ void EventColumns::settle(Column& column, const std::string& name,
   column.field = event_field(name);
   if (column.field != EventField::kCount_) {
     column.place = Place::kField;
-    column.names = column.field == EventField::kAllocation ? Names::kAllocations
-                   : column.field == EventField::kRequest  ? Names::kRequests
-                   : column.field == EventField::kNode     ? Names::kNodes
-                                                           : Names::kNothing;
+    column.names = names_of(name);
     return;
   }
   const bool of_row = name.starts_with("row.");
@@ -94,10 +100,7 @@ void EventColumns::settle(Column& column, const std::string& name,
     column.place = of_row ? Place::kRowAmount : Place::kAmount;
   } else if (of_row) {
     column.place = Place::kRow;
-    column.names = inner == "name"        ? Names::kAllocations  // mostly
-                   : inner == "operation" ? Names::kOperations
-                   : inner == "node"      ? Names::kNodes
-                                          : Names::kNothing;
+    column.names = names_of(inner);
   }
 }
 

@@ -52,6 +52,7 @@ class EventColumns {
     bool any = false;
   };
 
+  static Names names_of(std::string_view field) noexcept;
   void read(Column& column, py::handle given);
   void settle(Column& column, const std::string& name, const std::vector<std::string>& resources);
   std::size_t group(EventField field, const std::string& name);

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from evenhand import _core
 from evenhand.building.jsontable import JsonRows, resting_collector
+from evenhand.building.jsontext import DEEPEST, cut
 from evenhand.building.problems import shorten
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
@@ -23,9 +24,6 @@ __all__ = ["SCHEMA", "State"]
 SCHEMA = "evenhand/state/1"
 _TABLES = ("pools", "elements", "nodes", "operations", "victims")
 _KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
-
-#: A text that is nested more is the parser's to judge.
-_DEEPEST = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,24 +257,17 @@ def _parse(text: str) -> Any:
     longest = sys.get_int_max_str_digits() or sys.maxsize
     strange, parts, depth, too_large = _core.scan_json(encoded, longest, 1, list(_KEYS))
     found = [*strange, *((None, "finite", at, size) for at, size in too_large)]
-    if parts and not found and depth <= _DEEPEST:
+    if parts and not found and depth <= DEEPEST:
         return {key: _part(encoded, key, at, size) for key, at, size in parts}
     data = json.loads(text)
     for path, rule, at, size in found:
         if rule == "duplicate_key":
             raise wrong(path[-1], "unique", f"field {path[-1]!r} appears twice in an object")
-        raise wrong(
-            None, "finite", f"{_cut(encoded, at, size)} is not a number of JSON, or too large for one"
-        )
+        raise wrong(None, "finite", f"{cut(encoded, at, size)} is not a number of JSON, or too large for one")
     return data
 
 
 def _part(encoded: bytes | str, key: str, at: int, size: int) -> Any:
-    if key in _TABLES and _cut(encoded, at, 1) == "[":
+    if key in _TABLES and cut(encoded, at, 1) == "[":
         return JsonRows(encoded, at, size)
-    return json.loads(_cut(encoded, at, size))
-
-
-def _cut(encoded: bytes | str, at: int, size: int) -> str:
-    part = encoded[at : at + size]
-    return part if isinstance(part, str) else part.decode()
+    return json.loads(cut(encoded, at, size))

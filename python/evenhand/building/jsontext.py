@@ -17,7 +17,7 @@ from evenhand.fields import HEAD, TABLES
 
 _LISTS = {*CORE_TABLES, "commands"} - {"root"}
 _KNOWN = [*HEAD.names, *TABLES]
-_DEEPEST = 64
+DEEPEST = 64
 """Whatever is nested more is wrong, and the parser's to judge."""
 
 
@@ -55,8 +55,8 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         longest = sys.get_int_max_str_digits() or sys.maxsize
         strange, parts, depth, _ = _core.scan_json(encoded, longest, COUNTED, _KNOWN)
         if parts:
-            if depth > _DEEPEST:
-                json.loads("[" * (depth + _DEEPEST) + "]" * (depth + _DEEPEST))  # whether it follows so far
+            if depth > DEEPEST:
+                json.loads("[" * (depth + DEEPEST) + "]" * (depth + DEEPEST))  # whether it follows so far
             data = {key: _part(encoded, key, at, size) for key, at, size in parts if key != "total"}
             for key, at, size in parts:
                 if key == "total":  # keys that are resources, and of others as many as are counted
@@ -73,16 +73,16 @@ def _parse(given: str | bytes | bytearray, report: Report) -> Any:
         report.fail("snapshot", None, "depth", "is JSON that is nested too deeply")
         return None
     for path, rule, at, size in strange:
-        _report_at(data, path, rule, *_said(rule, _cut(encoded, at, size)), report)
+        _report_at(data, path, rule, *_said(rule, cut(encoded, at, size)), report)
     report.unusable |= bool(strange)
     return data
 
 
 def _part(encoded: bytes | str, key: str, at: int, size: int) -> Any:
-    begin = _cut(encoded, at, 1)
+    begin = cut(encoded, at, 1)
     if (key in _LISTS and begin == "[") or (key == "root" and begin == "{"):
         return JsonRows(encoded, at, size)
-    return json.loads(_cut(encoded, at, size))
+    return json.loads(cut(encoded, at, size))
 
 
 def _few(encoded: bytes | str, longest: int, known: Any) -> Any:
@@ -90,11 +90,12 @@ def _few(encoded: bytes | str, longest: int, known: Any) -> Any:
     names = [name for name in known if isinstance(name, str)] if isinstance(known, dict | list) else []
     _, parts, *_ = _core.scan_json(encoded, longest, COUNTED, names)
     if not parts:
-        return json.loads(_cut(encoded, 0, len(encoded)))
-    return {key: json.loads(_cut(encoded, at, size)) for key, at, size in parts}
+        return json.loads(cut(encoded, 0, len(encoded)))
+    return {key: json.loads(cut(encoded, at, size)) for key, at, size in parts}
 
 
-def _cut(encoded: bytes | str, at: int, size: int) -> str:
+def cut(encoded: bytes | str, at: int, size: int) -> str:
+    """Return a part of UTF-8, or of a text of ASCII."""
     part = encoded[at : at + size]
     return part if isinstance(part, str) else part.decode("utf-8", "surrogatepass")
 

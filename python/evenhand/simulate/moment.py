@@ -62,7 +62,7 @@ def moment(result: Result, decision: int) -> Moment:
     expect(right, "simulation", "decision", decision, f"a row of the {len(times)} decisions")
     decision = int(decision)
     time = int(times[decision])
-    run = Simulation._of(result.made)
+    run = Simulation._of(result._made)
     if time > run._core.now:
         run._core.run(time - 1)
     while run._core.decided <= decision:
@@ -86,7 +86,7 @@ def moment(result: Result, decision: int) -> Moment:
 
 def _poised(result: Result, steps: int) -> tuple[Simulation, Any, dict[str, Any]]:
     """Return a run that stands before a step which asks the planner, the trigger, and its arguments."""
-    run = Simulation._of(result.made)
+    run = Simulation._of(result._made)
     run._core.run(None, steps)
     node, main, backfill = run._core.poise()
     if node >= 0:

@@ -41,8 +41,6 @@ class Result:
         What was at the beginning, with the workload's pools.
     policy, workload
         What it was simulated with.
-    made : tuple
-        All that the simulation was made of, so that any instant of it can be run again.
     span : (float, float)
         From when until when, in seconds.
     counts : mapping
@@ -74,7 +72,7 @@ class Result:
     ) -> None:
         self.snapshot, self.policy, self.workload = snapshot, policy, workload
         self.raw, self.span, self.counts = raw, span, counts
-        self._parsed, self.made = parsed, made
+        self._parsed, self._made = parsed, made  # what a run of the same is made of
 
     @cached_property
     def operation_names(self) -> list[str | int]:
@@ -251,6 +249,11 @@ class Result:
             Of the heartbeat or the pass, and of the cluster just before; allocations are called as in
             `Simulation.snapshot`.
 
+        Raises
+        ------
+        InputError
+            If there is no such row.
+
         Notes
         -----
         The simulation is run again, twice, until that instant.
@@ -271,6 +274,11 @@ class Result:
         -------
         Explanation
             As of `Plan.why`.
+
+        Raises
+        ------
+        InputError
+            If there is no such row.
 
         Notes
         -----
