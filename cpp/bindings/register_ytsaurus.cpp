@@ -196,8 +196,9 @@ void register_ytsaurus(py::module_& m) {
               if (found == kTables.end()) throw py::key_error("no rows come to " + table);
               planner.rows_came(found->second, of, rows_of(columns, width));
             },
-            [width](ytsaurus::Planner& planner, const py::dict& columns) {
-              return [&planner, width, all = rows_of(columns, width)](Id source, Id row) {
+            [width](const py::dict& columns) {
+              return [width, all = rows_of(columns, width)](ytsaurus::Planner& planner, Id source,
+                                                            Id row) {
                 planner.rows_came(Table::kOperations, {&row, 1}, row_of(all, source, width));
               };
             },

@@ -39,15 +39,28 @@ void Engine::look_at_all() {
 // Nothing runs or waits, or will come.
 bool Engine::empty() const {
   if (running_count_ > 0 || away_count_ > 0 || !heap_.empty() || !nothing_comes()) return false;
+  return waits() == kNoId;
+}
+
+Id Engine::waits() const {
   for (Id q = 0; q < state_->requests().rows(); ++q)
-    if (state_->requests().present(q) && state_->pending(q) > 0) return false;
-  return true;
+    if (state_->requests().present(q) && state_->pending(q) > 0) return asked_[q].source;
+  return kNoId;
+}
+
+void Engine::tried(bool decided) noexcept {
+  if (decided) {
+    vain_tries_ = 0;
+  } else if (++vain_tries_ == 1) {
+    vain_since_ = now_;
+  }
 }
 
 void Engine::update() {
   planner_->update(now_, true);
   last_update_ = now_;
   ++log_.updates;
+  tried(false);
   const Time due = planner_->next_update();
   update_at_ = options_.literal            ? now_ + options_.second
                : due == kNoTime || empty() ? kNoTime
@@ -72,6 +85,7 @@ void Engine::heartbeat(Id node) {
   planner_->decide({.kind = Trigger::Kind::kHeartbeats, .nodes = {&node, 1}});
   const bool decided = !planner_->decisions().rows().empty();
   if (decided) {
+    tried(true);
     carry_out(true);
     look_at(node);
   } else {
@@ -108,6 +122,7 @@ void Engine::pass() {
   ++log_.decided;
   planner_->decide({.main_pass = main, .backfill_pass = backfill});
   const bool decided = !planner_->decisions().rows().empty();
+  tried(decided);
   const Time due = planner_->next_due();
   if (main) {
     last_pass_ = now_;

@@ -62,7 +62,8 @@ class Simulation:
         operations lacked is summed over samples: where there are thousands of pools, say how often.
     give_up_after : int
         How often an operation may lose all that it has done, while nothing gets done, before a run without
-        ``until`` ends with an error. At least 2.
+        ``until`` ends with an error; likewise how many updates may pass while something waits and nothing
+        runs or comes. At least 2.
     **clocks
         When the system acts: see `CLOCKS` of the policy.
 
@@ -116,8 +117,9 @@ class Simulation:
         self._policy, self._workload = policy, workload
         self._clocks = _clocks(policy, clocks)
         self._parsed = parsed = workload.parsed(self._snapshot)
-        self._stage = Stage(self._snapshot)
-        self._planner = planner = policy.live(self._stage, None, None)
+        stage = Stage(self._snapshot)
+        self._total_stated = stage.total_stated
+        planner = policy.live(stage, None, None)
         every = _every(series_every, workload, self._snapshot.pool_count)
         options = {**options, **policy.drive(self._clocks), "series_every": every}
         columns = self._columns(parsed)
@@ -125,7 +127,7 @@ class Simulation:
             drawn = np.random.default_rng(rng).permutation(self._snapshot.node_count)
             columns["heartbeats"] = drawn.astype(np.int32)
         self._core = _core.Simulation(
-            self._stage.core, planner, parsed.rows._core, columns, options, policy.coming(parsed.rows)
+            stage.core, planner, parsed.rows._core, columns, options, policy.coming(parsed.rows)
         )
 
     @classmethod
@@ -164,18 +166,27 @@ class Simulation:
         ------
         InputError
             If there is no ``until``, and operations preempt each other in turns, without end: nothing will
-            come or ends by itself, and one of them has lost its work ``give_up_after`` times.
+            come or ends by itself, and one of them has lost its work ``give_up_after`` times; or something
+            waits without end: nothing will come or end, and as many updates have decided nothing.
 
         Notes
         -----
         It can be interrupted (Ctrl-C), and continues from there when it is called again.
         """
         self._core.run(_micros(until), None, until is None)
-        self._end_turns(until)
+        self._must_end(until)
 
-    def _end_turns(self, until: float | None) -> None:
+    def _must_end(self, until: float | None) -> None:
         """Raise if what was to run until its end has none."""
-        if until is not None or (turns := self._core.turns) is None:
+        if until is not None:
+            return
+        if (vain := self._core.vain) is not None:
+            row, count, first = vain
+            raise _endless(
+                f'at {self.now:.10g} s "{self.result().request_names[row]}" waits, and nothing has been '
+                f"decided in {count} updates since {first / 1e6:.10g} s: nothing will come or end; give until="
+            )
+        if (turns := self._core.turns) is None:
             return
         row, count, first = turns
         result = self.result()
@@ -186,12 +197,11 @@ class Simulation:
             if len(last)
             else ""
         )
-        message = (
+        raise _endless(
             f'at {self.now:.10g} s "{names[row]}" has lost its work {count} times since {first / 1e6:.10g} s'
             f"{other}, and nothing got done: work is preempted in turns, without end; give until=, or a pace "
             "(victim_cooldown, max_victims_per_hour)"
         )
-        raise InputError([Problem("simulation", None, None, "until", "endless", None, printable(message))])
 
     def portions(self, until: float | None = None) -> Iterator[float]:
         """Let time go by as `run` does, but stop now and then.
@@ -213,7 +223,7 @@ class Simulation:
         """
         while not self._core.run(_micros(until), _PORTION, until is None):
             yield self.now
-        self._end_turns(until)
+        self._must_end(until)
         yield self.now
 
     @property
@@ -240,10 +250,14 @@ class Simulation:
 
         Notes
         -----
-        A run is a function of what it was made of: the copy is run from the beginning, in the time that it
-        took to come here. So are pickles and files.
+        It costs what the cluster and the result so far hold. Pickles and files hold what the run was made of,
+        and are run from the beginning, in the time that it took to come here.
         """
-        return _stands_at(self._made, self._core.steps, self._core.now)
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"_core": self._core.copy()}
+        return other
+
+    __copy__ = copy
 
     def at(self, time: float) -> Simulation:
         """Return another run of the same, at any instant of it, also one that has passed.
@@ -258,7 +272,7 @@ class Simulation:
         Simulation
         """
         expect(time >= self._snapshot.now, "simulation", "time", time, "no instant before the beginning")
-        other = self._of(self._made)
+        other = self.copy() if time >= self.now else self._of(self._made)
         other.run(time)
         return other
 
@@ -317,7 +331,7 @@ class Simulation:
 
     def _frozen(self) -> tuple[Snapshot, dict[str, NDArray[Any]]]:
         """Return the cluster as it is now, and by table the core's row of each of its rows."""
-        core, sources, here = self._core.frozen(self._stage.total_stated)
+        core, sources, here = self._core.frozen(self._total_stated)
         start, coming = self._snapshot._settings, self._parsed.rows._settings
         settings = {table: by_row for table, by_row in start.items() if table.startswith(("pools", "nodes"))}
         first = self._snapshot.operation_count
@@ -424,6 +438,10 @@ def _stands_at(of: tuple[Any, ...], steps: int, now: int) -> Simulation:
     if run._core.now < now:
         run._core.run(now)
     return run
+
+
+def _endless(message: str) -> InputError:
+    return InputError([Problem("simulation", None, None, "until", "endless", None, printable(message))])
 
 
 def _micros(until: float | None) -> int | None:

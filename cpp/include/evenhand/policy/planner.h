@@ -172,6 +172,10 @@ class Planner {
   virtual Columns memory() const = 0;
   // A planner of the same inputs, before any update, decision or delta.
   virtual std::unique_ptr<Planner> afresh() const = 0;
+  // One that stands where this does, of a shared state, and follows a copy of that: both continue
+  // with the same answers. Where nothing of a trigger stands; what the last one answered may be
+  // missing. O(what it keeps).
+  virtual std::shared_ptr<Planner> copy(std::shared_ptr<ClusterState> state) const = 0;
   virtual std::size_t memory_bytes() const { return state_.memory_bytes(); }
 
  protected:

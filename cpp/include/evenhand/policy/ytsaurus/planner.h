@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "evenhand/policy/planner.h"
@@ -63,9 +64,14 @@ class Planner final : public evenhand::Planner {
   Column<Group> groups() const override;
   Columns memory() const override;
   std::unique_ptr<evenhand::Planner> afresh() const override;
+  std::shared_ptr<evenhand::Planner> copy(std::shared_ptr<ClusterState> state) const override {
+    return std::shared_ptr<Planner>(new Planner(*this, std::move(state)));
+  }
   std::size_t memory_bytes() const override;
 
  private:
+  Planner(const Planner& other, std::shared_ptr<ClusterState> state);
+
   Time next_deficit() const;
 
   Inputs inputs_;
