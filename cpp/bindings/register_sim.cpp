@@ -127,7 +127,7 @@ class Simulation {
     return py::make_tuple(turns.found(), turns.count(), turns.first());
   }
 
-  // Request, how many updates or passes, since when; None: nothing waits in vain.
+  // Request, how many updates, since when; None: nothing waits in vain.
   py::object vain() const {
     if (!engine_.in_vain() || engine_.waits() == kNoId) return py::none();
     return py::make_tuple(engine_.waits(), engine_.vain_tries(), engine_.vain_since());

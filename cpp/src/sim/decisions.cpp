@@ -48,20 +48,15 @@ Id Engine::waits() const {
   return kNoId;
 }
 
-void Engine::tried(bool decided) noexcept {
-  if (decided) {
-    vain_tries_ = 0;
-  } else if (++vain_tries_ == 1) {
-    vain_since_ = now_;
-  }
-}
-
 void Engine::update() {
   planner_->update(now_, true);
   last_update_ = now_;
   ++log_.updates;
-  tried(false);
   const Time due = planner_->next_update();
+  if (due != now_)
+    vain_tries_ = 0;
+  else if (++vain_tries_ == 1)
+    vain_since_ = now_;
   update_at_ = options_.literal            ? now_ + options_.second
                : due == kNoTime || empty() ? kNoTime
                                            : tick_after(options_.second, std::max(due - 1, now_));
@@ -85,7 +80,7 @@ void Engine::heartbeat(Id node) {
   planner_->decide({.kind = Trigger::Kind::kHeartbeats, .nodes = {&node, 1}});
   const bool decided = !planner_->decisions().rows().empty();
   if (decided) {
-    tried(true);
+    vain_tries_ = 0;
     carry_out(true);
     look_at(node);
   } else {
@@ -122,7 +117,6 @@ void Engine::pass() {
   ++log_.decided;
   planner_->decide({.main_pass = main, .backfill_pass = backfill});
   const bool decided = !planner_->decisions().rows().empty();
-  tried(decided);
   const Time due = planner_->next_due();
   if (main) {
     last_pass_ = now_;

@@ -134,6 +134,7 @@ bool Engine::run(Time until, std::size_t most, bool guarded) {
     }
     ++steps_;
     step(found);
+    if (planner_->separated()) return false;
   }
   if (until != kNoTime && until > now_) go_to(until);
   return true;

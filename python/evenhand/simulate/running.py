@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +184,8 @@ class Simulation:
             row, count, first = vain
             raise _endless(
                 f'at {self.now:.10g} s "{self.result().request_names[row]}" waits, and nothing has been '
-                f"decided in {count} updates since {first / 1e6:.10g} s: nothing will come or end; give until="
+                f"decided in {count} updates since {first / 1e6:.10g} s: nothing will come or end; "
+                "give until="
             )
         if (turns := self._core.turns) is None:
             return
@@ -225,6 +226,10 @@ class Simulation:
             yield self.now
         self._must_end(until)
         yield self.now
+
+    def advance(self, until: float | None, steps: int) -> bool:
+        """Let time go by as `run` does, but for so many steps at most; whether it has come to the end."""
+        return bool(self._core.run(_micros(until), steps, until is None))
 
     @property
     def now(self) -> float:
@@ -313,6 +318,22 @@ class Simulation:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _stands_at, (self._made, self._core.steps, self._core.now)
+
+    def _share(self, policies: Sequence[Any]) -> bool:
+        """Let policies share the run, before it begins, of which its own is the first; whether they can."""
+        self._sharing = tuple(policies)
+        return bool(self._policy.share(self._core.planner, policies, self._parsed.rows))
+
+    def _apart(self) -> list[int]:
+        """Return which of those that share the run came to something else in its last step."""
+        return list(_core.ytsaurus_apart(self._core.planner).tolist())
+
+    def _become(self, rows: Sequence[int]) -> None:
+        """Go on as the run of these of them, the first of which leads."""
+        _core.ytsaurus_become(self._core.planner, np.array(rows, np.int32))
+        self._sharing = tuple(self._sharing[row] for row in rows)
+        self._policy = self._sharing[0]
+        self._made = (self._made[0], self._policy, *self._made[2:])
 
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now.

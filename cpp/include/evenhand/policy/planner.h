@@ -154,6 +154,9 @@ class Planner {
   // Heartbeats of a node, from one on until another, that were left out as it was idle.
   virtual void passed(Id, [[maybe_unused]] Time first, [[maybe_unused]] Time period,
                       [[maybe_unused]] Time last) {}
+  // Whether settings that shared a run with its own lead to something else from the last update or
+  // trigger on.
+  virtual bool separated() const { return false; }
   // The earliest instant at which an update makes a difference though nothing has happened.
   virtual Time next_update() const { return kNoTime; }
   virtual std::span<const Starvation> starvation() const { return {}; }  // E, of the last update

@@ -40,8 +40,9 @@ class Engine {
   std::unique_ptr<Engine> copy() const;
 
   // All that happens up to an instant, which is the clock's from then on; kNoTime: until nothing
-  // can happen any more. A poll may end it between two steps, and so many steps do: then false is
-  // returned. It can continue from there. `guarded`: it ends, too, where work is preempted in
+  // can happen any more. A poll may end it between two steps, and so many steps do, or one after
+  // which settings that shared the run are apart: then false is returned. It can continue from
+  // there. `guarded`: it ends, too, where work is preempted in
   // turns, or waits in vain.
   bool run(Time until, std::size_t most = std::numeric_limits<std::size_t>::max(),
            bool guarded = false);
@@ -59,8 +60,8 @@ class Engine {
   // got done for so many turns, and what will end by itself has not run for half of them.
   bool in_turns() const;
   const Turns& turns() const noexcept { return turns_; }
-  // Does something wait without end? Nothing will come or end, and nothing has been decided in as
-  // many updates or passes as an operation may take turns.
+  // Does something wait without end? Nothing will come or end, and as many updates as an operation
+  // may take turns have led to nothing but the next one.
   bool in_vain() const;
   Index vain_tries() const noexcept { return vain_tries_; }
   Time vain_since() const noexcept { return vain_since_; }
@@ -182,7 +183,6 @@ class Engine {
   // --- decisions
   bool nothing_comes() const noexcept;
   bool empty() const;
-  void tried(bool decided) noexcept;
   void update();
   void decide();
   void heartbeat(Id node);
@@ -257,8 +257,8 @@ class Engine {
   Time last_update_ = kNoTime;
   Time asked_at_ = kNoTime;    // the last instant at which there was an update, or it was decided
   Time last_pass_ = kNoTime;   // at which the last one was
-  Index vain_tries_ = 0;       // updates and passes since anything else happened,
-  Time vain_since_ = kNoTime;  // the first of them
+  Index vain_tries_ = 0;       // updates that led to nothing but another one, in a row,
+  Time vain_since_ = kNoTime;  // and the first of them
   Column<Time> visited_;       // by node: its last heartbeat; kNoTime: none
   Column<Starvation> level_;   // by element
   Column<Id> spell_;           // by element: its row; kNoId: none

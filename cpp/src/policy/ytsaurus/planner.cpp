@@ -59,6 +59,11 @@ void Planner::rows_came(ClusterState::Table table, std::span<const Id> rows,
   workspace_->rows_came(table, rows, cells);
 }
 
+void Planner::become(const Column<Id>& rows) {
+  workspace_->become(rows);
+  inputs_.settings = workspace_->settings;
+}
+
 std::unique_ptr<evenhand::Planner> Planner::afresh() const {
   return std::make_unique<Planner>(inputs_);
 }

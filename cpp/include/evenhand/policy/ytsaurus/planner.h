@@ -52,6 +52,11 @@ class Planner final : public evenhand::Planner {
   bool wakes(Column<Id>& nodes) override { return workspace_->wakes(nodes); }
   bool settled(Id node) const override { return workspace_->settled(node); }
   void passed(Id node, Time first, Time period, Time last) override;
+  // See the workspace.
+  bool share(SharedSettings settings) { return workspace_->share(std::move(settings)); }
+  Column<Id> apart() const { return workspace_->apart(); }
+  void become(const Column<Id>& rows);
+  bool separated() const override { return workspace_->separated(); }
   Time next_update() const override;
   std::span<const Starvation> starvation() const override {
     return workspace_->last.starvation.clocks.starvation;

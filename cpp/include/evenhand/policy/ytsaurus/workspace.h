@@ -132,6 +132,15 @@ class WorkspaceData {
   Column<Exposure> exposure_;
   Index falls_ = 1;
   Where where_;
+  // Of settings that share the run: which of the starvation's others, and which cuts, each has.
+  struct Cuts {
+    std::array<double, 2> factors;
+    bool alike = true;
+  };
+  SharedSettings shared_;
+  Column<Id> starves_as_, is_cut_as_;
+  std::vector<Cuts> cuts_;
+  bool cuts_apart_ = false;
   // Of a change that is being carried out.
   Id limited_before_ = kNoId;
   std::vector<Done> done_;
@@ -181,6 +190,17 @@ class Workspace : public WorkspaceData {
   // that are added to `nodes`. Asked once after it.
   bool wakes(Column<Id>& nodes);
   bool has_candidates() const noexcept;  // of a preemptive stage
+
+  // Other settings share the run from here on, until they are apart: before the first update.
+  // false: they cannot, as something reads them otherwise.
+  bool share(SharedSettings settings);
+  bool separated() const noexcept { return last.starvation.others.apart || cuts_apart_; }
+  Column<Id> apart() const;  // rows of them that lead to something else
+  // These rows of them remain, which are alike so far; the first of them leads.
+  void become(const Column<Id>& rows);
+  // Before a heartbeat: are groups there the same under all of them, as far as it reads them?
+  void compare_groups(Id node);
+
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
   const PendingWork& work() const noexcept { return inputs_.work(); }
@@ -302,6 +322,8 @@ class Workspace : public WorkspaceData {
   bool joined(Id request) const noexcept {
     return request < ask_of_.rows() && ask_of_[request] != kNoId;
   }
+  void list_others(const SharedSettings& settings);
+  bool shares_groups() const noexcept { return cuts_.size() > 1; }
   void join_requests();
   void join_request(Id request);
   Stages stages_of(Id operation) const;
