@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,13 @@ from evenhand import _core
 from evenhand.arguments import expect
 from evenhand.building.assemble import Built
 from evenhand.building.settings import labels_of
-from evenhand.building.single import CellError, one_duration
 from evenhand.cluster.stage import Stage
 from evenhand.errors import InputError, Problem, printable, require
 from evenhand.files import replace_file
 from evenhand.plans.planning import expect_policy
+from evenhand.simulate.columns import clocks_of, event_columns, sampling
 from evenhand.simulate.result import Result
-from evenhand.simulate.workload import NODE_EVENTS, Parsed, Workload
+from evenhand.simulate.workload import Parsed, Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "simulate"]
 
-_SAMPLES = 1000
-#: Rows of samples that a run has at most unless it is said how often they are taken.
-_SAMPLED_ROWS = 2_000_000
 _SLICES = 100
 _TURNS = 1000
 _PORTION = 20_000  # steps of a run
@@ -115,12 +112,12 @@ class Simulation:
         self._made = (snapshot, policy, workload, kept_rng, {**options, **clocks})
         self._snapshot = workload.joined(snapshot)
         self._policy, self._workload = policy, workload
-        self._clocks = _clocks(policy, clocks)
+        self._clocks = clocks_of(policy, clocks)
         self._parsed = parsed = workload.parsed(self._snapshot)
         stage = Stage(self._snapshot)
         self._total_stated = stage.total_stated
         planner = policy.live(stage, None, None)
-        every = _every(series_every, workload, self._snapshot.pool_count)
+        every = sampling(series_every, workload, self._snapshot.pool_count)
         options = {**options, **policy.drive(self._clocks), "series_every": every}
         columns = self._columns(parsed)
         if rng is not None:
@@ -152,7 +149,7 @@ class Simulation:
             "cut_off": parsed.cut_off.astype(np.uint8),
             "replica": parsed.replica.astype(np.uint8),
         }
-        return columns | (_events(events, nodes, self._snapshot) if events else {})
+        return columns | (event_columns(events, nodes, self._snapshot) if events else {})
 
     def run(self, until: float | None = None) -> None:
         """Let time go by.
@@ -477,62 +474,3 @@ def _with_bar(run: Simulation, workload: Workload, until: float | None) -> None:
         for i in range(1, _SLICES + 1):
             run.run(begin + (end - begin) * i / _SLICES)
             bar.update(round(run.now - begin) - bar.n)
-
-
-def _clocks(policy: Any, given: Mapping[str, Any]) -> dict[str, int]:
-    known = policy.CLOCKS
-    problems = []
-    found = {name: round(seconds * 1e6) for name, seconds in known.items()}
-    for name, value in given.items():
-        if name not in known:
-            message = f"{type(policy).__name__} has no clock {name}; it has {', '.join(known)}"
-            problems.append(Problem("simulation", None, None, name, "unknown_field", None, message))
-            continue
-        micros = _span(name, value)
-        if micros < (0 if name.endswith("delay") else 1):
-            message = f"{name} is {value}; it must be positive"
-            problems.append(Problem("simulation", None, None, name, "range", str(value), message))
-        found[name] = micros
-    if problems:
-        raise InputError(problems)
-    return found
-
-
-def _span(name: str, value: Any) -> int:
-    try:
-        return round(one_duration(value) * 1e6)
-    except CellError as error:
-        problem = Problem("simulation", None, None, name, error.rule, str(value), f"{name} {error}")
-        raise InputError([problem]) from None
-
-
-def _every(given: Any, workload: Workload, pools: int) -> int:
-    if given is not None:
-        return _span("series_every", given)
-    samples = max(min(_SAMPLES, _SAMPLED_ROWS // pools), 1)
-    return max(round((workload.end - workload.begin) * 1e6) // samples, 1_000_000)
-
-
-def _events(events: Mapping[str, Any], nodes: Mapping[str, int], snapshot: Snapshot) -> dict[str, Any]:
-    """Return events of nodes as columns."""
-    names = [str(name) for name in events["node"].tolist()]
-    if strange := [name for name in names if name not in nodes]:
-        message = f"an event is of {strange[0]!r}, which is no node of the snapshot"
-        raise InputError([Problem("nodes", None, None, "node", "exists", repr(strange[0]), message)])
-    capacity = np.zeros((len(names), len(snapshot.resources)), np.int64)
-    usual = np.asarray(snapshot._core.column("nodes", "capacity"))
-    rows = np.array([nodes[name] for name in names], np.int32)
-    before = {row: usual[row].copy() for row in set(rows.tolist())}
-    for i, (row, word) in enumerate(zip(rows.tolist(), events["event"].tolist(), strict=True)):
-        if word == "capacity":
-            for r, (resource, quantum) in enumerate(snapshot.quantum.items()):
-                cell = events.get(f"capacity.{resource}")
-                if cell is not None and cell[i] is not None and cell[i] == cell[i]:
-                    before[row][r] = round(float(cell[i]) / quantum)
-        capacity[i] = before[row]
-    return {
-        "event_time": events["micros"].astype(np.int64),
-        "event_node": rows,
-        "event": np.array([NODE_EVENTS.index(word) for word in events["event"].tolist()], np.uint8),
-        "event_capacity": capacity,
-    }
