@@ -19,7 +19,7 @@ Check = Callable[[Simulation], None]
 
 _PORTION = 20_000
 #: Between copies a shared run goes so many steps, and so large a part of all that it has gone.
-_LEAST, _PART = 500, 16
+_LEAST, _PART = 500, 8
 
 
 def families(job: Job, points: Iterable[Numbered]) -> list[list[Numbered]]:
