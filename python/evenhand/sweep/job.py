@@ -108,6 +108,10 @@ class Job:
                 before = run.preemptions if before is None else before
                 if run.preemptions - before > self.most_preemptions:
                     raise _too_many(now, run.preemptions - before)
+        return self.measured(run)
+
+    def measured(self, run: Simulation) -> dict[str, float]:
+        """Return the metrics of a simulation that has come to its end."""
         return self._kept(measure(run.result(), warm_up=self.warm_up))
 
     def keeping(self, metrics: Iterable[str]) -> Job:

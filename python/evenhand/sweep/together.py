@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from evenhand.errors import InputError
-from evenhand.simulate.metrics import measure
 from evenhand.simulate.running import Simulation
 from evenhand.sweep.job import Job
 from evenhand.sweep.space import Point, applied
@@ -94,7 +93,7 @@ def together(
 
 def _end(job: Job, run: Simulation) -> dict[str, float]:
     run._must_end(job.until)
-    return job._kept(measure(run.result(), warm_up=job.warm_up))
+    return job.measured(run)
 
 
 def _said(outcome: Callable[[], dict[str, float]]) -> Outcome:
