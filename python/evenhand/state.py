@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +23,7 @@ __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
 _TABLES = ("pools", "elements", "nodes", "operations", "victims")
+_Cells = Mapping[str, Any]
 _KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
 
 
@@ -117,6 +118,25 @@ class State:
         if self.time > number_of(now, None, "now"):
             message = f"the snapshot is of {now}, before the state ({self.time}): did its clock run back?"
             raise InputError([Problem("snapshot", None, None, "now", "clock", repr(now), message)])
+
+    def without_operations(self, names: Collection[str]) -> Self:
+        """Return the state without what it remembers of operations; O(rows of the state).
+
+        Parameters
+        ----------
+        names : collection of str
+            Integers as texts.
+
+        Returns
+        -------
+        State
+        """
+
+        def kept(rows: Mapping[tuple[str, str | int], _Cells]) -> dict[tuple[str, str | int], _Cells]:
+            return {(kind, n): of for (kind, n), of in rows.items() if kind == "pool" or str(n) not in names}
+
+        operations = {name: of for name, of in self.operations.items() if str(name) not in names}
+        return replace(self, operations=operations, elements=kept(self.elements), victims=kept(self.victims))
 
     def set_back(self, now: float) -> Self:
         """Return the state as of an earlier instant: all its clocks are as long ago as they were.

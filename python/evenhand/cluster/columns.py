@@ -20,6 +20,7 @@ from evenhand.cluster.events import (
     Leave,
     Node,
     Put,
+    Remove,
     Resize,
     Start,
     Suspend,
@@ -93,6 +94,17 @@ class Listed:
             for event in self._events
         )
 
+    @property
+    def removed_operations(self) -> frozenset[str]:
+        """Names of operations that are removed."""
+        removed = (
+            event.get("name") if type(event) is dict else event.name
+            for event in self._events
+            if (event.get("event") == "remove" if type(event) is dict else type(event) is Remove)
+            and (event.get("table") if type(event) is dict else event.table) == "operations"
+        )
+        return frozenset(map(str, removed))
+
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""
         return stage.core.carry_out(self._events, first, _CLASSES, stage)
@@ -159,6 +171,13 @@ class Columns:
         """Whether a node may go."""
         tables = self._columns.get("table", ())
         return any(tables[position] == "nodes" for position in range(len(tables)))
+
+    @property
+    def removed_operations(self) -> frozenset[str]:
+        """Names of operations that are removed."""
+        kinds, tables, names = (self._columns.get(column, ()) for column in ("event", "table", "name"))
+        positions = (at for at in range(len(tables)) if tables[at] == "operations" and kinds[at] == "remove")
+        return frozenset(str(names[at]) for at in positions)
 
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""
