@@ -250,7 +250,7 @@ def test_a_guarantee_counts_by_its_children_where_it_has_none_itself() -> None:
             - {name: b, resources: {guaranteed: {vcore: 3}}}
             - {name: c, resources: {guaranteed: {vcore: 2}}}
         """
-    with pytest.raises(eh.InputError, match=r"add up to 5000; its maximum is 4000"):
+    with pytest.raises(eh.InputError, match=r"adds up to 5000 over its children; its maximum is 4000"):
         yunikorn.read(partition(queues))
 
 

@@ -124,7 +124,7 @@ def _resources(queue: Queue, above: Amounts, found: Found) -> Amounts:
             total[resource] = total.get(resource, 0) + amount
     for what, bound in (("guarantee", guaranteed), ("maximum", effective)):
         for resource in fits_where_set(bound, total):
-            message = f"of its children add up to {total[resource]}; its {what} is {bound[resource]}"
+            message = f"adds up to {total[resource]} over its children; its {what} is {bound[resource]}"
             _beyond(queue, "guaranteed", resource, "guaranteed_sum", total, message, found)
     return total if zero(guaranteed) else guaranteed
 

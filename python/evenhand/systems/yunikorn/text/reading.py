@@ -47,7 +47,7 @@ class Reading:
     diagnostics: tuple[Diagnostic, ...]
     triggered: tuple[str, ...] = ()
 
-    def policy(self, preset: str = "upstream", **changes: Any) -> Policy:
+    def policy(self, preset: str = "documented", **changes: Any) -> Policy:
         """Return the policy that the configuration makes.
 
         Parameters
