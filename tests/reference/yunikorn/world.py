@@ -5,11 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.reference.yunikorn.resources import Resource, add, min_all, sub, zero
 
-__all__ = ["Allocation", "Ask", "Node", "Queue", "Reservation", "World", "properties_of", "world_of"]
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+
+__all__ = [
+    "Allocation",
+    "Ask",
+    "Node",
+    "Queue",
+    "Reservation",
+    "World",
+    "inherited",
+    "properties_of",
+    "read_world",
+    "world_of",
+]
 
 _DELAY = re.compile(r"(?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+")
 _PART = re.compile(r"(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)")
@@ -235,3 +249,100 @@ def _override(row: Mapping[str, Any], queue: Queue) -> None:
         queue.preempting = row["preempting"]
     for child, below in zip(row.get("children") or (), queue.children, strict=True):
         _override(child, below)
+
+
+def read_world(snapshot: Snapshot) -> tuple[World, list[Ask]]:
+    """Return the partition of a snapshot, and its asks, each unit of a request one; amounts are quanta.
+
+    Pools are named by their paths.
+    """
+    data = snapshot.to_dict()
+    quanta = dict(zip(snapshot.resources, snapshot._head["quantum"], strict=True))
+    now = data.get("now", 0.0)
+
+    def amounts(given: Mapping[str, Any] | None) -> dict[str, int]:
+        return {t: round(v / quanta[t]) for t, v in (given or {}).items()}
+
+    total: dict[str, int] = {}
+    for row in data.get("nodes", ()):
+        total = add(total, amounts(row.get("capacity")) if row.get("schedulable", True) else {})
+    rows: dict[str, dict[str, Any]] = {
+        str(row["name"]): {
+            "name": str(row["name"]),
+            "max": amounts(row.get("limits")),
+            "guaranteed": amounts(row.get("strong_guarantee")),
+            "properties": row.get("settings", {}).get("properties") or {},
+            "children": [],
+        }
+        for row in data.get("pools", ())
+    }
+    top = data.get("root", {})
+    root: dict[str, Any] = {
+        "name": "root",
+        "max": {**total, **amounts(data.get("total"))},
+        "properties": top.get("settings", {}).get("properties") or {},
+        "children": [],
+    }
+    for row in data.get("pools", ()):
+        above = root if row.get("parent") is None else rows[str(row["parent"])]
+        own = rows[str(row["name"])]
+        own["name"] = own["name"].removeprefix(f"{row.get('parent') or 'root'}.")
+        above["children"].append(own)
+    tree = _queue(root, None, {})
+    owners = {str(op["name"]): op for op in data.get("operations", ())}
+
+    def common(row: Mapping[str, Any]) -> tuple[str, str, str, dict[str, int]]:
+        op = owners[str(row["operation"])]
+        queue = "root" if op.get("pool") is None else str(op["pool"])
+        return str(row["name"]), str(row["operation"]), queue, amounts(row.get("resources"))
+
+    def priority(row: Mapping[str, Any]) -> int:
+        own = row.get("priority")
+        return int(owners[str(row["operation"])].get("priority") or 0 if own is None else own)
+
+    allocations = []
+    for row in data.get("allocations", ()):
+        key, app, path, resources = common(row)
+        allocations.append(
+            Allocation(
+                key,
+                app,
+                path,
+                str(row["node"]),
+                resources,
+                row.get("start_time", 0.0),
+                priority(row),
+                row.get("preemptible", True),
+                row.get("originator", False),
+                required_node=str(row.get("required_node") or ""),
+                preempted=row.get("state") == "preempting",
+            )
+        )
+    asks = {}
+    for row in data.get("requests", ()):
+        key, app, path, resources = common(row)
+        asks[key] = Ask(key, app, path, resources, priority(row), str(row.get("required_node") or ""))
+    kept: dict[str, list[Reservation]] = {}
+    for row in data.get("reservations", ()):
+        ask = asks[str(row["request"])]
+        age = now - row.get("from", now)
+        kept.setdefault(str(row["node"]), []).append(
+            Reservation(ask.key, ask.priority, age, required_node=ask.required_node)
+        )
+    nodes = [
+        Node(
+            str(row["name"]),
+            amounts(row.get("capacity")),
+            row.get("schedulable", True),
+            kept.get(str(row["name"]), []),
+        )
+        for row in data.get("nodes", ())
+    ]
+    world = World(tree, nodes, allocations)
+    for allocation in allocations:
+        for queue in world.queues[allocation.queue].path_up():
+            queue.allocated = add(queue.allocated, allocation.resources)
+            if allocation.preempted:
+                queue.preempting = add(queue.preempting, allocation.resources)
+    counts = {str(row["name"]): row.get("count", 1) for row in data.get("requests", ())}
+    return world, [ask for key, ask in asks.items() for _ in range(counts[key])]

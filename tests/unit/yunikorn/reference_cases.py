@@ -26,6 +26,7 @@ from tests.reference.yunikorn.quota import (
 )
 from tests.reference.yunikorn.required import by_type, counted_out, required_victims
 from tests.reference.yunikorn.resources import add, sub
+from tests.reference.yunikorn.scenario import Scenario
 from tests.reference.yunikorn.snapshots import over_guaranteed, snapshots_of, under_guaranteed
 from tests.reference.yunikorn.world import Allocation, Ask, inherited, properties_of, world_of
 
@@ -236,6 +237,15 @@ def queue_priority(case: Case, expected: Any) -> bool:
     return all(found[path] == value for path, value in expected.items())
 
 
+def scenario(case: Case, expected: Any) -> bool:
+    run = Scenario(world_of(case))
+    for step in case["steps"]:
+        preempted, wanted = run.submit(step["submit"]), step["expected_computed"]
+        if preempted != wanted["preempted_total"] or run.usage(list(wanted["usage"])) != wanted["usage"]:
+            return False
+    return run.usage(list(expected["final_usage"])) == expected["final_usage"]
+
+
 AGREES: Mapping[str, Callable[[Case, Any], bool]] = {
     "preempt": preempt,
     "preempt_round": preempt_round,
@@ -267,6 +277,7 @@ AGREES: Mapping[str, Callable[[Case, Any], bool]] = {
     "fairness_ratio": ratio,
     "fair_max": most,
     "queue_priority": queue_priority,
+    "scenario": scenario,
     "queue_properties": lambda c, e: (
         properties_of(inherited(c["parent_properties"], c["leaf_properties"])) == e
     ),
