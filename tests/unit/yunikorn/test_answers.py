@@ -197,8 +197,8 @@ def test_fields_that_are_not_known_are_named() -> None:
     given["nodes"][0]["allocations"][0]["mood"] = 1
     found = [d for d in yunikorn.read(now=NOW, **given).diagnostics if d.code == "yunikorn_field_unknown"]
     assert [(d.elements, d.message.rsplit("read. ", 1)[1]) for d in found] == [
-        (("mood",), "allocation, 2 times: mood."),
-        (("quotaDelay",), "queue, 1 times: quotaDelay."),
+        (("mood",), "allocation (2): mood."),
+        (("quotaDelay",), "queue (1): quotaDelay."),
     ]
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,8 @@ _ALLOCATION: Final = {
     "originator": "flag",
     **dict.fromkeys(("allocationDelay", "allocationID", "partition", "uuid"), "-"),
 }
+#: The same on its node, where no more of it is looked at.
+_HELD: Final = {**dict.fromkeys(_ALLOCATION, "-"), "allocationKey": "text!", "resource": "amounts!"}
 _ASK: Final = {
     "allocationKey": "text!",
     "allocationTags": "texts_by_name",
@@ -102,7 +104,7 @@ _NODE: Final = {
     "allocated": "amounts",
     "occupied": "amounts",
     "attributes": "texts_by_name",
-    "allocations": "allocation",
+    "allocations": "held",
     "schedulable": "flag",
     "reservations": "texts",
     **dict.fromkeys(
@@ -111,6 +113,7 @@ _NODE: Final = {
 }
 _SHAPES: Final[Mapping[str, Mapping[str, str]]] = {
     "allocation": _ALLOCATION,
+    "held": _HELD,
     "ask": _ASK,
     "queue": _QUEUE,
     "application": _APPLICATION,
@@ -176,53 +179,63 @@ class Answers:
         return found
 
     def _row(self, row: Row, shape: str, table: str, where: str) -> Row:
-        known = _SHAPES[shape]
-        name = next((row[key] for key in _NAMES if isinstance(row.get(key), str)), None)
+        readers, required = _READERS[shape]
         found: dict[str, Any] = {}
         for key, value in row.items():
-            kind = known.get(key)
-            if kind is None:
-                self.unknown[table if shape in ("nodes", "dump") else shape, str(key)] += 1
-            elif kind != "-" and value is not None:
-                try:
-                    found[key] = self._value(value, kind.rstrip("!"), table, f"{where}.{key}")
-                except ValueError as error:
-                    message = f"is {shorten(value)}; it must be {error}"
-                    self.wrong(table, name, f"{where}.{key}", "type", value, message)
-        for key, kind in known.items():
-            if kind.endswith("!") and row.get(key) in (None, ""):
-                self.wrong(table, name, f"{where}.{key}", "required", None, "is missing")
+            if key not in readers:
+                kind = {"held": "allocation", "nodes": table, "dump": table}.get(shape, shape)
+                self.unknown[kind, str(key)] += 1
+                continue
+            read = readers[key]
+            if read is None or value is None:
+                continue
+            if isinstance(read, str):
+                found[key] = self.rows(value, read, table, f"{where}.{key}")
+                continue
+            try:
+                found[key] = read(value)
+            except ValueError as error:
+                message = f"is {shorten(value)}; it must be {error}"
+                self.wrong(table, _name(row), f"{where}.{key}", "type", value, message)
+        for key in required:
+            if row.get(key) in (None, ""):
+                self.wrong(table, _name(row), f"{where}.{key}", "required", None, "is missing")
         return found
 
-    def _value(self, value: Any, kind: str, table: str, where: str) -> Any:
-        match kind:
-            case "text" if isinstance(value, str):
-                return value
-            case "text":
-                raise ValueError("text")
-            case "flag":
-                # Older releases write flags as texts.
-                flag = {"true": True, "false": False}.get(value) if isinstance(value, str) else value
-                if not isinstance(flag, bool):
-                    raise ValueError("true or false")
-                return flag
-            case "whole":
-                return _whole(value)
-            case "whole_text":
-                said = isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,10}", value)
-                return _whole(int(value) if said else value)
-            case "texts":
-                if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                    raise ValueError("a list of texts")
-                return value
-            case "texts_by_name":
-                if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
-                    raise ValueError("an object of texts")
-                return dict(value)
-            case "amounts":
-                return _amounts(value)
-            case _:
-                return self.rows(value, kind, table, where)
+
+def _name(row: Row) -> str | None:
+    return next((row[key] for key in _NAMES if isinstance(row.get(key), str)), None)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("text")
+    return value
+
+
+def _flag(value: Any) -> bool:
+    # Older releases write flags as texts.
+    flag = {"true": True, "false": False}.get(value) if isinstance(value, str) else value
+    if not isinstance(flag, bool):
+        raise ValueError("true or false")
+    return flag
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
+        raise ValueError("a list of texts")
+    return value
+
+
+def _texts_by_name(value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise ValueError("an object of texts")
+    return value
+
+
+def _whole_text(value: Any) -> int:
+    said = isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,10}", value)
+    return _whole(int(value) if said else value)
 
 
 def _whole(value: Any) -> int:
@@ -232,17 +245,33 @@ def _whole(value: Any) -> int:
 
 
 def _amounts(value: Any) -> dict[str, int]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         raise ValueError("an object of whole numbers")
-    found = {}
     for resource, amount in value.items():
-        try:
-            found[str(resource)] = _whole(amount)
-        except ValueError:
-            raise ValueError(f"an object of whole numbers, also {resource}") from None
-        if amount < 0:
-            raise ValueError(f"an object of numbers that are not negative, also {resource}")
-    return found
+        if type(amount) is not int or not 0 <= amount < _LARGEST:
+            raise ValueError(f"an object of whole numbers that are not negative, also {shorten(resource)}")
+    return value
+
+
+_READ: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "text": _text,
+    "flag": _flag,
+    "whole": _whole,
+    "whole_text": _whole_text,
+    "texts": _texts,
+    "texts_by_name": _texts_by_name,
+    "amounts": _amounts,
+}
+
+#: Shape to how each of its fields is read (None: not at all; a text: as rows of that shape), and which must
+#: be there.
+_READERS: Final = {
+    shape: (
+        {key: None if kind == "-" else _READ.get(kind.rstrip("!"), kind) for key, kind in fields.items()},
+        [key for key, kind in fields.items() if kind.endswith("!")],
+    )
+    for shape, fields in _SHAPES.items()
+}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class Builder:
             for name in self.resources
         }
         for (table, name), count in sorted(self.answers.unknown.items()):
-            self.notes.add("yunikorn_field_unknown", f"{table}, {count} times", name)
+            self.notes.add("yunikorn_field_unknown", f"{table} ({count})", name)
         return data
 
     # -- queues ---------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evenhand.building.jsontable import resting_collector
 from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
 from evenhand.diagnostics import Diagnostic
@@ -65,6 +66,7 @@ class Reading:
         return from_dict({"system": "yunikorn", "preset": preset, **self.settings, **changes})
 
 
+@resting_collector()
 def read(
     config: str | os.PathLike[str] | None = None,
     *,
