@@ -390,7 +390,7 @@ def reference_plan(
     Returns
     -------
     dict
-        ``starts`` (request, node), ``victims`` with their beneficiary, ``missed``.
+        ``starts`` (request, node, number of victims), ``victims`` with their beneficiary, ``missed``.
     """
     run = Cycle(read_cluster(snapshot), rules or Rules(), dict(missed or {}))
     if cycle == "allocation":
@@ -403,7 +403,7 @@ def reference_plan(
     else:
         run.preempt()
     return {
-        "starts": [{"request": r.ask.name, "node": r.node} for r in run.results],
+        "starts": [{"request": r.ask.name, "node": r.node, "victims": len(r.victims)} for r in run.results],
         "victims": [
             {"allocation": a.name, "request": r.ask.name, "node": r.node}
             for r in run.results

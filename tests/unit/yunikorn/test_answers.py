@@ -86,6 +86,7 @@ def test_applications_are_operations_and_asks_requests() -> None:
         "originator": True,
     }
     assert allocations["worker-1"]["state"] == "preempting"
+    assert allocations["worker-1"]["beneficiary"] == {"request": "web-1"}
     assert allocations["worker-2"]["priority"] == -5
     assert allocations["agent-1"]["required_node"] == "n-2"
     assert allocations["exec-2"]["labels"] == {"task_group": "executors"}
@@ -231,6 +232,14 @@ def test_older_releases() -> None:
     assert "agent-2" not in rows(reading, "requests")
     # Its request time is that of the placeholder whose room it took.
     assert ("yunikorn_assumed", ("exec-2",)) in said(reading)
+
+
+def test_whom_they_leave_for_is_told_by_a_reservation_alone() -> None:
+    given = answers()
+    del given["applications"][2]["requests"][0]["triggeredPreemption"]
+    worker = rows(yunikorn.read(now=NOW, **given), "allocations")["worker-1"]
+    assert worker["state"] == "preempting"
+    assert "beneficiary" not in worker
 
 
 def change(path: str, value: Any) -> Callable[[dict[str, Any]], None]:

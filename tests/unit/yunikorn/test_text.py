@@ -59,6 +59,24 @@ def test_a_configuration_is_a_tree_of_pools() -> None:
     assert dict(reading.settings) == {"enabled": True, "quota_preemption": True}
 
 
+def test_the_policy_has_what_the_partition_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, object]] = []
+    monkeypatch.setattr("evenhand.systems.files.from_dict", asked.append)
+    reading = yunikorn.read(partition("- name: a", "preemption: {enabled: false}"))
+    reading.policy()
+    reading.policy("upstream", enabled=True, attempts=3)
+    assert asked == [
+        {"system": "yunikorn", "preset": "documented", "enabled": False, "quota_preemption": False},
+        {
+            "system": "yunikorn",
+            "preset": "upstream",
+            "enabled": True,
+            "quota_preemption": False,
+            "attempts": 3,
+        },
+    ]
+
+
 def test_what_plays_no_part_is_named() -> None:
     reading = yunikorn.read(QUEUES)
     assert {d.code for d in reading.diagnostics} == {"yunikorn_not_read"}

@@ -78,6 +78,7 @@ class Builder:
         self.notes = Notes()
         self.resources = {VCORE: None, "memory": None}
         self.triggered: list[str] = []
+        self.kept: dict[str, list[str]] = {}  # node to asks that preempted for it
         self.now = now
         if now is None and answers.now is not None:
             self.now = _seconds(answers.now)
@@ -245,6 +246,15 @@ class Builder:
         allocations: list[dict[str, Any]] = []
         requests: list[dict[str, Any]] = []
         nodes = {node["nodeID"] for node in self.answers.nodes}
+        asks = {q["allocationKey"]: q for app in self.answers.applications for q in app.get("requests", ())}
+        self.kept = {
+            node["nodeID"]: [
+                key
+                for said in node.get("reservations", ())
+                if asks.get(key := said.rpartition("|")[2], {}).get("triggeredPreemption")
+            ]
+            for node in self.answers.nodes
+        }
         usage: dict[str, Counter[str]] = {}
         for app in self.answers.applications:
             name, queue = app["applicationID"], app["queueName"].lower()
@@ -334,9 +344,13 @@ class Builder:
         }
         if row.get("preempted"):
             found["state"] = "preempting"
-            self.notes.add(
-                "yunikorn_assumed", "For whom they leave, and until when, is not told", row["allocationKey"]
-            )
+            whose = self.kept.get(row["nodeId"], [])
+            if len(whose) == 1:
+                found["beneficiary"] = {"request": whose[0]}
+                said = "They leave for the ask that preempted and has their node"
+            else:
+                said = "For whom they leave is not told"
+            self.notes.add("yunikorn_assumed", said, row["allocationKey"])
         return found
 
     def _request(self, row: Row, app: str) -> dict[str, Any]:
