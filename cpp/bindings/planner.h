@@ -23,7 +23,7 @@ class BoundPlanner {
       std::function<void(const std::string& table, std::vector<Id> rows, const py::dict& columns)>;
 
   // Makes, of columns of a workload's operations, what hands over one of their rows.
-  using Came = std::function<void(Id source, Id row)>;
+  using Came = std::function<void(Planner&, Id source, Id row)>;
   using Coming = std::function<Came(const py::dict& columns)>;
 
   explicit BoundPlanner(std::shared_ptr<Planner> planner, RowsCame rows_came = {},
@@ -96,15 +96,15 @@ Column<T> cell_of(const Column<T>& column, Id row, std::size_t width = 1) {
 
 // A planner of a system from its inputs; signals are heard meanwhile.
 template <class Planner, class Inputs>
-std::unique_ptr<BoundPlanner> bound(Inputs inputs) {
+std::shared_ptr<BoundPlanner> bound(Inputs inputs) {
   const LongCall call;
-  return std::make_unique<BoundPlanner>(std::make_shared<Planner>(std::move(inputs)));
+  return std::make_shared<BoundPlanner>(std::make_shared<Planner>(std::move(inputs)));
 }
 
 // A planner of a system that follows a cluster; `came` hands over settings of later rows, `coming`
 // makes what does so of rows of a workload.
 template <class Planner, class Inputs, class Came, class Coming, class... More>
-std::unique_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came came, Coming coming,
+std::shared_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came came, Coming coming,
                                     More... more) {
   cluster.settle();
   std::shared_ptr<Planner> planner;
@@ -113,12 +113,15 @@ std::unique_ptr<BoundPlanner> bound(LiveCluster& cluster, Inputs inputs, Came ca
     planner = std::make_shared<Planner>(std::move(inputs), cluster.shared(), more...);
   }
   cluster.attach(planner);
-  return std::make_unique<BoundPlanner>(
+  return std::make_shared<BoundPlanner>(
       planner,
       [&planner = *planner, came](const std::string& table, std::vector<Id> rows,
                                   const py::dict& columns) { came(planner, table, rows, columns); },
-      [&planner = *planner, coming](const py::dict& columns) {
-        return BoundPlanner::Came(coming(planner, columns));
+      [coming](const py::dict& columns) -> BoundPlanner::Came {
+        const auto hand = std::make_shared<const decltype(coming(columns))>(coming(columns));
+        return [hand](evenhand::Planner& to, Id source, Id row) {
+          (*hand)(static_cast<Planner&>(to), source, row);
+        };
       });
 }
 

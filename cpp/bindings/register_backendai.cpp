@@ -118,8 +118,9 @@ void register_backendai(py::module_& m) {
                       const std::vector<Id>& of, const py::dict& columns) {
               if (table == "operations") planner.rows_came(of, rows_of(columns, *domains));
             },
-            [domains](backendai::Planner& planner, const py::dict& columns) {
-              return [&planner, all = rows_of(columns, *domains)](Id source, Id row) {
+            [domains](const py::dict& columns) {
+              return [all = rows_of(columns, *domains)](backendai::Planner& planner, Id source,
+                                                        Id row) {
                 planner.rows_came({&row, 1}, row_of(all, source));
               };
             },

@@ -172,7 +172,8 @@ void register_planner(py::module_& m) {
                              "Whether the limit of an element is repaired.")
       .def_property_readonly("hands_over", &NamedDecisions::hands_over,
                              "Whether room of leaving allocations was taken.");
-  py::class_<BoundPlanner> c(m, "Planner", "A system's rules over a cluster.");
+  py::class_<BoundPlanner, std::shared_ptr<BoundPlanner>> c(m, "Planner",
+                                                            "A system's rules over a cluster.");
   c.def("update", &BoundPlanner::update, py::arg("now"), py::arg("keep") = true,
         "Shares, statuses, queues at an instant; keep: the next update is cheaper.")
       .def("decide", &BoundPlanner::decide, py::arg("nodes") = py::none(),

@@ -1,6 +1,7 @@
 // Simulations: a cluster, a planner and a workload become a run; its log comes out as columns.
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include "arrays.h"
@@ -54,11 +55,24 @@ sim::Options options_of(const py::dict& values) {
 
 class Simulation {
  public:
-  Simulation(const LiveCluster& cluster, BoundPlanner& planner, const Snapshot& rows,
-             const py::dict& workload, const py::dict& options, const py::dict& settings)
+  Simulation(const LiveCluster& cluster, const std::shared_ptr<BoundPlanner>& planner,
+             const Snapshot& rows, const py::dict& workload, const py::dict& options,
+             const py::dict& settings)
       : planner_(planner),
-        engine_(cluster.shared(), planner.shared(), workload_of(rows, workload),
-                options_of(options), planner.coming(settings)) {}
+        made_(std::make_unique<Engine>(cluster.shared(), planner->shared(),
+                                       workload_of(rows, workload), options_of(options),
+                                       planner->coming(settings))) {}
+  Simulation copy() const {
+    std::unique_ptr<Engine> engine;
+    {
+      const py::gil_scoped_release release;
+      engine = engine_.copy();
+    }
+    auto planner = std::make_shared<BoundPlanner>(engine->shared_planner());
+    if (planner_->updated()) planner->set_updated(*planner_->updated());
+    return {std::move(planner), std::move(engine)};
+  }
+  const std::shared_ptr<BoundPlanner>& planner() const { return planner_; }
 
   bool run(std::optional<Time> until, std::optional<std::size_t> steps, bool guarded) {
     bool reached = false;
@@ -67,7 +81,7 @@ class Simulation {
       reached = engine_.run(until.value_or(kNoTime),
                             steps.value_or(std::numeric_limits<std::size_t>::max()), guarded);
     }
-    if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
+    if (engine_.last_update() != kNoTime) planner_->set_updated(engine_.last_update());
     return reached;
   }
   // The rows as they are, and of each by table its row in the start snapshot, or behind those that
@@ -97,7 +111,7 @@ class Simulation {
   // See the engine: the node (-1: none) and the passes that it is asked for.
   py::tuple poise() {
     const Trigger asked = engine_.poise();
-    if (engine_.last_update() != kNoTime) planner_.set_updated(engine_.last_update());
+    if (engine_.last_update() != kNoTime) planner_->set_updated(engine_.last_update());
     return py::make_tuple(asked.nodes.empty() ? kNoId : asked.nodes.front(), asked.main_pass,
                           asked.backfill_pass);
   }
@@ -111,6 +125,12 @@ class Simulation {
     if (!engine_.in_turns()) return py::none();
     const sim::Turns& turns = engine_.turns();
     return py::make_tuple(turns.found(), turns.count(), turns.first());
+  }
+
+  // Request, how many updates, since when; None: nothing waits in vain.
+  py::object vain() const {
+    if (!engine_.in_vain() || engine_.waits() == kNoId) return py::none();
+    return py::make_tuple(engine_.waits(), engine_.vain_tries(), engine_.vain_since());
   }
 
   Index preemptions() const {
@@ -211,18 +231,24 @@ class Simulation {
     return to_array(std::move(values));
   }
 
-  BoundPlanner& planner_;
-  Engine engine_;
+  Simulation(std::shared_ptr<BoundPlanner> planner, std::unique_ptr<Engine> engine)
+      : planner_(std::move(planner)), made_(std::move(engine)) {}
+
+  std::shared_ptr<BoundPlanner> planner_;
+  std::unique_ptr<Engine> made_;
+  Engine& engine_ = *made_;
 };
 
 }  // namespace
 
 void register_sim(py::module_& m) {
   py::class_<Simulation>(m, "Simulation", "A cluster, a policy and a workload as time goes by.")
-      .def(py::init<const LiveCluster&, BoundPlanner&, const Snapshot&, const py::dict&,
-                    const py::dict&, const py::dict&>(),
+      .def(py::init<const LiveCluster&, const std::shared_ptr<BoundPlanner>&, const Snapshot&,
+                    const py::dict&, const py::dict&, const py::dict&>(),
            py::arg("cluster"), py::arg("planner"), py::arg("rows"), py::arg("workload"),
-           py::arg("options"), py::arg("settings"), py::keep_alive<1, 2>(), py::keep_alive<1, 3>())
+           py::arg("options"), py::arg("settings"))
+      .def("copy", &Simulation::copy, "Another one that stands here; each continues on its own.")
+      .def_property_readonly("planner", &Simulation::planner)
       .def("run", &Simulation::run, py::arg("until") = py::none(), py::arg("steps") = py::none(),
            py::arg("guarded") = false,
            "Until an instant (microseconds), None: until nothing can happen any more; or until so "
@@ -231,6 +257,7 @@ void register_sim(py::module_& m) {
       .def_property_readonly("done", &Simulation::done)
       .def_property_readonly("steps", &Simulation::steps)
       .def_property_readonly("turns", &Simulation::turns)
+      .def_property_readonly("vain", &Simulation::vain)
       .def_property_readonly("decided", &Simulation::decided, "Rows of decisions so far.")
       .def("poise", &Simulation::poise,
            "Stand before the next step, which asks the planner; return the node and the passes.")

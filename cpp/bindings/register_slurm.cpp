@@ -194,8 +194,8 @@ void register_slurm(py::module_& m) {
                const py::dict& columns) {
               if (table == "operations") planner.rows_came(of, rows_of(columns));
             },
-            [](slurm::Planner& planner, const py::dict& columns) {
-              return [&planner, all = rows_of(columns)](Id source, Id row) {
+            [](const py::dict& columns) {
+              return [all = rows_of(columns)](slurm::Planner& planner, Id source, Id row) {
                 planner.rows_came({&row, 1}, row_of(all, source));
               };
             });

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "arrays.h"
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/ytsaurus/planner.h"
 #include "pace.h"
@@ -196,8 +197,9 @@ void register_ytsaurus(py::module_& m) {
               if (found == kTables.end()) throw py::key_error("no rows come to " + table);
               planner.rows_came(found->second, of, rows_of(columns, width));
             },
-            [width](ytsaurus::Planner& planner, const py::dict& columns) {
-              return [&planner, width, all = rows_of(columns, width)](Id source, Id row) {
+            [width](const py::dict& columns) {
+              return [width, all = rows_of(columns, width)](ytsaurus::Planner& planner, Id source,
+                                                            Id row) {
                 planner.rows_came(Table::kOperations, {&row, 1}, row_of(all, source, width));
               };
             },
@@ -206,6 +208,36 @@ void register_ytsaurus(py::module_& m) {
       py::arg("cluster"), py::arg("settings"), py::arg("fair_share"), py::arg("rows"),
       py::arg("memory"), py::arg("volumes"), py::arg("given"), py::arg("total_stated"),
       "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
+
+  const auto planner_of = [](const BoundPlanner& bound) -> ytsaurus::Planner& {
+    return static_cast<ytsaurus::Planner&>(*bound.shared());
+  };
+  m.def(
+      "ytsaurus_share",
+      [planner_of](const BoundPlanner& planner, const py::dict& columns) {
+        ytsaurus::SharedSettings shared;
+        Reader in(columns);
+        in.read("tolerance", shared.tolerance);
+        in.read("threshold", shared.threshold);
+        in.read("aggressive_threshold", shared.aggressive_threshold);
+        in.read("timeout", shared.timeout);
+        in.read("aggressive_timeout", shared.aggressive_timeout);
+        in.finish();
+        return planner_of(planner).share(std::move(shared));
+      },
+      py::arg("planner"), py::arg("columns"),
+      "Let settings share its run, a row each, the first its own; False: they cannot.");
+  m.def(
+      "ytsaurus_apart",
+      [planner_of](const BoundPlanner& planner) { return to_array(planner_of(planner).apart()); },
+      py::arg("planner"), "Rows of them that lead to something else.");
+  m.def(
+      "ytsaurus_become",
+      [planner_of](const BoundPlanner& planner, const py::array_t<Id>& rows) {
+        planner_of(planner).become(to_vector(rows));
+      },
+      py::arg("planner"), py::arg("rows"),
+      "Go on with these rows of them, the first of which leads.");
 }
 
 }  // namespace evenhand::bindings

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.building.readback import NO_TIME
@@ -133,6 +134,28 @@ def test_all_stages_of_ytsaurus_are_drawn() -> None:
         stages |= {STAGES[i] for i in np.unique(result.raw["decisions"]["stage"])}
     assert stages >= {"preemptive", "aggressive", "ssd_preemptive", "full_host", "graceful"}
     assert stages >= {"limit_repair", "overcommit"}
+
+
+@each_system
+@given(seed=seeds, stops=st.lists(st.integers(1, 60), min_size=1, max_size=4), paused=st.floats(0, 200))
+def test_copies_continue_as_the_run_does(system: str, seed: int, stops: list[int], paused: float) -> None:
+    of = drawn(seed, system)
+    whole = simulated(of, 600.0)
+    run = eh.simulate.Simulation(of.snapshot, of.policy, of.workload, **of.clocks)
+    runs = [run]
+    for steps in stops:
+        runs[-1]._core.run(600_000_000, steps)  # also in the middle of an instant
+        runs.append(runs[-1].copy())
+    runs[0].run(max(paused, runs[0].now))  # what the one does is nothing to the others
+    runs.append(runs[0].copy())
+    for one in reversed(runs):
+        one.run(600.0)
+        found = one.result()
+        assert dict(found.counts) == dict(whole.counts)
+        for table, columns in whole.raw.items():
+            for name, column in columns.items():
+                same = np.array_equal(column, found.raw[table][name], equal_nan=column.dtype.kind == "f")
+                assert same, (table, name)
 
 
 @each_system

@@ -196,7 +196,8 @@ void GroupLists::remove(const ClusterState& state, Id slot) {
 }
 
 // Whether usage (and one allocation more) is below the bound of a cut.
-bool GroupLists::below(Id operation, int c, const Amount* used, const Amount* more) const noexcept {
+bool GroupLists::below(Id operation, int c, const Amount* first_beyond, const Amount* used,
+                       const Amount* more) const noexcept {
   const List& list = lists_[operation];
   if (c == 1 && list.nothing_beyond) return true;
   const auto amount = [&](std::size_t r) { return used[r] + (more == nullptr ? 0 : more[r]); };
@@ -206,7 +207,6 @@ bool GroupLists::below(Id operation, int c, const Amount* used, const Amount* mo
     for (std::size_t r = 0; r < width_; ++r) safe &= threshold[r] < 0 || amount(r) < threshold[r];
     if (safe) return true;
   }
-  const Amount* first_beyond = below_.data() + cut_row(operation, c);
   bool some = false;
   for (std::size_t r = 0; r < width_; ++r) {
     const bool is_below = amount(r) < first_beyond[r];
@@ -216,9 +216,8 @@ bool GroupLists::below(Id operation, int c, const Amount* used, const Amount* mo
   return list.open != 0 || some;
 }
 
-bool GroupLists::on_bound(Id operation, int c, const Amount* used,
+bool GroupLists::on_bound(const double* bound, const Amount* used,
                           const Amount* more) const noexcept {
-  const double* bound = bounds_.data() + cut_row(operation, c);
   for (std::size_t r = 0; r < width_; ++r)
     if (!(std::abs(share(used[r] + more[r], total_[r]) - bound[r]) <= kOnBound)) return false;
   return true;
@@ -275,7 +274,7 @@ void GroupLists::recut(const ClusterState& state, Id operation, int c, Below&& b
   while (cut.first_beyond != kNoId && below(used, state.amounts(cut.first_beyond)))
     advance(state, list, c, used);
   while (cut.first_beyond != kNoId &&
-         on_bound(operation, c, used, state.amounts(cut.first_beyond))) {
+         on_bound(bounds_.data() + cut_row(operation, c), used, state.amounts(cut.first_beyond))) {
     advance(state, list, c, used);
     ++cut.extra;
   }
@@ -290,8 +289,9 @@ void GroupLists::settle(const ClusterState& state, Id operation) {
   const bool whole = protected_whole(state, operation);
   for (int c = 0; c < 2; ++c) {
     const Index within = list.cuts[at(c)].count;
+    const Amount* first_beyond = below_.data() + cut_row(operation, c);
     recut(state, operation, c, [&](const Amount* used, const Amount* more) {
-      return whole || below(operation, c, used, more);
+      return whole || below(operation, c, first_beyond, used, more);
     });
     list.exposed |= list.cuts[at(c)].count < within;
   }
@@ -319,6 +319,43 @@ Column<Id> GroupLists::in_order(Id operation) const {
 std::array<Index, 2> GroupLists::cuts(Id operation) const {
   const List& list = lists_[operation];
   return {list.cuts[0].count, std::max(list.cuts[0].count, list.cuts[1].count)};
+}
+
+std::array<Index, 2> GroupLists::cuts_under(const ClusterState& state, Id operation,
+                                            const double* fair,
+                                            const std::array<double, 2>& factors) const {
+  const bool whole = protected_whole(state, operation);
+  std::array<Index, 2> counts{};
+  for (int c = 0; c < 2; ++c) {
+    std::array<double, kMaxResources> bound{};
+    std::array<Amount, kMaxResources> first_beyond{}, used{};
+    for (std::size_t r = 0; r < width_; ++r) {
+      bound[r] = fair[r] * factors[at(c)];
+      first_beyond[r] = first_not_below(bound[r], total_[r]);
+    }
+    Id slot = lists_[operation].head;
+    const auto is_within = [&](const Amount* more) {
+      return whole || below(operation, c, first_beyond.data(), used.data(), more);
+    };
+    const auto advance = [&] {
+      for (std::size_t r = 0; r < width_; ++r) used[r] += state.amounts(slot)[r];
+      ++counts[at(c)];
+      slot = next_[slot];
+    };
+    while (slot != kNoId &&
+           is_within(options_.on_bound_preemptible ? state.amounts(slot) : nullptr))
+      advance();
+    while (slot != kNoId && options_.on_bound_preemptible &&
+           on_bound(bound.data(), used.data(), state.amounts(slot)))
+      advance();
+  }
+  return {counts[0], std::max(counts[0], counts[1])};
+}
+
+void GroupLists::set_factors(const std::array<double, 2>& factors) {
+  options_.aggressive_threshold = factors[0];
+  options_.threshold = factors[1];
+  for (List& list : lists_) list.exposed = true;
 }
 
 std::size_t GroupLists::memory_bytes() const noexcept {

@@ -38,6 +38,8 @@ std::unique_ptr<FairShareEngine::Impl> make_impl(int resources) {
 
 FairShareEngine::FairShareEngine() = default;
 FairShareEngine::~FairShareEngine() = default;
+FairShareEngine::FairShareEngine(const FairShareEngine& other)
+    : impl_(other.impl_ ? other.impl_->copy() : nullptr) {}
 FairShareEngine::FairShareEngine(FairShareEngine&&) noexcept = default;
 FairShareEngine& FairShareEngine::operator=(FairShareEngine&&) noexcept = default;
 
@@ -48,6 +50,10 @@ FairShareResult& FairShareEngine::update(const Tables& tables, const FairShareOp
   if (!impl_ || impl_->result.resource_count != resources) impl_ = make_impl(resources);
   impl_->update(tables, options, memory, keep, delta);
   return impl_->result;
+}
+
+void FairShareEngine::refer(const Tables* tables, const Column<Column<Id>>* children) noexcept {
+  if (impl_) impl_->refer(tables, children);
 }
 
 bool FairShareEngine::follows(const FairShareOptions& options) const {

@@ -39,9 +39,13 @@ void Engine::look_at_all() {
 // Nothing runs or waits, or will come.
 bool Engine::empty() const {
   if (running_count_ > 0 || away_count_ > 0 || !heap_.empty() || !nothing_comes()) return false;
+  return waits() == kNoId;
+}
+
+Id Engine::waits() const {
   for (Id q = 0; q < state_->requests().rows(); ++q)
-    if (state_->requests().present(q) && state_->pending(q) > 0) return false;
-  return true;
+    if (state_->requests().present(q) && state_->pending(q) > 0) return asked_[q].source;
+  return kNoId;
 }
 
 void Engine::update() {
@@ -49,6 +53,10 @@ void Engine::update() {
   last_update_ = now_;
   ++log_.updates;
   const Time due = planner_->next_update();
+  if (due != now_)
+    vain_tries_ = 0;
+  else if (++vain_tries_ == 1)
+    vain_since_ = now_;
   update_at_ = options_.literal            ? now_ + options_.second
                : due == kNoTime || empty() ? kNoTime
                                            : tick_after(options_.second, std::max(due - 1, now_));
@@ -72,6 +80,7 @@ void Engine::heartbeat(Id node) {
   planner_->decide({.kind = Trigger::Kind::kHeartbeats, .nodes = {&node, 1}});
   const bool decided = !planner_->decisions().rows().empty();
   if (decided) {
+    vain_tries_ = 0;
     carry_out(true);
     look_at(node);
   } else {

@@ -12,7 +12,8 @@ Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> pla
                Workload workload, Options options, Came came)
     : state_(std::move(state)),
       planner_(std::move(planner)),
-      work_(std::move(workload)),
+      shared_work_(std::make_shared<const Workload>(std::move(workload))),
+      work_(*shared_work_),
       options_(options),
       came_(std::move(came)),
       turns_(options.give_up_after),
@@ -32,6 +33,13 @@ Engine::Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> pla
     pass_at_ = begin_;
     if (options_.backfill) update_at_ = begin_;
   }
+}
+
+std::unique_ptr<Engine> Engine::copy() const {
+  std::unique_ptr<Engine> out(new Engine(*this));
+  out->state_ = std::make_shared<ClusterState>(*state_);
+  out->planner_ = planner_->copy(out->state_);
+  return out;
 }
 
 void Engine::push(Time time, Phase phase, Id row, std::uint32_t token) {
@@ -94,6 +102,11 @@ bool Engine::in_turns() const {
   });
 }
 
+bool Engine::in_vain() const {
+  return vain_tries_ >= options_.give_up_after && nothing_comes() &&
+         std::ranges::all_of(heap_, [&](const Event& event) { return stale(event); });
+}
+
 bool Engine::done() const { return next().phase == Phase::kNever; }
 
 void Engine::go_to(Time time) {
@@ -114,12 +127,14 @@ bool Engine::run(Time until, std::size_t most, bool guarded) {
     const Next found = next();
     if (found.phase == Phase::kNever || (until != kNoTime && found.time > until)) break;
     if (steps == most) return false;
+    if (guarded && in_vain()) break;
     if (guarded && turns_.found() != kNoId) {
       if (in_turns()) break;
       if (nothing_comes()) turns_.progressed();  // what will end by itself is waited for
     }
     ++steps_;
     step(found);
+    if (planner_->separated()) return false;
   }
   if (until != kNoTime && until > now_) go_to(until);
   return true;
@@ -127,7 +142,10 @@ bool Engine::run(Time until, std::size_t most, bool guarded) {
 
 void Engine::step(const Next& next) {
   go_to(next.time);
-  if (next.phase >= Phase::kUpdate) asked_at_ = now_;
+  if (next.phase >= Phase::kUpdate)
+    asked_at_ = now_;
+  else
+    vain_tries_ = 0;
   switch (next.phase) {
     case Phase::kEnd: {
       ++log_.events;

@@ -97,7 +97,7 @@ void Engine::arrive(Id request) {
     operation = change({.kind = Delta::Kind::kPutOperation}, [&] {
       return state_->put_operation(t.operations, its, work_.pool[its], its);
     });
-    if (came_) came_(its, operation);
+    if (came_) came_(*planner_, its, operation);
     row_of_operation_[source] = operation;
     fit(owners_, operation);
     owners_[operation] = {source, requests_open_[its]};

@@ -55,18 +55,55 @@ Status status_of(const Tables& t, const FairShareResult& s, const StarvationSett
 template <class Visit>
 void for_due(const Tables& t, const StarvationSettings& tree, const PendingWork& work,
              const StarvationResult& out, Id e, Visit&& visit) {
-  const Time since = out.clocks.since[e];
-  if (since == kNoTime) return;
   double part = 1;
   if (const Id o = e - t.pools.parent.rows(); o >= 0)
     part =
         std::min(1.0, static_cast<double>(work.allocations[o]) / tree.allocation_count_coefficient);
-  const auto scaled = [&](Time timeout) {
-    return since + static_cast<Time>(static_cast<double>(timeout) * part);
+  const auto from = [&](Time since, Time timeout, Time aggressive_timeout) {
+    if (since == kNoTime) return;
+    const auto scaled = [&](Time of) {
+      return since + static_cast<Time>(static_cast<double>(of) * part);
+    };
+    visit(scaled(timeout));
+    if (out.effective.enable_aggressive[e]) visit(scaled(aggressive_timeout));
   };
-  visit(scaled(out.effective.timeout[e]));
-  if (out.effective.enable_aggressive[e]) visit(scaled(tree.aggressive_timeout));
-  if (out.also_after != kNoTime) visit(since + out.also_after);
+  const Time since = out.clocks.since[e];
+  from(since, out.effective.timeout[e], tree.aggressive_timeout);
+  if (since != kNoTime && out.also_after != kNoTime) visit(since + out.also_after);
+  for (const OtherStarvation::One& one : out.others.all)
+    if (one.alike && out.others.in_deficit[e])
+      from(out.others.clocks[at(one.clock)].since[e], one.timeout, one.aggressive_timeout);
+}
+
+// Is the new state of an element, which was another one before, the same under other settings?
+// Returns whether a deficit began or ended there. A higher tolerance finds whatever a lower one
+// does.
+template <class StatusUnder>
+bool judge_others(StatusUnder&& status_under, Time now, double part, bool aggressive,
+                  Starvation before, Size e, StarvationResult& out) {
+  OtherStarvation& others = out.others;
+  if (!others.in_deficit[e] && status_under(others.clocks.back().tolerance) == Status::kNormal)
+    return false;
+  bool changed = false, any = false;
+  for (Size c = 0; c < others.clocks.size(); ++c) {
+    Time& since = others.clocks[c].since[e];
+    const Status status = status_under(others.clocks[c].tolerance);
+    Time next = since;
+    for (OtherStarvation::One& one : others.all) {
+      if (at(one.clock) != c || !one.alike) continue;
+      next = since;
+      Starvation state = before;
+      check_starvation(status, now, static_cast<double>(one.timeout) * part,
+                       static_cast<double>(one.aggressive_timeout) * part, aggressive, next, state);
+      one.alike = state == out.clocks.starvation[e];
+      others.apart |= !one.alike;
+    }
+    changed |= next != since;
+    any |= next != kNoTime;
+    since = next;
+  }
+  others.in_deficit[e] = any;
+  return changed;
 }
 
 // The nearest element that starves, from that of the element above.
@@ -125,6 +162,7 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
   out.clocks.starvation.resize(elements, Starvation::kNonStarving);
   out.lowest_starving.resize(elements);
   out.lowest_aggressive.resize(elements);
+  out.others.fit(elements);
 
   out.changed.clear();
   const auto later = std::greater{};
@@ -141,24 +179,27 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     const Time since = out.clocks.since[e];
     out.status[e] = status_of(t, shares, tree, work, out.effective.tolerance[e], e);
     Starvation& state = out.clocks.starvation[e];
+    bool others_changed = false;
     if (e >= pools || tree.enable_pools) {
-      auto timeout = static_cast<double>(out.effective.timeout[e]);
-      auto aggressive_timeout = static_cast<double>(tree.aggressive_timeout);
-      if (e >= pools && since != kNoTime) {
-        const double part =
-            static_cast<double>(work.allocations[e - pools]) / tree.allocation_count_coefficient;
-        if (part < 1) {
-          timeout *= part;
-          aggressive_timeout *= part;
-        }
-      }
-      check_starvation(out.status[e], now, timeout, aggressive_timeout,
-                       out.effective.enable_aggressive[e] != 0, out.clocks.since[e], state);
+      double part = 1;
+      if (e >= pools)
+        part = std::min(1.0, static_cast<double>(work.allocations[e - pools]) /
+                                 tree.allocation_count_coefficient);
+      const bool aggressive = out.effective.enable_aggressive[e] != 0;
+      check_starvation(out.status[e], now, static_cast<double>(out.effective.timeout[e]) * part,
+                       static_cast<double>(tree.aggressive_timeout) * part, aggressive,
+                       out.clocks.since[e], state);
+      if (!out.others.clocks.empty())
+        others_changed = judge_others(
+            [&](double tolerance) { return status_of(t, shares, tree, work, tolerance, e); }, now,
+            part, aggressive, before, e, out);
     }
     if (e < given.size() && given[e] != kUnset) state = static_cast<Starvation>(given[e]);
     const auto id = static_cast<Id>(e);
     if (state != before) out.changed.push_back(id);
-    if (out.all || out.clocks.since[e] != since || (e >= pools && scales_with_work)) push_due(id);
+    if (out.all || others_changed || out.clocks.since[e] != since ||
+        (e >= pools && scales_with_work))
+      push_due(id);
     inherit_lowest(out, id, parent);
   };
   out.all = of == nullptr || !given.empty();

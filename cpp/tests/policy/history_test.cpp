@@ -276,6 +276,61 @@ TYPED_TEST(LivePlanner, IsWhatAFreshOneOfTheFrozenRowsIs) {
   EXPECT_GT(decisions, compared / 4);
 }
 
+// A copy of a copy that is no more: it is the planner that was copied, then, and follows its own
+// state.
+TYPED_TEST(LivePlanner, IsCopiedWithAllThatItKnows) {
+  std::size_t decisions = 0, copies = 0;
+  for (unsigned seed = 0; seed < kHistories; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    RandomCluster drawn(random, seed % 3 != 0);
+    const Snapshot snapshot = drawn.snapshot();
+    LiveCluster cluster{ClusterState(snapshot)};
+    const auto planner = TypeParam::live(cluster, seed);
+    History history(random, snapshot, cluster);
+    planner->update(cluster.state().now(), true);
+    for (int event = 0; event < kEvents; ++event) {
+      Came came;
+      history.step(came);
+      TypeParam::came(*planner, came, seed);
+      if (event % 20 == 10) {
+        history.advance(2 * kMicrosecondsPerSecond);
+        planner->update(cluster.state().now(), true);
+      }
+      if (event % 10 != 5) continue;
+      auto between = std::make_shared<ClusterState>(cluster.state());
+      auto state = std::make_shared<ClusterState>(*between);
+      std::shared_ptr<Planner> copy = planner->copy(between)->copy(state);
+      between.reset();
+      for (int round = 0; round < 2; ++round) {
+        const auto both = [&](auto&& act) {
+          act(*planner);
+          act(*copy);
+        };
+        both([](Planner& one) { one.decide({}); });
+        ASSERT_EQ(Said(*copy).decided(), Said(*planner).decided()) << event;
+        ASSERT_EQ(Said(*copy).refused(), Said(*planner).refused()) << event;
+        decisions += copy->decisions().rows().size();
+        both([](Planner& one) { one.take_back(); });
+        history.advance(kMicrosecondsPerSecond);
+        both([&](Planner& one) { one.update(cluster.state().now(), true); });
+        ASSERT_EQ(Said(*copy).updated(), Said(*planner).updated()) << event;
+        ASSERT_EQ(copy->next_due(), planner->next_due()) << event;
+      }
+      for (Id slot = 0; slot < state->slots(); ++slot)
+        if (state->running(slot) && random.chance(30)) {
+          const Delta end{.kind = Delta::Kind::kEnd, .row = slot};
+          copy->before(end);
+          copy->after(end, apply(*state, end));
+        }
+      copy->update(state->now(), true);
+      copy->decide({});
+      ++copies;
+    }
+  }
+  EXPECT_GT(decisions, copies / 4);
+}
+
 TYPED_TEST(LivePlanner, DecidesNothingBeforeItIsDue) {
   std::size_t waits = 0;
   for (unsigned seed = 0; seed < kHistories; ++seed) {

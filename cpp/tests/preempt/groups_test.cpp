@@ -119,6 +119,18 @@ TEST(Groups, HistoryLeavesNoTrace) {
       if (state.running(slot)) {
         EXPECT_EQ(groups.group(slot), afresh.group(slot)) << seed;
       }
+    const std::array<double, 2> others{draw(5) / 4.0, 0.25 + draw(7) / 4.0};
+    GroupLists::Options under = options;
+    under.aggressive_threshold = others[0];
+    under.threshold = others[1];
+    GroupLists cut(state, under);
+    bound(cut, bounds, state);
+    for (Id o = 0; o < 3; ++o)
+      EXPECT_EQ(groups.cuts_under(state, o, bounds[at(o)].fair.data(), others), cut.cuts(o))
+          << seed;
+    groups.set_factors(others);
+    bound(groups, bounds, state);
+    for (Id o = 0; o < 3; ++o) EXPECT_EQ(groups.cuts(o), cut.cuts(o)) << seed;
   }
 }
 

@@ -41,6 +41,9 @@ class FirstFit final : public Planner {
   Refusals refusals() const override { return {}; }
   Columns memory() const override { return {}; }
   std::unique_ptr<Planner> afresh() const override { return nullptr; }
+  std::shared_ptr<Planner> copy(std::shared_ptr<ClusterState> state) const override {
+    return std::make_shared<FirstFit>(std::move(state));
+  }
 
  private:
   Decisions decisions_{1};
@@ -203,6 +206,35 @@ TEST_F(Running, StopsAndGoesOn) {
   EXPECT_EQ(frozen.requests.count, (Column<Index>{0, 1}));
   engine.run(kNoTime);
   EXPECT_EQ(runs().start.back(), 10 * kSecond);
+}
+
+TEST_F(Running, CopiesContinueWithoutWhatTheyWereCopiedFrom) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 40; ++i)
+    jobs.push_back({i * 2 * kSecond, 1 + i % 4, 1 + i % 3, (3 + i % 7) * kSecond, 2 * kSecond});
+  Workload work = workload(jobs);
+  work.event_time = {30 * kSecond, 33 * kSecond};
+  work.event_node = {0, 0};
+  work.event = {NodeEvent::kDown, NodeEvent::kUp};
+  work.event_capacity = {4, 4};
+  start({4, 3}, std::move(work));
+  std::vector<std::unique_ptr<Engine>> copies;
+  while (!engine_->run(kNoTime, 5)) copies.push_back(engine_->copy());
+  ASSERT_GT(copies.size(), 20u);
+  const AllocationLog whole = runs();
+  const std::size_t steps = engine_->steps();
+  engine_.reset();
+  for (std::unique_ptr<Engine>& copy : copies) {
+    copy = copy->copy();
+    EXPECT_NE(copy->steps(), steps);
+    copy->run(kNoTime);
+    EXPECT_EQ(copy->steps(), steps);
+    const AllocationLog& its = copy->log().allocations;
+    EXPECT_EQ(its.start, whole.start);
+    EXPECT_EQ(its.end, whole.end);
+    EXPECT_EQ(its.kept, whole.kept);
+    EXPECT_EQ(its.resumed_from, whole.resumed_from);
+  }
 }
 
 }  // namespace

@@ -65,28 +65,30 @@ def moment(result: Result, decision: int) -> Moment:
     run = Simulation._of(result._made)
     if time > run._core.now:
         run._core.run(time - 1)
+    before = run.copy()
     while run._core.decided <= decision:
         steps, first = run._core.steps, run._core.decided
         run._core.run(time, 1)
-    run, on, arguments = _poised(result, steps)
-    run._planner.decide(**arguments)
-    said = answers(run._planner)  # of the state that the decisions have led to
-    run._planner.take_back()
+    steps -= before._core.steps
+    run, on, arguments = _poised(result, before, steps)
+    run._core.planner.decide(**arguments)
+    said = answers(run._core.planner)  # of the state that the decisions have led to
+    run._core.planner.take_back()
     snapshot, rows = run._frozen()
-    said["groups"] = run._planner.groups()
+    said["groups"] = run._core.planner.groups()
 
     def trace(kind: str, row: int) -> Any:
-        again, _, arguments = _poised(result, steps)
-        return again._planner.traced(kind, row, **arguments)
+        again, _, arguments = _poised(result, before, steps)
+        return again._core.planner.traced(kind, row, **arguments)
 
     tables = {column.name: column.table for column in result.policy.RECORD.memory}
     core = MappedCore(said, rows, snapshot.pool_count, tables, trace)
     return Moment(Plan(snapshot, result.policy, core, None, on), decision - first)
 
 
-def _poised(result: Result, steps: int) -> tuple[Simulation, Any, dict[str, Any]]:
-    """Return a run that stands before a step which asks the planner, the trigger, and its arguments."""
-    run = Simulation._of(result._made)
+def _poised(result: Result, before: Simulation, steps: int) -> tuple[Simulation, Any, dict[str, Any]]:
+    """Return a copy that stands so many steps later, before one that asks the planner; what it asks."""
+    run = before.copy()
     run._core.run(None, steps)
     node, main, backfill = run._core.poise()
     if node >= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,13 @@ from evenhand import _core
 from evenhand.arguments import expect
 from evenhand.building.assemble import Built
 from evenhand.building.settings import labels_of
-from evenhand.building.single import CellError, one_duration
 from evenhand.cluster.stage import Stage
 from evenhand.errors import InputError, Problem, printable, require
 from evenhand.files import replace_file
 from evenhand.plans.planning import expect_policy
+from evenhand.simulate.columns import clocks_of, event_columns, sampling
 from evenhand.simulate.result import Result
-from evenhand.simulate.workload import NODE_EVENTS, Parsed, Workload
+from evenhand.simulate.workload import Parsed, Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Simulation", "simulate"]
 
-_SAMPLES = 1000
-#: Rows of samples that a run has at most unless it is said how often they are taken.
-_SAMPLED_ROWS = 2_000_000
 _SLICES = 100
 _TURNS = 1000
 _PORTION = 20_000  # steps of a run
@@ -62,7 +59,8 @@ class Simulation:
         operations lacked is summed over samples: where there are thousands of pools, say how often.
     give_up_after : int
         How often an operation may lose all that it has done, while nothing gets done, before a run without
-        ``until`` ends with an error. At least 2.
+        ``until`` ends with an error; likewise how many updates may pass while something waits and nothing
+        runs or comes. At least 2.
     **clocks
         When the system acts: see `CLOCKS` of the policy.
 
@@ -114,18 +112,19 @@ class Simulation:
         self._made = (snapshot, policy, workload, kept_rng, {**options, **clocks})
         self._snapshot = workload.joined(snapshot)
         self._policy, self._workload = policy, workload
-        self._clocks = _clocks(policy, clocks)
+        self._clocks = clocks_of(policy, clocks)
         self._parsed = parsed = workload.parsed(self._snapshot)
-        self._stage = Stage(self._snapshot)
-        self._planner = planner = policy.live(self._stage, None, None)
-        every = _every(series_every, workload, self._snapshot.pool_count)
+        stage = Stage(self._snapshot)
+        self._total_stated = stage.total_stated
+        planner = policy.live(stage, None, None)
+        every = sampling(series_every, workload, self._snapshot.pool_count)
         options = {**options, **policy.drive(self._clocks), "series_every": every}
         columns = self._columns(parsed)
         if rng is not None:
             drawn = np.random.default_rng(rng).permutation(self._snapshot.node_count)
             columns["heartbeats"] = drawn.astype(np.int32)
         self._core = _core.Simulation(
-            self._stage.core, planner, parsed.rows._core, columns, options, policy.coming(parsed.rows)
+            stage.core, planner, parsed.rows._core, columns, options, policy.coming(parsed.rows)
         )
 
     @classmethod
@@ -150,7 +149,7 @@ class Simulation:
             "cut_off": parsed.cut_off.astype(np.uint8),
             "replica": parsed.replica.astype(np.uint8),
         }
-        return columns | (_events(events, nodes, self._snapshot) if events else {})
+        return columns | (event_columns(events, nodes, self._snapshot) if events else {})
 
     def run(self, until: float | None = None) -> None:
         """Let time go by.
@@ -164,18 +163,28 @@ class Simulation:
         ------
         InputError
             If there is no ``until``, and operations preempt each other in turns, without end: nothing will
-            come or ends by itself, and one of them has lost its work ``give_up_after`` times.
+            come or ends by itself, and one of them has lost its work ``give_up_after`` times; or something
+            waits without end: nothing will come or end, and as many updates have decided nothing.
 
         Notes
         -----
         It can be interrupted (Ctrl-C), and continues from there when it is called again.
         """
         self._core.run(_micros(until), None, until is None)
-        self._end_turns(until)
+        self._must_end(until)
 
-    def _end_turns(self, until: float | None) -> None:
+    def _must_end(self, until: float | None) -> None:
         """Raise if what was to run until its end has none."""
-        if until is not None or (turns := self._core.turns) is None:
+        if until is not None:
+            return
+        if (vain := self._core.vain) is not None:
+            row, count, first = vain
+            raise _endless(
+                f'at {self.now:.10g} s "{self.result().request_names[row]}" waits, and nothing has been '
+                f"decided in {count} updates since {first / 1e6:.10g} s: nothing will come or end; "
+                "give until="
+            )
+        if (turns := self._core.turns) is None:
             return
         row, count, first = turns
         result = self.result()
@@ -186,12 +195,11 @@ class Simulation:
             if len(last)
             else ""
         )
-        message = (
+        raise _endless(
             f'at {self.now:.10g} s "{names[row]}" has lost its work {count} times since {first / 1e6:.10g} s'
             f"{other}, and nothing got done: work is preempted in turns, without end; give until=, or a pace "
             "(victim_cooldown, max_victims_per_hour)"
         )
-        raise InputError([Problem("simulation", None, None, "until", "endless", None, printable(message))])
 
     def portions(self, until: float | None = None) -> Iterator[float]:
         """Let time go by as `run` does, but stop now and then.
@@ -213,8 +221,12 @@ class Simulation:
         """
         while not self._core.run(_micros(until), _PORTION, until is None):
             yield self.now
-        self._end_turns(until)
+        self._must_end(until)
         yield self.now
+
+    def advance(self, until: float | None, steps: int) -> bool:
+        """Let time go by as `run` does, but for so many steps at most; whether it has come to the end."""
+        return bool(self._core.run(_micros(until), steps, until is None))
 
     @property
     def now(self) -> float:
@@ -240,10 +252,14 @@ class Simulation:
 
         Notes
         -----
-        A run is a function of what it was made of: the copy is run from the beginning, in the time that it
-        took to come here. So are pickles and files.
+        It costs what the cluster and the result so far hold. Pickles and files hold what the run was made of,
+        and are run from the beginning, in the time that it took to come here.
         """
-        return _stands_at(self._made, self._core.steps, self._core.now)
+        other = object.__new__(type(self))
+        other.__dict__ |= self.__dict__ | {"_core": self._core.copy()}
+        return other
+
+    __copy__ = copy
 
     def at(self, time: float) -> Simulation:
         """Return another run of the same, at any instant of it, also one that has passed.
@@ -258,7 +274,7 @@ class Simulation:
         Simulation
         """
         expect(time >= self._snapshot.now, "simulation", "time", time, "no instant before the beginning")
-        other = self._of(self._made)
+        other = self.copy() if time >= self.now else self._of(self._made)
         other.run(time)
         return other
 
@@ -300,6 +316,22 @@ class Simulation:
     def __reduce__(self) -> tuple[Any, ...]:
         return _stands_at, (self._made, self._core.steps, self._core.now)
 
+    def _share(self, policies: Sequence[Any]) -> bool:
+        """Let policies share the run, before it begins, of which its own is the first; whether they can."""
+        self._sharing = tuple(policies)
+        return bool(self._policy.share(self._core.planner, policies, self._parsed.rows))
+
+    def _apart(self) -> list[int]:
+        """Return which of those that share the run came to something else in its last step."""
+        return list(_core.ytsaurus_apart(self._core.planner).tolist())
+
+    def _become(self, rows: Sequence[int]) -> None:
+        """Go on as the run of these of them, the first of which leads."""
+        _core.ytsaurus_become(self._core.planner, np.array(rows, np.int32))
+        self._sharing = tuple(self._sharing[row] for row in rows)
+        self._policy = self._sharing[0]
+        self._made = (self._made[0], self._policy, *self._made[2:])
+
     def snapshot(self) -> Snapshot:
         """Return the cluster as it is now.
 
@@ -317,7 +349,7 @@ class Simulation:
 
     def _frozen(self) -> tuple[Snapshot, dict[str, NDArray[Any]]]:
         """Return the cluster as it is now, and by table the core's row of each of its rows."""
-        core, sources, here = self._core.frozen(self._stage.total_stated)
+        core, sources, here = self._core.frozen(self._total_stated)
         start, coming = self._snapshot._settings, self._parsed.rows._settings
         settings = {table: by_row for table, by_row in start.items() if table.startswith(("pools", "nodes"))}
         first = self._snapshot.operation_count
@@ -426,6 +458,10 @@ def _stands_at(of: tuple[Any, ...], steps: int, now: int) -> Simulation:
     return run
 
 
+def _endless(message: str) -> InputError:
+    return InputError([Problem("simulation", None, None, "until", "endless", None, printable(message))])
+
+
 def _micros(until: float | None) -> int | None:
     return None if until is None else round(until * 1e6)
 
@@ -438,62 +474,3 @@ def _with_bar(run: Simulation, workload: Workload, until: float | None) -> None:
         for i in range(1, _SLICES + 1):
             run.run(begin + (end - begin) * i / _SLICES)
             bar.update(round(run.now - begin) - bar.n)
-
-
-def _clocks(policy: Any, given: Mapping[str, Any]) -> dict[str, int]:
-    known = policy.CLOCKS
-    problems = []
-    found = {name: round(seconds * 1e6) for name, seconds in known.items()}
-    for name, value in given.items():
-        if name not in known:
-            message = f"{type(policy).__name__} has no clock {name}; it has {', '.join(known)}"
-            problems.append(Problem("simulation", None, None, name, "unknown_field", None, message))
-            continue
-        micros = _span(name, value)
-        if micros < (0 if name.endswith("delay") else 1):
-            message = f"{name} is {value}; it must be positive"
-            problems.append(Problem("simulation", None, None, name, "range", str(value), message))
-        found[name] = micros
-    if problems:
-        raise InputError(problems)
-    return found
-
-
-def _span(name: str, value: Any) -> int:
-    try:
-        return round(one_duration(value) * 1e6)
-    except CellError as error:
-        problem = Problem("simulation", None, None, name, error.rule, str(value), f"{name} {error}")
-        raise InputError([problem]) from None
-
-
-def _every(given: Any, workload: Workload, pools: int) -> int:
-    if given is not None:
-        return _span("series_every", given)
-    samples = max(min(_SAMPLES, _SAMPLED_ROWS // pools), 1)
-    return max(round((workload.end - workload.begin) * 1e6) // samples, 1_000_000)
-
-
-def _events(events: Mapping[str, Any], nodes: Mapping[str, int], snapshot: Snapshot) -> dict[str, Any]:
-    """Return events of nodes as columns."""
-    names = [str(name) for name in events["node"].tolist()]
-    if strange := [name for name in names if name not in nodes]:
-        message = f"an event is of {strange[0]!r}, which is no node of the snapshot"
-        raise InputError([Problem("nodes", None, None, "node", "exists", repr(strange[0]), message)])
-    capacity = np.zeros((len(names), len(snapshot.resources)), np.int64)
-    usual = np.asarray(snapshot._core.column("nodes", "capacity"))
-    rows = np.array([nodes[name] for name in names], np.int32)
-    before = {row: usual[row].copy() for row in set(rows.tolist())}
-    for i, (row, word) in enumerate(zip(rows.tolist(), events["event"].tolist(), strict=True)):
-        if word == "capacity":
-            for r, (resource, quantum) in enumerate(snapshot.quantum.items()):
-                cell = events.get(f"capacity.{resource}")
-                if cell is not None and cell[i] is not None and cell[i] == cell[i]:
-                    before[row][r] = round(float(cell[i]) / quantum)
-        capacity[i] = before[row]
-    return {
-        "event_time": events["micros"].astype(np.int64),
-        "event_node": rows,
-        "event": np.array([NODE_EVENTS.index(word) for word in events["event"].tolist()], np.uint8),
-        "event_capacity": capacity,
-    }

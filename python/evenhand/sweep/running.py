@@ -106,7 +106,8 @@ def sweep(
 
     Notes
     -----
-    Equal points are computed once. A plan or a simulation a point, two for each worker at a time.
+    Equal points are computed once. A plan or a simulation a point, two for each worker at a time; points that
+    differ in a policy's `SHARED` settings alone share a run until these come to something different.
 
     Examples
     --------

@@ -59,6 +59,9 @@ class Policy:
     #: When it acts in a simulation: seconds by name, which `evenhand.simulate` takes.
     CLOCKS: ClassVar[Mapping[str, float]] = {}
 
+    #: Settings, by name, of which a simulation can tell when their values lead to something else.
+    SHARED: ClassVar[Mapping[str, str]] = {}
+
     #: Returns what was compared, of a snapshot, settings, a code and two operations: the one concerned, and
     #: which asked (-1: none).
     _COMPARED: ClassVar[Callable[[Snapshot, Any, str, int, int], dict[str, Any]] | None] = None

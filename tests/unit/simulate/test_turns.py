@@ -134,3 +134,25 @@ def test_a_sweep_says_which_points_have_no_end() -> None:
 def test_wrong_numbers_of_turns_are_named(after: Any) -> None:
     with pytest.raises(eh.InputError, match="give_up_after"):
         made(give_up_after=after)
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_what_waits_in_vain_is_an_error_where_updates_have_no_end(literal: bool) -> None:
+    """Volumes of integral pools move on from update to update, for ever."""
+    rows = {"name": ["small", "wide"], "pool": ["x", "y"], "resources.cpu": [2, 9], "run_time": [50, 5]}
+    work = Workload({**rows, "submit_time": [0, 10]})
+    pools = [{"name": "x", "integral": {"type": "relaxed", "resource_flow": {"cpu": 1}}}, {"name": "y"}]
+    rows = {"now": 0, "resources": {"cpu": {}}, "nodes": [{"name": "n", "capacity": {"cpu": 8}}]}
+    start = eh.Snapshot.from_dict({**rows, "pools": pools})
+    run = Simulation(start, eh.policies.YTsaurus(), work, give_up_after=7, literal=literal)
+    with pytest.raises(eh.InputError) as caught:
+        run.run()
+    (problem,) = caught.value.problems
+    assert (problem.rule, problem.field) == ("endless", "until")
+    assert '"wide" waits, and nothing has been decided in 7 updates since' in problem.message
+    assert 50 <= run.now < 100
+    assert list(run.result().operations["completed"]) == [1, 0]
+    run.run(until=run.now + 100)  # that can be asked for
+    alone = Simulation(start, eh.policies.YTsaurus(), work.head(1), give_up_after=7, literal=literal)
+    alone.run()
+    assert list(alone.result().operations["completed"]) == [1]

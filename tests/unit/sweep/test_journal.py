@@ -18,13 +18,13 @@ from tests.unit.sweep.small import POLICY, SPACE, START, WORK
 
 KILLED = """
 import sys, time
-from evenhand.sweep import job
+from evenhand.sweep import workers
 from tests.unit.sweep.small import *
-plain = job.Job.run
+plain = workers.together
 def slowly(*of):
     time.sleep(0.2)
     return plain(*of)
-job.Job.run = slowly
+workers.together = slowly
 eh.sweep(START, POLICY, WORK, SPACE, workers=2, resume=sys.argv[1])
 """
 
@@ -43,9 +43,9 @@ def test_a_sweep_that_was_killed_is_resumed(tmp_path: Path, monkeypatch: pytest.
     assert 3 <= done < len(whole)
     with path.open("ab") as file:
         file.write(b'{"point": 11, "met')  # half of a line
-    asked = []
+    asked = set()
     plain = workers._answer
-    monkeypatch.setattr(workers, "_answer", lambda *of: asked.append(of[2]) or plain(*of))
+    monkeypatch.setattr(workers, "_answer", lambda *of: asked.update(map(repr, of[2])) or plain(*of))
     table = eh.sweep(START, POLICY, WORK, SPACE, resume=path)
     assert len(asked) == len(whole) - done
     assert pickle.dumps(table.to_dict()) == pickle.dumps(whole.to_dict())

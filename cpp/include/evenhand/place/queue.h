@@ -41,6 +41,12 @@ class ServiceQueue {
 
   // places and satisfaction (O) stay the caller's and outlive the queue.
   void reset(const QueuePlaces& places, const Column<double>& satisfaction, Column<Id> members);
+  // Of a copy: from here on these are the caller's, equal to what the queue was last reset with.
+  void refer(const QueuePlaces& places, const Column<double>& satisfaction) noexcept {
+    if (places_ == nullptr) return;
+    places_ = &places;
+    satisfaction_ = &satisfaction;
+  }
   // Operations that stay stand as they stood to each other, but have other places; there are no
   // FIFO pools. O(members).
   void move_places();

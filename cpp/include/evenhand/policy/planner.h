@@ -154,6 +154,9 @@ class Planner {
   // Heartbeats of a node, from one on until another, that were left out as it was idle.
   virtual void passed(Id, [[maybe_unused]] Time first, [[maybe_unused]] Time period,
                       [[maybe_unused]] Time last) {}
+  // Whether settings that shared a run with its own lead to something else from the last update or
+  // trigger on.
+  virtual bool separated() const { return false; }
   // The earliest instant at which an update makes a difference though nothing has happened.
   virtual Time next_update() const { return kNoTime; }
   virtual std::span<const Starvation> starvation() const { return {}; }  // E, of the last update
@@ -172,6 +175,10 @@ class Planner {
   virtual Columns memory() const = 0;
   // A planner of the same inputs, before any update, decision or delta.
   virtual std::unique_ptr<Planner> afresh() const = 0;
+  // One that stands where this does, of a shared state, and follows a copy of that: both continue
+  // with the same answers. Where nothing of a trigger stands; what the last one answered may be
+  // missing. O(what it keeps).
+  virtual std::shared_ptr<Planner> copy(std::shared_ptr<ClusterState> state) const = 0;
   virtual std::size_t memory_bytes() const { return state_.memory_bytes(); }
 
  protected:

@@ -115,6 +115,12 @@ class GroupLists {
   // Allocations of an operation in order, and where its cuts lie.
   Column<Id> in_order(Id operation) const;
   std::array<Index, 2> cuts(Id operation) const;
+  // Where they would lie under other factors (of the first, of the second), with this fair share of
+  // the last update. O(R x allocations of the operation).
+  std::array<Index, 2> cuts_under(const ClusterState& state, Id operation, const double* fair,
+                                  const std::array<double, 2>& factors) const;
+  // Other factors from here on; all bounds are to be set anew, and more may be exposed.
+  void set_factors(const std::array<double, 2>& factors);
 
   std::size_t memory_bytes() const noexcept;
 
@@ -151,8 +157,9 @@ class GroupLists {
   void link(const ClusterState& state, Id operation, Id before, Id slot);
   void settle(const ClusterState& state, Id operation);
   void mark_dirty(Id operation);
-  bool below(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
-  bool on_bound(Id operation, int cut, const Amount* used, const Amount* more) const noexcept;
+  bool below(Id operation, int cut, const Amount* first_beyond, const Amount* used,
+             const Amount* more) const noexcept;
+  bool on_bound(const double* bound, const Amount* used, const Amount* more) const noexcept;
   bool protected_whole(const ClusterState& state, Id operation) const noexcept;
   void advance(const ClusterState& state, List& list, int cut, Amount* used);
   void retreat(const ClusterState& state, List& list, int cut, Amount* used);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "evenhand/core/id_set.h"
@@ -30,6 +31,13 @@ namespace evenhand {
 template <int R>
 class FairShareUpdate final : public FairShareEngine::Impl {
  public:
+  std::unique_ptr<FairShareEngine::Impl> copy() const override {
+    return std::make_unique<FairShareUpdate>(*this);
+  }
+  void refer(const Tables* tables, const Column<Column<Id>>* children) noexcept override {
+    tables_ = tables;
+    children_ = children;
+  }
   void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
               bool keep, const TreeDelta* delta) override {
     only_changed = delta != nullptr && delta->only && keep && follows(options);
@@ -104,10 +112,10 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Column<std::uint32_t> place;                            // FIFO: child -> place
     Row<R> guarantee = Row<R>::Zero(), limits = guarantee;  // of the curve
     bool children_changed = true;                           // since the last update
-    bool rebuild = true;                      // so much that all of the block is built again
-    Column<Id> changed;                       // else: operations, rows
-    bool done = false;                        // the curve is that of this update
-    std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
+    bool rebuild = true;                    // so much that all of the block is built again
+    Column<Id> changed;                     // else: operations, rows
+    bool done = false;                      // the curve is that of this update
+    std::optional<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
   // ---- rows ---------------------------------------------------------------
@@ -213,13 +221,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   // The same for an integral pool, whose curve is wanted again with its guarantee.
   void build_block_for_both(Id pool) {
     build_block(pool);
-    pools_[pool].built = std::make_unique<ChildrenBlock<R>>();
-    block_.copy_to(*pools_[pool].built, true);
+    block_.copy_to(pools_[pool].built.emplace(), true);
   }
 
   void build(Id pool) {
     Pool& state = pools_[pool];
-    const auto built = std::move(state.built);
+    const auto built = std::exchange(state.built, std::nullopt);
     state.done = true;
     const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
     if (!state.children_changed && (own_guarantee == state.guarantee).all() &&

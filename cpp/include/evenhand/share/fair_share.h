@@ -94,6 +94,7 @@ class FairShareEngine {
  public:
   FairShareEngine();
   ~FairShareEngine();
+  FairShareEngine(const FairShareEngine& other);  // see `refer`
   FairShareEngine(FairShareEngine&&) noexcept;
   FairShareEngine& operator=(FairShareEngine&&) noexcept;
 
@@ -102,6 +103,9 @@ class FairShareEngine {
   FairShareResult& update(const Tables& tables, const FairShareOptions& options,
                           const VolumeMemory* memory = nullptr, bool keep = true,
                           const TreeDelta* delta = nullptr);
+  // The tables and lists that a copy will be updated with are these from here on, equal to those
+  // that the last update was of.
+  void refer(const Tables* tables, const Column<Column<Id>>* children) noexcept;
   // Whether the next update, where only so much differs, costs what changes: O(children of the
   // pools above it). It reads no lists of the tables then.
   bool follows(const FairShareOptions& options) const;

@@ -11,6 +11,8 @@ namespace evenhand {
 
 struct FairShareEngine::Impl {
   virtual ~Impl() = default;
+  virtual std::unique_ptr<Impl> copy() const = 0;
+  virtual void refer(const Tables* tables, const Column<Column<Id>>* children) noexcept = 0;
   virtual void update(const Tables& t, const FairShareOptions& options, const VolumeMemory* memory,
                       bool keep, const TreeDelta* delta) = 0;
   virtual bool follows(const FairShareOptions& options) const = 0;

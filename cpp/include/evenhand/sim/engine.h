@@ -27,23 +27,29 @@ namespace evenhand::sim {
 
 class Engine {
  public:
-  // Hands over to the planner what a row of the workload's operations sets, which is a row of the
+  // Hands over to a planner what a row of the workload's operations sets, which is a row of the
   // state now.
-  using Came = std::function<void(Id source, Id row)>;
+  using Came = std::function<void(Planner&, Id source, Id row)>;
 
   // Nothing but the engine changes the state from here on. The planner shares it.
   Engine(std::shared_ptr<ClusterState> state, std::shared_ptr<Planner> planner, Workload workload,
          Options options, Came came = {});
+  Engine& operator=(const Engine&) = delete;
+  // One that stands where this does, with a state and a planner of its own. O(rows, what the
+  // planner keeps, and the log).
+  std::unique_ptr<Engine> copy() const;
 
   // All that happens up to an instant, which is the clock's from then on; kNoTime: until nothing
-  // can happen any more. A poll may end it between two steps, and so many steps do: then false is
-  // returned. It can continue from there. `guarded`: it ends, too, where work is preempted in
-  // turns.
+  // can happen any more. A poll may end it between two steps, and so many steps do, or one after
+  // which settings that shared the run are apart: then false is returned. It can continue from
+  // there. `guarded`: it ends, too, where work is preempted in
+  // turns, or waits in vain.
   bool run(Time until, std::size_t most = std::numeric_limits<std::size_t>::max(),
            bool guarded = false);
 
   const ClusterState& state() const noexcept { return *state_; }
   Planner& planner() const noexcept { return *planner_; }
+  const std::shared_ptr<Planner>& shared_planner() const noexcept { return planner_; }
   const Log& log() const noexcept { return log_; }
   const Options& options() const noexcept { return options_; }
   Time now() const noexcept { return now_; }
@@ -54,6 +60,12 @@ class Engine {
   // got done for so many turns, and what will end by itself has not run for half of them.
   bool in_turns() const;
   const Turns& turns() const noexcept { return turns_; }
+  // Does something wait without end? Nothing will come or end, and as many updates as an operation
+  // may take turns have led to nothing but the next one.
+  bool in_vain() const;
+  Index vain_tries() const noexcept { return vain_tries_; }
+  Time vain_since() const noexcept { return vain_since_; }
+  Id waits() const;  // the first request that does, by its source; kNoId: none
   // By operation: seconds times what its dominant share lacked of what it was due, until now.
   Column<double> shortfall() const;
   std::size_t steps() const noexcept { return steps_; }  // so far: where it stands
@@ -77,6 +89,8 @@ class Engine {
   Time leaves_at(Id slot) const noexcept { return running_[slot].leaves; }
 
  private:
+  Engine(const Engine&) = default;
+
   // In the order in which they happen at one instant.
   enum class Phase : std::uint8_t {
     kEnd,
@@ -208,7 +222,8 @@ class Engine {
 
   std::shared_ptr<ClusterState> state_;
   std::shared_ptr<Planner> planner_;
-  Workload work_;
+  std::shared_ptr<const Workload> shared_work_;
+  const Workload& work_;
   Options options_;
   Came came_;
   Log log_;
@@ -240,11 +255,13 @@ class Engine {
   Time update_at_ = kNoTime;  // of updates, or of backfill passes
   Time pass_at_ = kNoTime;    // of passes
   Time last_update_ = kNoTime;
-  Time asked_at_ = kNoTime;   // the last instant at which there was an update, or it was decided
-  Time last_pass_ = kNoTime;  // at which the last one was
-  Column<Time> visited_;      // by node: its last heartbeat; kNoTime: none
-  Column<Starvation> level_;  // by element
-  Column<Id> spell_;          // by element: its row; kNoId: none
+  Time asked_at_ = kNoTime;    // the last instant at which there was an update, or it was decided
+  Time last_pass_ = kNoTime;   // at which the last one was
+  Index vain_tries_ = 0;       // updates that led to nothing but another one, in a row,
+  Time vain_since_ = kNoTime;  // and the first of them
+  Column<Time> visited_;       // by node: its last heartbeat; kNoTime: none
+  Column<Starvation> level_;   // by element
+  Column<Id> spell_;           // by element: its row; kNoId: none
   Column<Id> starvation_changed_;
   Column<Lacks> lacks_;
   Id poised_ = kNoId;                                          // node

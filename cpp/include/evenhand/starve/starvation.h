@@ -40,6 +40,33 @@ struct DeficitDue {
   }
 };
 
+// Other settings of the tree: are the states under them the same so far? Where rows have no own.
+struct OtherStarvation {
+  struct Clock {
+    double tolerance;
+    Column<Time> since;  // E
+  };
+  struct One {
+    Id clock;
+    Time timeout, aggressive_timeout;
+    bool alike = true;
+  };
+  std::vector<Clock> clocks;  // by tolerance, ascending; empty: there are none
+  std::vector<One> all;
+  Column<std::uint8_t> in_deficit;  // E: under any of them
+  bool apart = false;               // some are not alike any more
+
+  void fit(std::size_t elements) {
+    for (Clock& clock : clocks) clock.since.resize(elements, kNoTime);
+    in_deficit.resize(elements, 0);
+  }
+  void forget(std::size_t element) {
+    if (element >= in_deficit.size()) return;
+    for (Clock& clock : clocks) clock.since[element] = kNoTime;
+    in_deficit[element] = 0;
+  }
+};
+
 struct StarvationResult {
   EffectiveSettings effective;
   Column<Status> status;    // E
@@ -47,6 +74,7 @@ struct StarvationResult {
   // Nearest element, itself included, that starves (aggressively); kNoId: none. E.
   Column<Id> lowest_starving, lowest_aggressive;
 
+  OtherStarvation others{};
   Time also_after = kNoTime;      // age of a deficit at which an element is looked at, too
   std::vector<DeficitDue> due{};  // a heap, earliest first; some are no more so
   // Of the last update: elements that were looked at unless all were, and those whose state

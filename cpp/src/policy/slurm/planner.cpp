@@ -22,6 +22,17 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state)
 
 Planner::~Planner() = default;
 
+// Its columns and its queue are worked out again: they follow from the rows.
+std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> state) const {
+  Inputs inputs = inputs_;
+  inputs.rows = jobs_.rows();
+  auto out = std::make_shared<Planner>(std::move(inputs), std::move(state));
+  out->memory_ = memory_;
+  out->workspace_.pace = workspace_.pace;
+  out->next_due_ = next_due_;
+  return out;
+}
+
 void Planner::rows_came(std::span<const Id> rows, const JobRows& cells) {
   stands_ = false;
   jobs_.came(rows, cells);

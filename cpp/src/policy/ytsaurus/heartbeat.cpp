@@ -278,6 +278,7 @@ void heartbeat(Workspace& workspace, Id node, Recorder* recorder) {
   else  // groups of operations that do not run here can wait
     for (const Id slot : here)
       workspace.groups.refresh(workspace.state, workspace.state.operation_of(slot));
+  workspace.compare_groups(node);
   workspace.groups.hold();
   if (recorder == nullptr)
     Heartbeat<NoObserver>(workspace, node, {}).run();

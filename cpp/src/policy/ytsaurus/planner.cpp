@@ -43,10 +43,25 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
                                            inputs_.given, inputs_.memory);
 }
 
+Planner::Planner(const Planner& other, std::shared_ptr<ClusterState> state)
+    : evenhand::Planner(std::move(state)),
+      inputs_(other.inputs_),
+      volumes_(other.volumes_),
+      has_volumes_(other.has_volumes_),
+      integral_(other.integral_),
+      workspace_(std::make_unique<Workspace>(*other.workspace_, state_)),
+      nodes_(other.nodes_),
+      pace_due_(other.pace_due_) {}
+
 void Planner::rows_came(ClusterState::Table table, std::span<const Id> rows,
                         const RowSettings& cells) {
   take_back();
   workspace_->rows_came(table, rows, cells);
+}
+
+void Planner::become(const Column<Id>& rows) {
+  workspace_->become(rows);
+  inputs_.settings = workspace_->settings;
 }
 
 std::unique_ptr<evenhand::Planner> Planner::afresh() const {

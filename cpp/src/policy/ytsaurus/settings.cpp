@@ -4,6 +4,18 @@
 
 namespace evenhand::ytsaurus {
 
+SharedSettings SharedSettings::chosen(const Column<Id>& rows) const {
+  SharedSettings out;
+  for (const Id row : rows) {
+    out.tolerance.push_back(tolerance[row]);
+    out.threshold.push_back(threshold[row]);
+    out.aggressive_threshold.push_back(aggressive_threshold[row]);
+    out.timeout.push_back(timeout[row]);
+    out.aggressive_timeout.push_back(aggressive_timeout[row]);
+  }
+  return out;
+}
+
 void RowSettings::set(const ClusterState& state, ClusterState::Table table, std::span<const Id> of,
                       const RowSettings& cells) {
   using Table = ClusterState::Table;

@@ -14,6 +14,12 @@ using Size = std::size_t;
 
 }  // namespace
 
+void ShareInputs::refer(const ClusterState& state) {
+  state_ = &state;
+  if (tables_ != nullptr) tables_ = made_ ? &own_ : &state.tables();
+  delta_ = {};
+}
+
 void ShareInputs::touch(Id operation) {
   stale_ = true;
   if (at(operation) >= is_touched_.size()) is_touched_.resize(at(operation) + 1, 0);

@@ -46,20 +46,24 @@ Level level(Group group, bool aggressive_allowed, bool ssd) {
   return ssd ? Level::kSsdNonPreemptible : Level::kNonPreemptible;
 }
 
-Workspace::Workspace(ClusterState& s, bool live, Settings set, RowSettings own, Given g, Memory m)
+WorkspaceData::WorkspaceData(const ClusterState& state, bool live, Settings set, RowSettings own,
+                             Given g, Memory m)
     : settings(std::move(set)),
       rows(std::move(own)),
       given(std::move(g)),
       memory(std::move(m)),
-      state(s),
       groups(state, group_options(settings)),
       decisions(state.width()),
-      selector(state.width()),
       pace(settings.pace, state, memory.victims),
       live_(live),
       inputs_(state, live),
       stages_{stage_rules(settings, false), stage_rules(settings, true)},
-      shapes_(state.tables().requests, state.tables().resources.scope) {
+      shapes_(state.tables().requests, state.tables().resources.scope) {}
+
+Workspace::Workspace(ClusterState& s, bool live, Settings set, RowSettings own, Given g, Memory m)
+    : WorkspaceData(s, live, std::move(set), std::move(own), std::move(g), std::move(m)),
+      state(s),
+      selector(s.width()) {
   const auto nodes = static_cast<Size>(state.nodes().rows());
   whole_usage_counts_ = !settings.starvation.usage_threshold.empty() ||
                         !rows.starvation.has_usage_threshold.empty() ||
@@ -70,6 +74,14 @@ Workspace::Workspace(ClusterState& s, bool live, Settings set, RowSettings own, 
   for (Id n = 0; n < state.nodes().rows(); ++n) fit_node(n, false);
   last.starvation.clocks = std::move(memory.clocks);
   came_ = state.requests().in_order();
+}
+
+Workspace::Workspace(const Workspace& other, ClusterState& s)
+    : WorkspaceData(other), state(s), selector(s.width()) {
+  inputs_.refer(state);
+  engine_.refer(inputs_.known(), inputs_.children());
+  if (last.shares != nullptr) last.shares = &engine_.result();
+  for (ServiceQueue& queue : queues_) queue.refer(last.places, live_satisfaction_);
 }
 
 void Workspace::update(const VolumeMemory* volumes, bool keep) {

@@ -83,6 +83,8 @@ void Workspace::stay_calm(Id operation) {
         decides(r, used[r] + kShareTolerance + share_of_total(smallest[r], total[r]));
       if (tree.ignore_tolerance_if_satisfied) decides(r, used[r] + kShareTolerance);
       if (tolerance > 0) decides(r, (used[r] + kShareTolerance) / tolerance);
+      for (const OtherStarvation::Clock& clock : last.starvation.others.clocks)
+        if (clock.tolerance > 0) decides(r, (used[r] + kShareTolerance) / clock.tolerance);
     }
   }
   groups.refresh(state, operation);

@@ -106,6 +106,7 @@ void Workspace::operation_changed(Id operation, bool fresh) {
   if ((fresh || !there) && e < clocks.starvation.size())
     clocks.starvation[e] = Starvation::kNonStarving;
   if (fresh || !there) pace.forget(operation);
+  if (fresh || !there) last.starvation.others.forget(e);
   if (!updated_) return;
   if (fresh) {
     StarvationResult& found = last.starvation;

@@ -80,6 +80,7 @@ bool Workspace::wakes(Column<Id>& nodes) {
   if (contended() || over_count_ > 0 || !rows.graceful.empty() || last.starvation.all) return true;
   if (!shapes.empty()) wake_where_it_fits(shapes, nodes);
   if (!has_candidates()) return false;
+  if (shares_groups()) return true;  // others may stand beyond their cuts
   if (settings.ssd_stages || settings.full_host_stage || !given.groups.empty()) return true;
   if (joined & ~(1u << at(Stage::kRegular))) {
     for (Id o = 0; o < state.operations().rows(); ++o) wake_where_it_runs(o, false, nodes);
@@ -104,6 +105,7 @@ bool Workspace::idle(Id node) {
   for (const Id shape : waiting_shapes(Stage::kRegular))
     if (waiting(Stage::kRegular, shape) > 0 && shapes_.fits(shape, room.data())) return false;
   if (!has_candidates()) return true;
+  if (shares_groups()) return false;
   const bool ssd_node = is_ssd_node(node);
   for (const Id slot : state.on_node(node))
     if (state.running(slot)) groups.refresh(state, state.operation_of(slot));

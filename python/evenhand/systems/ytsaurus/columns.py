@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +113,34 @@ def switches(s: YTsaurusSettings) -> dict[str, Any]:
         "overcommit_delay": _micros(s.node_overcommit_delay),
         "ssd_stages": s.ssd_priority_preemption.enable,
         "full_host_timeout": _micros(full_host.timeout),
+    }
+
+
+#: Settings of the tree that can share a run, and the core's names of them.
+SHARED: Mapping[str, str] = {
+    "fair_share_starvation_tolerance": "tolerance",
+    "fair_share_starvation_timeout": "timeout",
+    "fair_share_aggressive_starvation_timeout": "aggressive_timeout",
+    "preemption_satisfaction_threshold": "threshold",
+    "aggressive_preemption_satisfaction_threshold": "aggressive_threshold",
+}
+
+
+def shared_columns(settings: Sequence[YTsaurusSettings]) -> dict[str, Any]:
+    """Return the values that settings have of `SHARED`, a row each.
+
+    Parameters
+    ----------
+    settings : sequence of YTsaurusSettings
+
+    Returns
+    -------
+    dict of str to array
+    """
+    found = {name: [getattr(s, setting) for s in settings] for setting, name in SHARED.items()}
+    return {
+        name: np.array([_micros(v) for v in values] if name.endswith("timeout") else values)
+        for name, values in found.items()
     }
 
 

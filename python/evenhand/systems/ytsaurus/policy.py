@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -67,6 +67,7 @@ class YTsaurus(Policy):
     RECORD = YTSAURUS
     model = YTsaurusSettings
     CLOCKS: ClassVar[Mapping[str, float]] = {"heartbeat_period": 10.0}
+    SHARED = columns.SHARED
     __slots__ = ()
 
     settings: YTsaurusSettings
@@ -198,6 +199,25 @@ class YTsaurus(Policy):
     def coming(self, rows: Snapshot) -> dict[str, Any]:
         """Return what the operations of a workload set."""
         return columns.coming_columns(rows, self.settings)
+
+    def share(self, planner: Any, policies: Sequence[Any], rows: Snapshot) -> bool:
+        """Let policies that differ in `SHARED` alone share a planner's run; whether they can.
+
+        Parameters
+        ----------
+        planner : _core.Planner
+            Of the first of them, before any update.
+        policies : sequence of policy
+        rows : Snapshot
+            Of the workload that comes.
+
+        Returns
+        -------
+        bool
+        """
+        if {"tolerance", "timeout", "graceful"} & set(self.coming(rows)):
+            return False
+        return bool(_core.ytsaurus_share(planner, columns.shared_columns([p.settings for p in policies])))
 
     def decides(self, on: Any, find: Callable[[list[Any]], list[int]] | None = None) -> dict[str, Any]:
         """Return a trigger as arguments of a planner; `find` gives the rows of nodes, -1: there is none."""

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "evenhand/policy/backendai/settings.h"
@@ -54,6 +55,12 @@ class Planner final : public evenhand::Planner {
   }
   std::unique_ptr<evenhand::Planner> afresh() const override {
     return std::make_unique<Planner>(inputs_);
+  }
+  std::shared_ptr<evenhand::Planner> copy(std::shared_ptr<ClusterState> state) const override {
+    auto out = std::make_shared<Planner>(inputs_, std::move(state), true);
+    out->pace_ = pace_;
+    out->next_due_ = next_due_;
+    return out;
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "evenhand/policy/planner.h"
@@ -51,6 +52,11 @@ class Planner final : public evenhand::Planner {
   bool wakes(Column<Id>& nodes) override { return workspace_->wakes(nodes); }
   bool settled(Id node) const override { return workspace_->settled(node); }
   void passed(Id node, Time first, Time period, Time last) override;
+  // See the workspace.
+  bool share(SharedSettings settings) { return workspace_->share(std::move(settings)); }
+  Column<Id> apart() const { return workspace_->apart(); }
+  void become(const Column<Id>& rows);
+  bool separated() const override { return workspace_->separated(); }
   Time next_update() const override;
   std::span<const Starvation> starvation() const override {
     return workspace_->last.starvation.clocks.starvation;
@@ -63,9 +69,14 @@ class Planner final : public evenhand::Planner {
   Column<Group> groups() const override;
   Columns memory() const override;
   std::unique_ptr<evenhand::Planner> afresh() const override;
+  std::shared_ptr<evenhand::Planner> copy(std::shared_ptr<ClusterState> state) const override {
+    return std::shared_ptr<Planner>(new Planner(*this, std::move(state)));
+  }
   std::size_t memory_bytes() const override;
 
  private:
+  Planner(const Planner& other, std::shared_ptr<ClusterState> state);
+
   Time next_deficit() const;
 
   Inputs inputs_;

@@ -81,6 +81,16 @@ struct RowSettings {
            const RowSettings& cells);
 };
 
+// Settings in which runs differ that are the same so far, one row a run; the first is that of the
+// planner.
+struct SharedSettings {
+  Column<double> tolerance, threshold, aggressive_threshold;
+  Column<Time> timeout, aggressive_timeout;
+
+  Id rows() const noexcept { return tolerance.rows(); }
+  SharedSettings chosen(const Column<Id>& rows) const;
+};
+
 // What one update or heartbeat leaves for the next.
 struct Memory {
   StarvationClocks clocks;

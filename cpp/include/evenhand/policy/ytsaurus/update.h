@@ -20,6 +20,9 @@ class ShareInputs {
   // live: the state may have rows that are not the snapshot's.
   ShareInputs(const ClusterState& state, bool live) : state_(&state), live_(live) {}
 
+  // A copy is of a copy of the state from here on, between updates.
+  void refer(const ClusterState& state);
+
   void touch(Id operation);      // its amounts changed, or those of its requests
   void touch_row(Id operation);  // its cells did, or it came or went
   // Is there anything that the last update does not know?
@@ -30,7 +33,8 @@ class ShareInputs {
   // it: see `list_children`.
   void refresh(const RowSettings& rows);
   const Tables& tables() const noexcept { return *tables_; }
-  const Tables& list_children();  // O(operations) where rows were touched
+  const Tables* known() const noexcept { return tables_; }  // nullptr: before any refresh
+  const Tables& list_children();                            // O(operations) where rows were touched
   // Of the last refresh: whether rows were touched before it, and which; nullptr: any may.
   bool rows_changed() const noexcept { return all_rows_ || !moved_.empty(); }
   const Column<Id>* moved() const noexcept { return all_rows_ ? nullptr : &moved_; }

@@ -44,12 +44,120 @@ inline constexpr int kStages = 9;
 // What is counted of every stage.
 enum class Tally : std::uint8_t { kRuns, kStarts, kVictims, kBackoffs };
 
-class Workspace {
+// What a copy of a workspace copies: all but the state that it works on.
+class WorkspaceData {
+ public:
+  // Immunity, beside the level: may a stage take work of this operation?
+  struct Exposure {
+    bool to_preemptive, to_stages, aggressive;
+    bool to(Stage stage) const noexcept {
+      return stage == Stage::kPreemptive ? to_preemptive : to_stages;
+    }
+  };
+  // A request that takes part since the last update.
+  struct Ask {
+    Id request, shape;
+    Index pending;
+  };
+
+  Settings settings;
+  RowSettings rows;
+  Given given;
+  Memory memory;
+  Update last;
+  GroupLists groups;
+  Decisions decisions;
+  Pace pace;
+  std::array<std::array<Index, 4>, kStages> counts{};  // by stage and Tally
+
+  // --- scratch of a heartbeat, kept to spare allocations
+  Column<Id> present;               // allocations on the node when it began
+  Column<std::uint8_t> shape_fits;  // S; of fitting_shapes in a preemptive stage
+  Column<Id> fitting_shapes;
+  struct Wanted {
+    std::uint8_t eagerness;
+    Time time;
+    Index rank;
+    Id slot;
+  };
+  std::vector<Wanted> wanted;
+  Id steps = 0;
+  std::vector<ClusterState::TakenRoom> handed;  // room of leaving slots that was taken
+
+ protected:
+  WorkspaceData(const ClusterState& state, bool live, Settings set, RowSettings own, Given g,
+                Memory m);
+  WorkspaceData(const WorkspaceData&) = default;
+
+  using Stages = std::uint16_t;  // a bit each
+  static constexpr Stages kAllStages = (1u << kStages) - 1;
+  // What has been done since `begin`.
+  struct Done {
+    Id slot, operation;
+    Id request;  // started; kNoId: it must leave
+  };
+  struct Dropped {
+    Id operation;
+    Stages queues;
+  };
+
+  bool live_, updated_ = false, keeps_ = false;
+  bool limited_ = false, whole_usage_counts_ = false;
+  Column<Amount> total_;  // of the last update
+  ShareInputs inputs_;
+  FairShareEngine engine_;
+  std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
+  Shapes shapes_;
+  Column<Column<Ask>> asks_;      // O: in canonical order
+  Column<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
+  Column<Column<Id>> by_shape_;   // shape -> requests that take part
+  Column<Id> shape_place_;        // request -> its place there
+  Column<std::uint8_t> clocked_;  // N: those among stated_
+  Column<Id> stated_;             // nodes with a clock of their own, which counts at each update
+  Column<Id> came_;               // requests that join at the next update
+  // What waits beside what did when nodes were last looked at: in which stages, and shapes of
+  // the regular one.
+  Stages joined_ = kAllStages;
+  Column<Id> joined_shapes_;
+  Column<double> live_satisfaction_;  // O, in_billionths
+  Column<Id> resatisfied_;            // by the last update: operations whose own it changed
+  std::array<ServiceQueue, kStages> queues_;
+  Column<Id> limited_from_;
+  Column<std::uint8_t> over_;
+  Index over_count_ = 0;
+  std::array<Column<Index>, kStages> waiting_;
+  std::array<Column<Id>, kStages> waiting_shapes_;
+  Column<Index> refused_at_;
+  Column<Id> held_by_caps_;  // by the last trigger
+  Column<Exposure> exposure_;
+  Index falls_ = 1;
+  Where where_;
+  // Of settings that share the run: which of the starvation's others, and which cuts, each has.
+  struct Cuts {
+    std::array<double, 2> factors;
+    bool alike = true;
+  };
+  SharedSettings shared_;
+  Column<Id> starves_as_, is_cut_as_;
+  std::vector<Cuts> cuts_;
+  bool cuts_apart_ = false;
+  // Of a change that is being carried out.
+  Id limited_before_ = kNoId;
+  std::vector<Done> done_;
+  std::vector<Dropped> dropped_;
+  ClusterState::Mark begun_{0};
+  bool stands_ = false;
+};
+
+class Workspace : public WorkspaceData {
  public:
   // The state is the caller's and outlives the workspace, which hears of all its changes. live: it
   // may have rows that are not the snapshot's, and what heartbeats do is taken back.
   Workspace(ClusterState& state, bool live, Settings settings, RowSettings rows, Given given,
             Memory memory);
+  // Another one that stands where this one does, of a copy of its state; nothing of a trigger
+  // stands.
+  Workspace(const Workspace& other, ClusterState& state);
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
@@ -82,23 +190,25 @@ class Workspace {
   // that are added to `nodes`. Asked once after it.
   bool wakes(Column<Id>& nodes);
   bool has_candidates() const noexcept;  // of a preemptive stage
+
+  // Other settings share the run from here on, until they are apart: before the first update.
+  // false: they cannot, as something reads them otherwise.
+  bool share(SharedSettings settings);
+  bool separated() const noexcept { return last.starvation.others.apart || cuts_apart_; }
+  Column<Id> apart() const;  // rows of them that lead to something else
+  // These rows of them remain, which are alike so far; the first of them leads.
+  void become(const Column<Id>& rows);
+  // Before a heartbeat: are groups there the same under all of them, as far as it reads them?
+  void compare_groups(Id node);
+
   // Does the last update know all that there is?
   bool stale() const noexcept { return inputs_.stale(); }
   const PendingWork& work() const noexcept { return inputs_.work(); }
   const Tables& inputs() const noexcept { return inputs_.tables(); }  // of the last update
   const Tables& listed_inputs() { return inputs_.list_children(); }   // with lists of children
 
-  Settings settings;
-  RowSettings rows;
-  Given given;
-  Memory memory;
   ClusterState& state;
-  Update last;
-  GroupLists groups;
-  Decisions decisions;
   VictimSelector selector;
-  Pace pace;
-  std::array<std::array<Index, 4>, kStages> counts{};  // by stage and Tally
 
   // --- what a heartbeat asks
 
@@ -116,13 +226,6 @@ class Workspace {
   bool graceful(Id operation) const {
     return at_or(rows.graceful, operation, std::uint8_t{0}) != 0;
   }
-  // Immunity, beside the level: may a stage take work of this operation?
-  struct Exposure {
-    bool to_preemptive, to_stages, aggressive;
-    bool to(Stage stage) const noexcept {
-      return stage == Stage::kPreemptive ? to_preemptive : to_stages;
-    }
-  };
   Exposure exposure(Id operation) const noexcept { return exposure_[operation]; }
   // Element that shields an operation's work from a stage (older revisions); kNoId: none.
   Id shield(Id operation, Stage stage) const;
@@ -165,11 +268,6 @@ class Workspace {
     return queues_[at(stage)].entries();
   }
   const Shapes& shapes() const noexcept { return shapes_; }
-  // A request that takes part since the last update.
-  struct Ask {
-    Id request, shape;
-    Index pending;
-  };
   // Of an operation, in canonical order.
   std::span<const Ask> requests_of(Id operation) const noexcept { return asks_[operation]; }
   // How many of a request wait; of one that takes no part: none.
@@ -207,20 +305,6 @@ class Workspace {
   Id start_request(Id request, Id node);
   void preempt(Id slot, Beneficiary beneficiary);
 
-  // --- scratch of a heartbeat, kept to spare allocations
-  Column<Id> present;               // allocations on the node when it began
-  Column<std::uint8_t> shape_fits;  // S; of fitting_shapes in a preemptive stage
-  Column<Id> fitting_shapes;
-  struct Wanted {
-    std::uint8_t eagerness;
-    Time time;
-    Index rank;
-    Id slot;
-  };
-  std::vector<Wanted> wanted;
-  Id steps = 0;
-  std::vector<ClusterState::TakenRoom> handed;  // room of leaving slots that was taken
-
  private:
   // Limits of an element; preemptive stages have some slack in pools.
   struct Limits {
@@ -235,20 +319,11 @@ class Workspace {
   bool at_or_new(const Column<std::uint8_t>& column, Id slot) const {
     return static_cast<std::size_t>(slot) < column.size() && column[slot];
   }
-  using Stages = std::uint16_t;  // a bit each
-  static constexpr Stages kAllStages = (1u << kStages) - 1;
-  // What has been done since `begin`.
-  struct Done {
-    Id slot, operation;
-    Id request;  // started; kNoId: it must leave
-  };
-  struct Dropped {
-    Id operation;
-    Stages queues;
-  };
   bool joined(Id request) const noexcept {
     return request < ask_of_.rows() && ask_of_[request] != kNoId;
   }
+  void list_others(const SharedSettings& settings);
+  bool shares_groups() const noexcept { return cuts_.size() > 1; }
   void join_requests();
   void join_request(Id request);
   Stages stages_of(Id operation) const;
@@ -285,44 +360,6 @@ class Workspace {
   bool may_serve(const StageRule& rule, Id node, std::array<Amount, kMaxResources> room,
                  bool ssd_node);
   bool may_take(const StageRule& rule, Id slot, bool ssd_node);
-
-  bool live_, updated_ = false, keeps_ = false;
-  bool limited_ = false, whole_usage_counts_ = false;
-  Column<Amount> total_;  // of the last update
-  ShareInputs inputs_;
-  FairShareEngine engine_;
-  std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
-  Shapes shapes_;
-  Column<Column<Ask>> asks_;      // O: in canonical order
-  Column<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
-  Column<Column<Id>> by_shape_;   // shape -> requests that take part
-  Column<Id> shape_place_;        // request -> its place there
-  Column<std::uint8_t> clocked_;  // N: those among stated_
-  Column<Id> stated_;             // nodes with a clock of their own, which counts at each update
-  Column<Id> came_;               // requests that join at the next update
-  // What waits beside what did when nodes were last looked at: in which stages, and shapes of
-  // the regular one.
-  Stages joined_ = kAllStages;
-  Column<Id> joined_shapes_;
-  Column<double> live_satisfaction_;  // O, in_billionths
-  Column<Id> resatisfied_;            // by the last update: operations whose own it changed
-  std::array<ServiceQueue, kStages> queues_;
-  Column<Id> limited_from_;
-  Column<std::uint8_t> over_;
-  Index over_count_ = 0;
-  std::array<Column<Index>, kStages> waiting_;
-  std::array<Column<Id>, kStages> waiting_shapes_;
-  Column<Index> refused_at_;
-  Column<Id> held_by_caps_;  // by the last trigger
-  Column<Exposure> exposure_;
-  Index falls_ = 1;
-  Where where_;
-  // Of a change that is being carried out.
-  Id limited_before_ = kNoId;
-  std::vector<Done> done_;
-  std::vector<Dropped> dropped_;
-  ClusterState::Mark begun_{0};
-  bool stands_ = false;
 };
 
 }  // namespace evenhand::ytsaurus
