@@ -18,11 +18,12 @@ from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.frozen import freeze, thaw
 from evenhand.state_tables import Pools, Remembered, number_of, read_table, wrong
+from evenhand.systems import SYSTEMS
 
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
-_TABLES = ("pools", "elements", "nodes", "operations", "victims")
+_TABLES = ("pools", "elements", "nodes", "operations", "victims", "requests")
 _KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
 
 
@@ -51,6 +52,9 @@ class State:
         Name of an operation to ``last_preempt``, when others were last preempted for it.
     victims : mapping
         As `elements`, to ``taken``: when its last victims left, as far as a policy's `pace` asks for it.
+    requests : mapping
+        Name of a request to ``missed`` (opportunities in a row), ``wait`` (cycles that it is left out of),
+        ``last_attempt`` (to preempt, or None) and ``triggered`` (whether it has preempted).
     updated : float, optional
         Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
     """
@@ -64,6 +68,7 @@ class State:
     operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     updated: float | None = None
     victims: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
+    requests: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "time", number_of(self.time, None, "time"))
@@ -96,8 +101,8 @@ class State:
         for table, own in (("elements", self.elements), ("victims", self.victims)):
             if own:
                 data[table] = [{"name": n, "kind": kind, **thaw(of)} for (kind, n), of in own.items()]
-        for table, rows in (("nodes", self.nodes), ("operations", self.operations)):
-            if rows:
+        for table in ("nodes", "operations", "requests"):
+            if rows := getattr(self, table):
                 data[table] = [{"name": name, **values} for name, values in rows.items()]
         return data
 
@@ -131,6 +136,7 @@ class State:
         State
         """
         late = self.time - now
+        counts = {column.name for system in SYSTEMS.values() for column in system.memory if column.count}
 
         def moved(tables: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
             return {
@@ -138,7 +144,7 @@ class State:
                     key: [instant - late for instant in value]
                     if isinstance(value, list)
                     else value - late
-                    if isinstance(value, int | float)
+                    if isinstance(value, int | float) and key not in counts
                     else value
                     for key, value in row.items()
                 }
@@ -153,6 +159,7 @@ class State:
             nodes=moved(self.nodes),
             operations=moved(self.operations),
             victims=moved(self.victims),
+            requests=moved(self.requests),
         )
 
     @classmethod

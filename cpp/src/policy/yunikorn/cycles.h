@@ -1,0 +1,46 @@
+// The seed's cycles: one routine places asks, with and without preemption.
+#pragma once
+
+#include <optional>
+
+#include "run.h"
+
+namespace evenhand::yunikorn {
+
+class Cycles : public Run {
+ public:
+  using Run::Run;
+
+  void allocation();
+  void preemption();
+  void shotgun();
+
+ private:
+  enum class For : std::uint8_t { kAllocation, kInterQueue, kIntraQueue };
+  // Victims on a node, the cheapest first.
+  struct Found {
+    Id node = kNoId;
+    Column<Id> victims;
+  };
+
+  // At most so many asks, queue by queue: the least dominant share first, as if each were placed.
+  Column<Id> find_asks(Index count, For what);
+  bool entitled(Id queue, Id request, const Amount* used, For what) const;
+  bool try_allocate(Id request, For what);
+  std::optional<Found> victims_for(Id request, For what);
+  bool victims_on(Id node, Id request, For what, Size at_most, Column<Id>& out);
+  Outcome eligible(Id place, Id request, For what) const;
+  bool may_give(Id place, Id request, For what) const;
+  bool give(Id place, Id request, For what);
+  bool cheaper(const Column<Id>& left, const Column<Id>& right) const;
+  void missed(Id request);
+  bool at_limit(const Column<Amount>& total) const;
+  void watch(Id request, For what);
+
+  Column<std::uint8_t> masked_;  // asks that have failed in this cycle
+  Id within_ = kNoId;            // victims stand below this queue
+  Column<Amount> quota_lack_;    // R: what that queue lacks for the ask
+  Column<std::uint8_t> asking_;  // Q: on the path of the ask
+};
+
+}  // namespace evenhand::yunikorn
