@@ -86,7 +86,8 @@ def test_slurm(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), {"yunikorn.json.gz": 316, "yunikorn-oracle.jsonl.gz": 145, "seeds-yunikorn.json.gz": 40}.items()
+    ("name", "count"),
+    {"yunikorn.json.gz": 316, "yunikorn-oracle.jsonl.gz": 145, "seeds-yunikorn.json.gz": 40}.items(),
 )
 def test_yunikorn(capsys: pytest.CaptureFixture[str], name: str, count: int) -> None:
     """Its unit tests, what its own code answered, and the design page."""

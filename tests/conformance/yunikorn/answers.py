@@ -32,9 +32,7 @@ def preempt(case: Case) -> Any:
 def _attempt(world: World, ask: Case, case: Case) -> dict[str, Any]:
     config = case["config"]
     released = [
-        row
-        for row, one in enumerate(world.rows)
-        if one["key"] in config.get("release_after_snapshot", ())
+        row for row, one in enumerate(world.rows) if one["key"] in config.get("release_after_snapshot", ())
     ]
     found = world.core.attempt(config["nodes_tried"], world.predicates(config, ask["key"]), released)
     victims = world.keys(found["victims"])
@@ -101,9 +99,7 @@ def _quantity(case: Case, name: str) -> Any:
     world = World(case)
     row = -1 if case["ask_queue"] is None else world.place[case["ask_queue"]]
     world.core.begin(0, row, {}, 0)
-    return {
-        path: world.types.named(getattr(world.core, name)(place)) for path, place in world.place.items()
-    }
+    return {path: world.types.named(getattr(world.core, name)(place)) for path, place in world.place.items()}
 
 
 def snapshot_preemptable(case: Case) -> Any:
@@ -185,7 +181,14 @@ def required_node(case: Case) -> Any:
         [bool(row.get("required_node")) for row in rows],
         [bool(row.get("released")) for row in rows],
     )
-    counters = ("total", "required_node", "no_common_type", "higher_priority", "already_preempted", "released")
+    counters = (
+        "total",
+        "required_node",
+        "no_common_type",
+        "higher_priority",
+        "already_preempted",
+        "released",
+    )
     victims = [rows[row]["key"] for row in found["victims"]]
     return {
         "filter": {name: found[name] for name in counters},

@@ -42,10 +42,10 @@ class _Cluster:
     def settle(self) -> int:
         preempted = 0
         for _ in range(_PASSES):
-            placed = any([self.place(pod) for pod in list(self.pending)])
-            taken = [self.preempt(pod) for pod in list(self.pending)]
-            preempted += sum(taken)
-            if not placed and not any(taken):
+            placed = sum(map(self.place, list(self.pending)))
+            taken = sum(map(self.preempt, list(self.pending)))
+            preempted += taken
+            if not placed and not taken:
                 return preempted
         raise AssertionError("the scenario does not end")
 

@@ -71,7 +71,9 @@ class World:
         self.queues = flat(case["queues"])
         self.place = {path: row for row, (path, _, _) in enumerate(self.queues)}
         self.rows = list(case.get("allocations", ()))
-        nodes = case.get("nodes") or [{"id": name} for name in sorted({r.get("node", "n") for r in self.rows})]
+        nodes = case.get("nodes") or [
+            {"id": name} for name in sorted({r.get("node", "n") for r in self.rows})
+        ]
         self.nodes = sorted(nodes, key=lambda node: str(node["id"]))
         self.node_ids = [node["id"] for node in self.nodes]
         self.asks: dict[str, int] = {}
@@ -84,12 +86,13 @@ class World:
         width = len(self.types.names)
         timeout = case.get("config", {}).get("reservation_wait_timeout_s", 3600)
         settings = {**switches(), "reservation_timeout": int(timeout * 1e6)} | changes
-        self.core = _core.YuniKornWorld(
-            settings, queues, held, self._nodes(width), self._reserved(), width
-        )
+        self.core = _core.YuniKornWorld(settings, queues, held, self._nodes(width), self._reserved(), width)
 
     def _queues(self) -> dict[str, Any]:
-        held = [(self.place.get(r.get("queue")), r["resources"]) for r in self.rows]
+        of_leaf: dict[Any, list[Mapping[str, int]]] = {}
+        for row in self.rows:
+            of_leaf.setdefault(row.get("queue"), []).append(row["resources"])
+        sums = {path: added(amounts) for path, amounts in of_leaf.items()}
         texts: list[dict[str, str]] = []
         properties: list[QueueProperties] = []
         used: list[Amounts] = []
@@ -97,9 +100,8 @@ class World:
             above = texts[parent] if parent >= 0 else {}
             texts.append(inherited(above, queue.get("properties", {})))
             properties.append(properties_of(texts[-1]))
-            below = {p for p, (name, _, _) in enumerate(self.queues) if f"{name}.".startswith(f"{path}.")}
-            sums = added(amounts for place, amounts in held if place in below)
-            used.append(queue["allocated"] if "allocated" in queue else sums)
+            below = added(own for leaf, own in sums.items() if f"{leaf}.".startswith(f"{path}."))
+            used.append(queue.get("allocated", below))
             assert row == self.place[path]
         return {
             "parent": [parent for _, parent, _ in self.queues],
@@ -120,9 +122,10 @@ class World:
     def _nodes(self, width: int) -> dict[str, Any]:
         capacity = [self._dense(node.get("capacity", {}), width) for node in self.nodes]
         free = [list(row) for row in capacity]
+        place = {node: number for number, node in enumerate(self.node_ids)}
         for row in self.rows:
-            if row.get("node") in self.node_ids:
-                of = free[self.node_ids.index(row["node"])]
+            if row.get("node") in place:
+                of = free[place[row["node"]]]
                 for r, amount in enumerate(self._dense(row["resources"], width)):
                     of[r] -= amount
         return {
@@ -192,9 +195,10 @@ def held_columns(
 ) -> dict[str, Any]:
     """Return allocations as columns."""
     rows = list(rows)
+    place = {node: number for number, node in enumerate(nodes or ())}
     return {
         "queue": [-1 if queues is None else queues[row["queue"]] for row in rows],
-        "node": [nodes.index(row["node"]) if nodes and row.get("node") in nodes else -1 for row in rows],
+        "node": [place.get(row.get("node"), -1) for row in rows],
         "priority": [row.get("priority", 0) for row in rows],
         "created": [round(row.get("create_time_s", 0) * 1e6) for row in rows],
         "allows": [row.get("allow_preempt_self", False) for row in rows],

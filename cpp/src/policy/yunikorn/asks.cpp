@@ -108,7 +108,7 @@ World Asks::make_world() {
 // Asks that have a reservation come first: on their node, if the room is there now.
 void Asks::start_reserved() {
   const LiveTable<ReservationColumns>& rows = state_.reservations();
-  for (Id i = 0; i < rows.rows(); ++i) {
+  for (const Id i : rows.in_order()) {
     const Id request = rows.get(&ReservationColumns::request, i, kNoId);
     if (!keeps_room(state_, i) || request == kNoId || pending_[request] <= 0) continue;
     const Id node = rows.get(&ReservationColumns::node, i, kNoId);
@@ -165,15 +165,16 @@ void Asks::order_leaves(Id queue, Column<Id>& out) const {
 
 // Applications in their order, the asks of each by priority and age.
 Column<Id> Asks::asks_in_order(Id leaf) const {
-  std::map<Id, Column<Id>> of;
+  std::map<Index, Column<Id>> of;  // by rank of the application
   for (Index i = part_.asks_from[leaf]; i < part_.asks_from[leaf + 1]; ++i) {
     const Id request = part_.asks[i];
     if (pending_[request] > 0 && tried_[request] == 0)
-      of[state_.operation_of_request(request)].push_back(request);
+      of[state_.operations().keys().rank(state_.operation_of_request(request))].push_back(request);
   }
   std::vector<OrderedApplication> applications;
   std::vector<const Column<Id>*> lists;
-  for (const auto& [operation, list] : of) {
+  for (const auto& [rank, list] : of) {
+    const Id operation = state_.operation_of_request(list.front());
     applications.push_back({of_row(state_.operation_usage(operation)),
                             state_.operations().get(&OperationColumns::start_time, operation),
                             part_.ask_priority[list.front()]});

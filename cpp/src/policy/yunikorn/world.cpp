@@ -62,6 +62,7 @@ World::World(Queues queues, Held held, NodeRooms nodes, Reserved reserved,
 
   largest_.assign(at(nodes_.rows()) * nodes_.width, 0);
   for (Id a = 0; a < held_.rows(); ++a) {
+    types_.push_back(held_.resources[a].types);
     if (held_.node[a] == kNoId) continue;
     Amount* most = largest_.row(held_.node[a], nodes_.width);
     each_type(held_.resources[a].types,

@@ -82,9 +82,7 @@ def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
     raise_found(list(strangers(s, snapshot.resources, "settings", None, None)))
     quantum = np.asarray(snapshot._head["quantum"])
     amounts = [s.limit.get(name) for name in snapshot.resources]
-    limit = [
-        _NO_LIMIT if amount is None else round(amount / quantum[r]) for r, amount in enumerate(amounts)
-    ]
+    limit = [_NO_LIMIT if amount is None else round(amount / quantum[r]) for r, amount in enumerate(amounts)]
     return columns | {"limit": np.array(limit, np.int64)}
 
 

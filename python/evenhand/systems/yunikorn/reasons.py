@@ -14,7 +14,9 @@ _reason = partial(Reason, source="YuniKorn")
 #: What is added to any kind comes at the end.
 REASONS: Final = (
     _reason("allocation_cycle", "stage", "", "Asks are placed where there is room."),
-    _reason("preemption_cycle", "stage", "", "Asks are placed where there is room, or where victims make it."),
+    _reason(
+        "preemption_cycle", "stage", "", "Asks are placed where there is room, or where victims make it."
+    ),
     _reason("quota_enforcement", "stage", "", "Queues above their max give what is above it."),
     _reason(
         "below_ideal_share",
@@ -39,15 +41,15 @@ REASONS: Final = (
     _reason(
         "below_guarantee",
         "victim",
-        "{allocation} of operation {operation} leaves {node}: preempted by request {request} of {beneficiary},"
-        " whose queue is below its guarantee",
+        "{allocation} of operation {operation} leaves {node}: preempted by request {request} of"
+        " {beneficiary}, whose queue is below its guarantee",
         "The asking queue is below its guarantee, and that of the victim above it.",
     ),
     _reason(
         "for_required_node",
         "victim",
-        "{allocation} of operation {operation} leaves {node}: request {request} of {beneficiary} can run on no"
-        " other node",
+        "{allocation} of operation {operation} leaves {node}: request {request} of {beneficiary} can run on"
+        " no other node",
         "An ask that needs this node preempts what is there, whatever the queues have.",
     ),
     _reason(

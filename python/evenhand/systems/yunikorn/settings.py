@@ -34,9 +34,7 @@ SWITCHES = (
     "required_node_ignores_free_room",
 )
 
-Policies = Annotated[
-    tuple[Literal["inter_queue", "intra_queue"], ...], Strict(False), PlainSerializer(list)
-]
+Policies = Annotated[tuple[Literal["inter_queue", "intra_queue"], ...], Strict(False), PlainSerializer(list)]
 CostKey = Literal["opted_out", "originator", "priority", "live_time", "lost_work", "own"]
 Cost = (
     Literal["default", "live_time", "priority", "kind"]
@@ -63,9 +61,7 @@ class YuniKornSettings(CheckedSettings):
         " placed tries by itself.",
     )
     n_alloc: Count = Field(100, description="Allocations of an allocation cycle, at most.")
-    ask_candidates: Count = Field(
-        100, description="Asks that are looked for at once in a preemption cycle."
-    )
+    ask_candidates: Count = Field(100, description="Asks that are looked for at once in a preemption cycle.")
     limit: UnitShare | Amounts = Field(
         0.1,
         description="What the asks that others are preempted for in a round may add up to: a part of the"

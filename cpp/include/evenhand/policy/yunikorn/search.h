@@ -86,9 +86,8 @@ class Search {
   // --- parts
   Id fence_root() const noexcept { return fence_root_; }
   bool candidate(Id allocation) const noexcept {
-    return !world_.barred(allocation) &&
-           (world_.held().resources[allocation].types & ask_.resources.types) != 0 &&
-           world_.held().priority[allocation] <= highest_[world_.held().queue[allocation]];
+    return world_.held().priority[allocation] <= highest_[world_.held().queue[allocation]] &&
+           (world_.types(allocation) & ask_.resources.types) != 0 && !world_.barred(allocation);
   }
   Column<Id> candidates() const;
   Column<Id> snapshots() const;  // queues that are looked at
@@ -115,8 +114,9 @@ class Search {
   Solution first_node(bool nodes_tried);
   Solution best_node(std::vector<Solution> found, const Predicates& predicates) const;
   bool additional(const Solution& chosen, Column<Id>& more);
-  Failure trim(const Solution& chosen, std::span<const Id> more, Column<Id>& victims) const;
-  Failure cover_quota(const Solution& chosen, std::span<const Id> more, Column<Id>& victims) const;
+  Failure trim(const Solution& chosen, std::span<const Id> more, bool plugged,
+               Column<Id>& victims) const;
+  Failure cover_quota(std::span<const Id> more, Column<Id>& victims) const;
 
   World& world_;
   const Switches& switches_;

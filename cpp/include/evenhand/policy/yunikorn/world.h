@@ -71,6 +71,8 @@ class World {
   std::span<const Id> on_node(Id node) const noexcept { return on_node_.of(node); }
   // Of all nodes, by kind and newest first.
   std::span<const Id> in_order() const noexcept { return in_order_; }
+  // Of an allocation: beside its amounts, as all of them are looked at.
+  ResourceMask types(Id allocation) const noexcept { return types_[allocation]; }
   // The most of each type that one allocation on a node has, R.
   const Amount* largest(Id node) const noexcept { return largest_.row(node, nodes_.width); }
   const Resource& effective_max(Id queue) const noexcept { return effective_max_[queue]; }
@@ -105,6 +107,7 @@ class World {
   Reserved reserved_;
   Groups path_, children_, of_queue_, on_node_;
   Column<Id> in_order_;
+  Column<ResourceMask> types_;
   Column<Amount> largest_;
   Column<Resource> effective_max_;
 };
