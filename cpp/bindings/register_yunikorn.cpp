@@ -19,7 +19,7 @@ void codes_of(Reader& in, const char* name, std::vector<E>& to) {
   for (const auto code : codes) to.push_back(static_cast<E>(code));
 }
 
-yunikorn::RowSettings rows_of(const py::dict& columns) {
+yunikorn::RowSettings rows_of(const py::dict& columns, std::size_t width) {
   yunikorn::RowSettings r;
   Reader in(columns);
   in.read_enum("policy", r.policy);
@@ -32,13 +32,26 @@ yunikorn::RowSettings rows_of(const py::dict& columns) {
   in.read("managed", r.managed);
   in.read("may_preempt", r.may_preempt);
   in.read("own_cost", r.own_cost);
+  std::vector<Id> taken;
+  std::vector<Amount> amounts;
+  in.read("room_taken_rows", taken);
+  in.read("room_taken", amounts);
   in.finish();
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    r.taken.push_back({taken[i],
+                       {amounts.begin() + static_cast<std::ptrdiff_t>(i * width),
+                        amounts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}});
   return r;
 }
 
 yunikorn::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
                            const py::dict& memory) {
-  yunikorn::Inputs out{snapshot, yunikorn_settings(settings), rows_of(rows), {}, {}, {}};
+  yunikorn::Inputs out{snapshot,
+                       yunikorn_settings(settings),
+                       rows_of(rows, at(snapshot.tables().resource_count())),
+                       {},
+                       {},
+                       {}};
   Reader in(memory);
   in.read("last_preempt", out.last_preempt);
   in.read("missed", out.asks.missed);
@@ -107,14 +120,13 @@ void register_yunikorn(py::module_& m) {
       [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
          const py::dict& memory, bool total_stated) {
         return bound<yunikorn::Planner>(
-            cluster,
-            from_yunikorn::inputs_of(cluster.state().snapshot(), settings, rows, memory),
+            cluster, from_yunikorn::inputs_of(cluster.state().snapshot(), settings, rows, memory),
             [](yunikorn::Planner& planner, const std::string& table, const std::vector<Id>& of,
                const py::dict& columns) {
-              planner.rows_came(table, of, from_yunikorn::rows_of(columns));
+              planner.rows_came(table, of,
+                                from_yunikorn::rows_of(columns, planner.state().width()));
             },
-            [](yunikorn::Planner&, const py::dict&) { return BoundPlanner::Came{}; },
-            total_stated);
+            [](yunikorn::Planner&, const py::dict&) { return BoundPlanner::Came{}; }, total_stated);
       },
       py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
       py::arg("total_stated"), "A planner that follows a cluster.");

@@ -24,7 +24,7 @@ void AskMemory::grow(std::size_t requests) {
 void AskMemory::forget(Id request) { missed[request] = wait[request] = 0; }
 
 Planner::Planner(Inputs inputs)
-    : evenhand::Planner(ClusterState(inputs.snapshot)),
+    : evenhand::Planner(ClusterState(inputs.snapshot, inputs.rows.taken)),
       inputs_(std::move(inputs)),
       asks_(inputs_.asks),
       over_quota_since_(inputs_.over_quota_since) {}
@@ -35,6 +35,8 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
       asks_(inputs_.asks),
       over_quota_since_(inputs_.over_quota_since) {
   if (!total_stated) state_.follow_total();
+  for (const ClusterState::TakenRoom& t : inputs_.rows.taken)
+    state_.set_taken(t.allocation, t.amounts);
 }
 
 Planner::~Planner() = default;

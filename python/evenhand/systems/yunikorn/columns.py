@@ -10,7 +10,12 @@ from evenhand import _core
 from evenhand.config.pace import pace_columns
 from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows, strangers
 from evenhand.systems.yunikorn.properties import QueueProperties, inherited, properties_of
-from evenhand.systems.yunikorn.settings import SWITCHES, YuniKornQueue, YuniKornRequest
+from evenhand.systems.yunikorn.settings import (
+    SWITCHES,
+    YuniKornAllocation,
+    YuniKornQueue,
+    YuniKornRequest,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,9 +85,10 @@ def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
     if isinstance(s.limit, float):
         return columns | {"limit_share": s.limit}
     raise_found(list(strangers(s, snapshot.resources, "settings", None, None)))
-    quantum = np.asarray(snapshot._head["quantum"])
-    amounts = [s.limit.get(name) for name in snapshot.resources]
-    limit = [_NO_LIMIT if amount is None else round(amount / quantum[r]) for r, amount in enumerate(amounts)]
+    limit = [
+        quanta if name in s.limit else _NO_LIMIT
+        for name, quanta in zip(snapshot.resources, _quanta(snapshot, s.limit), strict=True)
+    ]
     return columns | {"limit": np.array(limit, np.int64)}
 
 
@@ -135,11 +141,12 @@ def row_columns(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, NDArray[An
     found: list[Problem] = []
     queues = read_rows(snapshot, "pools", YuniKornQueue, found)
     asks = read_rows(snapshot, "requests", YuniKornRequest, found)
-    for table in ("nodes", "operations", "allocations"):
+    leaving = read_rows(snapshot, "allocations", YuniKornAllocation, found)
+    for table in ("nodes", "operations"):
         read_rows(snapshot, table, _NoSettings, found)
     raise_found(found)
-    columns: dict[str, NDArray[Any]] = {}
-    if queues and s.preemption == "per_ask":
+    columns = _room_taken(snapshot, leaving)
+    if queues and (s.preemption == "per_ask" or s.quota_preemption):
         properties = queue_properties(snapshot, queues)
         columns |= {
             "policy": np.array([_FENCES.index(p.preemption_policy) for p in properties], np.uint8),
@@ -172,7 +179,7 @@ def later_columns(
     live : LiveRows
     s : YuniKornSettings
     table : {"operations", "nodes", "allocations", "requests"}
-        Rows of requests alone set anything.
+        Rows of allocations and requests may set something.
     given : mapping of int to mapping
         Settings of each row, by its number.
 
@@ -187,12 +194,32 @@ def later_columns(
         As `row_columns`.
     """
     found: list[Problem] = []
-    model = YuniKornRequest if table == "requests" else _NoSettings
-    asks = later_rows(given, model, live.base, table, found)
+    if table == "allocations":
+        leaving = later_rows(given, YuniKornAllocation, live.base, table, found)
+        raise_found(found)
+        rows = list(given)
+        return _room_taken(live.base, {rows[place]: own for place, own in leaving.items()})
+    if table == "requests":
+        asks = later_rows(given, YuniKornRequest, live.base, table, found)
+        raise_found(found)
+        may = np.ones(len(given), np.uint8)
+        for row, ask in asks.items():
+            may[row] = ask.allow_preempt_other is not False
+        return {"may_preempt": may} if s.preemption == "per_ask" else {}
+    later_rows(given, _NoSettings, live.base, table, found)
     raise_found(found)
-    if table != "requests" or s.preemption != "per_ask":
+    return {}
+
+
+def _room_taken(snapshot: Snapshot, leaving: Mapping[int, YuniKornAllocation]) -> dict[str, NDArray[Any]]:
+    taken = [(row, own.room_taken) for row, own in leaving.items() if own.room_taken]
+    if not taken:
         return {}
-    may = np.ones(len(given), np.uint8)
-    for row, ask in asks.items():
-        may[row] = getattr(ask, "allow_preempt_other", None) is not False
-    return {"may_preempt": may}
+    return {
+        "room_taken_rows": np.array([row for row, _ in taken], np.int32),
+        "room_taken": np.array([_quanta(snapshot, amounts) for _, amounts in taken], np.int64),
+    }
+
+
+def _quanta(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
+    return [round(amounts.get(r, 0) / quantum) for r, quantum in snapshot.quantum.items()]

@@ -50,8 +50,8 @@ class YuniKorn(Policy):
     Notes
     -----
     Immutable. Queues are pools (`strong_guarantee` is guaranteed, `limits` max), applications operations,
-    asks requests; what is opted out is not preemptible. One snapshot is one partition; several are planned as a
-    mapping. Source: YuniKorn, design page "cross queue preemption", and YuniKorn core 1.9.
+    asks requests; what is opted out is not preemptible. One snapshot is one partition; several are planned
+    as a mapping. Source: YuniKorn, design page "cross queue preemption", and YuniKorn core 1.9.
 
     Examples
     --------

@@ -33,6 +33,7 @@ YUNIKORN: Final = System(
     settings_at=(
         f"{_SETTINGS}YuniKornSettings",
         f"{_SETTINGS}YuniKornQueue",
+        f"{_SETTINGS}YuniKornAllocation",
         f"{_SETTINGS}YuniKornRequest",
     ),
 )

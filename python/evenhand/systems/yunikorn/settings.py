@@ -13,7 +13,7 @@ from evenhand.config.kinds import Amounts, Duration, UnitShare
 from evenhand.config.pace import PacedPool, PaceSettings, pace
 from evenhand.config.rows import RowSettings
 
-__all__ = ["SWITCHES", "YuniKornQueue", "YuniKornRequest", "YuniKornSettings"]
+__all__ = ["SWITCHES", "YuniKornAllocation", "YuniKornQueue", "YuniKornRequest", "YuniKornSettings"]
 
 #: What the running system does where its documents, or its users' reports, want something else.
 SWITCHES = (
@@ -156,11 +156,21 @@ class YuniKornSettings(CheckedSettings):
 class YuniKornQueue(PacedPool):
     """Settings of a queue: its properties as in YuniKorn's configuration."""
 
+    TEXTS: ClassVar[tuple[str, ...]] = ("properties",)
+
     properties: dict[str, str] | None = Field(
         None, description='Texts by name, such as "preemption.policy": "fence".'
     )
     managed: bool | None = Field(
         None, description="Whether it is configured (the default); dynamic queues enforce no quota."
+    )
+
+
+class YuniKornAllocation(RowSettings):
+    """Settings of an allocation."""
+
+    room_taken: Amounts | None = Field(
+        None, description="Of one that is leaving: room that its beneficiary has taken already."
     )
 
 

@@ -26,6 +26,7 @@ struct RowSettings {
   Column<Time> delay, quota_delay;                     // P
   Column<std::uint8_t> fair, priority_first, managed;  // P: of applications; configured
   Column<std::uint8_t> may_preempt;                    // Q
+  std::vector<ClusterState::TakenRoom> taken;          // of what leaves: by its beneficiary
   Column<double> own_cost;                             // A: of a user's function
 
   // Settings of requests that came or changed.
@@ -66,8 +67,9 @@ class Planner final : public evenhand::Planner {
   Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
   ~Planner() override;
 
-  void rows_came(const std::string& table, std::span<const Id> rows, RowSettings cells) {
+  void rows_came(const std::string& table, std::span<const Id> rows, const RowSettings& cells) {
     if (table == "requests") inputs_.rows.requests_came(rows, cells);
+    for (const ClusterState::TakenRoom& t : cells.taken) state_.set_taken(t.allocation, t.amounts);
     stale_ = true;
   }
 
