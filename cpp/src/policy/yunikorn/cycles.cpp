@@ -119,106 +119,6 @@ bool Cycles::give(Id place, Id request, For what) {
   return true;
 }
 
-// The cheapest victims with which the ask fits on a node, none of them in vain.
-bool Cycles::victims_on(Id node, Id request, For what, Size at_most, Column<Id>& out) {
-  out.clear();
-  std::array<Amount, kMaxResources> lacks{};
-  const Amount* wants = need(request);
-  for (Size r = 0; r < width_; ++r) {
-    lacks[r] = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
-    if (within_ != kNoId) lacks[r] = std::max(lacks[r], quota_lack_[r]);
-  }
-  const auto lacking = [&] {
-    return std::any_of(lacks.begin(), lacks.begin() + static_cast<std::ptrdiff_t>(width_),
-                       [](Amount a) { return a > 0; });
-  };
-  for (const Id place :
-       slice(part_.on_node, part_.on_node_from[node], part_.on_node_from[node + 1])) {
-    const Amount* gives = part_.amounts.row(place, width_);
-    bool helps = false;
-    for (Size r = 0; r < width_; ++r) helps = helps || (lacks[r] > 0 && gives[r] > 0);
-    if (!helps || eligible(place, request, what) != Outcome::kNotChosen) continue;
-    if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
-    if (!give(place, request, what)) continue;
-    out.push_back(place);
-    for (Size r = 0; r < width_; ++r) lacks[r] -= gives[r];
-    if (!lacking()) break;
-  }
-  for (const Id place : out) add_usage(part_.queue[place], part_.amounts.row(place, width_), 1);
-  if (lacking()) return false;
-  for (Size i = out.size(); i-- > 0;) {  // from the one that was wanted last
-    const Amount* gives = part_.amounts.row(out[i], width_);
-    bool spare = true;
-    for (Size r = 0; r < width_; ++r) spare = spare && lacks[r] + gives[r] <= 0;
-    if (!spare) continue;
-    for (Size r = 0; r < width_; ++r) lacks[r] += gives[r];
-    out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  return out.size() <= at_most;
-}
-
-// Fewer victims, then cheaper ones, the dearest looked at first.
-bool Cycles::cheaper(const Column<Id>& left, const Column<Id>& right) const {
-  if (left.size() != right.size()) return left.size() < right.size();
-  return std::lexicographical_compare(left.rbegin(), left.rend(), right.rbegin(), right.rend());
-}
-
-std::optional<Cycles::Found> Cycles::victims_for(Id request, For what) {
-  const Amount* wants = need(request);
-  const Id leaf = leaf_of(request);
-  asking_.assign(at(part_.queues()), 0);
-  within_ = kNoId;
-  quota_lack_.assign(width_, 0);
-  for (const Id q : part_.path(leaf)) {
-    asking_[q] = 1;
-    const Size cell = at(q) * width_;
-    for (ResourceMask types = part_.limited[q]; types != 0; types &= types - 1) {
-      const auto r = static_cast<Size>(std::countr_zero(types));
-      const Amount over = usage_[cell + r] + leaving_[cell + r] + wants[r] - part_.most[cell + r];
-      if (wants[r] <= 0 || over <= 0) continue;
-      if (within_ == kNoId) within_ = q;
-      quota_lack_[r] = std::max(quota_lack_[r], over);
-    }
-  }
-  const bool anywhere = Where::anywhere(state_, request);
-  Found best;
-  Column<Id> found;
-  const auto look = [&](Id node) {
-    const Size at_most =
-        best.node == kNoId ? std::numeric_limits<Size>::max() : best.victims.size();
-    if (!victims_on(node, request, what, at_most, found)) return;
-    if (best.node == kNoId || cheaper(found, best.victims)) best = {node, found};
-  };
-  // How few victims a node can do with at best, by the largest that stand there.
-  const auto fewest = [&](Id node) -> Size {
-    const Amount* largest = part_.largest.row(node, width_);
-    Amount most = 1;
-    for (Size r = 0; r < width_; ++r) {
-      Amount lack = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
-      if (within_ != kNoId) lack = std::max(lack, quota_lack_[r]);
-      if (lack <= 0) continue;
-      if (largest[r] <= 0) return std::numeric_limits<Size>::max();
-      most = std::max(most, (lack + largest[r] - 1) / largest[r]);
-    }
-    return static_cast<Size>(most);
-  };
-  for (const Id node : part_.nodes) {
-    if (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed) continue;
-    const Size least = fewest(node);
-    const Index here = part_.on_node_from[node + 1] - part_.on_node_from[node];
-    if (least > static_cast<Size>(here)) continue;
-    if (best.node != kNoId) {
-      if (least > best.victims.size()) continue;
-      // The dearest of so many is at least the one in that place of the order.
-      const Id dearest = part_.on_node[part_.on_node_from[node] + static_cast<Index>(least) - 1];
-      if (least == best.victims.size() && dearest > best.victims.back()) continue;
-    }
-    look(node);
-  }
-  if (best.node == kNoId) return std::nullopt;
-  return best;
-}
-
 void Cycles::watch(Id request, For what) {
   const Id slot = watched();
   if (slot == kNoId || slot >= part_.place_of.rows() || part_.place_of[slot] == kNoId) return;
@@ -245,6 +145,7 @@ bool Cycles::try_allocate(Id request, For what) {
   if (node != kNoId) {
     credit(request, -1);
     start(request, node, stage, {}, Reason::kFitsFreeRoom);
+    may_give_now(leaf_of(request));
     return true;
   }
   std::optional<Found> found;
@@ -264,6 +165,7 @@ bool Cycles::try_allocate(Id request, For what) {
     preempt(place, request, found->node, stage,
             what == For::kInterQueue ? Reason::kBelowIdealShare : Reason::kHigherPriorityInQueue);
   start(request, found->node, stage, found->victims, Reason::kFitsAfterPreemption);
+  may_give_now(leaf_of(request));
   return true;
 }
 
@@ -328,6 +230,7 @@ void Cycles::preemption() {
       const Column<Id> asks = find_asks(set_.ask_candidates, what);
       if (asks.empty()) break;
       ++tally.rounds;
+      relist_ = true;
       for (const Id request : asks) {
         if (masked_[request] != 0) continue;
         if (full = at_limit(total); full) break;

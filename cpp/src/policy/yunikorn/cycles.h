@@ -37,6 +37,22 @@ class Cycles : public Run {
   bool at_limit(const Column<Amount>& total) const;
   void watch(Id request, For what);
 
+  // What of each node's allocations may leave at all, as of a round: none that has left, none of a
+  // queue that has nothing to give.
+  void list_live(For what);
+  void read_surplus(For what);
+  bool has_surplus(Id queue) const;
+  void may_give_now(Id queue) {  // it uses more
+    relist_ = relist_ || (gives_[queue] == 0 && has_surplus(queue));
+  }
+
+  Column<Index> live_from_;      // N + 1
+  Column<Id> live_;              // places, the cheapest first
+  Column<Amount> live_largest_;  // N x R
+  Column<Amount> live_sum_;      // N x R
+  bool relist_ = true;
+  Column<std::uint8_t> gives_;   // Q: whether it has anything to give
+  Column<Amount> surplus_;       // Q x R: the most that one of its allocations may have
   Column<std::uint8_t> masked_;  // asks that have failed in this cycle
   Id within_ = kNoId;            // victims stand below this queue
   Column<Amount> quota_lack_;    // R: what that queue lacks for the ask

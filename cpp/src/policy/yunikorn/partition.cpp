@@ -229,7 +229,6 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
   on_node_from.assign(at(node_rows) + 1, 0);
   place_of.assign(at(state.slots()), kNoId);
   amounts.reserve(keys.size() * width);
-  largest.assign(at(node_rows) * width, 0);
   for (const Key& key : keys) {
     const Id s = key.slot, n = state.node_of(s);
     place_of[s] = slot.rows();
@@ -240,8 +239,6 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
     priority.push_back(priority_of(s));
     const Amount* has = state.amounts(s);
     amounts.insert(amounts.end(), has, has + width);
-    Amount* here = largest.row(n, width);
-    for (Size r = 0; r < width; ++r) here[r] = std::max(here[r], has[r]);
     ++on_node_from[n + 1];
   }
   std::partial_sum(on_node_from.begin(), on_node_from.end(), on_node_from.begin());

@@ -49,7 +49,6 @@ struct Partition {
   Column<Amount> amounts;      // n x R
   Column<Index> on_node_from;  // N + 1
   Column<Id> on_node;          // places, the cheapest first
-  Column<Amount> largest;      // N x R: the most that one of them has
   Column<Id> place_of;         // S: place of a slot; kNoId: none
 
   // Asks by queue: the highest priority first, then the longest waiting.

@@ -211,21 +211,21 @@ void Run::fail(Id request, Outcome why) {
   if (why == Outcome::kNoFreeRoom || why == Outcome::kNoRoomEvenWithVictims) {
     // What the node that lacks least lacks.
     Amount* best = missing_.row(request, width_);
+    const Amount* wants = need(request);
     double least = std::numeric_limits<double>::infinity();
     const bool anywhere = Where::anywhere(state_, request);
-    Column<Amount> lacks(width_);
     for (const Id node : part_.nodes) {
-      if (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed) continue;
-      rooms_.lacks(need(request), node, lacks.data());
       double sum = 0;
-      for (Size r = 0; r < width_; ++r)
-        sum += part_.total[r] > 0
-                   ? static_cast<double>(lacks[r]) / static_cast<double>(part_.total[r])
-                   : static_cast<double>(lacks[r]);
-      if (sum < least) {
-        least = sum;
-        std::ranges::copy(lacks, best);
+      for (Size r = 0; r < width_; ++r) {
+        const Amount lacks = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
+        if (lacks > 0)
+          sum +=
+              static_cast<double>(lacks) / static_cast<double>(std::max<Amount>(part_.total[r], 1));
       }
+      if (sum >= least || (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed))
+        continue;
+      least = sum;
+      rooms_.lacks(wants, node, best);
     }
   }
   record(request, why);
