@@ -95,15 +95,13 @@ class Listed:
         )
 
     @property
-    def removed_operations(self) -> frozenset[str]:
-        """Names of operations that are removed."""
-        removed = (
-            event.get("name") if type(event) is dict else event.name
+    def removed(self) -> set[tuple[str, str]]:
+        """Table and name of what is removed."""
+        return {
+            (event["table"], str(event["name"])) if type(event) is dict else (event.table, str(event.name))
             for event in self._events
-            if (event.get("event") == "remove" if type(event) is dict else type(event) is Remove)
-            and (event.get("table") if type(event) is dict else event.table) == "operations"
-        )
-        return frozenset(map(str, removed))
+            if (event["event"] == "remove" if type(event) is dict else type(event) is Remove)
+        }
 
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""
@@ -173,11 +171,11 @@ class Columns:
         return any(tables[position] == "nodes" for position in range(len(tables)))
 
     @property
-    def removed_operations(self) -> frozenset[str]:
-        """Names of operations that are removed."""
+    def removed(self) -> set[tuple[str, str]]:
+        """Table and name of what is removed."""
         kinds, tables, names = (self._columns.get(column, ()) for column in ("event", "table", "name"))
-        positions = (at for at in range(len(tables)) if tables[at] == "operations" and kinds[at] == "remove")
-        return frozenset(str(names[at]) for at in positions)
+        positions = (at for at in range(len(tables)) if kinds[at] == "remove")
+        return {(str(tables[at]), str(names[at])) for at in positions}
 
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""

@@ -83,7 +83,7 @@ class Following:
             raise
         self._now = None
         for standing in self._standings.values():
-            if standing.has_state and (gone := done.removed_operations):
+            if standing.has_state and (gone := done.removed):
                 standing.forget(gone)
         log = self._log
         log.add(Happened(done))

@@ -74,7 +74,7 @@ class Standing:
         self.planner: Any = None
         self.stage: Stage | None = None
         self._state: State | None = None
-        self._gone: set[str] = set()  # operations that were removed since the state was left
+        self._gone: set[tuple[str, str]] = set()  # rows that were removed since the state was left
 
     def in_force(self, now: int) -> bool:
         """Return whether heartbeats may use the last update."""
@@ -101,13 +101,13 @@ class Standing:
         if self.planner is not None and self._state is None:
             self._state = self.policy.remembered(self.planner, self.stage, self.decided)
         elif self._gone and self._state is not None:
-            self._state = self._state.without_operations(self._gone)
+            self._state = self._state.without(self._gone)
         self._gone.clear()
         return self._state
 
-    def forget(self, operations: Iterable[str]) -> None:
-        """Let the state name operations no longer, as a planner that follows does when they are removed."""
-        self._gone.update(operations)
+    def forget(self, removed: Iterable[tuple[str, str]]) -> None:
+        """Let the state name rows no longer, by table and name, as a planner does that follows."""
+        self._gone.update(removed)
 
     def follow(self, stage: Stage, state: State | None) -> None:
         """Let a planner follow a stage on which nothing has happened yet."""
