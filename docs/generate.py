@@ -221,6 +221,7 @@ MODULES = (
     "adapters.protocol",
     "adapters.recording",
     "adapters.slurm",
+    "adapters.yunikorn",
     "history",
     "history.backendai",
     "history.gridengine",

@@ -50,10 +50,11 @@ class BoundPlanner {
   void set_updated(Time time) { updated_ = time; }  // by the owner of the planner
 
   void update(Time now, bool keep);
-  void decide(const py::object& nodes, bool main_pass, bool backfill_pass);
-  void plan(const py::object& nodes, bool main_pass, bool backfill_pass);
+  void decide(const py::object& nodes, bool main_pass, bool backfill_pass,
+              const std::string& cycle);
+  void plan(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle);
   std::unique_ptr<NamedDecisions> answer(const py::object& nodes, bool main_pass,
-                                         bool backfill_pass);
+                                         bool backfill_pass, const std::string& cycle);
 
   py::dict decisions() const;
   NamedDecisions named() const { return NamedDecisions(*planner_); }
@@ -66,14 +67,14 @@ class BoundPlanner {
   py::dict memory() const;
   py::dict trace(const std::string& kind, Id row) const;
   py::dict traced(const std::string& kind, Id row, const py::object& nodes, bool main_pass,
-                  bool backfill_pass);
+                  bool backfill_pass, const std::string& cycle);
   py::object shares() const;
   py::object fair_shares() const;
   std::optional<Time> next_due() const;
   std::size_t memory_bytes() const { return planner_->memory_bytes(); }
 
  private:
-  void read(const py::object& nodes, bool main_pass, bool backfill_pass);
+  void read(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle);
   py::dict columns(Columns from) const;
   void must_follow() const;
 
@@ -82,6 +83,7 @@ class BoundPlanner {
   Coming coming_;
   std::optional<Time> updated_;
   std::vector<Id> nodes_;  // of trigger_, as long as nothing else is decided
+  std::string cycle_;      // likewise
   Trigger trigger_;
   std::optional<std::vector<Group>> groups_;  // of a plan: at its update
 };

@@ -25,17 +25,22 @@ py::dict BoundPlanner::columns(Columns from) const {
   return out;
 }
 
-void BoundPlanner::read(const py::object& nodes, bool main_pass, bool backfill_pass) {
+void BoundPlanner::read(const py::object& nodes, bool main_pass, bool backfill_pass,
+                        const std::string& cycle) {
   nodes_.clear();
   if (py::isinstance<py::list>(nodes))
     for (const py::handle node : nodes) nodes_.push_back(py::cast<Id>(node));
   else if (!nodes.is_none())
     nodes_ = to_vector(py::cast<py::array_t<Id>>(nodes));
   for (const Id node : nodes_) check_present(state().nodes(), node);
-  trigger_ = {.kind = !nodes.is_none() ? Trigger::Kind::kHeartbeats : Trigger::Kind::kRound,
+  cycle_ = cycle;
+  trigger_ = {.kind = !nodes.is_none()  ? Trigger::Kind::kHeartbeats
+                      : !cycle_.empty() ? Trigger::Kind::kCycle
+                                        : Trigger::Kind::kRound,
               .nodes = nodes_,
               .main_pass = main_pass,
-              .backfill_pass = backfill_pass};
+              .backfill_pass = backfill_pass,
+              .cycle = cycle_};
 }
 
 void BoundPlanner::must_follow() const {
@@ -64,24 +69,26 @@ void BoundPlanner::rows_came(const std::string& table, const py::array_t<Id>& ro
   rows_came_(table, to_vector(rows), columns);
 }
 
-void BoundPlanner::decide(const py::object& nodes, bool main_pass, bool backfill_pass) {
+void BoundPlanner::decide(const py::object& nodes, bool main_pass, bool backfill_pass,
+                          const std::string& cycle) {
   must_follow();
-  read(nodes, main_pass, backfill_pass);
+  read(nodes, main_pass, backfill_pass, cycle);
   const py::gil_scoped_release release;
   planner_->decide(trigger_);
 }
 
 std::unique_ptr<NamedDecisions> BoundPlanner::answer(const py::object& nodes, bool main_pass,
-                                                     bool backfill_pass) {
-  decide(nodes, main_pass, backfill_pass);
+                                                     bool backfill_pass, const std::string& cycle) {
+  decide(nodes, main_pass, backfill_pass, cycle);
   std::unique_ptr<NamedDecisions> out;
   if (decided() > 0) out = std::make_unique<NamedDecisions>(*planner_);
   take_back();
   return out;
 }
 
-void BoundPlanner::plan(const py::object& nodes, bool main_pass, bool backfill_pass) {
-  read(nodes, main_pass, backfill_pass);
+void BoundPlanner::plan(const py::object& nodes, bool main_pass, bool backfill_pass,
+                        const std::string& cycle) {
+  read(nodes, main_pass, backfill_pass, cycle);
   const LongCall call;
   planner_->update(state().now(), false);
   updated_ = state().now();
@@ -120,9 +127,9 @@ py::dict BoundPlanner::handed() const {
 py::dict BoundPlanner::memory() const { return columns(planner_->memory()); }
 
 py::dict BoundPlanner::traced(const std::string& kind, Id row, const py::object& nodes,
-                              bool main_pass, bool backfill_pass) {
+                              bool main_pass, bool backfill_pass, const std::string& cycle) {
   must_follow();
-  read(nodes, main_pass, backfill_pass);
+  read(nodes, main_pass, backfill_pass, cycle);
   Recorder recorder{kind == "request" ? row : kNoId, kind == "request" ? kNoId : row, {}};
   {
     const py::gil_scoped_release release;
@@ -177,15 +184,15 @@ void register_planner(py::module_& m) {
   c.def("update", &BoundPlanner::update, py::arg("now"), py::arg("keep") = true,
         "Shares, statuses, queues at an instant; keep: the next update is cheaper.")
       .def("decide", &BoundPlanner::decide, py::arg("nodes") = py::none(),
-           py::arg("main_pass") = true, py::arg("backfill_pass") = true,
+           py::arg("main_pass") = true, py::arg("backfill_pass") = true, py::arg("cycle") = "",
            "Heartbeats of nodes in this order, of all by default; or a scheduling run.")
       .def("plan", &BoundPlanner::plan, py::arg("nodes") = py::none(), py::arg("main_pass") = true,
-           py::arg("backfill_pass") = true,
+           py::arg("backfill_pass") = true, py::arg("cycle") = "",
            "Update and decide at once; after an exception the planner must be dropped.")
       .def("take_back", &BoundPlanner::take_back,
            "What was decided is undone in the cluster, but for the memory; it stays readable.")
       .def("answer", &BoundPlanner::answer, py::arg("nodes") = py::none(),
-           py::arg("main_pass") = true, py::arg("backfill_pass") = true,
+           py::arg("main_pass") = true, py::arg("backfill_pass") = true, py::arg("cycle") = "",
            "`decide`, `named` and `take_back`; None: nothing is decided.")
       .def("rows_came", &BoundPlanner::rows_came, py::arg("table"), py::arg("rows"),
            py::arg("columns"),
@@ -210,7 +217,7 @@ void register_planner(py::module_& m) {
            "What a \"request\" or an \"allocation\" met, by planning again.")
       .def("traced", &BoundPlanner::traced, py::arg("kind"), py::arg("row"),
            py::arg("nodes") = py::none(), py::arg("main_pass") = true,
-           py::arg("backfill_pass") = true,
+           py::arg("backfill_pass") = true, py::arg("cycle") = "",
            "`decide`, and what a \"request\" or an \"allocation\" met.")
       .def_property_readonly("shares", &BoundPlanner::shares,
                              "Fair shares of the update; None: there are none.")

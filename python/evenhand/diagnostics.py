@@ -69,6 +69,17 @@ CODES: Mapping[str, str] = {
         "Where partitions are gang scheduled, jobs that share cpus are suspended in Slurm's own order, and"
         " settings that choose victims play no part in that, or none at all."
     ),
+    "yunikorn_field_unknown": "YuniKorn's answers have fields that are not known here and were not read.",
+    "yunikorn_left_out": "YuniKorn's answers have rows that are not in the snapshot.",
+    "yunikorn_assumed": "YuniKorn's answers do not tell all that its rules ask for.",
+    "yunikorn_sums_differ": (
+        "Amounts in use are not what allocations add up to: answers came one after the other, or an"
+        " application is missing; the allocations count."
+    ),
+    "yunikorn_differs": (
+        "The configuration differs from the queues that YuniKorn has; what is configured counts."
+    ),
+    "yunikorn_not_read": "The configuration has parts that play no part in a plan, or none in YuniKorn.",
     "fields_not_read": "Rows have values that play no part in the plan.",
     "settings_not_read": "The policy has settings other than the defaults that play no part in the plan.",
 }

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from evenhand import _core
 from evenhand.building.jsontable import JsonRows, resting_collector
@@ -18,11 +18,13 @@ from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.frozen import freeze, thaw
 from evenhand.state_tables import Pools, Remembered, number_of, read_table, wrong
+from evenhand.systems import SYSTEMS
 
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
-_TABLES = ("pools", "elements", "nodes", "operations", "victims")
+_TABLES = ("pools", "elements", "nodes", "operations", "victims", "requests")
+_Cells = Mapping[str, Any]
 _KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
 
 
@@ -51,6 +53,9 @@ class State:
         Name of an operation to ``last_preempt``, when others were last preempted for it.
     victims : mapping
         As `elements`, to ``taken``: when its last victims left, as far as a policy's `pace` asks for it.
+    requests : mapping
+        Name of a request to ``missed`` (opportunities in a row), ``wait`` (cycles that it is left out of),
+        ``last_attempt`` (to preempt, or None) and ``triggered`` (whether it has preempted).
     updated : float, optional
         Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
     """
@@ -64,6 +69,7 @@ class State:
     operations: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
     updated: float | None = None
     victims: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
+    requests: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "time", number_of(self.time, None, "time"))
@@ -96,8 +102,8 @@ class State:
         for table, own in (("elements", self.elements), ("victims", self.victims)):
             if own:
                 data[table] = [{"name": n, "kind": kind, **thaw(of)} for (kind, n), of in own.items()]
-        for table, rows in (("nodes", self.nodes), ("operations", self.operations)):
-            if rows:
+        for table in ("nodes", "operations", "requests"):
+            if rows := getattr(self, table):
                 data[table] = [{"name": name, **values} for name, values in rows.items()]
         return data
 
@@ -118,6 +124,34 @@ class State:
             message = f"the snapshot is of {now}, before the state ({self.time}): did its clock run back?"
             raise InputError([Problem("snapshot", None, None, "now", "clock", repr(now), message)])
 
+    def without(self, removed: Collection[tuple[str, str]]) -> Self:
+        """Return the state without what it remembers of operations and requests; O(rows of the state).
+
+        Parameters
+        ----------
+        removed : collection of (str, str)
+            Table and name, integers as texts; of other tables nothing is dropped.
+
+        Returns
+        -------
+        State
+        """
+
+        def named(table: Literal["operations", "requests"]) -> dict[str | int, _Cells]:
+            return {n: of for n, of in getattr(self, table).items() if (table, str(n)) not in removed}
+
+        def elements(rows: Mapping[tuple[str, str | int], _Cells]) -> dict[tuple[str, str | int], _Cells]:
+            return {(kind, n): of for (kind, n), of in rows.items() if (f"{kind}s", str(n)) not in operations}
+
+        operations = {(table, name) for table, name in removed if table == "operations"}
+        return replace(
+            self,
+            operations=named("operations"),
+            requests=named("requests"),
+            elements=elements(self.elements),
+            victims=elements(self.victims),
+        )
+
     def set_back(self, now: float) -> Self:
         """Return the state as of an earlier instant: all its clocks are as long ago as they were.
 
@@ -131,6 +165,7 @@ class State:
         State
         """
         late = self.time - now
+        counts = {column.name for system in SYSTEMS.values() for column in system.memory if column.count}
 
         def moved(tables: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
             return {
@@ -138,7 +173,7 @@ class State:
                     key: [instant - late for instant in value]
                     if isinstance(value, list)
                     else value - late
-                    if isinstance(value, int | float)
+                    if isinstance(value, int | float) and key not in counts
                     else value
                     for key, value in row.items()
                 }
@@ -153,6 +188,7 @@ class State:
             nodes=moved(self.nodes),
             operations=moved(self.operations),
             victims=moved(self.victims),
+            requests=moved(self.requests),
         )
 
     @classmethod

@@ -211,6 +211,8 @@ class Remembered(Table):
             if c.many
             else _word(given, c.name, c.words, row)
             if c.words
+            else _count(given, c.name, row)
+            if c.count
             else _instant(given, c.name, row, self.time)
             for c in self.columns(given).values()
         }
@@ -236,7 +238,7 @@ class Remembered(Table):
         _expect_types(names, str, int)
         keys = zip(_words(found, "kind", _KINDS), names, strict=True) if self.kinds else names
         columns = self.columns(found)
-        _expect(not any(c.many for c in columns.values()))  # there are few of them
+        _expect(not any(c.many or c.count for c in columns.values()))  # there are few of them
         cells = [
             _words(found, c.name, c.words) if c.words else self._instants(found, c.name, rows)
             for c in columns.values()
@@ -287,6 +289,15 @@ def _instant(given: Mapping[str, Any], key: str, row: int, time: float) -> float
     if instant > time:
         raise wrong(key, "clock", f"{key} is {instant}, after the state itself ({time})", row)
     return instant
+
+
+def _count(given: Mapping[str, Any], key: str, row: int) -> int:
+    value = given.get(key, 0)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise wrong(key, "type", f"{key} is a whole number, not {value!r}", row)
+    if value < 0:
+        raise wrong(key, "non_negative", f"{key} is {value}, below 0", row)
+    return value
 
 
 def _instants(given: Mapping[str, Any], key: str, row: int, time: float) -> list[float | None]:

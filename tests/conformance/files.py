@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.conformance import priority, seeds, uncovered
+from tests.conformance import priority, seeds
 from tests.conformance.case import Case
 from tests.conformance.slurm import several
 from tests.conformance.ytsaurus import fair_share_aborts, fair_share_oracle, fair_share_unit, preemption
+from tests.conformance.yunikorn import cases as yunikorn
 
 FORMATS = (
     fair_share_oracle,
@@ -21,7 +22,7 @@ FORMATS = (
     several,
     preemption,
     seeds,
-    uncovered,
+    yunikorn,
 )
 
 

@@ -194,6 +194,12 @@ def _messages(subject: Subject, expected: list[str]) -> None:
         subject.same(text, True, any(text in message for message in found))
 
 
+def _missed(subject: Subject, expected: Mapping[str, int]) -> None:
+    for request, count in expected.items():
+        _must_be_there(subject, "requests", request)
+        subject.same(request, count, subject.answer.state.requests.get(request, {}).get("missed", 0))
+
+
 def _must_be_there(subject: Subject, table: str, name: Any) -> None:
     names = [row["name"] for row in subject.snapshot.get(table, ())]
     if name not in names:
@@ -228,4 +234,5 @@ COMPARISONS: Mapping[str, Callable[[Subject, Any], None]] = {
     "refusals": _refusals,
     "accepted": _accepted,
     "messages": _messages,
+    "missed": _missed,
 }

@@ -124,6 +124,8 @@ def _trigger(on: Any) -> Any:
     if on == "scheduling_run":
         return eh.SchedulingRun()
     ((kind, value),) = on.items()
+    if kind == "cycle":
+        return eh.Cycle(value)
     if kind == "heartbeat":
         return eh.Heartbeat(value)
     raise NotImplementedError(f"trigger {kind}")

@@ -44,6 +44,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
 @pytest.mark.parametrize("engine", ["evenhand", "reference"])
 @pytest.mark.parametrize(("name", "count"), FAIR_SHARE.items())
 def test_sample_of_fair_share(capsys: pytest.CaptureFixture[str], name: str, count: int, engine: str) -> None:
+    if (name, engine) == ("unit.json.gz", "reference") and examples() < 1000:
+        pytest.skip("takes 10 seconds: in the profile of many examples")
     status, out = run(capsys, SAMPLE / f"ytsaurus-fair-share-{name}", "--engine", engine)
     assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
     assert status == 0
@@ -83,6 +85,26 @@ def test_slurm(capsys: pytest.CaptureFixture[str]) -> None:
     status, out = run(capsys, SAMPLE / "priority-slurm.json.gz")
     assert out.splitlines()[-1] == "137 passed, 0 failed, 0 not covered", out
     assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    {"yunikorn.json.gz": 316, "yunikorn-oracle.jsonl.gz": 145, "seeds-yunikorn.json.gz": 40}.items(),
+)
+def test_yunikorn(capsys: pytest.CaptureFixture[str], name: str, count: int) -> None:
+    """Its unit tests, what its own code answered, and the design page."""
+    status, out = run(capsys, SAMPLE / name)
+    assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
+    assert status == 0
+
+
+@pytest.mark.shared
+def test_whole_yunikorn(capsys: pytest.CaptureFixture[str]) -> None:
+    cases = shared("cases")
+    status, out = run(capsys, *(cases / f"yunikorn{rest}" for rest in (".json", "-oracle.jsonl.gz")))
+    assert (status, out.splitlines()[-1]) == (0, "1916 passed, 0 failed, 0 not covered"), out
+    status, out = run(capsys, cases / "seeds.json", "--kind", "yunikorn")
+    assert (status, out.splitlines()[-1]) == (0, "40 passed, 0 failed, 0 not covered"), out
 
 
 def test_sample_of_history(capsys: pytest.CaptureFixture[str]) -> None:

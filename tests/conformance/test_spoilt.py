@@ -23,7 +23,7 @@ LAWS = {"imprecise_composition", "proposed_integral_share_precision", "fair_shar
 WHOLE = ("ytsaurus-fair-share-oracle.jsonl.gz", "ytsaurus-fair-share-unit.json", "priority.json")
 NOT_COMPARED = {"victims_order_matters", "t"}
 """Keys that say how to compare, or when an answer was given."""
-EVERY = 10
+EVERY = 30
 """Of the whole oracle file, one line in so many."""
 
 

@@ -23,7 +23,7 @@ path = pathlib.Path(tempfile.mkdtemp()) / "log.swf.zst"
 path.write_bytes(bytes.fromhex("28b52ffd0000"))
 eh.traces.swf(path)
 """
-ALL = ("pandas", "polars", "pyarrow", "matplotlib", "zstandard", "hypothesis", "pytest", "IPython")
+ALL = ("pandas", "polars", "pyarrow", "matplotlib", "zstandard", "yaml", "hypothesis", "pytest", "IPython")
 
 
 def run(code: str, blocked: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
@@ -47,6 +47,7 @@ def test_base_install_is_enough() -> None:
         ("from evenhand import plot; plot.pool_tree(shares)", "matplotlib", "plot"),
         ("import evenhand.testing.strategies", "hypothesis", "test"),
         (ZSTD, "zstandard", "zstd"),
+        ("from evenhand.adapters import yunikorn; yunikorn.read('')", "yaml", "yunikorn"),
     ],
 )
 def test_missing_extra_names_the_command(code: str, module: str, extra: str) -> None:

@@ -21,7 +21,7 @@ from tests.properties.slurm.planted import OF_QUEUES
 from tests.properties.slurm.queueing import queue
 from tests.properties.ytsaurus.planted import OF_ALLOCATIONS
 
-PLANS = max(250, examples(1.25))
+PLANS = max(125, examples(1.25))
 """So many a system that each defect can be planted several times as often as it has to be."""
 ENOUGH = 5
 """Plans into which a defect must have been planted."""
@@ -35,7 +35,7 @@ TIERS: dict[str, Any] = {
 
 def sessions() -> Iterable[priority_laws.Scheduled]:
     for data, s, fewest in drawn(
-        st.tuples(es.session_groups(), es.backendai_settings(), st.booleans()), PLANS
+        st.tuples(es.session_groups(), es.backendai_settings(), st.booleans()), 2 * PLANS
     ):
         if fewest:
             s = s.replace(victim_selection="minimum", victim_area="group")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.fields import TABLES
-from evenhand.policies import BackendAI, Slurm, YTsaurus
+from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
 from evenhand.systems import SYSTEMS, System
 from evenhand.testing import strategies as es
 from evenhand.testing.strategies._picking import Pick, picks
@@ -71,7 +71,15 @@ def _paced(data: dict[str, Any], policy: Any, pick: Pick) -> Drawn:
     return Drawn(data, policy.replace(pace=pace), eh.State.from_dict(kept))
 
 
-STRATEGIES = {"ytsaurus": _ytsaurus, "slurm": _slurm, "backendai": _backendai}
+def _yunikorn() -> st.SearchStrategy[Drawn]:
+    def made(x: tuple[dict[str, Any], Any, Pick]) -> Drawn:
+        one = _paced(x[0], YuniKorn(**x[1].model_dump()), x[2])
+        return one._replace(on=eh.Cycle(x[2](("preemption", "preemption", "allocation", "quota"))))
+
+    return st.tuples(es.queue_partitions(), es.yunikorn_settings(), picks(96)).map(made)
+
+
+STRATEGIES = {"ytsaurus": _ytsaurus, "slurm": _slurm, "backendai": _backendai, "yunikorn": _yunikorn}
 WORDS = {"partition": ["low", "mid", "high"], "qos": ["bronze", "silver", "gold"]}
 
 

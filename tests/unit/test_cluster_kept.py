@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.cluster.events import Remove
 
 ROWS: dict[str, Any] = {
     "now": 100,
@@ -159,3 +160,43 @@ def test_threads_take_turns() -> None:
     assert made.snapshot().allocation_count == 100
     assert max(counts) == 100
     assert min(counts) >= 1
+
+
+GONE = [Remove("requests", "r"), Remove("operations", "new")]
+BACK = [
+    {"event": "put", "table": "operations", "row": {"name": "new"}},
+    {"event": "put", "table": "requests", "row": ROWS["requests"][0]},
+]
+AS_GIVEN: dict[str, Any] = {
+    "objects": GONE,
+    "dicts": [{"event": "remove", "table": event.table, "name": event.name} for event in GONE],
+    "columns": {"event": ["remove", "remove"], "table": ["requests", "operations"], "name": ["r", "new"]},
+    "beside a pool": [{"event": "put", "table": "pools", "row": {"name": "p"}}, *GONE],
+}
+
+
+@pytest.mark.parametrize("way", AS_GIVEN)
+@pytest.mark.parametrize("back", [False, True])
+def test_an_operation_that_is_removed_is_remembered_nowhere(way: str, *, back: bool) -> None:
+    """Whether the planner follows, the state was asked for before, or the cluster was copied or loaded."""
+    asked, never_asked = cluster(), cluster()
+    assert ("operation", "new") in asked.state().elements
+    several = [asked, never_asked, asked.copy(), pickle.loads(pickle.dumps(cluster()))]
+    for made in several:
+        made.apply(AS_GIVEN[way])
+        if back:
+            made.apply(BACK)
+        assert ("operation", "new") not in made.state().elements
+        assert ("operation", "new") not in made.copy().state().elements
+    plans = [seconds_later(made) for made in several]
+    assert len(set(plans)) == 1
+    assert json.loads(plans[0])["decisions"] == json.loads(plans[0])["diagnostics"] == []
+
+
+def test_what_removes_an_operation_can_be_undone() -> None:
+    made = cluster()
+    before, mark = made.state(), made.mark()
+    made.apply(GONE)
+    made.undo(mark)
+    assert made.state() == before
+    assert json.loads(seconds_later(made))["decisions"]

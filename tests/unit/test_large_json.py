@@ -7,7 +7,7 @@ import json
 import sys
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,15 @@ SIZE = 150_000
 LONG = 450_000  # more wrong rows than are counted
 #: Seconds of CPU beyond parsing, of the parsing's own, and to begin with; bytes beyond it a byte of text.
 TIMES, FIRST, BYTES = 4.0, 0.05, 4.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def collected_quickly() -> Iterator[None]:
+    """Leave aside what other tests keep, which each collection below would look through."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def read(text: str) -> eh.InputError | None:

@@ -21,7 +21,7 @@ void decide(Planner& planner, Recorder* recorder = nullptr) {
 template <class System>
 class EveryPlanner : public ::testing::Test {};
 
-using Systems = ::testing::Types<YTsaurusSystem, SlurmSystem, BackendAISystem>;
+using Systems = ::testing::Types<YTsaurusSystem, SlurmSystem, BackendAISystem, YuniKornSystem>;
 TYPED_TEST_SUITE(EveryPlanner, Systems);
 
 TYPED_TEST(EveryPlanner, DecidesTheSameAfreshAndWhileItIsRecorded) {

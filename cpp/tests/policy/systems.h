@@ -9,6 +9,7 @@
 #include "evenhand/policy/backendai/planner.h"
 #include "evenhand/policy/slurm/planner.h"
 #include "evenhand/policy/ytsaurus/planner.h"
+#include "evenhand/policy/yunikorn/planner.h"
 #include "random_cluster.h"
 
 namespace evenhand::testing {
@@ -308,6 +309,36 @@ struct BackendAISystem {
   static std::shared_ptr<Planner> live(backendai::Inputs in,
                                        const std::shared_ptr<ClusterState>& state) {
     return std::make_shared<backendai::Planner>(std::move(in), state, true);
+  }
+};
+
+struct YuniKornSystem {
+  static yunikorn::Settings settings(Random& random) {
+    yunikorn::Settings s;
+    s.per_ask = random.chance(40);
+    s.n_alloc = 1 + random.below(5);
+    s.ask_candidates = 1 + random.below(5);
+    s.limit_share = random.chance(50) ? 1 : 0.2;
+    if (random.chance(30)) s.policies = {yunikorn::PolicyKind::kInterQueue};
+    if (random.chance(30)) s.cost = {yunikorn::CostKey::kLostWork, yunikorn::CostKey::kPriority};
+    s.shotgun = random.chance(15);
+    s.quota_enabled = random.chance(50);
+    s.asks_once = random.chance(50);
+    for (bool* one : {&s.switches.gives_below_guarantee, &s.switches.stops_at_unfitting_victim,
+                      &s.switches.ignores_free_room, &s.switches.stops_at_any_type,
+                      &s.switches.unguaranteed_types_open, &s.switches.fair_max_by_position})
+      *one = random.chance(50);
+    return s;
+  }
+
+  static std::unique_ptr<evenhand::Planner> planner(Snapshot snapshot, unsigned seed) {
+    Random random(seed);
+    yunikorn::Inputs in{std::move(snapshot), settings(random), {}, {}, {}, {}};
+    if (random.chance(40)) {
+      in.settings.pace = random_pace(random, in.snapshot.tables(), 100 * kMicrosecondsPerSecond);
+      in.victims = random_victims(random, in.snapshot.tables());
+    }
+    return std::make_unique<yunikorn::Planner>(std::move(in));
   }
 };
 

@@ -19,6 +19,7 @@ from evenhand.cli.streams import (
     print_text,
     read_text,
 )
+from evenhand.config.triggers import CYCLES
 from evenhand.errors import InputError
 from evenhand.systems import SYSTEMS
 
@@ -186,8 +187,11 @@ def _trigger(text: str | None, snapshot: Snapshot, file: str) -> Any:
     if text in ("round", "run"):
         return eh.Round() if text == "round" else eh.SchedulingRun()
     kind, _, node = text.partition(":")
+    if kind == "cycle" and node in CYCLES:
+        return eh.Cycle(node)
     if kind != "heartbeat" or not node:
-        raise Failure(f"argument --on: {text!r} is none of round, heartbeat:NODE, run", usage=True)
+        known = ", ".join(["round", "heartbeat:NODE", "run", *(f"cycle:{name}" for name in CYCLES)])
+        raise Failure(f"argument --on: {text!r} is none of {known}", usage=True)
     for name in snapshot.names("nodes"):
         if str(name) == node:
             return eh.Heartbeat(name)

@@ -20,6 +20,7 @@ from evenhand.cluster.events import (
     Leave,
     Node,
     Put,
+    Remove,
     Resize,
     Start,
     Suspend,
@@ -93,6 +94,15 @@ class Listed:
             for event in self._events
         )
 
+    @property
+    def removed(self) -> set[tuple[str, str]]:
+        """Table and name of what is removed."""
+        return {
+            (event["table"], str(event["name"])) if type(event) is dict else (event.table, str(event.name))
+            for event in self._events
+            if (event["event"] == "remove" if type(event) is dict else type(event) is Remove)
+        }
+
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""
         return stage.core.carry_out(self._events, first, _CLASSES, stage)
@@ -159,6 +169,13 @@ class Columns:
         """Whether a node may go."""
         tables = self._columns.get("table", ())
         return any(tables[position] == "nodes" for position in range(len(tables)))
+
+    @property
+    def removed(self) -> set[tuple[str, str]]:
+        """Table and name of what is removed."""
+        kinds, tables, names = (self._columns.get(column, ()) for column in ("event", "table", "name"))
+        positions = (at for at in range(len(tables)) if kinds[at] == "remove")
+        return {(str(tables[at]), str(names[at])) for at in positions}
 
     def plain(self, stage: Stage, first: int) -> int:
         """Carry out plain events from a position on; return where the first that is not stands."""

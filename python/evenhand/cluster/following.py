@@ -82,6 +82,9 @@ class Following:
                     self._do_again(self._log)
             raise
         self._now = None
+        for standing in self._standings.values():
+            if standing.has_state and (gone := done.removed):
+                standing.forget(gone)
         log = self._log
         log.add(Happened(done))
         if log.cost > _LONG * log.limit:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import as_event
 from evenhand.cluster.log import Entry, Happened, Kept, Planned, Remembered, Updated, Written
-from evenhand.config.triggers import Heartbeat, Round, SchedulingRun
+from evenhand.config.triggers import Cycle, Heartbeat, Round, SchedulingRun
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.model import Snapshot
@@ -125,6 +125,8 @@ def _trigger(on: Any) -> Any:
         return [one.node for one in on]
     if isinstance(on, SchedulingRun):
         return {"passes": list(on.passes)}
+    if isinstance(on, Cycle):
+        return {"cycle": on.name}
     return {"node": on.node} if isinstance(on, Heartbeat) else {}
 
 
@@ -144,6 +146,8 @@ def _asked(on: Any) -> Any:
         return tuple(Heartbeat(node) for node in on)
     if "passes" in on:
         return SchedulingRun(tuple(on["passes"]))
+    if "cycle" in on:
+        return Cycle(on["cycle"])
     return Heartbeat(on["node"]) if "node" in on else Round()
 
 

@@ -253,7 +253,7 @@ class Cluster(Following):
 
     @one_at_a_time
     def state(self, policy: Any = None) -> Any:
-        """Return what the last plan of a policy left.
+        """Return what the last plan of a policy left, without operations that were removed since.
 
         Parameters
         ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,6 +49,7 @@ class Standing:
     """
 
     __slots__ = (
+        "_gone",
         "_state",
         "by_period",
         "decided",
@@ -73,6 +74,7 @@ class Standing:
         self.planner: Any = None
         self.stage: Stage | None = None
         self._state: State | None = None
+        self._gone: set[tuple[str, str]] = set()  # rows that were removed since the state was left
 
     def in_force(self, now: int) -> bool:
         """Return whether heartbeats may use the last update."""
@@ -89,11 +91,23 @@ class Standing:
         return float(seconds(np.array([self.updated]))[0])
 
     @property
+    def has_state(self) -> bool:
+        """Whether a state is kept, be it beside a planner."""
+        return self._state is not None
+
+    @property
     def state(self) -> State | None:
         """What the next plan starts from."""
         if self.planner is not None and self._state is None:
             self._state = self.policy.remembered(self.planner, self.stage, self.decided)
+        elif self._gone and self._state is not None:
+            self._state = self._state.without(self._gone)
+        self._gone.clear()
         return self._state
+
+    def forget(self, removed: Iterable[tuple[str, str]]) -> None:
+        """Let the state name rows no longer, by table and name, as a planner does that follows."""
+        self._gone.update(removed)
 
     def follow(self, stage: Stage, state: State | None) -> None:
         """Let a planner follow a stage on which nothing has happened yet."""
@@ -138,6 +152,7 @@ class Standing:
         """Start the next plan from a state."""
         self.planner = self.stage = self.updated = self.ends = None
         self._state = state
+        self._gone.clear()
 
     def written(self) -> Written:
         """Return what is kept of it elsewhere."""

@@ -24,6 +24,8 @@ class RowSettings(BaseModel):
 
     #: Other names of fields, to the names that they have here.
     ALIASES: ClassVar[Mapping[str, str]] = {}
+    #: Fields whose mappings are no amounts by resource.
+    TEXTS: ClassVar[tuple[str, ...]] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -138,7 +140,7 @@ def strangers(
     known = list(resources)
     for field in settings.model_fields_set:
         amounts = getattr(settings, field)
-        if not isinstance(amounts, Mapping):
+        if not isinstance(amounts, Mapping) or field in getattr(settings, "TEXTS", ()):
             continue
         for resource in amounts:
             if resource not in known:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-__all__ = ["PASSES", "Heartbeat", "Round", "SchedulingRun", "Trigger"]
+__all__ = ["CYCLES", "PASSES", "Cycle", "Heartbeat", "Round", "SchedulingRun", "Trigger"]
 
 #: Passes of a scheduling run, in their order.
 PASSES = ("main", "backfill")
+
+#: Names of cycles.
+CYCLES = ("preemption", "allocation", "quota")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +70,29 @@ class SchedulingRun:
         return "SchedulingRun()" if self.passes == PASSES else f"SchedulingRun(passes={self.passes!r})"
 
 
-Trigger = Round | Heartbeat | SchedulingRun
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """One cycle of a scheduler that has several.
+
+    Attributes
+    ----------
+    name : {"preemption", "allocation", "quota"}
+        Places asks and preempts for them; places them only; takes from queues above their max.
+
+    Raises
+    ------
+    ValueError
+        If there is no such cycle.
+    """
+
+    #: How it is written on the command line.
+    SAID: ClassVar[str] = "cycle:NAME"
+
+    name: str = CYCLES[0]
+
+    def __post_init__(self) -> None:
+        if self.name not in CYCLES:
+            raise ValueError(f"name is {self.name!r}; it must be one of {', '.join(CYCLES)}")
+
+
+Trigger = Round | Heartbeat | SchedulingRun | Cycle

@@ -21,7 +21,9 @@ _REFERENCES: Mapping[str, str] = {
     **{field: table for table, fields in NAMED.items() for field in fields},
     **dict.fromkeys(("violated", "lowest_starving_ancestor", "lowest_aggressive_ancestor"), "elements"),
 }
-_ABSENT: Mapping[str, Any] = {"since": NO_TIME, "last_preemptive": NO_TIME, "overcommitted_since": NO_TIME}
+_ABSENT: Mapping[str, Any] = dict.fromkeys(
+    ("since", "last_preemptive", "overcommitted_since", "last_attempt", "over_quota_since"), NO_TIME
+)
 
 
 def answers(planner: Any) -> dict[str, Any]:

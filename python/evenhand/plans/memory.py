@@ -67,7 +67,7 @@ def read_memory(
     -------
     columns : dict of str to array
         Those that the policy's system declares: instants (int64 microseconds) and codes (uint8), one row an
-        element (pools, the root first, then operations), a node or an operation.
+        element (pools, the root first, then operations), a node, an operation or a request.
     diagnostics : tuple of Diagnostic
         Names that left; changed settings.
 
@@ -89,8 +89,8 @@ def read_memory(
         count = _count(snapshot, table)
         once = [column for column in declared if not column.many]
         for column in once:
-            nothing = np.zeros(count, np.uint8) if column.words else np.full(count, NO_TIME, np.int64)
-            columns[column.name] = nothing
+            dtype = np.uint8 if column.words else np.int64
+            columns[column.name] = np.full(count, _nothing(column), dtype)
         remembered = {} if state is None else getattr(state, table)
         row_of = {key: row for row, key in enumerate(_keys(snapshot, table))} if remembered else {}
         left: list[Any] = []
@@ -123,6 +123,8 @@ def _by_table(policy: Any) -> list[tuple[str, list[Column]]]:
 def _count(snapshot: Snapshot, table: str) -> int:
     if table == "nodes":
         return snapshot.node_count
+    if table == "requests":
+        return len(snapshot.names(table))
     return snapshot.operation_count + (snapshot.pool_count if table in _OF_ELEMENTS else 0)
 
 
@@ -150,7 +152,13 @@ def _live_keys(live: LiveRows, table: str, rows: Sequence[int]) -> list[Any]:
 def _code(column: Column, value: Any) -> int:
     if column.words:
         return 0 if value is None else column.words.index(value)
+    if column.count:
+        return int(value or 0)
     return NO_TIME if value is None else round(value * 1e6)
+
+
+def _nothing(column: Column) -> int:
+    return 0 if column.words or column.count else NO_TIME
 
 
 def _changed(policy: Any, state: State) -> list[Diagnostic]:
@@ -162,6 +170,8 @@ def _changed(policy: Any, state: State) -> list[Diagnostic]:
 def _left(table: str, names: Sequence[Name]) -> list[Diagnostic]:
     if not names:
         return []
+    if table == "requests":
+        return []  # asks go when they have been served
     code, what = ("state_node_left", "nodes") if table == "nodes" else _ELEMENTS_LEFT
     shown = ", ".join(map(str, names[:5])) + (", ..." if len(names) > 5 else "")
     message = f"{len(names)} {what} of the state have left and are dropped: {shown}"
@@ -212,11 +222,13 @@ def next_state(
             tables[table] = _many(snapshot, declared[0], memory)
             continue
         columns = [np.asarray(memory[column.name]) for column in declared]
-        empty = [0 if column.words else NO_TIME for column in declared]
+        empty = [_nothing(column) for column in declared]
         kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
         cells = [
             [column.words[code] for code in values[kept].tolist()]
             if column.words
+            else values[kept].tolist()
+            if column.count
             else seconds_of(values[kept])
             for column, values in zip(declared, columns, strict=True)
         ]

@@ -48,9 +48,8 @@ def unread_fields(snapshot: Snapshot, policy: Any) -> tuple[Diagnostic, ...]:
         return ()
     found: dict[str, list[str]] = {}
     listed = []
-    # Without fair shares pools matter for their own pace only.
-    shares = getattr(getattr(policy, "RECORD", None), "shares", True)
-    no_pools = not shares and not pools_have_pace(snapshot)
+    # Where nothing but the tree is read of pools they matter for their own pace only.
+    no_pools = reads.get("pools", frozenset()) <= {"parent"} and not pools_have_pace(snapshot)
     for table, given in _given(snapshot).items():
         read = reads.get(table, frozenset())
         if no_pools:

@@ -8,8 +8,9 @@ from evenhand.systems.backendai.record import BACKENDAI
 from evenhand.systems.record import Column, System
 from evenhand.systems.slurm.record import SLURM
 from evenhand.systems.ytsaurus.record import YTSAURUS
+from evenhand.systems.yunikorn.record import YUNIKORN
 
 __all__ = ["SYSTEMS", "Column", "System"]
 
 #: Word to record. The order is that of lists and of the numbers of codes: what is new comes last.
-SYSTEMS: Final[dict[str, System]] = {system.word: system for system in (YTSAURUS, BACKENDAI, SLURM)}
+SYSTEMS: Final[dict[str, System]] = {system.word: system for system in (YTSAURUS, BACKENDAI, SLURM, YUNIKORN)}

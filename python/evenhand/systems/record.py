@@ -21,7 +21,7 @@ class Column:
 
     Attributes
     ----------
-    table : {"elements", "nodes", "operations", "victims"}
+    table : {"elements", "nodes", "operations", "requests", "victims"}
         Whose it is. Elements are pools, the root first, then operations; "victims" are elements too, in a
         table of their own.
     name : str
@@ -32,12 +32,15 @@ class Column:
     many : bool
         It is any number of instants: in the core two columns, ``<table>_element`` and ``<table>_time``, with
         one row an instant.
+    count : bool
+        It is a whole number (int64), 0 of a row that is left out.
     """
 
     table: str
     name: str
     words: tuple[str, ...] = ()
     many: bool = False
+    count: bool = False
 
 
 #: When victims were taken: of an operation the last time, of a pool those of the last hour; what the pace

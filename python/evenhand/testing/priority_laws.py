@@ -275,6 +275,7 @@ def _carried_out(run: Scheduled) -> dict[str, Any]:
     allocations = {str(row["name"]): row for row in data.get("allocations", ())}
     requests = {str(row["name"]): row for row in data.get("requests", ())}
     held = data.setdefault("reservations", [])
+    gone = set()
     for number, d in enumerate(run.plan["decisions"]):
         row = allocations.get(str(d["allocation"]), {})
         if d["action"] == "preempt":
@@ -284,6 +285,8 @@ def _carried_out(run: Scheduled) -> dict[str, Any]:
         elif d["action"] == "start":
             asks = requests[str(d["request"])]
             asks["count"] = asks.get("count", 1) - 1
+            if asks["count"] == 0:  # one that had none left before stays: victims may still leave for it
+                gone.add(str(d["request"]))
             row = {"name": f"{d['request']}/{number}", "operation": d["operation"], "node": d["node"]}
             row |= {"resources": dict(asks.get("resources", {})), "start_time": d["at"]}
             allocations[row["name"]] = row
@@ -291,7 +294,6 @@ def _carried_out(run: Scheduled) -> dict[str, Any]:
             row = {"name": f"{d['request']}/{number}", "request": d["request"], "node": d["node"]}
             row |= {"resources": run.needs(d["request"]), "from": d["at"]}
             held.append(row)
-    gone = {name for name, row in requests.items() if row.get("count", 1) == 0}
     data["allocations"] = list(allocations.values())
     data["requests"] = [row for name, row in requests.items() if name not in gone]
     data["reservations"] = [row for row in held if str(row.get("request")) not in gone]

@@ -49,6 +49,60 @@ def test_laws(data: dict[str, Any], settings: BackendAISettings, chance: Random)
     assert plan_of(shuffled(data, chance), settings).to_json() == plan.to_json(), "the order of rows matters"
 
 
+def test_a_licence_without_a_node_beside_an_order_by_size() -> None:
+    """What a part without a node frees is compared with what lacks of the cluster alone."""
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}, "lic": {"kind": "license", "scope": "cluster", "capacity": 1}},
+        "nodes": [{"name": "n0", "capacity": {"cpu": 4}}],
+        "operations": [
+            {"name": "p", "priority": 2},
+            {"name": "s", "priority": 1},
+            {"name": "t", "priority": 1},
+        ],
+        "requests": [{"name": "p-r", "operation": "p", "resources": {"cpu": 4}}],
+        "allocations": [
+            {"name": "s-k", "operation": "s", "node": "n0", "resources": {"cpu": 2}},
+            {"name": "t-k", "operation": "t", "node": "n0", "resources": {"cpu": 2}},
+            {"name": "t-l", "operation": "t", "resources": {"lic": 1}},
+        ],
+    }
+    settings = BackendAISettings(preemption_order="fewest-sessions", victim_area="group")
+    snapshot = eh.Snapshot.from_dict(data)
+    found = plan_of(snapshot, settings).to_dict()
+    assert [d["allocation"] for d in found["decisions"]] == ["s-k", "t-k", "t-l"]
+    assert essence(found) == essence(reference_plan(snapshot, settings))
+
+
+def test_room_that_leaves_for_a_request_of_which_none_is_left() -> None:
+    """It counts for the session once more when the plan is carried out, and no other has to leave."""
+    data = {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n0", "capacity": {"cpu": 6}}],
+        "operations": [
+            {"name": "p", "priority": 9},
+            {"name": "s", "priority": 1},
+            {"name": "t", "priority": 1},
+        ],
+        "requests": [
+            {"name": "p-r", "operation": "p", "resources": {"cpu": 4}},
+            {"name": "p-done", "operation": "p", "resources": {"cpu": 2}, "count": 0},
+        ],
+        "allocations": [
+            {"name": "s-k", "operation": "s", "node": "n0", "resources": {"cpu": 2}},
+            {"name": "t-k", "operation": "t", "node": "n0", "resources": {"cpu": 2}, "start_time": 9},
+            {"name": "u-k", "operation": "t", "node": "n0", "resources": {"cpu": 2}, "state": "preempting"}
+            | {"beneficiary": {"request": "p-done"}},
+        ],
+    }
+    snapshot = eh.Snapshot.from_dict(data)
+    settings = BackendAISettings()
+    found = plan_of(snapshot, settings).to_dict()
+    assert len(found["decisions"]) == 1
+    check_run(Scheduled(snapshot.to_dict(), found, settings))
+
+
 def planning_again_takes_no_session_for_a_need_that_is_served(
     plan: eh.Plan, settings: BackendAISettings
 ) -> None:

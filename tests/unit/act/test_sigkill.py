@@ -1,4 +1,4 @@
-"""A driver in a process of its own, killed with SIGKILL hundreds of times."""
+"""A driver in a process of its own, killed with SIGKILL again and again."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.act.book import Book
 from evenhand.act.journal import read
 from evenhand.adapters.recording import Recorder
+from tests.drawing import examples
 from tests.unit.act import served
 from tests.unit.act.slurm import cluster
 from tests.unit.act.slurm.cluster import job
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-KILLS = 200
+KILLS = min(examples(), 200)
 
 
 def book_of(journal: Path) -> Book:
@@ -38,7 +39,7 @@ def waiting(fake: cluster.FakeSlurm) -> int:
     return sum(j["state"] == "PENDING" and "lasts" in j for j in fake.jobs.values())
 
 
-def test_two_hundred_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kills(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is evicted twice, lost or held for ever; the journal is whole and knows of every eviction."""
     monkeypatch.setattr(cluster, "DELAY", 0.05)
     seed = random.randrange(10**9)

@@ -18,7 +18,10 @@ enum class Stage : std::uint8_t {
   kLimitRepair,
   kOvercommit,
   kSchedulingRun,
-  kBackfill
+  kBackfill,
+  kAllocationCycle,
+  kPreemptionCycle,
+  kQuotaEnforcement
 };
 
 // Why something is decided.
@@ -40,7 +43,13 @@ enum class Reason : std::uint8_t {
   kHigherPartitionTier,
   kQosPreempts,
   kHigherPriorityInQos,
-  kFitsOverSuspended
+  kFitsOverSuspended,
+  kBelowIdealShare,
+  kHigherPriorityInQueue,
+  kSurplusOfQueue,
+  kBelowGuarantee,
+  kForRequiredNode,
+  kAboveQuota
 };
 
 // What became of a request or an allocation where a plan looked at it.
@@ -117,6 +126,16 @@ enum class Outcome : std::uint8_t {
   kPartitionDown,
   kPartitionTimeLimit,
   kWaitsForNextPass,
+  kMissedOpportunity,
+  kQueueHasItsShare,
+  kCycleFull,
+  kNotBelowGuarantee,
+  kMayNotPreemptYet,
+  kSameQueue,
+  kOtherQueue,
+  kQueueKeepsIt,
+  kNotACandidate,
+  kNotChosen,
   kVictimCooldown,
   kSparedRunTime,
   kSparedEndsSoon,

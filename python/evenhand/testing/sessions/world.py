@@ -113,7 +113,7 @@ class World:
 
     def in_units(self, amounts: Amounts) -> float:
         """Add amounts of different resources as if their units were one, as the real system does."""
-        return sum(amounts[r] * self.quantum[r] for r in self.resources)
+        return sum(amounts[r] * self.quantum[r] for r in self.resources if r in amounts)
 
 
 def read_world(

@@ -30,6 +30,7 @@ from evenhand.testing.strategies.preemption import (  # noqa: E402
     plan_inputs,
     ytsaurus_settings,
 )
+from evenhand.testing.strategies.queues import queue_partitions, yunikorn_settings  # noqa: E402
 from evenhand.testing.strategies.resources import resource_spaces, resource_vectors  # noqa: E402
 from evenhand.testing.strategies.sessions import backendai_settings, session_groups  # noqa: E402
 from evenhand.testing.strategies.snapshot_inputs import (  # noqa: E402
@@ -60,6 +61,7 @@ __all__ = [
     "plan_inputs",
     "pool_trees",
     "pools",
+    "queue_partitions",
     "requests",
     "resource_spaces",
     "resource_vectors",
@@ -68,4 +70,5 @@ __all__ = [
     "snapshot_dicts",
     "snapshots",
     "ytsaurus_settings",
+    "yunikorn_settings",
 ]

@@ -1,0 +1,135 @@
+// YuniKorn's cycles: settings and columns of Python make a planner.
+#include <memory>
+#include <string>
+
+#include "evenhand/policy/yunikorn/planner.h"
+#include "pace.h"
+#include "planner.h"
+#include "register.h"
+#include "yunikorn.h"
+
+namespace evenhand::bindings {
+namespace from_yunikorn {
+
+template <class E>
+void codes_of(Reader& in, const char* name, std::vector<E>& to) {
+  Column<std::uint8_t> codes;
+  in.read(name, codes);
+  if (!codes.empty()) to.clear();
+  for (const auto code : codes) to.push_back(static_cast<E>(code));
+}
+
+yunikorn::RowSettings rows_of(const py::dict& columns, std::size_t width) {
+  yunikorn::RowSettings r;
+  Reader in(columns);
+  in.read_enum("policy", r.policy);
+  in.read("priority_fence", r.priority_fence);
+  in.read("offset", r.offset);
+  in.read("delay", r.delay);
+  in.read("quota_delay", r.quota_delay);
+  in.read("fair", r.fair);
+  in.read("priority_first", r.priority_first);
+  in.read("managed", r.managed);
+  in.read("may_preempt", r.may_preempt);
+  in.read("own_cost", r.own_cost);
+  std::vector<Id> taken;
+  std::vector<Amount> amounts;
+  in.read("room_taken_rows", taken);
+  in.read("room_taken", amounts);
+  in.finish();
+  for (std::size_t i = 0; i < taken.size(); ++i)
+    r.taken.push_back({taken[i],
+                       {amounts.begin() + static_cast<std::ptrdiff_t>(i * width),
+                        amounts.begin() + static_cast<std::ptrdiff_t>((i + 1) * width)}});
+  return r;
+}
+
+yunikorn::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
+                           const py::dict& memory) {
+  yunikorn::Inputs out{snapshot,
+                       yunikorn_settings(settings),
+                       rows_of(rows, at(snapshot.tables().resource_count())),
+                       {},
+                       {},
+                       {}};
+  Reader in(memory);
+  in.read("last_preempt", out.last_preempt);
+  in.read("missed", out.asks.missed);
+  in.read("wait", out.asks.wait);
+  in.read("last_attempt", out.asks.last_attempt);
+  in.read("triggered", out.asks.triggered);
+  in.read("over_quota_since", out.over_quota_since);
+  out.victims = victims_of(in);
+  in.finish();
+  return out;
+}
+
+}  // namespace from_yunikorn
+
+yunikorn::Settings yunikorn_settings(const py::dict& values) {
+  yunikorn::Settings s;
+  Reader in(values);
+  yunikorn::Switches& w = s.switches;
+  in.read("gives_below_guarantee", w.gives_below_guarantee);
+  in.read("ancestors_by_path_text", w.ancestors_by_path_text);
+  in.read("stops_at_unfitting_victim", w.stops_at_unfitting_victim);
+  in.read("ignores_free_room", w.ignores_free_room);
+  in.read("stops_at_any_type", w.stops_at_any_type);
+  in.read("common_ancestors_lift_ask", w.common_ancestors_lift_ask);
+  in.read("unguaranteed_types_open", w.unguaranteed_types_open);
+  in.read("disabled_queues_preempt", w.disabled_queues_preempt);
+  in.read("newest_before_lowest_priority", w.newest_before_lowest_priority);
+  in.read("drops_predicate_victims", w.drops_predicate_victims);
+  in.read("any_reservation_frees_node", w.any_reservation_frees_node);
+  in.read("quota_takes_opted_out_first", w.quota_takes_opted_out_first);
+  in.read("quota_takes_larger_excess", w.quota_takes_larger_excess);
+  in.read("fair_max_by_position", w.fair_max_by_position);
+  in.read("required_node_ignores_free_room", w.required_node_ignores_free_room);
+  in.read("per_ask", s.per_ask);
+  in.read("n_alloc", s.n_alloc);
+  in.read("ask_candidates", s.ask_candidates);
+  in.read("limit_share", s.limit_share);
+  in.read("limit", s.limit);
+  from_yunikorn::codes_of(in, "policies", s.policies);
+  from_yunikorn::codes_of(in, "cost", s.cost);
+  in.read("dead_zone", s.dead_zone);
+  in.read("shotgun", s.shotgun);
+  in.read("grace", s.grace);
+  in.read("enabled", s.enabled);
+  in.read("quota_enabled", s.quota_enabled);
+  in.read("attempts", s.attempts);
+  in.read("retry", s.retry);
+  in.read("asks_once", s.asks_once);
+  in.read("reservation_timeout", s.reservation_timeout);
+  s.pace = pace_of(in);
+  in.finish();
+  return s;
+}
+
+void register_yunikorn(py::module_& m) {
+  m.def(
+      "yunikorn_planner",
+      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory) {
+        return bound<yunikorn::Planner>(from_yunikorn::inputs_of(snapshot, settings, rows, memory));
+      },
+      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      "A planner of cycles of a partition.");
+  m.def(
+      "yunikorn_live",
+      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory, bool total_stated) {
+        return bound<yunikorn::Planner>(
+            cluster, from_yunikorn::inputs_of(cluster.state().snapshot(), settings, rows, memory),
+            [](yunikorn::Planner& planner, const std::string& table, const std::vector<Id>& of,
+               const py::dict& columns) {
+              planner.rows_came(table, of,
+                                from_yunikorn::rows_of(columns, planner.state().width()));
+            },
+            [](yunikorn::Planner&, const py::dict&) { return BoundPlanner::Came{}; }, total_stated);
+      },
+      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      py::arg("total_stated"), "A planner that follows a cluster.");
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,357 @@
+#include "asks.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "evenhand/policy/yunikorn/parts.h"
+
+namespace evenhand::yunikorn {
+
+Asks::Asks(const ClusterState& state, const Partition& partition, const Inputs& inputs,
+           AskMemory& asks, Pace& pace, Recorder* recorder)
+    : Run(state, partition, inputs, asks, pace, recorder), tried_(pending_.size(), 0) {
+  world_ = std::make_unique<World>(make_world());
+  search_ = std::make_unique<Search>(*world_, set_.switches, set_.reservation_timeout);
+  fair_max_.resize(at(part_.queues()));
+  for (const Id q : queue_of_row_)
+    fair_max_[q] = part_.parent[q] == kNoId
+                       ? of_row(part_.total.data())
+                       : fair_max(fair_max_[part_.parent[q]],
+                                  given(part_.most.row(q, width_), part_.limited[q]));
+}
+
+Queues Asks::world_queues() {
+  queue_of_row_ = {0};
+  for (Size i = 0; i < queue_of_row_.size(); ++i) {
+    const Id q = queue_of_row_[i];
+    for (const Id c : slice(part_.children_of, part_.children[q], part_.children[q + 1]))
+      queue_of_row_.push_back(c);
+  }
+  world_row_.assign(at(part_.queues()), kNoId);
+  Queues out;
+  for (const Id q : queue_of_row_) {
+    const Id up = part_.parent[q], pool = part_.pool_of[q];
+    const bool own = q >= state_.pools().size();  // of the pool's own operations
+    world_row_[q] = out.rows();
+    out.parent.push_back(up == kNoId ? kNoId : world_row_[up]);
+    out.leaf.push_back(part_.children[q] == part_.children[q + 1] ? 1 : 0);
+    out.policy.push_back(at_or(rows_.policy, pool, QueuePolicy::kDefault));
+    out.priority_fence.push_back(own ? std::uint8_t{0}
+                                     : at_or(rows_.priority_fence, pool, std::uint8_t{0}));
+    out.offset.push_back(own ? 0 : at_or(rows_.offset, pool, std::int64_t{0}));
+    const std::string_view name = own ? "*" : state_.pools().names.text[pool];
+    out.path.push_back(up == kNoId ? "root"
+                       : name.starts_with("root.")
+                           ? std::string(name)
+                           : out.path[at(world_row_[up])] + "." + std::string(name));
+    out.max.push_back(up == kNoId ? of_row(part_.total.data())
+                                  : given(part_.most.row(q, width_), part_.limited[q]));
+    out.guaranteed.push_back(given(part_.owed.row(q, width_), part_.owes[q]));
+    out.preempting.push_back(of_row(leaving_.row(q, width_)));
+    out.allocated.push_back(add(of_row(usage_.row(q, width_)), out.preempting.back()));
+  }
+  return out;
+}
+
+World Asks::make_world() {
+  const LiveTable<AllocationColumns>& all = state_.allocations();
+  Queues queues = world_queues();
+  place_of_row_.resize(part_.slot.size());
+  std::iota(place_of_row_.begin(), place_of_row_.end(), Id{0});
+  std::ranges::sort(place_of_row_, {}, [&](Id p) { return state_.rank(part_.slot[p]); });
+  Held held;
+  for (const Id p : place_of_row_) {
+    const Id s = part_.slot[p];
+    held.queue.push_back(world_row_[part_.queue[p]]);
+    held.node.push_back(part_.node[p]);
+    held.priority.push_back(part_.priority[p]);
+    held.created.push_back(all.get(&AllocationColumns::start_time, s));
+    held.allows.push_back(all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}));
+    held.originator.push_back(all.get(&AllocationColumns::originator, s));
+    const bool spared = pace_.on() && pace_.spared(state_, s).why != Outcome::kTaken;
+    held.barred.push_back(
+        spared || all.get(&AllocationColumns::required_node, s, kNoId) != kNoId ? 1 : 0);
+    held.preempted.push_back(0);
+    held.resources.push_back(of_row(part_.amounts.row(p, width_)));
+  }
+  const Rooms unreserved(state_, false);
+  NodeRooms nodes{width_, {}, {}, {}};
+  for (Id n = 0; n < state_.nodes().rows(); ++n) {
+    const bool there = state_.nodes().present(n);
+    nodes.schedulable.push_back(there && state_.schedulable(n) ? 1 : 0);
+    for (Size r = 0; r < width_; ++r) {
+      const bool shared = state_.tables().resources.scope[r] == ResourceScope::kCluster;
+      nodes.capacity.push_back(!there ? 0 : shared ? part_.total[r] : state_.node_capacity(n)[r]);
+      nodes.free.push_back(there ? unreserved.at(n, r) : 0);
+    }
+  }
+  Reserved reserved;
+  const LiveTable<ReservationColumns>& rows = state_.reservations();
+  for (Id i = 0; i < rows.rows(); ++i) {
+    const Id request = rows.get(&ReservationColumns::request, i, kNoId);
+    if (!keeps_room(state_, i) || request == kNoId) continue;
+    reserved.node.push_back(rows.get(&ReservationColumns::node, i, kNoId));
+    reserved.ask.push_back(request);
+    reserved.priority.push_back(part_.ask_priority[request]);
+    const Time from = rows.get(&ReservationColumns::from, i, kNoTime);
+    reserved.age.push_back(from == kNoTime ? 0 : state_.now() - from);
+    reserved.triggered.push_back(asks_.triggered[request]);
+    reserved.required.push_back(
+        state_.requests().get(&RequestColumns::required_node, request, kNoId) != kNoId ? 1 : 0);
+  }
+  return {std::move(queues), std::move(held), std::move(nodes), std::move(reserved),
+          !set_.switches.newest_before_lowest_priority};
+}
+
+// Asks that have a reservation come first: on their node, if the room is there now.
+void Asks::start_reserved() {
+  const LiveTable<ReservationColumns>& rows = state_.reservations();
+  for (const Id i : rows.in_order()) {
+    const Id request = rows.get(&ReservationColumns::request, i, kNoId);
+    if (!keeps_room(state_, i) || request == kNoId || pending_[request] <= 0) continue;
+    const Id node = rows.get(&ReservationColumns::node, i, kNoId);
+    const Amount* kept = rows.get_row(&ReservationColumns::resources, i);
+    rooms_.add(kept, node, 1);
+    if (state_.schedulable(node) && has_headroom(request) && rooms_.fits(need(request), node)) {
+      start(request, node, Stage::kAllocationCycle, {}, Reason::kReservationDue);
+      world_->start(world_row_[leaf_of(request)], node, of_row(need(request)));
+    } else {
+      rooms_.take(kept, node);
+      --pending_[request];  // it waits there, and asks for nothing else
+      outcome_[request] = Outcome::kWaitsForVictims;
+      tried_[request] = pending_[request] <= 0 ? 1 : 0;
+    }
+  }
+}
+
+double Asks::priority_of(Id queue) const {
+  double highest = static_cast<double>(kNothingWaits);
+  for (Index i = part_.asks_from[queue]; i < part_.asks_from[queue + 1]; ++i)
+    if (pending_[part_.asks[i]] > 0) {
+      highest = std::max(highest, part_.ask_priority[part_.asks[i]]);
+      break;  // the first is the most important
+    }
+  for (const Id c : slice(part_.children_of, part_.children[queue], part_.children[queue + 1]))
+    highest = std::max(highest, priority_of(c));
+  const Queues& queues = world_->queues();
+  const Id row = world_row_[queue];
+  return static_cast<double>(queue_priority(static_cast<std::int64_t>(highest), queues.offset[row],
+                                            queues.priority_fence[row] != 0));
+}
+
+void Asks::order_leaves(Id queue, Column<Id>& out) const {
+  const auto below = slice(part_.children_of, part_.children[queue], part_.children[queue + 1]);
+  if (below.empty()) {
+    out.push_back(queue);
+    return;
+  }
+  std::vector<OrderedQueue> siblings;
+  Column<Id> of;
+  for (const Id c : below) {
+    const double priority = priority_of(c);
+    if (priority == static_cast<double>(kNothingWaits)) continue;
+    const Queues& queues = world_->queues();
+    const Id row = world_row_[c];
+    siblings.push_back({queues.allocated[row], queues.guaranteed[row],
+                        of_row(part_.pending.row(c, width_)), fair_max_[c], priority});
+    of.push_back(c);
+  }
+  const bool first = at_or(rows_.priority_first, part_.pool_of[queue], std::uint8_t{1}) != 0;
+  for (const Size place : queue_order(siblings, true, first, set_.switches.fair_max_by_position))
+    order_leaves(of[place], out);
+}
+
+// Applications in their order, the asks of each by priority and age.
+Column<Id> Asks::asks_in_order(Id leaf) const {
+  std::map<Index, Column<Id>> of;  // by rank of the application
+  for (Index i = part_.asks_from[leaf]; i < part_.asks_from[leaf + 1]; ++i) {
+    const Id request = part_.asks[i];
+    if (pending_[request] > 0 && tried_[request] == 0)
+      of[state_.operations().keys().rank(state_.operation_of_request(request))].push_back(request);
+  }
+  std::vector<OrderedApplication> applications;
+  std::vector<const Column<Id>*> lists;
+  for (const auto& [rank, list] : of) {
+    const Id operation = state_.operation_of_request(list.front());
+    applications.push_back({of_row(state_.operation_usage(operation)),
+                            state_.operations().get(&OperationColumns::start_time, operation),
+                            part_.ask_priority[list.front()]});
+    lists.push_back(&list);
+  }
+  const Id pool = part_.pool_of[leaf];
+  Column<Id> out;
+  for (const Size place : app_order(applications, world_->queues().guaranteed[world_row_[leaf]],
+                                    at_or(rows_.fair, pool, std::uint8_t{0}) != 0,
+                                    at_or(rows_.priority_first, pool, std::uint8_t{1}) != 0))
+    out.insert(out.end(), lists[place]->begin(), lists[place]->end());
+  return out;
+}
+
+// Until nothing more is decided; each pass begins anew after its first result.
+void Asks::passes() {
+  start_reserved();
+  while (pass()) ++tally.rounds;
+}
+
+bool Asks::pass() {
+  Column<Id> leaves;
+  order_leaves(0, leaves);
+  for (const Id leaf : leaves) {
+    Index attempts = set_.attempts;
+    for (const Id request : asks_in_order(leaf))
+      if (serve(request, attempts)) return true;
+  }
+  return false;
+}
+
+bool Asks::serve(Id request, Index& attempts) {
+  ++tally.asks;
+  const Id required = state_.requests().get(&RequestColumns::required_node, request, kNoId);
+  if (!has_headroom(request)) {
+    why_ = Outcome::kLimitsOfOperationOrPool;
+    if (try_to_preempt(request, false, attempts)) return true;
+  } else if (const Id node = free_node(request); node != kNoId) {
+    start(request, node, Stage::kAllocationCycle, {}, Reason::kFitsFreeRoom);
+    world_->start(world_row_[leaf_of(request)], node, of_row(need(request)));
+    return true;
+  } else if (required != kNoId) {
+    if (on_required_node(request, required)) return true;
+  } else if (try_to_preempt(request, true, attempts)) {
+    return true;
+  }
+  tried_[request] = 1;
+  fail(request, why_);
+  return false;
+}
+
+bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
+  if (!set_.enabled || attempts <= 0) return false;
+  const Time now = state_.now();
+  const Time last = asks_.last_attempt[request];
+  const Waiting waiting{
+      at_or(rows_.may_preempt, request, std::uint8_t{1}) != 0,
+      set_.asks_once && asks_.triggered[request] != 0,
+      state_.requests().get(&RequestColumns::required_node, request, kNoId) != kNoId,
+      now - state_.requests().get(&RequestColumns::submit_time, request),
+      last == kNoTime ? kNoTime : now - last};
+  if (!may_try(waiting, delay_of(leaf_of(request)), set_.retry)) {
+    why_ = Outcome::kMayNotPreemptYet;
+    return false;
+  }
+  --attempts;
+  ++tally.attempts;
+  asks_.last_attempt[request] = now;
+  search_->begin(
+      {request, world_row_[leaf_of(request)], of_row(need(request)), part_.ask_priority[request]});
+  // Nodes where it may not stand are no place for it, whatever leaves.
+  struct Tags final : Predicates {
+    Asks& run;
+    Id request;
+    Tags(Asks& of, Id row) : run(of), request(row) {}
+    bool fits(Id node) const override {
+      return run.where_.why_not(run.state_, request, node) == Place::kAllowed;
+    }
+    Index fits_after(Id node, std::span<const Id>, Index start) const override {
+      return fits(node) ? start : -1;
+    }
+  };
+  const Tags tags(*this, request);
+  const bool anywhere = Where::anywhere(state_, request);
+  const Attempt found = search_->attempt(nodes_tried, anywhere ? nullptr : &tags);
+  if (const Id slot = watched(); slot != kNoId && slot < part_.place_of.rows()) {
+    const auto row = std::ranges::find(place_of_row_, part_.place_of[slot]);
+    if (row != place_of_row_.end() && taken_[*row] == 0)
+      record_slot(request, search_->candidate(static_cast<Id>(row - place_of_row_.begin()))
+                               ? Outcome::kNotChosen
+                               : Outcome::kNotACandidate);
+  }
+  if (!found.success()) {
+    why_ = found.failure == Failure::kQueueGuarantee ? Outcome::kNotBelowGuarantee
+                                                     : Outcome::kNoRoomEvenWithVictims;
+    return false;
+  }
+  for (const Id row : found.victims) {
+    preempt(place_of_row_[row], request, found.node, Stage::kPreemptionCycle,
+            Reason::kBelowGuarantee);
+    world_->preempt(row);
+  }
+  Reserved& reserved = world_->reserved();
+  reserved.node.push_back(found.node);
+  reserved.ask.push_back(request);
+  reserved.priority.push_back(part_.ask_priority[request]);
+  reserved.age.push_back(0);
+  reserved.triggered.push_back(1);
+  reserved.required.push_back(0);
+  if (set_.asks_once && pending_[request] == 1) asks_.triggered[request] = 1;
+  reserve(request, found.node, Stage::kPreemptionCycle);
+  asks_.last_attempt[request] = pending_[request] > 0 ? last : now;
+  room_at(found.node);
+  for (Amount& room : scratch_) room = std::max<Amount>(room, 0);
+  rooms_.take(scratch_.data(), found.node);  // nothing else is placed there
+  return true;
+}
+
+bool Asks::on_required_node(Id request, Id node) {
+  if (asks_.triggered[request] != 0) {
+    why_ = Outcome::kWaitsForVictims;
+    return false;
+  }
+  Held here;
+  Column<Id> rows;
+  for (const Id row : world_->on_node(node)) {
+    const Held& all = world_->held();
+    rows.push_back(row);
+    here.queue.push_back(all.queue[row]);
+    here.priority.push_back(all.priority[row]);
+    here.created.push_back(all.created[row]);
+    here.allows.push_back(all.allows[row]);
+    here.originator.push_back(all.originator[row]);
+    here.preempted.push_back(all.preempted[row]);
+    here.resources.push_back(all.resources[row]);
+  }
+  Column<std::uint8_t> needs, released(rows.size(), 0);
+  for (const Id row : rows) needs.push_back(world_->held().barred[row]);
+  room_at(node);
+  const RequiredNodeAnswer found = required_node_victims(
+      here, scratch_.data(), width_, of_row(need(request)), part_.ask_priority[request],
+      !set_.switches.required_node_ignores_free_room, needs, released);
+  if (found.victims.empty()) {
+    why_ = Outcome::kNoRoomEvenWithVictims;
+    return false;
+  }
+  for (const Id i : found.victims) {
+    preempt(place_of_row_[rows[i]], request, node, Stage::kPreemptionCycle,
+            Reason::kForRequiredNode);
+    world_->preempt(rows[i]);
+  }
+  asks_.triggered[request] = 1;
+  reserve(request, node, Stage::kPreemptionCycle);
+  return true;
+}
+
+void Asks::quotas(const Column<Time>& since) { quota_of(0, since); }
+
+// A queue that gives is not descended into.
+void Asks::quota_of(Id queue, const Column<Time>& since) {
+  const Id pool = part_.pool_of[queue], row = world_row_[queue];
+  const Time delay = at_or(rows_.quota_delay, pool, Time{0});
+  const bool configured = queue != 0 && queue < state_.pools().size() &&
+                          at_or(rows_.managed, pool, std::uint8_t{1}) != 0 && delay > 0;
+  const Time start = configured && since[pool] != kNoTime ? since[pool] + delay : kNoTime;
+  const Queues& queues = world_->queues();
+  if (queues.max[row].any() && quota_may_begin(queues.max[row], queues.allocated[row], configured,
+                                               false, start, state_.now())) {
+    for (const Id victim : quota_victims(*world_, row, set_.switches).victims) {
+      preempt(place_of_row_[victim], kNoId, kNoId, Stage::kQuotaEnforcement, Reason::kAboveQuota);
+      world_->preempt(victim);
+    }
+    ++steps_;
+    return;
+  }
+  for (const Id c : slice(part_.children_of, part_.children[queue], part_.children[queue + 1]))
+    quota_of(c, since);
+}
+
+}  // namespace evenhand::yunikorn

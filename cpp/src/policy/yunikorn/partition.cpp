@@ -1,0 +1,250 @@
+#include "partition.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+namespace evenhand::yunikorn {
+
+Partition::Partition(const ClusterState& state, const Settings& settings, const RowSettings& rows)
+    : width(state.width()), total(state.total()), rooms(state) {
+  read_queues(state);
+  read_usage(state);
+  read_asks(state);
+  share();
+  read_victims(state, settings, rows);
+  nodes = state.nodes().in_order(
+      [&](Id n) { return state.nodes().present(n) && state.schedulable(n); });
+}
+
+void Partition::read_queues(const ClusterState& state) {
+  const PoolColumns& pools = state.pools();
+  parent = pools.parent;
+  weight = pools.weight;
+  Column<std::uint8_t> has_children(at(pools.size()), 0), has_operations(at(pools.size()), 0);
+  for (Id p = 1; p < pools.size(); ++p) has_children[parent[p]] = 1;
+  for (Id o = 0; o < state.operations().rows(); ++o)
+    if (state.operations().present(o)) has_operations[state.pool_of(o)] = 1;
+  for (Id p = 0; p < pools.size(); ++p) {
+    leaf_of_pool.push_back(p);
+    pool_of.push_back(p);
+  }
+  for (Id p = 0; p < pools.size(); ++p)
+    if (has_children[p] != 0 && has_operations[p] != 0) {
+      leaf_of_pool[p] = parent.rows();
+      parent.push_back(p);
+      pool_of.push_back(p);
+      weight.push_back(1);
+    }
+  const Size count = parent.size();
+  owed = pools.strong_guarantee;
+  most = pools.limits;
+  owes = pools.strong_guarantee_given;
+  limited = pools.limits_given;
+  std::fill_n(owed.begin(), width, 0);  // the root's means nothing
+  owes[0] = 0;
+  owed.resize(count * width, 0);
+  most.resize(count * width, 0);
+  owes.resize(count, 0);
+  limited.resize(count, 0);
+
+  children.assign(count + 1, 0);
+  for (Id q = 1; q < queues(); ++q) ++children[parent[q] + 1];
+  std::partial_sum(children.begin(), children.end(), children.begin());
+  children_of.resize(at(children.back()));
+  Column<Index> next = children;
+  for (Id q = 1; q < queues(); ++q) children_of[next[parent[q]]++] = q;
+  way.push_back(0);
+  for (Id q = 0; q < queues(); ++q) {
+    for (Id up = q; up != kNoId; up = parent[up]) ways.push_back(up);
+    way.push_back(ways.rows());
+  }
+}
+
+void Partition::read_usage(const ClusterState& state) {
+  const Size cells = parent.size() * width;
+  usage.assign(cells, 0);
+  leaving.assign(cells, 0);
+  const auto up = [&](Column<Amount>& to, Id leaf, const Amount* by, Amount times) {
+    for (const Id q : path(leaf))
+      for (Size r = 0; r < width; ++r) to[at(q) * width + r] += times * by[r];
+  };
+  for (Id o = 0; o < state.operations().rows(); ++o)
+    if (state.operations().present(o))
+      up(usage, leaf_of_pool[state.pool_of(o)], state.operation_usage(o), 1);
+  for (const Leaving& one : state.leaving())
+    up(leaving, leaf_of_pool[state.pool_of(state.operation_of(one.slot))], state.amounts(one.slot),
+       1);
+  pending.assign(cells, 0);
+  for (Id q = 0; q < state.requests().rows(); ++q)
+    if (state.requests().present(q) && state.pending(q) > 0)
+      up(pending, leaf_of_pool[state.pool_of(state.operation_of_request(q))],
+         state.requests().get_row(&RequestColumns::resources, q), state.pending(q));
+}
+
+void Partition::read_asks(const ClusterState& state) {
+  const LiveTable<RequestColumns>& rows = state.requests();
+  ask_priority.assign(at(rows.rows()), 0);
+  Column<Id> waiting = rows.in_order([&](Id q) { return rows.present(q) && state.pending(q) > 0; });
+  Column<Id> of(at(rows.rows()), kNoId);
+  for (const Id q : waiting) {
+    const Id operation = state.operation_of_request(q);
+    of[q] = leaf_of_pool[state.pool_of(operation)];
+    ask_priority[q] = rows.get(&RequestColumns::priority_given, q) != 0
+                          ? rows.get(&RequestColumns::priority, q)
+                          : state.operations().get(&OperationColumns::priority, operation);
+  }
+  std::ranges::stable_sort(waiting, {}, [&](Id q) {
+    return std::tuple(of[q], -ask_priority[q], rows.get(&RequestColumns::submit_time, q));
+  });
+  asks_from.assign(parent.size() + 1, 0);
+  for (const Id q : waiting) ++asks_from[of[q] + 1];
+  std::partial_sum(asks_from.begin(), asks_from.end(), asks_from.begin());
+  asks = std::move(waiting);
+}
+
+// The ideal shares, in each resource by itself: guarantees first, the rest by weight, and to none
+// more than it uses and asks for, or may have.
+void Partition::share() {
+  ideal.assign(parent.size() * width, 0);
+  std::copy_n(total.begin(), width, ideal.begin());
+  Column<Id> next{0};
+  for (Size i = 0; i < next.size(); ++i) {
+    share_among(next[i]);
+    for (const Id c : slice(children_of, children[next[i]], children[next[i] + 1]))
+      next.push_back(c);
+  }
+}
+
+void Partition::share_among(Id queue) {
+  const auto below = slice(children_of, children[queue], children[queue + 1]);
+  if (below.empty()) return;
+  Column<Amount> cap(below.size()), given(below.size());
+  for (Size r = 0; r < width; ++r) {
+    const Amount all = ideal[at(queue) * width + r];
+    Amount sum = 0;
+    for (Size i = 0; i < below.size(); ++i) {
+      const Size cell = at(below[i]) * width + r;
+      cap[i] = usage[cell] + pending[cell];
+      if ((limited[below[i]] >> r & 1U) != 0) cap[i] = std::min(cap[i], most[cell]);
+      given[i] = std::min(owed[cell], cap[i]);
+      sum += given[i];
+    }
+    if (sum > all)  // more is guaranteed than there is
+      for (Amount& one : given)
+        one = static_cast<Amount>(std::floor(
+            static_cast<double>(one) * (static_cast<double>(all) / static_cast<double>(sum))));
+    Amount rest = std::max<Amount>(all - sum, 0);
+    while (rest > 0) {
+      double weights = 0;
+      for (Size i = 0; i < below.size(); ++i)
+        if (given[i] < cap[i]) weights += weight[below[i]];
+      if (weights <= 0) break;
+      const double a_part = static_cast<double>(rest) / weights;
+      Amount handed = 0;
+      bool filled = false;
+      const auto hand = [&](bool only_full) {
+        for (Size i = 0; i < below.size(); ++i) {
+          if (given[i] >= cap[i]) continue;
+          const auto part = static_cast<Amount>(std::floor(a_part * weight[below[i]]));
+          if (only_full && part < cap[i] - given[i]) continue;
+          const Amount more = std::min(part, cap[i] - given[i]);
+          filled = filled || more == cap[i] - given[i];
+          given[i] += more;
+          handed += more;
+        }
+      };
+      hand(true);
+      if (!filled) hand(false);
+      rest -= handed;
+      if (!filled) break;
+    }
+    for (Size i = 0; i < below.size(); ++i) ideal[at(below[i]) * width + r] = given[i];
+  }
+}
+
+double Partition::dominant_share(Id queue, const Amount* used) const noexcept {
+  double share = 0;
+  for (Size r = 0; r < width; ++r) {
+    const Amount own = owed[at(queue) * width + r];
+    const Amount whole = own > 0 ? own : total[r];
+    if (used[r] > 0)
+      share = std::max(share,
+                       whole > 0 ? static_cast<double>(used[r]) / static_cast<double>(whole) : 1e9);
+  }
+  return std::round(share * 1e9) / 1e9;
+}
+
+void Partition::read_victims(const ClusterState& state, const Settings& settings,
+                             const RowSettings& rows) {
+  const LiveTable<AllocationColumns>& all = state.allocations();
+  struct Key {
+    std::array<double, 6> cost;
+    Index rank;
+    Id slot;
+    bool operator<(const Key& other) const noexcept {
+      return cost != other.cost ? cost < other.cost : rank < other.rank;
+    }
+  };
+  const auto priority_of = [&](Id s) {
+    return all.get(&AllocationColumns::priority_given, s) != 0
+               ? all.get(&AllocationColumns::priority, s)
+               : state.operations().get(&OperationColumns::priority, state.operation_of(s));
+  };
+  std::vector<Key> keys;
+  for (Id s = 0; s < state.slots(); ++s) {
+    if (!state.running(s) || state.node_of(s) == kNoId) continue;
+    Key key{{}, state.rank(s), s};
+    Size i = 0;
+    for (const CostKey column : settings.cost) {
+      double& cost = key.cost[i++];
+      switch (column) {
+        case CostKey::kOptedOut:
+          cost = all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
+          break;
+        case CostKey::kOriginator:
+          cost = all.get(&AllocationColumns::originator, s);
+          break;
+        case CostKey::kPriority:
+          cost = priority_of(s);
+          break;
+        case CostKey::kLiveTime:
+          cost = static_cast<double>(state.now() - all.get(&AllocationColumns::start_time, s));
+          break;
+        case CostKey::kLostWork: {
+          const Time saved = state.last_progress(s);
+          cost = static_cast<double>(state.now() - std::max(saved, state.last_start(s)));
+          break;
+        }
+        case CostKey::kOwn:
+          cost = at_or(rows.own_cost, s, 0.0);
+      }
+    }
+    keys.push_back(key);
+  }
+  std::sort(keys.begin(), keys.end());
+
+  const Id node_rows = state.nodes().rows();
+  on_node_from.assign(at(node_rows) + 1, 0);
+  place_of.assign(at(state.slots()), kNoId);
+  amounts.reserve(keys.size() * width);
+  for (const Key& key : keys) {
+    const Id s = key.slot, n = state.node_of(s);
+    place_of[s] = slot.rows();
+    slot.push_back(s);
+    node.push_back(n);
+    operation.push_back(state.operation_of(s));
+    queue.push_back(leaf_of_pool[state.pool_of(state.operation_of(s))]);
+    priority.push_back(priority_of(s));
+    const Amount* has = state.amounts(s);
+    amounts.insert(amounts.end(), has, has + width);
+    ++on_node_from[n + 1];
+  }
+  std::partial_sum(on_node_from.begin(), on_node_from.end(), on_node_from.begin());
+  on_node.resize(slot.size());
+  Column<Index> next = on_node_from;
+  for (Id i = 0; i < slot.rows(); ++i) on_node[next[node[i]]++] = i;
+}
+
+}  // namespace evenhand::yunikorn

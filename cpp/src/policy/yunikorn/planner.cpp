@@ -1,0 +1,144 @@
+#include "evenhand/policy/yunikorn/planner.h"
+
+#include "asks.h"
+#include "cycles.h"
+
+namespace evenhand::yunikorn {
+
+void RowSettings::requests_came(std::span<const Id> rows, const RowSettings& cells) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint8_t may = at_or(cells.may_preempt, i, std::uint8_t{1});
+    if (may_preempt.empty() && may != 0) continue;
+    if (may_preempt.rows() <= rows[i]) may_preempt.resize(at(rows[i]) + 1, 1);
+    may_preempt[rows[i]] = may;
+  }
+}
+
+void AskMemory::grow(std::size_t requests) {
+  missed.resize(std::max(missed.size(), requests), 0);
+  wait.resize(missed.size(), 0);
+  last_attempt.resize(missed.size(), kNoTime);
+  triggered.resize(missed.size(), 0);
+}
+
+void AskMemory::forget(Id request) { missed[request] = wait[request] = 0; }
+
+Planner::Planner(Inputs inputs)
+    : evenhand::Planner(ClusterState(inputs.snapshot, inputs.rows.taken)),
+      inputs_(std::move(inputs)),
+      asks_(inputs_.asks),
+      over_quota_since_(inputs_.over_quota_since) {}
+
+Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
+    : evenhand::Planner(std::move(state)),
+      inputs_(std::move(inputs)),
+      asks_(inputs_.asks),
+      over_quota_since_(inputs_.over_quota_since) {
+  if (!total_stated) state_.follow_total();
+  for (const ClusterState::TakenRoom& t : inputs_.rows.taken)
+    state_.set_taken(t.allocation, t.amounts);
+}
+
+Planner::~Planner() = default;
+
+void Planner::read() {
+  partition_ = std::make_unique<Partition>(state_, inputs_.settings, inputs_.rows);
+  stale_ = false;
+}
+
+void Planner::update(Time now, bool) {
+  state_.advance(now);
+  read();
+}
+
+// A row that comes has the defaults, whatever was remembered of one with its number.
+void Planner::after(const Delta& delta, Id row) {
+  stale_ = true;
+  if (delta.row != kNoId) return;
+  if (delta.kind == Delta::Kind::kPutRequest && at(row) < asks_.missed.size()) {
+    asks_.forget(row);
+    asks_.last_attempt[row] = kNoTime;
+    asks_.triggered[row] = 0;
+  }
+  if (delta.kind == Delta::Kind::kPutOperation) {
+    if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[row] = kNoTime;
+    pace_.forget(row);
+  }
+}
+
+// Since when pools have used more than their max.
+void Planner::watch_quotas() {
+  over_quota_since_.resize(at(state_.pools().size() + state_.operations().rows()), kNoTime);
+  for (Id p = 1; p < state_.pools().size(); ++p) {
+    const Resource most =
+        given(state_.pools().limits.row(p, state_.width()), state_.pools().limits_given[p]);
+    const Resource used = add(dense(partition_->usage.row(p, state_.width()), state_.width()),
+                              dense(partition_->leaving.row(p, state_.width()), state_.width()));
+    const bool within = !most.any() || existing_at_least(most, used);
+    if (within)
+      over_quota_since_[p] = kNoTime;
+    else if (over_quota_since_[p] == kNoTime)
+      over_quota_since_[p] = state_.now();
+  }
+}
+
+void Planner::decide(const Trigger& trigger, Recorder* recorder) {
+  if (stale_) read();
+  asks_.grow(at(state_.requests().rows()));
+  watch_quotas();
+  pace_.begin(state_);
+  AskMemory before;
+  Pace paced;
+  if (recorder != nullptr) {
+    before = asks_;
+    paced = pace_;
+  }
+  const auto keep = [&](auto& run) {
+    refusals_ = run.refusals();
+    decisions_ = std::move(run.decisions);
+    handed_ = std::move(run.handed);
+    tally_ = run.tally;
+  };
+  if (inputs_.settings.per_ask || trigger.cycle == "quota") {
+    Asks run(state_, *partition_, inputs_, asks_, pace_, recorder);
+    if (trigger.cycle != "quota")
+      run.passes();
+    else if (inputs_.settings.quota_enabled)
+      run.quotas(over_quota_since_);
+    keep(run);
+  } else {
+    Cycles run(state_, *partition_, inputs_, asks_, pace_, recorder);
+    if (trigger.cycle != "preemption") run.allocation();  // a round is both
+    if (trigger.cycle != "allocation") inputs_.settings.shotgun ? run.shotgun() : run.preemption();
+    keep(run);
+  }
+  if (recorder != nullptr) {
+    asks_ = std::move(before);
+    pace_ = std::move(paced);
+  }
+  next_due_ = state_.now();  // waits count cycles: each may decide something else
+  if (decisions_.rows().empty() && refusals_.request.empty()) next_due_ = pace_.due();
+}
+
+Counts Planner::counts() const {
+  return {{"cycle.rounds", tally_.rounds},  {"cycle.asks", tally_.asks},
+          {"cycle.started", tally_.starts}, {"cycle.victims", tally_.victims},
+          {"cycle.failed", tally_.failed},  {"cycle.attempts", tally_.attempts}};
+}
+
+Columns Planner::memory() const {
+  AskMemory asks = asks_;
+  asks.grow(at(state_.requests().rows()));
+  Column<Time> since = over_quota_since_;
+  since.resize(at(state_.pools().size() + state_.operations().rows()), kNoTime);
+  Columns out{{"over_quota_since", std::move(since)},
+              {"last_preempt", inputs_.last_preempt},
+              {"missed", std::move(asks.missed)},
+              {"wait", std::move(asks.wait)},
+              {"last_attempt", std::move(asks.last_attempt)},
+              {"triggered", std::move(asks.triggered)}};
+  put_victims(out, pace_.memory(state_));
+  return out;
+}
+
+}  // namespace evenhand::yunikorn

@@ -1,0 +1,262 @@
+#include "run.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace evenhand::yunikorn {
+
+Run::Run(const ClusterState& state, const Partition& partition, const Inputs& inputs,
+         AskMemory& asks, Pace& pace, Recorder* recorder)
+    : decisions(state.width()),
+      state_(state),
+      part_(partition),
+      set_(inputs.settings),
+      rows_(inputs.rows),
+      asks_(asks),
+      pace_(pace),
+      recorder_(recorder),
+      width_(state.width()),
+      usage_(partition.usage),
+      leaving_(partition.leaving),
+      rooms_(partition.rooms),
+      taken_(partition.slot.size(), 0),
+      outcome_(at(state.requests().rows()), Outcome::kCycleFull),
+      missing_(at(state.requests().rows()) * width_, 0),
+      scratch_(width_, 0),
+      class_of_(at(state.requests().rows()), kNoId) {
+  for (Id q = 0; q < state.requests().rows(); ++q)
+    pending_.push_back(state.requests().present(q) ? state.pending(q) : 0);
+  for (const Leaving& one : state.leaving())
+    left_.insert(left_.end(), one.left.begin(),
+                 one.left.begin() + static_cast<std::ptrdiff_t>(width_));
+}
+
+bool Run::has_headroom(Id request) const {
+  const Amount* wants = need(request);
+  for (const Id q : part_.path(leaf_of(request))) {
+    const Size cell = at(q) * width_;
+    for (ResourceMask types = part_.limited[q]; types != 0; types &= types - 1) {
+      const auto r = static_cast<Size>(std::countr_zero(types));
+      if (wants[r] > 0 && usage_[cell + r] + leaving_[cell + r] + wants[r] > part_.most[cell + r])
+        return false;
+    }
+  }
+  return true;
+}
+
+Id Run::free_node(Id request) {
+  const Amount* wants = need(request);
+  const bool anywhere = Where::anywhere(state_, request);
+  Class* same = nullptr;
+  if (anywhere && left_.empty()) {  // free room only shrinks in a run
+    if (class_of_[request] == kNoId) {
+      const auto found = std::ranges::find_if(classes_, [&](const Class& one) {
+        return std::equal(one.need.begin(), one.need.end(), wants);
+      });
+      class_of_[request] = static_cast<Id>(found - classes_.begin());
+      if (found == classes_.end()) classes_.push_back({Column<Amount>(wants, wants + width_), 0});
+    }
+    same = &classes_[at(class_of_[request])];
+  }
+  why_ = part_.nodes.empty() ? Outcome::kNoNodes : Outcome::kNoFreeRoom;
+  bool allowed = anywhere;
+  Outcome barred = Outcome::kNodeNotSchedulable;
+  for (Size i = same != nullptr ? same->from : 0; i < part_.nodes.size(); ++i) {
+    const Id node = part_.nodes[i];
+    if (!anywhere) {
+      const Place place = where_.why_not(state_, request, node);
+      if (place != Place::kAllowed) {
+        if (barred != Outcome::kWrongTags)
+          barred = place == Place::kTagMissing ? Outcome::kWrongTags : Outcome::kWrongNode;
+        continue;
+      }
+      allowed = true;
+    }
+    if (rooms_.fits(wants, node)) {
+      if (same != nullptr) same->from = i;
+      return node;
+    }
+  }
+  if (same != nullptr) same->from = part_.nodes.size();
+  if (!allowed && !part_.nodes.empty()) why_ = barred;
+  return kNoId;
+}
+
+void Run::add_usage(Id queue, const Amount* by, Amount sign) {
+  for (const Id q : part_.path(queue)) {
+    Amount* here = part_.row(usage_, q);
+    for (Size r = 0; r < width_; ++r) here[r] += sign * by[r];
+  }
+}
+
+void Run::credit(Id request, Amount sign) {
+  const std::span<const Leaving> all = state_.leaving();
+  if (all.empty()) return;
+  const Id operation = state_.operation_of_request(request);
+  for (Size i = 0; i < all.size(); ++i) {
+    const Beneficiary& whose = all[i].beneficiary;
+    if (whose.operation != operation || (whose.request != kNoId && whose.request != request))
+      continue;
+    const Amount* left = left_.row(i, width_);
+    rooms_.add(left, state_.node_of(all[i].slot), sign);
+    for (const Id q :
+         part_.path(part_.leaf_of_pool[state_.pool_of(state_.operation_of(all[i].slot))]))
+      for (Size r = 0; r < width_; ++r) leaving_[at(q) * width_ + r] -= sign * left[r];
+  }
+}
+
+void Run::room_at(Id node) {
+  for (Size r = 0; r < width_; ++r) scratch_[r] = rooms_.at(node, r);
+}
+
+// Takes room of what leaves for it first, then of its victims, then what is free; a victim's room
+// beyond that is nobody's.
+void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason) {
+  const Id operation = state_.operation_of_request(request);
+  const Amount* wants = need(request);
+  credit(request, 1);
+  room_at(node);
+  Decision d{.action = Action::kStart, .stage = stage, .reason = reason};
+  d.step = steps_++;
+  d.operation = operation;
+  d.node = node;
+  d.beneficiary = {operation, request};
+  d.request = request;
+  d.at = state_.now();
+  decisions.add(d, {nullptr, scratch_.data(), wants, state_.operation_usage(operation)});
+  ++tally.starts;
+  credit(request, -1);
+
+  Column<Amount> rest(wants, wants + width_);
+  const auto hand = [&](Id slot, Amount* left) {
+    ClusterState::TakenRoom took{slot, Column<Amount>(width_, 0)};
+    bool any = false;
+    for (Size r = 0; r < width_; ++r) {
+      took.amounts[r] = std::min(rest[r], left[r]);
+      rest[r] -= took.amounts[r];
+      left[r] -= took.amounts[r];
+      any = any || took.amounts[r] > 0;
+    }
+    if (!any) return;
+    const auto known = std::ranges::find(handed, slot, &ClusterState::TakenRoom::allocation);
+    if (known == handed.end())
+      handed.push_back(std::move(took));
+    else
+      for (Size r = 0; r < width_; ++r) known->amounts[r] += took.amounts[r];
+  };
+  const std::span<const Leaving> all = state_.leaving();
+  for (Size i = 0; i < all.size(); ++i) {
+    const Beneficiary& whose = all[i].beneficiary;
+    if (whose.operation == operation && (whose.request == kNoId || whose.request == request) &&
+        state_.node_of(all[i].slot) == node)
+      hand(all[i].slot, left_.row(i, width_));
+  }
+  Column<Amount> gives(width_);
+  for (const Id place : victims) {
+    if (part_.node[place] != node) continue;
+    std::copy_n(part_.amounts.row(place, width_), width_, gives.begin());
+    hand(part_.slot[place], gives.data());
+  }
+  rooms_.take(rest.data(), node);
+  add_usage(leaf_of(request), wants, 1);
+  --pending_[request];
+  record(request, Outcome::kStarted);
+}
+
+void Run::preempt(Id place, Id request, Id node, Stage stage, Reason reason) {
+  const Id slot = part_.slot[place];
+  const Amount* gives = part_.amounts.row(place, width_);
+  taken_[place] = 1;
+  pace_.took(state_, part_.operation[place]);
+  const Id on = part_.node[place];
+  room_at(on);
+  Decision d{
+      .action = Action::kPreempt, .stage = stage, .reason = reason, .mode = Mode::kTerminate};
+  d.slot = slot;
+  d.operation = part_.operation[place];
+  d.node = on;
+  d.step = steps_;
+  d.grace = set_.grace;
+  d.at = state_.now();
+  if (request != kNoId) d.beneficiary = {state_.operation_of_request(request), request};
+  decisions.add(d,
+                {gives, scratch_.data(), request != kNoId && on == node ? need(request) : nullptr,
+                 state_.operation_usage(d.operation)});
+  ++tally.victims;
+  add_usage(part_.queue[place], gives, -1);
+  for (const Id q : part_.path(part_.queue[place]))
+    for (Size r = 0; r < width_; ++r) leaving_[at(q) * width_ + r] += gives[r];
+  if (watched() == slot) record_slot(request, Outcome::kTaken);
+}
+
+// The node waits for its victims to go; nothing else is placed there.
+void Run::reserve(Id request, Id node, Stage stage) {
+  const Id operation = state_.operation_of_request(request);
+  room_at(node);
+  Decision d{.action = Action::kReserve, .stage = stage, .reason = Reason::kRoomReserved};
+  d.request = request;
+  d.operation = operation;
+  d.node = node;
+  d.step = steps_++;
+  d.beneficiary = {operation, request};
+  d.at = state_.now();
+  decisions.add(d, {nullptr, scratch_.data(), need(request), state_.operation_usage(operation)});
+  --pending_[request];
+}
+
+void Run::fail(Id request, Outcome why) {
+  outcome_[request] = why;
+  ++tally.failed;
+  if (why == Outcome::kNoFreeRoom || why == Outcome::kNoRoomEvenWithVictims) {
+    // What the node that lacks least lacks.
+    Amount* best = missing_.row(request, width_);
+    const Amount* wants = need(request);
+    double least = std::numeric_limits<double>::infinity();
+    const bool anywhere = Where::anywhere(state_, request);
+    for (const Id node : part_.nodes) {
+      double sum = 0;
+      for (Size r = 0; r < width_; ++r) {
+        const Amount lacks = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
+        if (lacks > 0)
+          sum +=
+              static_cast<double>(lacks) / static_cast<double>(std::max<Amount>(part_.total[r], 1));
+      }
+      if (sum >= least || (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed))
+        continue;
+      least = sum;
+      rooms_.lacks(wants, node, best);
+    }
+  }
+  record(request, why);
+}
+
+void Run::record(Id request, Outcome why) {
+  if (recorder_ == nullptr || recorder_->request != request) return;
+  const Amount* missing = missing_.row(request, width_);
+  recorder_->events.push_back({kNoId, Stage::kPreemptionCycle, why,
+                               state_.operation_of_request(request), request, kNoId,
+                               Column<Amount>(missing, missing + width_)});
+}
+
+void Run::record_slot(Id request, Outcome why, Spared spared) {
+  const Id slot = recorder_->slot;
+  recorder_->events.push_back({state_.node_of(slot), Stage::kPreemptionCycle, why,
+                               state_.operation_of(slot), request, slot, Column<Amount>(width_, 0),
+                               spared});
+}
+
+Refusals Run::refusals() const {
+  Refusals out;
+  for (const Id q : state_.requests().in_order()) {
+    if (pending_[q] <= 0) continue;
+    out.request.push_back(q);
+    out.rule.push_back(outcome_[q]);
+    out.nodes.push_back(part_.nodes.rows());
+    const Amount* missing = missing_.row(q, width_);
+    out.missing.insert(out.missing.end(), missing, missing + width_);
+  }
+  return out;
+}
+
+}  // namespace evenhand::yunikorn

@@ -1,0 +1,85 @@
+// What both kinds of runs share: queues and rooms as they change, and what is decided.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "partition.h"
+
+namespace evenhand::yunikorn {
+
+// A candidate that was looked at for an ask, and what became of it.
+struct Looked {
+  Id request = kNoId;
+  Outcome outcome = Outcome::kNotChosen;
+  Spared spared{};
+};
+
+class Run {
+ public:
+  Run(const ClusterState& state, const Partition& partition, const Inputs& inputs, AskMemory& asks,
+      Pace& pace, Recorder* recorder);
+
+  Decisions decisions;
+  Tally tally;
+  std::vector<ClusterState::TakenRoom> handed;
+
+  Refusals refusals() const;
+  const ClusterState& state() const noexcept { return state_; }
+
+ protected:
+  using Size = std::size_t;
+
+  const Amount* need(Id request) const noexcept {
+    return state_.requests().get_row(&RequestColumns::resources, request);
+  }
+  Id leaf_of(Id request) const noexcept {
+    return part_.leaf_of_pool[state_.pool_of(state_.operation_of_request(request))];
+  }
+  // Below all maxima, beside what still leaves.
+  bool has_headroom(Id request) const;
+  // The first node where it fits as things are; kNoId: none, and why in `why_`.
+  Id free_node(Id request);
+  void add_usage(Id queue, const Amount* by, Amount sign);
+  // Room of what leaves for the ask already is its own while it is looked at.
+  void credit(Id request, Amount sign);
+  void start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason);
+  void preempt(Id place, Id request, Id node, Stage stage, Reason reason);
+  void reserve(Id request, Id node, Stage stage);
+  void fail(Id request, Outcome why);
+  void record(Id request, Outcome why);
+  void record_slot(Id request, Outcome why, Spared spared = {});
+  void room_at(Id node);
+  Id watched() const noexcept { return recorder_ == nullptr ? kNoId : recorder_->slot; }
+
+  const ClusterState& state_;
+  const Partition& part_;
+  const Settings& set_;
+  const RowSettings& rows_;
+  AskMemory& asks_;
+  Pace& pace_;
+  Recorder* recorder_;
+  Size width_;
+  Column<Amount> usage_, leaving_;  // Q x R
+  Rooms rooms_;
+  Where where_;
+  Column<Index> pending_;       // of requests
+  Column<std::uint8_t> taken_;  // places
+  Column<Outcome> outcome_;     // of requests that still wait
+  Column<Amount> missing_;      // Q x R of requests, on the best node
+  Column<Amount> left_;         // room of `state_.leaving()` that is not taken: n x R
+  Column<Amount> scratch_;
+  Id steps_ = 0;
+  Outcome why_ = Outcome::kNoFreeRoom;
+
+ private:
+  struct Class {  // asks of the same amounts: the first node that may have room for them
+    Column<Amount> need;
+    Size from = 0;
+  };
+  std::vector<Class> classes_;
+  Column<Id> class_of_;  // of requests
+};
+
+}  // namespace evenhand::yunikorn

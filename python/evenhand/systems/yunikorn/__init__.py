@@ -1,0 +1,1 @@
+"""YuniKorn: policy, settings, columns, words."""

@@ -1,0 +1,225 @@
+"""Settings and rows of YuniKorn as the core's columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.config.pace import pace_columns
+from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows, strangers
+from evenhand.systems.yunikorn.properties import QueueProperties, inherited, properties_of
+from evenhand.systems.yunikorn.settings import (
+    SWITCHES,
+    YuniKornAllocation,
+    YuniKornQueue,
+    YuniKornRequest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from evenhand.errors import Problem
+    from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
+    from evenhand.systems.yunikorn.settings import YuniKornSettings
+
+__all__ = ["later_columns", "queue_properties", "row_columns", "switches"]
+
+_POLICIES = ("inter_queue", "intra_queue")
+_COST = ("opted_out", "originator", "priority", "live_time", "lost_work", "own")
+_NAMED: Final[Mapping[str, tuple[str, ...]]] = {
+    "default": ("opted_out", "originator", "priority", "live_time"),
+    "live_time": ("live_time",),
+    "priority": ("priority",),
+    "kind": ("opted_out", "originator"),
+}
+_FENCES = ("default", "fence", "disabled")
+_NO_LIMIT = -1
+
+
+class _NoSettings(RowSettings):
+    """Settings of a row of which YuniKorn knows none."""
+
+
+def switches(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, Any]:
+    """Return the settings of the partition under the core's names.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Whose resources a limit's amounts are of.
+    s : YuniKornSettings
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If the limit names a resource that the snapshot does not have.
+    """
+    cost = _NAMED[s.cost] if isinstance(s.cost, str) else s.cost
+    columns: dict[str, Any] = {
+        **{name: getattr(s, name) for name in SWITCHES},
+        "per_ask": s.preemption == "per_ask",
+        "n_alloc": s.n_alloc,
+        "ask_candidates": s.ask_candidates,
+        "policies": np.array([_POLICIES.index(name) for name in s.policies], np.uint8),
+        "cost": np.array([_COST.index(name) for name in cost], np.uint8),
+        "dead_zone": s.dead_zone,
+        "shotgun": s.mode == "shotgun",
+        "grace": round(s.grace * 1e6),
+        "enabled": s.enabled,
+        "quota_enabled": s.quota_preemption,
+        "attempts": s.attempts,
+        "retry": round(s.retry * 1e6),
+        "asks_once": s.asks_once,
+        "reservation_timeout": round(s.reservation_timeout * 1e6),
+        **pace_columns(snapshot, s.pace),
+    }
+    if isinstance(s.limit, float):
+        return columns | {"limit_share": s.limit}
+    raise_found(list(strangers(s, snapshot.resources, "settings", None, None)))
+    limit = [
+        quanta if name in s.limit else _NO_LIMIT
+        for name, quanta in zip(snapshot.resources, _quanta(snapshot, s.limit), strict=True)
+    ]
+    return columns | {"limit": np.array(limit, np.int64)}
+
+
+def queue_properties(snapshot: Snapshot, queues: Mapping[int, YuniKornQueue]) -> list[QueueProperties]:
+    """Return the properties of every pool, with what it inherits.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    queues : mapping of int to YuniKornQueue
+        Settings by pool.
+
+    Returns
+    -------
+    list of QueueProperties
+    """
+    parents = np.asarray(snapshot._core.column("pools", "parent"), np.int32)
+    texts: dict[int, dict[str, str]] = {}
+    found = [QueueProperties()] * len(parents)
+    for row in _core.tree_order(parents).tolist() if queues else ():
+        own = queues[row].properties if row in queues else None
+        above = texts.get(int(parents[row]), {})
+        if own or above:
+            texts[row] = inherited(above, own or {})
+            found[row] = properties_of(texts[row])
+    return found
+
+
+def row_columns(snapshot: Snapshot, s: YuniKornSettings) -> dict[str, NDArray[Any]]:
+    """Return what rows set; what is left out has the default in every row.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : YuniKornSettings
+
+    Returns
+    -------
+    dict of str to array
+
+    Raises
+    ------
+    InputError
+        If the settings of a row are unknown or wrong.
+
+    Notes
+    -----
+    O(pools) where a queue has settings.
+    """
+    found: list[Problem] = []
+    queues = read_rows(snapshot, "pools", YuniKornQueue, found)
+    asks = read_rows(snapshot, "requests", YuniKornRequest, found)
+    leaving = read_rows(snapshot, "allocations", YuniKornAllocation, found)
+    for table in ("nodes", "operations"):
+        read_rows(snapshot, table, _NoSettings, found)
+    raise_found(found)
+    columns = _room_taken(snapshot, leaving)
+    if queues and (s.preemption == "per_ask" or s.quota_preemption):
+        properties = queue_properties(snapshot, queues)
+        columns |= {
+            "policy": np.array([_FENCES.index(p.preemption_policy) for p in properties], np.uint8),
+            "priority_fence": np.array([p.priority_policy == "fence" for p in properties], np.uint8),
+            "offset": np.array([p.priority_offset for p in properties], np.int64),
+            "delay": np.array([round(p.preemption_delay * 1e6) for p in properties], np.int64),
+            "quota_delay": np.array([round(p.quota_preemption_delay * 1e6) for p in properties], np.int64),
+            "fair": np.array([p.application_sort_policy == "fair" for p in properties], np.uint8),
+            "priority_first": np.array([p.application_sort_priority for p in properties], np.uint8),
+        }
+        managed = np.ones(len(properties), np.uint8)
+        for row, queue in queues.items():
+            managed[row] = queue.managed is not False
+        columns["managed"] = managed
+    if asks and s.preemption == "per_ask":
+        may = np.ones(len(snapshot.names("requests")), np.uint8)
+        for row, ask in asks.items():
+            may[row] = ask.allow_preempt_other is not False
+        columns["may_preempt"] = may
+    return columns
+
+
+def later_columns(
+    live: LiveRows, s: YuniKornSettings, table: str, given: Mapping[int, Mapping[str, Any]]
+) -> dict[str, NDArray[Any]]:
+    """Return what rows that came later set of their own, a cell for each of them.
+
+    Parameters
+    ----------
+    live : LiveRows
+    s : YuniKornSettings
+    table : {"operations", "nodes", "allocations", "requests"}
+        Rows of allocations and requests may set something.
+    given : mapping of int to mapping
+        Settings of each row, by its number.
+
+    Returns
+    -------
+    dict of str to array
+        As `row_columns`.
+
+    Raises
+    ------
+    InputError
+        As `row_columns`.
+    """
+    found: list[Problem] = []
+    if table == "allocations":
+        leaving = later_rows(given, YuniKornAllocation, live.base, table, found)
+        raise_found(found)
+        rows = list(given)
+        return _room_taken(live.base, {rows[place]: own for place, own in leaving.items()})
+    if table == "requests":
+        asks = later_rows(given, YuniKornRequest, live.base, table, found)
+        raise_found(found)
+        may = np.ones(len(given), np.uint8)
+        for row, ask in asks.items():
+            may[row] = ask.allow_preempt_other is not False
+        return {"may_preempt": may} if s.preemption == "per_ask" else {}
+    later_rows(given, _NoSettings, live.base, table, found)
+    raise_found(found)
+    return {}
+
+
+def _room_taken(snapshot: Snapshot, leaving: Mapping[int, YuniKornAllocation]) -> dict[str, NDArray[Any]]:
+    taken = [(row, own.room_taken) for row, own in leaving.items() if own.room_taken]
+    if not taken:
+        return {}
+    return {
+        "room_taken_rows": np.array([row for row, _ in taken], np.int32),
+        "room_taken": np.array([_quanta(snapshot, amounts) for _, amounts in taken], np.int64),
+    }
+
+
+def _quanta(snapshot: Snapshot, amounts: Mapping[str, float]) -> list[int]:
+    return [round(amounts.get(r, 0) / quantum) for r, quantum in snapshot.quantum.items()]

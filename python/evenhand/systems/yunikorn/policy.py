@@ -1,0 +1,163 @@
+"""YuniKorn: asks of queues, and preemption of what other queues have too much of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.explain.facts import name_of
+from evenhand.plans.memory import read_memory
+from evenhand.plans.plan import Plan
+from evenhand.systems.base import Policy
+from evenhand.systems.yunikorn import columns
+from evenhand.systems.yunikorn.record import YUNIKORN
+from evenhand.systems.yunikorn.settings import YuniKornSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from evenhand.diagnostics import Diagnostic
+    from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
+    from evenhand.state import State
+
+__all__ = ["YuniKorn"]
+
+
+class YuniKorn(Policy):
+    """Cycles of a partition as YuniKorn's design of cross-queue preemption has them, or as it does it today.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        The design (the default): periodic cycles. Or release 1.9: each ask preempts by itself.
+    **settings
+        Fields of `evenhand.systems.yunikorn.settings.YuniKornSettings` that differ from the preset.
+
+    Attributes
+    ----------
+    preset : str
+    settings : YuniKornSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+
+    Notes
+    -----
+    Immutable. Queues are pools (`strong_guarantee` is guaranteed, `limits` max), applications operations,
+    asks requests; what is opted out is not preemptible. One snapshot is one partition; several are planned
+    as a mapping. Source: YuniKorn, design page "cross queue preemption", and YuniKorn core 1.9.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> policy = eh.policies.YuniKorn(limit={"cpu": 8})
+    >>> policy.replace(policies=["inter_queue"])
+    YuniKorn('documented', limit=FrozenDict({'cpu': 8}), policies=('inter_queue',))
+    """
+
+    RECORD = YUNIKORN
+    model = YuniKornSettings
+    CLOCKS: ClassVar[Mapping[str, float]] = {"preemption_interval": 3.0}
+    __slots__ = ()
+
+    settings: YuniKornSettings
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan one cycle; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            One partition.
+        state : State, optional
+            What the plan before left: missed opportunities, attempts.
+        on : Cycle, optional
+            By default the preemption cycle.
+        given : None
+            There is nothing to give.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If the settings of a row are wrong, the limit names an unknown resource, or the trigger is another
+            one.
+
+        Notes
+        -----
+        O(cells), and O(nodes × resources) for each ask.
+        """
+        self._expect(snapshot, state, given)
+        on = self._trigger(on)
+        inputs, found = self._inputs(snapshot, state, given)
+        core = _core.yunikorn_planner(snapshot._core, *inputs)
+        core.plan(**self.decides(on))
+        return Plan(snapshot, self, core, state, on, given, found)
+
+    def _inputs(
+        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
+    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
+        """Return what a planner needs beside its rows, and what there is to say of the state."""
+        self._nothing(given)
+        rows = columns.row_columns(snapshot, self.settings)
+        memory, found = read_memory(snapshot, self, state)
+        return (columns.switches(snapshot, self.settings), rows, memory), found
+
+    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
+        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
+        inputs, _ = self._inputs(stage.base, state, given)
+        return _core.yunikorn_live(stage.core, *inputs, stage.total_stated)
+
+    def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        return columns.later_columns(stage, self.settings, table, rows)
+
+    def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
+        """Return how a simulation asks it: both cycles at ticks."""
+        return {"drive": 2, "period": clocks["preemption_interval"]}
+
+    def coming(self, rows: Snapshot) -> dict[str, Any]:
+        """Return nothing: what asks set is read where they stand in the start snapshot alone."""
+        columns.row_columns(rows, self.settings)
+        return {}
+
+    def decides(
+        self,
+        on: Any,
+        find: Callable[[list[Any]], list[int]] | None = None,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Return a cycle as arguments of a planner."""
+        return {"cycle": on.name}
+
+    def standing(self, snapshot: Snapshot, row: int) -> str:
+        """Say which queue and priority an application has.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Among the operations.
+
+        Returns
+        -------
+        str
+        """
+        name = name_of(snapshot.names("operations")[row])
+        pool = snapshot.names("pools")[int(snapshot._core.column("operations", "pool")[row])]
+        priorities = np.asarray(snapshot._core.column("operations", "priority"))
+        priority = float(priorities[row]) if len(priorities) else 0.0
+        return f"operation {name} is in the queue {name_of(pool)} and has priority {priority:g}"

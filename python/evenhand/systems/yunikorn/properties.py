@@ -1,0 +1,106 @@
+"""Properties of YuniKorn's queues: how their texts are read, and which children inherit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["QueueProperties", "inherited", "properties_of"]
+
+_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+_WHOLE = re.compile(r"[+-]?\d+")
+_INT32 = 2**31
+#: Not handed down to children.
+_OWN = frozenset({"preemption.policy", "priority.policy", "priority.offset"})
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProperties:
+    """What a queue's properties say; each field has the property's name with dots as underscores.
+
+    Attributes
+    ----------
+    preemption_policy : {"default", "fence", "disabled"}
+    preemption_delay : float
+        Seconds that an ask must have waited.
+    priority_policy : {"default", "fence"}
+    priority_offset : int
+    application_sort_policy : {"fifo", "fair"}
+    application_sort_priority : bool
+    quota_preemption_delay : float
+        Seconds from a lowered max to its enforcement; 0: it is not enforced.
+    """
+
+    preemption_policy: str = "default"
+    preemption_delay: float = 30.0
+    priority_policy: str = "default"
+    priority_offset: int = 0
+    application_sort_policy: str = "fifo"
+    application_sort_priority: bool = True
+    quota_preemption_delay: float = 0.0
+
+
+def inherited(parent: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a queue: its parent's, but for those that are not handed down, and its own.
+
+    Parameters
+    ----------
+    parent, own : mapping of str to str
+        Texts of the configuration; of the parent with what it inherited.
+
+    Returns
+    -------
+    dict of str to str
+    """
+    down = {name: value for name, value in parent.items() if name not in _OWN}
+    if parent.get("preemption.policy", "").lower() == "disabled":
+        down["preemption.policy"] = "disabled"
+    return {**down, **own}
+
+
+def properties_of(texts: Mapping[str, str]) -> QueueProperties:
+    """Read the properties of a queue as YuniKorn does: a wrong value is the default, an unknown name nothing.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        With what is inherited.
+
+    Returns
+    -------
+    QueueProperties
+    """
+    default = QueueProperties()
+
+    def word(name: str, words: Mapping[str, str], absent: str) -> str:
+        return words.get(texts.get(name, "").lower(), absent)
+
+    def seconds(name: str, absent: float) -> float:
+        found = _seconds(texts.get(name, ""))
+        return found if found > 0 else absent
+
+    fences = {"default": "default", "fence": "fence"}
+    sorts = {"fifo": "fifo", "stateaware": "fifo", "fair": "fair"}
+    sorted_by = word("application.sort.priority", {"enabled": "yes", "disabled": "no"}, "yes")
+    offset = texts.get("priority.offset", "")
+    number = int(offset) if _WHOLE.fullmatch(offset) else 0
+    return QueueProperties(
+        preemption_policy=word("preemption.policy", fences | {"disabled": "disabled"}, "default"),
+        preemption_delay=seconds("preemption.delay", default.preemption_delay),
+        priority_policy=word("priority.policy", fences, "default"),
+        priority_offset=number if -_INT32 <= number < _INT32 else 0,
+        application_sort_policy=word("application.sort.policy", sorts, "fifo"),
+        application_sort_priority=sorted_by == "yes",
+        quota_preemption_delay=seconds("quota.preemption.delay", default.quota_preemption_delay),
+    )
+
+
+def _seconds(text: str) -> float:
+    """Return a duration such as "1h30m"; 0 where it is none."""
+    sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
+    parts = _PART.findall(rest)
+    if "".join(amount + unit for amount, unit in parts) != rest:
+        return 0.0
+    return sign * sum(float(amount) * _UNITS[unit] for amount, unit in parts)

@@ -1,0 +1,39 @@
+"""YuniKorn's record."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evenhand.config.triggers import Cycle
+from evenhand.systems.record import VICTIMS, Column, System
+from evenhand.systems.yunikorn.reads import ONLY_IF, READS
+from evenhand.systems.yunikorn.reasons import REASONS
+
+__all__ = ["YUNIKORN"]
+
+_SETTINGS = "evenhand.systems.yunikorn.settings:"
+
+YUNIKORN: Final = System(
+    word="yunikorn",
+    title="YuniKorn",
+    policy_at="evenhand.systems.yunikorn.policy:YuniKorn",
+    triggers=(Cycle,),
+    reads=READS,
+    only_if=ONLY_IF,
+    reasons=REASONS,
+    memory=(
+        Column("elements", "over_quota_since"),
+        Column("operations", "last_preempt"),
+        Column("requests", "missed", count=True),
+        Column("requests", "wait", count=True),
+        Column("requests", "last_attempt"),
+        Column("requests", "triggered", words=("no", "yes")),
+        VICTIMS,
+    ),
+    settings_at=(
+        f"{_SETTINGS}YuniKornSettings",
+        f"{_SETTINGS}YuniKornQueue",
+        f"{_SETTINGS}YuniKornAllocation",
+        f"{_SETTINGS}YuniKornRequest",
+    ),
+)

@@ -1,0 +1,1 @@
+"""YuniKorn's own texts: the configuration of its queues, and what its REST interface answers."""

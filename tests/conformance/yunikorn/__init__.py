@@ -1,0 +1,1 @@
+"""YuniKorn: cases of its unit tests, answers of its own code, and the parts that they are asked of."""

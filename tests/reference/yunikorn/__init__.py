@@ -1,0 +1,1 @@
+"""YuniKorn's published rules, written down slowly and readably."""
