@@ -126,7 +126,7 @@ void register_yunikorn(py::module_& m) {
               planner.rows_came(table, of,
                                 from_yunikorn::rows_of(columns, planner.state().width()));
             },
-            [](yunikorn::Planner&, const py::dict&) { return BoundPlanner::Came{}; }, total_stated);
+            [](const py::dict&) { return [](yunikorn::Planner&, Id, Id) {}; }, total_stated);
       },
       py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
       py::arg("total_stated"), "A planner that follows a cluster.");

@@ -41,6 +41,18 @@ Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_
 
 Planner::~Planner() = default;
 
+// What is read of the rows is read again; the copied state knows which room was taken.
+std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> state) const {
+  Inputs inputs = inputs_;
+  inputs.rows.taken.clear();
+  auto out = std::make_shared<Planner>(std::move(inputs), std::move(state), true);
+  out->asks_ = asks_;
+  out->over_quota_since_ = over_quota_since_;
+  out->pace_ = pace_;
+  out->next_due_ = next_due_;
+  return out;
+}
+
 void Planner::read() {
   partition_ = std::make_unique<Partition>(state_, inputs_.settings, inputs_.rows);
   stale_ = false;

@@ -86,6 +86,7 @@ class Planner final : public evenhand::Planner {
   std::unique_ptr<evenhand::Planner> afresh() const override {
     return std::make_unique<Planner>(inputs_);
   }
+  std::shared_ptr<evenhand::Planner> copy(std::shared_ptr<ClusterState> state) const override;
 
  private:
   void read();
