@@ -1,1 +1,1 @@
-"""Tests of what is YuniKorn's own."""
+"""Tests of the YuniKorn policy."""
