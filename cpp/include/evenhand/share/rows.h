@@ -30,14 +30,14 @@ Row<R> filled_row(double x) noexcept {
 
 // The largest lane, at least 0.
 template <class Lanes>
-double largest(const Eigen::ArrayBase<Lanes>& row) noexcept {
+[[gnu::always_inline]] inline double largest(const Eigen::ArrayBase<Lanes>& row) noexcept {
   return row.max(0.0).maxCoeff();
 }
 
 // Whether some lane of a is above that of b, which is not infinite where a is. The sign of a
 // difference is exact.
 template <class Lanes>
-bool any_above(const Lanes& a, const Lanes& b) noexcept {
+[[gnu::always_inline]] inline bool any_above(const Lanes& a, const Lanes& b) noexcept {
   return largest(a - b) > 0;
 }
 
@@ -90,7 +90,7 @@ class DoubleRow {
     for (int r = 0; r < R; r += 2) act(hi_.template segment<2>(r), lo_.template segment<2>(r), r);
   }
   template <class Part>
-  static void add(Part& hi, Part& lo, const Two& x, const Two& beside) noexcept {
+  [[gnu::always_inline]] static void add(Part& hi, Part& lo, const Two& x, const Two& beside) noexcept {
     const Two s = hi + x, b = s - hi;
     lo += ((hi - (s - b)) + (x - b)) + beside;
     hi = s;
