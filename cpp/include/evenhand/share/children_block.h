@@ -99,7 +99,7 @@ class ChildrenBlock {
   }
   // Puts a curve in the place of a child's, takes one away, or adds one before a child, as if it
   // had been like that from the beginning; of a block that is sweepable. The other moves keep their
-  // order: O(vertices log n), and moves of the cells behind.
+  // order: O(n) light steps.
   void replace(std::size_t child, std::span<const Vertex<R>> curve, double weight_ratio,
                bool keep_shares) {
     resize(child, curve.size(), keep_shares ? curve.size() : 0);
@@ -131,26 +131,23 @@ class ChildrenBlock {
     Row<R> now = shares.value();
     builder.start(now, guarantee, limits);
     double f = 0;
-    const auto advance = [&](double to) {
-      shares.add_product(slope, to - f);
-      shares.raise(now);
-      builder.line(now, {to, 0});
-      f = to;
-    };
     const std::size_t n = order_.size();
-    std::size_t i = 0, steps = 0;
-    while (i < n) {
-      const double next = f_[order_[i]];
-      if (next >= 1) break;
+    const std::uint32_t* const order = order_.data();
+    for (std::size_t i = 0, steps = 0;;) {
+      const double next = i < n ? f_[order[i]] : 1.0;
       if (next > f) {
-        advance(next);
+        shares.add_product(slope, next - f);
+        shares.raise(now);
+        builder.line(now, {next, 0});
+        f = next;
         if (builder.ended() || (until_guarantee && !builder.inside_guarantee())) return;
       }
+      if (i == n) return;
       if (++steps % kBetweenPolls == 0) poll();
       std::size_t last = i;
       bool jumps = false;
-      for (; last < n && f_[order_[last]] == next; ++last) {
-        const std::uint32_t k = order_[last];
+      for (; last < n && f_[order[last]] == next; ++last) {
+        const std::uint32_t k = order[last];
         if (k > 0 && kinds_[k - 1] == MoveKind::kLine) slope.subtract(moves_[k - 1]);
         if (kinds_[k] == MoveKind::kLine) slope.add(moves_[k]);
         jumps |= kinds_[k] == MoveKind::kJump;
@@ -161,7 +158,6 @@ class ChildrenBlock {
       }
       i = last;
     }
-    advance(1);
   }
 
   // The same for a FIFO pool on [0, children]: one child after the other.
@@ -266,11 +262,16 @@ class ChildrenBlock {
     for (std::size_t k = 0; keep_shares && k < curve.size(); ++k)
       shares_[first_shares_[child] + k] = curve[k].shares;
     if (curve.size() == 1) return;  // never moves
-    for (std::uint32_t k = begin; k < end && f_[k] < 1; ++k) {
-      const auto before = [&](std::uint32_t a, std::uint32_t b) {
-        return f_[a] != f_[b] ? f_[a] < f_[b] : a < b;
-      };
-      order_.insert(std::lower_bound(order_.begin(), order_.end(), k, before), k);
+    std::uint32_t last = begin;
+    while (last < end && f_[last] < 1) ++last;
+    std::size_t rest = order_.size(), place = rest + (last - begin);
+    order_.resize(place);
+    while (last > begin) {
+      const double f = f_[last - 1];
+      while (rest > 0 && (f_[order_[rest - 1]] > f ||
+                          (f_[order_[rest - 1]] == f && order_[rest - 1] >= last)))
+        order_[--place] = order_[--rest];
+      order_[--place] = --last;
     }
   }
 
