@@ -296,6 +296,23 @@ TEST(FairShareEngine, OperationsThatComeAndGoHaveTheBitsOfAFullUpdate) {
   }
 }
 
+// Functions of pools stay as they are where what one operation leaves another takes up.
+TEST(FairShareEngine, AnOperationLikeTheOneThatHasGoneHasItsShare) {
+  Cluster cluster(1);
+  const Id pool = cluster.pool(0);
+  for (Amount i = 0; i < 3; ++i) cluster.operation(pool, {300});
+  const Tables& t = cluster.tables();
+  const Column<Column<Id>> lists{{pool}, {2, 3, 4}};
+  FairShareEngine engine;
+  const TreeDelta first{.children = &lists};
+  engine.update(t, {}, nullptr, true, &first);
+  const Column<Id> touched{1};
+  const TreeDelta again{
+      .children = &lists, .only = true, .touched = touched, .went = touched, .came = touched};
+  EXPECT_EQ(engine.update(t, {}, nullptr, true, &again).total, fair_share(t, {}).total);
+  EXPECT_EQ(*engine.changed(), (Column<Id>{0, 1, 3}));
+}
+
 TEST(FairShare, LimitsBeyondTheClusterAreTheCluster) {
   Cluster cluster(1);
   const Id pool = cluster.pool(0);

@@ -107,6 +107,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     bool rebuild = true;     // so much that all of the block is built again
     bool listed = true;      // other children may be listed than members
     bool moved = true;       // shares below it may have changed although it stands where it stood
+    bool edited = true;      // other functions of children than the last walk read
     Column<Id> members;      // of a block that is kept
     Column<Id> changed;      // else: those among the children that have another function
     bool done = false;                        // the curve is that of this update
@@ -233,7 +234,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     state.limits = limits;
     const Edit edited = built ? Edit::kRefused : edit(pool);
     if (edited == Edit::kNothing && same) return;
-    state.moved = true;
+    state.moved = state.edited = true;
     if (!built && edited == Edit::kRefused) build_block(pool);
     sweep(pool, built ? *built : edited == Edit::kRefused ? block_ : state.children, limits, false);
     const auto curve = pool_.vertices();
@@ -297,7 +298,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   void walk_changed();
 
   static void settle(Pool& pool) {
-    pool.children_changed = pool.rebuild = pool.listed = pool.moved = pool.done = false;
+    pool.children_changed = pool.rebuild = pool.listed = false;
+    pool.moved = pool.edited = pool.done = false;
     pool.changed.clear();
   }
 
@@ -453,7 +455,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   Column<Id> postorder_place_;     // P
   Column<Id> open_;                // pools whose children have changed
   IdSet marks_;                    // what is to be said of as changed
-  Column<Id> path_, walked_;       // of a walk
+  struct Step {
+    Id pool;
+    Position before;
+  };
+  Column<Step> path_;  // of a walk
+  Column<Id> walked_;
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools
   KeyOrder sorter_;

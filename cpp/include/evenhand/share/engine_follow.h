@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "evenhand/share/engine.h"
@@ -19,13 +20,11 @@ auto FairShareUpdate<R>::edit(Id pool) -> Edit {
   const View<const Id> now = children(pool);
   const Column<Id>& then = state.members;
   Size begin = 0, gone = 0, came = 0;  // what is listed from a place on, others before
-  if (state.listed) {
-    if (smallest_weight(pool) != state.smallest_weight) return Edit::kRefused;
-    const Size both = std::min(then.size(), now.size());
-    while (begin < both && then[begin] == now[begin]) ++begin;
-    Size behind = 0;
-    while (behind < both - begin && then[then.size() - 1 - behind] == now[now.size() - 1 - behind])
-      ++behind;
+  if (state.listed && smallest_weight(pool) != state.smallest_weight) return Edit::kRefused;
+  if (state.listed && !std::ranges::equal(then, now)) {
+    begin = at(std::ranges::mismatch(then, now).in1 - then.begin());
+    const auto rest = std::views::drop(begin) | std::views::reverse;
+    const Size behind = at(std::ranges::mismatch(then | rest, now | rest).in1 - (then | rest).begin());
     gone = then.size() - begin - behind;
     came = now.size() - begin - behind;
   }
@@ -168,9 +167,9 @@ void FairShareUpdate<R>::join_tree(Id o) {
   const Id e = pool_rows_ + o;
   pool_of_[o] = t.operations.pool[o];
   open(pool_of_[o]);
-  pools_[pool_of_[o]].moved = true;  // it has no share yet, even where one like it has gone
-  if (pools_[pool_of_[o]].changed.empty() || pools_[pool_of_[o]].changed.back() != e)
-    pools_[pool_of_[o]].changed.push_back(e);
+  Pool& pool = pools_[pool_of_[o]];
+  pool.moved = pool.edited = true;  // it has no share yet, even where one like it has gone
+  pool.changed.push_back(e);
   marks_.add(e);
   double* limits = result.limits_share.row(e, width_);
   for (Size r = 0; r < width_; ++r) {
@@ -229,10 +228,10 @@ void FairShareUpdate<R>::follow_operation(Id o) {
 // As walk(), but into pools alone that stand elsewhere or whose children have changed.
 template <int R>
 void FairShareUpdate<R>::walk_changed() {
-  Column<Id>&path = path_, &walked = walked_;
-  path.assign(1, 0);
+  Column<Step>& path = path_;
+  Column<Id>& walked = walked_;
+  path.assign(1, {0, std::exchange(positions_[0], pools_[0].own.last())});
   walked.clear();
-  positions_[0] = pools_[0].own.last();
   const auto set_operation = [&](Id o, const Row<R>& shares) {
     const Id e = pool_rows_ + o;
     const bool is_calm =
@@ -251,15 +250,18 @@ void FairShareUpdate<R>::walk_changed() {
     set_row(result.total, e, shares);
   };
   while (!path.empty()) {
-    const Id pool = path.back();
+    const auto [pool, stood] = path.back();
     path.pop_back();
     walked.push_back(pool);
     const Position stands = positions_[pool];
     const View<const Id> below = children(pool);
     const ChildrenBlock<R>& block = pools_[pool].children;
     const bool in_fifo = fifo(pool);
+    // Operations whose functions have ended before here have all that they want, as they had.
+    const double ended = in_fifo || pools_[pool].edited ? 0 : std::min(stood.f, stands.f);
     for (Size i = 0; i < below.size(); ++i) {
       const Id e = below[i];
+      if (e >= pool_rows_ && block.fit_factors(i).back() < ended) continue;
       const CurvePoint place = in_fifo ? child_place(pool, i, stands)
                                        : locate(block.fit_factors(i), stands.f,
                                                 static_cast<std::int32_t>(i) < stands.jumped);
@@ -267,7 +269,7 @@ void FairShareUpdate<R>::walk_changed() {
         const Position now = pools_[e].own.at(place);
         const Position then = std::exchange(positions_[e], now);
         if (now.f != then.f || now.jumped != then.jumped || pools_[e].moved)
-          path.push_back(e);
+          path.push_back({e, then});
       } else {
         const Row<R>* shares = block.shares(i) + place.k;
         set_operation(e - pool_rows_,
