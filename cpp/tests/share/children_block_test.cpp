@@ -101,8 +101,8 @@ TEST(ChildrenBlock, EditsGiveTheBitsOfANewBlock) {
 TEST(ChildrenBlock, KnowsAnotherCurve) {
   CurveBuilder<1> builder;
   const auto curve = [&](double usage, double demand) {
-    build_operation_curve<1>(builder, filled_row<1>(usage), filled_row<1>(demand),
-                             filled_row<1>(1), false);
+    build_operation_curve<1>(builder, filled_row<1>(usage), filled_row<1>(demand), filled_row<1>(1),
+                             false);
     return builder.vertices();
   };
   ChildrenBlock<1> block;

@@ -114,8 +114,8 @@ class ChildrenBlock {
               bool keep_shares) {
     const auto place = static_cast<std::ptrdiff_t>(child);
     first_.insert(first_.begin() + place, first_[child]);
-    const auto own = child < first_shares_.size() ? first_shares_[child]
-                                                  : static_cast<std::uint32_t>(kept_);
+    const auto own =
+        child < first_shares_.size() ? first_shares_[child] : static_cast<std::uint32_t>(kept_);
     first_shares_.insert(first_shares_.begin() + place, own);
     resize(child, curve.size(), keep_shares ? curve.size() : 0);
     fill(child, curve, weight_ratio, keep_shares);
@@ -246,7 +246,8 @@ class ChildrenBlock {
       for (std::size_t i = child + 1; i < first_.size(); ++i) first_[i] += more;
     }
     const std::size_t own = first_shares_[child];
-    const std::size_t had = (child + 1 < first_shares_.size() ? first_shares_[child + 1] : kept_) - own;
+    const std::size_t had =
+        (child + 1 < first_shares_.size() ? first_shares_[child + 1] : kept_) - own;
     if (had == rows) return;
     resize<Row<R>>(shares_, own, had, rows, Row<R>::Zero());
     const auto more_rows = static_cast<std::uint32_t>(rows - had);
@@ -268,8 +269,8 @@ class ChildrenBlock {
     order_.resize(place);
     while (last > begin) {
       const double f = f_[last - 1];
-      while (rest > 0 && (f_[order_[rest - 1]] > f ||
-                          (f_[order_[rest - 1]] == f && order_[rest - 1] >= last)))
+      while (rest > 0 &&
+             (f_[order_[rest - 1]] > f || (f_[order_[rest - 1]] == f && order_[rest - 1] >= last)))
         order_[--place] = order_[--rest];
       order_[--place] = --last;
     }
@@ -334,7 +335,7 @@ class ChildrenBlock {
   std::vector<Row<R>> moves_;           // after each vertex: slope in f, or height of a jump
   std::vector<MoveKind> kinds_;
   Column<std::uint32_t> first_{0};  // child -> its first vertex
-  Column<std::uint32_t> order_;  // vertices below 1 by (f, child, place)
+  Column<std::uint32_t> order_;     // vertices below 1 by (f, child, place)
   bool sweepable_ = false;
   DoubleRow<R> initial_{};  // sum of the children at f = 0
 };

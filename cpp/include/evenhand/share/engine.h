@@ -104,13 +104,13 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Column<std::uint32_t> place;                            // FIFO: child -> place
     Row<R> guarantee = Row<R>::Zero(), limits = guarantee;  // of the curve
     bool children_changed = true;                           // since the last update
-    bool rebuild = true;     // so much that all of the block is built again
-    bool listed = true;      // other children may be listed than members
-    bool moved = true;       // shares below it may have changed although it stands where it stood
-    bool edited = true;      // other functions of children than the last walk read
-    Column<Id> members;      // of a block that is kept
-    Column<Id> changed;      // else: those among the children that have another function
-    bool done = false;                        // the curve is that of this update
+    bool rebuild = true;  // so much that all of the block is built again
+    bool listed = true;   // other children may be listed than members
+    bool moved = true;    // shares below it may have changed although it stands where it stood
+    bool edited = true;   // other functions of children than the last walk read
+    Column<Id> members;   // of a block that is kept
+    Column<Id> changed;   // else: those among the children that have another function
+    bool done = false;    // the curve is that of this update
     std::unique_ptr<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
@@ -263,7 +263,8 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     for (Id p = 1; p < pool_rows_; ++p) pools_[t.pools.parent[p]].least.add(t.pools.weight[p]);
     for (Id p = 0; p < pool_rows_; ++p) {
       Pool& pool = pools_[p];
-      pool.children_changed = pool.rebuild = pool.listed = !reuse || !kept_.same_children(t, p);
+      pool.children_changed = pool.rebuild = !reuse || !kept_.same_children(t, p);
+      pool.listed = true;  // pools may have been inhabited or left
       pool.changed.clear();
       pool.done = false;
     }

@@ -24,7 +24,8 @@ auto FairShareUpdate<R>::edit(Id pool) -> Edit {
   if (state.listed && !std::ranges::equal(then, now)) {
     begin = at(std::ranges::mismatch(then, now).in1 - then.begin());
     const auto rest = std::views::drop(begin) | std::views::reverse;
-    const Size behind = at(std::ranges::mismatch(then | rest, now | rest).in1 - (then | rest).begin());
+    const Size behind =
+        at(std::ranges::mismatch(then | rest, now | rest).in1 - (then | rest).begin());
     gone = then.size() - begin - behind;
     came = now.size() - begin - behind;
   }

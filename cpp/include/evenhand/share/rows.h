@@ -92,7 +92,8 @@ class DoubleRow {
       act(hi_.template segment<kLanes>(r), lo_.template segment<kLanes>(r), r);
   }
   template <class Part>
-  [[gnu::always_inline]] static void add(Part& hi, Part& lo, const Two& x, const Two& beside) noexcept {
+  [[gnu::always_inline]] static void add(Part& hi, Part& lo, const Two& x,
+                                         const Two& beside) noexcept {
     const Two s = hi + x, b = s - hi;
     lo += ((hi - (s - b)) + (x - b)) + beside;
     hi = s;
