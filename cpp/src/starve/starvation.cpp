@@ -209,11 +209,11 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
       out.looked_at.push_back(out.due.front().element);
       std::ranges::pop_heap(out.due, later);
     }
-    const auto known = std::ranges::is_sorted_until(out.looked_at);
-    std::ranges::sort(known, out.looked_at.end());
-    std::ranges::inplace_merge(out.looked_at, known);
-    const auto twice = std::ranges::unique(out.looked_at);
-    out.looked_at.erase(twice.begin(), twice.end());
+    if (out.looked_at.size() > of->size()) {
+      std::ranges::sort(out.looked_at);
+      const auto twice = std::ranges::unique(out.looked_at);
+      out.looked_at.erase(twice.begin(), twice.end());
+    }
     bool pools_changed = false;
     for (const Id e : out.looked_at) {
       visit(at(e), at(e) < pools ? t.pools.parent[e] : t.operations.pool[at(e) - pools]);

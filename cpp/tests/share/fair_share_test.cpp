@@ -285,7 +285,7 @@ TEST(FairShareEngine, OperationsThatComeAndGoHaveTheBitsOfAFullUpdate) {
     }
     const Column<Column<Id>> lists = listed(t, whole, there);
     const TreeDelta delta{
-        .children = &lists, .only = step % 32 != 0, .touched = touched, .went = went, .came = came};
+        .children = &lists, .only = step % 32 > 1, .touched = touched, .went = went, .came = came};
     const FairShareResult& kept = engine.update(t, options, nullptr, true, &delta);
     ASSERT_EQ(engine.changed() != nullptr, delta.only);
     const FairShareResult afresh = fair_share(t, options);
@@ -294,6 +294,23 @@ TEST(FairShareEngine, OperationsThatComeAndGoHaveTheBitsOfAFullUpdate) {
     ASSERT_EQ(kept.usage_share, afresh.usage_share);
     ASSERT_EQ(kept.fifo_index, afresh.fifo_index);
   }
+}
+
+// Functions of pools stay as they are where what one operation leaves another takes up.
+TEST(FairShareEngine, AnOperationLikeTheOneThatHasGoneHasItsShare) {
+  Cluster cluster(1);
+  const Id pool = cluster.pool(0);
+  for (Amount i = 0; i < 3; ++i) cluster.operation(pool, {300});
+  const Tables& t = cluster.tables();
+  const Column<Column<Id>> lists{{pool}, {2, 3, 4}};
+  FairShareEngine engine;
+  const TreeDelta first{.children = &lists};
+  engine.update(t, {}, nullptr, true, &first);
+  const Column<Id> touched{1};
+  const TreeDelta again{
+      .children = &lists, .only = true, .touched = touched, .went = touched, .came = touched};
+  EXPECT_EQ(engine.update(t, {}, nullptr, true, &again).total, fair_share(t, {}).total);
+  EXPECT_EQ(*engine.changed(), (Column<Id>{0, 1, 3}));
 }
 
 TEST(FairShare, LimitsBeyondTheClusterAreTheCluster) {

@@ -34,7 +34,7 @@ TEST(HeartbeatGrid, FindsTheNextHeartbeatOfThoseThatAreWanted) {
     Column<std::uint8_t> wanted(nodes.size(), 0);
     Time from = begin;
     Id first = 0;
-    for (int step = 0; step < 40; ++step) {
+    for (int step = 0; step < 80; ++step) {
       const Id node = below(n);
       wanted[node] = below(3) > 0;
       grid.want(node, wanted[node] != 0);
@@ -48,7 +48,7 @@ TEST(HeartbeatGrid, FindsTheNextHeartbeatOfThoseThatAreWanted) {
       const auto found = grid.next();
       ASSERT_EQ(found.node, expected.node) << n << ' ' << period << ' ' << from;
       ASSERT_EQ(found.time, expected.time);
-      if (found.node == kNoId) continue;
+      if (found.node == kNoId || below(2) == 0) continue;  // it is asked again
       grid.done(found.time, found.node);
       from = found.time;
       first = static_cast<Id>(std::ranges::find(nodes, found.node) - nodes.begin()) + 1;

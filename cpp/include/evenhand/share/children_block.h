@@ -86,53 +86,42 @@ class ChildrenBlock {
 
   bool sweepable() const noexcept { return sweepable_; }  // of a copy
 
-  // Puts another curve in the place of an operation's, as if it had been added instead; of a block
-  // that is sweepable and has no other children. false: it has another number of vertices. The
-  // moves keep their order: O(vertices log n), and a move of 4 bytes for each.
-  bool replace(std::size_t child, std::span<const Vertex<R>> curve, double weight_ratio) {
+  // Is an operation's curve this one already?
+  bool has(std::size_t child, std::span<const Vertex<R>> curve, double weight_ratio) const {
     const std::uint32_t base = first_[child];
     const std::size_t n = curve.size();
     if (first_[child + 1] - base != n) return false;
-    const auto place = [&](double f, std::uint32_t vertex) {
-      return std::lower_bound(order_.begin(), order_.end(), std::pair(f, vertex),
-                              [&](std::uint32_t k, const std::pair<double, std::uint32_t>& key) {
-                                return f_[k] != key.first ? f_[k] < key.first : k < key.second;
-                              }) -
-             order_.begin();
-    };
-    Column<std::ptrdiff_t> out;
-    std::vector<std::pair<std::ptrdiff_t, std::uint32_t>> in;
-    for (std::uint32_t i = 0; n > 1 && i < n; ++i) {
-      if (f_[base + i] < 1) out.push_back(place(f_[base + i], base + i));
-      const double f = weight_ratio == 1.0 ? curve[i].s : curve[i].s / weight_ratio;
-      if (f < 1) in.emplace_back(place(f, base + i), base + i);
-    }
-    scratch_.clear();
-    std::ptrdiff_t at = 0;
-    auto gone = out.begin();
-    const auto copy_until = [&](std::ptrdiff_t end) {
-      for (; gone != out.end() && *gone < end; ++gone) {
-        scratch_.insert(scratch_.end(), order_.begin() + at, order_.begin() + *gone);
-        at = *gone + 1;
-      }
-      scratch_.insert(scratch_.end(), order_.begin() + at, order_.begin() + end);
-      at = end;
-    };
-    for (const auto& [where, vertex] : in) {
-      copy_until(where);
-      scratch_.push_back(vertex);
-    }
-    copy_until(static_cast<std::ptrdiff_t>(order_.size()));
-    order_.swap(scratch_);
-    write(base, curve, weight_ratio);
-    for (std::size_t k = 0; k < n; ++k) shares_[first_shares_[child] + k] = curve[k].shares;
+    for (std::size_t k = 0; k < n; ++k)
+      if (f_[base + k] != fit_factor(curve[k].s, weight_ratio) ||
+          (shares(child)[k] != curve[k].shares).any())
+        return false;
     return true;
   }
-  // After the last replace().
-  void sum_initial() {
-    initial_ = {};
-    for (std::size_t child = 0; child < child_count(); ++child) initial_.add(*shares(child));
+  // Puts a curve in the place of a child's, takes one away, or adds one before a child, as if it
+  // had been like that from the beginning; of a block that is sweepable. The other moves keep their
+  // order: O(n) light steps.
+  void replace(std::size_t child, std::span<const Vertex<R>> curve, double weight_ratio,
+               bool keep_shares) {
+    resize(child, curve.size(), keep_shares ? curve.size() : 0);
+    fill(child, curve, weight_ratio, keep_shares);
   }
+  void remove(std::size_t child) {
+    resize(child, 0, 0);
+    first_.erase(first_.begin() + static_cast<std::ptrdiff_t>(child));
+    first_shares_.erase(first_shares_.begin() + static_cast<std::ptrdiff_t>(child));
+  }
+  void insert(std::size_t child, std::span<const Vertex<R>> curve, double weight_ratio,
+              bool keep_shares) {
+    const auto place = static_cast<std::ptrdiff_t>(child);
+    first_.insert(first_.begin() + place, first_[child]);
+    const auto own =
+        child < first_shares_.size() ? first_shares_[child] : static_cast<std::uint32_t>(kept_);
+    first_shares_.insert(first_shares_.begin() + place, own);
+    resize(child, curve.size(), keep_shares ? curve.size() : 0);
+    fill(child, curve, weight_ratio, keep_shares);
+  }
+  // After the last of these: what the children have at f = 0, of which operations have nothing.
+  void start_from(const DoubleRow<R>& initial) noexcept { initial_ = initial; }
 
   // Feeds the builder with the shares of a fair-share pool on [0, 1].
   // `until_guarantee`: only as far as the guarantee lasts.
@@ -142,26 +131,23 @@ class ChildrenBlock {
     Row<R> now = shares.value();
     builder.start(now, guarantee, limits);
     double f = 0;
-    const auto advance = [&](double to) {
-      shares.add_product(slope, to - f);
-      shares.raise(now);
-      builder.line(now, {to, 0});
-      f = to;
-    };
     const std::size_t n = order_.size();
-    std::size_t i = 0, steps = 0;
-    while (i < n) {
-      const double next = f_[order_[i]];
-      if (next >= 1) break;
+    const std::uint32_t* const order = order_.data();
+    for (std::size_t i = 0, steps = 0;;) {
+      const double next = i < n ? f_[order[i]] : 1.0;
       if (next > f) {
-        advance(next);
+        shares.add_product(slope, next - f);
+        shares.raise(now);
+        builder.line(now, {next, 0});
+        f = next;
         if (builder.ended() || (until_guarantee && !builder.inside_guarantee())) return;
       }
+      if (i == n) return;
       if (++steps % kBetweenPolls == 0) poll();
       std::size_t last = i;
       bool jumps = false;
-      for (; last < n && f_[order_[last]] == next; ++last) {
-        const std::uint32_t k = order_[last];
+      for (; last < n && f_[order[last]] == next; ++last) {
+        const std::uint32_t k = order[last];
         if (k > 0 && kinds_[k - 1] == MoveKind::kLine) slope.subtract(moves_[k - 1]);
         if (kinds_[k] == MoveKind::kLine) slope.add(moves_[k]);
         jumps |= kinds_[k] == MoveKind::kJump;
@@ -172,7 +158,6 @@ class ChildrenBlock {
       }
       i = last;
     }
-    advance(1);
   }
 
   // The same for a FIFO pool on [0, children]: one child after the other.
@@ -227,6 +212,69 @@ class ChildrenBlock {
 
  private:
   static constexpr double kNarrowest = 1e-290;  // a quotient by less may overflow
+
+  static double fit_factor(double s, double weight_ratio) noexcept {
+    return weight_ratio == 1.0 ? s : s / weight_ratio;
+  }
+
+  template <class T>
+  static void resize(std::vector<T>& cells, std::size_t begin, std::size_t before, std::size_t now,
+                     const T& fresh) {
+    const auto place = cells.begin() + static_cast<std::ptrdiff_t>(begin);
+    if (now > before)
+      cells.insert(place, now - before, fresh);
+    else
+      cells.erase(place, place + static_cast<std::ptrdiff_t>(before - now));
+  }
+
+  // Takes the moves of a child out of the order, and makes room for others.
+  void resize(std::size_t child, std::size_t vertices, std::size_t rows) {
+    const std::uint32_t begin = first_[child], end = first_[child + 1];
+    const auto more = static_cast<std::uint32_t>(vertices) - (end - begin);  // modulo 2^32
+    auto out = order_.begin();
+    for (const std::uint32_t k : order_) {
+      if (k < begin)
+        *out++ = k;
+      else if (k >= end)
+        *out++ = k + more;
+    }
+    order_.erase(out, order_.end());
+    if (more != 0) {
+      resize(f_, begin, end - begin, vertices, 0.0);
+      resize<Row<R>>(moves_, begin, end - begin, vertices, Row<R>::Zero());
+      resize(kinds_, begin, end - begin, vertices, MoveKind::kNone);
+      for (std::size_t i = child + 1; i < first_.size(); ++i) first_[i] += more;
+    }
+    const std::size_t own = first_shares_[child];
+    const std::size_t had =
+        (child + 1 < first_shares_.size() ? first_shares_[child + 1] : kept_) - own;
+    if (had == rows) return;
+    resize<Row<R>>(shares_, own, had, rows, Row<R>::Zero());
+    const auto more_rows = static_cast<std::uint32_t>(rows - had);
+    for (std::size_t i = child + 1; i < first_shares_.size(); ++i) first_shares_[i] += more_rows;
+    kept_ += rows - had;
+  }
+
+  // Writes the moves of a child, and puts them into the order.
+  void fill(std::size_t child, std::span<const Vertex<R>> curve, double weight_ratio,
+            bool keep_shares) {
+    const std::uint32_t begin = first_[child], end = first_[child + 1];
+    write(begin, curve, weight_ratio);
+    for (std::size_t k = 0; keep_shares && k < curve.size(); ++k)
+      shares_[first_shares_[child] + k] = curve[k].shares;
+    if (curve.size() == 1) return;  // never moves
+    std::uint32_t last = begin;
+    while (last < end && f_[last] < 1) ++last;
+    std::size_t rest = order_.size(), place = rest + (last - begin);
+    order_.resize(place);
+    while (last > begin) {
+      const double f = f_[last - 1];
+      while (rest > 0 &&
+             (f_[order_[rest - 1]] > f || (f_[order_[rest - 1]] == f && order_[rest - 1] >= last)))
+        order_[--place] = order_[--rest];
+      order_[--place] = --last;
+    }
+  }
 
   // The moves of a curve, from a vertex on.
   void write(std::size_t base, std::span<const Vertex<R>> curve, double weight_ratio) {
@@ -287,8 +335,7 @@ class ChildrenBlock {
   std::vector<Row<R>> moves_;           // after each vertex: slope in f, or height of a jump
   std::vector<MoveKind> kinds_;
   Column<std::uint32_t> first_{0};  // child -> its first vertex
-  Column<std::uint32_t> scratch_;
-  Column<std::uint32_t> order_;  // vertices below 1 by (f, child, place)
+  Column<std::uint32_t> order_;     // vertices below 1 by (f, child, place)
   bool sweepable_ = false;
   DoubleRow<R> initial_{};  // sum of the children at f = 0
 };

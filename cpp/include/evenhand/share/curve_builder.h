@@ -111,7 +111,7 @@ class CurveBuilder {
  private:
   double tightness(const Row<R>& shares) const noexcept { return largest(shares - g_); }
 
-  void push(double s, Position at, const Row<R>& shares) {
+  [[gnu::always_inline]] inline void push(double s, Position at, const Row<R>& shares) {
     // Of a vertical only the ends count.
     if (size_ > 1 && out_[size_ - 1].s == s && out_[size_ - 2].s == s) --size_;
     if (!whole_ && size_ > 2 && !jump_unsettled_) {
@@ -119,13 +119,21 @@ class CurveBuilder {
       out_[1] = out_[size_ - 1];
       size_ = 2;
     }
-    if (size_ == out_.size()) out_.resize(std::max<std::size_t>(64, 2 * size_));
+    if (size_ == room_) [[unlikely]]
+      grow();
     out_[size_++] = {s, at, shares};
+  }
+  [[gnu::noinline]] void grow() {
+    room_ = std::max<std::size_t>(64, 2 * size_);
+    out_.resize(room_);
   }
 
   // A vertex where the curve continues after its position moved without it.
-  void depart() {
-    if (!relocated_) return;
+  [[gnu::always_inline]] inline void depart() {
+    if (relocated_) [[unlikely]]
+      continue_here();
+  }
+  [[gnu::noinline]] void continue_here() {
     relocated_ = false;
     if (s_ == 0)
       restart_at_guarantee(at_, a_);
@@ -133,7 +141,7 @@ class CurveBuilder {
       push(s_, at_, a_);
   }
 
-  void restart_at_guarantee(Position at, const Row<R>& shares) {
+  [[gnu::noinline]] void restart_at_guarantee(Position at, const Row<R>& shares) {
     size_ = 0;
     relocated_ = false;
     push(0, at, shares);
@@ -166,19 +174,21 @@ class CurveBuilder {
     ended_ = true;
   }
 
-  void line_within_limits(const Row<R>& shares, Position to) {
+  [[gnu::always_inline]] inline void line_within_limits(const Row<R>& shares, Position to) {
     const double s = tightness(shares);
-    if (s > 1) {
-      double t = 1;
-      for (int r = 0; r < R; ++r)
-        if (shares[r] - g_[r] > 1) t = std::min(t, (1 - (a_[r] - g_[r])) / (shares[r] - a_[r]));
-      const Row<R> cut = between(a_, shares, std::max(t, 0.0));
-      finish_line(cut, {at_.f + (to.f - at_.f) * t, to.jumped}, 1);
-      ended_ = true;
-      return;
-    }
+    if (s > 1) [[unlikely]]
+      return line_to_the_end(shares, to);
     finish_line(shares, to, s);
     if (s == 1) ended_ = true;
+  }
+
+  [[gnu::noinline]] void line_to_the_end(const Row<R>& shares, Position to) {
+    double t = 1;
+    for (int r = 0; r < R; ++r)
+      if (shares[r] - g_[r] > 1) t = std::min(t, (1 - (a_[r] - g_[r])) / (shares[r] - a_[r]));
+    const Row<R> cut = between(a_, shares, std::max(t, 0.0));
+    finish_line(cut, {at_.f + (to.f - at_.f) * t, to.jumped}, 1);
+    ended_ = true;
   }
 
   [[gnu::always_inline]] inline void finish_line(const Row<R>& shares, Position to, double s) {
@@ -251,7 +261,7 @@ class CurveBuilder {
   };
 
   std::vector<Vertex<R>> out_;  // reused storage; the first size_ are the curve
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, room_ = 0;
   Row<R> a_ = Row<R>::Zero(), g_ = a_, l_ = a_;
   double s_ = 0;
   Position at_{};

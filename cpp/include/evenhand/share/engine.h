@@ -112,9 +112,13 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     Column<std::uint32_t> place;                            // FIFO: child -> place
     Row<R> guarantee = Row<R>::Zero(), limits = guarantee;  // of the curve
     bool children_changed = true;                           // since the last update
-    bool rebuild = true;                    // so much that all of the block is built again
-    Column<Id> changed;                     // else: operations, rows
-    bool done = false;                      // the curve is that of this update
+    bool rebuild = true;  // so much that all of the block is built again
+    bool listed = true;   // other children may be listed than members
+    bool moved = true;    // shares below it may have changed although it stands where it stood
+    bool edited = true;   // other functions of children than the last walk read
+    Column<Id> members;   // of a block that is kept
+    Column<Id> changed;   // else: those among the children that have another function
+    bool done = false;    // the curve is that of this update
     std::optional<ChildrenBlock<R>> built;  // the block, between an integral share and its use
   };
 
@@ -179,16 +183,18 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       order_fifo(pool);
     else
       block_.sort(sorter_);
-    if (state.children_changed) block_.copy_to(state.children, replaces(pool));
+    if (!state.children_changed) return;
+    block_.copy_to(state.children, edits(pool));
+    if (edits(pool)) state.members.assign(children(pool).begin(), children(pool).end());
   }
 
-  // Whether the block of a pool is kept so that single operations can be replaced in it.
-  bool replaces(Id pool) const {
-    if (!keep_ || fifo(pool) || integral(pool) != IntegralType::kNone) return false;
-    return std::ranges::all_of(children(pool), [&](Id child) { return child >= pool_rows_; });
+  // Whether the block of a pool is kept so that single children can be replaced in it.
+  bool edits(Id pool) const {
+    return keep_ && !fifo(pool) && integral(pool) == IntegralType::kNone;
   }
 
-  bool replace_changed(Id pool);  // in engine_follow.h
+  enum class Edit : std::uint8_t { kNothing, kDone, kRefused };
+  Edit edit(Id pool);  // in engine_follow.h
 
   void order_fifo(Id pool) {
     const View<const Id> members = children(pool);
@@ -229,23 +235,31 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     const auto built = std::exchange(state.built, std::nullopt);
     state.done = true;
     const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
-    if (!state.children_changed && (own_guarantee == state.guarantee).all() &&
-        (limits == state.limits).all())
-      return;
+    const bool same = (own_guarantee == state.guarantee).all() && (limits == state.limits).all();
+    if (!state.children_changed && same) return;
     state.guarantee = own_guarantee;
     state.limits = limits;
-    const bool replaced = !built && replace_changed(pool);
-    if (!built && !replaced) build_block(pool);
-    sweep(pool, built ? *built : replaced ? state.children : block_, limits, false);
+    const Edit edited = built ? Edit::kRefused : edit(pool);
+    if (edited == Edit::kNothing && same) return;
+    state.moved = state.edited = true;
+    if (!built && edited == Edit::kRefused) build_block(pool);
+    sweep(pool, built ? *built : edited == Edit::kRefused ? block_ : state.children, limits, false);
     const auto curve = pool_.vertices();
     state.own.assign(curve);
     if (!keep_)
       for (Id child : children(pool))
         if (child < pool_rows_) pools_[child].curve = std::vector<Vertex<R>>();  // and its memory
     if (pool == 0) return;
+    if (std::ranges::equal(curve, state.curve, equal_vertices)) return;
     state.curve.assign(curve.begin(), curve.end());
     Pool& parent = pools_[tables_->pools.parent[pool]];
-    parent.children_changed = parent.rebuild = true;
+    parent.children_changed = true;
+    parent.changed.push_back(pool);
+  }
+
+  static bool equal_vertices(const Vertex<R>& a, const Vertex<R>& b) noexcept {
+    return a.s == b.s && a.at.f == b.at.f && a.at.jumped == b.at.jumped &&
+           (a.shares == b.shares).all();
   }
 
   // ---- what changed since the last update -----------------------------------
@@ -257,6 +271,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     for (Id p = 0; p < pool_rows_; ++p) {
       Pool& pool = pools_[p];
       pool.children_changed = pool.rebuild = !reuse || !kept_.same_children(t, p);
+      pool.listed = true;  // pools may have been inhabited or left
       pool.changed.clear();
       pool.done = false;
     }
@@ -266,7 +281,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
         Pool& pool = pools_[t.operations.pool[o]];
         pool.children_changed = true;
         pool.rebuild = pool.rebuild || kept_.weight_changed(t, o);
-        if (!pool.rebuild) pool.changed.push_back(o);
+        if (!pool.rebuild) pool.changed.push_back(pool_rows_ + o);
       }
     for (Id p = 1; p < pool_rows_; ++p)
       if (kept_.pool_weight_changed(t, p)) {
@@ -287,11 +302,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   void follow_operation(Id o);
   void add_to_pools(Id pool, const Amount* demand, const Amount* usage);
   void share_into(Column<double>& of, Id element, const Amount* amounts) const;
-  void rebuild(Id pool);
+  void open(Id pool);
   void walk_changed();
 
   static void settle(Pool& pool) {
-    pool.children_changed = pool.rebuild = pool.done = false;
+    pool.children_changed = pool.rebuild = pool.listed = false;
+    pool.moved = pool.edited = pool.done = false;
     pool.changed.clear();
   }
 
@@ -447,7 +463,12 @@ class FairShareUpdate final : public FairShareEngine::Impl {
   Column<Id> postorder_place_;     // P
   Column<Id> open_;                // pools whose children have changed
   IdSet marks_;                    // what is to be said of as changed
-  Column<Id> path_, walked_;       // of a walk
+  struct Step {
+    Id pool;
+    Position before;
+  };
+  Column<Step> path_;  // of a walk
+  Column<Id> walked_;
   CurveBuilder<R> pool_, operation_;
   ChildrenBlock<R> block_;  // scratch, reused by all pools
   KeyOrder sorter_;

@@ -5,31 +5,61 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "evenhand/share/engine.h"
 
 namespace evenhand {
 
-// Replaces the operations that changed; false: the block must be built again.
+// Puts what changed into the kept block. Refused: it must be built again.
 template <int R>
-bool FairShareUpdate<R>::replace_changed(Id pool) {
+auto FairShareUpdate<R>::edit(Id pool) -> Edit {
   Pool& state = pools_[pool];
-  const View<const Id> members = children(pool);
-  if (state.rebuild || state.changed.size() * 16 > members.size() || !state.children.sweepable())
-    return false;
-  const bool steps = options_.step_function_for_gang && tables_->pools.step_function_for_gang[pool];
-  for (const Id o : state.changed) {
-    const Id e = pool_rows_ + o;
-    const auto child = at(std::ranges::find(members, e) - members.begin());
-    if (child == members.size()) return false;
-    build_operation_curve<R>(operation_, row(result.usage_share, e), row(result.demand_share, e),
-                             row(result.limits_share, e), steps && tables_->operations.gang[o]);
-    const double ratio = weight(e) / state.smallest_weight;
-    if (!state.children.replace(child, operation_.vertices(), ratio)) return false;
+  if (state.rebuild || !state.children.sweepable()) return Edit::kRefused;
+  const View<const Id> now = children(pool);
+  const Column<Id>& then = state.members;
+  Size begin = 0, gone = 0, came = 0;  // what is listed from a place on, others before
+  if (state.listed && smallest_weight(pool) != state.smallest_weight) return Edit::kRefused;
+  if (state.listed && !std::ranges::equal(then, now)) {
+    begin = at(std::ranges::mismatch(then, now).in1 - then.begin());
+    const auto rest = std::views::drop(begin) | std::views::reverse;
+    const Size behind =
+        at(std::ranges::mismatch(then | rest, now | rest).in1 - (then | rest).begin());
+    gone = then.size() - begin - behind;
+    came = now.size() - begin - behind;
   }
-  state.children.sum_initial();
-  return true;
+  if ((gone + came + state.changed.size()) * 16 > now.size() + 64) return Edit::kRefused;
+  const bool steps = options_.step_function_for_gang && tables_->pools.step_function_for_gang[pool];
+  const auto curve = [&](Id e) -> std::span<const Vertex<R>> {
+    if (e < pool_rows_) return pools_[e].curve;
+    build_operation_curve<R>(operation_, row(result.usage_share, e), row(result.demand_share, e),
+                             row(result.limits_share, e),
+                             steps && tables_->operations.gang[e - pool_rows_]);
+    return operation_.vertices();
+  };
+  Edit done = gone + came > 0 ? Edit::kDone : Edit::kNothing;
+  for (Size i = 0; i < gone; ++i) state.children.remove(begin);
+  for (Size i = begin; i < begin + came; ++i)
+    state.children.insert(i, curve(now[i]), weight(now[i]) / state.smallest_weight,
+                          now[i] >= pool_rows_);
+  if (gone + came > 0) state.members.assign(now.begin(), now.end());
+  for (const Id e : state.changed) {
+    const auto child = at(std::ranges::find(now, e) - now.begin());
+    if (child == now.size() || (child >= begin && child < begin + came)) continue;
+    const double ratio = weight(e) / state.smallest_weight;
+    const auto its = curve(e);
+    if (e >= pool_rows_ && state.children.has(child, its, ratio)) continue;
+    state.children.replace(child, its, ratio, e >= pool_rows_);
+    done = Edit::kDone;
+  }
+  if (done == Edit::kDone) {
+    DoubleRow<R> initial;
+    for (const Id e : now)
+      if (e < pool_rows_) initial.add(pools_[e].curve[0].shares);
+    state.children.start_from(initial);
+  }
+  return done;
 }
 
 // Whether what operations want and use changes shares by the pools' curves alone.
@@ -67,12 +97,21 @@ void FairShareUpdate<R>::follow(const TreeDelta& delta) {
   for (const Id o : delta.went) leave_tree(o);
   for (const Id o : delta.came) join_tree(o);
   for (const Id pool : open_)
-    if (fifo(pool) && pools_[pool].rebuild) sort_fifo_pool(*tables_, children(pool), result);
+    if (fifo(pool) && pools_[pool].listed) sort_fifo_pool(*tables_, children(pool), result);
   for (const Id o : delta.touched)
     if (pool_of_[o] != kNoId) follow_operation(o);
   std::ranges::sort(open_, {}, [&](Id pool) { return postorder_place_[pool]; });
-  for (const Id pool : open_) build(pool);
-  walk_changed();
+  for (const Id pool : open_) {
+    build(pool);
+    if (pool != 0 && pools_[pool].moved) pools_[tables_->pools.parent[pool]].moved = true;
+  }
+  if (pools_[0].moved) walk_changed();
+  for (const Id pool : open_)
+    if (children(pool).empty() && (row(result.total, pool) != 0.0).any()) {
+      // It may be listed nowhere.
+      set_row(result.total, pool, Row<R>::Zero());
+      marks_.add(pool);
+    }
   for (const Id pool : open_) settle(pools_[pool]);
   marks_.take(changed);
   whole_ = true;
@@ -96,19 +135,19 @@ void FairShareUpdate<R>::fit_operations() {
     ids->resize(operations, kNoId);
 }
 
+// Other children are listed in a pool, and may be in those above it.
 template <int R>
-void FairShareUpdate<R>::rebuild(Id pool) {
-  pools_[pool].rebuild = true;
+void FairShareUpdate<R>::open(Id pool) {
   for (Id p = pool; p != kNoId; p = tables_->pools.parent[p]) {
     if (!pools_[p].children_changed) open_.push_back(p);
-    pools_[p].children_changed = true;
+    pools_[p].children_changed = pools_[p].listed = true;
   }
 }
 
 template <int R>
 void FairShareUpdate<R>::leave_tree(Id o) {
   const Id e = pool_rows_ + o, pool = std::exchange(pool_of_[o], kNoId);
-  rebuild(pool);
+  open(pool);
   Amount *demand = demand_.row(o, width_), *usage = usage_.row(o, width_);
   for (Size r = 0; r < width_; ++r) {
     demand[r] = -demand[r];
@@ -128,7 +167,10 @@ void FairShareUpdate<R>::join_tree(Id o) {
   const Tables& t = *tables_;
   const Id e = pool_rows_ + o;
   pool_of_[o] = t.operations.pool[o];
-  rebuild(pool_of_[o]);
+  open(pool_of_[o]);
+  Pool& pool = pools_[pool_of_[o]];
+  pool.moved = pool.edited = true;  // it has no share yet, even where one like it has gone
+  pool.changed.push_back(e);
   marks_.add(e);
   double* limits = result.limits_share.row(e, width_);
   for (Size r = 0; r < width_; ++r) {
@@ -181,17 +223,16 @@ void FairShareUpdate<R>::follow_operation(Id o) {
   share_into(result.demand_share, e, demand_.row(o, width_));
   share_into(result.usage_share, e, usage_.row(o, width_));
   add_to_pools(pool_of_[o], demand.data(), usage.data());
-  pools_[pool_of_[o]].changed.push_back(o);
+  pools_[pool_of_[o]].changed.push_back(e);
 }
 
 // As walk(), but into pools alone that stand elsewhere or whose children have changed.
 template <int R>
 void FairShareUpdate<R>::walk_changed() {
-  if (open_.empty()) return;
-  Column<Id>&path = path_, &walked = walked_;
-  path.assign(1, 0);
+  Column<Step>& path = path_;
+  Column<Id>& walked = walked_;
+  path.assign(1, {0, std::exchange(positions_[0], pools_[0].own.last())});
   walked.clear();
-  positions_[0] = pools_[0].own.last();
   const auto set_operation = [&](Id o, const Row<R>& shares) {
     const Id e = pool_rows_ + o;
     const bool is_calm =
@@ -210,23 +251,26 @@ void FairShareUpdate<R>::walk_changed() {
     set_row(result.total, e, shares);
   };
   while (!path.empty()) {
-    const Id pool = path.back();
+    const auto [pool, stood] = path.back();
     path.pop_back();
     walked.push_back(pool);
     const Position stands = positions_[pool];
     const View<const Id> below = children(pool);
     const ChildrenBlock<R>& block = pools_[pool].children;
     const bool in_fifo = fifo(pool);
+    // Operations whose functions have ended before here have all that they want, as they had.
+    const double ended = in_fifo || pools_[pool].edited ? 0 : std::min(stood.f, stands.f);
     for (Size i = 0; i < below.size(); ++i) {
       const Id e = below[i];
+      if (e >= pool_rows_ && block.fit_factors(i).back() < ended) continue;
       const CurvePoint place = in_fifo ? child_place(pool, i, stands)
                                        : locate(block.fit_factors(i), stands.f,
                                                 static_cast<std::int32_t>(i) < stands.jumped);
       if (e < pool_rows_) {
         const Position now = pools_[e].own.at(place);
         const Position then = std::exchange(positions_[e], now);
-        if (now.f != then.f || now.jumped != then.jumped || pools_[e].children_changed)
-          path.push_back(e);
+        if (now.f != then.f || now.jumped != then.jumped || pools_[e].moved)
+          path.push_back({e, then});
       } else {
         const Row<R>* shares = block.shares(i) + place.k;
         set_operation(e - pool_rows_,
@@ -241,8 +285,6 @@ void FairShareUpdate<R>::walk_changed() {
     for (Id child : children(pool)) sum = sum + row(result.total, child);
     set_pool(pool, sum);
   }
-  for (const Id pool : open_)
-    if (children(pool).empty()) set_pool(pool, Row<R>::Zero());  // it may be listed nowhere
 }
 
 }  // namespace evenhand

@@ -19,7 +19,7 @@ struct CurvePoint {
 
 // The place at fit factor `at` of a curve with vertices at `f`; on a vertical its
 // first point, or its last one if the element has jumped. O(log n).
-inline CurvePoint locate(std::span<const double> f, double at, bool jumped) {
+[[gnu::always_inline]] inline CurvePoint locate(std::span<const double> f, double at, bool jumped) {
   constexpr std::size_t kFew = 16;
   const std::size_t n = f.size();
   std::size_t next = 0;  // first vertex beyond

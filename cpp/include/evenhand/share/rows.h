@@ -1,7 +1,7 @@
 // Fixed-width rows of doubles and their sums as pairs of doubles.
 //
 // A Row holds R lanes in an Eigen array of even length, the width of the vectors that every
-// 64-bit processor has; an odd R leaves one lane of padding, which stays 0. Lane-wise
+// 64-bit processor has; an odd R beyond 1 leaves one lane of padding, which stays 0. Lane-wise
 // operations are those of IEEE 754, so every compiler and machine computes the same bits. The
 // only reductions are the largest lane and "any", which have no order.
 //
@@ -19,7 +19,7 @@
 namespace evenhand {
 
 template <int R>
-using Row = Eigen::Array<double, R + R % 2, 1>;
+using Row = Eigen::Array<double, R == 1 ? 1 : R + R % 2, 1>;
 
 template <int R>
 Row<R> filled_row(double x) noexcept {
@@ -30,14 +30,14 @@ Row<R> filled_row(double x) noexcept {
 
 // The largest lane, at least 0.
 template <class Lanes>
-double largest(const Eigen::ArrayBase<Lanes>& row) noexcept {
+[[gnu::always_inline]] inline double largest(const Eigen::ArrayBase<Lanes>& row) noexcept {
   return row.max(0.0).maxCoeff();
 }
 
 // Whether some lane of a is above that of b, which is not infinite where a is. The sign of a
 // difference is exact.
 template <class Lanes>
-bool any_above(const Lanes& a, const Lanes& b) noexcept {
+[[gnu::always_inline]] inline bool any_above(const Lanes& a, const Lanes& b) noexcept {
   return largest(a - b) > 0;
 }
 
@@ -55,8 +55,8 @@ class DoubleRow {
   Row<R> value() const noexcept { return hi_ + lo_; }
   // Raises each lane of a row to the value.
   void raise(Row<R>& row) const noexcept {
-    for (int r = 0; r < R; r += 2) {
-      auto lanes = row.template segment<2>(r);
+    for (int r = 0; r < R; r += kLanes) {
+      auto lanes = row.template segment<kLanes>(r);
       lanes = lanes.max(two(hi_, r) + two(lo_, r));
     }
   }
@@ -82,15 +82,18 @@ class DoubleRow {
   }
 
  private:
-  using Two = Eigen::Array2d;
+  static constexpr int kLanes = R == 1 ? 1 : 2;
+  using Two = Eigen::Array<double, kLanes, 1>;
 
-  static Two two(const Row<R>& row, int r) noexcept { return row.template segment<2>(r); }
+  static Two two(const Row<R>& row, int r) noexcept { return row.template segment<kLanes>(r); }
   template <class F>
-  void each(F&& act) noexcept {
-    for (int r = 0; r < R; r += 2) act(hi_.template segment<2>(r), lo_.template segment<2>(r), r);
+  [[gnu::always_inline]] void each(F&& act) noexcept {
+    for (int r = 0; r < R; r += kLanes)
+      act(hi_.template segment<kLanes>(r), lo_.template segment<kLanes>(r), r);
   }
   template <class Part>
-  static void add(Part& hi, Part& lo, const Two& x, const Two& beside) noexcept {
+  [[gnu::always_inline]] static void add(Part& hi, Part& lo, const Two& x,
+                                         const Two& beside) noexcept {
     const Two s = hi + x, b = s - hi;
     lo += ((hi - (s - b)) + (x - b)) + beside;
     hi = s;

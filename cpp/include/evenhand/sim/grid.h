@@ -39,12 +39,15 @@ class HeartbeatGrid {
     const Id i = place_[node];
     const std::uint64_t bit = std::uint64_t{1} << (i % 64);
     std::uint64_t& word = wanted_[i / 64];
-    count_ += static_cast<Index>(wanted) - static_cast<Index>((word & bit) != 0);
-    word = wanted ? word | bit : word & ~bit;
+    if (((word & bit) != 0) == wanted) return;
+    if (wanted || node == next_.node) known_ = false;
+    count_ += wanted ? 1 : -1;
+    word ^= bit;
   }
   // Heartbeats before this instant have been, also of those that are wanted now.
   void go_to(Time time) noexcept {
     if (time <= from_) return;
+    known_ = known_ && (next_.node == kNoId || time <= next_.time);
     from_ = time;
     first_ = 0;
   }
@@ -52,6 +55,7 @@ class HeartbeatGrid {
   void done(Time time, Id node) noexcept {
     from_ = time;
     first_ = place_[node] + 1;
+    known_ = false;
   }
 
   struct Tick {
@@ -60,6 +64,17 @@ class HeartbeatGrid {
   };
   // The next one that is wanted; kNoTime: none is.
   Tick next() const noexcept {
+    if (!std::exchange(known_, true)) next_ = find_next();
+    return next_;
+  }
+  // The first heartbeat of a node that is not before an instant.
+  Time first(Id node, Time from) const noexcept {
+    const Time at = begin_ + offset(place_[node]);
+    return from <= at ? at : at + (from - at + period_ - 1) / period_ * period_;
+  }
+
+ private:
+  Tick find_next() const noexcept {
     if (count_ == 0) return {};
     const Time phase = (from_ - begin_) % period_, base = from_ - phase;
     // The first place whose heartbeat is not before this instant.
@@ -73,13 +88,6 @@ class HeartbeatGrid {
     const Id place = find(0);
     return {base + period_ + offset(place), nodes_[place]};
   }
-  // The first heartbeat of a node that is not before an instant.
-  Time first(Id node, Time from) const noexcept {
-    const Time at = begin_ + offset(place_[node]);
-    return from <= at ? at : at + (from - at + period_ - 1) / period_ * period_;
-  }
-
- private:
   Time offset(Id place) const noexcept {
     const auto n = static_cast<Time>(nodes_.size());  // place * period / n, which may not overflow
     return period_ / n * place + period_ % n * place / n;
@@ -102,6 +110,8 @@ class HeartbeatGrid {
   Index count_ = 0;
   Time from_ = 0;  // no heartbeat before it is to come,
   Id first_ = 0;   // nor at it of places before this one
+  mutable Tick next_;
+  mutable bool known_ = false;
 };
 
 }  // namespace evenhand::sim

@@ -141,13 +141,19 @@ class Heartbeat {
 
   Choice first_among(Size entries) {
     const std::span<const ServiceQueue::Entry> queue = workspace_.in_order(Stage::kRegular);
-    for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size())))
-      for (const Workspace::Ask& ask : workspace_.requests_of(entry.operation)) {
+    const auto fits_alone = [&](Id shape) {
+      return shape == kNoId || work_.has_promises() ||
+             workspace_.shapes().fits(shape, work_.room());
+    };
+    for (const ServiceQueue::Entry& entry : queue.first(std::min(entries, queue.size()))) {
+      if (!fits_alone(workspace_.only_shape(entry.operation))) continue;
+      for (const Workspace::Ask& ask : workspace_.waiting_of(entry.operation)) {
         if (ask.pending == 0) continue;
         const bool fits = work_.has_promises() ? work_.fits_with_promise(ask.request)
                                                : workspace_.shapes().fits(ask.shape, work_.room());
         if (fits && may_start(ask.request, false)) return {ask.request, entry.operation};
       }
+    }
     return {};
   }
 
@@ -217,7 +223,7 @@ class Heartbeat {
 
   Choice first_candidate(const StageRule& rule) {
     for (const ServiceQueue::Entry& entry : workspace_.in_order(rule.stage))
-      for (const Workspace::Ask& ask : workspace_.requests_of(entry.operation)) {
+      for (const Workspace::Ask& ask : workspace_.waiting_of(entry.operation)) {
         const Id q = ask.request;
         if (ask.pending == 0) continue;
         if (!workspace_.shape_fits[ask.shape] &&

@@ -82,9 +82,12 @@ void Workspace::after(const Delta& delta, Id row) {
 void Workspace::leave_request(Id request) {
   pending_changed(request, 0);
   if (!joined(request)) return;
-  Column<Ask>& asks = asks_[state.operation_of_request(request)];
+  const Id operation = state.operation_of_request(request);
+  Column<Ask>& asks = asks_[operation];
   const Id place = std::exchange(ask_of_[request], kNoId), shape = asks[place].shape;
   asks.erase(asks.begin() + place);
+  if (place < first_waiting_[operation]) --first_waiting_[operation];
+  if (asks.empty()) only_shape_[operation] = kNoId;
   for (Id i = place; i < asks.rows(); ++i) ask_of_[asks[i].request] = i;
   Column<Id>& alike = by_shape_[shape];
   const Id last_one = alike.back();
@@ -135,7 +138,7 @@ void Workspace::operation_changed(Id operation, bool fresh) {
     last.priority[o] = Priority::kNone;
     set_bounds(operation);
     live_satisfaction_.resize(std::max(live_satisfaction_.size(), o + 1), 0);
-    asks_.resize(std::max(asks_.size(), o + 1));
+    fit_asks(std::max(asks_.size(), o + 1));
     exposure_.resize(std::max(exposure_.size(), o + 1), Exposure{});
     limited_from_.resize(std::max(limited_from_.size(), e + 1), kNoId);
     over_.resize(limited_from_.size(), 0);

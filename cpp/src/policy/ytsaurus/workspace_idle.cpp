@@ -67,8 +67,22 @@ bool Workspace::free_room(Id node, Amount* room) const noexcept {
 // Where requests that have joined fit, or may be promised room.
 void Workspace::wake_where_it_fits(View<const Id> shapes, Column<Id>& nodes) const {
   std::array<Amount, kMaxResources> room{};
+  const ResourceSpace& resources = state.tables().resources;
+  Size first = 0;  // resource of each node: most nodes lack what all shapes need of it
+  while (first < state.width() && resources.scope[first] == ResourceScope::kCluster) ++first;
+  Amount least = kAnyRoom;
+  if (first < state.width()) {
+    least = shapes_.least_room(shapes[0])[first];
+    for (const Id shape : shapes) least = std::min(least, shapes_.least_room(shape)[first]);
+  }
+  const auto is_full = [&](Id node) {
+    return first < state.width() && state.node_capacity(node)[first] -
+                                            state.node_used(node)[first] -
+                                            state.node_left(node)[first] <
+                                        least;
+  };
   for (Id node = 0; node < state.nodes().rows(); ++node)
-    if (state.schedulable(node) && free_room(node, room.data()) &&
+    if (!is_full(node) && state.schedulable(node) && free_room(node, room.data()) &&
         std::ranges::any_of(shapes, [&](Id shape) { return shapes_.fits(shape, room.data()); }))
       nodes.push_back(node);
   for (const Leaving& leaving : state.leaving()) nodes.push_back(state.node_of(leaving.slot));

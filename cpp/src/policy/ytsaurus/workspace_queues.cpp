@@ -13,7 +13,7 @@ using Size = std::size_t;
 
 // All requests that there are take part from here on.
 void Workspace::join_requests() {
-  asks_.resize(static_cast<Size>(state.operations().rows()));
+  fit_asks(static_cast<Size>(state.operations().rows()));
   const auto requests = static_cast<Size>(state.requests().rows());
   ask_of_.resize(requests, kNoId);
   shape_place_.resize(requests, kNoId);
@@ -33,6 +33,10 @@ void Workspace::join_request(Id request) {
   while (place != asks.begin() && before(request, (place - 1)->request)) --place;
   const Ask ask{request, shape, state.pending(request)};
   place = asks.insert(place, ask);
+  first_waiting_[operation] =
+      std::min(first_waiting_[operation], static_cast<Id>(place - asks.begin()));
+  Id& only = only_shape_[operation];
+  only = asks.size() == 1 || only == shape ? shape : kNoId;
   for (; place != asks.end(); ++place)
     ask_of_[place->request] = static_cast<Id>(place - asks.begin());
   by_shape_.resize(std::max(by_shape_.size(), shapes_.size()));
@@ -42,9 +46,7 @@ void Workspace::join_request(Id request) {
   if (ask.pending > 0) count_waiting(queues_of(operation), ask, 1);
 }
 
-bool Workspace::waits(Id operation) const {
-  return std::ranges::any_of(requests_of(operation), [](const Ask& a) { return a.pending > 0; });
-}
+bool Workspace::waits(Id operation) const { return !waiting_of(operation).empty(); }
 
 Workspace::Stages Workspace::queues_of(Id operation) const {
   Stages found = 0;
@@ -172,6 +174,7 @@ void Workspace::pending_changed(Id request, Index now) {
   if (!joined(request)) return;
   Ask& ask = asks_[operation][ask_of_[request]];
   const Index before = std::exchange(ask.pending, now);
+  if (now > 0) first_waiting_[operation] = std::min(first_waiting_[operation], ask_of_[request]);
   const Stages queues = queues_of(operation);
   if (now > before) join_shape(queues, ask.shape);
   if ((before > 0) == (now > 0)) return;

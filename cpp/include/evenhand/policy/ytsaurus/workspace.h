@@ -108,13 +108,15 @@ class WorkspaceData {
   FairShareEngine engine_;
   std::array<std::vector<StageRule>, 2> stages_;  // of plain nodes, of SSD nodes
   Shapes shapes_;
-  Column<Column<Ask>> asks_;      // O: in canonical order
-  Column<Id> ask_of_;             // request -> place in asks_; kNoId: it takes no part
-  Column<Column<Id>> by_shape_;   // shape -> requests that take part
-  Column<Id> shape_place_;        // request -> its place there
-  Column<std::uint8_t> clocked_;  // N: those among stated_
-  Column<Id> stated_;             // nodes with a clock of their own, which counts at each update
-  Column<Id> came_;               // requests that join at the next update
+  Column<Column<Ask>> asks_;          // O: in canonical order
+  mutable Column<Id> first_waiting_;  // O: of its asks, none before this place waits
+  Column<Id> only_shape_;             // O
+  Column<Id> ask_of_;                 // request -> place in asks_; kNoId: it takes no part
+  Column<Column<Id>> by_shape_;       // shape -> requests that take part
+  Column<Id> shape_place_;            // request -> its place there
+  Column<std::uint8_t> clocked_;      // N: those among stated_
+  Column<Id> stated_;  // nodes with a clock of their own, which counts at each update
+  Column<Id> came_;    // requests that join at the next update
   // What waits beside what did when nodes were last looked at: in which stages, and shapes of
   // the regular one.
   Stages joined_ = kAllStages;
@@ -270,6 +272,15 @@ class Workspace : public WorkspaceData {
   const Shapes& shapes() const noexcept { return shapes_; }
   // Of an operation, in canonical order.
   std::span<const Ask> requests_of(Id operation) const noexcept { return asks_[operation]; }
+  // From the first that waits on.
+  std::span<const Ask> waiting_of(Id operation) const noexcept {
+    const std::span<const Ask> asks = asks_[operation];
+    Id& first = first_waiting_[operation];
+    while (at(first) < asks.size() && asks[at(first)].pending == 0) ++first;
+    return asks.subspan(at(first));
+  }
+  // That of all of an operation's requests; kNoId: there are several, or none.
+  Id only_shape(Id operation) const noexcept { return only_shape_[operation]; }
   // How many of a request wait; of one that takes no part: none.
   Index pending(Id request) const noexcept {
     return joined(request) ? asks_[state.operation_of_request(request)][ask_of_[request]].pending
@@ -324,6 +335,11 @@ class Workspace : public WorkspaceData {
   }
   void list_others(const SharedSettings& settings);
   bool shares_groups() const noexcept { return cuts_.size() > 1; }
+  void fit_asks(std::size_t operations) {
+    asks_.resize(operations);
+    first_waiting_.resize(operations, 0);
+    only_shape_.resize(operations, kNoId);
+  }
   void join_requests();
   void join_request(Id request);
   Stages stages_of(Id operation) const;
