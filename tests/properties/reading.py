@@ -306,6 +306,11 @@ _OF_YUNIKORN = {
         _LEAVES,
         _changed(_LEAVES, "allocations", 3, beneficiary={"operation": "p", "request": "bask"}),
     ),
+    ("allocations", "required_node"): (
+        YuniKorn("upstream"),
+        _partition(),
+        _changed(_partition(), "allocations", 3, required_node="n"),
+    ),
     ("allocations", "held"): (
         YuniKorn(limit=1.0),
         _AWAY,
