@@ -199,8 +199,8 @@ void define_world(py::module_& m) {
       .def("snapshots", [](const BoundWorld& w) { return to_array(w.search().snapshots()); })
       .def("remaining_guaranteed",
            [](const BoundWorld& w, Id q) { return object_of(w.search().remaining_guaranteed(q)); })
-      .def("preemptable",
-           [](const BoundWorld& w, Id q) { return object_of(w.search().preemptable(q)); })
+      .def("preemptible",
+           [](const BoundWorld& w, Id q) { return object_of(w.search().preemptible(q)); })
       .def("quota_target", [](const BoundWorld& w,
                               Id q) { return object_of(quota_target(w.world(), q, w.switches())); })
       .def("quota_distribution",

@@ -454,7 +454,7 @@ class YuniKornWorld:
         priority: typing.SupportsFloat | typing.SupportsIndex,
     ) -> None: ...
     def guarantee_check(self) -> bool: ...
-    def preemptable(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> typing.Any: ...
+    def preemptible(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> typing.Any: ...
     def quota_candidates(
         self, arg0: typing.SupportsInt | typing.SupportsIndex, arg1: typing.Any
     ) -> numpy.typing.NDArray[numpy.int32]: ...
@@ -690,7 +690,7 @@ def yunikorn_queue_priority(
     fence: bool,
 ) -> int: ...
 def yunikorn_quota_may_begin(
-    max: typing.Any,
+    most: typing.Any,
     allocated: typing.Any,
     managed: bool,
     running: bool,
@@ -699,7 +699,7 @@ def yunikorn_quota_may_begin(
 ) -> bool: ...
 def yunikorn_quota_start(
     old_max: typing.Any,
-    max: typing.Any,
+    new_max: typing.Any,
     allocated: typing.Any,
     old_delay: typing.SupportsInt | typing.SupportsIndex,
     delay: typing.SupportsInt | typing.SupportsIndex,
