@@ -199,8 +199,8 @@ void define_world(py::module_& m) {
       .def("snapshots", [](const BoundWorld& w) { return to_array(w.search().snapshots()); })
       .def("remaining_guaranteed",
            [](const BoundWorld& w, Id q) { return object_of(w.search().remaining_guaranteed(q)); })
-      .def("preemptable",
-           [](const BoundWorld& w, Id q) { return object_of(w.search().preemptable(q)); })
+      .def("preemptible",
+           [](const BoundWorld& w, Id q) { return object_of(w.search().preemptible(q)); })
       .def("quota_target", [](const BoundWorld& w,
                               Id q) { return object_of(quota_target(w.world(), q, w.switches())); })
       .def("quota_distribution",
@@ -315,7 +315,7 @@ void define_rules(py::module_& m) {
                                        now);
         return found == kNoTime ? std::nullopt : std::optional(found);
       },
-      py::arg("old_max"), py::arg("max"), py::arg("allocated"), py::arg("old_delay"),
+      py::arg("old_max"), py::arg("new_max"), py::arg("allocated"), py::arg("old_delay"),
       py::arg("delay"), py::arg("start"), py::arg("running"), py::arg("now"),
       "When a queue above its max is preempted from.");
   m.def(
@@ -325,7 +325,7 @@ void define_rules(py::module_& m) {
         return quota_may_begin(resource_of(max), resource_of(allocated), managed, running,
                                start.value_or(kNoTime), now);
       },
-      py::arg("max"), py::arg("allocated"), py::arg("managed"), py::arg("running"),
+      py::arg("most"), py::arg("allocated"), py::arg("managed"), py::arg("running"),
       py::arg("start"), py::arg("now"), "Whether it is preempted from now.");
   m.def(
       "yunikorn_fair_share",
@@ -345,7 +345,7 @@ void define_rules(py::module_& m) {
         const Resource own = resource_of(most);
         return object_of(fair_max(resource_of(parent), zero(own) ? Resource{} : own));
       },
-      py::arg("parent"), py::arg("max"), "What a queue may use at most, for its share.");
+      py::arg("parent"), py::arg("most"), "What a queue may use at most, for its share.");
   m.def("yunikorn_queue_priority", &queue_priority, py::arg("highest"), py::arg("offset"),
         py::arg("fence"), "What a queue hands upward of the priority of its asks.");
   m.def(

@@ -23,7 +23,7 @@ from evenhand.systems import SYSTEMS
 __all__ = ["SCHEMA", "State"]
 
 SCHEMA = "evenhand/state/1"
-_TABLES = ("pools", "elements", "nodes", "operations", "victims", "requests")
+_TABLES = ("pools", "elements", "nodes", "operations", "victims", "requests", "queues")
 _Cells = Mapping[str, Any]
 _KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
 
@@ -56,6 +56,8 @@ class State:
     requests : mapping
         Name of a request to ``missed`` (opportunities in a row), ``wait`` (cycles that it is left out of),
         ``last_attempt`` (to preempt, or None) and ``triggered`` (whether it has preempted).
+    queues : mapping
+        Name of a pool to ``over_quota_since``, since when it has used more than its max.
     updated : float, optional
         Instant of the update, where heartbeats followed that used it: then `time` is that of the last one.
     """
@@ -70,6 +72,7 @@ class State:
     updated: float | None = None
     victims: Mapping[tuple[str, str | int], Mapping[str, Any]] = field(default_factory=dict)
     requests: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
+    queues: Mapping[str | int, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "time", number_of(self.time, None, "time"))
@@ -102,7 +105,7 @@ class State:
         for table, own in (("elements", self.elements), ("victims", self.victims)):
             if own:
                 data[table] = [{"name": n, "kind": kind, **thaw(of)} for (kind, n), of in own.items()]
-        for table in ("nodes", "operations", "requests"):
+        for table in ("nodes", "operations", "requests", "queues"):
             if rows := getattr(self, table):
                 data[table] = [{"name": name, **values} for name, values in rows.items()]
         return data
@@ -189,6 +192,7 @@ class State:
             operations=moved(self.operations),
             victims=moved(self.victims),
             requests=moved(self.requests),
+            queues=moved(self.queues),
         )
 
     @classmethod

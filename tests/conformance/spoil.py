@@ -29,7 +29,7 @@ def spoil_answers(entry: dict[str, Any]) -> dict[str, Any]:
     """Spoil every answer of a case (or of a line with one); laws, which have no value, stay."""
     entry = copy.deepcopy(entry)
     for key in ANSWERS:
-        if entry.get(key):
+        if entry.get(key) or not isinstance(entry.get(key, {}), dict | list):  # also no, none and 0
             entry[key] = spoilt(entry[key])
     for check in entry.get("checks", ()):
         if "value" in check:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from evenhand.policies import BackendAI, Slurm, YTsaurus
+from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
 
 __all__ = ["ASIDE", "WITNESSES"]
 
@@ -25,6 +25,24 @@ def _tree(**pool: Any) -> Row:
             {"name": "b", "pool": "p", "demand": {"cpu": 2}, "start_time": 2},
             {"name": "c", "pool": "q", "demand": {"cpu": 10}},
         ],
+    }
+
+
+def _partition(**more: Any) -> Row:
+    """One node that a queue fills beyond its guarantee, and an ask of a queue below its own."""
+    amount = {"resources": {"cpu": 1}}
+    runs = [
+        {"name": f"d{i}", "operation": "d", "node": "n", "start_time": 900 + i, **amount} for i in range(4)
+    ]
+    return {
+        "now": 1000,
+        "resources": {"cpu": {}},
+        "nodes": [{"name": "n", "capacity": {"cpu": 4}}],
+        "pools": [{"name": pool, "strong_guarantee": {"cpu": 2}} for pool in ("dev", "prod")],
+        "operations": [{"name": "d", "pool": "dev"}, *({"name": name, "pool": "prod"} for name in "pq")],
+        "allocations": runs,
+        "requests": [{"name": "ask", "operation": "p", **amount}],
+        **more,
     }
 
 
@@ -253,7 +271,80 @@ def _in_a_pool(parent: str | None) -> Row:
     return data
 
 
+_LOST_WORK_COSTS = YuniKorn(limit=1.0, cost=["lost_work"])
+_TWO_ASK = _partition(
+    allocations=[],
+    nodes=[{"name": "n", "capacity": {"cpu": 1}}],
+    requests=[
+        {"name": f"ask-{name}", "operation": name, "resources": {"cpu": 1}, "submit_time": 990}
+        for name in "pq"
+    ],
+)
+_KEPT = {
+    **_TWO_ASK,
+    "reservations": [{"name": "kept", "request": "ask-p", "node": "n", "resources": {"cpu": 1}, "from": 900}],
+    "operations": [{"name": "p", "pool": "prod"}, {"name": "q", "pool": "dev", "priority": 9}],
+}
+_LEAVES = _changed(
+    _changed(_partition(), "allocations", 3, state="preempting", beneficiary={"operation": "p"}),
+    *("requests", 0),
+    count=2,
+)
+_LEAVES["requests"].append({"name": "bask", "operation": "p", "resources": {"cpu": 1}})
+_AWAY = _partition()
+_AWAY["allocations"].append(
+    {"name": "away", "operation": "d", "node": "n", "resources": {"cpu": 1}, "state": "preempted"}
+)
+_OF_YUNIKORN = {
+    ("allocations", "beneficiary.operation"): (
+        YuniKorn(limit=1.0),
+        _LEAVES,
+        _changed(_LEAVES, "allocations", 3, beneficiary={"operation": "q"}),
+    ),
+    ("allocations", "beneficiary.request"): (
+        YuniKorn(limit=1.0),
+        _LEAVES,
+        _changed(_LEAVES, "allocations", 3, beneficiary={"operation": "p", "request": "bask"}),
+    ),
+    ("allocations", "required_node"): (
+        YuniKorn("upstream"),
+        _partition(),
+        _changed(_partition(), "allocations", 3, required_node="n"),
+    ),
+    ("allocations", "held"): (
+        YuniKorn(limit=1.0),
+        _AWAY,
+        _changed(_AWAY, "allocations", 4, held={"cpu": 1}),
+    ),
+    ("allocations", "planned_end"): (
+        YuniKorn(limit=1.0, pace={"spare_if_ends_within": 50.0}),
+        _partition(),
+        _changed(_partition(), "allocations", 3, planned_end=1010),
+    ),
+    ("allocations", "last_job_start_time"): (
+        _LOST_WORK_COSTS,
+        _partition(),
+        _changed(_partition(), "allocations", 1, last_job_start_time=999),
+    ),
+    ("allocations", "last_progress_time"): (
+        _LOST_WORK_COSTS,
+        _partition(),
+        _changed(_partition(), "allocations", 1, last_progress_time=999),
+    ),
+    ("operations", "start_time"): (
+        YuniKorn("upstream"),
+        _TWO_ASK,
+        _changed(_TWO_ASK, "operations", 1, start_time=5),
+    ),
+    ("reservations", "from"): (
+        YuniKorn("upstream"),
+        _KEPT,
+        _changed(_KEPT, "reservations", 0, **{"from": 1500}),
+    ),
+}
+
 WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
+    **{("yunikorn", *field): case for field, case in _OF_YUNIKORN.items()},
     **{("ytsaurus", "root", field): case for field, case in _OF_ROOT.items()},
     ("ytsaurus", "operations", "gang"): (_STEP, _tree(), _GANG),
     ("ytsaurus", "pools", "step_function_for_gang"): (

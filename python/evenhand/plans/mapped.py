@@ -64,7 +64,11 @@ class MappedCore:
         trace: Callable[[str, int], Mapping[str, NDArray[Any]]],
     ) -> None:
         elements = np.concatenate([np.arange(pools), pools + np.asarray(rows["operations"], np.int64)])
-        self._live = {**{table: np.asarray(of, np.int64) for table, of in rows.items()}, "elements": elements}
+        self._live = {
+            **{table: np.asarray(of, np.int64) for table, of in rows.items()},
+            "elements": elements,
+            "queues": np.arange(pools),
+        }
         self._trace = trace
         self.next_due = said["next_due"]
         self._decisions = self._named(said["decisions"])

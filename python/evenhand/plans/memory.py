@@ -125,6 +125,8 @@ def _count(snapshot: Snapshot, table: str) -> int:
         return snapshot.node_count
     if table == "requests":
         return len(snapshot.names(table))
+    if table == "queues":
+        return snapshot.pool_count
     return snapshot.operation_count + (snapshot.pool_count if table in _OF_ELEMENTS else 0)
 
 
@@ -134,13 +136,15 @@ def _keys(snapshot: Snapshot | LiveRows, table: str, rows: Sequence[int] | None 
         return _live_keys(snapshot, table, rows or ())
     rows = range(_count(snapshot, table)) if rows is None else rows
     if table not in _OF_ELEMENTS:
-        names = snapshot.names(table)
+        names = snapshot.names("pools" if table == "queues" else table)
         return [names[row] for row in rows]
     names, pools = snapshot.element_names, snapshot.pool_count
     return [("pool" if row < pools else "operation", names[row]) for row in rows]
 
 
 def _live_keys(live: LiveRows, table: str, rows: Sequence[int]) -> list[Any]:
+    if table == "queues":
+        return [live.base.names("pools")[row] for row in rows]
     if table not in _OF_ELEMENTS:
         return live.names_of(table, rows)
     pools = live.base.pool_count

@@ -21,9 +21,9 @@ class Column:
 
     Attributes
     ----------
-    table : {"elements", "nodes", "operations", "requests", "victims"}
-        Whose it is. Elements are pools, the root first, then operations; "victims" are elements too, in a
-        table of their own.
+    table : {"elements", "nodes", "operations", "queues", "requests", "victims"}
+        Whose it is. Queues are pools. Elements are pools, the root first, then operations; "victims" are
+        elements too, in a table of their own.
     name : str
         As in the columns of the core and in state files.
     words : tuple of str

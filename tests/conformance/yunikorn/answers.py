@@ -60,7 +60,7 @@ def _snapshots(world: World) -> dict[str, Any]:
         "remaining_guaranteed": {
             paths[row]: world.types.named(world.core.remaining_guaranteed(row)) for row in seen
         },
-        "preemptable": {paths[row]: world.types.named(world.core.preemptable(row)) for row in seen},
+        "preemptable": {paths[row]: world.types.named(world.core.preemptible(row)) for row in seen},
     }
 
 
@@ -104,7 +104,7 @@ def _quantity(case: Case, name: str) -> Any:
 
 def snapshot_preemptable(case: Case) -> Any:
     """What queues can give."""
-    return _quantity(case, "preemptable")
+    return _quantity(case, "preemptible")
 
 
 def snapshot_remaining_guaranteed(case: Case) -> Any:

@@ -63,7 +63,7 @@ def test_memory_is_what_plans_leave(system: System) -> None:
     plan = eh.plan(eh.Snapshot.from_dict(data), system.policy())
     assert {column.name for column in system.memory if not column.many} <= set(plan._core.memory())
     assert {column.table for column in system.memory} <= {
-        *("elements", "nodes", "operations", "requests", "victims")
+        *("elements", "nodes", "operations", "queues", "requests", "victims")
     }
     assert len({(column.table, column.name) for column in system.memory}) == len(system.memory)
     assert bool(plan.statuses) == system.shares

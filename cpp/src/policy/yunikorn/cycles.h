@@ -48,6 +48,8 @@ class Cycles : public Run {
 
   Column<Index> live_from_;      // N + 1
   Column<Id> live_;              // places, the cheapest first
+  Column<Id> live_queue_;        // likewise, one after the other in memory
+  Column<Amount> live_amounts_;  // n x R
   Column<Amount> live_largest_;  // N x R
   Column<Amount> live_sum_;      // N x R
   bool relist_ = true;

@@ -217,7 +217,7 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
           cost = static_cast<double>(state.now() - std::max(saved, state.last_start(s)));
           break;
         }
-        case CostKey::kOwn:
+        case CostKey::kUsers:
           cost = at_or(rows.own_cost, s, 0.0);
       }
     }

@@ -80,7 +80,7 @@ void Planner::after(const Delta& delta, Id row) {
 
 // Since when pools have used more than their max.
 void Planner::watch_quotas() {
-  over_quota_since_.resize(at(state_.pools().size() + state_.operations().rows()), kNoTime);
+  over_quota_since_.resize(at(state_.pools().size()), kNoTime);
   for (Id p = 1; p < state_.pools().size(); ++p) {
     const Resource most =
         given(state_.pools().limits.row(p, state_.width()), state_.pools().limits_given[p]);
@@ -142,7 +142,7 @@ Columns Planner::memory() const {
   AskMemory asks = asks_;
   asks.grow(at(state_.requests().rows()));
   Column<Time> since = over_quota_since_;
-  since.resize(at(state_.pools().size() + state_.operations().rows()), kNoTime);
+  since.resize(at(state_.pools().size()), kNoTime);
   Columns out{{"over_quota_since", std::move(since)},
               {"last_preempt", inputs_.last_preempt},
               {"missed", std::move(asks.missed)},

@@ -124,7 +124,7 @@ Resource Search::remaining_guaranteed(Id queue) const {
   return rest;
 }
 
-Resource Search::preemptable(Id queue) const {
+Resource Search::preemptible(Id queue) const {
   const Queues& queues = world_.queues();
   if (queue == kNoId || !queues.allocated[queue].any()) return {};
   Resource own = sub_existing(queues.allocated[queue], queues.preempting[queue]);
@@ -133,7 +133,7 @@ Resource Search::preemptable(Id queue) const {
   });
   own = signed_part(own, 1);
   own.nil = false;
-  return own.any() ? min_existing(own, preemptable(queues.parent[queue])) : own;
+  return own.any() ? min_existing(own, preemptible(queues.parent[queue])) : own;
 }
 
 bool Search::within_guarantee(Id queue, ResourceMask types) const {

@@ -19,15 +19,17 @@ bool Cycles::victims_on(Id node, Id request, For what, Size at_most, Column<Id>&
     return std::any_of(lacks.begin(), lacks.begin() + static_cast<std::ptrdiff_t>(width_),
                        [](Amount a) { return a > 0; });
   };
-  for (const Id place : slice(live_, live_from_[node], live_from_[node + 1])) {
-    const Amount* gives = part_.amounts.row(place, width_);
-    const Amount* most = surplus_.row(part_.queue[place], width_);
+  for (Index i = live_from_[node]; i < live_from_[node + 1]; ++i) {
+    const Amount* gives = live_amounts_.row(i, width_);
+    const Amount* most = surplus_.row(live_queue_[i], width_);
     bool helps = false, within = true;
     for (Size r = 0; r < width_; ++r) {
       helps = helps || (lacks[r] > 0 && gives[r] > 0);
       within = within && (gives[r] == 0 || gives[r] <= most[r]);
     }
-    if (!helps || !within || eligible(place, request, what) != Outcome::kNotChosen) continue;
+    if (!helps || !within) continue;
+    const Id place = live_[i];
+    if (eligible(place, request, what) != Outcome::kNotChosen) continue;
     if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
     if (!give(place, request, what)) continue;
     out.push_back(place);
@@ -130,6 +132,8 @@ void Cycles::list_live(For what) {
     for (Id q = 0; q < queues; ++q) gives_[q] = has_surplus(q) ? 1 : 0;
   const Id nodes = part_.on_node_from.rows() - 1;
   live_.clear();
+  live_queue_.clear();
+  live_amounts_.clear();
   live_from_.assign(1, 0);
   live_largest_.assign(at(nodes) * width_, 0);
   live_sum_.assign(at(nodes) * width_, 0);
@@ -140,7 +144,9 @@ void Cycles::list_live(For what) {
          slice(part_.on_node, part_.on_node_from[node], part_.on_node_from[node + 1])) {
       if (taken_[place] != 0 || gives_[part_.queue[place]] == 0) continue;
       live_.push_back(place);
+      live_queue_.push_back(part_.queue[place]);
       const Amount* gives = part_.amounts.row(place, width_);
+      live_amounts_.insert(live_amounts_.end(), gives, gives + width_);
       for (Size r = 0; r < width_; ++r) {
         largest[r] = std::max(largest[r], gives[r]);
         sum[r] += gives[r];

@@ -19,6 +19,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "tags": "where asks may be placed",
         "schedulable": "whether anything starts there",
     },
+    "root": {"limits": "what all queues together may have"},
     "pools": {
         "parent": "the tree of queues",
         "weight": "shares of what no guarantee takes",
@@ -60,6 +61,7 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "reservations": {
         "request": "for whom room is kept",
+        "allocation": "then it is no ask's",
         "node": "where",
         "resources": "how much",
         "from": "since when",

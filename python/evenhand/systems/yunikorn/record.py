@@ -22,7 +22,7 @@ YUNIKORN: Final = System(
     only_if=ONLY_IF,
     reasons=REASONS,
     memory=(
-        Column("elements", "over_quota_since"),
+        Column("queues", "over_quota_since"),
         Column("operations", "last_preempt"),
         Column("requests", "missed", count=True),
         Column("requests", "wait", count=True),

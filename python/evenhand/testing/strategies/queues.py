@@ -132,6 +132,7 @@ def _partition(pick: Pick, max_nodes: int, max_allocations: int) -> dict[str, An
             "count": pick((1, 1, 2)),
             "submit_time": pick((900, 905, 990)),
             **({"required_node": pick(nodes)} if pick(range(8)) == 0 else {}),
+            **({"node_tags": ["ssd"]} if pick(range(5)) == 0 else {}),
         }
         for i in range(pick(range(1, 5)))
     ]
@@ -139,7 +140,11 @@ def _partition(pick: Pick, max_nodes: int, max_allocations: int) -> dict[str, An
         "now": NOW,
         "resources": {r: {} for r in resources},
         "nodes": [
-            {"name": n, "capacity": {r: amount + pick((0, 0, 1, 2)) for r, amount in used[n].items()}}
+            {
+                "name": n,
+                "capacity": {r: amount + pick((0, 0, 1, 2)) for r, amount in used[n].items()},
+                "tags": pick(([], ["ssd"])),
+            }
             for n in nodes
         ],
         "pools": pools,

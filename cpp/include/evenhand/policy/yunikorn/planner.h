@@ -50,7 +50,7 @@ struct Inputs {
   RowSettings rows;
   AskMemory asks;
   Column<Time> last_preempt;      // O: of other policies' memory, handed on as it is
-  Column<Time> over_quota_since;  // E: since when a pool has been above its max
+  Column<Time> over_quota_since;  // P: since when a pool has been above its max
   VictimTimes victims{};
 };
 

@@ -92,7 +92,7 @@ class Search {
   Column<Id> candidates() const;
   Column<Id> snapshots() const;  // queues that are looked at
   Resource remaining_guaranteed(Id queue) const;
-  Resource preemptable(Id queue) const;
+  Resource preemptible(Id queue) const;
   bool guarantee_check();
   std::vector<Solution> solutions(bool nodes_tried, std::vector<std::pair<Id, Id>>& cancelled);
 

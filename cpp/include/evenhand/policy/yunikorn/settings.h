@@ -13,7 +13,14 @@ namespace evenhand::yunikorn {
 
 enum class PolicyKind : std::uint8_t { kInterQueue, kIntraQueue };
 // Columns of the cost of a victim, in the order in which they count.
-enum class CostKey : std::uint8_t { kOptedOut, kOriginator, kPriority, kLiveTime, kLostWork, kOwn };
+enum class CostKey : std::uint8_t {
+  kOptedOut,
+  kOriginator,
+  kPriority,
+  kLiveTime,
+  kLostWork,
+  kUsers
+};
 
 struct Switches {
   bool gives_below_guarantee = false;      // law 2: only what is before the removal is looked at
