@@ -71,7 +71,7 @@ CODES: Mapping[str, str] = {
     ),
     "yunikorn_field_unknown": "YuniKorn's answers have fields that are not known here and were not read.",
     "yunikorn_left_out": "YuniKorn's answers have rows that are not in the snapshot.",
-    "yunikorn_assumed": "YuniKorn's answers do not tell all that its rules ask for.",
+    "yunikorn_assumed": "YuniKorn's answers lack something that its rules need; this is assumed.",
     "yunikorn_sums_differ": (
         "Amounts in use are not what allocations add up to: answers came one after the other, or an"
         " application is missing; the allocations count."

@@ -236,7 +236,7 @@ class Builder:
                 rows.append(row)
         if rows:
             names = [row["name"] for row in rows]
-            self.notes.add("yunikorn_assumed", "When nodes were reserved is not told: just now", *names)
+            self.notes.add("yunikorn_assumed", "Nodes were reserved just now", *names)
         return rows
 
     # -- applications ---------------------------------------------------------------------------------
@@ -286,12 +286,12 @@ class Builder:
             ):
                 self.notes.add("yunikorn_sums_differ", "Queues", path)
         if allocations and self.opted_out is None:
-            self.notes.add("yunikorn_assumed", "Who opted out of being preempted is not told: nobody")
+            self.notes.add("yunikorn_assumed", "No allocation has opted out of preemption")
         if requests and self.never is None:
-            self.notes.add("yunikorn_assumed", "Who may not preempt others is not told: everybody may")
+            self.notes.add("yunikorn_assumed", "Every ask may preempt others")
         if requests:
             self.notes.add(
-                "yunikorn_assumed", "On which nodes asks may run is not told, but for daemon sets: on all"
+                "yunikorn_assumed", "Asks that are of no daemon set may run on every node"
             )
         return operations, allocations, requests
 
@@ -312,7 +312,7 @@ class Builder:
         if tagged.isdecimal():
             return min(float(tagged), self.now or 0.0)
         if row.get("placeholderUsed"):
-            said = "Of what took a placeholder's room, the time of the placeholder counts"
+            said = "What replaced a placeholder is as old as the placeholder"
             self.notes.add("yunikorn_assumed", said, row["allocationKey"])
         return self._time(row.get("requestTime", row.get("allocationTime")))
 
@@ -347,9 +347,9 @@ class Builder:
             whose = self.kept.get(row["nodeId"], [])
             if len(whose) == 1:
                 found["beneficiary"] = {"request": whose[0]}
-                said = "They leave for the ask that preempted and has their node"
+                said = "Allocations leave for the ask that has reserved their node"
             else:
-                said = "For whom they leave is not told"
+                said = "Allocations leave for no known ask"
             self.notes.add("yunikorn_assumed", said, row["allocationKey"])
         return found
 

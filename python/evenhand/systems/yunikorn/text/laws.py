@@ -154,7 +154,7 @@ def _limits(limits: tuple[Limit, ...], queue: Queue, where: str, found: Found) -
             found.add(limit.line, where, f"{name}{field}", law, None, message)
 
         if not limit.users and not limit.groups:
-            wrong("limit_subjects", "", "is nobody's; it must name users or groups")
+            wrong("limit_subjects", "", "names no users and no groups; it must name some")
         for kind, names, pattern in (("users", limit.users, _USER), ("groups", limit.groups, _GROUP)):
             for who in names:
                 if who != _ALL and not pattern.fullmatch(who):
