@@ -290,9 +290,7 @@ class Builder:
         if requests and self.never is None:
             self.notes.add("yunikorn_assumed", "Every ask may preempt others")
         if requests:
-            self.notes.add(
-                "yunikorn_assumed", "Asks that are of no daemon set may run on every node"
-            )
+            self.notes.add("yunikorn_assumed", "Asks that are of no daemon set may run on every node")
         return operations, allocations, requests
 
     def _leaves(self, rows: Any) -> Iterator[Row]:
