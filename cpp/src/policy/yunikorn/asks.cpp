@@ -67,7 +67,7 @@ World Asks::make_world() {
     held.queue.push_back(world_row_[part_.queue[p]]);
     held.node.push_back(part_.node[p]);
     held.priority.push_back(part_.priority[p]);
-    held.created.push_back(all.get(&AllocationColumns::start_time, s));
+    held.created.push_back(all.get(&AllocationColumns::start_time, s, state_.last_start(s)));
     held.allows.push_back(all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}));
     held.originator.push_back(all.get(&AllocationColumns::originator, s));
     const bool spared = pace_.on() && pace_.spared(state_, s).why != Outcome::kTaken;

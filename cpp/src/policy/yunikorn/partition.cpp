@@ -210,7 +210,8 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
           cost = priority_of(s);
           break;
         case CostKey::kLiveTime:
-          cost = static_cast<double>(state.now() - all.get(&AllocationColumns::start_time, s));
+          cost = static_cast<double>(
+              state.now() - all.get(&AllocationColumns::start_time, s, state.last_start(s)));
           break;
         case CostKey::kLostWork: {
           const Time saved = state.last_progress(s);

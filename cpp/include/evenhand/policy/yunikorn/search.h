@@ -119,7 +119,7 @@ class Search {
   Failure cover_quota(std::span<const Id> more, Column<Id>& victims) const;
 
   World& world_;
-  const Switches& switches_;
+  Switches switches_;
   Time reservation_timeout_;
   Size width_;
   Ask ask_;
