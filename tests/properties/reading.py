@@ -311,6 +311,11 @@ _OF_YUNIKORN = {
         _partition(),
         _changed(_partition(), "allocations", 3, required_node="n"),
     ),
+    ("allocations", "originator"): (
+        YuniKorn(limit=1.0),
+        _partition(),
+        _changed(_partition(), "allocations", 3, originator=True),
+    ),
     ("allocations", "held"): (
         YuniKorn(limit=1.0),
         _AWAY,

@@ -185,7 +185,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
       block_.sort(sorter_);
     if (!state.children_changed) return;
     block_.copy_to(state.children, edits(pool));
-    if (edits(pool)) state.members.assign(children(pool).begin(), children(pool).end());
+    state.members.assign(children(pool).begin(), children(pool).end());
   }
 
   // Whether the block of a pool is kept so that single children can be replaced in it.
@@ -226,8 +226,16 @@ class FairShareUpdate final : public FairShareEngine::Impl {
 
   // The same for an integral pool, whose curve is wanted again with its guarantee.
   void build_block_for_both(Id pool) {
+    see_list(pool);
     build_block(pool);
     block_.copy_to(pools_[pool].built.emplace(), true);
+  }
+
+  // A pool that comes back may have the function with which it left.
+  void see_list(Id pool) {
+    Pool& state = pools_[pool];
+    if (state.listed && !state.children_changed)
+      state.children_changed = !std::ranges::equal(state.members, children(pool));
   }
 
   void build(Id pool) {
@@ -236,6 +244,7 @@ class FairShareUpdate final : public FairShareEngine::Impl {
     state.done = true;
     const Row<R> own_guarantee = guarantee(pool), limits = row(result.limits_share, pool);
     const bool same = (own_guarantee == state.guarantee).all() && (limits == state.limits).all();
+    see_list(pool);
     if (!state.children_changed && same) return;
     state.guarantee = own_guarantee;
     state.limits = limits;

@@ -58,7 +58,7 @@ class YuniKorn(Policy):
     >>> import evenhand as eh
     >>> policy = eh.policies.YuniKorn(limit={"cpu": 8})
     >>> policy.replace(policies=["inter_queue"])
-    YuniKorn('documented', limit=FrozenDict({'cpu': 8}), policies=('inter_queue',))
+    YuniKorn('documented', limit={'cpu': 8.0}, policies=('inter_queue',))
     """
 
     RECORD = YUNIKORN
