@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.systems.yunikorn.columns import queue_properties
+from evenhand.systems.yunikorn.settings import YuniKornQueue
 
 CPU: dict[str, Any] = {"cpu": {}}
 
@@ -148,3 +150,19 @@ def test_both_presets_differ_by_what_is_reserved() -> None:
         eh.plan(cluster(), eh.policies.YuniKorn(name)) for name in ("documented", "upstream")
     )
     assert documented.diff(upstream)
+
+
+@pytest.mark.parametrize(("managed", "delay"), [(None, 5.0), (True, 5.0), (False, 30.0)])
+def test_a_queue_made_as_it_was_needed_inherits_nothing(managed: bool | None, delay: float) -> None:
+    settings: dict[str, Any] = {} if managed is None else {"managed": managed}
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "resources": CPU,
+            "pools": [
+                {"name": "a", "settings": {"properties": {"preemption.delay": "5s"}}},
+                {"name": "a.b", "parent": "a", "settings": settings},
+            ],
+        }
+    )
+    queues = {1: YuniKornQueue(properties={"preemption.delay": "5s"}), 2: YuniKornQueue(**settings)}
+    assert [p.preemption_delay for p in queue_properties(snapshot, queues)][1:] == [5.0, delay]

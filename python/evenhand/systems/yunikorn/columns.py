@@ -109,8 +109,11 @@ def queue_properties(snapshot: Snapshot, queues: Mapping[int, YuniKornQueue]) ->
     texts: dict[int, dict[str, str]] = {}
     found = [QueueProperties()] * len(parents)
     for row in _core.tree_order(parents).tolist() if queues else ():
-        own = queues[row].properties if row in queues else None
-        above = texts.get(int(parents[row]), {})
+        of_row = queues.get(row)
+        own = None if of_row is None else of_row.properties
+        # A queue that was made as it was needed has what the child template says, and nothing from above.
+        dynamic = of_row is not None and of_row.managed is False
+        above = {} if dynamic else texts.get(int(parents[row]), {})
         if own or above:
             texts[row] = inherited(above, own or {})
             found[row] = properties_of(texts[row])
