@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 
-SYSTEMS = ("ytsaurus", "slurm", "backfill", "backendai")
+SYSTEMS = ("ytsaurus", "slurm", "backfill", "backendai", "yunikorn")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def drawn(seed: int, system: str) -> Drawn:
             row["replica"] = True
         if rng.random() < 0.1:
             row["preemptible"] = False
-        if system == "backendai":
+        if system in ("backendai", "yunikorn"):
             row["priority"] = int(rng.integers(0, 12))
         elif system in ("slurm", "backfill"):
             row["priority"] = int(rng.integers(1, 100))
@@ -166,6 +166,13 @@ def _policy(system: str, rng: np.random.Generator) -> Any:
     if system == "backendai":
         mode = str(rng.choice(["terminate", "reschedule", "suspend"]))
         return eh.policies.BackendAI(preemption_mode=mode)
+    if system == "yunikorn":
+        return eh.policies.YuniKorn(
+            str(rng.choice(["documented", "upstream"])),
+            policies=("inter_queue", "intra_queue"),
+            grace=float(rng.choice([0, 5, 20])),
+            limit=float(rng.choice([0.3, 1.0])),
+        )
     mode = str(rng.choice(["REQUEUE", "CANCEL", "SUSPEND,GANG"]))
     tiers = {
         "low": {"PriorityTier": 1, "GraceTime": float(rng.choice([0, 5])), "OverSubscribe": "FORCE:1"},
@@ -184,6 +191,8 @@ def _clocks(system: str, rng: np.random.Generator) -> dict[str, float]:
         return {"heartbeat_period": float(rng.choice([1, 5, 10]))}
     if system == "backendai":
         return {"schedule_interval": float(rng.choice([1, 10]))}
+    if system == "yunikorn":
+        return {"preemption_interval": float(rng.choice([1, 3, 10]))}
     return {"requeue_delay": float(rng.choice([0, 30, 121]))}
 
 

@@ -179,6 +179,13 @@ def test_slurm(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], se
     law(data, drawn, eh.policies.Slurm(**settings.model_dump()), seed)
 
 
+@for_all
+@few
+@given(data=es.queue_partitions(), settings=es.yunikorn_settings(), drawn=histories, seed=st.integers(0, 99))
+def test_yunikorn(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int, law: Any) -> None:
+    law(data, drawn, eh.policies.YuniKorn(**settings.model_dump()), seed)
+
+
 @pytest.mark.parametrize("between", [(), ({"event": "time", "now": 1},)])
 def test_a_request_that_is_put_twice_is_there_once(between: tuple[Any, ...]) -> None:
     rows: dict[str, Any] = {
