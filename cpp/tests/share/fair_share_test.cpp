@@ -316,21 +316,18 @@ TEST(FairShareEngine, AnOperationLikeTheOneThatHasGoneHasItsShare) {
 // It has the function with which it left: its parent lists it all the same.
 TEST(FairShareEngine, APoolThatComesBackIsListedInFullUpdates) {
   for (const IntegralType type : {IntegralType::kNone, IntegralType::kBurst}) {
-    for (const PoolMode mode : {PoolMode::kFairShare, PoolMode::kFifo}) {
-      Cluster cluster(1);
-      const Id parent = cluster.pool(0, 1, 0, mode), other = cluster.pool(parent),
-               away = cluster.pool(parent);
-      for (const Id pool : {other, away, away}) cluster.operation(pool, {300});
-      Tables& t = cluster.tables();
-      t.pools.integral.type[parent] = type;
-      const Grouping whole = t.children;
-      FairShareEngine engine;
-      for (const bool there : {true, false, true, false, true}) {
-        const Column<Column<Id>> lists = listed(t, whole, {true, there, there});
-        for (const std::size_t o : {1, 2}) t.operations.demand[o] = there ? 300 : 0;
-        const TreeDelta delta{.children = &lists};
-        ASSERT_EQ(engine.update(t, {}, nullptr, true, &delta).total, fair_share(t, {}).total);
-      }
+    Cluster cluster(1);
+    const Id parent = cluster.pool(0), other = cluster.pool(parent), away = cluster.pool(parent);
+    for (const Id pool : {other, away, away}) cluster.operation(pool, {300});
+    Tables& t = cluster.tables();
+    t.pools.integral.type[parent] = type;
+    const Grouping whole = t.children;
+    FairShareEngine engine;
+    for (const bool there : {true, false, true, false, true}) {
+      const Column<Column<Id>> lists = listed(t, whole, {true, there, there});
+      for (const std::size_t o : {1, 2}) t.operations.demand[o] = there ? 300 : 0;
+      const TreeDelta delta{.children = &lists};
+      ASSERT_EQ(engine.update(t, {}, nullptr, true, &delta).total, fair_share(t, {}).total);
     }
   }
 }
