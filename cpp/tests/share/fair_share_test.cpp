@@ -325,7 +325,7 @@ TEST(FairShareEngine, APoolThatComesBackIsListedInFullUpdates) {
     FairShareEngine engine;
     for (const bool there : {true, false, true, false, true}) {
       const Column<Column<Id>> lists = listed(t, whole, {true, there, there});
-      for (const std::size_t o : {1, 2}) t.operations.demand[o] = there ? 300 : 0;
+      for (const std::size_t o : {1u, 2u}) t.operations.demand[o] = there ? 300 : 0;
       const TreeDelta delta{.children = &lists};
       ASSERT_EQ(engine.update(t, {}, nullptr, true, &delta).total, fair_share(t, {}).total);
     }

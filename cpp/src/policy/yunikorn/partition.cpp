@@ -89,11 +89,11 @@ void Partition::read_asks(const ClusterState& state) {
   Column<Id> waiting = rows.in_order([&](Id q) { return rows.present(q) && state.pending(q) > 0; });
   Column<Id> of(at(rows.rows()), kNoId);
   for (const Id q : waiting) {
-    const Id operation = state.operation_of_request(q);
-    of[q] = leaf_of_pool[state.pool_of(operation)];
+    const Id asker = state.operation_of_request(q);
+    of[q] = leaf_of_pool[state.pool_of(asker)];
     ask_priority[q] = rows.get(&RequestColumns::priority_given, q) != 0
                           ? rows.get(&RequestColumns::priority, q)
-                          : state.operations().get(&OperationColumns::priority, operation);
+                          : state.operations().get(&OperationColumns::priority, asker);
   }
   std::ranges::stable_sort(waiting, {}, [&](Id q) {
     return std::tuple(of[q], -ask_priority[q], rows.get(&RequestColumns::submit_time, q));
@@ -117,12 +117,12 @@ void Partition::share() {
   }
 }
 
-void Partition::share_among(Id queue) {
-  const auto below = slice(children_of, children[queue], children[queue + 1]);
+void Partition::share_among(Id q) {
+  const auto below = slice(children_of, children[q], children[q + 1]);
   if (below.empty()) return;
   Column<Amount> cap(below.size()), given(below.size());
   for (Size r = 0; r < width; ++r) {
-    const Amount all = ideal[at(queue) * width + r];
+    const Amount all = ideal[at(q) * width + r];
     Amount sum = 0;
     for (Size i = 0; i < below.size(); ++i) {
       const Size cell = at(below[i]) * width + r;
@@ -164,10 +164,10 @@ void Partition::share_among(Id queue) {
   }
 }
 
-double Partition::dominant_share(Id queue, const Amount* used) const noexcept {
+double Partition::dominant_share(Id q, const Amount* used) const noexcept {
   double share = 0;
   for (Size r = 0; r < width; ++r) {
-    const Amount own = owed[at(queue) * width + r];
+    const Amount own = owed[at(q) * width + r];
     const Amount whole = own > 0 ? own : total[r];
     if (used[r] > 0)
       share = std::max(share,

@@ -17,20 +17,20 @@ struct Partition {
   Partition(const ClusterState& state, const Settings& settings, const RowSettings& rows);
 
   Index queues() const noexcept { return parent.rows(); }
-  std::span<const Id> path(Id queue) const noexcept {  // the queue first
-    return slice(ways, way[queue], way[queue + 1]);
+  std::span<const Id> path(Id q) const noexcept {  // the queue first
+    return slice(ways, way[q], way[q + 1]);
   }
   template <class T>
-  T* row(Column<T>& matrix, Id queue) const noexcept {
-    return matrix.row(queue, width);
+  T* row(Column<T>& matrix, Id q) const noexcept {
+    return matrix.row(q, width);
   }
   // The larger of what a queue is owed and what its share is: what it keeps.
-  Amount keeps(Id queue, Size r) const noexcept {
-    const Size cell = at(queue) * width + r;
+  Amount keeps(Id q, Size r) const noexcept {
+    const Size cell = at(q) * width + r;
     return std::max(owed[cell], ideal[cell]);
   }
   // The largest part of its guarantee that a queue uses; of the partition where it has none.
-  double dominant_share(Id queue, const Amount* used) const noexcept;
+  double dominant_share(Id q, const Amount* used) const noexcept;
 
   Size width;
   // Pools; then one each for operations that stand in a pool which has children.
@@ -65,7 +65,7 @@ struct Partition {
   void read_victims(const ClusterState& state, const Settings& settings, const RowSettings& rows);
   void read_asks(const ClusterState& state);
   void share();
-  void share_among(Id queue);
+  void share_among(Id q);
 };
 
 }  // namespace evenhand::yunikorn
