@@ -21,18 +21,18 @@ std::array<double, 2> factors_of(const SharedSettings& shared, Id row) {
 }  // namespace
 
 bool Workspace::share(SharedSettings set) {
-  const auto counts = [](Time since) { return since != kNoTime; };
+  const auto is_set = [](Time since) { return since != kNoTime; };
   if (updated_ || settings.full_host_stage || settings.check_satisfaction ||
       !rows.graceful.empty() || !rows.starvation.tolerance.empty() ||
       !rows.starvation.timeout.empty() || !given.groups.empty() || !given.starvation.empty() ||
-      std::ranges::any_of(last.starvation.clocks.since, counts))
+      std::ranges::any_of(last.starvation.clocks.since, is_set))
     return false;
   list_others(set);
   shared_ = std::move(set);
   return true;
 }
 
-// Clocks of tolerances that there are already go on.
+// Clocks of tolerances that there are already keep their time.
 void Workspace::list_others(const SharedSettings& set) {
   OtherStarvation& others = last.starvation.others;
   OtherStarvation now;
