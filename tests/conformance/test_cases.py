@@ -44,8 +44,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
 @pytest.mark.parametrize("engine", ["evenhand", "reference"])
 @pytest.mark.parametrize(("name", "count"), FAIR_SHARE.items())
 def test_sample_of_fair_share(capsys: pytest.CaptureFixture[str], name: str, count: int, engine: str) -> None:
-    if (name, engine) == ("unit.json.gz", "reference") and examples() < 1000:
-        pytest.skip("takes 10 seconds: in the profile of many examples")
     status, out = run(capsys, SAMPLE / f"ytsaurus-fair-share-{name}", "--engine", engine)
     assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
     assert status == 0
