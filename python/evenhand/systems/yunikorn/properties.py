@@ -1,17 +1,35 @@
-"""Properties of YuniKorn's queues: how their texts are read, and which children inherit."""
+"""Properties of YuniKorn's queues: how texts are read, which children inherit, which count for nothing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-__all__ = ["QueueProperties", "inherited", "properties_of"]
+from evenhand.building.problems import nearest
+
+__all__ = ["QueueProperties", "inherited", "properties_of", "strange"]
 
 _UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 _WHOLE = re.compile(r"[+-]?\d+")
 _INT32 = 2**31
+_DURATION = rf"\+?(?:{_PART.pattern})+"
+_SWITCH = "enabled|disabled"
+
+#: Property to the texts that it may have (words whatever their case).
+_KNOWN: Final[Mapping[str, str]] = {
+    "application.sort.policy": "fifo|fair|stateaware",
+    "application.sort.priority": _SWITCH,
+    "application.unschedasks.backoff": r"\d+",
+    "application.unschedasks.backoff.delay": _DURATION,
+    "preemption.delay": _DURATION,
+    "preemption.policy": "default|fence|disabled",
+    "priority.offset": r"[+-]?\d+",
+    "priority.policy": "default|fence",
+    "quota.preemption.delay": rf"0|{_DURATION}",
+}
 #: Not handed down to children.
 _OWN = frozenset({"preemption.policy", "priority.policy", "priority.offset"})
 
@@ -104,3 +122,22 @@ def _seconds(text: str) -> float:
     if "".join(amount + unit for amount, unit in parts) != rest:
         return 0.0
     return sign * sum(float(amount) * _UNITS[unit] for amount, unit in parts)
+
+
+def strange(properties: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield properties that YuniKorn does not know or cannot read, and what it makes of them.
+
+    Parameters
+    ----------
+    properties : mapping of str to str
+
+    Yields
+    ------
+    tuple of str
+        Name, text, and words such as "which counts as the default".
+    """
+    for name, text in properties.items():
+        if name not in _KNOWN:
+            yield name, text, f"and there is none of that name{nearest(name, _KNOWN)}"
+        elif not re.fullmatch(_KNOWN[name], text, re.IGNORECASE):
+            yield name, text or "empty", "which counts as the default"

@@ -10,9 +10,9 @@ from typing import Any, Final
 from evenhand.building.problems import nearest
 from evenhand.config.rows import raise_found
 from evenhand.diagnostics import CODES, Diagnostic
+from evenhand.systems.yunikorn.properties import strange
 from evenhand.systems.yunikorn.text.answers import Answers, Row
 from evenhand.systems.yunikorn.text.config import ROOT, Partition, Queue
-from evenhand.systems.yunikorn.text.properties import strange
 from evenhand.systems.yunikorn.text.quantities import VCORE, zero
 
 __all__ = ["Builder", "Notes"]
