@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-namespace evenhand {
+namespace evenhand::id_set_test {
 namespace {
 
 TEST(IdSet, TakesEachOnceInOrderAndIsEmptyThen) {
@@ -33,4 +33,4 @@ TEST(IdSet, TakesEachOnceInOrderAndIsEmptyThen) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::id_set_test

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace evenhand {
+namespace evenhand::order_test {
 namespace {
 
 std::vector<std::uint32_t> sorted(const std::vector<double>& keys) {
@@ -55,4 +55,4 @@ TEST(KeyOrder, HandlesOneFarKeyBesideACrowd) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::order_test

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace evenhand {
+namespace evenhand::search_test {
 namespace {
 
 TEST(LargestSatisfying, IsTheLastDoubleForWhichItHolds) {
@@ -20,4 +20,4 @@ TEST(LargestSatisfying, TakesTheEnds) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::search_test

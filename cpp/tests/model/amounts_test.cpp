@@ -7,7 +7,7 @@
 
 #include "arena.h"
 
-namespace evenhand {
+namespace evenhand::amounts_test {
 namespace {
 
 using testing::Arena;
@@ -190,4 +190,4 @@ TEST(Amounts, ChecksOnSums) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::amounts_test

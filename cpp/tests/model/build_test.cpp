@@ -7,7 +7,7 @@
 #include "evenhand/model/snapshot.h"
 #include "random_input.h"
 
-namespace evenhand {
+namespace evenhand::build_test {
 namespace {
 
 using testing::Arena;
@@ -134,4 +134,4 @@ TEST(Canonical, ShuffledRowsGiveTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::build_test

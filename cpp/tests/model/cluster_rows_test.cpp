@@ -9,7 +9,7 @@
 #include "random_input.h"
 #include "scene.h"
 
-namespace evenhand {
+namespace evenhand::cluster_rows_test {
 namespace {
 
 using testing::Scene;
@@ -388,4 +388,4 @@ TEST(ClusterRows, RanksAreTheCanonicalOrder) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::cluster_rows_test

@@ -6,7 +6,7 @@
 
 #include "scene.h"
 
-namespace evenhand {
+namespace evenhand::cluster_state_test {
 namespace {
 
 using testing::essence;
@@ -181,4 +181,4 @@ TEST(ClusterState, WhatLeavesWithoutANodeIsNobodysUntilItHasGone) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::cluster_state_test

@@ -7,7 +7,7 @@
 
 #include "arena.h"
 
-namespace evenhand {
+namespace evenhand::columns_test {
 namespace {
 
 using testing::Arena;
@@ -170,4 +170,4 @@ TEST_F(Columns, InstantsOfTheSnapshot) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::columns_test

@@ -5,7 +5,7 @@
 
 #include "arena.h"
 
-namespace evenhand {
+namespace evenhand::derive_test {
 namespace {
 
 using testing::Arena;
@@ -193,4 +193,4 @@ TEST(Sums, AreCheckedInEveryTable) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::derive_test

@@ -3,7 +3,7 @@
 
 #include "scene.h"
 
-namespace evenhand {
+namespace evenhand::edges_test {
 namespace {
 
 using testing::Arena;
@@ -73,4 +73,4 @@ TEST(Edges, DemandCountsEveryOneOfARequest) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::edges_test

@@ -4,7 +4,7 @@
 
 #include "arena.h"
 
-namespace evenhand {
+namespace evenhand::names_test {
 namespace {
 
 using testing::Arena;
@@ -169,4 +169,4 @@ TEST_F(References, ReservationsAreForOneOfTwo) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::names_test

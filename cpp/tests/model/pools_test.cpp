@@ -3,7 +3,7 @@
 
 #include "arena.h"
 
-namespace evenhand {
+namespace evenhand::pools_test {
 namespace {
 
 using testing::Arena;
@@ -228,4 +228,4 @@ TEST_F(Pools, SumsOverChildrenStayWithinTheLargestAmount) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::pools_test

@@ -8,7 +8,7 @@
 
 #include "arena.h"
 
-namespace evenhand {
+namespace evenhand::row_order_test {
 namespace {
 
 using testing::Arena;
@@ -129,4 +129,4 @@ TEST(RowOrder, RandomKeysSortStably) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::row_order_test

@@ -8,7 +8,7 @@
 #include "evenhand/model/visit_columns.h"
 #include "random_input.h"
 
-namespace evenhand {
+namespace evenhand::snapshot_test {
 namespace {
 
 using testing::Arena;
@@ -138,4 +138,4 @@ TEST(Memory, AnAllocationTakesWhatItsFilledColumnsTake) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::snapshot_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenhand {
+namespace evenhand::utf8_test {
 namespace {
 
 TEST(Utf8, AcceptsWholeCharactersOfEveryLength) {
@@ -36,4 +36,4 @@ TEST(Utf8, SanitisedTextIsShortAndValid) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::utf8_test

@@ -7,7 +7,7 @@
 #include "../model/scene.h"
 #include "evenhand/place/node_order.h"
 
-namespace evenhand {
+namespace evenhand::gang_test {
 namespace {
 
 using testing::Scene;
@@ -86,4 +86,4 @@ TEST(NodeOrder, LeastAndMostFreeByTheFirstResourceThatDiffers) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::gang_test

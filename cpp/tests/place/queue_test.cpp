@@ -6,7 +6,7 @@
 
 #include "../model/scene.h"
 
-namespace evenhand {
+namespace evenhand::queue_test {
 namespace {
 
 using testing::Scene;
@@ -97,4 +97,4 @@ TEST(ServiceQueue, UpdatesLeadWhereANewQueueBegins) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::queue_test

@@ -5,7 +5,7 @@
 #include "../model/scene.h"
 #include "evenhand/place/where.h"
 
-namespace evenhand {
+namespace evenhand::rooms_test {
 namespace {
 
 using testing::Scene;
@@ -97,4 +97,4 @@ TEST(Where, OnTheNodeAndWithTheTagsThatARequestNames) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::rooms_test

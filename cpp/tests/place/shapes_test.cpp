@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenhand {
+namespace evenhand::shapes_test {
 namespace {
 
 constexpr ResourceScope kNode = ResourceScope::kNode, kCluster = ResourceScope::kCluster;
@@ -51,4 +51,4 @@ TEST(Shapes, NoRequests) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::shapes_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenhand {
+namespace evenhand::timeline_test {
 namespace {
 
 NodeSet nodes(std::initializer_list<Id> some) {
@@ -39,4 +39,4 @@ TEST(Timeline, WhatIsOpenIsFreeInEverySpanAndMoreMayBeFreeLater) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::timeline_test

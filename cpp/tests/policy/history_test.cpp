@@ -5,7 +5,7 @@
 
 #include "systems.h"
 
-namespace evenhand::testing {
+namespace evenhand::testing::history_test {
 namespace {
 
 constexpr unsigned kHistories = 20;
@@ -54,6 +54,11 @@ struct LiveYTsaurus {
     s.check_starvation = random.chance(20);
     s.check_satisfaction = random.chance(20);
     if (paced(seed)) s.pace = random_pace(random, snapshot.tables());
+    s.starvation.tolerance = 1 - 0.2 * random.below(4);
+    s.starvation.absolute_tolerance = random.chance(30);
+    s.starvation.ignore_tolerance_if_satisfied = random.chance(30);
+    s.preemption_threshold = 1 - 0.25 * random.below(3);
+    s.aggressive_preemption_threshold = 0.2 * random.below(3);
     const ClusterState state(snapshot);
     in.rows = cells(
         state,
@@ -366,4 +371,4 @@ TYPED_TEST(LivePlanner, DecidesNothingBeforeItIsDue) {
 }
 
 }  // namespace
-}  // namespace evenhand::testing
+}  // namespace evenhand::testing::history_test

@@ -8,7 +8,7 @@
 #include "said.h"
 #include "systems.h"
 
-namespace evenhand::testing {
+namespace evenhand::testing::live_test {
 namespace {
 
 constexpr unsigned kHistories = 300;
@@ -250,4 +250,4 @@ TYPED_TEST(RowsThatCome, UndoneIsAsNeverDone) {
 }
 
 }  // namespace
-}  // namespace evenhand::testing
+}  // namespace evenhand::testing::live_test

@@ -8,7 +8,7 @@
 #include "said.h"
 #include "systems.h"
 
-namespace evenhand::testing {
+namespace evenhand::testing::planner_test {
 namespace {
 
 constexpr unsigned kClusters = 200;
@@ -86,4 +86,4 @@ TYPED_TEST(EveryPlanner, DecidesOnALiveStateAsOnItsFrozenForm) {
 }
 
 }  // namespace
-}  // namespace evenhand::testing
+}  // namespace evenhand::testing::planner_test

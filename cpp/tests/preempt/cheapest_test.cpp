@@ -5,7 +5,7 @@
 
 #include "evenhand/preempt/victims.h"
 
-namespace evenhand {
+namespace evenhand::cheapest_test {
 namespace {
 
 using Size = std::size_t;
@@ -78,4 +78,4 @@ TEST(Cheapest, IsThatOfBruteForce) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::cheapest_test

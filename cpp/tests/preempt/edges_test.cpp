@@ -7,7 +7,7 @@
 #include "evenhand/preempt/victim_cost.h"
 #include "evenhand/preempt/victims.h"
 
-namespace evenhand {
+namespace evenhand::edges_test {
 namespace {
 
 using testing::Scene;
@@ -109,4 +109,4 @@ TEST(Blocking, WhoIsServedBelowTheThresholdShields) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::edges_test

@@ -6,7 +6,7 @@
 
 #include "../model/scene.h"
 
-namespace evenhand {
+namespace evenhand::groups_test {
 namespace {
 
 using testing::Scene;
@@ -193,4 +193,4 @@ TEST(Groups, CutsStayWhereNothingDecides) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::groups_test

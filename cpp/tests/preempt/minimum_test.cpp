@@ -8,7 +8,7 @@
 #include "evenhand/preempt/cover_bound.h"
 #include "evenhand/preempt/victims.h"
 
-namespace evenhand {
+namespace evenhand::minimum_test {
 namespace {
 
 using Size = std::size_t;
@@ -174,4 +174,4 @@ TEST(CoverBound, SolvesTheLinearProgram) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::minimum_test

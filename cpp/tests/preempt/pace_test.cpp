@@ -4,7 +4,7 @@
 
 #include "../model/scene.h"
 
-namespace evenhand {
+namespace evenhand::pace_test {
 namespace {
 
 using testing::Scene;
@@ -273,4 +273,4 @@ TEST(Pace, WhatLaterChoicesProveIsNotCounted) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::pace_test

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-namespace evenhand {
+namespace evenhand::spread_cover_test {
 namespace {
 
 using Size = std::size_t;
@@ -158,4 +158,4 @@ TEST(SpreadCover, PartsAreNoMoreThanTheCosts) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::spread_cover_test

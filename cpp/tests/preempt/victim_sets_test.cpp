@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-namespace evenhand {
+namespace evenhand::victim_sets_test {
 namespace {
 
 using Size = std::size_t;
@@ -162,4 +162,4 @@ TEST(VictimSets, FewestAreThoseOfBruteForce) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::victim_sets_test

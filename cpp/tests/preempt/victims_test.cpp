@@ -5,7 +5,7 @@
 #include <bit>
 #include <random>
 
-namespace evenhand {
+namespace evenhand::victims_test {
 namespace {
 
 struct Drawn {
@@ -121,4 +121,4 @@ TEST(Victims, WithoutABudgetTheIrreducibleSetStands) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::victims_test

@@ -5,7 +5,7 @@
 #include "evenhand/share/fair_share.h"
 #include "tree.h"
 
-namespace evenhand {
+namespace evenhand::calm_shares_test {
 namespace {
 
 using testing::Cluster;
@@ -45,4 +45,4 @@ TEST(FairShareEngine, SharesThatMoveWithinTheirBoundsAreNotChanged) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::calm_shares_test

@@ -6,7 +6,7 @@
 
 #include "evenhand/share/operation_curve.h"
 
-namespace evenhand {
+namespace evenhand::children_block_test {
 namespace {
 
 // A child that is drawn, with what a block needs of it.
@@ -115,4 +115,4 @@ TEST(ChildrenBlock, KnowsAnotherCurve) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::children_block_test

@@ -6,7 +6,7 @@
 
 #include "evenhand/share/operation_curve.h"
 
-namespace evenhand {
+namespace evenhand::curve_builder_test {
 namespace {
 
 using Row2 = Row<2>;
@@ -111,4 +111,4 @@ TEST(CurveBuilder, KeepsThePositionBeforeAndAfterALevelWay) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::curve_builder_test

@@ -8,7 +8,7 @@
 #include "evenhand/share/satisfaction.h"
 #include "tree.h"
 
-namespace evenhand {
+namespace evenhand::fair_share_test {
 namespace {
 
 using testing::Cluster;
@@ -465,4 +465,4 @@ TEST(Satisfaction, OfResourcesThatMayGrowTheBestAndElseTheWorst) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::fair_share_test

@@ -5,7 +5,7 @@
 
 #include "evenhand/share/history/backendai_factor.h"
 
-namespace evenhand::history {
+namespace evenhand::history::history_backendai_test {
 namespace {
 
 TEST(BackendAi, ReproducesTheProposalsExample) {
@@ -33,4 +33,4 @@ TEST(BackendAi, ClampsTheExponent) {
 }
 
 }  // namespace
-}  // namespace evenhand::history
+}  // namespace evenhand::history::history_backendai_test

@@ -4,7 +4,7 @@
 
 #include "evenhand/share/history/decay.h"
 
-namespace evenhand::history {
+namespace evenhand::history::history_decay_test {
 namespace {
 
 constexpr double kDay = 86400;
@@ -55,4 +55,4 @@ TEST(Decay, AccumulatesByRow) {
 }
 
 }  // namespace
-}  // namespace evenhand::history
+}  // namespace evenhand::history::history_decay_test

@@ -2,7 +2,7 @@
 
 #include "evenhand/share/history/forest.h"
 
-namespace evenhand::history {
+namespace evenhand::history::history_forest_test {
 namespace {
 
 TEST(Forest, ListsChildrenInRowOrderWhereverTheParentStands) {
@@ -40,4 +40,4 @@ TEST(Forest, MayBeEmptyOrVeryDeep) {
 }
 
 }  // namespace
-}  // namespace evenhand::history
+}  // namespace evenhand::history::history_forest_test

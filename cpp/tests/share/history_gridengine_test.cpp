@@ -6,7 +6,7 @@
 
 #include "evenhand/share/history/gridengine_share_tree.h"
 
-namespace evenhand::history {
+namespace evenhand::history::history_gridengine_test {
 namespace {
 
 using Flags = std::vector<std::uint8_t>;
@@ -40,4 +40,4 @@ TEST(GridEngineShareTree, MultipliesDownAndStaysFiniteWithoutShares) {
 }
 
 }  // namespace
-}  // namespace evenhand::history
+}  // namespace evenhand::history::history_gridengine_test

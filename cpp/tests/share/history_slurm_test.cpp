@@ -8,7 +8,7 @@
 #include "evenhand/share/history/slurm_classic.h"
 #include "evenhand/share/history/slurm_fair_tree.h"
 
-namespace evenhand::history {
+namespace evenhand::history::history_slurm_test {
 namespace {
 
 using Flags = std::vector<std::uint8_t>;
@@ -111,4 +111,4 @@ TEST(CompareProducts, SeesTheLastBit) {
 }
 
 }  // namespace
-}  // namespace evenhand::history
+}  // namespace evenhand::history::history_slurm_test

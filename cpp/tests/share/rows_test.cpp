@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace evenhand {
+namespace evenhand::rows_test {
 namespace {
 
 TEST(Row, ComparesEveryLane) {
@@ -63,4 +63,4 @@ TEST(DoubleRow, ProductsKeepBothPartsOfTheSlope) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::rows_test

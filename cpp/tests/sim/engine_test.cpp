@@ -4,7 +4,7 @@
 
 #include "evenhand/model/build.h"
 
-namespace evenhand::sim {
+namespace evenhand::sim::engine_test {
 namespace {
 
 constexpr Time kSecond = kMicrosecondsPerSecond;
@@ -238,4 +238,4 @@ TEST_F(Running, CopiesContinueWithoutWhatTheyWereCopiedFrom) {
 }
 
 }  // namespace
-}  // namespace evenhand::sim
+}  // namespace evenhand::sim::engine_test

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace evenhand::sim {
+namespace evenhand::sim::grid_test {
 namespace {
 
 // Every heartbeat from an instant on, by trying all places of two periods.
@@ -72,4 +72,4 @@ TEST(HeartbeatGrid, SpreadsHeartbeatsOverThePeriod) {
 }
 
 }  // namespace
-}  // namespace evenhand::sim
+}  // namespace evenhand::sim::grid_test

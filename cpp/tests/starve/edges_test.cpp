@@ -7,7 +7,7 @@
 #include "evenhand/starve/relation.h"
 #include "evenhand/starve/starvation.h"
 
-namespace evenhand {
+namespace evenhand::edges_test {
 namespace {
 
 using testing::Scene;
@@ -135,4 +135,4 @@ TEST(Relation, AResourceIsBlockedWithinTheTolerance) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::edges_test

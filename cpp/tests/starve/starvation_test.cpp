@@ -5,7 +5,7 @@
 #include "../model/scene.h"
 #include "evenhand/starve/relation.h"
 
-namespace evenhand {
+namespace evenhand::starvation_test {
 namespace {
 
 using testing::Scene;
@@ -60,4 +60,4 @@ TEST(Relation, BlockedResourcesDoNotCount) {
 }
 
 }  // namespace
-}  // namespace evenhand
+}  // namespace evenhand::starvation_test

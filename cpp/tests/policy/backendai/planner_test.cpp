@@ -6,7 +6,7 @@
 
 #include "../../model/scene.h"
 
-namespace evenhand::backendai {
+namespace evenhand::backendai::planner_test {
 namespace {
 
 // An agent that one session fills; one with a higher priority waits.
@@ -86,4 +86,4 @@ TEST(BackendAIPlanner, HandsOnWhatItIsGivenToRemember) {
 }
 
 }  // namespace
-}  // namespace evenhand::backendai
+}  // namespace evenhand::backendai::planner_test

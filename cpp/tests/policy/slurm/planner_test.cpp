@@ -4,7 +4,7 @@
 
 #include "../../model/scene.h"
 
-namespace evenhand::slurm {
+namespace evenhand::slurm::planner_test {
 namespace {
 
 constexpr Time kNow = 1000 * kMicrosecondsPerSecond;
@@ -122,4 +122,4 @@ TEST(SlurmPlanner, WithoutPassesNothingStarts) {
 }
 
 }  // namespace
-}  // namespace evenhand::slurm
+}  // namespace evenhand::slurm::planner_test

@@ -6,7 +6,7 @@
 #include "evenhand/policy/live_cluster.h"
 #include "evenhand/policy/ytsaurus/heartbeat.h"
 
-namespace evenhand::ytsaurus {
+namespace evenhand::ytsaurus::planner_test {
 namespace {
 
 using evenhand::testing::Scene;
@@ -215,4 +215,4 @@ TEST(LivePlanner, DoesNotFollowWhatItCannot) {
 }
 
 }  // namespace
-}  // namespace evenhand::ytsaurus
+}  // namespace evenhand::ytsaurus::planner_test

@@ -5,7 +5,7 @@
 
 #include "evenhand/policy/yunikorn/parts.h"
 
-namespace evenhand::yunikorn {
+namespace evenhand::yunikorn::search_test {
 namespace {
 
 constexpr Time kTimeout = 3'600'000'000;
@@ -138,4 +138,4 @@ TEST(FairShare, TypesWithoutGuaranteeCountByTheMax) {
 }
 
 }  // namespace
-}  // namespace evenhand::yunikorn
+}  // namespace evenhand::yunikorn::search_test
