@@ -156,6 +156,9 @@ TEST(Groups, SayWhatIsExposedOnce) {
   const std::vector<Amount> one{1};
   groups.add(state, state.start(0, 0, one, 9 * kMicrosecondsPerSecond));
   EXPECT_TRUE(groups.take_exposed(state, 0));
+  const std::vector<double> fair{0.3}, demand{1.0};
+  groups.set_bounds(0, fair.data(), demand.data(), nullptr);  // and nothing cuts it before
+  EXPECT_TRUE(groups.take_exposed(state, 0));
 }
 
 // As long as bounds stay on their side of the amounts that decide, cuts stay where they are.
@@ -170,9 +173,12 @@ TEST(Groups, CutsStayWhereNothingDecides) {
     const ClusterState state(scene.snapshot());
     GroupLists groups(state, {.aggressive_threshold = draw(4) / 4.0,
                               .threshold = 0.5 + draw(3) / 2.0,
-                              .on_bound_preemptible = seed % 2 == 0});
+                              .on_bound_preemptible = seed % 2 == 0,
+                              .usage_threshold_protects_prefix = seed % 3 == 0});
+    std::vector<Amount> threshold;
+    if (seed % 5 < 2) threshold = {draw(12)};
     const auto cut = [&](double fair) {
-      bound(groups, {{{fair}, {1.0}, {}}}, state);
+      bound(groups, {{{fair}, {1.0}, threshold}}, state);
       return groups.cuts(0);
     };
     const double fair = draw(999) / 1000.0;

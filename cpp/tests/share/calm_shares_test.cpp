@@ -32,14 +32,17 @@ TEST(FairShareEngine, SharesThatMoveWithinTheirBoundsAreNotChanged) {
     bounds[0] = before[1 + o] - (o == 3 ? -1e-12 : 0.5);
     bounds[1] = before[1 + o] + 0.5;
   }
+  double* tight = engine.calm().bounds.row(10, 2);  // its share leaves them upwards
+  tight[0] = before[11] - 0.5;
+  tight[1] = before[11] + 1e-12;
   engine.calm().watched[2] = 1;
   const Column<double> after = want(10);
   for (Id e = 2; e < 13; ++e) EXPECT_GT(after[e], before[e]);
   EXPECT_EQ(*engine.changed(), (Column<Id>{0, 1, 6, 7, 8, 9, 10, 11, 12}));
   EXPECT_EQ(engine.calm().moved, (Column<Id>{2}));
   EXPECT_EQ(after, fair_share(t, {}).total);
-  want(190);  // below the least of the fourth
-  EXPECT_EQ(*engine.changed(), (Column<Id>{0, 1, 4, 6, 7, 8, 9, 10, 11, 12}));
+  want(190);  // below the least of the fourth, and within those of the eleventh
+  EXPECT_EQ(*engine.changed(), (Column<Id>{0, 1, 4, 6, 7, 8, 9, 10, 12}));
   engine.update(t, {});
   EXPECT_TRUE(engine.calm().bounds.empty());
 }

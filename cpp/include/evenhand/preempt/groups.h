@@ -89,7 +89,7 @@ class GroupLists {
     for (int c = 0; c < 2 && list.head != kNoId; ++c) {
       if (c == 1 && list.nothing_beyond) continue;
       const Cut& cut = list.cuts[at(c)];
-      if (cut.extra > 0 || list.has_usage_threshold) return false;
+      if (cut.extra > 0) return false;
       const double factor = c == 0 ? options_.aggressive_threshold : options_.threshold;
       const Amount* within = sums_.data() + cut_row(operation, c);
       visit(factor, within);
