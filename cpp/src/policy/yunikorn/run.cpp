@@ -30,6 +30,18 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
   for (const Leaving& one : state.leaving())
     left_.insert(left_.end(), one.left.begin(),
                  one.left.begin() + static_cast<std::ptrdiff_t>(width_));
+  const LiveTable<ReservationColumns>& rows = state.reservations();
+  for (const Id i : rows.in_order())
+    if (const Id request = rows.get(&ReservationColumns::request, i, kNoId);
+        request != kNoId && keeps_room(state, i))
+      reservations_.push_back(
+          {request, i, rows.get(&ReservationColumns::node, i, kNoId), reservations_.size()});
+  std::ranges::stable_sort(reservations_, {}, &Reservation::request);
+}
+
+std::span<Run::Reservation> Run::reserved_of(Id request) {
+  const auto found = std::ranges::equal_range(reservations_, request, {}, &Reservation::request);
+  return {found.begin(), found.end()};
 }
 
 bool Run::has_headroom(Id request) const {
@@ -49,7 +61,7 @@ Id Run::free_node(Id request) {
   const Amount* wants = need(request);
   const bool anywhere = Where::anywhere(state_, request);
   Class* same = nullptr;
-  if (anywhere && left_.empty()) {  // free room only shrinks in a run
+  if (anywhere && left_.empty() && reserved_of(request).empty()) {  // room only shrinks in a run
     if (class_of_[request] == kNoId) {
       const auto found = std::ranges::find_if(classes_, [&](const Class& one) {
         return std::equal(one.need.begin(), one.need.end(), wants);
@@ -91,6 +103,8 @@ void Run::add_usage(Id queue, const Amount* by, Amount sign) {
 }
 
 void Run::credit(Id request, Amount sign) {
+  for (const Reservation& one : reserved_of(request))
+    if (!one.used) rooms_.add(kept(one), one.node, sign);
   const std::span<const Leaving> all = state_.leaving();
   if (all.empty()) return;
   const Id operation = state_.operation_of_request(request);
@@ -158,6 +172,13 @@ void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, R
     std::copy_n(part_.amounts.row(place, width_), width_, gives.begin());
     hand(part_.slot[place], gives.data());
   }
+  for (Reservation& one : reserved_of(request))
+    if (!one.used && one.node == node) {  // it is what the room was kept for
+      one.used = true;
+      rooms_.give(kept(one), node);
+      for (Class& same : classes_) same.from = 0;
+      break;
+    }
   rooms_.take(rest.data(), node);
   add_usage(leaf_of(request), wants, 1);
   --pending_[request];

@@ -41,7 +41,9 @@ struct AskMemory {
   Column<std::uint8_t> triggered;
 
   void grow(std::size_t requests);
-  void forget(Id request);
+  void forget(Id request);  // it was placed
+  // What is remembered of a row that came: nothing, or what is of another; kNoId: none.
+  void begin_anew(Id request, Id as);
 };
 
 struct Inputs {
