@@ -200,6 +200,7 @@ void Run::preempt(Id place, Id request, Id node, Stage stage, Reason reason) {
   d.step = steps_;
   d.grace = set_.grace;
   d.at = state_.now();
+  if (d.grace > 0) d.until = d.at + d.grace;
   if (request != kNoId) d.beneficiary = {state_.operation_of_request(request), request};
   decisions.add(d,
                 {gives, scratch_.data(), request != kNoId && on == node ? need(request) : nullptr,
