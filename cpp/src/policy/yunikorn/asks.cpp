@@ -253,15 +253,13 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
     Asks& run;
     Id request;
     Tags(Asks& of, Id row) : run(of), request(row) {}
-    bool fits(Id node) const override {
-      return run.where_.why_not(run.state_, request, node) == Place::kAllowed;
-    }
+    bool fits(Id node) const override { return run.may_stand(request, node); }
     Index fits_after(Id node, std::span<const Id>, Index start) const override {
       return fits(node) ? start : -1;
     }
   };
   const Tags tags(*this, request);
-  const bool anywhere = Where::anywhere(state_, request);
+  const bool anywhere = this->anywhere(request);
   const Attempt found = search_->attempt(nodes_tried, anywhere ? nullptr : &tags);
   if (const Id slot = watched(); slot != kNoId && slot < part_.place_of.rows()) {
     const auto row = std::ranges::find(place_of_row_, part_.place_of[slot]);

@@ -57,9 +57,26 @@ bool Run::has_headroom(Id request) const {
   return true;
 }
 
+Outcome Run::barred(Id request, Id node) {
+  switch (where_.why_not(state_, request, node)) {
+    case Place::kTagMissing:
+      return Outcome::kWrongTags;
+    case Place::kOtherNode:
+      return Outcome::kWrongNode;
+    case Place::kAllowed:
+      break;
+  }
+  const Id of = at_or(rows_.predicate_of, request, kNoId);
+  if (of == kNoId) return Outcome::kStarted;
+  const Size nodes = at(state_.nodes().snapshot_rows());  // a later one is of no predicate
+  return at(node) >= nodes || rows_.predicates[at(of) * nodes + at(node)] != 0
+             ? Outcome::kStarted
+             : Outcome::kBarredByPredicate;
+}
+
 Id Run::free_node(Id request) {
   const Amount* wants = need(request);
-  const bool anywhere = Where::anywhere(state_, request);
+  const bool anywhere = this->anywhere(request);
   Class* same = nullptr;
   if (anywhere && left_.empty() && reserved_of(request).empty()) {  // room only shrinks in a run
     if (class_of_[request] == kNoId) {
@@ -73,14 +90,12 @@ Id Run::free_node(Id request) {
   }
   why_ = part_.nodes.empty() ? Outcome::kNoNodes : Outcome::kNoFreeRoom;
   bool allowed = anywhere;
-  Outcome barred = Outcome::kNodeNotSchedulable;
+  Outcome found_barred = Outcome::kNodeNotSchedulable;
   for (Size i = same != nullptr ? same->from : 0; i < part_.nodes.size(); ++i) {
     const Id node = part_.nodes[i];
     if (!anywhere) {
-      const Place place = where_.why_not(state_, request, node);
-      if (place != Place::kAllowed) {
-        if (barred != Outcome::kWrongTags)
-          barred = place == Place::kTagMissing ? Outcome::kWrongTags : Outcome::kWrongNode;
+      if (const Outcome why = barred(request, node); why != Outcome::kStarted) {
+        if (found_barred != Outcome::kWrongTags) found_barred = why;
         continue;
       }
       allowed = true;
@@ -91,7 +106,7 @@ Id Run::free_node(Id request) {
     }
   }
   if (same != nullptr) same->from = part_.nodes.size();
-  if (!allowed && !part_.nodes.empty()) why_ = barred;
+  if (!allowed && !part_.nodes.empty()) why_ = found_barred;
   return kNoId;
 }
 
@@ -235,7 +250,7 @@ void Run::fail(Id request, Outcome why) {
     Amount* best = missing_.row(request, width_);
     const Amount* wants = need(request);
     double least = std::numeric_limits<double>::infinity();
-    const bool anywhere = Where::anywhere(state_, request);
+    const bool anywhere = this->anywhere(request);
     for (const Id node : part_.nodes) {
       double sum = 0;
       for (Size r = 0; r < width_; ++r) {
@@ -244,8 +259,7 @@ void Run::fail(Id request, Outcome why) {
           sum +=
               static_cast<double>(lacks) / static_cast<double>(std::max<Amount>(part_.total[r], 1));
       }
-      if (sum >= least || (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed))
-        continue;
+      if (sum >= least || (!anywhere && !may_stand(request, node))) continue;
       least = sum;
       rooms_.lacks(wants, node, best);
     }

@@ -58,6 +58,13 @@ class Run {
   void record(Id request, Outcome why);
   void record_slot(Id request, Outcome why, Spared spared = {});
   void room_at(Id node);
+  // Whether an ask may stand on every node, as far as tags and predicates say.
+  bool anywhere(Id request) const {
+    return Where::anywhere(state_, request) && at_or(rows_.predicate_of, request, kNoId) == kNoId;
+  }
+  // Why it may not stand on a node, whatever leaves; kStarted: it may.
+  Outcome barred(Id request, Id node);
+  bool may_stand(Id request, Id node) { return barred(request, node) == Outcome::kStarted; }
   std::span<Reservation> reserved_of(Id request);
   const Amount* kept(const Reservation& one) const noexcept {
     return state_.reservations().get_row(&ReservationColumns::resources, one.row);

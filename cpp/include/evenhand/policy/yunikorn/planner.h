@@ -28,6 +28,8 @@ struct RowSettings {
   Column<std::uint8_t> may_preempt;                    // Q
   std::vector<ClusterState::TakenRoom> taken;          // of what leaves: by its beneficiary
   Column<double> own_cost;                             // A: of a user's function
+  Column<Id> predicate_of;                             // Q: class of requests; kNoId: none
+  Column<std::uint8_t> predicates;                     // classes x N: whether it may stand there
 
   // Settings of requests that came or changed.
   void requests_came(std::span<const Id> rows, const RowSettings& cells);
