@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from evenhand.systems.yunikorn.properties import QueueProperties, inherited, properties_of
@@ -28,6 +28,7 @@ __all__ = [
     "givers_were_above_their_guarantee",
     "guarantees_are_kept",
     "lowest_priority_leaves_first",
+    "last_victim_is_needed",
     "no_victim_is_in_vain",
     "priorities_are_kept",
 ]
@@ -202,18 +203,26 @@ def asks_are_owed(run: QueuePlan) -> None:
 
 
 def givers_were_above_their_guarantee(run: QueuePlan) -> None:
-    """Law 5: what gives was above its guarantee in something, or has none."""
+    """Law 5: what gives was above its guarantee in something, or has none.
+
+    Of cycles the guarantee of a resource for which none is given is 0.
+    """
     for step in run.between_queues():
         used = {name: dict(of) for name, of in step.used.items()}
         for victim in step.victims:
             apart = run.apart(victim, step.ask)
             owed = {name: run.guarantee(name) for name in apart}
             shared = [name for name in run.path(run.pool(victim)) if name not in apart]
-            above = any(used[name].get(r, 0) > a for name, of in owed.items() for r, a in of.items())
+            gives = victim.get("resources", {})
+            above = any(
+                used[name].get(r, 0) > of.get(r, 0)
+                for name, of in owed.items()
+                for r in (of if step.reason == "below_guarantee" else gives)
+            )
             none = not any(owed.values()) or any(map(run.guarantee, shared))
             must(above or none, f"{victim['name']} leaves {apart}, which are within {owed}")
             for name in run.path(run.pool(victim)):
-                for r, amount in victim.get("resources", {}).items():
+                for r, amount in gives.items():
                     used[name][r] = used[name].get(r, 0) - amount
 
 
@@ -279,6 +288,14 @@ def asks_fit_afterwards(run: QueuePlan) -> None:
         must(not lacks, f"{step.ask['name']} lacks {lacks} once its victims have gone")
 
 
+def last_victim_is_needed(run: QueuePlan, reason: str | None = None) -> None:
+    """The ask does not fit if the last of its victims stays; of a reason alone, if one is given."""
+    for step in run.steps():
+        if reason in (None, step.reason):
+            lacks = _lacks(run, step, step.victims[:-1])
+            must(bool(lacks), f"{step.ask['name']} fits without {step.victims[-1]['name']}")
+
+
 def no_victim_is_in_vain(run: QueuePlan) -> None:
     """The ask does not fit already, without any of its victims."""
     for step in run.steps():
@@ -320,6 +337,7 @@ LAWS: dict[str, Callable[[QueuePlan], None]] = {
         disabled_queues_do_not_ask,
         asks_fit_afterwards,
         no_victim_is_in_vain,
+        last_victim_is_needed,
         lowest_priority_leaves_first,
     )
 }
@@ -333,6 +351,8 @@ BROKEN_BY: Mapping[str, Callable[[QueuePlan], None]] = {
     "disabled_queues_preempt": disabled_queues_do_not_ask,
     "stops_at_any_type": asks_fit_afterwards,
     "newest_before_lowest_priority": lowest_priority_leaves_first,
+    "ignores_free_room": partial(last_victim_is_needed, reason="below_guarantee"),
+    "required_node_ignores_free_room": partial(last_victim_is_needed, reason="for_required_node"),
 }
 
 
