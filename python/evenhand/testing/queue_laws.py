@@ -27,8 +27,8 @@ __all__ = [
     "disabled_queues_do_not_ask",
     "givers_were_above_their_guarantee",
     "guarantees_are_kept",
-    "lowest_priority_leaves_first",
     "last_victim_is_needed",
+    "lowest_priority_leaves_first",
     "no_victim_is_in_vain",
     "priorities_are_kept",
 ]
@@ -255,7 +255,7 @@ def priorities_are_kept(run: QueuePlan) -> None:
 
 
 def disabled_queues_do_not_ask(run: QueuePlan) -> None:
-    """A queue whose tasks are never victims takes from no other."""
+    """Where tasks of a queue are never victims, it takes from no other."""
     for step in run.between_queues():
         pool = run.pool(step.ask)
         if step.reason == "below_guarantee" and pool is not None:
@@ -282,14 +282,14 @@ def _lacks(run: QueuePlan, step: Step, victims: list[Mapping[str, Any]]) -> list
 
 
 def asks_fit_afterwards(run: QueuePlan) -> None:
-    """The ask fits where its victims make room, on the node and below maxima."""
+    """Where victims make room the ask fits, on the node and below maxima."""
     for step in run.steps():
         lacks = _lacks(run, step, step.victims)
         must(not lacks, f"{step.ask['name']} lacks {lacks} once its victims have gone")
 
 
 def last_victim_is_needed(run: QueuePlan, reason: str | None = None) -> None:
-    """The ask does not fit if the last of its victims stays; of a reason alone, if one is given."""
+    """If the last of its victims stays, an ask does not fit; of a reason alone, if one is given."""
     for step in run.steps():
         if reason in (None, step.reason):
             lacks = _lacks(run, step, step.victims[:-1])
@@ -297,7 +297,7 @@ def last_victim_is_needed(run: QueuePlan, reason: str | None = None) -> None:
 
 
 def no_victim_is_in_vain(run: QueuePlan) -> None:
-    """The ask does not fit already, without any of its victims."""
+    """Without any of its victims an ask does not fit."""
     for step in run.steps():
         must(bool(_lacks(run, step, [])), f"{step.ask['name']} fits without {len(step.victims)} victims")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from hypothesis import strategies as st
+from typing import TYPE_CHECKING, Any
 
 from evenhand.testing import strategies as es
+
+if TYPE_CHECKING:
+    from hypothesis import strategies as st
 
 __all__ = ["named", "partitions"]
 

@@ -15,8 +15,6 @@ from tests.reference.yunikorn.upstream import reference_passes
 def test_the_plan_is_that_of_the_reference(data: dict[str, Any]) -> None:
     snapshot = eh.Snapshot.from_dict(data)
     plan = eh.plan(snapshot, eh.policies.YuniKorn("upstream"))
-    said = [
-        (d.action, d.allocation if d.action == "preempt" else d.request, d.node) for d in plan.decisions
-    ]
+    said = [(d.action, d.allocation if d.action == "preempt" else d.request, d.node) for d in plan.decisions]
     event(f"victims: {sum(action == 'preempt' for action, _, _ in said)}")
     assert said == reference_passes(snapshot)

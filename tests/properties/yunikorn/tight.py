@@ -67,8 +67,7 @@ def tight(draw: st.DrawFn) -> dict[str, Any]:
         "now": 1000,
         "resources": {r: {} for r in resources},
         "nodes": [
-            {"name": n, "capacity": {r: amount + free[n] for r, amount in capacity[n].items()}}
-            for n in nodes
+            {"name": n, "capacity": {r: amount + free[n] for r, amount in capacity[n].items()}} for n in nodes
         ],
         "pools": pools,
         "operations": operations,

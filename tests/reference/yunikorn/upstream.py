@@ -1,4 +1,4 @@
-"""Passes as YuniKorn makes them today: each ask that cannot be placed preempts by itself. Slow and readable."""
+"""Passes as YuniKorn makes them today: each ask that cannot be placed preempts by itself. Readable."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tests.reference.yunikorn.attempt import Attempt
 from tests.reference.yunikorn.ordering import app_order, fair_max, priorities, queue_order
 from tests.reference.yunikorn.required import required_victims
-from tests.reference.yunikorn.resources import Resource, add, fits, sub
+from tests.reference.yunikorn.resources import Resource, add, sub
 from tests.reference.yunikorn.world import Allocation, Ask, Node, Queue, Reservation, World, read_world
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _NOTHING = -(2**31)
 
 @dataclass
 class Waiting:
-    """A request: its ask, how many of them wait and may still be served, and how many have a node reserved."""
+    """A request: its ask, how many of them may still be served, and how many have a node reserved."""
 
     ask: Ask
     left: int

@@ -85,9 +85,7 @@ def test_an_ask_tries_again_after_the_retry(since: float, count: int) -> None:
 @pytest.mark.parametrize(("attempts", "tried"), [(1, 1), (2, 2), (3, 3), (4, 3)])
 def test_a_leaf_has_so_many_attempts_in_a_pass(attempts: int, tried: int) -> None:
     poor = {"strong_guarantee": {"cpu": 4}}
-    asks = [
-        {"name": f"r{i}", "operation": "p", "resources": {"cpu": 1}, "submit_time": i} for i in range(3)
-    ]
+    asks = [{"name": f"r{i}", "operation": "p", "resources": {"cpu": 1}, "submit_time": i} for i in range(3)]
     plan = eh.plan(partition(giver=poor, requests=asks), fixed(attempts=attempts))
     assert {name for name, row in plan.state.requests.items() if row["last_attempt"] is not None} == {
         f"r{i}" for i in range(tried)
@@ -265,6 +263,8 @@ def test_an_allocation_cycle_places_so_many(most: int, starts: int) -> None:
 
 @pytest.mark.parametrize(("most", "starts"), [(1, 1), (2, 2), (3, 2)])
 def test_headroom_ends_at_the_maximum(most: int, starts: int) -> None:
-    snapshot = partition(allocations=[], ask={"count": 2}, asker={"limits": {"cpu": most}, "strong_guarantee": {}})
+    snapshot = partition(
+        allocations=[], ask={"count": 2}, asker={"limits": {"cpu": most}, "strong_guarantee": {}}
+    )
     for policy in (cycles(), fixed()):
         assert len(eh.plan(snapshot, policy).decisions.starts) == starts

@@ -158,16 +158,16 @@ def test_room_that_is_kept_for_another_is_not() -> None:
         {"name": "other", "operation": "d", "resources": {"cpu": 1}, "priority": 1},
     ]
     plan = eh.plan(
-        cluster(reservations=[KEPT], allocations=LEAVING[1:], requests=requests), policy(), on=eh.Cycle("allocation")
+        cluster(reservations=[KEPT], allocations=LEAVING[1:], requests=requests),
+        policy(),
+        on=eh.Cycle("allocation"),
     )
     assert starts(plan) == [("ask", "n")]
 
 
 def test_a_reading_of_a_partition_starts_what_has_its_node() -> None:
     folder = Path(__file__).parents[2] / "data" / "yunikorn"
-    reading = yunikorn.read(
-        now=1789999900.0, **{p.stem: p.read_bytes() for p in folder.glob("*.json")}
-    )
+    reading = yunikorn.read(now=1789999900.0, **{p.stem: p.read_bytes() for p in folder.glob("*.json")})
     plan = eh.plan(reading.snapshot, eh.policies.YuniKorn())
     assert ("web-1", "n-2") in starts(plan)
 
@@ -175,9 +175,7 @@ def test_a_reading_of_a_partition_starts_what_has_its_node() -> None:
 def test_a_reading_says_which_asks_have_preempted() -> None:
     """As a state it keeps them from doing so again."""
     folder = Path(__file__).parents[2] / "data" / "yunikorn"
-    reading = yunikorn.read(
-        now=1789999900.0, **{p.stem: p.read_bytes() for p in folder.glob("*.json")}
-    )
+    reading = yunikorn.read(now=1789999900.0, **{p.stem: p.read_bytes() for p in folder.glob("*.json")})
     assert {name: row["triggered"] for name, row in reading.state.requests.items()} == {"web-1": "yes"}
     upstream = eh.policies.YuniKorn("upstream")
     plan = eh.plan(reading.snapshot, upstream, reading.state)

@@ -53,7 +53,7 @@ class Reading:
     def state(self) -> State:
         """What a first plan starts from: asks that have preempted already."""
         row = {"missed": 0, "wait": 0, "last_attempt": None, "triggered": "yes"}
-        return State(self.snapshot.now, requests={name: row for name in self.triggered})
+        return State(self.snapshot.now, requests=dict.fromkeys(self.triggered, row))
 
     def policy(self, preset: str = "documented", **changes: Any) -> Policy:
         """Return the policy that the configuration makes.
