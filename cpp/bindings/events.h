@@ -146,9 +146,8 @@ class Events {
         return owner_.set_stated(row, rows.operations.usage, besides);
       }
       case K::kPutRequest:
-        if (s.gone != kNoId) owner_.remove_request(s.gone);
         return request_came(
-            owner_.put(rows.requests, 0, to.operation, to.required_node, note_, s.row));
+            owner_.put(rows.requests, 0, to.operation, to.required_node, note_, s.row, s.gone));
       case K::kPutNode:
         if (s.gone != kNoId) owner_.remove_node(s.gone);
         return came("nodes", owner_.put(rows.nodes, 0, note_, s.row));

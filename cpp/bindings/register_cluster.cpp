@@ -61,10 +61,13 @@ class Cluster : public LiveCluster {
       return state.put_operation(from, row, pool, note, old);
     });
   }
-  Id put(const RequestColumns& from, Id row, Id operation, Id required_node, Index note, Id old) {
-    return change({.kind = Kind::kPutRequest, .row = old}, [&](ClusterState& state) {
-      return state.put_request(from, row, operation, required_node, note, old);
-    });
+  Id put(const RequestColumns& from, Id row, Id operation, Id required_node, Index note, Id old,
+         Id before = kNoId) {
+    if (before != kNoId) remove(Kind::kRemoveRequest, before, &ClusterState::remove_request);
+    return change({.kind = Kind::kPutRequest, .row = old, .before = before},
+                  [&](ClusterState& state) {
+                    return state.put_request(from, row, operation, required_node, note, old);
+                  });
   }
   Id put(const NodeColumns& from, Id row, Index note, Id old) {
     return change({.kind = Kind::kPutNode, .row = old},
@@ -99,6 +102,16 @@ class Cluster : public LiveCluster {
   void remove_request(Id request) {
     check_present(state_.requests(), request);
     remove(Kind::kRemoveRequest, request, &ClusterState::remove_request);
+    gone_requests_.push_back(request);
+  }
+  // How many requests have gone for good since numbers were last freed, and the names of those
+  // from a place on.
+  std::size_t gone_count() const noexcept { return gone_requests_.size(); }
+  py::list gone_requests(std::size_t from) const {
+    py::list out;
+    for (std::size_t i = from; i < gone_requests_.size(); ++i)
+      out.append(py::str(std::string(state_.requests().keys().name(gone_requests_[i]))));
+    return out;
   }
   bool has_rows(Id operation) const {
     check_present(state_.operations(), operation);
@@ -170,6 +183,7 @@ class Cluster : public LiveCluster {
   void undo(std::size_t entries) {
     drop();
     state_.undo({entries});
+    gone_requests_.clear();
   }
   void forget() {
     settle();
@@ -179,6 +193,7 @@ class Cluster : public LiveCluster {
     settle();
     state_.forget();
     state_.reclaim();
+    gone_requests_.clear();
   }
 
   // The rows as a snapshot; by table: the row of this state for each of its rows, and the notes.
@@ -362,6 +377,7 @@ class Cluster : public LiveCluster {
   }
 
   ClusterState& state_;
+  std::vector<Id> gone_requests_;
 };
 
 }  // namespace
@@ -386,6 +402,10 @@ void register_cluster(py::module_& m) {
       .def("remove_operation", &Cluster::remove_operation, py::arg("operation"),
            "One without allocations and requests.")
       .def("remove_request", &Cluster::remove_request, py::arg("request"))
+      .def("gone_count", &Cluster::gone_count,
+           "How many requests have gone since numbers of rows were last freed.")
+      .def("gone_requests", &Cluster::gone_requests, py::arg("first"),
+           "Names of those from a place on, of integers as texts.")
       .def("start_row", &Cluster::start_row, py::arg("source"), py::arg("row"),
            py::arg("operation"), py::arg("node"), py::arg("required_node"), py::arg("time"),
            py::arg("last_start"), py::arg("note"), "The slot.")

@@ -32,6 +32,8 @@ yunikorn::RowSettings rows_of(const py::dict& columns, std::size_t width) {
   in.read("managed", r.managed);
   in.read("may_preempt", r.may_preempt);
   in.read("own_cost", r.own_cost);
+  in.read("predicate_of", r.predicate_of);
+  in.read("predicates", r.predicates);
   std::vector<Id> taken;
   std::vector<Amount> amounts;
   in.read("room_taken_rows", taken);

@@ -179,10 +179,11 @@ def test_slurm(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], se
     law(data, drawn, eh.policies.Slurm(**settings.model_dump()), seed)
 
 
+@for_all
 @few
 @given(data=es.queue_partitions(), settings=es.yunikorn_settings(), drawn=histories, seed=st.integers(0, 99))
-def test_yunikorn(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int) -> None:
-    live(data, drawn, eh.policies.YuniKorn(**settings.model_dump()), seed)
+def test_yunikorn(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int, law: Any) -> None:
+    law(data, drawn, eh.policies.YuniKorn(**settings.model_dump()), seed)
 
 
 @pytest.mark.parametrize("between", [(), ({"event": "time", "now": 1},)])

@@ -74,7 +74,7 @@ def _paced(data: dict[str, Any], policy: Any, pick: Pick) -> Drawn:
 def _yunikorn() -> st.SearchStrategy[Drawn]:
     def made(x: tuple[dict[str, Any], Any, Pick]) -> Drawn:
         one = _paced(x[0], YuniKorn(**x[1].model_dump()), x[2])
-        return one._replace(on=eh.Cycle(x[2](("preemption", "preemption", "allocation", "quota"))))
+        return one._replace(on=eh.Cycle(x[2](("preemption", "both", "allocation", "quota"))))
 
     return st.tuples(es.queue_partitions(), es.yunikorn_settings(), picks(96)).map(made)
 

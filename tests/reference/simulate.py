@@ -10,7 +10,7 @@ from typing import Any
 import evenhand as eh
 from evenhand.cluster.events import Count, End, Event, Leave, Node, Put, Remove, Resume, Start, Suspend
 from evenhand.cluster.steps import events_of
-from evenhand.config.triggers import Heartbeat, SchedulingRun
+from evenhand.config.triggers import Cycle, Heartbeat, SchedulingRun
 
 SECOND = 1_000_000
 # In the order in which they happen at one instant.
@@ -374,6 +374,20 @@ class YTsaurus(Reference):
             self.carry_out(plan)
 
 
+class Cycles(Reference):
+    """Both cycles at ticks, whatever has happened since."""
+
+    def ticks(self, last: int) -> Any:
+        for time in range(self.begin, last + 1, self.clocks["preemption_interval"]):
+            yield time, DECISIONS
+
+    def decide(self, time: int) -> None:
+        self.go_to(time)
+        plan = self.cluster.plan(on=Cycle("both"))
+        if len(plan.decisions):
+            self.carry_out(plan)
+
+
 class Runs(Reference):
     """Passes over the queue: at ticks and, of Slurm, after whatever happens; backfill at its own ticks."""
 
@@ -415,7 +429,12 @@ class Runs(Reference):
 
 def reference(snapshot: eh.Snapshot, policy: Any, workload: Any, until: float, clocks: Any) -> list[Run]:
     """Return the runs of allocations in the order in which they started."""
-    kinds: dict[str, type[Reference]] = {"ytsaurus": YTsaurus, "slurm": Runs, "backendai": Runs}
+    kinds: dict[str, type[Reference]] = {
+        "ytsaurus": YTsaurus,
+        "slurm": Runs,
+        "backendai": Runs,
+        "yunikorn": Cycles,
+    }
     return kinds[policy.system](snapshot, policy, workload, clocks).run(until)
 
 

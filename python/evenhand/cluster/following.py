@@ -67,6 +67,7 @@ class Following:
         """Let events happen, all or none."""
         before, recorded = self._stage, bool(self._serial and self._marks)
         mark = before.mark() if recorded else (0, len(before.notes), before.changed)
+        before.first_gone = before.core.gone_count() if recorded else 0
         try:
             done = events.happen(before, recorded=recorded)
             if isinstance(done, int):
@@ -82,9 +83,12 @@ class Following:
                     self._do_again(self._log)
             raise
         self._now = None
-        for standing in self._standings.values():
-            if standing.has_state and (gone := done.removed):
-                standing.forget(gone)
+        if any(standing.has_state for standing in self._standings.values()):
+            gone = done.removed.union(("requests", name) for name in self._stage.gone_requests())
+            for standing in self._standings.values():
+                if standing.has_state and gone:
+                    standing.forget(gone)
+        self._stage.went = []
         log = self._log
         log.add(Happened(done))
         if log.cost > _LONG * log.limit:

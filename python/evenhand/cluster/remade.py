@@ -58,7 +58,9 @@ def remade(stage: Stage, events: Sequence[tuple[int, Put | Remove]]) -> Stage:
     changes: dict[str, Any] = {table: list(rows.values()) for table, rows in tables.items()}
     if stage.total_stated:
         changes["total"] = snapshot.total
-    return Stage(_replaced(snapshot, changes, put_by, events[0][0]), stage.total_stated)
+    made = Stage(_replaced(snapshot, changes, put_by, events[0][0]), stage.total_stated)
+    made.went = stage.gone_requests()
+    return made
 
 
 def _rows(tables: dict[str, dict[str, Any]], data: Mapping[str, Any], table: str) -> dict[str, Any]:

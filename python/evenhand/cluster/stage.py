@@ -42,6 +42,10 @@ class Stage:
         have changed, in this order; never changed, only longer.
     room_was_taken : bool
         Whether settings of the snapshot's allocations say so.
+    first_gone : int
+        Where the requests that went in the events of now begin, among those that the core names.
+    went : list of str
+        Requests that these events took from the stage before this one.
     """
 
     def __init__(self, base: Snapshot, total_stated: bool | None = None) -> None:
@@ -55,6 +59,8 @@ class Stage:
         self.came: list[tuple[str, Any]] = []
         settings = base._settings.get("allocations", {})
         self.room_was_taken = any("room_taken" in own for own in settings.values())
+        self.first_gone = 0
+        self.went: list[str] = []
 
     def mark(self) -> tuple[int, int, bool]:
         """Return where the journal stands."""
@@ -73,6 +79,10 @@ class Stage:
     def forget(self) -> None:
         """Drop the journal; numbers of rows that have gone are free."""
         self.core.reclaim()
+
+    def gone_requests(self) -> list[str]:
+        """Return names of requests that went in the events of now, be it that they have come back."""
+        return self.went + self.core.gone_requests(self.first_gone)
 
     def __contains__(self, name: object) -> bool:
         """Tell whether there is an allocation of a name."""

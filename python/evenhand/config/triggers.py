@@ -11,7 +11,7 @@ __all__ = ["CYCLES", "PASSES", "Cycle", "Heartbeat", "Round", "SchedulingRun", "
 PASSES = ("main", "backfill")
 
 #: Names of cycles.
-CYCLES = ("preemption", "allocation", "quota")
+CYCLES = ("preemption", "allocation", "quota", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,9 @@ class Cycle:
 
     Attributes
     ----------
-    name : {"preemption", "allocation", "quota"}
-        Places asks and preempts for them; places them only; takes from queues above their max.
+    name : {"preemption", "allocation", "quota", "both"}
+        Places asks and preempts for them; places them only; takes from queues above their max; an allocation
+        and a preemption cycle in one plan, as at each tick of a simulation.
 
     Raises
     ------

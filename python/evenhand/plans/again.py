@@ -284,10 +284,17 @@ def _given(given: Mapping[str, Any] | None, old: Snapshot, fresh: Snapshot) -> M
             ("fair_share", element_keys),
             ("starvation", element_keys),
             ("groups", lambda snapshot: [*map(str, snapshot.names("allocations"))]),
+            ("cost", lambda snapshot: [*map(str, snapshot.names("allocations"))]),
         )
     }
+    there = {table: {*map(str, fresh.names(table))} for table in ("requests", "nodes")}
     return {
-        field: values
+        field: [
+            {table: [name for name in of[table] if str(name) in there[table]] for table in there}
+            for of in values
+        ]
+        if field == "nodes"
+        else values
         if field not in left or not hasattr(values, "items")
         else {name: value for name, value in values.items() if str(name) not in left[field]}
         for field, values in given.items()

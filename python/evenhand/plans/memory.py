@@ -239,7 +239,10 @@ def next_state(
         names = [column.name for column in declared]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
         keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
-        tables[table] = {key: row for key, row in zip(keys, rows, strict=True) if key is not None}
+        named = [(key, row) for key, row in zip(keys, rows, strict=True) if key is not None]
+        if table == "requests":  # they come and go: the order of the core's rows says nothing
+            named.sort(key=lambda pair: str(pair[0]))
+        tables[table] = dict(named)
     return replace(before, policy=fingerprint(policy), **tables)
 
 

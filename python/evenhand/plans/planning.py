@@ -62,7 +62,8 @@ def plan(
         which sees what those before it decided; by default the policy's own.
     given : mapping, optional
         ``fair_share`` (element → resource → share), ``starvation`` (element → state) and ``groups``
-        (allocation → group) that stand in the place of what would be computed.
+        (allocation → group) that stand in the place of what would be computed. Of YuniKorn: see
+        `evenhand.systems.yunikorn.policy.YuniKorn.plan`.
 
     Returns
     -------

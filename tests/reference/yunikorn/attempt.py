@@ -256,7 +256,7 @@ class Attempt:
     def _answer(self, solution: Solution) -> int | None:
         """Return the index of the last victim that the predicates need gone, -1: none; None: it fails."""
         mode = self.predicates["mode"]
-        if mode == "all":
+        if mode == "all" or (mode == "nodes" and solution.node.name in self.predicates["nodes"]):
             return solution.start
         if not solution.victims:
             only = self.predicates.get("fits_without_preemption", {}).get(self.ask.key)

@@ -108,7 +108,7 @@ def test_a_limit_of_an_unknown_resource_is_refused() -> None:
 
 
 def test_other_cycles_are_refused() -> None:
-    with pytest.raises(ValueError, match="preemption, allocation, quota"):
+    with pytest.raises(ValueError, match="preemption, allocation, quota, both"):
         eh.Cycle("other")
     with pytest.raises(eh.InputError, match="Cycle"):
         eh.plan(cluster(), policy(), on=eh.Round())

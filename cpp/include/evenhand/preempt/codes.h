@@ -136,6 +136,7 @@ enum class Outcome : std::uint8_t {
   kQueueKeepsIt,
   kNotACandidate,
   kNotChosen,
+  kBarredByPredicate,
   kVictimCooldown,
   kSparedRunTime,
   kSparedEndsSoon,

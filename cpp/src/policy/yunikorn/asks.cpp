@@ -11,7 +11,10 @@ namespace evenhand::yunikorn {
 
 Asks::Asks(const ClusterState& state, const Partition& partition, const Inputs& inputs,
            AskMemory& asks, Pace& pace, Recorder* recorder)
-    : Run(state, partition, inputs, asks, pace, recorder), tried_(pending_.size(), 0) {
+    : Run(state, partition, inputs, asks, pace, recorder),
+      tried_(pending_.size(), 0),
+      kept_back_(pending_.size(), 0),
+      waiting_(partition.pending) {
   world_ = std::make_unique<World>(make_world());
   search_ = std::make_unique<Search>(*world_, set_.switches, set_.reservation_timeout);
   fair_max_.resize(at(part_.queues()));
@@ -107,19 +110,20 @@ World Asks::make_world() {
 
 // Asks that have a reservation come first: on their node, if the room is there now.
 void Asks::start_reserved() {
-  const LiveTable<ReservationColumns>& rows = state_.reservations();
-  for (const Id i : rows.in_order()) {
-    const Id request = rows.get(&ReservationColumns::request, i, kNoId);
-    if (!keeps_room(state_, i) || request == kNoId || pending_[request] <= 0) continue;
-    const Id node = rows.get(&ReservationColumns::node, i, kNoId);
-    const Amount* kept = rows.get_row(&ReservationColumns::resources, i);
-    rooms_.add(kept, node, 1);
+  std::vector<Reservation*> in_order;
+  for (Reservation& one : reservations_) in_order.push_back(&one);
+  std::ranges::sort(in_order, {}, &Reservation::place);
+  for (Reservation* one : in_order) {
+    const Id request = one->request, node = one->node;
+    if (pending_[request] <= 0) continue;
+    one->used = true;
+    rooms_.give(kept(*one), node);
     if (state_.schedulable(node) && has_headroom(request) && rooms_.fits(need(request), node)) {
-      start(request, node, Stage::kAllocationCycle, {}, Reason::kReservationDue);
-      world_->start(world_row_[leaf_of(request)], node, of_row(need(request)));
+      place(request, node, Reason::kReservationDue);
     } else {
-      rooms_.take(kept, node);
+      rooms_.take(kept(*one), node);
       --pending_[request];  // it waits there, and asks for nothing else
+      ++kept_back_[request];
       outcome_[request] = Outcome::kWaitsForVictims;
       tried_[request] = pending_[request] <= 0 ? 1 : 0;
     }
@@ -129,7 +133,7 @@ void Asks::start_reserved() {
 double Asks::priority_of(Id queue) const {
   double highest = static_cast<double>(kNothingWaits);
   for (Index i = part_.asks_from[queue]; i < part_.asks_from[queue + 1]; ++i)
-    if (pending_[part_.asks[i]] > 0) {
+    if (pending_[part_.asks[i]] + kept_back_[part_.asks[i]] > 0) {
       highest = std::max(highest, part_.ask_priority[part_.asks[i]]);
       break;  // the first is the most important
     }
@@ -155,7 +159,7 @@ void Asks::order_leaves(Id queue, Column<Id>& out) const {
     const Queues& queues = world_->queues();
     const Id row = world_row_[c];
     siblings.push_back({queues.allocated[row], queues.guaranteed[row],
-                        of_row(part_.pending.row(c, width_)), fair_max_[c], priority});
+                        of_row(waiting_.row(c, width_)), fair_max_[c], priority});
     of.push_back(c);
   }
   const bool first = at_or(rows_.priority_first, part_.pool_of[queue], std::uint8_t{1}) != 0;
@@ -213,8 +217,7 @@ bool Asks::serve(Id request, Index& attempts) {
     why_ = Outcome::kLimitsOfOperationOrPool;
     if (try_to_preempt(request, false, attempts)) return true;
   } else if (const Id node = free_node(request); node != kNoId) {
-    start(request, node, Stage::kAllocationCycle, {}, Reason::kFitsFreeRoom);
-    world_->start(world_row_[leaf_of(request)], node, of_row(need(request)));
+    place(request, node, Reason::kFitsFreeRoom);
     return true;
   } else if (required != kNoId) {
     if (on_required_node(request, required)) return true;
@@ -250,15 +253,13 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
     Asks& run;
     Id request;
     Tags(Asks& of, Id row) : run(of), request(row) {}
-    bool fits(Id node) const override {
-      return run.where_.why_not(run.state_, request, node) == Place::kAllowed;
-    }
+    bool fits(Id node) const override { return run.may_stand(request, node); }
     Index fits_after(Id node, std::span<const Id>, Index start) const override {
       return fits(node) ? start : -1;
     }
   };
   const Tags tags(*this, request);
-  const bool anywhere = Where::anywhere(state_, request);
+  const bool anywhere = this->anywhere(request);
   const Attempt found = search_->attempt(nodes_tried, anywhere ? nullptr : &tags);
   if (const Id slot = watched(); slot != kNoId && slot < part_.place_of.rows()) {
     const auto row = std::ranges::find(place_of_row_, part_.place_of[slot]);
@@ -277,20 +278,34 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
             Reason::kBelowGuarantee);
     world_->preempt(row);
   }
+  if (set_.asks_once && pending_[request] == 1) asks_.triggered[request] = 1;
+  keep_node(request, found.node);
+  asks_.last_attempt[request] = pending_[request] > 0 ? last : now;
+  return true;
+}
+
+// For one of an ask for which victims leave; nothing else is placed there.
+void Asks::keep_node(Id request, Id node) {
   Reserved& reserved = world_->reserved();
-  reserved.node.push_back(found.node);
+  reserved.node.push_back(node);
   reserved.ask.push_back(request);
   reserved.priority.push_back(part_.ask_priority[request]);
   reserved.age.push_back(0);
   reserved.triggered.push_back(1);
-  reserved.required.push_back(0);
-  if (set_.asks_once && pending_[request] == 1) asks_.triggered[request] = 1;
-  reserve(request, found.node, Stage::kPreemptionCycle);
-  asks_.last_attempt[request] = pending_[request] > 0 ? last : now;
-  room_at(found.node);
+  reserved.required.push_back(
+      state_.requests().get(&RequestColumns::required_node, request, kNoId) != kNoId ? 1 : 0);
+  reserve(request, node, Stage::kPreemptionCycle);
+  ++kept_back_[request];
+  room_at(node);
   for (Amount& room : scratch_) room = std::max<Amount>(room, 0);
-  rooms_.take(scratch_.data(), found.node);  // nothing else is placed there
-  return true;
+  rooms_.take(scratch_.data(), node);
+}
+
+void Asks::place(Id request, Id node, Reason reason) {
+  start(request, node, Stage::kAllocationCycle, {}, reason);
+  world_->start(world_row_[leaf_of(request)], node, of_row(need(request)));
+  for (const Id q : part_.path(leaf_of(request)))
+    for (Size r = 0; r < width_; ++r) part_.row(waiting_, q)[r] -= need(request)[r];
 }
 
 bool Asks::on_required_node(Id request, Id node) {
@@ -327,7 +342,7 @@ bool Asks::on_required_node(Id request, Id node) {
     world_->preempt(rows[i]);
   }
   asks_.triggered[request] = 1;
-  reserve(request, node, Stage::kPreemptionCycle);
+  keep_node(request, node);
   return true;
 }
 

@@ -29,6 +29,8 @@ class Asks : public Run {
   bool serve(Id request, Index& attempts);
   bool try_to_preempt(Id request, bool nodes_tried, Index& attempts);
   bool on_required_node(Id request, Id node);
+  void keep_node(Id request, Id node);
+  void place(Id request, Id node, Reason reason);
   void quota_of(Id queue, const Column<Time>& since);
   Resource of_row(const Amount* amounts) const { return dense(amounts, width_); }
   Time delay_of(Id queue) const {
@@ -39,6 +41,8 @@ class Asks : public Run {
   Column<Id> place_of_row_;              // of allocations of the world
   Column<Resource> fair_max_;            // Q
   Column<std::uint8_t> tried_;           // asks
+  Column<Index> kept_back_;              // of asks: how many wait on a node that is kept for them
+  Column<Amount> waiting_;               // Q x R
   std::unique_ptr<World> world_;
   std::unique_ptr<Search> search_;
 };

@@ -23,6 +23,18 @@ void AskMemory::grow(std::size_t requests) {
 
 void AskMemory::forget(Id request) { missed[request] = wait[request] = 0; }
 
+void AskMemory::begin_anew(Id request, Id as) {
+  const auto set = [&](auto& column, auto nothing) {
+    const auto known = as == kNoId ? nothing : at_or(column, as, nothing);
+    if (at(request) < column.size()) column[request] = known;
+  };
+  if (as != kNoId) grow(at(request) + 1);
+  set(missed, std::int64_t{0});
+  set(wait, std::int64_t{0});
+  set(last_attempt, kNoTime);
+  set(triggered, std::uint8_t{0});
+}
+
 Planner::Planner(Inputs inputs)
     : evenhand::Planner(ClusterState(inputs.snapshot, inputs.rows.taken)),
       inputs_(std::move(inputs)),
@@ -63,15 +75,14 @@ void Planner::update(Time now, bool) {
   read();
 }
 
-// A row that comes has the defaults, whatever was remembered of one with its number.
+// A row that comes has the defaults, whatever was remembered of one with its number; one that only
+// stands elsewhere in the order is the same ask as before. Of an ask of which none waits any more
+// nothing is remembered.
 void Planner::after(const Delta& delta, Id row) {
   stale_ = true;
+  if (delta.kind == Delta::Kind::kPending && delta.count == 0) asks_.begin_anew(delta.row, kNoId);
   if (delta.row != kNoId) return;
-  if (delta.kind == Delta::Kind::kPutRequest && at(row) < asks_.missed.size()) {
-    asks_.forget(row);
-    asks_.last_attempt[row] = kNoTime;
-    asks_.triggered[row] = 0;
-  }
+  if (delta.kind == Delta::Kind::kPutRequest) asks_.begin_anew(row, delta.before);
   if (delta.kind == Delta::Kind::kPutOperation) {
     if (at(row) < inputs_.last_preempt.size()) inputs_.last_preempt[row] = kNoTime;
     pace_.forget(row);

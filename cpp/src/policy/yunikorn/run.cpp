@@ -30,6 +30,18 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
   for (const Leaving& one : state.leaving())
     left_.insert(left_.end(), one.left.begin(),
                  one.left.begin() + static_cast<std::ptrdiff_t>(width_));
+  const LiveTable<ReservationColumns>& rows = state.reservations();
+  for (const Id i : rows.in_order())
+    if (const Id request = rows.get(&ReservationColumns::request, i, kNoId);
+        request != kNoId && keeps_room(state, i))
+      reservations_.push_back(
+          {request, i, rows.get(&ReservationColumns::node, i, kNoId), reservations_.size()});
+  std::ranges::stable_sort(reservations_, {}, &Reservation::request);
+}
+
+std::span<Run::Reservation> Run::reserved_of(Id request) {
+  const auto found = std::ranges::equal_range(reservations_, request, {}, &Reservation::request);
+  return {found.begin(), found.end()};
 }
 
 bool Run::has_headroom(Id request) const {
@@ -45,11 +57,28 @@ bool Run::has_headroom(Id request) const {
   return true;
 }
 
+Outcome Run::barred(Id request, Id node) {
+  switch (where_.why_not(state_, request, node)) {
+    case Place::kTagMissing:
+      return Outcome::kWrongTags;
+    case Place::kOtherNode:
+      return Outcome::kWrongNode;
+    case Place::kAllowed:
+      break;
+  }
+  const Id of = at_or(rows_.predicate_of, request, kNoId);
+  if (of == kNoId) return Outcome::kStarted;
+  const Size nodes = at(state_.nodes().snapshot_rows());  // a later one is of no predicate
+  return at(node) >= nodes || rows_.predicates[at(of) * nodes + at(node)] != 0
+             ? Outcome::kStarted
+             : Outcome::kBarredByPredicate;
+}
+
 Id Run::free_node(Id request) {
   const Amount* wants = need(request);
-  const bool anywhere = Where::anywhere(state_, request);
+  const bool anywhere = this->anywhere(request);
   Class* same = nullptr;
-  if (anywhere && left_.empty()) {  // free room only shrinks in a run
+  if (anywhere && left_.empty() && reserved_of(request).empty()) {  // room only shrinks in a run
     if (class_of_[request] == kNoId) {
       const auto found = std::ranges::find_if(classes_, [&](const Class& one) {
         return std::equal(one.need.begin(), one.need.end(), wants);
@@ -61,14 +90,12 @@ Id Run::free_node(Id request) {
   }
   why_ = part_.nodes.empty() ? Outcome::kNoNodes : Outcome::kNoFreeRoom;
   bool allowed = anywhere;
-  Outcome barred = Outcome::kNodeNotSchedulable;
+  Outcome found_barred = Outcome::kNodeNotSchedulable;
   for (Size i = same != nullptr ? same->from : 0; i < part_.nodes.size(); ++i) {
     const Id node = part_.nodes[i];
     if (!anywhere) {
-      const Place place = where_.why_not(state_, request, node);
-      if (place != Place::kAllowed) {
-        if (barred != Outcome::kWrongTags)
-          barred = place == Place::kTagMissing ? Outcome::kWrongTags : Outcome::kWrongNode;
+      if (const Outcome why = barred(request, node); why != Outcome::kStarted) {
+        if (found_barred != Outcome::kWrongTags) found_barred = why;
         continue;
       }
       allowed = true;
@@ -79,7 +106,7 @@ Id Run::free_node(Id request) {
     }
   }
   if (same != nullptr) same->from = part_.nodes.size();
-  if (!allowed && !part_.nodes.empty()) why_ = barred;
+  if (!allowed && !part_.nodes.empty()) why_ = found_barred;
   return kNoId;
 }
 
@@ -91,6 +118,8 @@ void Run::add_usage(Id queue, const Amount* by, Amount sign) {
 }
 
 void Run::credit(Id request, Amount sign) {
+  for (const Reservation& one : reserved_of(request))
+    if (!one.used) rooms_.add(kept(one), one.node, sign);
   const std::span<const Leaving> all = state_.leaving();
   if (all.empty()) return;
   const Id operation = state_.operation_of_request(request);
@@ -158,6 +187,13 @@ void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, R
     std::copy_n(part_.amounts.row(place, width_), width_, gives.begin());
     hand(part_.slot[place], gives.data());
   }
+  for (Reservation& one : reserved_of(request))
+    if (!one.used && one.node == node) {  // it is what the room was kept for
+      one.used = true;
+      rooms_.give(kept(one), node);
+      for (Class& same : classes_) same.from = 0;
+      break;
+    }
   rooms_.take(rest.data(), node);
   add_usage(leaf_of(request), wants, 1);
   --pending_[request];
@@ -179,6 +215,7 @@ void Run::preempt(Id place, Id request, Id node, Stage stage, Reason reason) {
   d.step = steps_;
   d.grace = set_.grace;
   d.at = state_.now();
+  if (d.grace > 0) d.until = d.at + d.grace;
   if (request != kNoId) d.beneficiary = {state_.operation_of_request(request), request};
   decisions.add(d,
                 {gives, scratch_.data(), request != kNoId && on == node ? need(request) : nullptr,
@@ -213,7 +250,7 @@ void Run::fail(Id request, Outcome why) {
     Amount* best = missing_.row(request, width_);
     const Amount* wants = need(request);
     double least = std::numeric_limits<double>::infinity();
-    const bool anywhere = Where::anywhere(state_, request);
+    const bool anywhere = this->anywhere(request);
     for (const Id node : part_.nodes) {
       double sum = 0;
       for (Size r = 0; r < width_; ++r) {
@@ -222,8 +259,7 @@ void Run::fail(Id request, Outcome why) {
           sum +=
               static_cast<double>(lacks) / static_cast<double>(std::max<Amount>(part_.total[r], 1));
       }
-      if (sum >= least || (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed))
-        continue;
+      if (sum >= least || (!anywhere && !may_stand(request, node))) continue;
       least = sum;
       rooms_.lacks(wants, node, best);
     }

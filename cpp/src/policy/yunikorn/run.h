@@ -31,6 +31,12 @@ class Run {
  protected:
   using Size = std::size_t;
 
+  struct Reservation {  // a hard one, of an ask
+    Id request, row, node;
+    Size place;         // in canonical order
+    bool used = false;  // its room was given back
+  };
+
   const Amount* need(Id request) const noexcept {
     return state_.requests().get_row(&RequestColumns::resources, request);
   }
@@ -42,7 +48,8 @@ class Run {
   // The first node where it fits as things are; kNoId: none, and why in `why_`.
   Id free_node(Id request);
   void add_usage(Id queue, const Amount* by, Amount sign);
-  // Room of what leaves for the ask already is its own while it is looked at.
+  // Room of what leaves for the ask already, and what is reserved for it, is its own while it is
+  // looked at.
   void credit(Id request, Amount sign);
   void start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason);
   void preempt(Id place, Id request, Id node, Stage stage, Reason reason);
@@ -51,6 +58,17 @@ class Run {
   void record(Id request, Outcome why);
   void record_slot(Id request, Outcome why, Spared spared = {});
   void room_at(Id node);
+  // Whether an ask may stand on every node, as far as tags and predicates say.
+  bool anywhere(Id request) const {
+    return Where::anywhere(state_, request) && at_or(rows_.predicate_of, request, kNoId) == kNoId;
+  }
+  // Why it may not stand on a node, whatever leaves; kStarted: it may.
+  Outcome barred(Id request, Id node);
+  bool may_stand(Id request, Id node) { return barred(request, node) == Outcome::kStarted; }
+  std::span<Reservation> reserved_of(Id request);
+  const Amount* kept(const Reservation& one) const noexcept {
+    return state_.reservations().get_row(&ReservationColumns::resources, one.row);
+  }
   Id watched() const noexcept { return recorder_ == nullptr ? kNoId : recorder_->slot; }
 
   const ClusterState& state_;
@@ -64,11 +82,12 @@ class Run {
   Column<Amount> usage_, leaving_;  // Q x R
   Rooms rooms_;
   Where where_;
-  Column<Index> pending_;       // of requests
-  Column<std::uint8_t> taken_;  // places
-  Column<Outcome> outcome_;     // of requests that still wait
-  Column<Amount> missing_;      // Q x R of requests, on the best node
-  Column<Amount> left_;         // room of `state_.leaving()` that is not taken: n x R
+  Column<Index> pending_;                  // of requests
+  Column<std::uint8_t> taken_;             // places
+  Column<Outcome> outcome_;                // of requests that still wait
+  Column<Amount> missing_;                 // Q x R of requests, on the best node
+  Column<Amount> left_;                    // room of `state_.leaving()` that is not taken: n x R
+  std::vector<Reservation> reservations_;  // by ask
   Column<Amount> scratch_;
   Id steps_ = 0;
   Outcome why_ = Outcome::kNoFreeRoom;

@@ -84,7 +84,7 @@ std::optional<Cycles::Found> Cycles::victims_for(Id request, For what) {
     }
   };
   std::vector<Bound> bounds;
-  const bool anywhere = Where::anywhere(state_, request);
+  const bool anywhere = this->anywhere(request);
   for (const Id node : part_.nodes) {
     const Amount* largest = live_largest_.row(node, width_);
     const Amount* sum = live_sum_.row(node, width_);
@@ -98,7 +98,7 @@ std::optional<Cycles::Found> Cycles::victims_for(Id request, For what) {
     }
     const Index from = live_from_[node];
     if (!can || least > live_from_[node + 1] - from) continue;
-    if (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed) continue;
+    if (!anywhere && !may_stand(request, node)) continue;
     bounds.push_back({static_cast<Size>(least), live_[from + least - 1], node});
   }
   std::make_heap(bounds.begin(), bounds.end());

@@ -13,6 +13,7 @@ from evenhand.plans.memory import read_memory
 from evenhand.plans.plan import Plan
 from evenhand.systems.base import Policy
 from evenhand.systems.yunikorn import columns
+from evenhand.systems.yunikorn.given import as_values, given_columns
 from evenhand.systems.yunikorn.record import YUNIKORN
 from evenhand.systems.yunikorn.settings import YuniKornSettings
 
@@ -85,8 +86,11 @@ class YuniKorn(Policy):
             What the plan before left: missed opportunities, attempts.
         on : Cycle, optional
             By default the preemption cycle.
-        given : None
-            There is nothing to give.
+        given : mapping, optional
+            ``cost``: for `cost` "own", a number for each allocation; ``nodes``: where requests may stand, as
+            a list of objects with ``requests`` and ``nodes``; others may stand anywhere. Either may be a
+            function that is called once: of the rows of allocations (as ``snapshot.to_dict()`` has them), or
+            of those of request classes and of nodes, and returns an array, of ``nodes`` a row a class.
 
         Returns
         -------
@@ -95,15 +99,15 @@ class YuniKorn(Policy):
         Raises
         ------
         InputError
-            If the settings of a row are wrong, the limit names an unknown resource, or the trigger is another
-            one.
+            If the settings of a row are wrong, the limit names an unknown resource, the trigger is another
+            one, or a given value is wrong or missing.
 
         Notes
         -----
         O(cells), and O(nodes × resources) for each ask.
         """
         self._expect(snapshot, state, given)
-        on = self._trigger(on)
+        on, given = self._trigger(on), as_values(snapshot, given)
         inputs, found = self._inputs(snapshot, state, given)
         core = _core.yunikorn_planner(snapshot._core, *inputs)
         core.plan(**self.decides(on))
@@ -113,8 +117,8 @@ class YuniKorn(Policy):
         self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
     ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
         """Return what a planner needs beside its rows, and what there is to say of the state."""
-        self._nothing(given)
         rows = columns.row_columns(snapshot, self.settings)
+        rows |= given_columns(snapshot, self.settings, given)
         memory, found = read_memory(snapshot, self, state)
         return (columns.switches(snapshot, self.settings), rows, memory), found
 

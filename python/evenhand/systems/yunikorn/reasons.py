@@ -119,4 +119,10 @@ REASONS: Final = (
         "{request} needed no victim there, or others were cheaper",
         "Fewer, or cheaper, victims made room.",
     ),
+    _reason(
+        "barred_by_predicate",
+        "request",
+        "{request} does not fit where the given predicate lets it stand",
+        "A predicate that was given with the plan bars the request from all other nodes.",
+    ),
 )

@@ -73,7 +73,8 @@ class YuniKornSettings(CheckedSettings):
     cost: Cost = Field(
         "default",
         description="What makes a victim cheap: columns in the order in which they count, or a name for"
-        " some. Default: opted out last, originator last, lowest priority, shortest live time.",
+        " some. Default: opted out last, originator last, lowest priority, shortest live time. Own: what is"
+        " given with the plan.",
     )
     dead_zone: UnitShare = Field(
         0.0, description="Part above its guarantee up to which a queue gives nothing."

@@ -28,6 +28,8 @@ struct RowSettings {
   Column<std::uint8_t> may_preempt;                    // Q
   std::vector<ClusterState::TakenRoom> taken;          // of what leaves: by its beneficiary
   Column<double> own_cost;                             // A: of a user's function
+  Column<Id> predicate_of;                             // Q: class of requests; kNoId: none
+  Column<std::uint8_t> predicates;                     // classes x N: whether it may stand there
 
   // Settings of requests that came or changed.
   void requests_came(std::span<const Id> rows, const RowSettings& cells);
@@ -41,7 +43,9 @@ struct AskMemory {
   Column<std::uint8_t> triggered;
 
   void grow(std::size_t requests);
-  void forget(Id request);
+  void forget(Id request);  // it was placed
+  // What is remembered of a row that came: nothing, or what is of another; kNoId: none.
+  void begin_anew(Id request, Id as);
 };
 
 struct Inputs {

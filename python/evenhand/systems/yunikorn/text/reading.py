@@ -14,6 +14,7 @@ from evenhand.diagnostics import Diagnostic
 from evenhand.errors import Problem
 from evenhand.frozen import freeze
 from evenhand.model import Snapshot
+from evenhand.state import State
 from evenhand.systems.yunikorn.text.answers import read_answers
 from evenhand.systems.yunikorn.text.build import Builder
 from evenhand.systems.yunikorn.text.config import Partition, read_partitions
@@ -47,6 +48,12 @@ class Reading:
     settings: Mapping[str, Any]
     diagnostics: tuple[Diagnostic, ...]
     triggered: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """What a first plan starts from: asks that have preempted already."""
+        row = {"missed": 0, "wait": 0, "last_attempt": None, "triggered": "yes"}
+        return State(self.snapshot.now, requests=dict.fromkeys(self.triggered, row))
 
     def policy(self, preset: str = "documented", **changes: Any) -> Policy:
         """Return the policy that the configuration makes.
