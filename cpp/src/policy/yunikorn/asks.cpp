@@ -289,7 +289,7 @@ bool Asks::try_to_preempt(Id request, bool nodes_tried, Index& attempts) {
   asks_.last_attempt[request] = pending_[request] > 0 ? last : now;
   room_at(found.node);
   for (Amount& room : scratch_) room = std::max<Amount>(room, 0);
-  rooms_.take(scratch_.data(), found.node);  // nothing else is placed there
+  take_room(scratch_.data(), found.node);  // nothing else is placed there
   return true;
 }
 

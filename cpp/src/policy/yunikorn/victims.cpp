@@ -1,173 +1,230 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <tuple>
 
 #include "cycles.h"
 
 namespace evenhand::yunikorn {
+namespace {
 
-// The cheapest victims with which the ask fits on a node, none of them in vain.
-bool Cycles::victims_on(Id node, Id request, For what, Size at_most, Column<Id>& out) {
-  out.clear();
-  std::array<Amount, kMaxResources> lacks{};
-  const Amount* wants = need(request);
-  for (Size r = 0; r < width_; ++r) {
-    lacks[r] = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
-    if (within_ != kNoId) lacks[r] = std::max(lacks[r], quota_lack_[r]);
-  }
-  const auto lacking = [&] {
-    return std::any_of(lacks.begin(), lacks.begin() + static_cast<std::ptrdiff_t>(width_),
-                       [](Amount a) { return a > 0; });
-  };
-  for (Index i = live_from_[node]; i < live_from_[node + 1]; ++i) {
-    const Amount* gives = live_amounts_.row(i, width_);
-    const Amount* most = surplus_.row(live_queue_[i], width_);
-    bool helps = false, within = true;
+constexpr float kNever = 1e30F;  // no victims of the node suffice
+constexpr std::size_t kBlock = 64;
+
+float no_more(Amount amount) {
+  const auto out = static_cast<float>(amount);
+  return static_cast<double>(out) > static_cast<double>(amount)
+             ? std::nextafter(out, -std::numeric_limits<float>::infinity())
+             : out;
+}
+
+}  // namespace
+
+// Do its queue, and those above it that the asker is not in, keep their guarantee and ideal share,
+// and those that it is in their guarantee, with the ask in the place of what leaves?
+bool Cycles::may_give(Id queue, const Amount* gives, const Amount* wants) const {
+  for (const Id q : part_.path(queue)) {
+    if (tight_[q] == 0) continue;
+    const Amount *used = part_.row(usage_, q), *given = part_.row(given_, q);
     for (Size r = 0; r < width_; ++r) {
-      helps = helps || (lacks[r] > 0 && gives[r] > 0);
-      within = within && (gives[r] == 0 || gives[r] <= most[r]);
-    }
-    if (!helps || !within) continue;
-    const Id place = live_[i];
-    if (eligible(place, request, what) != Outcome::kNotChosen) continue;
-    if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
-    if (!give(place, request, what)) continue;
-    out.push_back(place);
-    for (Size r = 0; r < width_; ++r) lacks[r] -= gives[r];
-    if (!lacking()) break;
-  }
-  for (const Id place : out) add_usage(part_.queue[place], part_.amounts.row(place, width_), 1);
-  if (lacking()) return false;
-  for (Size i = out.size(); i-- > 0;) {  // from the one that was wanted last
-    const Amount* gives = part_.amounts.row(out[i], width_);
-    bool spare = true;
-    for (Size r = 0; r < width_; ++r) spare = spare && lacks[r] + gives[r] <= 0;
-    if (!spare) continue;
-    for (Size r = 0; r < width_; ++r) lacks[r] += gives[r];
-    out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  return out.size() <= at_most;
-}
-
-// Fewer victims, then cheaper ones, the dearest looked at first.
-bool Cycles::cheaper(const Column<Id>& left, const Column<Id>& right) const {
-  if (left.size() != right.size()) return left.size() < right.size();
-  return std::lexicographical_compare(left.rbegin(), left.rend(), right.rbegin(), right.rend());
-}
-
-std::optional<Cycles::Found> Cycles::victims_for(Id request, For what) {
-  const Amount* wants = need(request);
-  const Id leaf = leaf_of(request);
-  asking_.assign(at(part_.queues()), 0);
-  within_ = kNoId;
-  quota_lack_.assign(width_, 0);
-  for (const Id q : part_.path(leaf)) {
-    asking_[q] = 1;
-    const Size cell = at(q) * width_;
-    for (ResourceMask types = part_.limited[q]; types != 0; types &= types - 1) {
-      const auto r = static_cast<Size>(std::countr_zero(types));
-      const Amount over = usage_[cell + r] + leaving_[cell + r] + wants[r] - part_.most[cell + r];
-      if (wants[r] <= 0 || over <= 0) continue;
-      if (within_ == kNoId) within_ = q;
-      quota_lack_[r] = std::max(quota_lack_[r], over);
-    }
-  }
-  if (relist_) list_live(what);
-  read_surplus(what);
-
-  // The fewest victims that a node can do with, and the dearest of as many: the best first.
-  struct Bound {
-    Size least;
-    Id dearest, node;
-    bool operator<(const Bound& other) const noexcept {
-      return std::tie(other.least, other.dearest, other.node) < std::tie(least, dearest, node);
-    }
-  };
-  std::vector<Bound> bounds;
-  const bool anywhere = Where::anywhere(state_, request);
-  for (const Id node : part_.nodes) {
-    const Amount* largest = live_largest_.row(node, width_);
-    const Amount* sum = live_sum_.row(node, width_);
-    Amount least = 1;
-    bool can = true;
-    for (Size r = 0; r < width_ && can; ++r) {
-      Amount lack = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
-      if (within_ != kNoId) lack = std::max(lack, quota_lack_[r]);
-      can = lack <= sum[r];
-      if (can && lack > largest[r] * least) least = (lack + largest[r] - 1) / largest[r];
-    }
-    const Index from = live_from_[node];
-    if (!can || least > live_from_[node + 1] - from) continue;
-    if (!anywhere && where_.why_not(state_, request, node) != Place::kAllowed) continue;
-    bounds.push_back({static_cast<Size>(least), live_[from + least - 1], node});
-  }
-  std::make_heap(bounds.begin(), bounds.end());
-  Found best;
-  Column<Id> found;
-  while (!bounds.empty()) {
-    const Bound next = bounds.front();
-    const Size most = best.node == kNoId ? std::numeric_limits<Size>::max() : best.victims.size();
-    if (next.least > most || (next.least == most && next.dearest > best.victims.back())) break;
-    std::pop_heap(bounds.begin(), bounds.end());
-    bounds.pop_back();
-    if (!victims_on(next.node, request, what, most, found)) continue;
-    if (best.node == kNoId || cheaper(found, best.victims)) best = {next.node, found};
-  }
-  if (best.node == kNoId) return std::nullopt;
-  return best;
-}
-
-// Has it anything above what it keeps? What is above it in the tree is not looked at.
-bool Cycles::has_surplus(Id queue) const {
-  for (Size r = 0; r < width_; ++r)
-    if (usage_[at(queue) * width_ + r] > part_.keeps(queue, r)) return true;
-  return false;
-}
-
-void Cycles::list_live(For what) {
-  relist_ = false;
-  const Index queues = part_.queues();
-  gives_.assign(at(queues), 1);
-  if (what == For::kInterQueue)
-    for (Id q = 0; q < queues; ++q) gives_[q] = has_surplus(q) ? 1 : 0;
-  const Id nodes = part_.on_node_from.rows() - 1;
-  live_.clear();
-  live_queue_.clear();
-  live_amounts_.clear();
-  live_from_.assign(1, 0);
-  live_largest_.assign(at(nodes) * width_, 0);
-  live_sum_.assign(at(nodes) * width_, 0);
-  for (Id node = 0; node < nodes; ++node) {
-    Amount* largest = live_largest_.row(node, width_);
-    Amount* sum = live_sum_.row(node, width_);
-    for (const Id place :
-         slice(part_.on_node, part_.on_node_from[node], part_.on_node_from[node + 1])) {
-      if (taken_[place] != 0 || gives_[part_.queue[place]] == 0) continue;
-      live_.push_back(place);
-      live_queue_.push_back(part_.queue[place]);
-      const Amount* gives = part_.amounts.row(place, width_);
-      live_amounts_.insert(live_amounts_.end(), gives, gives + width_);
-      for (Size r = 0; r < width_; ++r) {
-        largest[r] = std::max(largest[r], gives[r]);
-        sum[r] += gives[r];
+      if (gives[r] <= 0) continue;
+      const Amount left = used[r] - given[r] - gives[r];
+      if (asking_[q] != 0) {
+        if (left + wants[r] < std::min(used[r], part_.row(part_.owed, q)[r])) return false;
+      } else if (left < part_.row(keeps_, q)[r] || used[r] <= part_.row(dead_, q)[r]) {
+        return false;
       }
     }
-    live_from_.push_back(live_.rows());
+  }
+  return true;
+}
+
+// The cheapest victims with which the ask fits on a node, none of them in vain.
+bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<Id>& out) {
+  out.clear();
+  const Id leaf = leaf_of(request), asker = state_.operation_of_request(request);
+  const Amount* wants = need(request);
+  std::array<Amount, kMaxResources> lacks{};
+  for (Size r = 0; r < width_; ++r) lacks[r] = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
+  std::vector<Short> shorts = short_;
+  const auto lacking = [&](const std::array<Amount, kMaxResources>& of) {
+    return std::any_of(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(width_),
+                       [](Amount a) { return a > 0; });
+  };
+  const auto fits = [&] {
+    return !lacking(lacks) &&
+           std::ranges::none_of(shorts, [&](const Short& one) { return lacking(one.lacks); });
+  };
+  const auto below = [&](Id queue, Id top) {
+    return std::ranges::find(part_.path(queue), top) != part_.path(queue).end();
+  };
+  const auto helps = [&](const std::array<Amount, kMaxResources>& of, const Amount* gives) {
+    for (Size r = 0; r < width_; ++r)
+      if (of[r] > 0 && gives[r] > 0) return true;
+    return false;
+  };
+  const auto leaves = [&](Index i, Amount sign) {
+    const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
+    for (Size r = 0; r < width_; ++r) lacks[r] -= sign * gives[r];
+    for (Short& one : shorts)
+      if (below(part_.near_queue[i], one.queue))
+        for (Size r = 0; r < width_; ++r) one.lacks[r] -= sign * gives[r];
+  };
+  const auto count_given = [&](Id queue, const Amount* gives, Amount sign) {
+    for (const Id q : part_.path(queue))
+      for (Size r = 0; r < width_; ++r) part_.row(given_, q)[r] += sign * gives[r];
+  };
+  bool fitted = fits();
+  for (Index i = part_.on_node_from[node]; i < live.end[node] && !fitted; ++i) {
+    const Index from = live.of[i];
+    const Id queue = part_.near_queue[from], place = part_.on_node[from];
+    const Amount* gives = part_.row(part_.near, static_cast<Id>(from));
+    if (what == For::kInterQueue ? queue == leaf : part_.operation[place] == asker) continue;
+    if (!helps(lacks, gives) && !std::ranges::any_of(shorts, [&](const Short& one) {
+          return helps(one.lacks, gives) && below(queue, one.queue);
+        }))
+      continue;
+    if (taken_[place] != 0 || !may_give(queue, gives, wants)) continue;
+    if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
+    out.push_back(static_cast<Id>(from));
+    count_given(queue, gives, 1);
+    leaves(from, 1);
+    fitted = fits();
+  }
+  for (const Id i : out) count_given(part_.near_queue[i], part_.row(part_.near, i), -1);
+  if (!fitted) return false;
+  for (Size i = out.size(); i-- > 0;) {  // from the one that was wanted last
+    leaves(out[i], -1);
+    if (fits())
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      leaves(out[i], 1);
+  }
+  for (Id& one : out) one = part_.on_node[one];
+  return true;
+}
+
+// How many victims each node needs at least, as far as amounts say.
+void Cycles::bound(const Live& live, const Amount* wants) {
+  fewest_.assign(nodes_, 0);
+  float* fewest = fewest_.data();
+  for (Size r = 0; r < width_; ++r) {
+    if (wants[r] <= 0) continue;
+    const float wanted = no_more(wants[r]);
+    const float *room = room_.data() + r * nodes_, *one = live.one.data() + r * nodes_,
+                *all = live.all.data() + r * nodes_;
+    for (Size n = 0; n < nodes_; ++n) {
+      const float lacks = wanted - room[n];
+      const float least = lacks * all[n] > 1 ? kNever : lacks * one[n];
+      fewest[n] = fewest[n] > least ? fewest[n] : least;
+    }
   }
 }
 
-// The most that one allocation of each queue may have to leave for the ask.
-void Cycles::read_surplus(For what) {
-  const bool own = what == For::kIntraQueue;
-  surplus_.assign(at(part_.queues()) * width_, std::numeric_limits<Amount>::max());
-  for (Id queue = 0; queue < part_.queues() && !own; ++queue) {
-    Amount* most = surplus_.row(queue, width_);
-    for (const Id q : part_.path(queue)) {
-      if (asking_[q] != 0) break;
-      for (Size r = 0; r < width_; ++r)
-        most[r] = std::min(most[r], usage_[at(q) * width_ + r] - part_.keeps(q, r));
+float Cycles::bound_of(const Live& live, Id node, const Amount* wants) const {
+  float fewest = 0;
+  for (Size r = 0; r < width_; ++r) {
+    if (wants[r] <= 0) continue;
+    const Size cell = r * nodes_ + at(node);
+    const float lacks = no_more(wants[r]) - room_[cell];
+    fewest = std::max(fewest, lacks * live.all[cell] > 1 ? kNever : lacks * live.one[cell]);
+  }
+  return fewest;
+}
+
+// Nodes are searched by how few victims they need at least; of as many, those alone whose so-manieth
+// victim is cheaper than the dearest of the best so far.
+bool Cycles::victims_for(Id request, For what, Id& node) {
+  const Amount* wants = need(request);
+  const Id leaf = leaf_of(request);
+  short_.clear();
+  for (const Id q : part_.path(leaf)) {
+    Short over{q, {}};
+    bool any = false;
+    for (ResourceMask types = part_.limited[q]; types != 0; types &= types - 1) {
+      const auto r = static_cast<Size>(std::countr_zero(types));
+      const Size cell = at(q) * width_ + r;
+      if (wants[r] <= 0) continue;
+      over.lacks[r] = usage_[cell] + leaving_[cell] + wants[r] - part_.most[cell];
+      any = any || over.lacks[r] > 0;
+    }
+    if (any && q == leaf && what == For::kInterQueue) return false;  // nothing there may leave
+    if (any) short_.push_back(over);
+  }
+  Live* live = live_for(request, what);
+  if (live == nullptr) return false;
+  for (const Id q : part_.path(leaf)) asking_[q] = 1;
+
+  const bool anywhere = Where::anywhere(state_, request);
+  Column<Live::Known>* known = nullptr;
+  if (what == For::kInterQueue && anywhere && !credited_ && short_.empty() && !pace_.on()) {
+    const bool gives = exhausted_[leaf] == 0 &&
+                       part_.of_queue_from[leaf] != part_.of_queue_from[leaf + 1];
+    known = &live->known[std::int64_t{part_.need_of[request]} * (part_.queues() + 1) +
+                         (gives ? leaf + 1 : 0)];
+    if (known->empty()) known->resize(changed_.size());
+  }
+  Found best;
+  float level = 0;
+  const auto search = [&](Id n, Size column) {
+    if (live->listed[n] < std::max(removed_[n], all_removed_)) {
+      list(*live, n);
+      fewest_[n] = bound_of(*live, n, wants);
+      if (fewest_[n] > level || live->nth[column + at(n)] == Live::kNone) return;
+    }
+    fewest_[n] = kNever;  // done
+    if (!anywhere && where_.why_not(state_, request, n) != Place::kAllowed) return;
+    Live::Known here;
+    if (known != nullptr) here = (*known)[n];
+    if (here.at < std::max(changed_[n], all_changed_)) {
+      const bool fits = victims_on(n, request, what, *live, victims_);
+      here = {tick_, fits ? static_cast<Index>(victims_.size()) : 0, fits ? victims_.back() : kNoId};
+      if (known != nullptr) (*known)[n] = here;
+    }
+    const Found found{n, here.victims, here.dearest};
+    if (here.victims > 0 && found.better_than(best)) best = found;
+  };
+
+  bound(*live, wants);
+  const float* fewest = fewest_.data();
+  while (true) {
+    float least = kNever;
+    for (Size n = 0; n < nodes_; ++n) least = least < fewest[n] ? least : fewest[n];
+    if (least >= kNever) break;
+    level = std::max(std::ceil(least), 1.0F);
+    if (best.node != kNoId && level > static_cast<float>(best.victims)) break;
+    const Size column = (std::min(static_cast<Size>(level), Live::kPlaces) - 1) * nodes_;
+    const Id* nth = live->nth.data() + column;
+    Id first = Live::kNone;
+    for (Size n = 0; n < nodes_; ++n) {
+      const Id place = fewest[n] <= level ? nth[n] : Live::kNone;
+      first = place < first ? place : first;
+    }
+    if (first != Live::kNone && (best.node == kNoId || first < best.dearest ||
+                                 static_cast<float>(best.victims) > level))
+      search(part_.node[first], column);
+    const auto dearest = [&] {
+      return best.node != kNoId && static_cast<float>(best.victims) <= level ? best.dearest
+                                                                             : Live::kNone;
+    };
+    for (Size from = 0; from < nodes_; from += kBlock) {
+      const Id most = dearest();
+      int any = 0;
+      for (Size n = from; n < from + kBlock; ++n)
+        any |= static_cast<int>(fewest[n] <= level) & static_cast<int>(nth[n] < most);
+      if (any == 0) continue;
+      for (Size n = from; n < from + kBlock; ++n)
+        if (fewest[n] <= level && nth[n] < dearest()) search(static_cast<Id>(n), column);
+    }
+    if (dearest() != Live::kNone) break;
+    for (Size n = 0; n < nodes_; ++n) {  // those that have fewer than so many
+      float& one = fewest_[n];
+      one = one <= level && nth[n] == Live::kNone ? kNever : one;
     }
   }
+  node = best.node;
+  if (node != kNoId) victims_on(node, request, what, *live, victims_);
+  for (const Id q : part_.path(leaf)) asking_[q] = 0;
+  return node != kNoId;
 }
 
 }  // namespace evenhand::yunikorn
