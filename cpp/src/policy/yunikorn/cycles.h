@@ -56,7 +56,8 @@ class Cycles : public Run {
   bool victims_on(Id node, Id request, For what, const Live& live, Column<Id>& out);
   bool may_give(Id queue, const Amount* gives, const Amount* wants) const;
   void bound(const Live& live, const Amount* wants);
-  float bound_of(const Live& live, Id node, const Amount* wants) const;
+  Id bound_of(const Live& live, Id node, const Amount* wants) const;
+  std::span<const std::uint64_t> nodes_by(Live& live, Size column) const;
 
   // --- live.cpp
   Live* live_for(Id request, For what);
@@ -90,7 +91,7 @@ class Cycles : public Run {
   std::unique_ptr<Live> own_;  // within a queue
   Size nodes_ = 0;             // in blocks
   Column<float> room_;         // R x N, no less than it is
-  Column<float> fewest_;       // N: victims that a node needs at least; of the ask
+  Column<Id> fewest_;          // N: victims that a node needs at least; of the ask, see `bound`
   Column<std::uint8_t> usable_;
   Column<std::uint8_t> tight_, single_, exhausted_;  // Q
   Tick tick_ = 0, all_changed_ = 0, all_removed_ = 0;

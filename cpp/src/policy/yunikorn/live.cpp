@@ -62,7 +62,7 @@ void Cycles::list_all(Live& live) {
         if (exhausted_[q] != 0) live.closed[leaf] = 1;
       }
   }
-  live.end.assign(changed_.size(), 0);
+  live.count.assign(changed_.size(), 0);
   live.of.resize(part_.on_node.size());
   live.one.assign(nodes_ * width_, kNothing);
   live.all.assign(nodes_ * width_, kNothing);
@@ -91,13 +91,15 @@ bool Cycles::open(const Live& live, Index i) const {
 
 void Cycles::list(Live& live, Id node) {
   live.listed[node] = tick_;
-  Index end = part_.on_node_from[node];
+  const Index from = part_.on_node_from[node];
+  const auto places = [](Index count) { return std::min(at(count), Live::kPlaces); };
+  const Size before = places(live.count[node]);
+  Index count = 0;
   std::array<Amount, kMaxResources> largest{}, sum{};
-  Size count = 0;
-  for (Index i = end; i < part_.on_node_from[node + 1]; ++i) {
+  for (Index i = from; i < part_.on_node_from[node + 1]; ++i) {
     if (!open(live, i)) continue;
-    live.of[end++] = static_cast<Id>(i);
-    if (count < Live::kPlaces) live.nth[count * nodes_ + at(node)] = part_.on_node[i];
+    live.of[from + count] = static_cast<Id>(i);
+    if (at(count) < Live::kPlaces) live.nth[at(count) * nodes_ + at(node)] = part_.on_node[i];
     ++count;
     const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
     for (Size r = 0; r < width_; ++r) {
@@ -105,8 +107,9 @@ void Cycles::list(Live& live, Id node) {
       sum[r] += gives[r];
     }
   }
-  live.end[node] = end;
-  for (; count < Live::kPlaces; ++count) live.nth[count * nodes_ + at(node)] = Live::kNone;
+  live.count[node] = count;
+  for (Size i = places(count); i < before; ++i) live.nth[i * nodes_ + at(node)] = Live::kNone;
+  if (count == 0 && before == 0) return;
   for (Size r = 0; r < width_; ++r) {
     live.one[r * nodes_ + at(node)] =
         largest[r] > 0 ? kRounded / no_less(largest[r]) : kNothing;
@@ -178,6 +181,7 @@ void Cycles::uses(Id leaf, bool more) {
     if (!some) continue;
     for (const auto& live : lives_) {
       live->closed[q] = 0;
+      for (auto& one : live->order) one.clear();
       for (const Id node : nodes)
         if (usable_[node] != 0) list(*live, node);
     }

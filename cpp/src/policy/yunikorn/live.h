@@ -6,8 +6,11 @@
 // known until something there changes: its room, its allocations, or what their queues may give.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <limits>
 #include <unordered_map>
+#include <vector>
 
 #include "partition.h"
 
@@ -31,10 +34,12 @@ struct Live {
   Column<std::uint8_t> asking;  // Q: `above` and what is above it
   Column<std::uint8_t> closed;  // Q: leaf queues of which nothing may leave, as of the listing
 
-  Column<Index> end;   // N: of the live ones of a node, from where those of the partition begin
-  Column<Id> of;       // places in `on_node`
+  Column<Index> count;       // N: how many of a node are live
+  Column<Id> of;           // places in `on_node`, from where those of the node begin there
   Column<float> one, all;  // R x N: a part of the largest, and of all, no more than it is
   Column<Id> nth;      // kPlaces x N: of the n-th cheapest; kNone: there are fewer
+  // Nodes by that, each as what it was when they were sorted and its number; empty: not yet.
+  std::array<std::vector<std::uint64_t>, kPlaces> order;
   Column<Tick> listed;  // N
   std::unordered_map<std::int64_t, Column<Known>> known;
 };

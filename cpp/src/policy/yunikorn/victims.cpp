@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -7,8 +8,15 @@
 namespace evenhand::yunikorn {
 namespace {
 
-constexpr float kNever = 1e30F;  // no victims of the node suffice
-constexpr std::size_t kBlock = 64;
+using Size = std::size_t;
+
+constexpr float kFar = 1e30F;
+constexpr Id kNever = std::bit_cast<Id>(1e20F);  // no victims of the node suffice
+constexpr Size kNearby = 256;  // nodes that are looked at before all are
+
+// Numbers from 0 on compare as their bits do, those below as less; columns of integers are compared
+// many at once.
+Id bits(float number) { return std::bit_cast<Id>(number); }
 
 float no_more(Amount amount) {
   const auto out = static_cast<float>(amount);
@@ -74,8 +82,8 @@ bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<
       for (Size r = 0; r < width_; ++r) part_.row(given_, q)[r] += sign * gives[r];
   };
   bool fitted = fits();
-  for (Index i = part_.on_node_from[node]; i < live.end[node] && !fitted; ++i) {
-    const Index from = live.of[i];
+  for (Index i = 0; i < live.count[node] && !fitted; ++i) {
+    const Index from = live.of[part_.on_node_from[node] + i];
     const Id queue = part_.near_queue[from], place = part_.on_node[from];
     const Amount* gives = part_.row(part_.near, static_cast<Id>(from));
     if (what == For::kInterQueue ? queue == leaf : part_.operation[place] == asker) continue;
@@ -103,10 +111,10 @@ bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<
   return true;
 }
 
-// How many victims each node needs at least, as far as amounts say.
+// How many victims each node needs at least, as far as amounts say, as bits of a number.
 void Cycles::bound(const Live& live, const Amount* wants) {
   fewest_.assign(nodes_, 0);
-  float* fewest = fewest_.data();
+  Id* fewest = fewest_.data();
   for (Size r = 0; r < width_; ++r) {
     if (wants[r] <= 0) continue;
     const float wanted = no_more(wants[r]);
@@ -114,21 +122,38 @@ void Cycles::bound(const Live& live, const Amount* wants) {
                 *all = live.all.data() + r * nodes_;
     for (Size n = 0; n < nodes_; ++n) {
       const float lacks = wanted - room[n];
-      const float least = lacks * all[n] > 1 ? kNever : lacks * one[n];
-      fewest[n] = fewest[n] > least ? fewest[n] : least;
+      const Id least = bits(lacks * one[n]), never = bits((lacks * all[n] - 1) * kFar);
+      const Id more = least > never ? least : never;
+      fewest[n] = fewest[n] > more ? fewest[n] : more;
     }
   }
 }
 
-float Cycles::bound_of(const Live& live, Id node, const Amount* wants) const {
-  float fewest = 0;
+Id Cycles::bound_of(const Live& live, Id node, const Amount* wants) const {
+  Id fewest = 0;
   for (Size r = 0; r < width_; ++r) {
     if (wants[r] <= 0) continue;
     const Size cell = r * nodes_ + at(node);
     const float lacks = no_more(wants[r]) - room_[cell];
-    fewest = std::max(fewest, lacks * live.all[cell] > 1 ? kNever : lacks * live.one[cell]);
+    fewest = std::max(
+        {fewest, bits(lacks * live.one[cell]), bits((lacks * live.all[cell] - 1) * kFar)});
   }
   return fewest;
+}
+
+// Nodes by the place of the so-manieth that may leave, from 0 on, as it was at some time; it only
+// rises until they are sorted again.
+std::span<const std::uint64_t> Cycles::nodes_by(Live& live, Size column) const {
+  std::vector<std::uint64_t>& out = live.order[column];
+  if (!out.empty()) return out;
+  for (const Id node : part_.nodes) {
+    const Id place = live.nth[column * nodes_ + at(node)];
+    if (place != Live::kNone)
+      out.push_back(std::uint64_t{static_cast<std::uint32_t>(place)} << 32U |
+                    static_cast<std::uint32_t>(node));
+  }
+  std::ranges::sort(out);
+  return out;
 }
 
 // Nodes are searched by how few victims they need at least; of as many, those alone whose so-manieth
@@ -164,15 +189,16 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
     if (known->empty()) known->resize(changed_.size());
   }
   Found best;
-  float level = 0;
-  const auto search = [&](Id n, Size column) {
+  Size level = 1;  // victims
+  const auto most = [&] { return bits(static_cast<float>(level)); };
+  const auto column = [&] { return std::min(level, Live::kPlaces) - 1; };
+  // Is the node done with? It is not if it needs more victims than was thought.
+  const auto search = [&](Id n) {
     if (live->listed[n] < std::max(removed_[n], all_removed_)) {
       list(*live, n);
-      fewest_[n] = bound_of(*live, n, wants);
-      if (fewest_[n] > level || live->nth[column + at(n)] == Live::kNone) return;
+      if (bound_of(*live, n, wants) > most()) return false;
     }
-    fewest_[n] = kNever;  // done
-    if (!anywhere && where_.why_not(state_, request, n) != Place::kAllowed) return;
+    if (!anywhere && where_.why_not(state_, request, n) != Place::kAllowed) return true;
     Live::Known here;
     if (known != nullptr) here = (*known)[n];
     if (here.at < std::max(changed_[n], all_changed_)) {
@@ -182,44 +208,45 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
     }
     const Found found{n, here.victims, here.dearest};
     if (here.victims > 0 && found.better_than(best)) best = found;
+    return true;
+  };
+  const auto cheap_enough = [&](std::uint64_t one) {
+    return best.node == kNoId || at(best.victims) > level ||
+           static_cast<Id>(one >> 32U) < best.dearest;
   };
 
-  bound(*live, wants);
-  const float* fewest = fewest_.data();
-  while (true) {
-    float least = kNever;
+  // One victim often does, and then few nodes have cheaper ones.
+  victims_.clear();
+  Column<Id> done;
+  Size looked = 0;
+  bool found_all = false;
+  for (const std::uint64_t one : nodes_by(*live, 0)) {
+    found_all = !cheap_enough(one);
+    if (found_all || ++looked > kNearby) break;
+    const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
+    if (bound_of(*live, n, wants) <= most() && search(n)) done.push_back(n);
+  }
+  if (!found_all) {
+    bound(*live, wants);
+    for (const Id n : done) fewest_[n] = kNever;
+  }
+  while (!found_all) {
+    Id least = kNever;
+    const Id* fewest = fewest_.data();
     for (Size n = 0; n < nodes_; ++n) least = least < fewest[n] ? least : fewest[n];
     if (least >= kNever) break;
-    level = std::max(std::ceil(least), 1.0F);
-    if (best.node != kNoId && level > static_cast<float>(best.victims)) break;
-    const Size column = (std::min(static_cast<Size>(level), Live::kPlaces) - 1) * nodes_;
-    const Id* nth = live->nth.data() + column;
-    Id first = Live::kNone;
-    for (Size n = 0; n < nodes_; ++n) {
-      const Id place = fewest[n] <= level ? nth[n] : Live::kNone;
-      first = place < first ? place : first;
+    level = std::max(static_cast<Size>(std::ceil(std::bit_cast<float>(least))), Size{1});
+    if (best.node != kNoId && level > at(best.victims)) break;
+    for (const std::uint64_t one : nodes_by(*live, column())) {
+      found_all = !cheap_enough(one);
+      if (found_all) break;
+      const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
+      if (fewest_[n] > most()) continue;
+      fewest_[n] = search(n) ? kNever : bound_of(*live, n, wants);
     }
-    if (first != Live::kNone && (best.node == kNoId || first < best.dearest ||
-                                 static_cast<float>(best.victims) > level))
-      search(part_.node[first], column);
-    const auto dearest = [&] {
-      return best.node != kNoId && static_cast<float>(best.victims) <= level ? best.dearest
-                                                                             : Live::kNone;
-    };
-    for (Size from = 0; from < nodes_; from += kBlock) {
-      const Id most = dearest();
-      int any = 0;
-      for (Size n = from; n < from + kBlock; ++n)
-        any |= static_cast<int>(fewest[n] <= level) & static_cast<int>(nth[n] < most);
-      if (any == 0) continue;
-      for (Size n = from; n < from + kBlock; ++n)
-        if (fewest[n] <= level && nth[n] < dearest()) search(static_cast<Id>(n), column);
-    }
-    if (dearest() != Live::kNone) break;
-    for (Size n = 0; n < nodes_; ++n) {  // those that have fewer than so many
-      float& one = fewest_[n];
-      one = one <= level && nth[n] == Live::kNone ? kNever : one;
-    }
+    if (best.node != kNoId && at(best.victims) <= level) break;
+    const Id passed = most();
+    for (Id& one : fewest_) one = one <= passed ? kNever : one;  // fewer than so many leave there
   }
   node = best.node;
   if (node != kNoId) victims_on(node, request, what, *live, victims_);
