@@ -94,3 +94,26 @@ def test_the_engine_decides_as_the_reference(
     target(float(len(expected[1])))
     event(f"{cycle}, {mode}: {'victims' if expected[1] else 'starts' if expected[0] else 'nothing'}")
     assert engine(snapshot, rules, cycle) == expected
+
+
+@given(partitions(), RULES, st.integers(0, 2**16))
+def test_every_look_adds_a_result_or_masks_an_ask(data: dict[str, Any], rules: Rules, seed: int) -> None:
+    """A cycle ends: asks that were looked at were served, or failed, and were not looked at again."""
+    rules = replace(rules, ask_candidates=1 + seed % 3, limit=None)
+    policy = eh.policies.YuniKorn(
+        n_alloc=1 + seed % 5,
+        ask_candidates=rules.ask_candidates,
+        limit={},
+        policies=rules.policies,
+        cost=rules.cost,
+    )
+    waiting = sum(row["count"] for row in data["requests"])
+    for cycle in ("preemption", "allocation"):
+        plan = eh.plan(eh.Snapshot.from_dict(data), policy, on=eh.Cycle(cycle))
+        counts = {name.removeprefix("cycle."): count for name, count in plan.counts.items()}
+        rounds = len(rules.policies) if cycle == "preemption" else 1
+        assert counts["asks"] == counts["started"] + counts["failed"]
+        assert counts["started"] <= waiting
+        assert counts["failed"] <= rounds * len(data["requests"])
+        # Each but the last of a policy, or of an allocation cycle, had something to show for it.
+        assert counts["rounds"] <= counts["asks"]

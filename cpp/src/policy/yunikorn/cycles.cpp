@@ -46,8 +46,8 @@ Cycles::Cycles(const ClusterState& state, const Partition& partition, const Inpu
   bound_ = set_.limit;
   if (bound_.empty())
     for (const Amount all : partition.total)
-      bound_.push_back(
-          all > 0 ? static_cast<Amount>(std::ceil(product(set_.limit_share, all))) : kNoLimit);
+      bound_.push_back(all > 0 ? static_cast<Amount>(std::ceil(product(set_.limit_share, all)))
+                               : kNoLimit);
 }
 
 // What a policy goes by: shares as things are when it begins, and asks that may be looked at.
@@ -136,8 +136,7 @@ void Cycles::order(Id leaf) {
   Column<Id>& asks = order_[at(leaf)];
   asks.clear();
   std::unordered_map<Id, double> highest;
-  for (const Id request :
-       slice(part_.asks, part_.asks_from[leaf], part_.asks_from[leaf + 1])) {
+  for (const Id request : slice(part_.asks, part_.asks_from[leaf], part_.asks_from[leaf + 1])) {
     if (pending_[request] <= 0) continue;
     highest.try_emplace(state_.operation_of_request(request), part_.ask_priority[request]);
     asks.push_back(request);

@@ -35,6 +35,12 @@ class Cycles : public Run {
   struct Short {  // a queue above the ask that is at its maximum, and by how much
     Id queue;
     std::array<Amount, kMaxResources> lacks;
+
+    Size lacking(Size width) const noexcept {
+      return static_cast<Size>(std::count_if(lacks.begin(),
+                                             lacks.begin() + static_cast<std::ptrdiff_t>(width),
+                                             [](Amount a) { return a > 0; }));
+    }
   };
 
   // --- cycles.cpp
@@ -53,7 +59,8 @@ class Cycles : public Run {
 
   // --- victims.cpp
   bool victims_for(Id request, For what, Id& node);
-  bool victims_on(Id node, Id request, For what, const Live& live, Column<Id>& out);
+  bool victims_on(Id node, Id request, For what, const Live& live, Column<Index>& out);
+  bool anything_kept(Id queue) const;
   bool may_give(Id queue, const Amount* gives, const Amount* wants) const;
   void bound(const Live& live, const Amount* wants);
   Id bound_of(const Live& live, Id node, const Amount* wants) const;
@@ -69,22 +76,22 @@ class Cycles : public Run {
   void uses(Id leaf, bool more);
   void room_changed(Id node);
 
-
   // As of the policy under way.
   Shares shares_;
-  Column<Amount> keeps_;          // Q x R: the larger of guarantee and ideal share
-  Column<Amount> dead_;           // Q x R: usage up to which nothing is given; -1: none
-  Column<Amount> bound_;          // R: what asks may add up to; kNoLimit: anything
-  Column<std::uint8_t> masked_;   // asks that have failed in this cycle
-  std::vector<Column<Id>> order_; // of leaf queues: asks
+  Column<Amount> keeps_;           // Q x R: the larger of guarantee and ideal share
+  Column<Amount> dead_;            // Q x R: usage up to which nothing is given; -1: none
+  Column<Amount> bound_;           // R: what asks may add up to; kNoLimit: anything
+  Column<std::uint8_t> masked_;    // asks that have failed in this cycle
+  std::vector<Column<Id>> order_;  // of leaf queues: asks
   Column<std::uint8_t> unordered_;
-  Column<Index> waiting_;         // Q: asks that may still be looked at
+  Column<Index> waiting_;  // Q: asks that may still be looked at
 
   // Of the ask that is looked at.
   Column<std::uint8_t> asking_;  // Q: on its path
   std::vector<Short> short_;
   Column<Amount> given_;  // Q x R: what leaves for it so far
   Column<Id> victims_;
+  Column<Index> leaving_there_;  // scratch
 
   // What is known of nodes; see live.h.
   std::vector<std::unique_ptr<Live>> lives_;

@@ -82,8 +82,8 @@ bool Cycles::open(const Live& live, Index i) const {
     if (single_[q] == 0) continue;
     const Amount* used = part_.row(usage_, q);
     for (Size r = 0; r < width_; ++r)
-      if (gives[r] > 0 && (used[r] - gives[r] < part_.row(keeps_, q)[r] ||
-                           used[r] <= part_.row(dead_, q)[r]))
+      if (gives[r] > 0 &&
+          (used[r] - gives[r] < part_.row(keeps_, q)[r] || used[r] <= part_.row(dead_, q)[r]))
         return false;
   }
   return true;
@@ -111,8 +111,7 @@ void Cycles::list(Live& live, Id node) {
   for (Size i = places(count); i < before; ++i) live.nth[i * nodes_ + at(node)] = Live::kNone;
   if (count == 0 && before == 0) return;
   for (Size r = 0; r < width_; ++r) {
-    live.one[r * nodes_ + at(node)] =
-        largest[r] > 0 ? kRounded / no_less(largest[r]) : kNothing;
+    live.one[r * nodes_ + at(node)] = largest[r] > 0 ? kRounded / no_less(largest[r]) : kNothing;
     live.all[r * nodes_ + at(node)] = sum[r] > 0 ? kRounded / no_less(sum[r]) : kNothing;
   }
 }

@@ -28,16 +28,16 @@ struct Live {
     Id dearest = kNoId;
   };
 
-  Id above = 0;                // what this queue and those above it keep is not looked at
-  double below_priority = 0;   // within a queue: of what may leave
-  bool within = false;         // the queue itself gives
+  Id above = 0;                 // what this queue and those above it keep is not looked at
+  double below_priority = 0;    // within a queue: of what may leave
+  bool within = false;          // the queue itself gives
   Column<std::uint8_t> asking;  // Q: `above` and what is above it
   Column<std::uint8_t> closed;  // Q: leaf queues of which nothing may leave, as of the listing
 
-  Column<Index> count;       // N: how many of a node are live
+  Column<Index> count;     // N: how many of a node are live
   Column<Id> of;           // places in `on_node`, from where those of the node begin there
   Column<float> one, all;  // R x N: a part of the largest, and of all, no more than it is
-  Column<Id> nth;      // kPlaces x N: of the n-th cheapest; kNone: there are fewer
+  Column<Id> nth;          // kPlaces x N: of the n-th cheapest; kNone: there are fewer
   // Nodes by that, each as what it was when they were sorted and its number; empty: not yet.
   std::array<std::vector<std::uint64_t>, kPlaces> order;
   Column<Tick> listed;  // N

@@ -106,8 +106,7 @@ void Partition::read_asks(const ClusterState& state) {
   need_of.assign(at(rows.rows()), kNoId);
   std::unordered_map<std::string_view, Id> known;
   for (const Id q : waiting) {
-    const auto* cells =
-        reinterpret_cast<const char*>(rows.get_row(&RequestColumns::resources, q));
+    const auto* cells = reinterpret_cast<const char*>(rows.get_row(&RequestColumns::resources, q));
     need_of[q] = known.try_emplace({cells, width * sizeof(Amount)}, needs).first->second;
     needs = std::max<Index>(needs, need_of[q] + 1);
   }
@@ -117,68 +116,68 @@ void Partition::read_asks(const ClusterState& state) {
 void Partition::read_victims(const ClusterState& state, const Settings& settings,
                              const RowSettings& rows) {
   const LiveTable<AllocationColumns>& all = state.allocations();
-  struct Key {
-    std::array<double, 6> cost;
-    Index rank;
-    Id slot;
-    bool operator<(const Key& other) const noexcept {
-      return cost != other.cost ? cost < other.cost : rank < other.rank;
-    }
-  };
   const auto priority_of = [&](Id s) {
     return all.get(&AllocationColumns::priority_given, s) != 0
                ? all.get(&AllocationColumns::priority, s)
                : state.operations().get(&OperationColumns::priority, state.operation_of(s));
   };
-  std::vector<Key> keys;
-  for (Id s = 0; s < state.slots(); ++s) {
-    if (!state.running(s) || state.node_of(s) == kNoId) continue;
-    Key key{{}, state.rank(s), s};
-    Size i = 0;
-    for (const CostKey column : settings.cost) {
-      double& cost = key.cost[i++];
-      switch (column) {
-        case CostKey::kOptedOut:
-          cost = all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
-          break;
-        case CostKey::kOriginator:
-          cost = all.get(&AllocationColumns::originator, s);
-          break;
-        case CostKey::kPriority:
-          cost = priority_of(s);
-          break;
-        case CostKey::kLiveTime:
-          cost = static_cast<double>(
-              state.now() - all.get(&AllocationColumns::start_time, s, state.last_start(s)));
-          break;
-        case CostKey::kLostWork: {
-          const Time saved = state.last_progress(s);
-          cost = static_cast<double>(state.now() - std::max(saved, state.last_start(s)));
-          break;
-        }
-        case CostKey::kUsers:
-          cost = at_or(rows.own_cost, s, 0.0);
-      }
+  Column<Id> order;  // by each column after the other, the last one first
+  for (Id s = 0; s < state.slots(); ++s)
+    if (state.running(s) && state.node_of(s) != kNoId) order.push_back(s);
+  const auto by_rank = [&](Id s) { return state.rank(s); };
+  if (!std::ranges::is_sorted(order, {}, by_rank)) std::ranges::sort(order, {}, by_rank);
+  std::vector<std::pair<double, Id>> cells(order.size());
+  const auto sort_by = [&](auto&& cost) {
+    for (Size i = 0; i < order.size(); ++i) cells[i] = {cost(order[i]), order[i]};
+    const auto first = [](const auto& cell) { return cell.first; };
+    if (std::ranges::is_sorted(cells, {}, first)) return;
+    std::ranges::stable_sort(cells, {}, first);
+    for (Size i = 0; i < order.size(); ++i) order[i] = cells[i].second;
+  };
+  const auto began = [&](Id s) {
+    return all.get(&AllocationColumns::start_time, s, state.last_start(s));
+  };
+  for (auto column = settings.cost.rbegin(); column != settings.cost.rend(); ++column)
+    switch (*column) {
+      case CostKey::kOptedOut:
+        sort_by([&](Id s) {
+          return all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
+        });
+        break;
+      case CostKey::kOriginator:
+        sort_by([&](Id s) { return all.get(&AllocationColumns::originator, s); });
+        break;
+      case CostKey::kPriority:
+        sort_by(priority_of);
+        break;
+      case CostKey::kLiveTime:
+        sort_by([&](Id s) { return static_cast<double>(state.now() - began(s)); });
+        break;
+      case CostKey::kLostWork:
+        sort_by([&](Id s) {
+          return static_cast<double>(state.now() -
+                                     std::max(state.last_progress(s), state.last_start(s)));
+        });
+        break;
+      case CostKey::kUsers:
+        sort_by([&](Id s) { return at_or(rows.own_cost, s, 0.0); });
     }
-    keys.push_back(key);
-  }
-  std::sort(keys.begin(), keys.end());
 
   const Id node_rows = state.nodes().rows();
   on_node_from.assign(at(node_rows) + 1, 0);
   place_of.assign(at(state.slots()), kNoId);
-  amounts.reserve(keys.size() * width);
-  for (const Key& key : keys) {
-    const Id s = key.slot, n = state.node_of(s);
+  amounts.reserve(order.size() * width);
+  for (const Id s : order) {
+    const Id n = state.node_of(s);
     place_of[s] = slot.rows();
     slot.push_back(s);
     node.push_back(n);
     operation.push_back(state.operation_of(s));
     queue.push_back(leaf_of_pool[state.pool_of(state.operation_of(s))]);
     priority.push_back(priority_of(s));
-    must_stay.push_back(
-        all.get(&AllocationColumns::required_node, s, kNoId) != kNoId ? std::uint8_t{1}
-                                                                      : std::uint8_t{0});
+    must_stay.push_back(all.get(&AllocationColumns::required_node, s, kNoId) != kNoId
+                            ? std::uint8_t{1}
+                            : std::uint8_t{0});
     const Amount* has = state.amounts(s);
     amounts.insert(amounts.end(), has, has + width);
     ++on_node_from[n + 1];

@@ -33,7 +33,7 @@ struct Partition {
   Column<Amount> owed, most;  // Q x R
   Column<ResourceMask> owes, limited;
   Column<Amount> usage, leaving, pending;  // Q x R
-  Column<Amount> total;                           // R
+  Column<Amount> total;                    // R
 
   // What may be a victim, the cheapest first.
   Column<Id> slot, node, queue, operation;

@@ -39,8 +39,7 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
   std::ranges::sort(leaving_for_);
   most_free_.assign(width_, 0);
   for (const Id node : part_.nodes)
-    for (Size r = 0; r < width_; ++r)
-      most_free_[r] = std::max(most_free_[r], rooms_.at(node, r));
+    for (Size r = 0; r < width_; ++r) most_free_[r] = std::max(most_free_[r], rooms_.at(node, r));
 }
 
 bool Run::has_headroom(Id request) const {

@@ -12,7 +12,7 @@ using Size = std::size_t;
 
 constexpr float kFar = 1e30F;
 constexpr Id kNever = std::bit_cast<Id>(1e20F);  // no victims of the node suffice
-constexpr Size kNearby = 256;  // nodes that are looked at before all are
+constexpr Size kNearby = 256;                    // nodes that are looked at before all are
 
 // Numbers from 0 on compare as their bits do, those below as less; columns of integers are compared
 // many at once.
@@ -46,68 +46,91 @@ bool Cycles::may_give(Id queue, const Amount* gives, const Amount* wants) const 
   return true;
 }
 
-// The cheapest victims with which the ask fits on a node, none of them in vain.
-bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<Id>& out) {
+bool Cycles::anything_kept(Id queue) const {
+  for (const Id q : part_.path(queue))
+    if (tight_[q] != 0) return true;
+  return false;
+}
+
+// The cheapest victims with which the ask fits on a node, none of them in vain; as places in
+// `part_.on_node`.
+bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<Index>& out) {
   out.clear();
   const Id leaf = leaf_of(request), asker = state_.operation_of_request(request);
   const Amount* wants = need(request);
-  std::array<Amount, kMaxResources> lacks{};
-  for (Size r = 0; r < width_; ++r) lacks[r] = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
+  std::array<Size, kMaxResources> types;  // that it asks for
+  std::array<Amount, kMaxResources> lacks;
+  Size count = 0, lacking = 0;
+  for (Size r = 0; r < width_; ++r)
+    if (wants[r] > 0) {
+      types[count] = r;
+      lacks[count] = wants[r] - rooms_.at(node, r);
+      lacking += lacks[count++] > 0 ? 1U : 0U;
+    }
   std::vector<Short> shorts = short_;
-  const auto lacking = [&](const std::array<Amount, kMaxResources>& of) {
-    return std::any_of(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(width_),
-                       [](Amount a) { return a > 0; });
-  };
-  const auto fits = [&] {
-    return !lacking(lacks) &&
-           std::ranges::none_of(shorts, [&](const Short& one) { return lacking(one.lacks); });
-  };
+  for (const Short& one : shorts) lacking += one.lacking(width_);
   const auto below = [&](Id queue, Id top) {
     return std::ranges::find(part_.path(queue), top) != part_.path(queue).end();
   };
-  const auto helps = [&](const std::array<Amount, kMaxResources>& of, const Amount* gives) {
-    for (Size r = 0; r < width_; ++r)
-      if (of[r] > 0 && gives[r] > 0) return true;
-    return false;
-  };
+  // What leaves, or comes back.
   const auto leaves = [&](Index i, Amount sign) {
-    const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
-    for (Size r = 0; r < width_; ++r) lacks[r] -= sign * gives[r];
-    for (Short& one : shorts)
+    const Amount* gives = part_.near.row(i, width_);
+    lacking = 0;
+    for (Size t = 0; t < count; ++t) {
+      lacks[t] -= sign * gives[types[t]];
+      lacking += lacks[t] > 0 ? 1U : 0U;
+    }
+    for (Short& one : shorts) {
       if (below(part_.near_queue[i], one.queue))
         for (Size r = 0; r < width_; ++r) one.lacks[r] -= sign * gives[r];
+      lacking += one.lacking(width_);
+    }
+  };
+  const auto helps = [&](Id queue, const Amount* gives) {
+    for (Size t = 0; t < count; ++t)
+      if (lacks[t] > 0 && gives[types[t]] > 0) return true;
+    for (const Short& one : shorts)
+      for (Size r = 0; r < width_; ++r)
+        if (one.lacks[r] > 0 && gives[r] > 0 && below(queue, one.queue)) return true;
+    return false;
   };
   const auto count_given = [&](Id queue, const Amount* gives, Amount sign) {
     for (const Id q : part_.path(queue))
       for (Size r = 0; r < width_; ++r) part_.row(given_, q)[r] += sign * gives[r];
   };
-  bool fitted = fits();
-  for (Index i = 0; i < live.count[node] && !fitted; ++i) {
-    const Index from = live.of[part_.on_node_from[node] + i];
-    const Id queue = part_.near_queue[from], place = part_.on_node[from];
-    const Amount* gives = part_.row(part_.near, static_cast<Id>(from));
+  const Id* of = live.of.data() + part_.on_node_from[node];
+  bool kept = false;
+  for (Index n = 0; n < live.count[node] && lacking > 0; ++n) {
+    const Index i = of[n];
+    const Id queue = part_.near_queue[i];
+    const Amount* gives = part_.near.row(i, width_);
+    if (!helps(queue, gives)) continue;
+    const Id place = part_.on_node[i];
     if (what == For::kInterQueue ? queue == leaf : part_.operation[place] == asker) continue;
-    if (!helps(lacks, gives) && !std::ranges::any_of(shorts, [&](const Short& one) {
-          return helps(one.lacks, gives) && below(queue, one.queue);
-        }))
-      continue;
-    if (taken_[place] != 0 || !may_give(queue, gives, wants)) continue;
+    if (taken_[place] != 0) continue;
     if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
-    out.push_back(static_cast<Id>(from));
-    count_given(queue, gives, 1);
-    leaves(from, 1);
-    fitted = fits();
+    if (anything_kept(queue)) {
+      if (!may_give(queue, gives, wants)) continue;
+      count_given(queue, gives, 1);
+      kept = true;
+    }
+    out.push_back(i);
+    leaves(i, 1);
   }
-  for (const Id i : out) count_given(part_.near_queue[i], part_.row(part_.near, i), -1);
-  if (!fitted) return false;
-  for (Size i = out.size(); i-- > 0;) {  // from the one that was wanted last
-    leaves(out[i], -1);
-    if (fits())
+  if (kept)
+    for (const Index i : out)
+      if (anything_kept(part_.near_queue[i]))
+        count_given(part_.near_queue[i], part_.near.row(i, width_), -1);
+  if (lacking > 0) return false;
+  if (out.size() < 2) return true;
+  for (Size i = out.size() - 1; i-- > 0;) {  // from the one that was wanted last but one
+    const Index one = out[i];
+    leaves(one, -1);
+    if (lacking == 0)
       out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
     else
-      leaves(out[i], 1);
+      leaves(one, 1);
   }
-  for (Id& one : out) one = part_.on_node[one];
   return true;
 }
 
@@ -135,8 +158,8 @@ Id Cycles::bound_of(const Live& live, Id node, const Amount* wants) const {
     if (wants[r] <= 0) continue;
     const Size cell = r * nodes_ + at(node);
     const float lacks = no_more(wants[r]) - room_[cell];
-    fewest = std::max(
-        {fewest, bits(lacks * live.one[cell]), bits((lacks * live.all[cell] - 1) * kFar)});
+    fewest =
+        std::max({fewest, bits(lacks * live.one[cell]), bits((lacks * live.all[cell] - 1) * kFar)});
   }
   return fewest;
 }
@@ -156,8 +179,8 @@ std::span<const std::uint64_t> Cycles::nodes_by(Live& live, Size column) const {
   return out;
 }
 
-// Nodes are searched by how few victims they need at least; of as many, those alone whose so-manieth
-// victim is cheaper than the dearest of the best so far.
+// Nodes are searched by how few victims they need at least; of as many, those alone whose
+// so-manieth victim is cheaper than the dearest of the best so far.
 bool Cycles::victims_for(Id request, For what, Id& node) {
   const Amount* wants = need(request);
   const Id leaf = leaf_of(request);
@@ -182,8 +205,8 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
   const bool anywhere = Where::anywhere(state_, request);
   Column<Live::Known>* known = nullptr;
   if (what == For::kInterQueue && anywhere && !credited_ && short_.empty() && !pace_.on()) {
-    const bool gives = exhausted_[leaf] == 0 &&
-                       part_.of_queue_from[leaf] != part_.of_queue_from[leaf + 1];
+    const bool gives =
+        exhausted_[leaf] == 0 && part_.of_queue_from[leaf] != part_.of_queue_from[leaf + 1];
     known = &live->known[std::int64_t{part_.need_of[request]} * (part_.queues() + 1) +
                          (gives ? leaf + 1 : 0)];
     if (known->empty()) known->resize(changed_.size());
@@ -202,8 +225,9 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
     Live::Known here;
     if (known != nullptr) here = (*known)[n];
     if (here.at < std::max(changed_[n], all_changed_)) {
-      const bool fits = victims_on(n, request, what, *live, victims_);
-      here = {tick_, fits ? static_cast<Index>(victims_.size()) : 0, fits ? victims_.back() : kNoId};
+      const bool fits = victims_on(n, request, what, *live, leaving_there_);
+      here = {tick_, fits ? static_cast<Index>(leaving_there_.size()) : 0,
+              fits ? part_.on_node[leaving_there_.back()] : kNoId};
       if (known != nullptr) (*known)[n] = here;
     }
     const Found found{n, here.victims, here.dearest};
@@ -241,15 +265,17 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
       found_all = !cheap_enough(one);
       if (found_all) break;
       const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
-      if (fewest_[n] > most()) continue;
-      fewest_[n] = search(n) ? kNever : bound_of(*live, n, wants);
+      if (fewest_[n] <= most()) fewest_[n] = search(n) ? kNever : bound_of(*live, n, wants);
     }
     if (best.node != kNoId && at(best.victims) <= level) break;
     const Id passed = most();
     for (Id& one : fewest_) one = one <= passed ? kNever : one;  // fewer than so many leave there
   }
   node = best.node;
-  if (node != kNoId) victims_on(node, request, what, *live, victims_);
+  if (node != kNoId) {
+    victims_on(node, request, what, *live, leaving_there_);
+    for (const Index i : leaving_there_) victims_.push_back(part_.on_node[i]);
+  }
   for (const Id q : part_.path(leaf)) asking_[q] = 0;
   return node != kNoId;
 }
