@@ -166,6 +166,7 @@ void Cycles::uses(Id leaf, bool more) {
     read_queue(q);
     if (!was_tight && tight_[q] == 0) continue;
     const bool none = !was_exhausted && exhausted_[q] != 0;
+    const bool fewer = !more && single_[q] != 0;
     const bool some = more && was_single && exhausted_[q] == 0;
     if (q != leaf) {
       all_changed_ = tick_;
@@ -175,7 +176,7 @@ void Cycles::uses(Id leaf, bool more) {
     }
     const auto nodes = slice(part_.of_queue, part_.of_queue_from[q], part_.of_queue_from[q + 1]);
     for (const Id node : nodes) changed_[node] = tick_;
-    if (none)
+    if (none || fewer)
       for (const Id node : nodes) removed_[node] = tick_;
     if (!some) continue;
     for (const auto& live : lives_) {

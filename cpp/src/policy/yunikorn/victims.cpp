@@ -13,6 +13,7 @@ using Size = std::size_t;
 constexpr float kFar = 1e30F;
 constexpr Id kNever = std::bit_cast<Id>(1e20F);  // no victims of the node suffice
 constexpr Size kNearby = 256;                    // nodes that are looked at before all are
+constexpr Size kMoved = 64;  // nodes out of their order until they are sorted again
 
 // Numbers from 0 on compare as their bits do, those below as less; columns of integers are compared
 // many at once.
@@ -215,13 +216,8 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
   Size level = 1;  // victims
   const auto most = [&] { return bits(static_cast<float>(level)); };
   const auto column = [&] { return std::min(level, Live::kPlaces) - 1; };
-  // Is the node done with? It is not if it needs more victims than was thought.
   const auto search = [&](Id n) {
-    if (live->listed[n] < std::max(removed_[n], all_removed_)) {
-      list(*live, n);
-      if (bound_of(*live, n, wants) > most()) return false;
-    }
-    if (!anywhere && where_.why_not(state_, request, n) != Place::kAllowed) return true;
+    if (!anywhere && where_.why_not(state_, request, n) != Place::kAllowed) return;
     Live::Known here;
     if (known != nullptr) here = (*known)[n];
     if (here.at < std::max(changed_[n], all_changed_)) {
@@ -232,27 +228,41 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
     }
     const Found found{n, here.victims, here.dearest};
     if (here.victims > 0 && found.better_than(best)) best = found;
-    return true;
   };
-  const auto cheap_enough = [&](std::uint64_t one) {
-    return best.node == kNoId || at(best.victims) > level ||
-           static_cast<Id>(one >> 32U) < best.dearest;
+  const auto cheap_enough = [&](Id place) {
+    return best.node == kNoId || at(best.victims) > level || place < best.dearest;
+  };
+  // Searches nodes in their order until no other may be better. `fewest`: of a node.
+  const auto search_in_order = [&](Size most_nodes, auto&& fewest, auto&& done) {
+    const Id* nth = live->nth.data() + column() * nodes_;
+    Size looked = 0, moved = 0;
+    for (const std::uint64_t one : nodes_by(*live, column())) {
+      if (!cheap_enough(static_cast<Id>(one >> 32U)) || ++looked > most_nodes) break;
+      const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
+      if (fewest(n) > most()) continue;
+      if (live->listed[n] < std::max(removed_[n], all_removed_)) list(*live, n);
+      moved += nth[n] != static_cast<Id>(one >> 32U) ? 1U : 0U;
+      const Id needs = bound_of(*live, n, wants);
+      if (needs > most() || (nth[n] != Live::kNone && cheap_enough(nth[n]))) {
+        if (needs <= most()) search(n);
+        done(n, needs <= most() ? kNever : needs);
+      }
+    }
+    if (moved > kMoved) live->order[column()].clear();
+    return best.node != kNoId && looked <= most_nodes && at(best.victims) <= level;
   };
 
   // One victim often does, and then few nodes have cheaper ones.
   victims_.clear();
-  Column<Id> done;
-  Size looked = 0;
-  bool found_all = false;
-  for (const std::uint64_t one : nodes_by(*live, 0)) {
-    found_all = !cheap_enough(one);
-    if (found_all || ++looked > kNearby) break;
-    const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
-    if (bound_of(*live, n, wants) <= most() && search(n)) done.push_back(n);
-  }
+  Column<Id> searched;
+  bool found_all = search_in_order(
+      kNearby, [&](Id n) { return bound_of(*live, n, wants); },
+      [&](Id n, Id needs) {
+        if (needs == kNever) searched.push_back(n);
+      });
   if (!found_all) {
     bound(*live, wants);
-    for (const Id n : done) fewest_[n] = kNever;
+    for (const Id n : searched) fewest_[n] = kNever;
   }
   while (!found_all) {
     Id least = kNever;
@@ -261,13 +271,9 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
     if (least >= kNever) break;
     level = std::max(static_cast<Size>(std::ceil(std::bit_cast<float>(least))), Size{1});
     if (best.node != kNoId && level > at(best.victims)) break;
-    for (const std::uint64_t one : nodes_by(*live, column())) {
-      found_all = !cheap_enough(one);
-      if (found_all) break;
-      const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
-      if (fewest_[n] <= most()) fewest_[n] = search(n) ? kNever : bound_of(*live, n, wants);
-    }
-    if (best.node != kNoId && at(best.victims) <= level) break;
+    found_all = search_in_order(
+        nodes_, [&](Id n) { return fewest_[n]; }, [&](Id n, Id needs) { fewest_[n] = needs; });
+    if (found_all) break;
     const Id passed = most();
     for (Id& one : fewest_) one = one <= passed ? kNever : one;  // fewer than so many leave there
   }
