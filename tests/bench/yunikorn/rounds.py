@@ -1,14 +1,15 @@
 """Rounds of today's preemption per ask, as the peer `yunikorn` makes them, and beside it.
 
-``python -m tests.bench.yunikorn.rounds [--peer PATH]``: PATH is the built program of ``../shared/peers/yunikorn``.
-5,000 nodes, 400 leaf queues, 100,000 allocations; dense: 360 leaves above their guarantee, sparse: 40. Exits 1
-if an answer differs from YuniKorn's own.
+``python -m tests.bench.yunikorn.rounds [--peer PATH]``: PATH is the program of ``../shared/peers/yunikorn``.
+5,000 nodes, 400 leaf queues, 100,000 allocations; dense: 360 leaves above their guarantee, sparse: 40. Exits
+1 if an answer differs from YuniKorn's own.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import itertools
 import json
 import re
 import statistics
@@ -123,9 +124,9 @@ def growth(name: str) -> None:
         medians = []
         for times in (1, 2, 4):
             over = OVER[name] * (base["queues"] * (times if what == "queues" else 1) - ASKING) // 360
-            case = bed(over, **{**base, what: count * times}, asks=100)  # type: ignore[arg-type]
+            case = bed(over, **{**base, what: count * times}, asks=100)
             medians.append(statistics.median(run(case)[0]))
-        for small, large in zip(medians, medians[1:], strict=False):
+        for small, large in itertools.pairwise(medians):
             row(f"{name}: twice the {what}, an attempt takes", large / small, "times", GROWTH_BAR)
 
 
@@ -141,8 +142,9 @@ def main() -> int:
         differing += recorded(name)
         case = bed(over)
         took, answers = run(case)
-        row(f"{name}: a round of {ASKS} asks", sum(took), "ms", ROUND_BAR[name],
-            f"{sum(ok for ok, _, _ in answers)} satisfied, {sum(len(v) for _, _, v in answers)} victims")  # fmt: skip
+        victims = sum(len(v) for _, _, v in answers)
+        note = f"{sum(ok for ok, _, _ in answers)} satisfied, {victims} victims"
+        row(f"{name}: a round of {ASKS} asks", sum(took), "ms", ROUND_BAR[name], note)
         row(f"{name}: its first ask, cold", took[0], "ms", COLD_BAR[name])
         row(f"{name}: the median of an ask", statistics.median(took), "ms")
         if arguments.peer:

@@ -64,7 +64,7 @@ def engine(snapshot: eh.Snapshot, rules: Rules, cycle: str) -> Answer:
             victims.append((d.allocation, d.beneficiary.request if d.beneficiary else None, d.node))
         else:
             starts.append((d.request, d.node, len(victims) - sum(count for _, _, count in starts)))
-    return starts, victims, {name: (m["missed"], m["wait"]) for name, m in plan.state.requests.items()}
+    return starts, victims, {str(name): (m["missed"], m["wait"]) for name, m in plan.state.requests.items()}
 
 
 def reference(snapshot: eh.Snapshot, rules: Rules, cycle: str) -> Answer:
