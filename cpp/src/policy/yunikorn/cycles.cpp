@@ -57,9 +57,11 @@ void Cycles::begin(For what) {
   order_.assign(queues, {});
   unordered_.assign(queues, 1);
   masked_.assign(pending_.size(), 0);
+  of_need_.assign(at(part_.needs), 0);
   Column<Amount> pending(queues * width_, 0);
   for (const Id request : part_.asks) {
     if (pending_[request] <= 0) continue;
+    of_need_[part_.need_of[request]] += pending_[request];
     for (const Id q : part_.path(leaf_of(request))) {
       ++waiting_[q];
       for (Size r = 0; r < width_; ++r)

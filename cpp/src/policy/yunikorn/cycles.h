@@ -94,6 +94,7 @@ class Cycles : public Run {
   Column<Index> leaving_there_;  // scratch
 
   // What is known of nodes; see live.h.
+  Column<Index> of_need_;  // asks of the same amounts that wait
   std::vector<std::unique_ptr<Live>> lives_;
   std::unique_ptr<Live> own_;  // within a queue
   Size nodes_ = 0;             // in blocks

@@ -205,7 +205,8 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
 
   const bool anywhere = Where::anywhere(state_, request);
   Column<Live::Known>* known = nullptr;
-  if (what == For::kInterQueue && anywhere && !credited_ && short_.empty() && !pace_.on()) {
+  if (what == For::kInterQueue && of_need_[part_.need_of[request]] > 1 && anywhere && !credited_ &&
+      short_.empty() && !pace_.on()) {
     const bool gives =
         exhausted_[leaf] == 0 && part_.of_queue_from[leaf] != part_.of_queue_from[leaf + 1];
     known = &live->known[std::int64_t{part_.need_of[request]} * (part_.queues() + 1) +
