@@ -174,22 +174,28 @@ class Cycle:
         return a.app.pool is ask.app.pool and a.app is not ask.app and a.priority < ask.priority
 
     def floors_hold(self, victims: Sequence[Running], ask: Ask | None) -> bool:
-        """Whether all that give stay above guarantee and ideal share; what they share with the asker does."""
+        """Whether all that give stay above guarantee and ideal share.
+
+        Those that the asker is in stay above their guarantee, with the ask in the place of what leaves.
+        """
         above = {self.cluster.root} if ask is None else set(ask.app.pool.path())
-        givers = {pool for a in victims for pool in a.app.pool.path() if pool not in above}
-        for pool in givers:
+        slack = 1 + Fraction(str(self.rules.dead_zone))
+        for pool in {pool for a in victims for pool in a.app.pool.path()}:
             given: Amounts = {}
             for a in victims:
                 if pool in a.app.pool.path():
                     given = plus(given, a.amounts)
-            left, floor = plus(pool.stays, given, -1), pool.floor
-            slack = 1 + Fraction(str(self.rules.dead_zone))
-            if any(v > 0 and left[r] < floor.get(r, _NONE) for r, v in given.items()):
+            given = {r: v for r, v in given.items() if v > 0}
+            stays, left = pool.stays, plus(pool.stays, given, -1)
+            if pool in above:
+                left = left if ask is None else plus(left, ask.amounts)
+                owed = {} if pool.parent is None else pool.guarantee
+                if any(left[r] < min(stays[r], owed.get(r, _NONE)) for r in given):
+                    return False
+                continue
+            if any(left[r] < pool.floor.get(r, _NONE) for r in given):
                 return False
-            if slack > 1 and any(
-                v > 0 and pool.stays.get(r, _NONE) <= slack * pool.guarantee.get(r, _NONE)
-                for r, v in given.items()
-            ):
+            if slack > 1 and any(stays[r] <= slack * pool.guarantee.get(r, _NONE) for r in given):
                 return False
         return True
 
@@ -197,41 +203,51 @@ class Cycle:
         """Return what leaves for an ask since an earlier plan."""
         return [a for a in self.cluster.running if a.state == "preempting" and a.beneficiary == ask.name]
 
-    def fits(self, ask: Ask, node: str, victims: Sequence[Running]) -> bool:
-        """Whether the ask fits on a node, and in the limits above it, when victims have gone."""
+    def lacking(self, ask: Ask, node: str, victims: Sequence[Running]) -> list[tuple[Pool | None, str]]:
+        """Return what an ask lacks on a node, and below the limits of queues, when victims have gone."""
         gone = [*victims, *self.leaving_for(ask)]
+        wanted = {r: v for r, v in ask.amounts.items() if v > 0}
         free = self.cluster.free[node]
         for a in gone:
             if a.node == node:
                 free = plus(free, a.amounts)
-        if any(v > 0 and v > free.get(r, _NONE) for r, v in ask.amounts.items()):
-            return False
+        found: list[tuple[Pool | None, str]] = [
+            (None, r) for r, v in wanted.items() if v > free.get(r, _NONE)
+        ]
         for pool in ask.app.pool.path():
             used = plus(pool.used, ask.amounts)
             for a in gone:
                 if pool in a.app.pool.path():
                     used = plus(used, a.amounts, -1)
-            if any(used.get(r, _NONE) > most for r, most in pool.limits.items() if ask.amounts.get(r)):
-                return False
-        return True
+            found += [(pool, r) for r, most in pool.limits.items() if r in wanted and used[r] > most]
+        return found
 
     def victims_on(self, ask: Ask, node: str, policy: str | None) -> list[Running] | None:
         """Return who must leave a node: in the order of cost until it fits, then given back from the end."""
         there = [a for a in self.cluster.running if a.node == node and self.may_give(a, ask, policy)]
-        there.sort(key=lambda a: (self.rules.key(a, self.cluster.now), a.row))
+        there.sort(key=lambda a: self.cost(a))
         taken: list[Running] = []
         for a in there:
-            if self.fits(ask, node, taken):
+            lacks = self.lacking(ask, node, taken)
+            if not lacks:
                 break
-            if self.floors_hold([*taken, a], ask):
+            helps = any(
+                a.amounts.get(r, _NONE) > 0 and (pool is None or pool in a.app.pool.path())
+                for pool, r in lacks
+            )
+            if helps and self.floors_hold([*taken, a], ask):
                 taken.append(a)
-        if not self.fits(ask, node, taken):
+        if self.lacking(ask, node, taken):
             return None
         for a in reversed(taken[:]):
             rest = [b for b in taken if b is not a]
-            if self.fits(ask, node, rest):
+            if not self.lacking(ask, node, rest):
                 taken = rest
         return taken
+
+    def cost(self, a: Running) -> tuple[Any, ...]:
+        """Return what makes a victim dear; canonical order counts last."""
+        return (*self.rules.key(a, self.cluster.now), a.row)
 
     def place(self, ask: Ask, policy: str | None) -> Result | None:
         """Return where an ask goes: fewest victims, least cost (the dearest compared first: chosen)."""
@@ -244,7 +260,7 @@ class Cycle:
             victims = self.victims_on(ask, node, policy)
             if victims is None:
                 continue
-            costs = sorted((self.rules.key(a, self.cluster.now) for a in victims), reverse=True)
+            costs = sorted(map(self.cost, victims), reverse=True)
             rank = (len(victims), costs, place)
             if best is None or rank < best:
                 best, found = rank, Result(ask, node, victims)
@@ -307,7 +323,7 @@ class Cycle:
         if limit is None:
             return True
         if not isinstance(limit, Mapping):
-            most = {r: Fraction(str(limit)) * v for r, v in self.cluster.total.items()}
+            most = {r: Fraction(str(limit)) * v for r, v in self.cluster.total.items() if v > 0}
         else:
             most = {r: Fraction(str(v)) for r, v in limit.items()}
         return all(total.get(r, _NONE) < v for r, v in most.items())
@@ -342,30 +358,27 @@ class Cycle:
                     served.append(ask.name)
 
     def shoot(self, policy: str) -> None:
-        """Name victims by the surplus of queues alone, at most what others claim."""
+        """Name victims by the surplus of queues alone, until nothing that they have is claimed (chosen)."""
         if policy != "inter_queue":
             return
         claims: Amounts = {}
         for pool in self.cluster.pools():
             if pool.apps:
-                for r, ideal in pool.ideal.items():
-                    lacks = min(ideal - pool.stays.get(r, _NONE), pool.pending.get(r, _NONE))
-                    claims = plus(claims, {r: max(_NONE, lacks)})
+                lacks = {r: max(_NONE, v) for r, v in plus(pool.ideal, pool.stays, -1).items()}
+                claims = plus(claims, lacks)
         total: Amounts = {}
         order = sorted(
             (a for a in self.cluster.running if a.state == "running" and not a.required_node),
-            key=lambda a: (self.rules.key(a, self.cluster.now), a.row),
+            key=lambda a: self.cost(a),
         )
         for a in order:
             if not self.within(total):
                 break
-            larger = plus(total, a.amounts)
-            useful = any(v > 0 and claims.get(r, _NONE) > 0 for r, v in a.amounts.items())
-            if not useful or any(v > claims.get(r, _NONE) for r, v in larger.items() if a.amounts.get(r)):
+            open_claims = plus(claims, total, -1)
+            useful = any(v > 0 and open_claims.get(r, _NONE) > 0 for r, v in a.amounts.items())
+            if not useful or not self.floors_hold([a], None):
                 continue
-            if not self.floors_hold([a], None):
-                continue
-            total = larger
+            total = plus(total, a.amounts)
             a.state = "taken"
             self.cluster.count(a.app.pool, "leaving", a.amounts)
             self.shot.append(a)

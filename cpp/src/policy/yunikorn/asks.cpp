@@ -116,8 +116,7 @@ void Asks::start_reserved() {
   for (Reservation* one : in_order) {
     const Id request = one->request, node = one->node;
     if (pending_[request] <= 0) continue;
-    one->used = true;
-    rooms_.give(kept(*one), node);
+    give_back(*one);
     if (state_.schedulable(node) && has_headroom(request) && rooms_.fits(need(request), node)) {
       place(request, node, Reason::kReservationDue);
     } else {
@@ -298,7 +297,7 @@ void Asks::keep_node(Id request, Id node) {
   ++kept_back_[request];
   room_at(node);
   for (Amount& room : scratch_) room = std::max<Amount>(room, 0);
-  rooms_.take(scratch_.data(), node);
+  take_room(scratch_.data(), node);
 }
 
 void Asks::place(Id request, Id node, Reason reason) {

@@ -3,71 +3,170 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <queue>
 #include <tuple>
+#include <unordered_map>
 
 namespace evenhand::yunikorn {
 namespace {
 
 constexpr std::int64_t kLongestWait = std::int64_t{1} << 20;
+constexpr std::size_t kBlock = 64;
+
+// The largest part of its guarantee that a queue uses; of the partition where it has none.
+struct DominantShare {
+  Amount used = 0, of = 1;
+  bool operator<(const DominantShare& other) const noexcept {
+    return Wide{used} * other.of < Wide{other.used} * of;
+  }
+};
+
+// A product with a decimal number; what is off a whole number by an error of rounding alone is one.
+double product(double share, Amount amount) {
+  const double exact = share * static_cast<double>(amount), whole = std::round(exact);
+  return std::abs(exact - whole) <= 1e-12 * whole ? whole : exact;
+}
 
 }  // namespace
 
+Cycles::Cycles(const ClusterState& state, const Partition& partition, const Inputs& inputs,
+               AskMemory& asks, Pace& pace, Recorder* recorder)
+    : Run(state, partition, inputs, asks, pace, recorder) {
+  const Size nodes = at(state.nodes().rows()), queues = at(partition.queues());
+  nodes_ = (nodes + kBlock - 1) / kBlock * kBlock;
+  room_.assign(nodes_ * width_, 0);
+  changed_.assign(nodes, 0);
+  removed_.assign(nodes, 0);
+  usable_.assign(nodes, 0);
+  for (const Id node : partition.nodes) {
+    usable_[node] = 1;
+    room_changed(node);
+  }
+  asking_.assign(queues, 0);
+  given_.assign(queues * width_, 0);
+  bound_ = set_.limit;
+  if (bound_.empty())
+    for (const Amount all : partition.total)
+      bound_.push_back(all > 0 ? static_cast<Amount>(std::ceil(product(set_.limit_share, all)))
+                               : kNoLimit);
+}
+
+// What a policy goes by: shares as things are when it begins, and asks that may be looked at.
+void Cycles::begin(For what) {
+  const Size queues = at(part_.queues());
+  waiting_.assign(queues, 0);
+  order_.assign(queues, {});
+  unordered_.assign(queues, 1);
+  masked_.assign(pending_.size(), 0);
+  of_need_.assign(at(part_.needs), 0);
+  Column<Amount> pending(queues * width_, 0);
+  for (const Id request : part_.asks) {
+    if (pending_[request] <= 0) continue;
+    of_need_[part_.need_of[request]] += pending_[request];
+    for (const Id q : part_.path(leaf_of(request))) {
+      ++waiting_[q];
+      for (Size r = 0; r < width_; ++r)
+        pending[at(q) * width_ + r] += pending_[request] * need(request)[r];
+    }
+  }
+  if (what == For::kAllocation) return;
+  shares_ = ideal_shares(part_, usage_, pending);
+  keeps_ = part_.owed;
+  dead_.assign(queues * width_, -1);
+  for (Size cell = 0; cell < keeps_.size(); ++cell) {
+    keeps_[cell] = std::max(keeps_[cell], shares_.most[cell]);
+    if (set_.dead_zone > 0)
+      dead_[cell] = static_cast<Amount>(std::floor(product(1 + set_.dead_zone, part_.owed[cell])));
+  }
+  tight_.assign(queues, 0);
+  single_.assign(queues, 0);
+  exhausted_.assign(queues, 0);
+  for (Id q = 1; q < part_.queues(); ++q) read_queue(q);
+  lives_.clear();
+  own_.reset();
+}
+
 Column<Id> Cycles::find_asks(Index count, For what) {
-  struct Next {
-    double share;
-    Id queue;
-    bool operator<(const Next& other) const noexcept {
-      return std::tie(other.share, other.queue) < std::tie(share, queue);
-    }
-  };
-  std::priority_queue<Next> queues;
-  Column<Amount> used = usage_;
-  if (what == For::kAllocation)
-    for (Size i = 0; i < used.size(); ++i) used[i] += leaving_[i];
-  Column<Index> at_ask(at(part_.queues())), of_ask(at(part_.queues()), 0);
-  // The next ask of a queue that may be looked at; kNoId: none.
-  const auto next = [&](Id queue) {
-    for (Index& i = at_ask[queue]; i < part_.asks_from[queue + 1]; ++i, of_ask[queue] = 0) {
-      const Id request = part_.asks[i];
-      if (of_ask[queue] < pending_[request] && masked_[request] == 0 &&
-          (what != For::kAllocation || asks_.wait[request] == 0) &&
-          entitled(queue, request, part_.row(used, queue), what))
-        return request;
-    }
-    return kNoId;
-  };
-  for (Id q = 0; q < part_.queues(); ++q) {
-    at_ask[q] = part_.asks_from[q];
-    if (next(q) != kNoId) queues.push({part_.dominant_share(q, part_.row(used, q)), q});
-  }
   Column<Id> out;
-  while (!queues.empty() && out.rows() < count) {
-    const Id queue = queues.top().queue;
-    queues.pop();
-    const Id request = next(queue);
-    if (request == kNoId) continue;
-    out.push_back(request);
-    ++of_ask[queue];
-    Amount* here = part_.row(used, queue);
-    for (Size r = 0; r < width_; ++r) here[r] += need(request)[r];
-    if (next(queue) != kNoId) queues.push({part_.dominant_share(queue, here), queue});
-  }
+  look_in(0, count, what, out);
   return out;
 }
 
-// May a queue that uses so much ask others for this?
-bool Cycles::entitled(Id queue, Id request, const Amount* used, For what) const {
-  const Amount* share = part_.ideal.row(queue, width_);
-  if (what == For::kAllocation) return true;
-  if (what == For::kIntraQueue) {
-    for (Size r = 0; r < width_; ++r)
-      if (used[r] > share[r]) return false;
-    return true;
+void Cycles::look_in(Id queue, Index count, For what, Column<Id>& out) {
+  const auto below = slice(part_.children_of, part_.children[queue], part_.children[queue + 1]);
+  if (below.empty()) {
+    if (unordered_[queue] != 0) order(queue);
+    Column<Id>& asks = order_[at(queue)];
+    Size kept = 0, i = 0;
+    for (; i < asks.size() && out.rows() < count; ++i) {
+      const Id request = asks[i];
+      if (pending_[request] <= 0 || masked_[request] != 0) continue;
+      asks[kept++] = request;
+      if (!entitled(queue, request, what)) continue;
+      const Index most = std::min(pending_[request], count - out.rows());
+      out.insert(out.end(), at(most), request);
+    }
+    asks.erase(asks.begin() + static_cast<std::ptrdiff_t>(kept),
+               asks.begin() + static_cast<std::ptrdiff_t>(i));
+    return;
   }
+  std::vector<std::pair<DominantShare, Id>> children;
+  for (const Id c : below) {
+    if (waiting_[c] <= 0) continue;
+    DominantShare share;
+    for (Size r = 0; r < width_; ++r) {
+      const Size cell = at(c) * width_ + r;
+      const Amount used = usage_[cell] + (what == For::kAllocation ? leaving_[cell] : 0);
+      const Amount of = part_.owed[cell] > 0 ? part_.owed[cell] : part_.total[r];
+      if (used <= 0) continue;
+      const DominantShare one = of > 0 ? DominantShare{used, of} : DominantShare{1, 1};
+      if (share < one) share = one;
+    }
+    if (part_.pool_of[c] == part_.pool_of[queue]) share = {-1, 1};  // its own asks come first
+    children.emplace_back(share, c);
+  }
+  std::ranges::stable_sort(
+      children, [](const auto& left, const auto& right) { return left.first < right.first; });
+  for (const auto& [share, c] : children) {
+    if (out.rows() >= count) return;
+    look_in(c, count, what, out);
+  }
+}
+
+// Applications by their highest priority, then by submission; the asks of each likewise.
+void Cycles::order(Id leaf) {
+  unordered_[leaf] = 0;
+  Column<Id>& asks = order_[at(leaf)];
+  asks.clear();
+  std::unordered_map<Id, double> highest;
+  for (const Id request : slice(part_.asks, part_.asks_from[leaf], part_.asks_from[leaf + 1])) {
+    if (pending_[request] <= 0) continue;
+    highest.try_emplace(state_.operation_of_request(request), part_.ask_priority[request]);
+    asks.push_back(request);
+  }
+  std::ranges::stable_sort(asks, {}, [&](Id request) {
+    const Id of = state_.operation_of_request(request);
+    return std::tuple(-highest[of], state_.operations().get(&OperationColumns::start_time, of),
+                      state_.operations().keys().rank(of));
+  });
+}
+
+// It is not looked at again by this policy. One that is served leaves its application with those
+// behind it, whose priority may be lower.
+void Cycles::left_out(Id request) {
+  const Id leaf = leaf_of(request);
+  for (const Id q : part_.path(leaf)) --waiting_[q];
+  if (masked_[request] == 0) unordered_[leaf] = 1;
+}
+
+// May its queue ask others for this?
+bool Cycles::entitled(Id queue, Id request, For what) const {
+  if (what == For::kAllocation) return true;
+  const Amount *wants = need(request), *used = part_.row(usage_, queue);
+  const bool inter = what == For::kInterQueue;
+  const Amount* share = (inter ? shares_.most : shares_.below).row(queue, width_);
   for (Size r = 0; r < width_; ++r)
-    if (need(request)[r] > 0 && used[r] < share[r]) return true;
-  return false;
+    if (wants[r] > 0 && (inter ? used[r] < share[r] : used[r] > share[r])) return inter;
+  return !inter;
 }
 
 Outcome Cycles::eligible(Id place, Id request, For what) const {
@@ -81,42 +180,8 @@ Outcome Cycles::eligible(Id place, Id request, For what) const {
       return Outcome::kSameOperation;
     if (part_.priority[place] >= part_.ask_priority[request]) return Outcome::kNotLowerPriority;
   }
-  if (within_ != kNoId && std::ranges::find(part_.path(queue), within_) == part_.path(queue).end())
-    return Outcome::kOtherQueue;
+  if (part_.must_stay[place] != 0) return Outcome::kNotACandidate;
   return Outcome::kNotChosen;
-}
-
-// Do its queue, and those above it that the asker is not in, keep their guarantee and ideal share?
-bool Cycles::may_give(Id place, Id request, For what) const {
-  const Amount* gives = part_.amounts.row(place, width_);
-  if (what == For::kIntraQueue) {  // the queue has the ask in its place
-    for (const Id q : part_.path(part_.queue[place]))
-      for (Size r = 0; r < width_; ++r) {
-        const Size cell = at(q) * width_ + r;
-        if (gives[r] > 0 &&
-            usage_[cell] - gives[r] + need(request)[r] < std::min(usage_[cell], part_.owed[cell]))
-          return false;
-      }
-    return true;
-  }
-  for (const Id q : part_.path(part_.queue[place])) {
-    if (asking_[q] != 0) return true;
-    for (Size r = 0; r < width_; ++r) {
-      const Size cell = at(q) * width_ + r;
-      if (gives[r] > 0 && usage_[cell] - gives[r] < part_.keeps(q, r)) return false;
-      if (set_.dead_zone > 0 && gives[r] > 0 &&
-          static_cast<double>(usage_[cell]) <=
-              static_cast<double>(part_.keeps(q, r)) * (1 + set_.dead_zone))
-        return false;
-    }
-  }
-  return true;
-}
-
-bool Cycles::give(Id place, Id request, For what) {
-  if (!may_give(place, request, what)) return false;
-  add_usage(part_.queue[place], part_.amounts.row(place, width_), -1);
-  return true;
 }
 
 void Cycles::watch(Id request, For what) {
@@ -130,7 +195,11 @@ void Cycles::watch(Id request, For what) {
     spared = pace_.spared(state_, slot);
     if (spared.why != Outcome::kTaken) why = spared.why;
   }
-  if (why == Outcome::kNotChosen && !may_give(place, request, what)) why = Outcome::kQueueKeepsIt;
+  for (const Id q : part_.path(leaf_of(request))) asking_[q] = 1;
+  if (why == Outcome::kNotChosen &&
+      !may_give(part_.queue[place], part_.row(part_.amounts, place), need(request)))
+    why = Outcome::kQueueKeepsIt;
+  for (const Id q : part_.path(leaf_of(request))) asking_[q] = 0;
   record_slot(request, why, spared);
 }
 
@@ -138,34 +207,40 @@ void Cycles::watch(Id request, For what) {
 bool Cycles::try_allocate(Id request, For what) {
   ++tally.asks;
   const Stage stage = what == For::kAllocation ? Stage::kAllocationCycle : Stage::kPreemptionCycle;
-  credit(request, 1);
+  const auto credit_nodes = [&](Amount sign) {
+    if (!credit(request, sign) && sign > 0) return;
+    each_leaving_for(request,
+                     [&](Size i) { room_changed(state_.node_of(state_.leaving()[i].slot)); });
+    for (const Reservation& one : reserved_of(request)) room_changed(one.node);
+  };
+  credit_nodes(1);
   const bool headroom = has_headroom(request);
-  const Id node = headroom ? free_node(request) : kNoId;
+  Id node = headroom ? free_node(request) : kNoId;
   const Outcome why = headroom ? why_ : Outcome::kLimitsOfOperationOrPool;
-  if (node != kNoId) {
-    credit(request, -1);
-    start(request, node, stage, {}, Reason::kFitsFreeRoom);
-    may_give_now(leaf_of(request));
-    return true;
-  }
-  std::optional<Found> found;
-  if (what != For::kAllocation &&
+  Reason reason = Reason::kFitsFreeRoom;
+  victims_.clear();
+  if (node == kNoId && what != For::kAllocation &&
       (why == Outcome::kNoFreeRoom || why == Outcome::kLimitsOfOperationOrPool)) {
-    found = victims_for(request, what);
+    if (victims_for(request, what, node)) reason = Reason::kFitsAfterPreemption;
     if (watched() != kNoId) watch(request, what);
   }
-  credit(request, -1);
-  if (!found) {
+  credit_nodes(-1);
+  if (node == kNoId) {
     fail(request, what != For::kAllocation && why == Outcome::kNoFreeRoom
                       ? Outcome::kNoRoomEvenWithVictims
                       : why);
     return false;
   }
-  for (const Id place : found->victims)
-    preempt(place, request, found->node, stage,
+  const Column<Id> victims = std::move(victims_);
+  for (const Id place : victims)
+    preempt(place, request, node, stage,
             what == For::kInterQueue ? Reason::kBelowIdealShare : Reason::kHigherPriorityInQueue);
-  start(request, found->node, stage, found->victims, Reason::kFitsAfterPreemption);
-  may_give_now(leaf_of(request));
+  start(request, node, stage, victims, reason);
+  if (pending_[request] <= 0) left_out(request);
+  room_changed(node);
+  if (what == For::kAllocation) return true;
+  for (const Id place : victims) has_left(place);
+  uses(leaf_of(request), true);
   return true;
 }
 
@@ -177,13 +252,15 @@ void Cycles::missed(Id request) {
 }
 
 void Cycles::allocation() {
-  masked_.assign(pending_.size(), 0);
+  begin(For::kAllocation);
   for (Id q = 0; q < pending_.rows(); ++q)
     if (asks_.wait[q] > 0) {
       --asks_.wait[q];
       masked_[q] = 1;
       outcome_[q] = Outcome::kMissedOpportunity;
-      if (pending_[q] > 0) record(q, Outcome::kMissedOpportunity);
+      if (pending_[q] <= 0) continue;
+      left_out(q);
+      record(q, Outcome::kMissedOpportunity);
     }
   Index rest = set_.n_alloc;
   while (rest > 0) {
@@ -198,6 +275,7 @@ void Cycles::allocation() {
         asks_.forget(request);
       } else {
         masked_[request] = 1;
+        left_out(request);
         missed(request);
       }
     }
@@ -207,53 +285,40 @@ void Cycles::allocation() {
 }
 
 bool Cycles::at_limit(const Column<Amount>& total) const {
-  for (Size r = 0; r < width_; ++r) {
-    if (set_.limit.empty()) {
-      if (part_.total[r] > 0 &&
-          static_cast<double>(total[r]) >= set_.limit_share * static_cast<double>(part_.total[r]))
-        return true;
-    } else if (set_.limit[r] != kNoLimit && total[r] >= set_.limit[r]) {
-      return true;
-    }
-  }
+  for (Size r = 0; r < width_; ++r)
+    if (bound_[r] != kNoLimit && total[r] >= bound_[r]) return true;
   return false;
 }
 
 void Cycles::preemption() {
   for (const PolicyKind policy : set_.policies) {
     const For what = policy == PolicyKind::kInterQueue ? For::kInterQueue : For::kIntraQueue;
-    masked_.assign(pending_.size(), 0);
-    Column<std::uint8_t> failed(pending_.size(), 0);
+    begin(what);
     Column<Amount> total(width_, 0);
     bool full = at_limit(total);
     while (!full) {
       const Column<Id> asks = find_asks(set_.ask_candidates, what);
       if (asks.empty()) break;
       ++tally.rounds;
-      relist_ = true;
       for (const Id request : asks) {
         if (masked_[request] != 0) continue;
         if (full = at_limit(total); full) break;
-        if (!entitled(leaf_of(request), request, part_.row(usage_, leaf_of(request)), what)) {
-          masked_[request] = 1;
-          continue;
-        }
+        if (!entitled(leaf_of(request), request, what)) continue;
         if (try_allocate(request, what)) {
           for (Size r = 0; r < width_; ++r) total[r] += need(request)[r];
           asks_.forget(request);
         } else {
           masked_[request] = 1;
-          failed[request] = 1;
+          left_out(request);
+          missed(request);
         }
       }
       full = full || at_limit(total);
     }
     for (const Id request : part_.asks) {
       if (pending_[request] <= 0) continue;
-      if (failed[request] != 0)
-        missed(request);
-      else if (masked_[request] == 0 && outcome_[request] == Outcome::kCycleFull &&
-               !entitled(leaf_of(request), request, part_.row(usage_, leaf_of(request)), what)) {
+      if (masked_[request] == 0 && outcome_[request] == Outcome::kCycleFull &&
+          !entitled(leaf_of(request), request, what)) {
         outcome_[request] = Outcome::kQueueHasItsShare;
         record(request, Outcome::kQueueHasItsShare);
       }
@@ -263,22 +328,23 @@ void Cycles::preemption() {
 
 // Victims by what queues have too much of, as much as others claim; nobody asks and nothing starts.
 void Cycles::shotgun() {
-  Column<Amount> claimed(width_, 0), total(width_, 0);
-  for (Id q = 0; q < part_.queues(); ++q)
-    if (part_.asks_from[q] < part_.asks_from[q + 1])
-      for (Size r = 0; r < width_; ++r)
-        claimed[r] +=
-            std::max<Amount>(part_.ideal[at(q) * width_ + r] - usage_[at(q) * width_ + r], 0);
-  asking_.assign(at(part_.queues()), 0);
+  if (std::ranges::find(set_.policies, PolicyKind::kInterQueue) == set_.policies.end()) return;
+  begin(For::kInterQueue);
+  Column<Amount> claimed = shares_.claimed(part_, usage_), total(width_, 0);
+  const Column<Amount> nothing(width_, 0);
   asking_[0] = 1;
   for (Id place = 0; place < part_.slot.rows() && !at_limit(total); ++place) {
     const Amount* gives = part_.amounts.row(place, width_);
     bool useful = false;
     for (Size r = 0; r < width_; ++r) useful = useful || (gives[r] > 0 && claimed[r] > 0);
-    if (!useful || !may_give(place, kNoId, For::kInterQueue)) continue;
+    if (!useful || part_.must_stay[place] != 0 ||
+        !may_give(part_.queue[place], gives, nothing.data()))
+      continue;
     if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
     preempt(place, kNoId, kNoId, Stage::kPreemptionCycle, Reason::kSurplusOfQueue);
     ++steps_;
+    for (const Id q : part_.path(part_.queue[place]))
+      if (q != 0) read_queue(q);
     for (Size r = 0; r < width_; ++r) {
       claimed[r] -= gives[r];
       total[r] += gives[r];

@@ -1,15 +1,18 @@
 // The seed's cycles: one routine places asks, with and without preemption.
 #pragma once
 
-#include <optional>
+#include <memory>
 
+#include "live.h"
 #include "run.h"
+#include "shares.h"
 
 namespace evenhand::yunikorn {
 
 class Cycles : public Run {
  public:
-  using Run::Run;
+  Cycles(const ClusterState& state, const Partition& partition, const Inputs& inputs,
+         AskMemory& asks, Pace& pace, Recorder* recorder);
 
   void allocation();
   void preemption();
@@ -17,48 +20,90 @@ class Cycles : public Run {
 
  private:
   enum class For : std::uint8_t { kAllocation, kInterQueue, kIntraQueue };
-  // Victims on a node, the cheapest first.
+  // A node with its victims: fewer are better, then those whose dearest is cheaper. No victim is
+  // on two nodes, so the two tell them apart.
   struct Found {
     Id node = kNoId;
-    Column<Id> victims;
+    Index victims = 0;
+    Id dearest = kNoId;
+    bool better_than(const Found& other) const noexcept {
+      if (other.node == kNoId || victims != other.victims)
+        return other.node == kNoId || victims < other.victims;
+      return dearest < other.dearest;
+    }
+  };
+  struct Short {  // a queue above the ask that is at its maximum, and by how much
+    Id queue;
+    std::array<Amount, kMaxResources> lacks;
+
+    Size lacking(Size width) const noexcept {
+      return static_cast<Size>(std::count_if(lacks.begin(),
+                                             lacks.begin() + static_cast<std::ptrdiff_t>(width),
+                                             [](Amount a) { return a > 0; }));
+    }
   };
 
-  // At most so many asks, queue by queue: the least dominant share first, as if each were placed.
+  // --- cycles.cpp
+  void begin(For what);
+  // At most so many asks, queue by queue, level by level: the least dominant share first.
   Column<Id> find_asks(Index count, For what);
-  bool entitled(Id queue, Id request, const Amount* used, For what) const;
+  void look_in(Id queue, Index count, For what, Column<Id>& out);
+  void order(Id leaf);
+  void left_out(Id request);
+  bool entitled(Id queue, Id request, For what) const;
   bool try_allocate(Id request, For what);
-  std::optional<Found> victims_for(Id request, For what);
-  bool victims_on(Id node, Id request, For what, Size at_most, Column<Id>& out);
-  Outcome eligible(Id place, Id request, For what) const;
-  bool may_give(Id place, Id request, For what) const;
-  bool give(Id place, Id request, For what);
-  bool cheaper(const Column<Id>& left, const Column<Id>& right) const;
   void missed(Id request);
   bool at_limit(const Column<Amount>& total) const;
+  Outcome eligible(Id place, Id request, For what) const;
   void watch(Id request, For what);
 
-  // What of each node's allocations may leave at all, as of a round: none that has left, none of a
-  // queue that has nothing to give.
-  void list_live(For what);
-  void read_surplus(For what);
-  bool has_surplus(Id queue) const;
-  void may_give_now(Id queue) {  // it uses more
-    relist_ = relist_ || (gives_[queue] == 0 && has_surplus(queue));
-  }
+  // --- victims.cpp
+  bool victims_for(Id request, For what, Id& node);
+  bool victims_on(Id node, Id request, For what, const Live& live, Column<Index>& out);
+  bool anything_kept(Id queue) const;
+  bool may_give(Id queue, const Amount* gives, const Amount* wants) const;
+  void bound(const Live& live, const Amount* wants);
+  Id bound_of(const Live& live, Id node, const Amount* wants) const;
+  std::span<const std::uint64_t> nodes_by(Live& live, Size column) const;
 
-  Column<Index> live_from_;      // N + 1
-  Column<Id> live_;              // places, the cheapest first
-  Column<Id> live_queue_;        // likewise, one after the other in memory
-  Column<Amount> live_amounts_;  // n x R
-  Column<Amount> live_largest_;  // N x R
-  Column<Amount> live_sum_;      // N x R
-  bool relist_ = true;
-  Column<std::uint8_t> gives_;   // Q: whether it has anything to give
-  Column<Amount> surplus_;       // Q x R: the most that one of its allocations may have
-  Column<std::uint8_t> masked_;  // asks that have failed in this cycle
-  Id within_ = kNoId;            // victims stand below this queue
-  Column<Amount> quota_lack_;    // R: what that queue lacks for the ask
-  Column<std::uint8_t> asking_;  // Q: on the path of the ask
+  // --- live.cpp
+  Live* live_for(Id request, For what);
+  bool open(const Live& live, Index i) const;
+  void list(Live& live, Id node);
+  void list_all(Live& live);
+  void read_queue(Id queue);
+  void has_left(Id place);
+  void uses(Id leaf, bool more);
+  void room_changed(Id node);
+
+  // As of the policy under way.
+  Shares shares_;
+  Column<Amount> keeps_;           // Q x R: the larger of guarantee and ideal share
+  Column<Amount> dead_;            // Q x R: usage up to which nothing is given; -1: none
+  Column<Amount> bound_;           // R: what asks may add up to; kNoLimit: anything
+  Column<std::uint8_t> masked_;    // asks that have failed in this cycle
+  std::vector<Column<Id>> order_;  // of leaf queues: asks
+  Column<std::uint8_t> unordered_;
+  Column<Index> waiting_;  // Q: asks that may still be looked at
+
+  // Of the ask that is looked at.
+  Column<std::uint8_t> asking_;  // Q: on its path
+  std::vector<Short> short_;
+  Column<Amount> given_;  // Q x R: what leaves for it so far
+  Column<Id> victims_;
+  Column<Index> leaving_there_;  // scratch
+
+  // What is known of nodes; see live.h.
+  Column<Index> of_need_;  // asks of the same amounts that wait
+  std::vector<std::unique_ptr<Live>> lives_;
+  std::unique_ptr<Live> own_;  // within a queue
+  Size nodes_ = 0;             // in blocks
+  Column<float> room_;         // R x N, no less than it is
+  Column<Id> fewest_;          // N: victims that a node needs at least; of the ask, see `bound`
+  Column<std::uint8_t> usable_;
+  Column<std::uint8_t> tight_, single_, exhausted_;  // Q
+  Tick tick_ = 0, all_changed_ = 0, all_removed_ = 0;
+  Column<Tick> changed_, removed_;  // N
 };
 
 }  // namespace evenhand::yunikorn

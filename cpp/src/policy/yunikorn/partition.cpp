@@ -1,9 +1,11 @@
 #include "partition.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 namespace evenhand::yunikorn {
 
@@ -12,8 +14,8 @@ Partition::Partition(const ClusterState& state, const Settings& settings, const 
   read_queues(state);
   read_usage(state);
   read_asks(state);
-  share();
   read_victims(state, settings, rows);
+  if (!settings.per_ask) read_near();
   nodes = state.nodes().in_order(
       [&](Id n) { return state.nodes().present(n) && state.schedulable(n); });
 }
@@ -101,143 +103,81 @@ void Partition::read_asks(const ClusterState& state) {
   asks_from.assign(parent.size() + 1, 0);
   for (const Id q : waiting) ++asks_from[of[q] + 1];
   std::partial_sum(asks_from.begin(), asks_from.end(), asks_from.begin());
+  need_of.assign(at(rows.rows()), kNoId);
+  std::unordered_map<std::string_view, Id> known;
+  for (const Id q : waiting) {
+    const auto* cells = reinterpret_cast<const char*>(rows.get_row(&RequestColumns::resources, q));
+    need_of[q] = known.try_emplace({cells, width * sizeof(Amount)}, needs).first->second;
+    needs = std::max<Index>(needs, need_of[q] + 1);
+  }
   asks = std::move(waiting);
-}
-
-// The ideal shares, in each resource by itself: guarantees first, the rest by weight, and to none
-// more than it uses and asks for, or may have.
-void Partition::share() {
-  ideal.assign(parent.size() * width, 0);
-  std::copy_n(total.begin(), width, ideal.begin());
-  Column<Id> next{0};
-  for (Size i = 0; i < next.size(); ++i) {
-    share_among(next[i]);
-    for (const Id c : slice(children_of, children[next[i]], children[next[i] + 1]))
-      next.push_back(c);
-  }
-}
-
-void Partition::share_among(Id q) {
-  const auto below = slice(children_of, children[q], children[q + 1]);
-  if (below.empty()) return;
-  Column<Amount> cap(below.size()), given(below.size());
-  for (Size r = 0; r < width; ++r) {
-    const Amount all = ideal[at(q) * width + r];
-    Amount sum = 0;
-    for (Size i = 0; i < below.size(); ++i) {
-      const Size cell = at(below[i]) * width + r;
-      cap[i] = usage[cell] + pending[cell];
-      if ((limited[below[i]] >> r & 1U) != 0) cap[i] = std::min(cap[i], most[cell]);
-      given[i] = std::min(owed[cell], cap[i]);
-      sum += given[i];
-    }
-    if (sum > all)  // more is guaranteed than there is
-      for (Amount& one : given)
-        one = static_cast<Amount>(std::floor(
-            static_cast<double>(one) * (static_cast<double>(all) / static_cast<double>(sum))));
-    Amount rest = std::max<Amount>(all - sum, 0);
-    while (rest > 0) {
-      double weights = 0;
-      for (Size i = 0; i < below.size(); ++i)
-        if (given[i] < cap[i]) weights += weight[below[i]];
-      if (weights <= 0) break;
-      const double a_part = static_cast<double>(rest) / weights;
-      Amount handed = 0;
-      bool filled = false;
-      const auto hand = [&](bool only_full) {
-        for (Size i = 0; i < below.size(); ++i) {
-          if (given[i] >= cap[i]) continue;
-          const auto part = static_cast<Amount>(std::floor(a_part * weight[below[i]]));
-          if (only_full && part < cap[i] - given[i]) continue;
-          const Amount more = std::min(part, cap[i] - given[i]);
-          filled = filled || more == cap[i] - given[i];
-          given[i] += more;
-          handed += more;
-        }
-      };
-      hand(true);
-      if (!filled) hand(false);
-      rest -= handed;
-      if (!filled) break;
-    }
-    for (Size i = 0; i < below.size(); ++i) ideal[at(below[i]) * width + r] = given[i];
-  }
-}
-
-double Partition::dominant_share(Id q, const Amount* used) const noexcept {
-  double share = 0;
-  for (Size r = 0; r < width; ++r) {
-    const Amount own = owed[at(q) * width + r];
-    const Amount whole = own > 0 ? own : total[r];
-    if (used[r] > 0)
-      share = std::max(share,
-                       whole > 0 ? static_cast<double>(used[r]) / static_cast<double>(whole) : 1e9);
-  }
-  return std::round(share * 1e9) / 1e9;
 }
 
 void Partition::read_victims(const ClusterState& state, const Settings& settings,
                              const RowSettings& rows) {
   const LiveTable<AllocationColumns>& all = state.allocations();
-  struct Key {
-    std::array<double, 6> cost;
-    Index rank;
-    Id slot;
-    bool operator<(const Key& other) const noexcept {
-      return cost != other.cost ? cost < other.cost : rank < other.rank;
-    }
-  };
   const auto priority_of = [&](Id s) {
     return all.get(&AllocationColumns::priority_given, s) != 0
                ? all.get(&AllocationColumns::priority, s)
                : state.operations().get(&OperationColumns::priority, state.operation_of(s));
   };
-  std::vector<Key> keys;
-  for (Id s = 0; s < state.slots(); ++s) {
-    if (!state.running(s) || state.node_of(s) == kNoId) continue;
-    Key key{{}, state.rank(s), s};
-    Size i = 0;
-    for (const CostKey column : settings.cost) {
-      double& cost = key.cost[i++];
-      switch (column) {
-        case CostKey::kOptedOut:
-          cost = all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
-          break;
-        case CostKey::kOriginator:
-          cost = all.get(&AllocationColumns::originator, s);
-          break;
-        case CostKey::kPriority:
-          cost = priority_of(s);
-          break;
-        case CostKey::kLiveTime:
-          cost = static_cast<double>(
-              state.now() - all.get(&AllocationColumns::start_time, s, state.last_start(s)));
-          break;
-        case CostKey::kLostWork: {
-          const Time saved = state.last_progress(s);
-          cost = static_cast<double>(state.now() - std::max(saved, state.last_start(s)));
-          break;
-        }
-        case CostKey::kUsers:
-          cost = at_or(rows.own_cost, s, 0.0);
-      }
+  Column<Id> order;  // by each column after the other, the last one first
+  for (Id s = 0; s < state.slots(); ++s)
+    if (state.running(s) && state.node_of(s) != kNoId) order.push_back(s);
+  const auto by_rank = [&](Id s) { return state.rank(s); };
+  if (!std::ranges::is_sorted(order, {}, by_rank)) std::ranges::sort(order, {}, by_rank);
+  std::vector<std::pair<double, Id>> cells(order.size());
+  const auto sort_by = [&](auto&& cost) {
+    for (Size i = 0; i < order.size(); ++i) cells[i] = {cost(order[i]), order[i]};
+    const auto first = [](const auto& cell) { return cell.first; };
+    if (std::ranges::is_sorted(cells, {}, first)) return;
+    std::ranges::stable_sort(cells, {}, first);
+    for (Size i = 0; i < order.size(); ++i) order[i] = cells[i].second;
+  };
+  const auto began = [&](Id s) {
+    return all.get(&AllocationColumns::start_time, s, state.last_start(s));
+  };
+  for (auto column = settings.cost.rbegin(); column != settings.cost.rend(); ++column)
+    switch (*column) {
+      case CostKey::kOptedOut:
+        sort_by([&](Id s) {
+          return all.get(&AllocationColumns::preemptible, s, std::uint8_t{1}) != 0 ? 0 : 1;
+        });
+        break;
+      case CostKey::kOriginator:
+        sort_by([&](Id s) { return all.get(&AllocationColumns::originator, s); });
+        break;
+      case CostKey::kPriority:
+        sort_by(priority_of);
+        break;
+      case CostKey::kLiveTime:
+        sort_by([&](Id s) { return static_cast<double>(state.now() - began(s)); });
+        break;
+      case CostKey::kLostWork:
+        sort_by([&](Id s) {
+          return static_cast<double>(state.now() -
+                                     std::max(state.last_progress(s), state.last_start(s)));
+        });
+        break;
+      case CostKey::kUsers:
+        sort_by([&](Id s) { return at_or(rows.own_cost, s, 0.0); });
     }
-    keys.push_back(key);
-  }
-  std::sort(keys.begin(), keys.end());
 
   const Id node_rows = state.nodes().rows();
   on_node_from.assign(at(node_rows) + 1, 0);
   place_of.assign(at(state.slots()), kNoId);
-  amounts.reserve(keys.size() * width);
-  for (const Key& key : keys) {
-    const Id s = key.slot, n = state.node_of(s);
+  amounts.reserve(order.size() * width);
+  for (const Id s : order) {
+    const Id n = state.node_of(s);
     place_of[s] = slot.rows();
     slot.push_back(s);
     node.push_back(n);
     operation.push_back(state.operation_of(s));
     queue.push_back(leaf_of_pool[state.pool_of(state.operation_of(s))]);
     priority.push_back(priority_of(s));
+    must_stay.push_back(all.get(&AllocationColumns::required_node, s, kNoId) != kNoId
+                            ? std::uint8_t{1}
+                            : std::uint8_t{0});
     const Amount* has = state.amounts(s);
     amounts.insert(amounts.end(), has, has + width);
     ++on_node_from[n + 1];
@@ -246,6 +186,56 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
   on_node.resize(slot.size());
   Column<Index> next = on_node_from;
   for (Id i = 0; i < slot.rows(); ++i) on_node[next[node[i]]++] = i;
+  of_queue_from.assign(parent.size() + 1, 0);
+  for (const Id q : queue) ++of_queue_from[q + 1];
+  std::partial_sum(of_queue_from.begin(), of_queue_from.end(), of_queue_from.begin());
+  of_queue.resize(slot.size());
+  next = of_queue_from;
+  for (Id i = 0; i < slot.rows(); ++i) of_queue[next[queue[i]]++] = node[i];
+}
+
+void Partition::read_near() {
+  const Size cells = parent.size() * width;
+  largest.assign(cells, 0);
+  least.assign(cells, std::numeric_limits<Amount>::max());
+  together.assign(cells, 0);
+  near_queue.reserve(on_node.size());
+  near.reserve(on_node.size() * width);
+  Column<Amount> sum(cells, 0), whole(width, 0), fullest(width, 0);
+  for (Id n = 0; n + 1 < on_node_from.rows(); ++n) {
+    const auto here = slice(on_node, on_node_from[n], on_node_from[n + 1]);
+    std::ranges::fill(whole, 0);
+    for (const Id place : here) {
+      const Id q = queue[place];
+      const Amount* gives = row(amounts, place);
+      near_queue.push_back(q);
+      near.insert(near.end(), gives, gives + width);
+      Amount *up = row(largest, q), *low = row(least, q), *all = row(sum, q);
+      for (Size r = 0; r < width; ++r) {
+        up[r] = std::max(up[r], gives[r]);
+        low[r] = std::min(low[r], gives[r]);
+        all[r] += gives[r];
+        whole[r] += gives[r];
+      }
+    }
+    for (Size r = 0; r < width; ++r) fullest[r] = std::max(fullest[r], whole[r]);
+    for (const Id place : here) {
+      Amount *all = row(sum, queue[place]), *top = row(together, queue[place]);
+      for (Size r = 0; r < width; ++r) {
+        top[r] = std::max(top[r], all[r]);
+        all[r] = 0;
+      }
+    }
+  }
+  for (Id q = 0; q < queues(); ++q) {
+    if (of_queue_from[q] == of_queue_from[q + 1]) continue;
+    for (const Id up : path(q).subspan(1))
+      for (Size r = 0; r < width; ++r) {
+        row(largest, up)[r] = std::max(row(largest, up)[r], row(largest, q)[r]);
+        row(least, up)[r] = std::min(row(least, up)[r], row(least, q)[r]);
+        row(together, up)[r] = fullest[r];
+      }
+  }
 }
 
 }  // namespace evenhand::yunikorn

@@ -20,18 +20,10 @@ struct Partition {
   std::span<const Id> path(Id q) const noexcept {  // the queue first
     return slice(ways, way[q], way[q + 1]);
   }
-  template <class T>
-  T* row(Column<T>& matrix, Id q) const noexcept {
+  template <class Matrix>
+  auto* row(Matrix& matrix, Id q) const noexcept {
     return matrix.row(q, width);
   }
-  // The larger of what a queue is owed and what its share is: what it keeps.
-  Amount keeps(Id q, Size r) const noexcept {
-    const Size cell = at(q) * width + r;
-    return std::max(owed[cell], ideal[cell]);
-  }
-  // The largest part of its guarantee that a queue uses; of the partition where it has none.
-  double dominant_share(Id q, const Amount* used) const noexcept;
-
   Size width;
   // Pools; then one each for operations that stand in a pool which has children.
   Column<Id> parent, leaf_of_pool, children_of, pool_of;
@@ -40,21 +32,32 @@ struct Partition {
   Column<double> weight;
   Column<Amount> owed, most;  // Q x R
   Column<ResourceMask> owes, limited;
-  Column<Amount> usage, leaving, pending, ideal;  // Q x R
-  Column<Amount> total;                           // R
+  Column<Amount> usage, leaving, pending;  // Q x R
+  Column<Amount> total;                    // R
 
   // What may be a victim, the cheapest first.
   Column<Id> slot, node, queue, operation;
   Column<double> priority;
-  Column<Amount> amounts;      // n x R
-  Column<Index> on_node_from;  // N + 1
-  Column<Id> on_node;          // places, the cheapest first
-  Column<Id> place_of;         // S: place of a slot; kNoId: none
+  Column<Amount> amounts;          // n x R
+  Column<std::uint8_t> must_stay;  // it needs its node
+  Column<Index> on_node_from;      // N + 1
+  Column<Id> on_node;              // places, the cheapest first
+  Column<Id> place_of;             // S: place of a slot; kNoId: none
+  Column<Index> of_queue_from;     // Q + 1
+  Column<Id> of_queue;             // nodes of what may be a victim in a queue, one for each
+
+  // For cycles alone. Queue and amounts of `on_node`, as they lie; the most and the least of what
+  // one victim below a queue has, and no less than what all on one node have.
+  Column<Id> near_queue;
+  Column<Amount> near;                      // n x R
+  Column<Amount> largest, least, together;  // Q x R
 
   // Asks by queue: the highest priority first, then the longest waiting.
   Column<Index> asks_from;
   Column<Id> asks;
   Column<double> ask_priority;  // by request
+  Column<Id> need_of;           // by request: the same for asks of the same amounts
+  Index needs = 0;
 
   Rooms rooms;
   Column<Id> nodes;  // schedulable, in canonical order
@@ -64,8 +67,7 @@ struct Partition {
   void read_usage(const ClusterState& state);
   void read_victims(const ClusterState& state, const Settings& settings, const RowSettings& rows);
   void read_asks(const ClusterState& state);
-  void share();
-  void share_among(Id q);
+  void read_near();
 };
 
 }  // namespace evenhand::yunikorn

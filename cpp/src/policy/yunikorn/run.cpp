@@ -24,12 +24,19 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
       outcome_(at(state.requests().rows()), Outcome::kCycleFull),
       missing_(at(state.requests().rows()) * width_, 0),
       scratch_(width_, 0),
-      class_of_(at(state.requests().rows()), kNoId) {
+      handed_of_(state.leaving().size(), kNoId),
+      first_(at(partition.needs), 0),
+      nearest_(at(partition.needs), kNoId),
+      nearest_at_(at(partition.needs), 0),
+      taken_at_(at(state.nodes().rows()), -1) {
   for (Id q = 0; q < state.requests().rows(); ++q)
     pending_.push_back(state.requests().present(q) ? state.pending(q) : 0);
-  for (const Leaving& one : state.leaving())
+  for (const Leaving& one : state.leaving()) {
     left_.insert(left_.end(), one.left.begin(),
                  one.left.begin() + static_cast<std::ptrdiff_t>(width_));
+    leaving_for_.emplace_back(one.beneficiary.operation, leaving_for_.size());
+  }
+  std::ranges::sort(leaving_for_);
   const LiveTable<ReservationColumns>& rows = state.reservations();
   for (const Id i : rows.in_order())
     if (const Id request = rows.get(&ReservationColumns::request, i, kNoId);
@@ -37,6 +44,20 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
       reservations_.push_back(
           {request, i, rows.get(&ReservationColumns::node, i, kNoId), reservations_.size()});
   std::ranges::stable_sort(reservations_, {}, &Reservation::request);
+  most_free_.assign(width_, 0);
+  for (const Id node : part_.nodes) see_room(node);
+}
+
+void Run::see_room(Id node) {
+  for (Size r = 0; r < width_; ++r) most_free_[r] = std::max(most_free_[r], rooms_.at(node, r));
+}
+
+void Run::give_back(Reservation& one) {
+  one.used = true;
+  rooms_.give(kept(one), one.node);
+  see_room(one.node);
+  std::ranges::fill(first_, 0);
+  std::ranges::fill(nearest_, kNoId);
 }
 
 std::span<Run::Reservation> Run::reserved_of(Id request) {
@@ -77,21 +98,14 @@ Outcome Run::barred(Id request, Id node) {
 Id Run::free_node(Id request) {
   const Amount* wants = need(request);
   const bool anywhere = this->anywhere(request);
-  Class* same = nullptr;
-  if (anywhere && left_.empty() && reserved_of(request).empty()) {  // room only shrinks in a run
-    if (class_of_[request] == kNoId) {
-      const auto found = std::ranges::find_if(classes_, [&](const Class& one) {
-        return std::equal(one.need.begin(), one.need.end(), wants);
-      });
-      class_of_[request] = static_cast<Id>(found - classes_.begin());
-      if (found == classes_.end()) classes_.push_back({Column<Amount>(wants, wants + width_), 0});
-    }
-    same = &classes_[at(class_of_[request])];
-  }
+  Size* same = anywhere && !credited_ ? &first_[part_.need_of[request]] : nullptr;
   why_ = part_.nodes.empty() ? Outcome::kNoNodes : Outcome::kNoFreeRoom;
+  if (same != nullptr)
+    for (Size r = 0; r < width_; ++r)
+      if (wants[r] > most_free_[r]) return kNoId;
   bool allowed = anywhere;
   Outcome found_barred = Outcome::kNodeNotSchedulable;
-  for (Size i = same != nullptr ? same->from : 0; i < part_.nodes.size(); ++i) {
+  for (Size i = same != nullptr ? *same : 0; i < part_.nodes.size(); ++i) {
     const Id node = part_.nodes[i];
     if (!anywhere) {
       if (const Outcome why = barred(request, node); why != Outcome::kStarted) {
@@ -101,11 +115,11 @@ Id Run::free_node(Id request) {
       allowed = true;
     }
     if (rooms_.fits(wants, node)) {
-      if (same != nullptr) same->from = i;
+      if (same != nullptr) *same = i;
       return node;
     }
   }
-  if (same != nullptr) same->from = part_.nodes.size();
+  if (same != nullptr) *same = part_.nodes.size();
   if (!allowed && !part_.nodes.empty()) why_ = found_barred;
   return kNoId;
 }
@@ -117,22 +131,22 @@ void Run::add_usage(Id queue, const Amount* by, Amount sign) {
   }
 }
 
-void Run::credit(Id request, Amount sign) {
-  for (const Reservation& one : reserved_of(request))
-    if (!one.used) rooms_.add(kept(one), one.node, sign);
-  const std::span<const Leaving> all = state_.leaving();
-  if (all.empty()) return;
-  const Id operation = state_.operation_of_request(request);
-  for (Size i = 0; i < all.size(); ++i) {
-    const Beneficiary& whose = all[i].beneficiary;
-    if (whose.operation != operation || (whose.request != kNoId && whose.request != request))
-      continue;
-    const Amount* left = left_.row(i, width_);
-    rooms_.add(left, state_.node_of(all[i].slot), sign);
-    for (const Id q :
-         part_.path(part_.leaf_of_pool[state_.pool_of(state_.operation_of(all[i].slot))]))
-      for (Size r = 0; r < width_; ++r) leaving_[at(q) * width_ + r] -= sign * left[r];
+bool Run::credit(Id request, Amount sign) {
+  credited_ = false;
+  for (const Reservation& one : reserved_of(request)) {
+    if (one.used) continue;
+    credited_ = sign > 0;
+    rooms_.add(kept(one), one.node, sign);
   }
+  each_leaving_for(request, [&](Size i) {
+    credited_ = sign > 0;
+    const Id slot = state_.leaving()[i].slot;
+    const Amount* left = left_.row(i, width_);
+    rooms_.add(left, state_.node_of(slot), sign);
+    for (const Id q : part_.path(part_.leaf_of_pool[state_.pool_of(state_.operation_of(slot))]))
+      for (Size r = 0; r < width_; ++r) leaving_[at(q) * width_ + r] -= sign * left[r];
+  });
+  return credited_;
 }
 
 void Run::room_at(Id node) {
@@ -158,7 +172,7 @@ void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, R
   credit(request, -1);
 
   Column<Amount> rest(wants, wants + width_);
-  const auto hand = [&](Id slot, Amount* left) {
+  const auto hand = [&](Id slot, Amount* left, Id* known) {
     ClusterState::TakenRoom took{slot, Column<Amount>(width_, 0)};
     bool any = false;
     for (Size r = 0; r < width_; ++r) {
@@ -168,33 +182,29 @@ void Run::start(Id request, Id node, Stage stage, std::span<const Id> victims, R
       any = any || took.amounts[r] > 0;
     }
     if (!any) return;
-    const auto known = std::ranges::find(handed, slot, &ClusterState::TakenRoom::allocation);
-    if (known == handed.end())
-      handed.push_back(std::move(took));
-    else
-      for (Size r = 0; r < width_; ++r) known->amounts[r] += took.amounts[r];
+    if (known != nullptr && *known != kNoId) {
+      for (Size r = 0; r < width_; ++r) handed[at(*known)].amounts[r] += took.amounts[r];
+      return;
+    }
+    if (known != nullptr) *known = static_cast<Id>(handed.size());
+    handed.push_back(std::move(took));
   };
-  const std::span<const Leaving> all = state_.leaving();
-  for (Size i = 0; i < all.size(); ++i) {
-    const Beneficiary& whose = all[i].beneficiary;
-    if (whose.operation == operation && (whose.request == kNoId || whose.request == request) &&
-        state_.node_of(all[i].slot) == node)
-      hand(all[i].slot, left_.row(i, width_));
-  }
+  each_leaving_for(request, [&](Size i) {
+    const Id slot = state_.leaving()[i].slot;
+    if (state_.node_of(slot) == node) hand(slot, left_.row(i, width_), &handed_of_[i]);
+  });
   Column<Amount> gives(width_);
   for (const Id place : victims) {
     if (part_.node[place] != node) continue;
     std::copy_n(part_.amounts.row(place, width_), width_, gives.begin());
-    hand(part_.slot[place], gives.data());
+    hand(part_.slot[place], gives.data(), nullptr);
   }
   for (Reservation& one : reserved_of(request))
     if (!one.used && one.node == node) {  // it is what the room was kept for
-      one.used = true;
-      rooms_.give(kept(one), node);
-      for (Class& same : classes_) same.from = 0;
+      give_back(one);
       break;
     }
-  rooms_.take(rest.data(), node);
+  take_room(rest.data(), node);
   add_usage(leaf_of(request), wants, 1);
   --pending_[request];
   record(request, Outcome::kStarted);
@@ -249,8 +259,14 @@ void Run::fail(Id request, Outcome why) {
     // What the node that lacks least lacks.
     Amount* best = missing_.row(request, width_);
     const Amount* wants = need(request);
-    double least = std::numeric_limits<double>::infinity();
     const bool anywhere = this->anywhere(request);
+    const Id same = part_.need_of[request], known = anywhere ? nearest_[same] : kNoId;
+    if (known != kNoId && taken_at_[known] <= nearest_at_[same]) {
+      rooms_.lacks(wants, known, best);
+      return record(request, why);
+    }
+    double least = std::numeric_limits<double>::infinity();
+    Id found = kNoId;
     for (const Id node : part_.nodes) {
       double sum = 0;
       for (Size r = 0; r < width_; ++r) {
@@ -261,7 +277,12 @@ void Run::fail(Id request, Outcome why) {
       }
       if (sum >= least || (!anywhere && !may_stand(request, node))) continue;
       least = sum;
-      rooms_.lacks(wants, node, best);
+      found = node;
+    }
+    if (found != kNoId) rooms_.lacks(wants, found, best);
+    if (anywhere) {
+      nearest_[same] = found;
+      nearest_at_[same] = steps_;
     }
   }
   record(request, why);

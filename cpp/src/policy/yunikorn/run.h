@@ -1,8 +1,9 @@
 // What both kinds of runs share: queues and rooms as they change, and what is decided.
 #pragma once
 
-#include <optional>
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "partition.h"
@@ -49,8 +50,18 @@ class Run {
   Id free_node(Id request);
   void add_usage(Id queue, const Amount* by, Amount sign);
   // Room of what leaves for the ask already, and what is reserved for it, is its own while it is
-  // looked at.
-  void credit(Id request, Amount sign);
+  // looked at. Returns whether there is any.
+  bool credit(Id request, Amount sign);
+  // Calls `visit` with the place in `state_.leaving()` of what leaves for an ask.
+  template <class Visit>
+  void each_leaving_for(Id request, Visit&& visit) const {
+    const Id operation = state_.operation_of_request(request);
+    auto one = std::ranges::lower_bound(leaving_for_, std::pair{operation, Size{0}});
+    for (; one != leaving_for_.end() && one->first == operation; ++one) {
+      const Id whose = state_.leaving()[one->second].beneficiary.request;
+      if (whose == kNoId || whose == request) visit(one->second);
+    }
+  }
   void start(Id request, Id node, Stage stage, std::span<const Id> victims, Reason reason);
   void preempt(Id place, Id request, Id node, Stage stage, Reason reason);
   void reserve(Id request, Id node, Stage stage);
@@ -68,6 +79,11 @@ class Run {
   std::span<Reservation> reserved_of(Id request);
   const Amount* kept(const Reservation& one) const noexcept {
     return state_.reservations().get_row(&ReservationColumns::resources, one.row);
+  }
+  void give_back(Reservation& one);  // its room is free
+  void take_room(const Amount* amounts, Id node) {
+    rooms_.take(amounts, node);
+    taken_at_[node] = steps_;
   }
   Id watched() const noexcept { return recorder_ == nullptr ? kNoId : recorder_->slot; }
 
@@ -91,14 +107,19 @@ class Run {
   Column<Amount> scratch_;
   Id steps_ = 0;
   Outcome why_ = Outcome::kNoFreeRoom;
+  bool credited_ = false;  // the ask that is looked at
 
  private:
-  struct Class {  // asks of the same amounts: the first node that may have room for them
-    Column<Amount> need;
-    Size from = 0;
-  };
-  std::vector<Class> classes_;
-  Column<Id> class_of_;  // of requests
+  void see_room(Id node);
+
+  std::vector<std::pair<Id, Size>> leaving_for_;  // operation, place in `state_.leaving()`
+  Column<Id> handed_of_;                          // of `state_.leaving()`: place in `handed`
+  // Of asks of the same amounts: the first node that may have room, and the one that lacks least,
+  // as of a step. Free room only shrinks in a run, but where a reservation is given back.
+  Column<Amount> most_free_;  // R
+  Column<Size> first_;
+  Column<Id> nearest_;
+  Column<Id> nearest_at_, taken_at_;  // steps; the latter of nodes
 };
 
 }  // namespace evenhand::yunikorn

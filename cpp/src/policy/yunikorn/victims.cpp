@@ -1,173 +1,290 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
-#include <tuple>
 
 #include "cycles.h"
 
 namespace evenhand::yunikorn {
+namespace {
 
-// The cheapest victims with which the ask fits on a node, none of them in vain.
-bool Cycles::victims_on(Id node, Id request, For what, Size at_most, Column<Id>& out) {
-  out.clear();
-  std::array<Amount, kMaxResources> lacks{};
-  const Amount* wants = need(request);
-  for (Size r = 0; r < width_; ++r) {
-    lacks[r] = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
-    if (within_ != kNoId) lacks[r] = std::max(lacks[r], quota_lack_[r]);
-  }
-  const auto lacking = [&] {
-    return std::any_of(lacks.begin(), lacks.begin() + static_cast<std::ptrdiff_t>(width_),
-                       [](Amount a) { return a > 0; });
-  };
-  for (Index i = live_from_[node]; i < live_from_[node + 1]; ++i) {
-    const Amount* gives = live_amounts_.row(i, width_);
-    const Amount* most = surplus_.row(live_queue_[i], width_);
-    bool helps = false, within = true;
+using Size = std::size_t;
+
+constexpr float kFar = 1e30F;
+constexpr Id kNever = std::bit_cast<Id>(1e20F);  // no victims of the node suffice
+constexpr Size kNearby = 256;                    // nodes that are looked at before all are
+constexpr Size kMoved = 64;  // nodes out of their order until they are sorted again
+
+// Numbers from 0 on compare as their bits do, those below as less; columns of integers are compared
+// many at once.
+Id bits(float number) { return std::bit_cast<Id>(number); }
+
+float no_more(Amount amount) {
+  const auto out = static_cast<float>(amount);
+  return static_cast<double>(out) > static_cast<double>(amount)
+             ? std::nextafter(out, -std::numeric_limits<float>::infinity())
+             : out;
+}
+
+}  // namespace
+
+// Do its queue, and those above it that the asker is not in, keep their guarantee and ideal share,
+// and those that it is in their guarantee, with the ask in the place of what leaves?
+bool Cycles::may_give(Id queue, const Amount* gives, const Amount* wants) const {
+  for (const Id q : part_.path(queue)) {
+    if (tight_[q] == 0) continue;
+    const Amount *used = part_.row(usage_, q), *given = part_.row(given_, q);
     for (Size r = 0; r < width_; ++r) {
-      helps = helps || (lacks[r] > 0 && gives[r] > 0);
-      within = within && (gives[r] == 0 || gives[r] <= most[r]);
+      if (gives[r] <= 0) continue;
+      const Amount left = used[r] - given[r] - gives[r];
+      if (asking_[q] != 0) {
+        if (left + wants[r] < std::min(used[r], part_.row(part_.owed, q)[r])) return false;
+      } else if (left < part_.row(keeps_, q)[r] || used[r] <= part_.row(dead_, q)[r]) {
+        return false;
+      }
     }
-    if (!helps || !within) continue;
-    const Id place = live_[i];
-    if (eligible(place, request, what) != Outcome::kNotChosen) continue;
-    if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
-    if (!give(place, request, what)) continue;
-    out.push_back(place);
-    for (Size r = 0; r < width_; ++r) lacks[r] -= gives[r];
-    if (!lacking()) break;
   }
-  for (const Id place : out) add_usage(part_.queue[place], part_.amounts.row(place, width_), 1);
-  if (lacking()) return false;
-  for (Size i = out.size(); i-- > 0;) {  // from the one that was wanted last
-    const Amount* gives = part_.amounts.row(out[i], width_);
-    bool spare = true;
-    for (Size r = 0; r < width_; ++r) spare = spare && lacks[r] + gives[r] <= 0;
-    if (!spare) continue;
-    for (Size r = 0; r < width_; ++r) lacks[r] += gives[r];
-    out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  return out.size() <= at_most;
+  return true;
 }
 
-// Fewer victims, then cheaper ones, the dearest looked at first.
-bool Cycles::cheaper(const Column<Id>& left, const Column<Id>& right) const {
-  if (left.size() != right.size()) return left.size() < right.size();
-  return std::lexicographical_compare(left.rbegin(), left.rend(), right.rbegin(), right.rend());
-}
-
-std::optional<Cycles::Found> Cycles::victims_for(Id request, For what) {
-  const Amount* wants = need(request);
-  const Id leaf = leaf_of(request);
-  asking_.assign(at(part_.queues()), 0);
-  within_ = kNoId;
-  quota_lack_.assign(width_, 0);
-  for (const Id q : part_.path(leaf)) {
-    asking_[q] = 1;
-    const Size cell = at(q) * width_;
-    for (ResourceMask types = part_.limited[q]; types != 0; types &= types - 1) {
-      const auto r = static_cast<Size>(std::countr_zero(types));
-      const Amount over = usage_[cell + r] + leaving_[cell + r] + wants[r] - part_.most[cell + r];
-      if (wants[r] <= 0 || over <= 0) continue;
-      if (within_ == kNoId) within_ = q;
-      quota_lack_[r] = std::max(quota_lack_[r], over);
-    }
-  }
-  if (relist_) list_live(what);
-  read_surplus(what);
-
-  // The fewest victims that a node can do with, and the dearest of as many: the best first.
-  struct Bound {
-    Size least;
-    Id dearest, node;
-    bool operator<(const Bound& other) const noexcept {
-      return std::tie(other.least, other.dearest, other.node) < std::tie(least, dearest, node);
-    }
-  };
-  std::vector<Bound> bounds;
-  const bool anywhere = this->anywhere(request);
-  for (const Id node : part_.nodes) {
-    const Amount* largest = live_largest_.row(node, width_);
-    const Amount* sum = live_sum_.row(node, width_);
-    Amount least = 1;
-    bool can = true;
-    for (Size r = 0; r < width_ && can; ++r) {
-      Amount lack = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
-      if (within_ != kNoId) lack = std::max(lack, quota_lack_[r]);
-      can = lack <= sum[r];
-      if (can && lack > largest[r] * least) least = (lack + largest[r] - 1) / largest[r];
-    }
-    const Index from = live_from_[node];
-    if (!can || least > live_from_[node + 1] - from) continue;
-    if (!anywhere && !may_stand(request, node)) continue;
-    bounds.push_back({static_cast<Size>(least), live_[from + least - 1], node});
-  }
-  std::make_heap(bounds.begin(), bounds.end());
-  Found best;
-  Column<Id> found;
-  while (!bounds.empty()) {
-    const Bound next = bounds.front();
-    const Size most = best.node == kNoId ? std::numeric_limits<Size>::max() : best.victims.size();
-    if (next.least > most || (next.least == most && next.dearest > best.victims.back())) break;
-    std::pop_heap(bounds.begin(), bounds.end());
-    bounds.pop_back();
-    if (!victims_on(next.node, request, what, most, found)) continue;
-    if (best.node == kNoId || cheaper(found, best.victims)) best = {next.node, found};
-  }
-  if (best.node == kNoId) return std::nullopt;
-  return best;
-}
-
-// Has it anything above what it keeps? What is above it in the tree is not looked at.
-bool Cycles::has_surplus(Id queue) const {
-  for (Size r = 0; r < width_; ++r)
-    if (usage_[at(queue) * width_ + r] > part_.keeps(queue, r)) return true;
+bool Cycles::anything_kept(Id queue) const {
+  for (const Id q : part_.path(queue))
+    if (tight_[q] != 0) return true;
   return false;
 }
 
-void Cycles::list_live(For what) {
-  relist_ = false;
-  const Index queues = part_.queues();
-  gives_.assign(at(queues), 1);
-  if (what == For::kInterQueue)
-    for (Id q = 0; q < queues; ++q) gives_[q] = has_surplus(q) ? 1 : 0;
-  const Id nodes = part_.on_node_from.rows() - 1;
-  live_.clear();
-  live_queue_.clear();
-  live_amounts_.clear();
-  live_from_.assign(1, 0);
-  live_largest_.assign(at(nodes) * width_, 0);
-  live_sum_.assign(at(nodes) * width_, 0);
-  for (Id node = 0; node < nodes; ++node) {
-    Amount* largest = live_largest_.row(node, width_);
-    Amount* sum = live_sum_.row(node, width_);
-    for (const Id place :
-         slice(part_.on_node, part_.on_node_from[node], part_.on_node_from[node + 1])) {
-      if (taken_[place] != 0 || gives_[part_.queue[place]] == 0) continue;
-      live_.push_back(place);
-      live_queue_.push_back(part_.queue[place]);
-      const Amount* gives = part_.amounts.row(place, width_);
-      live_amounts_.insert(live_amounts_.end(), gives, gives + width_);
-      for (Size r = 0; r < width_; ++r) {
-        largest[r] = std::max(largest[r], gives[r]);
-        sum[r] += gives[r];
-      }
+// The cheapest victims with which the ask fits on a node, none of them in vain; as places in
+// `part_.on_node`.
+bool Cycles::victims_on(Id node, Id request, For what, const Live& live, Column<Index>& out) {
+  out.clear();
+  const Id leaf = leaf_of(request), asker = state_.operation_of_request(request);
+  const Amount* wants = need(request);
+  std::array<Size, kMaxResources> types;  // that it asks for
+  std::array<Amount, kMaxResources> lacks;
+  Size count = 0, lacking = 0;
+  for (Size r = 0; r < width_; ++r)
+    if (wants[r] > 0) {
+      types[count] = r;
+      lacks[count] = wants[r] - rooms_.at(node, r);
+      lacking += lacks[count++] > 0 ? 1U : 0U;
     }
-    live_from_.push_back(live_.rows());
+  std::vector<Short> shorts = short_;
+  for (const Short& one : shorts) lacking += one.lacking(width_);
+  const auto below = [&](Id queue, Id top) {
+    return std::ranges::find(part_.path(queue), top) != part_.path(queue).end();
+  };
+  // What leaves, or comes back.
+  const auto leaves = [&](Index i, Amount sign) {
+    const Amount* gives = part_.near.row(i, width_);
+    lacking = 0;
+    for (Size t = 0; t < count; ++t) {
+      lacks[t] -= sign * gives[types[t]];
+      lacking += lacks[t] > 0 ? 1U : 0U;
+    }
+    for (Short& one : shorts) {
+      if (below(part_.near_queue[i], one.queue))
+        for (Size r = 0; r < width_; ++r) one.lacks[r] -= sign * gives[r];
+      lacking += one.lacking(width_);
+    }
+  };
+  const auto helps = [&](Id queue, const Amount* gives) {
+    for (Size t = 0; t < count; ++t)
+      if (lacks[t] > 0 && gives[types[t]] > 0) return true;
+    for (const Short& one : shorts)
+      for (Size r = 0; r < width_; ++r)
+        if (one.lacks[r] > 0 && gives[r] > 0 && below(queue, one.queue)) return true;
+    return false;
+  };
+  const auto count_given = [&](Id queue, const Amount* gives, Amount sign) {
+    for (const Id q : part_.path(queue))
+      for (Size r = 0; r < width_; ++r) part_.row(given_, q)[r] += sign * gives[r];
+  };
+  const Id* of = live.of.data() + part_.on_node_from[node];
+  bool kept = false;
+  for (Index n = 0; n < live.count[node] && lacking > 0; ++n) {
+    const Index i = of[n];
+    const Id queue = part_.near_queue[i];
+    const Amount* gives = part_.near.row(i, width_);
+    if (!helps(queue, gives)) continue;
+    const Id place = part_.on_node[i];
+    if (what == For::kInterQueue ? queue == leaf : part_.operation[place] == asker) continue;
+    if (taken_[place] != 0) continue;
+    if (pace_.on() && pace_.spared(state_, part_.slot[place]).why != Outcome::kTaken) continue;
+    if (anything_kept(queue)) {
+      if (!may_give(queue, gives, wants)) continue;
+      count_given(queue, gives, 1);
+      kept = true;
+    }
+    out.push_back(i);
+    leaves(i, 1);
+  }
+  if (kept)
+    for (const Index i : out)
+      if (anything_kept(part_.near_queue[i]))
+        count_given(part_.near_queue[i], part_.near.row(i, width_), -1);
+  if (lacking > 0) return false;
+  if (out.size() < 2) return true;
+  for (Size i = out.size() - 1; i-- > 0;) {  // from the one that was wanted last but one
+    const Index one = out[i];
+    leaves(one, -1);
+    if (lacking == 0)
+      out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      leaves(one, 1);
+  }
+  return true;
+}
+
+// How many victims each node needs at least, as far as amounts say, as bits of a number.
+void Cycles::bound(const Live& live, const Amount* wants) {
+  fewest_.assign(nodes_, 0);
+  Id* fewest = fewest_.data();
+  for (Size r = 0; r < width_; ++r) {
+    if (wants[r] <= 0) continue;
+    const float wanted = no_more(wants[r]);
+    const float *room = room_.data() + r * nodes_, *one = live.one.data() + r * nodes_,
+                *all = live.all.data() + r * nodes_;
+    for (Size n = 0; n < nodes_; ++n) {
+      const float lacks = wanted - room[n];
+      const Id least = bits(lacks * one[n]), never = bits((lacks * all[n] - 1) * kFar);
+      const Id more = least > never ? least : never;
+      fewest[n] = fewest[n] > more ? fewest[n] : more;
+    }
   }
 }
 
-// The most that one allocation of each queue may have to leave for the ask.
-void Cycles::read_surplus(For what) {
-  const bool own = what == For::kIntraQueue;
-  surplus_.assign(at(part_.queues()) * width_, std::numeric_limits<Amount>::max());
-  for (Id queue = 0; queue < part_.queues() && !own; ++queue) {
-    Amount* most = surplus_.row(queue, width_);
-    for (const Id q : part_.path(queue)) {
-      if (asking_[q] != 0) break;
-      for (Size r = 0; r < width_; ++r)
-        most[r] = std::min(most[r], usage_[at(q) * width_ + r] - part_.keeps(q, r));
-    }
+Id Cycles::bound_of(const Live& live, Id node, const Amount* wants) const {
+  Id fewest = 0;
+  for (Size r = 0; r < width_; ++r) {
+    if (wants[r] <= 0) continue;
+    const Size cell = r * nodes_ + at(node);
+    const float lacks = no_more(wants[r]) - room_[cell];
+    fewest =
+        std::max({fewest, bits(lacks * live.one[cell]), bits((lacks * live.all[cell] - 1) * kFar)});
   }
+  return fewest;
+}
+
+// Nodes by the place of the so-manieth that may leave, from 0 on, as it was at some time; it only
+// rises until they are sorted again.
+std::span<const std::uint64_t> Cycles::nodes_by(Live& live, Size column) const {
+  std::vector<std::uint64_t>& out = live.order[column];
+  if (!out.empty()) return out;
+  for (const Id node : part_.nodes) {
+    const Id place = live.nth[column * nodes_ + at(node)];
+    if (place != Live::kNone)
+      out.push_back(std::uint64_t{static_cast<std::uint32_t>(place)} << 32U |
+                    static_cast<std::uint32_t>(node));
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+// Nodes are searched by how few victims they need at least; of as many, those alone whose
+// so-manieth victim is cheaper than the dearest of the best so far.
+bool Cycles::victims_for(Id request, For what, Id& node) {
+  const Amount* wants = need(request);
+  const Id leaf = leaf_of(request);
+  short_.clear();
+  for (const Id q : part_.path(leaf)) {
+    Short over{q, {}};
+    bool any = false;
+    for (ResourceMask types = part_.limited[q]; types != 0; types &= types - 1) {
+      const auto r = static_cast<Size>(std::countr_zero(types));
+      const Size cell = at(q) * width_ + r;
+      if (wants[r] <= 0) continue;
+      over.lacks[r] = usage_[cell] + leaving_[cell] + wants[r] - part_.most[cell];
+      any = any || over.lacks[r] > 0;
+    }
+    if (any && q == leaf && what == For::kInterQueue) return false;  // nothing there may leave
+    if (any) short_.push_back(over);
+  }
+  Live* live = live_for(request, what);
+  if (live == nullptr) return false;
+  for (const Id q : part_.path(leaf)) asking_[q] = 1;
+
+  const bool anywhere = this->anywhere(request);
+  Column<Live::Known>* known = nullptr;
+  if (what == For::kInterQueue && of_need_[part_.need_of[request]] > 1 && anywhere && !credited_ &&
+      short_.empty() && !pace_.on()) {
+    const bool gives =
+        exhausted_[leaf] == 0 && part_.of_queue_from[leaf] != part_.of_queue_from[leaf + 1];
+    known = &live->known[std::int64_t{part_.need_of[request]} * (part_.queues() + 1) +
+                         (gives ? leaf + 1 : 0)];
+    if (known->empty()) known->resize(changed_.size());
+  }
+  Found best;
+  Size level = 1;  // victims
+  const auto most = [&] { return bits(static_cast<float>(level)); };
+  const auto column = [&] { return std::min(level, Live::kPlaces) - 1; };
+  const auto search = [&](Id n) {
+    if (!anywhere && !may_stand(request, n)) return;
+    Live::Known here;
+    if (known != nullptr) here = (*known)[n];
+    if (here.at < std::max(changed_[n], all_changed_)) {
+      const bool fits = victims_on(n, request, what, *live, leaving_there_);
+      here = {tick_, fits ? static_cast<Index>(leaving_there_.size()) : 0,
+              fits ? part_.on_node[leaving_there_.back()] : kNoId};
+      if (known != nullptr) (*known)[n] = here;
+    }
+    const Found found{n, here.victims, here.dearest};
+    if (here.victims > 0 && found.better_than(best)) best = found;
+  };
+  const auto cheap_enough = [&](Id place) {
+    return best.node == kNoId || at(best.victims) > level || place < best.dearest;
+  };
+  // Searches nodes in their order until no other may be better. `fewest`: of a node.
+  const auto search_in_order = [&](Size most_nodes, auto&& fewest, auto&& done) {
+    const Id* nth = live->nth.data() + column() * nodes_;
+    Size looked = 0, moved = 0;
+    for (const std::uint64_t one : nodes_by(*live, column())) {
+      if (!cheap_enough(static_cast<Id>(one >> 32U)) || ++looked > most_nodes) break;
+      const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
+      if (fewest(n) > most()) continue;
+      if (live->listed[n] < std::max(removed_[n], all_removed_)) list(*live, n);
+      moved += nth[n] != static_cast<Id>(one >> 32U) ? 1U : 0U;
+      const Id needs = bound_of(*live, n, wants);
+      if (needs > most() || (nth[n] != Live::kNone && cheap_enough(nth[n]))) {
+        if (needs <= most()) search(n);
+        done(n, needs <= most() ? kNever : needs);
+      }
+    }
+    if (moved > kMoved) live->order[column()].clear();
+    return best.node != kNoId && looked <= most_nodes && at(best.victims) <= level;
+  };
+
+  // One victim often does, and then few nodes have cheaper ones.
+  victims_.clear();
+  Column<Id> searched;
+  bool found_all = search_in_order(
+      kNearby, [&](Id n) { return bound_of(*live, n, wants); },
+      [&](Id n, Id needs) {
+        if (needs == kNever) searched.push_back(n);
+      });
+  if (!found_all) {
+    bound(*live, wants);
+    for (const Id n : searched) fewest_[n] = kNever;
+  }
+  while (!found_all) {
+    Id least = kNever;
+    const Id* fewest = fewest_.data();
+    for (Size n = 0; n < nodes_; ++n) least = least < fewest[n] ? least : fewest[n];
+    if (least >= kNever) break;
+    level = std::max(static_cast<Size>(std::ceil(std::bit_cast<float>(least))), Size{1});
+    if (best.node != kNoId && level > at(best.victims)) break;
+    found_all = search_in_order(
+        nodes_, [&](Id n) { return fewest_[n]; }, [&](Id n, Id needs) { fewest_[n] = needs; });
+    if (found_all) break;
+    const Id passed = most();
+    for (Id& one : fewest_) one = one <= passed ? kNever : one;  // fewer than so many leave there
+  }
+  node = best.node;
+  if (node != kNoId) {
+    victims_on(node, request, what, *live, leaving_there_);
+    for (const Index i : leaving_there_) victims_.push_back(part_.on_node[i]);
+  }
+  for (const Id q : part_.path(leaf)) asking_[q] = 0;
+  return node != kNoId;
 }
 
 }  // namespace evenhand::yunikorn

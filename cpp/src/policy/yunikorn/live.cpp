@@ -1,0 +1,191 @@
+#include "live.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "cycles.h"
+
+namespace evenhand::yunikorn {
+namespace {
+
+constexpr float kNothing = 1e30F;         // of what has nothing: a part of it
+constexpr float kRounded = 1 - 0x1p-20F;  // a quotient of rounded amounts is less off
+
+float no_less(Amount amount) {
+  const auto out = static_cast<float>(amount);
+  return static_cast<double>(out) < static_cast<double>(amount)
+             ? std::nextafter(out, std::numeric_limits<float>::infinity())
+             : out;
+}
+
+}  // namespace
+
+// Where an ask finds what may leave for it; nullptr: nothing may.
+Live* Cycles::live_for(Id request, For what) {
+  const Id leaf = leaf_of(request);
+  if (what == For::kIntraQueue) {
+    const double priority = part_.ask_priority[request];
+    if (part_.of_queue_from[leaf] == part_.of_queue_from[leaf + 1]) return nullptr;
+    if (own_ == nullptr || own_->above != leaf || own_->below_priority != priority) {
+      own_ = std::make_unique<Live>();
+      own_->above = leaf;
+      own_->below_priority = priority;
+      own_->within = true;
+      list_all(*own_);
+    }
+    return own_.get();
+  }
+  Id above = 0;  // the first above it whose share holds anything back
+  for (const Id q : part_.path(leaf).subspan(1))
+    if (q != 0 && tight_[q] != 0) {
+      above = q;
+      break;
+    }
+  for (const auto& one : lives_)
+    if (one->above == above) return one.get();
+  lives_.push_back(std::make_unique<Live>());
+  lives_.back()->above = above;
+  list_all(*lives_.back());
+  return lives_.back().get();
+}
+
+void Cycles::list_all(Live& live) {
+  live.asking.assign(at(part_.queues()), 0);
+  for (const Id q : part_.path(live.above)) live.asking[q] = 1;
+  live.closed.assign(at(part_.queues()), 0);
+  for (Id leaf = 0; leaf < part_.queues(); ++leaf) {
+    if (live.within)
+      live.closed[leaf] = leaf != live.above ? 1 : 0;
+    else
+      for (const Id q : part_.path(leaf)) {
+        if (live.asking[q] != 0) break;
+        if (exhausted_[q] != 0) live.closed[leaf] = 1;
+      }
+  }
+  live.count.assign(changed_.size(), 0);
+  live.of.resize(part_.on_node.size());
+  live.one.assign(nodes_ * width_, kNothing);
+  live.all.assign(nodes_ * width_, kNothing);
+  live.nth.assign(nodes_ * Live::kPlaces, Live::kNone);
+  live.listed.assign(changed_.size(), 0);
+  for (const Id node : part_.nodes) list(live, node);
+}
+
+// May it leave, of all that asks below a queue might want alone?
+bool Cycles::open(const Live& live, Index i) const {
+  const Id leaf = part_.near_queue[i], place = part_.on_node[i];
+  if (live.closed[leaf] != 0 || taken_[place] != 0 || part_.must_stay[place] != 0) return false;
+  if (live.within) return part_.priority[place] < live.below_priority;
+  const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
+  for (const Id q : part_.path(leaf)) {
+    if (live.asking[q] != 0) return true;
+    if (single_[q] == 0) continue;
+    const Amount* used = part_.row(usage_, q);
+    for (Size r = 0; r < width_; ++r)
+      if (gives[r] > 0 &&
+          (used[r] - gives[r] < part_.row(keeps_, q)[r] || used[r] <= part_.row(dead_, q)[r]))
+        return false;
+  }
+  return true;
+}
+
+void Cycles::list(Live& live, Id node) {
+  live.listed[node] = tick_;
+  const Index from = part_.on_node_from[node];
+  const auto places = [](Index count) { return std::min(at(count), Live::kPlaces); };
+  const Size before = places(live.count[node]);
+  Index count = 0;
+  std::array<Amount, kMaxResources> largest{}, sum{};
+  for (Index i = from; i < part_.on_node_from[node + 1]; ++i) {
+    if (!open(live, i)) continue;
+    live.of[from + count] = static_cast<Id>(i);
+    if (at(count) < Live::kPlaces) live.nth[at(count) * nodes_ + at(node)] = part_.on_node[i];
+    ++count;
+    const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
+    for (Size r = 0; r < width_; ++r) {
+      largest[r] = std::max(largest[r], gives[r]);
+      sum[r] += gives[r];
+    }
+  }
+  live.count[node] = count;
+  for (Size i = places(count); i < before; ++i) live.nth[i * nodes_ + at(node)] = Live::kNone;
+  if (count == 0 && before == 0) return;
+  for (Size r = 0; r < width_; ++r) {
+    live.one[r * nodes_ + at(node)] = largest[r] > 0 ? kRounded / no_less(largest[r]) : kNothing;
+    live.all[r * nodes_ + at(node)] = sum[r] > 0 ? kRounded / no_less(sum[r]) : kNothing;
+  }
+}
+
+// How much of what a queue uses it may give: less than what is on some node, less than what some
+// allocation has, or nothing.
+void Cycles::read_queue(Id queue) {
+  bool tight = false, single = false, exhausted = false;
+  const Amount *used = part_.row(usage_, queue), *kept = part_.row(keeps_, queue),
+               *largest = part_.row(part_.largest, queue), *least = part_.row(part_.least, queue),
+               *together = part_.row(part_.together, queue), *dead = part_.row(dead_, queue);
+  for (Size r = 0; r < width_; ++r) {
+    if (largest[r] <= 0) continue;
+    const Amount more = used[r] <= dead[r] ? -1 : used[r] - kept[r];
+    tight = tight || more < together[r];
+    single = single || more < largest[r];
+    exhausted = exhausted || (least[r] > 0 && more < least[r]);
+  }
+  tight_[queue] = tight ? 1 : 0;
+  single_[queue] = single ? 1 : 0;
+  exhausted_[queue] = exhausted ? 1 : 0;
+}
+
+void Cycles::has_left(Id place) {
+  ++tick_;
+  const Id node = part_.node[place];
+  changed_[node] = removed_[node] = tick_;
+  uses(part_.queue[place], false);
+}
+
+void Cycles::room_changed(Id node) {
+  changed_[node] = ++tick_;
+  for (Size r = 0; r < width_; ++r) {
+    if (state_.tables().resources.scope[r] != ResourceScope::kCluster) {
+      room_[r * nodes_ + at(node)] = no_less(rooms_.at(node, r));
+      continue;
+    }
+    all_changed_ = tick_;
+    std::fill_n(room_.begin() + static_cast<std::ptrdiff_t>(r * nodes_), nodes_,
+                no_less(rooms_.at(node, r)));
+  }
+}
+
+// What a queue and those above it use has changed: what is known of nodes that have something of
+// theirs holds only if they have more than enough to give, before and after.
+void Cycles::uses(Id leaf, bool more) {
+  ++tick_;
+  for (const Id q : part_.path(leaf)) {
+    if (q == 0) break;
+    const bool was_tight = tight_[q] != 0, was_single = single_[q] != 0,
+               was_exhausted = exhausted_[q] != 0;
+    read_queue(q);
+    if (!was_tight && tight_[q] == 0) continue;
+    const bool none = !was_exhausted && exhausted_[q] != 0;
+    const bool fewer = !more && single_[q] != 0;
+    const bool some = more && was_single && exhausted_[q] == 0;
+    if (q != leaf) {
+      all_changed_ = tick_;
+      if (none) all_removed_ = tick_;
+      if (some) lives_.clear();
+      continue;
+    }
+    const auto nodes = slice(part_.of_queue, part_.of_queue_from[q], part_.of_queue_from[q + 1]);
+    for (const Id node : nodes) changed_[node] = tick_;
+    if (none || fewer)
+      for (const Id node : nodes) removed_[node] = tick_;
+    if (!some) continue;
+    for (const auto& live : lives_) {
+      live->closed[q] = 0;
+      for (auto& one : live->order) one.clear();
+      for (const Id node : nodes)
+        if (usable_[node] != 0) list(*live, node);
+    }
+  }
+}
+
+}  // namespace evenhand::yunikorn

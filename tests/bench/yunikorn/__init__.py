@@ -1,0 +1,1 @@
+"""Speed of YuniKorn's policy."""
