@@ -292,7 +292,14 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
         "documents, NAME:upstream its source",
     )
     command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
-    command.add_argument("--state", metavar="FILE", help=state)
+    before = command.add_mutually_exclusive_group()
+    before.add_argument("--state", metavar="FILE", help=state)
+    before.add_argument(
+        "--as-if-waiting",
+        type=_duration,
+        metavar="TIME",
+        help="in the place of a state: plan as if all had been as it is for so long, such as 10m",
+    )
     command.add_argument(
         "--on",
         metavar="TRIGGER",
@@ -337,6 +344,14 @@ def _table_options(command: argparse.ArgumentParser, *, depth: int | None, opera
         help=f"operations as rows of the tree; default: {'yes' if operations else 'no'}",
     )
     command.set_defaults(default_depth=depth, default_top=_TOP)
+
+
+def _duration(text: str) -> float | str:
+    """Return a number of seconds as a number, all else for the library to read."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _seconds(text: str) -> float:

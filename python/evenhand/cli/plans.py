@@ -36,7 +36,8 @@ __all__ = ["demo_lines", "demo_plan", "described_policy", "explain", "made_polic
 _LISTED = 5  # starving elements, rules of refusals, diagnostics
 _DEMO_DECISIONS = 12
 _WIDTH = 110
-_DEMO_EARLIER = 600.0  # seconds
+_NOT_WAITED = "None of them has waited yet: add --as-if-waiting 10m, or --state FILE now and later."
+_DEMO_WAITS = "10m"
 
 
 def plan(args: argparse.Namespace) -> int:
@@ -85,10 +86,7 @@ def demo_plan(snapshot: Snapshot) -> Plan:
     """Plan on the bundled cluster, as if it had been in this state for ten minutes."""
     import evenhand as eh
 
-    policy = eh.policies.YTsaurus()
-    then = snapshot.replace(now=snapshot.now - _DEMO_EARLIER, previous_update=None)
-    earlier = eh.plan(then, policy)
-    return eh.plan(snapshot, policy, earlier.state)
+    return eh.plan(snapshot, eh.policies.YTsaurus(), as_if_waiting=_DEMO_WAITS)
 
 
 def demo_lines(result: Plan) -> list[Line]:
@@ -135,13 +133,18 @@ def _planned(args: argparse.Namespace) -> Plan:
     on = _trigger(args.on, snapshot, label(args.file))
     state: State | None = read_state(args.state)
     try:
+        if args.as_if_waiting is not None:
+            return eh.plan(snapshot, policy, on=on, as_if_waiting=args.as_if_waiting)
         return eh.plan(snapshot, policy, state, on=on)
     except InputError as error:
         # What does not fit together may stand in any of the files.
-        table = error.problems[0].table
+        table, field = error.problems[0].table, error.problems[0].field
         path = {"settings": args.config, "state": args.state}.get(table) or args.file
         if table == "trigger":
             raise Failure(*lines_of("argument --on", error), usage=True) from error
+        if field == "as_if_waiting":
+            said = error.problems[0].message.removeprefix("as_if_waiting ")
+            raise Failure(f"argument --as-if-waiting: {said}", usage=True) from error
         raise Failure(*lines_of(path, error)) from error
 
 
@@ -201,6 +204,7 @@ def _trigger(text: str | None, snapshot: Snapshot, file: str) -> Any:
 def _lines(result: Plan, head: Line, top: int) -> list[Line]:
     from evenhand.display.plans import (
         decision_lines,
+        not_waited,
         plan_sentence,
         refusal_lines,
         starving_lines,
@@ -208,6 +212,8 @@ def _lines(result: Plan, head: Line, top: int) -> list[Line]:
 
     signs = glyphs()
     starving = starving_lines(result.statuses, _LISTED, signs)
+    if not_waited(result):
+        starving.append([("warn", _NOT_WAITED)])
     return [
         head,
         [],

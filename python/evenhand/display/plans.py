@@ -25,6 +25,7 @@ __all__ = [
     "decision_lines",
     "decision_table",
     "explanation_html",
+    "not_waited",
     "plan_html",
     "plan_sentence",
     "plan_text",
@@ -42,6 +43,7 @@ _DECISION = ("do", "what", "operation", "node", "reason", "for", "gives or takes
 _LINE = ("do", "what", "node", "reason", "for", "gives or takes")
 _LINE_ROOMS = (7, 24, 11, 24, 17, 17)
 _WIDTH = 110
+_NOT_WAITED = 'None of them has waited yet: plan with as_if_waiting="10m", or later with this plan\'s state.'
 _STARVING = ("name", "kind", "starvation", "below since", "satisfied", "starves after")
 _STARVING_ROOMS = (36, 9, 21, 12, 9, 13)
 
@@ -175,6 +177,15 @@ def _starving_sentences(statuses: Statuses) -> list[str]:
     return sentences
 
 
+def not_waited(plan: Plan) -> bool:
+    """Return whether all that is below its fair share has been so since this instant."""
+    if not len(plan.statuses):
+        return False
+    statuses, now = plan.statuses, round(plan.snapshot.now * 1e6)
+    since = statuses.column("since")[statuses.column("status") == 1]
+    return bool(len(since) and not statuses.column("starvation").any() and (since >= now).all())
+
+
 def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[str]]:
     """Return heads and a row for each of those that starve most and longest."""
     starvation, since = statuses.column("starvation"), statuses.column("since")
@@ -238,6 +249,7 @@ def plan_text(plan: Plan) -> str:
         *decision_lines(plan, _TEXT_ROWS),
         [],
         *starving_lines(plan.statuses, 0),
+        *([[("warn", _NOT_WAITED)]] if not_waited(plan) else []),
         *refusal_lines(plan, _LISTED),
         *diagnostic_lines(plan.diagnostics, _LISTED),
     ]
@@ -259,6 +271,8 @@ def plan_html(plan: Plan) -> str:
         more = f", the first {len(rows):,}" if len(rows) < len(rest) else ""
         parts.append(markup.fold(f"{len(rest):,} more decisions{more}", markup.table(_DECISION, rows)))
     parts.append(_statuses_body(plan.statuses))
+    if not_waited(plan):
+        parts.append(f"<div>{markup.safe(_NOT_WAITED)}</div>")
     if len(plan.refusals):
         rows = [[clean(r.request), r.rule, r.message] for r in plan.refusals[:_HTML_ROWS]]
         label = f"{counted(len(plan.refusals), 'request')} did not start"

@@ -15,6 +15,8 @@ import evenhand as eh
 from evenhand.display.text import width
 from tests.unit.plans.fake import CLUSTER, HOSTILE, make, remade, start
 
+_NOT_WAITED = "None of them has waited yet: add --as-if-waiting 10m, or --state FILE now and later."
+
 
 @dataclass(frozen=True)
 class Round:
@@ -31,10 +33,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The calls of a plan that always decides the same."""
     made: list[dict[str, Any]] = []
 
-    def plan(snapshot: Any, policy: Any, state: Any = None, *, on: Any = None, given: Any = None) -> Any:
+    def plan(snapshot: Any, policy: Any, state: Any = None, *, on: Any = None, **others: Any) -> Any:
         if state is not None:
             state.check_clock(snapshot.now)
-        made.append({"policy": policy, "state": state, "on": on})
+        made.append({"policy": policy, "state": state, "on": on, **others})
         return remade(make(snapshot=snapshot), policy=policy, on=on or Round())
 
     for name, value in (
@@ -80,6 +82,24 @@ def test_what_the_library_decides_is_what_is_printed(file: Path, tmp_path: Path,
     plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), policy, before.state, on=eh.Heartbeat("n1"))
     assert json.loads(out) == json.loads(plan.to_json())
     assert [d["allocation"] for d in json.loads(out)["decisions"]] == ["a09", None]
+
+
+def test_without_a_state_a_plan_says_how_to_continue(
+    file: Path, run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _NOT_WAITED in run("plan", file)[1]
+    assert "not waited" not in run("plan", file, "--policy", "backendai")[1]
+    waited = run("plan", file, "--as-if-waiting", "10m")
+    assert waited[0] == 0
+    assert _NOT_WAITED not in waited[1]
+    assert "10m 0s ago" in waited[1]
+    plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), eh.policies.YTsaurus(), as_if_waiting=600)
+    assert json.loads(run("plan", file, "--as-if-waiting", "600", "--format", "json")[1]) == plan.to_dict()
+    assert run("explain", file, "a09", "--as-if-waiting", "10m")[1] == plan.why("a09").text + "\n"
+    for wrong, said in (("soon", "is not a duration"), ("-1", "is out of range")):
+        with pytest.raises(SystemExit, match="2"):
+            run("plan", file, f"--as-if-waiting={wrong}")
+        assert f"argument --as-if-waiting: {said}" in capsys.readouterr().err
 
 
 JOBS = {
@@ -204,6 +224,7 @@ def test_explanations(calls: Any, file: Path, run: Any, name: str) -> None:
         (["--on", "heartbeat:"], "argument --on: 'heartbeat:' is none of"),
         (["--on", "round:n1"], "argument --on: 'round:n1' is none of"),
         (["--on", "heartbeat:n9"], "has no node 'n9'"),
+        (["--state", "S", "--as-if-waiting", "10m"], "argument --as-if-waiting: not allowed with argument"),
     ],
 )
 def test_wrong_usage(
@@ -275,6 +296,4 @@ def test_the_demo_goes_on_to_a_plan(calls: Any, run: Any, monkeypatch: pytest.Mo
     ]
     places = [plan.index(text) for text in order]
     assert places == sorted(places)
-    assert len(calls) == 2
-    assert calls[0]["state"] is None
-    assert calls[1]["state"].time == 400
+    assert [call["as_if_waiting"] for call in calls] == ["10m"]
