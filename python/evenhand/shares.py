@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.config.fair_share import FairShareSettings
+    from evenhand.explain import Explanation
     from evenhand.model import Snapshot
 
 __all__ = ["FairShareEngine", "Shares", "fair_share"]
@@ -314,6 +315,71 @@ class Shares(Frozen, Tabular):
                 for r, resource in enumerate(self.resources):
                     columns[f"{quantity}.{resource}"] = values[:, r]
         return Table(columns, title="shares")
+
+    def element(self, name: str | int, *, kind: str | None = None) -> Table:
+        """Return what one element has and wants, a row a resource, as fractions of the total.
+
+        Parameters
+        ----------
+        name : str or int
+            Of a pool or an operation.
+        kind : {"pool", "operation"}, optional
+            Which of the two, where both have the name; by default the pool.
+
+        Returns
+        -------
+        Table
+
+        Raises
+        ------
+        KeyError
+            If there is no such name.
+        """
+        from evenhand.explain.bounds import element
+
+        return element(self, name, kind)
+
+    def why(self, name: str | int, *, kind: str | None = None) -> Explanation:
+        """Explain what made the fair share of an element the number that it is.
+
+        Parameters
+        ----------
+        name : str or int
+            Of a pool or an operation.
+        kind : {"pool", "operation"}, optional
+            Which of the two, where both have the name; by default the pool.
+
+        Returns
+        -------
+        Explanation
+            Its code is one of `evenhand.explain.bounds.CAUSES`: ``demand``, ``limit``, ``child_limit``,
+            ``guarantee``, ``weight``, ``order``, ``gang``. Its numbers have the ``path`` from the root, each
+            element with its own cause and what was compared, and the element that ``decides``: it lies above
+            where an element takes all that its pool can pass on.
+
+        Raises
+        ------
+        KeyError
+            If there is no such name.
+
+        Notes
+        -----
+        O(elements × resources). Shares are compared up to the rounding of their sums.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> snapshot = eh.Snapshot.from_dict({
+        ...     "resources": {"cpu": {}}, "total": {"cpu": 10},
+        ...     "pools": [{"name": "a"}, {"name": "b", "limits": {"cpu": 2}}],
+        ...     "operations": [{"name": "x", "pool": "a", "demand": {"cpu": 5}},
+        ...                    {"name": "y", "pool": "b", "demand": {"cpu": 9}}]})
+        >>> print(eh.fair_share(snapshot).why("b"))
+        b has 20 % (2) of the 90 % (9) of cpu that it wants, because it is limited to 20 %.
+        """
+        from evenhand.explain.bounds import why
+
+        return why(self, name, kind)
 
     def __repr__(self) -> str:
         from evenhand.display import shares_text
