@@ -124,7 +124,7 @@ def changed(data: dict[str, Any], step: dict[str, Any]) -> tuple[dict[str, Any],
             rows[one["element"]]["limits"]["cpu"] //= 2
         return other, -1
     if step["cause"] == "guarantee" and own is not None and numbers["guarantee"]:
-        own["strong_guarantee"]["cpu"] //= 2
+        own["strong_guarantee"]["cpu"] = int(numbers["guarantee"] * TOTAL) // 2  # its pool may bound it
         return other, -1
     if step["cause"] == "weight" and own is not None:
         own["weight"] *= 2
