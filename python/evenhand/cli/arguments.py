@@ -56,10 +56,15 @@ def parser() -> argparse.ArgumentParser:
         "--top", type=_number(1), metavar="N", help=f"at most N decisions in the table; default: {_DECISIONS}"
     )
     plan.add_argument("--all", action="store_true", help="all decisions in the table")
+    plan.add_argument("--save", metavar="PLAN", help="file for the plan, which explain reads")
     plan.set_defaults(default_top=_DECISIONS)
 
     explain = commands.add_parser("explain", help="say why something was decided, or was not")
-    explain.add_argument("file", metavar="FILE", help="snapshot as JSON")
+    explain.add_argument(
+        "file",
+        metavar="FILE",
+        help="snapshot as JSON; or a plan that plan --save wrote, without options of it",
+    )
     explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
     _plan_options(explain, state="state to start from, if it exists; it stays as it is")
 
@@ -286,7 +291,6 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
     words = [f"{first} (the default)", *others]
     command.add_argument(
         "--policy",
-        default=first,
         metavar="NAME[:PRESET]",
         help=f"system whose rules apply: {_either(words)}; NAME:documented (the default) follows its "
         "documents, NAME:upstream its source",

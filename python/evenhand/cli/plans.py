@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
+from evenhand.cli.reading import lines_of, read_state, write_state
+from evenhand.cli.saved import is_saved, opened, save
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -21,6 +22,7 @@ from evenhand.cli.streams import (
 )
 from evenhand.config.triggers import CYCLES
 from evenhand.errors import InputError
+from evenhand.explain.facts import seconds
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from evenhand.plans import Plan
     from evenhand.state import State
 
-__all__ = ["demo_lines", "demo_plan", "described_policy", "explain", "made_policy", "plan"]
+__all__ = ["demo_lines", "demo_plan", "described_policy", "explain", "made_policy", "plan", "trigger_of"]
 
 _LISTED = 5  # starving elements, rules of refusals, diagnostics
 _DEMO_DECISIONS = 12
@@ -44,7 +46,9 @@ def plan(args: argparse.Namespace) -> int:
     """Decide on a snapshot, and leave the next state."""
     from evenhand.display.plans import plan_title
 
-    result = _planned(args)
+    result = _planned(args, read_text(args.file))
+    if args.save:
+        save(args.save, result, args.on)
     if args.state:
         write_state(args.state, result.state)
     if args.format == "json":
@@ -54,7 +58,7 @@ def plan(args: argparse.Namespace) -> int:
     else:
         head: Line = [("head", label(args.file)), ("", f": {plan_title(result).removeprefix('for ')}")]
         top = args.top or (len(result.decisions) if args.all else args.default_top)
-        print_lines([*_lines(result, head, max(top, 1)), *_findings(result)])
+        print_lines([*_lines(result, head, max(top, 1)), *_findings(result), *_answered(args, result)])
     return 0
 
 
@@ -62,7 +66,7 @@ def explain(args: argparse.Namespace) -> int:
     """Say why something is decided on a snapshot, or is not."""
     from evenhand.table import Table
 
-    result = _planned(args)
+    result = _explained(args)
     try:
         explanation = result.why(args.name)
     except KeyError as error:
@@ -122,15 +126,46 @@ def _spared(result: Plan, victim: int) -> int | None:
     return int(same[0] if len(same) else rows[0])
 
 
-def _planned(args: argparse.Namespace) -> Plan:
+def _explained(args: argparse.Namespace) -> Plan:
+    """Return the plan that is explained: a saved one, or that of a snapshot."""
+    text = read_text(args.file)
+    if not is_saved(text):
+        result = _planned(args, text)
+        if _moved_on(result):
+            said = f"is what a plan at {seconds(result.snapshot.now)} left, which it does not explain"
+            how = "save that plan with plan --save PLAN, then explain PLAN NAME"
+            raise Failure(f"{label(args.state)}: {said}; {how}")
+        return result
+    for option in ("policy", "config", "state", "as_if_waiting", "on"):
+        if getattr(args, option) is not None:
+            said = f"{label(args.file)} is a saved plan, which has its own"
+            raise Failure(f"argument --{option.replace('_', '-')}: {said}", usage=True)
+    return opened(args.file, text)
+
+
+def _moved_on(result: Plan) -> bool:
+    """Return whether the state that went in has answered for the same instant before."""
+    return result.state_before is not None and result.state_before.time == result.snapshot.now
+
+
+def _answered(args: argparse.Namespace, result: Plan) -> list[Line]:
+    """Say that a plan follows one of the same instant."""
+    if not _moved_on(result):
+        return []
+    had = f"had answered for {seconds(result.snapshot.now)} before: this plan follows that one"
+    return [[("warn", label(args.state)), ("", f" {had}.")]]
+
+
+def _planned(args: argparse.Namespace, text: str) -> Plan:
     import evenhand as eh
+    from evenhand.model import Snapshot
 
     try:
-        snapshot = read_snapshot(args.file)
+        snapshot = Snapshot.from_json(text)
     except InputError as error:
         raise Failure(*lines_of(args.file, error)) from error
-    policy = made_policy(args.policy, args.config)
-    on = _trigger(args.on, snapshot, label(args.file))
+    policy = made_policy(args.policy or next(iter(SYSTEMS)), args.config)
+    on = trigger_of(args.on, snapshot, label(args.file))
     state: State | None = read_state(args.state)
     try:
         if args.as_if_waiting is not None:
@@ -181,7 +216,7 @@ def made_policy(name: str, config: str | None) -> Any:
         raise Failure(*lines_of(config or name, error)) from error
 
 
-def _trigger(text: str | None, snapshot: Snapshot, file: str) -> Any:
+def trigger_of(text: str | None, snapshot: Snapshot, file: str) -> Any:
     """Return what the policy acts on; None: its own."""
     import evenhand as eh
 

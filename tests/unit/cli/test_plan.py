@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.cli.plans import made_policy
 from evenhand.display.text import width
 from tests.unit.plans.fake import CLUSTER, HOSTILE, make, remade, start
 
@@ -195,12 +196,70 @@ def test_the_state_is_read_and_replaced(calls: Any, file: Path, tmp_path: Path, 
     left = eh.State.load(state)
     assert left.elements == {("operation", "B"): {"since": 0.0, "starvation": "starving"}}
     before = state.read_bytes()
-    assert run("explain", file, "a09", "--state", state)[0] == 0
+    later = tmp_path / "later.json"
+    later.write_text(json.dumps(CLUSTER | {"now": 101}))
+    assert run("explain", later, "a09", "--state", state)[0] == 0
     assert calls[1]["state"] == left
     assert state.read_bytes() == before, "explaining changes nothing"
+    later.unlink()
     assert run("plan", file, "--state", state)[0] == 0
     assert calls[2]["state"] == left
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full.json", "state.json"]
+
+
+def test_a_state_that_has_answered_explains_nothing(file: Path, tmp_path: Path, run: Any) -> None:
+    state, early = tmp_path / "state.json", tmp_path / "early.json"
+    early.write_text(json.dumps(CLUSTER | {"now": 0}))
+    assert "before: this plan follows that one" not in run("plan", early, "--state", state)[1]
+    assert "3 preempted" in run("plan", file, "--state", state)[1]
+    status, out, err = run("explain", file, "a09", "--state", state)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"evenhand: {state}: is what a plan at 100 s left, which it does not explain; save")
+    again = run("plan", file, "--state", state)[1]
+    assert again.endswith(f"{state} had answered for 100 s before: this plan follows that one.\n")
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--policy", "ytsaurus:upstream", "--on", "heartbeat:n1"), ("--policy", "backendai")]
+)
+def test_a_saved_plan_is_explained_as_it_was_made(
+    options: tuple[str, ...], file: Path, tmp_path: Path, run: Any
+) -> None:
+    saved, state = tmp_path / "plan.json", tmp_path / "state.json"
+    early = tmp_path / "early.json"
+    early.write_text(json.dumps(CLUSTER | {"now": 0}))
+    run("plan", early, *options, "--state", state)
+    before = eh.State.load(state)
+    status, out, _ = run("plan", file, *options, "--state", state, "--save", saved, "--format", "json")
+    assert status == 0
+    policy = made_policy(options[1] if options else "ytsaurus", None)
+    on = eh.Heartbeat("n1") if "--on" in options else None
+    plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), policy, before, on=on)
+    assert json.loads(out) == plan.to_dict()
+    for name in ("a09", "b", "B", "n1"):
+        assert run("explain", saved, name) == (0, plan.why(name).text + "\n", "")
+
+
+def test_what_a_saved_plan_has_of_its_own(
+    file: Path, tmp_path: Path, run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "plan.json"
+    run("plan", file, "--as-if-waiting", "10m", "--save", saved)
+    for option, value in (("--policy", "slurm"), ("--state", "S"), ("--on", "round"), ("--config", "C")):
+        with pytest.raises(SystemExit, match="2"):
+            run("explain", saved, "a09", option, value)
+        assert f"argument {option}: {saved} is a saved plan, which has its own" in capsys.readouterr().err
+    data = json.loads(saved.read_text())
+    for change, said in (
+        ({"decisions": []}, "the plan decides otherwise now than when it was saved; it was made by version"),
+        ({"policy": {"system": "nothing"}}, "is not a complete saved plan"),
+        ({"snapshot": {}}, "is not a complete saved plan"),
+    ):
+        saved.write_text(json.dumps(data | change))
+        status, out, err = run("explain", saved, "a09")
+        assert (status, out) == (1, "")
+        assert said in err
+    assert run("plan", file, "--save", tmp_path / "no" / "plan.json")[0] == 1
 
 
 @pytest.mark.parametrize("name", ["a09", "a01", "b", "c", "B", "P", "n1"])
