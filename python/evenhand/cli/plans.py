@@ -33,11 +33,20 @@ if TYPE_CHECKING:
     from evenhand.plans import Plan
     from evenhand.state import State
 
-__all__ = ["demo_lines", "demo_plan", "described_policy", "explain", "made_policy", "plan", "trigger_of"]
+__all__ = [
+    "demo_decisions",
+    "demo_lines",
+    "demo_plan",
+    "described_policy",
+    "explain",
+    "made_policy",
+    "plan",
+    "trigger_of",
+]
 
 _LISTED = 5  # starving elements, rules of refusals, diagnostics
-_DEMO_DECISIONS = 12
-_WIDTH = 110
+_DEMO_DECISIONS = 5
+_SPARED_SENTENCES = 2  # what it is; which stages looked at it is left to explain
 _NOT_WAITED = "None of them has waited yet: add --as-if-waiting 10m, or --state FILE now and later."
 _DEMO_WAITS = "10m"
 
@@ -93,24 +102,34 @@ def demo_plan(snapshot: Snapshot) -> Plan:
     return eh.plan(snapshot, eh.policies.YTsaurus(), as_if_waiting=_DEMO_WAITS)
 
 
-def demo_lines(result: Plan) -> list[Line]:
-    """Return the plan, and the explanations of a victim and of one that was spared beside it."""
-    head = "Plan for the same cluster, had nothing changed for ten minutes"
-    lines = _lines(result, [("head", head)], _DEMO_DECISIONS)
+def demo_lines(result: Plan, room: int) -> list[Line]:
+    """Return what is planned in short, and why a victim leaves and one beside it stays."""
+    from evenhand.display.plans import plan_sentence, starving_sentences
+
+    lines: list[Line] = [[("head", "The plan, as if nothing had changed for ten minutes")]]
+    for sentence in (plan_sentence(result), *starving_sentences(result.statuses)):
+        lines += [[("", part)] for part in textwrap.wrap(sentence, room)]
     victims = result.decisions.victims
     if not len(victims):
         return lines
     names = result.snapshot.names("allocations")
     taken = int(victims.column("allocation")[0])
-    asked = [("Why does it leave?", taken)]
+    asked: list[tuple[str, int, int | None]] = [("leave", taken, None)]
     spared = _spared(result, taken)
     if spared is not None:
-        asked.append(("Why not the one beside it?", spared))
-    for question, row in asked:
-        text = result.why(names[row], table="allocations").text
-        lines += [[], [("head", question)]]
-        lines += [[("", part)] for line in text.split("\n") for part in textwrap.wrap(line, _WIDTH)]
+        asked.append(("stay", spared, _SPARED_SENTENCES))
+    for does, row, most in asked:
+        sentences = result.why(names[row], table="allocations").sentences[:most]
+        lines += [[], [("head", f"Why does {label(str(names[row]))} {does}?")]]
+        lines += [[("", part)] for part in textwrap.wrap(" ".join(sentences), room)]
     return lines
+
+
+def demo_decisions(result: Plan, room: int) -> list[Line]:
+    """Return the first decisions of the demo's plan, without codes."""
+    from evenhand.display.plans import decision_lines
+
+    return decision_lines(result, _DEMO_DECISIONS, glyphs(), room, reasons=False)
 
 
 def _spared(result: Plan, victim: int) -> int | None:

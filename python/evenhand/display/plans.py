@@ -32,6 +32,7 @@ __all__ = [
     "plan_title",
     "refusal_lines",
     "starving_lines",
+    "starving_sentences",
     "statuses_html",
     "statuses_text",
 ]
@@ -41,11 +42,9 @@ _HTML_ROWS = 150
 _LISTED = 10
 _DECISION = ("do", "what", "operation", "node", "reason", "for", "gives or takes", "fair share")
 _LINE = ("do", "what", "node", "reason", "for", "gives or takes")
-_LINE_ROOMS = (7, 24, 11, 24, 17, 17)
 _WIDTH = 110
 _NOT_WAITED = 'None of them has waited yet: plan with as_if_waiting="10m", or later with this plan\'s state.'
 _STARVING = ("name", "kind", "starvation", "below since", "satisfied", "starves after")
-_STARVING_ROOMS = (36, 9, 21, 12, 9, 13)
 
 
 def plan_sentence(plan: Plan) -> str:
@@ -78,15 +77,10 @@ def _amounts(values: Mapping[str, float]) -> str:
     return ", ".join(f"{amount(value)} {clean(resource)}" for resource, value in values.items())
 
 
-def _of(name: object, operation: object, room: int | None = None) -> str:
-    """Return ``a1 of A``, or the name alone if it says its operation itself; in little room both are cut."""
+def _of(name: object, operation: object) -> str:
+    """Return ``a1 of A``, or the name alone if it says its operation itself."""
     name, operation = clean(name), clean(operation)
-    if name.startswith(f"{operation}/"):
-        return name
-    if room is not None and width(name) + width(operation) > (both := room - len(" of ")):
-        operation = fit(operation, max(both - width(name), both // 3), name=True).rstrip()
-        name = fit(name, both - width(operation), name=True).rstrip()
-    return f"{name} of {operation}"
+    return name if name.startswith(f"{operation}/") else f"{name} of {operation}"
 
 
 def _decision_cells(decision: Decision) -> list[str]:
@@ -112,13 +106,12 @@ def decision_table(decisions: Decisions) -> Table:
 
 
 def _aligned(
-    cells: Sequence[Sequence[str]], rooms: Sequence[int], right: frozenset[int], glyphs: Glyphs
+    cells: Sequence[Sequence[str]], right: frozenset[int], glyphs: Glyphs, room: int = _WIDTH
 ) -> list[Line]:
-    """Return rows under their heads, each column as wide as it needs, up to its room."""
-    widths = [
-        min(most, max(map(width, column)))
-        for most, column in zip(rooms, zip(*cells, strict=True), strict=True)
-    ]
+    """Return rows under their heads, each column as wide as it needs; the widest are cut to fit the room."""
+    widths = [min(room, max(map(width, column))) for column in zip(*cells, strict=True)]
+    while sum(widths) + 2 * (len(widths) - 1) > room:
+        widths[widths.index(max(widths))] -= 1
     lines: list[Line] = []
     for i, row in enumerate(cells):
         parts = [
@@ -129,7 +122,9 @@ def _aligned(
     return lines
 
 
-def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+def decision_lines(
+    plan: Plan, top: int, glyphs: Glyphs = UNICODE, room: int = _WIDTH, *, reasons: bool = True
+) -> list[Line]:
     """Return the first decisions, those with victims first, and how many more there are."""
     decisions = plan.decisions
     if not len(decisions):
@@ -137,13 +132,14 @@ def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]
     steps = decisions.column("step")
     with_victims = np.isin(steps, steps[decisions.column("action") == ACTIONS.index("preempt")])
     order = np.concatenate([np.flatnonzero(with_victims), np.flatnonzero(~with_victims)])[:top]
-    rows = []
+    rows = [_LINE]
     for decision in decisions.take(order):
         do, what, operation, node, why, served, amounts, _ = _decision_cells(decision)
-        rows.append([do, _of(what, operation, _LINE_ROOMS[1]), node, why, served, amounts])
-    lines = _aligned([_LINE, *rows], _LINE_ROOMS, frozenset(), glyphs)
-    if len(decisions) > len(rows):
-        lines.append([("", f"and {counted(len(decisions) - len(rows), 'more decision')}")])
+        rows.append((do, _of(what, operation), node, why, served, amounts))
+    cells = [row if reasons else (*row[:3], *row[4:]) for row in rows]
+    lines = _aligned(cells, frozenset(), glyphs, room)
+    if len(decisions) > len(order):
+        lines.append([("", f"and {counted(len(decisions) - len(order), 'more decision')}")])
     return lines
 
 
@@ -164,7 +160,8 @@ def refusal_lines(plan: Plan, top: int) -> list[Line]:
     return lines
 
 
-def _starving_sentences(statuses: Statuses) -> list[str]:
+def starving_sentences(statuses: Statuses) -> list[str]:
+    """Return how many operations and pools are below their fair shares, and starve."""
     found = statuses.counts()
     sentences = []
     for kind, noun in (("operation", "operation"), ("pool", "pool")):
@@ -214,10 +211,10 @@ def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> li
     """Return a sentence on what is below its share, and a line for each that starves most."""
     if not len(statuses):
         return []
-    lines: list[Line] = [[("head", sentence)] for sentence in _starving_sentences(statuses)]
+    lines: list[Line] = [[("head", sentence)] for sentence in starving_sentences(statuses)]
     cells = _starving_cells(statuses, top, glyphs)
     if len(cells) > 1:
-        lines += _aligned(cells, _STARVING_ROOMS, frozenset({3, 4, 5}), glyphs)
+        lines += _aligned(cells, frozenset({3, 4, 5}), glyphs)
     return lines
 
 
@@ -235,7 +232,7 @@ def _statuses_body(statuses: Statuses) -> str:
     if not len(statuses):
         return ""
     heads, *rows = _starving_cells(statuses, _HTML_ROWS, UNICODE)
-    sentence = markup.safe(" ".join(_starving_sentences(statuses)))
+    sentence = markup.safe(" ".join(starving_sentences(statuses)))
     if not rows:
         return f"<div>{sentence}</div>"
     return markup.fold(sentence, markup.table(heads, rows, numbers=(3, 4, 5)), opened=len(rows) <= _TEXT_ROWS)
