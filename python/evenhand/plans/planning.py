@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
+    from evenhand.systems.base import Policy
 
 __all__ = ["expect_policy", "plan"]
 
@@ -27,7 +28,7 @@ __all__ = ["expect_policy", "plan"]
 @overload
 def plan(
     snapshot: Snapshot,
-    policy: Any,
+    policy: Policy,
     state: State | None = None,
     *,
     on: Any = None,
@@ -37,7 +38,7 @@ def plan(
 @overload
 def plan(
     snapshot: Mapping[str, Snapshot],
-    policy: Any,
+    policy: Policy | Mapping[str, Policy],
     state: Mapping[str, State] | None = None,
     *,
     on: Any = None,
@@ -46,7 +47,7 @@ def plan(
 ) -> dict[str, Plan]: ...
 def plan(
     snapshot: Snapshot | Mapping[str, Snapshot],
-    policy: Any,
+    policy: Policy | Mapping[str, Policy],
     state: Any = None,
     *,
     on: Any = None,
