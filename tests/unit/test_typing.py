@@ -19,7 +19,7 @@ USES = ROOT / "tests" / "typing" / "settings_use.py"
 POLICIES = (YTsaurus, BackendAI, Slurm, YuniKorn)
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright", "basedpyright"])
+@pytest.mark.parametrize("checker", ["mypy", "basedpyright"])
 def test_a_checker_finds_the_marked_mistakes(checker: str) -> None:
     beside = Path(sys.executable).with_name(checker)
     command = str(beside) if beside.exists() else shutil.which(checker)

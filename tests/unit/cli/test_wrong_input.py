@@ -156,7 +156,7 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
         ("plan x --policy", "plan", "argument --policy: needs a value"),
         ("demo --resource tpu", "demo", "argument --resource: no resource 'tpu'"),
         ("plan x --state a --as-if-waiting 1", "plan", "cannot be given together with --state"),
-        ("shwo", "", "argument COMMAND: 'shwo' is none of demo, validate"),
+        ("nonsense", "", "argument COMMAND: 'nonsense' is none of demo, validate"),
     ],
 )
 def test_wrong_usage_is_told_in_plain_words(
