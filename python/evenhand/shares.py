@@ -317,30 +317,13 @@ class Shares(Frozen, Tabular):
         return Table(columns, title="shares")
 
     def element(self, name: str | int, *, kind: str | None = None) -> Table:
-        """Return what one element has and wants, a row a resource, as fractions of the total.
-
-        Parameters
-        ----------
-        name : str or int
-            Of a pool or an operation.
-        kind : {"pool", "operation"}, optional
-            Which of the two, where both have the name; by default the pool.
-
-        Returns
-        -------
-        Table
-
-        Raises
-        ------
-        KeyError
-            If there is no such name.
-        """
+        """Return what a pool or an operation has and wants, a row a resource; see `why`."""
         from evenhand.explain.bounds import element
 
         return element(self, name, kind)
 
     def why(self, name: str | int, *, kind: str | None = None) -> Explanation:
-        """Explain what made the fair share of an element the number that it is.
+        """Explain what made the fair share of an element the number that it is; O(elements × resources).
 
         Parameters
         ----------
@@ -352,30 +335,14 @@ class Shares(Frozen, Tabular):
         Returns
         -------
         Explanation
-            Its code is one of `evenhand.explain.bounds.CAUSES`: ``demand``, ``limit``, ``child_limit``,
-            ``guarantee``, ``weight``, ``order``, ``gang``. Its numbers have the ``path`` from the root, each
-            element with its own cause and what was compared, and the element that ``decides``: it lies above
-            where an element takes all that its pool can pass on.
+            Its code is one of `evenhand.explain.bounds.CAUSES`, such as ``demand`` or ``weight``. Its
+            numbers have the ``path`` from the root, each element with its cause and what was compared, and
+            the element that ``decides``.
 
         Raises
         ------
         KeyError
             If there is no such name.
-
-        Notes
-        -----
-        O(elements × resources). Shares are compared up to the rounding of their sums.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> snapshot = eh.Snapshot.from_dict({
-        ...     "resources": {"cpu": {}}, "total": {"cpu": 10},
-        ...     "pools": [{"name": "a"}, {"name": "b", "limits": {"cpu": 2}}],
-        ...     "operations": [{"name": "x", "pool": "a", "demand": {"cpu": 5}},
-        ...                    {"name": "y", "pool": "b", "demand": {"cpu": 9}}]})
-        >>> print(eh.fair_share(snapshot).why("b"))
-        b has 20 % (2) of the 90 % (9) of cpu that it wants, because it is limited to 20 %.
         """
         from evenhand.explain.bounds import why
 
