@@ -95,7 +95,7 @@ def stub() -> str:
     homes += ["from evenhand.systems.base import Policy as Policy"]
     homes += ["from evenhand.systems.files import from_toml as from_toml"]
     homes += ["from evenhand.systems.tiers import TIERS as TIERS, tiered as tiered"]
-    listed = f"__all__: Final = {sorted(policies.__all__)!r}\n"
+    listed = f"__all__: Final = {list(policies.__all__)!r}\n"
     text = HEAD + "\n".join([*homes, "", listed, *classes])
     for options in (["check", "--select", "I", "--fix", "-q"], ["format", "-q"]):
         command = [ruff(), *options, "--stdin-filename", str(STUB), "-"]
