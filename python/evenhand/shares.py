@@ -113,8 +113,7 @@ class FairShareEngine:
     def update(self, snapshot: Snapshot | Living, *, state: State | None = None) -> Shares:
         """Compute the shares of a snapshot; see `fair_share`.
 
-        Any snapshot is allowed; one with other pools or operations than the last is computed
-        afresh.
+        Any snapshot is allowed; one with other pools or operations than the last is computed afresh.
 
         Parameters
         ----------
@@ -317,7 +316,17 @@ class Shares(Frozen, Tabular):
         return Table(columns, title="shares")
 
     def element(self, name: str | int, *, kind: str | None = None) -> Table:
-        """Return what a pool or an operation has and wants, a row a resource; see `why`."""
+        """Return what an element has and wants, a row a resource.
+
+        Parameters
+        ----------
+        name, kind
+            As of `why`.
+
+        Returns
+        -------
+        Table
+        """
         from evenhand.explain.bounds import element
 
         return element(self, name, kind)
@@ -335,14 +344,7 @@ class Shares(Frozen, Tabular):
         Returns
         -------
         Explanation
-            Its code is one of `evenhand.explain.bounds.CAUSES`, such as ``demand`` or ``weight``. Its
-            numbers have the ``path`` from the root, each element with its cause and what was compared, and
-            the element that ``decides``.
-
-        Raises
-        ------
-        KeyError
-            If there is no such name.
+            Its code is one of `evenhand.explain.bounds.CAUSES`; its numbers have the ``path`` from the root.
         """
         from evenhand.explain.bounds import why
 
