@@ -66,7 +66,6 @@ def fair_share(
     -----
     The cost is n log n in the vertices of all share functions, about 13 an operation. The same
     input gives the same bytes, whatever the order of rows. The interpreter lock is released.
-
     Source: YTsaurus, `yt/yt/library/vector_hdrf`; the method is described in `docs/concepts`.
 
     Examples
