@@ -60,12 +60,12 @@ html_css_files = ["evenhand.css"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 # Pages without neighbours, and those that need the room, have no list of them.
-ALONE = ("glossary", "policies/*", "contributing", "compatibility", "changelog")
+ALONE = ("installation", "glossary", "policies/*", "contributing", "compatibility", "changelog")
 html_sidebars = {page: [] for page in ALONE}
 html_theme_options = {
     "navigation_with_keys": False,
     "secondary_sidebar_items": {"**": ["page-toc"]} | dict.fromkeys(WIDE, ()),
     "show_prev_next": False,
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 7,
     "navbar_persistent": ["search-button"],
 }

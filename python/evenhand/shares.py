@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.config.fair_share import FairShareSettings
+    from evenhand.explain import Explanation
     from evenhand.model import Snapshot
 
 __all__ = ["FairShareEngine", "Shares", "fair_share"]
@@ -65,7 +66,6 @@ def fair_share(
     -----
     The cost is n log n in the vertices of all share functions, about 13 an operation. The same
     input gives the same bytes, whatever the order of rows. The interpreter lock is released.
-
     Source: YTsaurus, `yt/yt/library/vector_hdrf`; the method is described in `docs/concepts`.
 
     Examples
@@ -112,8 +112,7 @@ class FairShareEngine:
     def update(self, snapshot: Snapshot | Living, *, state: State | None = None) -> Shares:
         """Compute the shares of a snapshot; see `fair_share`.
 
-        Any snapshot is allowed; one with other pools or operations than the last is computed
-        afresh.
+        Any snapshot is allowed; one with other pools or operations than the last is computed afresh.
 
         Parameters
         ----------
@@ -314,6 +313,41 @@ class Shares(Frozen, Tabular):
                 for r, resource in enumerate(self.resources):
                     columns[f"{quantity}.{resource}"] = values[:, r]
         return Table(columns, title="shares")
+
+    def element(self, name: str | int, *, kind: str | None = None) -> Table:
+        """Return what an element has and wants, a row a resource.
+
+        Parameters
+        ----------
+        name, kind
+            As of `why`.
+
+        Returns
+        -------
+        Table
+        """
+        from evenhand.explain.bounds import element
+
+        return element(self, name, kind)
+
+    def why(self, name: str | int, *, kind: str | None = None) -> Explanation:
+        """Explain what made the fair share of an element the number that it is; O(elements × resources).
+
+        Parameters
+        ----------
+        name : str or int
+            Of a pool or an operation.
+        kind : {"pool", "operation"}, optional
+            Which of the two, where both have the name; by default the pool.
+
+        Returns
+        -------
+        Explanation
+            Its code is one of `evenhand.explain.bounds.CAUSES`; its numbers have the ``path`` from the root.
+        """
+        from evenhand.explain.bounds import why
+
+        return why(self, name, kind)
 
     def __repr__(self) -> str:
         from evenhand.display import shares_text

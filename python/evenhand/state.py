@@ -28,7 +28,7 @@ _Cells = Mapping[str, Any]
 _KEYS = ("schema", "time", "updated", "settings", "policy", *_TABLES)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class State:
     """What one update leaves for the next: volumes of integral pools, clocks of starvation and of nodes.
 
@@ -89,6 +89,11 @@ class State:
             if not all(issubclass(kind, Mapping) for kind in kinds):
                 raise wrong(table, "type", f"{table} is an object of objects by name")
             object.__setattr__(self, table, freeze(rows))
+
+    def __repr__(self) -> str:
+        found = ((len(getattr(self, table)), table) for table in _TABLES)
+        counts = [f"{n:,} {table if n > 1 else table.removesuffix('s')}" for n, table in found if n]
+        return f"<State left at {self.time:.10g} s: {', '.join(counts) or 'nothing is remembered'}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the state as plain values; tables are lists because names may be integers."""

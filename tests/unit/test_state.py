@@ -265,3 +265,9 @@ def test_a_nodes_own_clock_stands_before_that_of_the_state() -> None:
     assert clock(None, 20) == 20
     assert clock(55, 20) == 55
     assert clock(None, None) == 100
+
+
+def test_a_state_says_when_it_was_left() -> None:
+    assert repr(eh.State(100.0)) == "<State left at 100 s: nothing is remembered>"
+    state = eh.State(1.5, nodes={"n": {"last_preemptive": 1.0, "overcommitted_since": None}})
+    assert repr(state) == "<State left at 1.5 s: 1 node>"

@@ -33,8 +33,9 @@ def main(argv: list[str] | None = None) -> int:
         With status 2 for wrong usage, with status 0 after ``--help``.
     """
     open_streams()
-    arguments = parser()
-    args = arguments.parse_args(argv)
+    args, strange = parser().parse_known_args(argv)
+    if strange:
+        args.parser.error(f"unrecognized arguments: {' '.join(strange)}")
     try:
         # Commands are imported here so that --help and wrong usage answer at once.
         from evenhand.cli import commands
@@ -43,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
     except Failure as failure:
         if failure.usage:
-            arguments.error("; ".join(failure.lines))
+            args.parser.error("; ".join(failure.lines))
         print_errors(failure.lines)
         return 1
     except BrokenPipeError:  # the reader has all it wants

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from evenhand import __version__
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["parser"]
 
 _TOP = 40
+_DEMO_TOP = 13
 _DECISIONS = 30
 _EPILOG = """\
 exit status: 0 done, 1 the input is wrong (standard error says where), 2 wrong usage
@@ -20,22 +23,53 @@ a FILE of - is standard input; colours appear on a terminal only, and not where 
 """
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that takes options by their whole names, and says what is wrong in plain words."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **given})
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with status 2."""
+        super().error(_in_plain_words(message, [*self._option_string_actions]))
+
+
+def _in_plain_words(message: str, options: Sequence[str]) -> str:
+    """Return what is wrong with the arguments, with the nearest words where one is unknown."""
+    from evenhand.building.problems import nearest  # NumPy is not needed for help
+
+    if found := re.fullmatch(r"the following arguments are required: (.+)", message):
+        return f"{_either(found[1].split(', '), 'and')} must be given"
+    if found := re.fullmatch(r"unrecognized arguments: (\S+).*", message):
+        strange = found[1].partition("=")[0]
+        known = nearest(strange, [option for option in options if option.startswith("--")])
+        if strange.startswith("-"):
+            return f"there is no option {strange}{known}"
+        return f"{strange!r} is one argument too many"
+    if found := re.fullmatch(r"(argument .+): invalid choice: '(.*)' \(choose from (.+)\)", message):
+        words = found[3].replace("'", "").split(", ")
+        return f"{found[1]}: {found[2]!r} is none of {', '.join(words)}{nearest(found[2], words)}"
+    message = message.replace("not allowed with argument", "cannot be given together with")
+    return re.sub("expected (one|at least one) argument", "needs a value", message)
+
+
 def parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
-    main = argparse.ArgumentParser(
+    main = Parser(
         prog="evenhand",
         description="Compute what each pool and operation of a shared cluster is owed, what it has, and "
         "which allocations must give way.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    main.add_argument("--version", action="version", version=f"evenhand {__version__}")
     commands = main.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     demo = commands.add_parser("demo", help="show fair shares and a plan for a bundled synthetic cluster")
     demo.add_argument(
         "--snapshot", action="store_true", help="print the cluster itself, as JSON for other commands"
     )
-    _table_options(demo, depth=2, operations=False)
+    _table_options(demo, depth=1, top=_DEMO_TOP, operations=False)
 
     validate = commands.add_parser("validate", help="check a snapshot and report all that is wrong with it")
     validate.add_argument("file", metavar="FILE", help="snapshot as JSON")
@@ -47,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
     shares.add_argument(
         "--state", metavar="FILE", help="state to start from, if it exists; replaced by the next one"
     )
-    _table_options(shares, depth=None, operations=True)
+    _table_options(shares, depth=None, top=_TOP, operations=True)
 
     plan = commands.add_parser("plan", help="decide what to start and what to preempt, with reasons")
     plan.add_argument("file", metavar="FILE", help="snapshot as JSON")
@@ -56,10 +90,15 @@ def parser() -> argparse.ArgumentParser:
         "--top", type=_number(1), metavar="N", help=f"at most N decisions in the table; default: {_DECISIONS}"
     )
     plan.add_argument("--all", action="store_true", help="all decisions in the table")
+    plan.add_argument("--save", metavar="PLAN", help="file for the plan, which explain reads")
     plan.set_defaults(default_top=_DECISIONS)
 
     explain = commands.add_parser("explain", help="say why something was decided, or was not")
-    explain.add_argument("file", metavar="FILE", help="snapshot as JSON")
+    explain.add_argument(
+        "file",
+        metavar="FILE",
+        help="snapshot as JSON; or a plan that plan --save wrote, without options of it",
+    )
     explain.add_argument("name", metavar="NAME", help="an allocation, request, operation, pool or node")
     _plan_options(explain, state="state to start from, if it exists; it stays as it is")
 
@@ -82,10 +121,12 @@ def parser() -> argparse.ArgumentParser:
 
     versions = commands.add_parser("versions", help="print the versions that matter in a bug report")
     _format_option(versions)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)  # its usage line is shown where its arguments are wrong
     return main
 
 
-def _simulate_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _simulate_command(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the commands that replay a trace."""
     simulate = commands.add_parser(
         "simulate",
@@ -190,7 +231,7 @@ def _trace_options(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _watch_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _watch_command(commands: argparse._SubParsersAction[Parser]) -> None:
     """Add the command that acts."""
     watch = commands.add_parser(
         "watch",
@@ -286,13 +327,19 @@ def _plan_options(command: argparse.ArgumentParser, *, state: str) -> None:
     words = [f"{first} (the default)", *others]
     command.add_argument(
         "--policy",
-        default=first,
         metavar="NAME[:PRESET]",
         help=f"system whose rules apply: {_either(words)}; NAME:documented (the default) follows its "
         "documents, NAME:upstream its source",
     )
     command.add_argument("--config", metavar="FILE.toml", help="settings of the policy")
-    command.add_argument("--state", metavar="FILE", help=state)
+    before = command.add_mutually_exclusive_group()
+    before.add_argument("--state", metavar="FILE", help=state)
+    before.add_argument(
+        "--as-if-waiting",
+        type=_duration,
+        metavar="TIME",
+        help="in the place of a state: plan as if all had been as it is for so long, such as 10m",
+    )
     command.add_argument(
         "--on",
         metavar="TRIGGER",
@@ -314,7 +361,9 @@ def _triggers() -> str:
     return ", ".join(f"{said} with {_either(words, 'and')}" for said, words in systems.items())
 
 
-def _table_options(command: argparse.ArgumentParser, *, depth: int | None, operations: bool) -> None:
+def _table_options(
+    command: argparse.ArgumentParser, *, depth: int | None, top: int, operations: bool
+) -> None:
     """Add the options of a table of pools; json and csv hold everything and ignore all but --format."""
     _format_option(command)
     group = command.add_argument_group("what the table shows")
@@ -325,7 +374,7 @@ def _table_options(command: argparse.ArgumentParser, *, depth: int | None, opera
         "--depth", type=_number(0), metavar="N", help=f"deepest level of the tree; default: {depth or 'all'}"
     )
     group.add_argument(
-        "--top", type=_number(1), metavar="N", help=f"at most N rows, the largest; default: {_TOP}"
+        "--top", type=_number(1), metavar="N", help=f"at most N rows, the largest; default: {top}"
     )
     group.add_argument(
         "--all", action="store_true", help="all levels and rows, unless --depth or --top limits them"
@@ -336,7 +385,15 @@ def _table_options(command: argparse.ArgumentParser, *, depth: int | None, opera
         default=operations,
         help=f"operations as rows of the tree; default: {'yes' if operations else 'no'}",
     )
-    command.set_defaults(default_depth=depth, default_top=_TOP)
+    command.set_defaults(default_depth=depth, default_top=top)
+
+
+def _duration(text: str) -> float | str:
+    """Return a number of seconds as a number, all else for the library to read."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _seconds(text: str) -> float:

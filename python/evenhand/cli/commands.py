@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cli.acting import watch
 from evenhand.cli.journal import journal
-from evenhand.cli.plans import demo_lines, demo_plan, explain, plan
+from evenhand.cli.plans import demo_decisions, demo_lines, demo_plan, explain, plan
 from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
 from evenhand.cli.simulating import simulate, sweep
 from evenhand.cli.streams import (
@@ -46,6 +47,7 @@ __all__ = [
     "watch",
 ]
 
+_NARROWEST, _WIDEST = 60, 120  # columns of the demo
 _LISTED = 5  # operations below their share; diagnostics
 
 
@@ -64,8 +66,11 @@ def demo(args: argparse.Namespace) -> int:
     elif args.format == "csv":
         print_csv(result.table())
     else:
-        shares = _report(args, "Synthetic cluster", result)
-        print_lines([*shares, [], *demo_lines(demo_plan(snapshot))])
+        room = min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST)
+        head, totals, tree, _ = _parts(args, "Synthetic cluster", result, room)
+        made = demo_plan(snapshot)
+        parts = (head + totals, demo_lines(made, room), tree, demo_decisions(made, room))
+        print_lines([line for part in parts for line in ([], *part)][1:])
     return 0
 
 
@@ -145,13 +150,14 @@ def _settings(path: str | None) -> FairShareSettings | None:
         return None
     from pydantic import ValidationError
 
+    from evenhand.config.checked import problems_of
     from evenhand.config.fair_share import FairShareSettings
 
     try:
         return FairShareSettings(**tomllib.loads(read_text(path)))
     except ValidationError as error:
-        problems = [(".".join(map(str, e["loc"])), e["msg"]) for e in error.errors()]
-        raise Failure(*(f"{label(path)}: {where}: {what}" for where, what in problems)) from error
+        found = InputError(problems_of(FairShareSettings, error))
+        raise Failure(*lines_of(path, found)) from error
     except tomllib.TOMLDecodeError as error:
         raise Failure(f"{label(path)}: is not TOML: {error}") from error
 
@@ -167,6 +173,14 @@ def _print_shares(args: argparse.Namespace, title: str, result: Shares) -> None:
 
 def _report(args: argparse.Namespace, title: str, result: Shares) -> list[Line]:
     """Head, totals, table of pools, operations below their share, diagnostics."""
+    head, totals, tree, below = _parts(args, title, result)
+    return [*head, [], *totals, [], *tree, [], *below]
+
+
+def _parts(
+    args: argparse.Namespace, title: str, result: Shares, room: int | None = None
+) -> tuple[list[Line], ...]:
+    """Return the parts of a report."""
     from evenhand.display import terminal
     from evenhand.display.overview import overview
     from evenhand.display.results import totals
@@ -186,13 +200,12 @@ def _report(args: argparse.Namespace, title: str, result: Shares) -> list[Line]:
     )
     signs = glyphs()
     snapshot: Any = result.snapshot
-    return [
-        [("head", title), ("", f": {counts(snapshot)}")],
-        [],
-        *terminal.total_lines(view, [snapshot.total[r] for r in view.resources], totals(result)),
-        [],
-        *terminal.tree_lines(view, rows, signs),
-        [],
-        *terminal.below_lines(view, _LISTED, signs),
-        *terminal.diagnostic_lines(result.diagnostics, _LISTED),
-    ]
+    return (
+        [[("head", title), ("", f": {counts(snapshot)}")]],
+        terminal.total_lines(view, [snapshot.total[r] for r in view.resources], totals(result)),
+        terminal.tree_lines(view, rows, signs, room),
+        [
+            *terminal.below_lines(view, _LISTED, signs),
+            *terminal.diagnostic_lines(result.diagnostics, _LISTED),
+        ],
+    )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.cli.reading import lines_of, read_snapshot, read_state, write_state
+from evenhand.cli.reading import lines_of, read_state, write_state
+from evenhand.cli.saved import is_saved, opened, save
 from evenhand.cli.streams import (
     Failure,
     glyphs,
@@ -21,6 +22,7 @@ from evenhand.cli.streams import (
 )
 from evenhand.config.triggers import CYCLES
 from evenhand.errors import InputError
+from evenhand.explain.facts import seconds
 from evenhand.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -31,19 +33,31 @@ if TYPE_CHECKING:
     from evenhand.plans import Plan
     from evenhand.state import State
 
-__all__ = ["demo_lines", "demo_plan", "described_policy", "explain", "made_policy", "plan"]
+__all__ = [
+    "demo_decisions",
+    "demo_lines",
+    "demo_plan",
+    "described_policy",
+    "explain",
+    "made_policy",
+    "plan",
+    "trigger_of",
+]
 
 _LISTED = 5  # starving elements, rules of refusals, diagnostics
-_DEMO_DECISIONS = 12
-_WIDTH = 110
-_DEMO_EARLIER = 600.0  # seconds
+_DEMO_DECISIONS = 5
+_SPARED_SENTENCES = 2  # what it is; which stages looked at it is left to explain
+_NOT_WAITED = "None of them has waited yet: add --as-if-waiting 10m, or --state FILE now and later."
+_DEMO_WAITS = "10m"
 
 
 def plan(args: argparse.Namespace) -> int:
     """Decide on a snapshot, and leave the next state."""
     from evenhand.display.plans import plan_title
 
-    result = _planned(args)
+    result = _planned(args, read_text(args.file))
+    if args.save:
+        save(args.save, result, args.on)
     if args.state:
         write_state(args.state, result.state)
     if args.format == "json":
@@ -53,7 +67,7 @@ def plan(args: argparse.Namespace) -> int:
     else:
         head: Line = [("head", label(args.file)), ("", f": {plan_title(result).removeprefix('for ')}")]
         top = args.top or (len(result.decisions) if args.all else args.default_top)
-        print_lines([*_lines(result, head, max(top, 1)), *_findings(result)])
+        print_lines([*_lines(result, head, max(top, 1)), *_findings(result), *_answered(args, result)])
     return 0
 
 
@@ -61,7 +75,7 @@ def explain(args: argparse.Namespace) -> int:
     """Say why something is decided on a snapshot, or is not."""
     from evenhand.table import Table
 
-    result = _planned(args)
+    result = _explained(args)
     try:
         explanation = result.why(args.name)
     except KeyError as error:
@@ -85,30 +99,37 @@ def demo_plan(snapshot: Snapshot) -> Plan:
     """Plan on the bundled cluster, as if it had been in this state for ten minutes."""
     import evenhand as eh
 
-    policy = eh.policies.YTsaurus()
-    then = snapshot.replace(now=snapshot.now - _DEMO_EARLIER, previous_update=None)
-    earlier = eh.plan(then, policy)
-    return eh.plan(snapshot, policy, earlier.state)
+    return eh.plan(snapshot, eh.policies.YTsaurus(), as_if_waiting=_DEMO_WAITS)
 
 
-def demo_lines(result: Plan) -> list[Line]:
-    """Return the plan, and the explanations of a victim and of one that was spared beside it."""
-    head = "Plan for the same cluster, had nothing changed for ten minutes"
-    lines = _lines(result, [("head", head)], _DEMO_DECISIONS)
+def demo_lines(result: Plan, room: int) -> list[Line]:
+    """Return what is planned in short, and why a victim leaves and one beside it stays."""
+    from evenhand.display.plans import plan_sentence, starving_sentences
+
+    lines: list[Line] = [[("head", "The plan, as if nothing had changed for ten minutes")]]
+    for sentence in (plan_sentence(result), *starving_sentences(result.statuses)):
+        lines += [[("", part)] for part in textwrap.wrap(sentence, room)]
     victims = result.decisions.victims
     if not len(victims):
         return lines
     names = result.snapshot.names("allocations")
     taken = int(victims.column("allocation")[0])
-    asked = [("Why does it leave?", taken)]
+    asked: list[tuple[str, int, int | None]] = [("leave", taken, None)]
     spared = _spared(result, taken)
     if spared is not None:
-        asked.append(("Why not the one beside it?", spared))
-    for question, row in asked:
-        text = result.why(names[row], table="allocations").text
-        lines += [[], [("head", question)]]
-        lines += [[("", part)] for line in text.split("\n") for part in textwrap.wrap(line, _WIDTH)]
+        asked.append(("stay", spared, _SPARED_SENTENCES))
+    for does, row, most in asked:
+        sentences = result.why(names[row], table="allocations").sentences[:most]
+        lines += [[], [("head", f"Why does {label(str(names[row]))} {does}?")]]
+        lines += [[("", part)] for part in textwrap.wrap(" ".join(sentences), room)]
     return lines
+
+
+def demo_decisions(result: Plan, room: int) -> list[Line]:
+    """Return the first decisions of the demo's plan, without codes."""
+    from evenhand.display.plans import decision_lines
+
+    return decision_lines(result, _DEMO_DECISIONS, glyphs(), room, reasons=False)
 
 
 def _spared(result: Plan, victim: int) -> int | None:
@@ -124,24 +145,60 @@ def _spared(result: Plan, victim: int) -> int | None:
     return int(same[0] if len(same) else rows[0])
 
 
-def _planned(args: argparse.Namespace) -> Plan:
+def _explained(args: argparse.Namespace) -> Plan:
+    """Return the plan that is explained: a saved one, or that of a snapshot."""
+    text = read_text(args.file)
+    if not is_saved(text):
+        result = _planned(args, text)
+        if _moved_on(result):
+            said = f"is what a plan at {seconds(result.snapshot.now)} left, which it does not explain"
+            how = "save that plan with plan --save PLAN, then explain PLAN NAME"
+            raise Failure(f"{label(args.state)}: {said}; {how}")
+        return result
+    for option in ("policy", "config", "state", "as_if_waiting", "on"):
+        if getattr(args, option) is not None:
+            said = f"{label(args.file)} is a saved plan, which has its own"
+            raise Failure(f"argument --{option.replace('_', '-')}: {said}", usage=True)
+    return opened(args.file, text)
+
+
+def _moved_on(result: Plan) -> bool:
+    """Return whether the state that went in has answered for the same instant before."""
+    return result.state_before is not None and result.state_before.time == result.snapshot.now
+
+
+def _answered(args: argparse.Namespace, result: Plan) -> list[Line]:
+    """Say that a plan follows one of the same instant."""
+    if not _moved_on(result):
+        return []
+    had = f"had answered for {seconds(result.snapshot.now)} before: this plan follows that one"
+    return [[("warn", label(args.state)), ("", f" {had}.")]]
+
+
+def _planned(args: argparse.Namespace, text: str) -> Plan:
     import evenhand as eh
+    from evenhand.model import Snapshot
 
     try:
-        snapshot = read_snapshot(args.file)
+        snapshot = Snapshot.from_json(text)
     except InputError as error:
         raise Failure(*lines_of(args.file, error)) from error
-    policy = made_policy(args.policy, args.config)
-    on = _trigger(args.on, snapshot, label(args.file))
+    policy = made_policy(args.policy or next(iter(SYSTEMS)), args.config)
+    on = trigger_of(args.on, snapshot, label(args.file))
     state: State | None = read_state(args.state)
     try:
+        if args.as_if_waiting is not None:
+            return eh.plan(snapshot, policy, on=on, as_if_waiting=args.as_if_waiting)
         return eh.plan(snapshot, policy, state, on=on)
     except InputError as error:
         # What does not fit together may stand in any of the files.
-        table = error.problems[0].table
+        table, field = error.problems[0].table, error.problems[0].field
         path = {"settings": args.config, "state": args.state}.get(table) or args.file
         if table == "trigger":
             raise Failure(*lines_of("argument --on", error), usage=True) from error
+        if field == "as_if_waiting":
+            said = error.problems[0].message.removeprefix("as_if_waiting ")
+            raise Failure(f"argument --as-if-waiting: {said}", usage=True) from error
         raise Failure(*lines_of(path, error)) from error
 
 
@@ -178,7 +235,7 @@ def made_policy(name: str, config: str | None) -> Any:
         raise Failure(*lines_of(config or name, error)) from error
 
 
-def _trigger(text: str | None, snapshot: Snapshot, file: str) -> Any:
+def trigger_of(text: str | None, snapshot: Snapshot, file: str) -> Any:
     """Return what the policy acts on; None: its own."""
     import evenhand as eh
 
@@ -201,6 +258,7 @@ def _trigger(text: str | None, snapshot: Snapshot, file: str) -> Any:
 def _lines(result: Plan, head: Line, top: int) -> list[Line]:
     from evenhand.display.plans import (
         decision_lines,
+        not_waited,
         plan_sentence,
         refusal_lines,
         starving_lines,
@@ -208,6 +266,8 @@ def _lines(result: Plan, head: Line, top: int) -> list[Line]:
 
     signs = glyphs()
     starving = starving_lines(result.statuses, _LISTED, signs)
+    if not_waited(result):
+        starving.append([("warn", _NOT_WAITED)])
     return [
         head,
         [],

@@ -29,6 +29,7 @@ from evenhand.state import State
 
 if TYPE_CHECKING:
     from evenhand.model import Snapshot
+    from evenhand.systems.base import Policy
 
 __all__ = ["Cluster", "Mark"]
 
@@ -96,7 +97,7 @@ class Cluster(Following):
     1
     """
 
-    def __init__(self, snapshot: Snapshot, policy: Any = None, state: State | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, policy: Policy | None = None, state: State | None = None) -> None:
         from evenhand.model import Snapshot
 
         expect(isinstance(snapshot, Snapshot), "cluster", "snapshot", snapshot, "a Snapshot")
@@ -150,7 +151,7 @@ class Cluster(Following):
         return self._now
 
     @one_at_a_time
-    def update(self, policy: Any = None, *, given: Mapping[str, Any] | None = None) -> None:
+    def update(self, policy: Policy | None = None, *, given: Mapping[str, Any] | None = None) -> None:
         """Update a policy's shares, statuses and queues; heartbeats use them from here on.
 
         Without any update, each plan has its own. After one, heartbeats use it until the policy's own period
@@ -191,7 +192,9 @@ class Cluster(Following):
         self._stand(standing)
         self._log.add(Updated(policy, given))
 
-    def plan(self, policy: Any = None, *, on: Any = None, given: Mapping[str, Any] | None = None) -> Any:
+    def plan(
+        self, policy: Policy | None = None, *, on: Any = None, given: Mapping[str, Any] | None = None
+    ) -> Any:
         """Plan what a policy would do now, and keep its state for the next time.
 
         Parameters

@@ -27,6 +27,31 @@ _RULES = {
     "string_too_short": "length",
 }
 
+# What a value must be, by the kind of what is wrong with it, and with what belongs to it.
+_MUST_BE = {
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "string_type": "text",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "an object (name: value)",
+    "mapping_type": "an object (name: value)",
+    "model_type": "an object (name: value)",
+    "model_attributes_type": "an object (name: value)",
+    "literal_error": "{expected}",
+    "finite_number": "finite",
+    "string_too_short": "at least {min_length} character long",
+    "greater_than": "above {gt:g}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than": "below {lt:g}",
+    "less_than_equal": "at most {le:g}",
+}
+
 
 class CheckedSettings(BaseModel):
     """Frozen settings; a wrong value raises `evenhand.InputError` with table "settings"."""
@@ -223,7 +248,10 @@ def _said(model: type[BaseModel], detail: ErrorDetails) -> list[tuple[str, str, 
     if detail["type"] == "rule":
         return [(field, context["rule"], detail["msg"])]
     rule = _RULES.get(detail["type"], "type")
-    message = detail["msg"].replace("Input", "it", 1)
+    if (known := _MUST_BE.get(detail["type"])) is None:
+        message = detail["msg"].replace("Input", "it", 1)
+    else:
+        message = f"it must be {known.format(**context)}"
     return [(field, rule, f"is {shorten(value)}; {message}")]
 
 

@@ -36,45 +36,50 @@ class FairShareSettings(BaseModel):
     }
 
     main_resource: Annotated[str, MinLen(1)] = Field(
-        "cpu",
+        default="cpu",
         description="Resource from which guarantees that are not given are implied; without it none are.",
     )
     step_function_for_gang: bool = Field(
-        False, description="A gang gets its entire demand at once or nothing (the pool must allow it too)."
+        default=False,
+        description="A gang gets its entire demand at once or nothing (the pool must allow it too).",
     )
     fifo_reordering: bool = Field(
-        False,
+        default=False,
         description="In FIFO pools that ask for it, a waiting gang that does not fit into the pool's"
         " guarantee is served after what does. Needs `step_function_for_gang`.",
     )
     improved: bool = Field(
-        False, description="Children of a pool that would jump together jump one after the other."
+        default=False, description="Children of a pool that would jump together jump one after the other."
     )
     improved_gap: bool = Field(
-        False,
+        default=False,
         description="Detail of the published improved walk, kept for its name: positions are carried"
         " exactly here, so there is no gap to distribute.",
     )
-    fast_fifo: bool = Field(False, description="Name of a faster way to the same result: always taken here.")
+    fast_fifo: bool = Field(
+        default=False, description="Name of a faster way to the same result: always taken here."
+    )
     integral_pool_capacity_saturation_period_s: Seconds = Field(
-        86400.0, description="Seconds of its own flow that an integral pool can save up."
+        default=86400.0, description="Seconds of its own flow that an integral pool can save up."
     )
     integral_smooth_period_s: Seconds = Field(
-        60.0, description="Seconds over which a saved volume may be spent."
+        default=60.0, description="Seconds over which a saved volume may be spent."
     )
     fifo_truncation: bool = Field(
-        False,
+        default=False,
         description="Older rule instead of the gang step: a gang of a FIFO pool without its entire demand"
         " gets nothing, and no other element receives its share.",
     )
     limit_strong_before_scaling: bool = Field(
-        False,
+        default=False,
         description="Older order: a pool's own limit cuts its guarantee before siblings are scaled.",
     )
     estimated_guarantee_counts_flow: bool = Field(
-        False, description="Older rule: the estimated guarantee counts the flow of integral pools."
+        default=False, description="Older rule: the estimated guarantee counts the flow of integral pools."
     )
-    promised_fair_share: bool = Field(False, description="Older quantity `promised_fair_share` is computed.")
+    promised_fair_share: bool = Field(
+        default=False, description="Older quantity `promised_fair_share` is computed."
+    )
 
     @model_validator(mode="before")
     @classmethod

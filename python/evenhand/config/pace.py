@@ -155,20 +155,21 @@ class PaceSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     victim_cooldown: Duration = Field(
-        0.0, description="An operation is not preempted again until so much time has passed. 0: off."
+        default=0.0, description="An operation is not preempted again until so much time has passed. 0: off."
     )
     spare_if_ran_less_than: Duration = Field(
-        0.0, description="What has run for less is not preempted. 0: off."
+        default=0.0, description="What has run for less is not preempted. 0: off."
     )
     spare_if_ends_within: Duration = Field(
-        0.0,
+        default=0.0,
         description="What is planned to end (`planned_end`) within so much time is not preempted. 0: off.",
     )
     max_victims_per_hour: Cap | None = Field(
-        None, description="Of the cluster as a whole, within any hour. Pools may have their own beside it."
+        default=None,
+        description="Of the cluster as a whole, within any hour. Pools may have their own beside it.",
     )
     immune_hours: Hours = Field(
-        (),
+        default=(),
         description=f'{_HOURS}, such as "09:00-18:00 Europe/Berlin": of the cluster as a whole.'
         " Pools may have their own beside them.",
     )
@@ -191,10 +192,11 @@ class PacedPool(RowSettings):
     """What a pool sets of the pace, for itself and all below it."""
 
     max_victims_per_hour: Cap | None = Field(
-        None, description="Victims that it gives within any hour, with all below it; none: any number."
+        default=None,
+        description="Victims that it gives within any hour, with all below it; none: any number.",
     )
     immune_hours: Hours = Field(
-        (), description=f'{_HOURS}, such as "22:00-06:00 +02:00", nor of what is below it.'
+        default=(), description=f'{_HOURS}, such as "22:00-06:00 +02:00", nor of what is below it.'
     )
 
 

@@ -25,12 +25,14 @@ __all__ = [
     "decision_lines",
     "decision_table",
     "explanation_html",
+    "not_waited",
     "plan_html",
     "plan_sentence",
     "plan_text",
     "plan_title",
     "refusal_lines",
     "starving_lines",
+    "starving_sentences",
     "statuses_html",
     "statuses_text",
 ]
@@ -40,10 +42,9 @@ _HTML_ROWS = 150
 _LISTED = 10
 _DECISION = ("do", "what", "operation", "node", "reason", "for", "gives or takes", "fair share")
 _LINE = ("do", "what", "node", "reason", "for", "gives or takes")
-_LINE_ROOMS = (7, 24, 11, 24, 17, 17)
 _WIDTH = 110
+_NOT_WAITED = 'None of them has waited yet: plan with as_if_waiting="10m", or later with this plan\'s state.'
 _STARVING = ("name", "kind", "starvation", "below since", "satisfied", "starves after")
-_STARVING_ROOMS = (36, 9, 21, 12, 9, 13)
 
 
 def plan_sentence(plan: Plan) -> str:
@@ -76,15 +77,10 @@ def _amounts(values: Mapping[str, float]) -> str:
     return ", ".join(f"{amount(value)} {clean(resource)}" for resource, value in values.items())
 
 
-def _of(name: object, operation: object, room: int | None = None) -> str:
-    """Return ``a1 of A``, or the name alone if it says its operation itself; in little room both are cut."""
+def _of(name: object, operation: object) -> str:
+    """Return ``a1 of A``, or the name alone if it says its operation itself."""
     name, operation = clean(name), clean(operation)
-    if name.startswith(f"{operation}/"):
-        return name
-    if room is not None and width(name) + width(operation) > (both := room - len(" of ")):
-        operation = fit(operation, max(both - width(name), both // 3), name=True).rstrip()
-        name = fit(name, both - width(operation), name=True).rstrip()
-    return f"{name} of {operation}"
+    return name if name.startswith(f"{operation}/") else f"{name} of {operation}"
 
 
 def _decision_cells(decision: Decision) -> list[str]:
@@ -110,13 +106,12 @@ def decision_table(decisions: Decisions) -> Table:
 
 
 def _aligned(
-    cells: Sequence[Sequence[str]], rooms: Sequence[int], right: frozenset[int], glyphs: Glyphs
+    cells: Sequence[Sequence[str]], right: frozenset[int], glyphs: Glyphs, room: int = _WIDTH
 ) -> list[Line]:
-    """Return rows under their heads, each column as wide as it needs, up to its room."""
-    widths = [
-        min(most, max(map(width, column)))
-        for most, column in zip(rooms, zip(*cells, strict=True), strict=True)
-    ]
+    """Return rows under their heads, each column as wide as it needs; the widest are cut to fit the room."""
+    widths = [min(room, max(map(width, column))) for column in zip(*cells, strict=True)]
+    while sum(widths) + 2 * (len(widths) - 1) > room:
+        widths[widths.index(max(widths))] -= 1
     lines: list[Line] = []
     for i, row in enumerate(cells):
         parts = [
@@ -127,7 +122,9 @@ def _aligned(
     return lines
 
 
-def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]:
+def decision_lines(
+    plan: Plan, top: int, glyphs: Glyphs = UNICODE, room: int = _WIDTH, *, reasons: bool = True
+) -> list[Line]:
     """Return the first decisions, those with victims first, and how many more there are."""
     decisions = plan.decisions
     if not len(decisions):
@@ -135,13 +132,14 @@ def decision_lines(plan: Plan, top: int, glyphs: Glyphs = UNICODE) -> list[Line]
     steps = decisions.column("step")
     with_victims = np.isin(steps, steps[decisions.column("action") == ACTIONS.index("preempt")])
     order = np.concatenate([np.flatnonzero(with_victims), np.flatnonzero(~with_victims)])[:top]
-    rows = []
+    rows = [_LINE]
     for decision in decisions.take(order):
         do, what, operation, node, why, served, amounts, _ = _decision_cells(decision)
-        rows.append([do, _of(what, operation, _LINE_ROOMS[1]), node, why, served, amounts])
-    lines = _aligned([_LINE, *rows], _LINE_ROOMS, frozenset(), glyphs)
-    if len(decisions) > len(rows):
-        lines.append([("", f"and {counted(len(decisions) - len(rows), 'more decision')}")])
+        rows.append((do, _of(what, operation), node, why, served, amounts))
+    cells = [row if reasons else (*row[:3], *row[4:]) for row in rows]
+    lines = _aligned(cells, frozenset(), glyphs, room)
+    if len(decisions) > len(order):
+        lines.append([("", f"and {counted(len(decisions) - len(order), 'more decision')}")])
     return lines
 
 
@@ -162,7 +160,8 @@ def refusal_lines(plan: Plan, top: int) -> list[Line]:
     return lines
 
 
-def _starving_sentences(statuses: Statuses) -> list[str]:
+def starving_sentences(statuses: Statuses) -> list[str]:
+    """Return how many operations and pools are below their fair shares, and starve."""
     found = statuses.counts()
     sentences = []
     for kind, noun in (("operation", "operation"), ("pool", "pool")):
@@ -173,6 +172,15 @@ def _starving_sentences(statuses: Statuses) -> list[str]:
         below = f"{of['below_fair_share']:,} of {counted(of['all'], noun)} below their fair share"
         sentences.append(f"{below}, {starving}.")
     return sentences
+
+
+def not_waited(plan: Plan) -> bool:
+    """Return whether all that is below its fair share has been so since this instant."""
+    if not len(plan.statuses):
+        return False
+    statuses, now = plan.statuses, round(plan.snapshot.now * 1e6)
+    since = statuses.column("since")[statuses.column("status") == 1]
+    return bool(len(since) and not statuses.column("starvation").any() and (since >= now).all())
 
 
 def _starving_cells(statuses: Statuses, top: int, glyphs: Glyphs) -> list[list[str]]:
@@ -203,10 +211,10 @@ def starving_lines(statuses: Statuses, top: int, glyphs: Glyphs = UNICODE) -> li
     """Return a sentence on what is below its share, and a line for each that starves most."""
     if not len(statuses):
         return []
-    lines: list[Line] = [[("head", sentence)] for sentence in _starving_sentences(statuses)]
+    lines: list[Line] = [[("head", sentence)] for sentence in starving_sentences(statuses)]
     cells = _starving_cells(statuses, top, glyphs)
     if len(cells) > 1:
-        lines += _aligned(cells, _STARVING_ROOMS, frozenset({3, 4, 5}), glyphs)
+        lines += _aligned(cells, frozenset({3, 4, 5}), glyphs)
     return lines
 
 
@@ -224,7 +232,7 @@ def _statuses_body(statuses: Statuses) -> str:
     if not len(statuses):
         return ""
     heads, *rows = _starving_cells(statuses, _HTML_ROWS, UNICODE)
-    sentence = markup.safe(" ".join(_starving_sentences(statuses)))
+    sentence = markup.safe(" ".join(starving_sentences(statuses)))
     if not rows:
         return f"<div>{sentence}</div>"
     return markup.fold(sentence, markup.table(heads, rows, numbers=(3, 4, 5)), opened=len(rows) <= _TEXT_ROWS)
@@ -238,6 +246,7 @@ def plan_text(plan: Plan) -> str:
         *decision_lines(plan, _TEXT_ROWS),
         [],
         *starving_lines(plan.statuses, 0),
+        *([[("warn", _NOT_WAITED)]] if not_waited(plan) else []),
         *refusal_lines(plan, _LISTED),
         *diagnostic_lines(plan.diagnostics, _LISTED),
     ]
@@ -259,6 +268,8 @@ def plan_html(plan: Plan) -> str:
         more = f", the first {len(rows):,}" if len(rows) < len(rest) else ""
         parts.append(markup.fold(f"{len(rest):,} more decisions{more}", markup.table(_DECISION, rows)))
     parts.append(_statuses_body(plan.statuses))
+    if not_waited(plan):
+        parts.append(f"<div>{markup.safe(_NOT_WAITED)}</div>")
     if len(plan.refusals):
         rows = [[clean(r.request), r.rule, r.message] for r in plan.refusals[:_HTML_ROWS]]
         label = f"{counted(len(plan.refusals), 'request')} did not start"

@@ -50,6 +50,7 @@ Line = list[tuple[str, str]]
 _ANSI = {"head": "1", "dim": "2", "warn": "33", "used": "36", "above": "33", "owed": "2", "mark": "35"}
 _WIDTH = 110
 _BAR = 17
+_LEAST_BAR, _LEAST_NAME = 8, 24  # columns, however little room there is
 _BELOW = (24, 30, 8, 10, 5, 9, 9)  # widest columns of the operations below their share
 _LONG = 3600.0  # seconds
 _DEEPEST = 8  # levels that are indented; what lies deeper is marked
@@ -79,36 +80,46 @@ def left_out(row: Row) -> str:
     return ", ".join(counted(number, noun) for number, noun in counts if number)
 
 
-def tree_lines(view: Overview, rows: Sequence[Row], glyphs: Glyphs = UNICODE) -> list[Line]:
+def tree_lines(
+    view: Overview, rows: Sequence[Row], glyphs: Glyphs = UNICODE, room: int | None = None
+) -> list[Line]:
     """Return the table of an overview: a header, a line a row, a legend.
 
     Columns are the tree of names, mode, resource (unless one was chosen), fair share, usage, guarantee,
-    a bar of these, satisfaction and pending demand.
+    a bar of these, satisfaction and pending demand. With a `room` the lines are that wide if they can be,
+    and mode and satisfaction are left out where they are the same in each row.
     """
     names = [_name(view, row, glyphs) for row in rows]
+    shown = [row.element for row in rows if not row.is_rest]
     used = {view.resources[view.resource[row.element]] for row in rows}
+    modes = room is None or len({view.modes[e] for e in shown}) > 1
+    satisfied = room is None or len({ratio(float(view.satisfaction[e]), glyphs) for e in shown}) > 1
     second = (
         0 if view.chosen is not None else min(8, max([len("resource")] + [width(clean(r)) for r in used]))
     )
-    rest = 6 + (second + 2 if second else 0) + 12 + 7 + 11 + (_BAR + 2) + 11 + 9
-    first = min(_WIDTH - rest, max([width("".join(part)) for part in names] + [12]))
+    rest = 6 * modes + (second + 2 if second else 0) + 12 + 7 + 11 + 11 * satisfied + 9
+    wanted = max([width("".join(part)) for part in names] + [12])
+    columns = min(_BAR, max((room or _WIDTH) - rest - wanted - 2, _LEAST_BAR))
+    first = min(max((room or _WIDTH) - rest - columns - 2, _LEAST_NAME), wanted)
     end = view.scale(list(rows))
-    scale = "0" + f"{percent(end).removesuffix('.0')}%".rjust(_BAR - 1)
-    header = fit("pool", first) + "  mode" + ("  " + fit("resource", second) if second else "")
-    header += f"  fair share  usage  guarantee  {scale}  satisfied  pending"
+    scale = "0" + f"{percent(end).removesuffix('.0')}%".rjust(columns - 1)
+    header = fit("pool", first) + "  mode" * modes + ("  " + fit("resource", second) if second else "")
+    header += f"  fair share  usage  guarantee  {scale}" + "  satisfied" * satisfied + "  pending"
     lines: list[Line] = [[("head", header)]]
     for row, (prefix, name, more) in zip(rows, names, strict=True):
-        room = first - width(prefix) - width(more)
+        left = first - width(prefix) - width(more)
         line: Line = [("dim", prefix)]
         if row.is_rest:
             lines.append([*line, ("dim", name)])
             continue
-        shown = fit(name, room, name=True, ellipsis=glyphs.ellipsis)
-        line += [("", shown.rstrip() if more else shown), ("dim", more)]
+        own = fit(name, left, name=True, ellipsis=glyphs.ellipsis)
+        line += [("", own.rstrip() if more else own), ("dim", more)]
         if more:
-            line.append(("", " " * (room - width(shown.rstrip()))))
-        lines.append(line + _numbers(view, row, second, end, glyphs))
-    return [*lines, *_legend(view, rows, glyphs)]
+            line.append(("", " " * (left - width(own.rstrip()))))
+        parts = _numbers(view, row, second, end, columns, glyphs)
+        kept = (modes, True, True, satisfied, True)
+        lines.append(line + [run for part, keep in zip(parts, kept, strict=True) if keep for run in part])
+    return [*lines, *_legend(view, rows, glyphs, satisfied=satisfied)]
 
 
 def _name(view: Overview, row: Row, glyphs: Glyphs) -> tuple[str, str, str]:
@@ -125,29 +136,41 @@ def _name(view: Overview, row: Row, glyphs: Glyphs) -> tuple[str, str, str]:
     return prefix, clean(view.tree.short_name(row.element)), more
 
 
-def _numbers(view: Overview, row: Row, second: int, end: float, glyphs: Glyphs) -> Line:
+def _numbers(
+    view: Overview, row: Row, second: int, end: float, columns: int, glyphs: Glyphs
+) -> tuple[Line, Line, Line, Line, Line]:
+    """Return mode, shares, bar, satisfaction and pending demand."""
     e = row.element
     fair, usage, guarantee = float(view.fair_share[e]), float(view.usage[e]), float(view.guarantee[e])
-    cells = "  " + fit(view.modes[e], 4)
+    cells = ""
     if second:
         cells += "  " + fit(clean(view.resources[view.resource[e]]), second, ellipsis=glyphs.ellipsis)
     cells += f"  {percent(fair, glyphs):>10}  {percent(usage, glyphs):>5}  {percent(guarantee, glyphs):>9}  "
     runs = (
-        bar(usage, fair, guarantee, end=end, columns=_BAR, glyphs=glyphs) if row.depth else [("", " " * _BAR)]
+        bar(usage, fair, guarantee, end=end, columns=columns, glyphs=glyphs)
+        if row.depth
+        else [("", " " * columns)]
     )
     below = view.satisfaction[e] < 1
     satisfied = f"  {ratio(float(view.satisfaction[e]), glyphs):>9}"
     pending = f"  {percent(float(view.pending[e]), glyphs):>7}"
-    return [("", cells), *runs, ("warn" if below else "", satisfied), ("", pending)]
+    return (
+        [("", "  " + fit(view.modes[e], 4))],
+        [("", cells)],
+        runs,
+        [("warn" if below else "", satisfied)],
+        [("", pending)],
+    )
 
 
-def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs) -> list[Line]:
+def _legend(view: Overview, rows: Sequence[Row], glyphs: Glyphs, *, satisfied: bool) -> list[Line]:
     what = "the row's resource" if view.chosen is None else clean(view.chosen)
     keys: Line = [("", f"% of {what}")]
     for role, word in BAR_MEANS.items():
         keys += [("", "   "), (role, getattr(glyphs, role)), ("", " " + word)]
     hidden = any((row.pools or row.operations) and not row.is_rest for row in rows)
-    return [keys, [("dim", COLUMNS_MEAN + ("; +n: not shown" if hidden else ""))]]
+    means = COLUMNS_MEAN if satisfied else COLUMNS_MEAN.partition("; ")[2]
+    return [keys, [("dim", means + ("; +n: not shown" if hidden else ""))]]
 
 
 def below_sentence(view: Overview) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand.plans.plan import Plan
     from evenhand.plans.refusals import Refusal
 
-__all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "pairs", "seconds", "sentence"]
+__all__ = ["Facts", "amounts", "fraction", "listed", "name_of", "one_amount", "pairs", "seconds", "sentence"]
 
 _MOST = 4  # resources, names
 _EQUAL = 1e-9  # shares that differ by less are the same
@@ -29,6 +29,13 @@ def name_of(value: object) -> str:
     from evenhand.display.text import clean
 
     return clean(value)
+
+
+def one_amount(value: float) -> str:
+    """Return an amount in a few characters: ``3,457``, ``1.2 T``."""
+    from evenhand.display.text import amount
+
+    return amount(value)
 
 
 def amounts(values: Mapping[str, float]) -> str:

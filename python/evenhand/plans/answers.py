@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evenhand.model import Snapshot
     from evenhand.plans.statuses import Statuses
     from evenhand.state import State
+    from evenhand.systems.base import Policy
 
 __all__ = ["Starvation", "starvation", "usage_share"]
 
@@ -81,7 +82,7 @@ def usage_share(snapshot: Snapshot | Cluster) -> NDArray[np.float64]:
     return result
 
 
-def starvation(snapshot: Snapshot | Cluster, policy: Any, state: State | None = None) -> Starvation:
+def starvation(snapshot: Snapshot | Cluster, policy: Policy, state: State | None = None) -> Starvation:
     """Return which pools and operations are below their fair shares and starve.
 
     Parameters

@@ -8,13 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
 from evenhand.arguments import expect
-from evenhand.errors import InputError, Problem
+from evenhand.building.problems import shorten
+from evenhand.building.single import CellError, one_duration
+from evenhand.config.kinds import LONGEST
+from evenhand.errors import InputError, Problem, printable
 from evenhand.plans.domains import check_domains
 from evenhand.state import State
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     from evenhand.model import Snapshot
     from evenhand.plans.plan import Plan
+    from evenhand.systems.base import Policy
 
 __all__ = ["expect_policy", "plan"]
 
@@ -22,28 +28,31 @@ __all__ = ["expect_policy", "plan"]
 @overload
 def plan(
     snapshot: Snapshot,
-    policy: Any,
+    policy: Policy,
     state: State | None = None,
     *,
     on: Any = None,
     given: Mapping[str, Any] | None = None,
+    as_if_waiting: float | str | timedelta | None = None,
 ) -> Plan: ...
 @overload
 def plan(
     snapshot: Mapping[str, Snapshot],
-    policy: Any,
+    policy: Policy | Mapping[str, Policy],
     state: Mapping[str, State] | None = None,
     *,
     on: Any = None,
     given: Mapping[str, Any] | None = None,
+    as_if_waiting: float | str | timedelta | None = None,
 ) -> dict[str, Plan]: ...
 def plan(
     snapshot: Snapshot | Mapping[str, Snapshot],
-    policy: Any,
+    policy: Policy | Mapping[str, Policy],
     state: Any = None,
     *,
     on: Any = None,
     given: Mapping[str, Any] | None = None,
+    as_if_waiting: float | str | timedelta | None = None,
 ) -> Plan | dict[str, Plan]:
     """Plan what a policy would do now, with a reason for everything.
 
@@ -64,6 +73,9 @@ def plan(
         ``fair_share`` (element → resource → share), ``starvation`` (element → state) and ``groups``
         (allocation → group) that stand in the place of what would be computed. Of YuniKorn: see
         `evenhand.systems.yunikorn.policy.YuniKorn.plan`.
+    as_if_waiting : float, str or timedelta, optional
+        In the place of a state: for how long all has been as it is now. What is below its fair share has
+        waited for so long (seconds, or text such as "10m"), and nothing was preempted meanwhile.
 
     Returns
     -------
@@ -97,14 +109,20 @@ def plan(
     >>> plan = eh.plan(snapshot, eh.policies.YTsaurus(), given={"starvation": {"new": "starving"}})
     >>> [(d.action, d.allocation or d.request, d.reason) for d in plan.decisions]
     [('preempt', 'a1', 'preemption'), ('start', 'r', 'fits_after_preemption')]
+    >>> eh.plan(snapshot, eh.policies.YTsaurus(), as_if_waiting="10m").decisions == plan.decisions
+    True
     """
+    waited = None
+    if as_if_waiting is not None:
+        expect(state is None, "plan", "as_if_waiting", as_if_waiting, "absent where a state is given")
+        waited = _seconds(as_if_waiting)
     if isinstance(snapshot, Mapping):
-        return _several(snapshot, policy, state, on, given)
-    return _one(snapshot, policy, state, on, given)
+        return _several(snapshot, policy, state, on, given, waited)
+    return _one(snapshot, policy, state, on, given, waited)
 
 
 def _several(
-    snapshots: Mapping[str, Snapshot], policy: Any, state: Any, on: Any, given: Any
+    snapshots: Mapping[str, Snapshot], policy: Any, state: Any, on: Any, given: Any, waited: float | None
 ) -> dict[str, Plan]:
     known = [*snapshots]
     for name, one in snapshots.items():
@@ -124,7 +142,7 @@ def _several(
     for name, one in snapshots.items():
         with _naming(name):
             values = given.get(name) if each else given
-            plans[name] = _one(one, of(name, policy), of(name, state), of(name, on), values)
+            plans[name] = _one(one, of(name, policy), of(name, state), of(name, on), values, waited)
     return plans
 
 
@@ -138,13 +156,40 @@ def _naming(name: str) -> Iterator[None]:
         raise InputError(found, error.omitted) from None
 
 
-def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any) -> Plan:
+def _one(snapshot: Any, policy: Any, state: Any, on: Any, given: Any, waited: float | None) -> Plan:
     _must_be_snapshot(snapshot)
     expect_policy("plan", policy)
     expect(state is None or isinstance(state, State), "plan", "state", state, "a State")
     _must_be_given(given)
+    if waited is not None:
+        began = snapshot.replace(previous_update=None)
+        state = _waiting(policy.plan(began, None, on, given).state, waited)
     result: Plan = policy.plan(snapshot, state, on, given)
     return result
+
+
+def _seconds(value: Any) -> float:
+    """Return a duration in seconds."""
+    try:
+        seconds = float(one_duration(value))
+        if not 0 <= seconds <= LONGEST:
+            raise CellError("range", "is out of range; it must be between 0 and a hundred years")
+    except CellError as error:
+        message = printable(f"as_if_waiting {error}")
+        shown = printable(shorten(value))
+        raise InputError([Problem("plan", None, None, "as_if_waiting", error.rule, shown, message)]) from None
+    return seconds
+
+
+def _waiting(first: State, seconds: float) -> State:
+    """Return what a first plan left, so much earlier, without what it remembers of its own decisions."""
+    over = {
+        name: {**clocks, "last_preemptive": None}
+        for name, clocks in first.nodes.items()
+        if clocks.get("overcommitted_since") is not None
+    }
+    undecided = replace(first, nodes=over, operations={}, victims={}, requests={})
+    return undecided.set_back(first.time - seconds)
 
 
 def expect_policy(function: str, policy: Any) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from evenhand.plans.decisions import Beneficiary, Decision, Decisions
     from evenhand.plans.refusals import Refusals
     from evenhand.state import State
+    from evenhand.systems.base import Policy
 
 __all__ = ["Victims", "victims"]
 
@@ -167,7 +168,7 @@ class Victims(Frozen, Tabular):
 
 def victims(
     snapshot: Snapshot | Cluster,
-    policy: Any,
+    policy: Policy,
     request: str | int,
     node: str | int | None = None,
     state: State | None = None,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evenhand.model import Snapshot
+    from evenhand.systems.base import Policy
 
 __all__ = ["Simulation", "simulate"]
 
@@ -401,7 +402,7 @@ class Simulation:
 
 def simulate(
     snapshot: Snapshot,
-    policy: Any,
+    policy: Policy,
     workload: Workload,
     until: float | None = None,
     *,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -73,6 +74,8 @@ class Policy:
 
     def __init_subclass__(cls) -> None:
         cls.system = cls.RECORD.word
+        cls.__signature__ = _signature(cls)  # type: ignore[attr-defined]
+        cls.__doc__ = f"{inspect.cleandoc(cls.__doc__ or '')}\n\n{_listed(cls.model)}"
 
     def __init__(self, preset: str = "documented", **settings: Any) -> None:
         object.__setattr__(self, "preset", preset)
@@ -240,6 +243,11 @@ class Policy:
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (type(self), self.preset, self.settings)
 
+    def _repr_html_(self) -> str:
+        from evenhand.display.settings import policy_html
+
+        return policy_html(self)
+
     def __repr__(self) -> str:
         base = self.model.preset(self.preset)
         changed = [
@@ -248,6 +256,36 @@ class Policy:
             if (value := getattr(self.settings, name)) != getattr(base, name)
         ]
         return f"{type(self).__name__}({', '.join([repr(self.preset), *changed])})"
+
+
+def _signature(cls: type[Policy]) -> inspect.Signature:
+    """Return what a policy takes, a keyword a setting with its documented default."""
+    word, kind = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    preset = inspect.Parameter("preset", kind, default=cls.RECORD.presets[0], annotation=str)
+    return inspect.Signature(
+        [
+            preset,
+            *(
+                inspect.Parameter(
+                    name,
+                    word,
+                    default=field.get_default(call_default_factory=True),
+                    annotation=field.annotation,
+                )
+                for name, field in cls.model.model_fields.items()
+            ),
+        ]
+    )
+
+
+def _listed(model: type[CheckedSettings]) -> str:
+    """Return the settings as a section of a docstring."""
+    lines = ["Other Parameters", "----------------"]
+    for name, field in model.model_fields.items():
+        default = field.get_default(call_default_factory=True)
+        shown = "its own defaults" if hasattr(default, "model_fields_set") else repr(default)
+        lines += [f"{name} : default {shown}", f"    {field.description or 'See the system.'}"]
+    return "\n".join(lines)
 
 
 def _restore(cls: type[Any], preset: str, settings: CheckedSettings) -> Any:

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 import evenhand as eh
+from evenhand.cli.plans import made_policy
 from evenhand.display.text import width
 from tests.unit.plans.fake import CLUSTER, HOSTILE, make, remade, start
+
+_NOT_WAITED = "None of them has waited yet: add --as-if-waiting 10m, or --state FILE now and later."
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """The calls of a plan that always decides the same."""
     made: list[dict[str, Any]] = []
 
-    def plan(snapshot: Any, policy: Any, state: Any = None, *, on: Any = None, given: Any = None) -> Any:
+    def plan(snapshot: Any, policy: Any, state: Any = None, *, on: Any = None, **others: Any) -> Any:
         if state is not None:
             state.check_clock(snapshot.now)
-        made.append({"policy": policy, "state": state, "on": on})
+        made.append({"policy": policy, "state": state, "on": on, **others})
         return remade(make(snapshot=snapshot), policy=policy, on=on or Round())
 
     for name, value in (
@@ -80,6 +83,24 @@ def test_what_the_library_decides_is_what_is_printed(file: Path, tmp_path: Path,
     plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), policy, before.state, on=eh.Heartbeat("n1"))
     assert json.loads(out) == json.loads(plan.to_json())
     assert [d["allocation"] for d in json.loads(out)["decisions"]] == ["a09", None]
+
+
+def test_without_a_state_a_plan_says_how_to_continue(
+    file: Path, run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _NOT_WAITED in run("plan", file)[1]
+    assert "not waited" not in run("plan", file, "--policy", "backendai")[1]
+    waited = run("plan", file, "--as-if-waiting", "10m")
+    assert waited[0] == 0
+    assert _NOT_WAITED not in waited[1]
+    assert "10m 0s ago" in waited[1]
+    plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), eh.policies.YTsaurus(), as_if_waiting=600)
+    assert json.loads(run("plan", file, "--as-if-waiting", "600", "--format", "json")[1]) == plan.to_dict()
+    assert run("explain", file, "a09", "--as-if-waiting", "10m")[1] == plan.why("a09").text + "\n"
+    for wrong, said in (("soon", "is not a duration"), ("-1", "is out of range")):
+        with pytest.raises(SystemExit, match="2"):
+            run("plan", file, f"--as-if-waiting={wrong}")
+        assert f"argument --as-if-waiting: {said}" in capsys.readouterr().err
 
 
 JOBS = {
@@ -175,12 +196,70 @@ def test_the_state_is_read_and_replaced(calls: Any, file: Path, tmp_path: Path, 
     left = eh.State.load(state)
     assert left.elements == {("operation", "B"): {"since": 0.0, "starvation": "starving"}}
     before = state.read_bytes()
-    assert run("explain", file, "a09", "--state", state)[0] == 0
+    later = tmp_path / "later.json"
+    later.write_text(json.dumps(CLUSTER | {"now": 101}))
+    assert run("explain", later, "a09", "--state", state)[0] == 0
     assert calls[1]["state"] == left
     assert state.read_bytes() == before, "explaining changes nothing"
+    later.unlink()
     assert run("plan", file, "--state", state)[0] == 0
     assert calls[2]["state"] == left
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full.json", "state.json"]
+
+
+def test_a_state_that_has_answered_explains_nothing(file: Path, tmp_path: Path, run: Any) -> None:
+    state, early = tmp_path / "state.json", tmp_path / "early.json"
+    early.write_text(json.dumps(CLUSTER | {"now": 0}))
+    assert "before: this plan follows that one" not in run("plan", early, "--state", state)[1]
+    assert "3 preempted" in run("plan", file, "--state", state)[1]
+    status, out, err = run("explain", file, "a09", "--state", state)
+    assert (status, out) == (1, "")
+    assert err.startswith(f"evenhand: {state}: is what a plan at 100 s left, which it does not explain; save")
+    again = run("plan", file, "--state", state)[1]
+    assert again.endswith(f"{state} had answered for 100 s before: this plan follows that one.\n")
+
+
+@pytest.mark.parametrize(
+    "options", [(), ("--policy", "ytsaurus:upstream", "--on", "heartbeat:n1"), ("--policy", "backendai")]
+)
+def test_a_saved_plan_is_explained_as_it_was_made(
+    options: tuple[str, ...], file: Path, tmp_path: Path, run: Any
+) -> None:
+    saved, state = tmp_path / "plan.json", tmp_path / "state.json"
+    early = tmp_path / "early.json"
+    early.write_text(json.dumps(CLUSTER | {"now": 0}))
+    run("plan", early, *options, "--state", state)
+    before = eh.State.load(state)
+    status, out, _ = run("plan", file, *options, "--state", state, "--save", saved, "--format", "json")
+    assert status == 0
+    policy = made_policy(options[1] if options else "ytsaurus", None)
+    on = eh.Heartbeat("n1") if "--on" in options else None
+    plan = eh.plan(eh.Snapshot.from_dict(CLUSTER), policy, before, on=on)
+    assert json.loads(out) == plan.to_dict()
+    for name in ("a09", "b", "B", "n1"):
+        assert run("explain", saved, name) == (0, plan.why(name).text + "\n", "")
+
+
+def test_what_a_saved_plan_has_of_its_own(
+    file: Path, tmp_path: Path, run: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved = tmp_path / "plan.json"
+    run("plan", file, "--as-if-waiting", "10m", "--save", saved)
+    for option, value in (("--policy", "slurm"), ("--state", "S"), ("--on", "round"), ("--config", "C")):
+        with pytest.raises(SystemExit, match="2"):
+            run("explain", saved, "a09", option, value)
+        assert f"argument {option}: {saved} is a saved plan, which has its own" in capsys.readouterr().err
+    data = json.loads(saved.read_text())
+    for change, said in (
+        ({"decisions": []}, "the plan decides otherwise now than when it was saved; it was made by version"),
+        ({"policy": {"system": "nothing"}}, "is not a complete saved plan"),
+        ({"snapshot": {}}, "is not a complete saved plan"),
+    ):
+        saved.write_text(json.dumps(data | change))
+        status, out, err = run("explain", saved, "a09")
+        assert (status, out) == (1, "")
+        assert said in err
+    assert run("plan", file, "--save", tmp_path / "no" / "plan.json")[0] == 1
 
 
 @pytest.mark.parametrize("name", ["a09", "a01", "b", "c", "B", "P", "n1"])
@@ -204,6 +283,10 @@ def test_explanations(calls: Any, file: Path, run: Any, name: str) -> None:
         (["--on", "heartbeat:"], "argument --on: 'heartbeat:' is none of"),
         (["--on", "round:n1"], "argument --on: 'round:n1' is none of"),
         (["--on", "heartbeat:n9"], "has no node 'n9'"),
+        (
+            ["--state", "S", "--as-if-waiting", "10m"],
+            "argument --as-if-waiting: cannot be given together with",
+        ),
     ],
 )
 def test_wrong_usage(
@@ -265,16 +348,14 @@ def test_the_demo_goes_on_to_a_plan(calls: Any, run: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(eh.synthetic, "demo", lambda: eh.Snapshot.from_dict(CLUSTER | {"now": 1000}))
     status, out, err = run("demo")
     assert (status, err) == (0, "")
-    plan = out.split("had nothing changed for ten minutes\n")[1]
+    plan = out.split("as if nothing had changed for ten minutes\n")[1]
     order = [
-        "1 of 3 operations below their fair share",
         "3 preempted",
-        "preempt  a09 of A  n1    preemption                b of B  2 cpu, 5 memory",
-        "Why does it leave?\nAllocation a09 of operation A leaves node n1",
-        "Why not the one beside it?\nAllocation a01 of operation A on node n1 was not preempted.",
+        "1 of 3 operations below their fair share",
+        "Why does a09 leave?\nAllocation a09 of operation A leaves node n1",
+        "Why does a01 stay?\nAllocation a01 of operation A on node n1 was not preempted.",
+        "preempt  a09 of A  n1    b of B  2 cpu, 5 memory",
     ]
     places = [plan.index(text) for text in order]
     assert places == sorted(places)
-    assert len(calls) == 2
-    assert calls[0]["state"] is None
-    assert calls[1]["state"].time == 400
+    assert [call["as_if_waiting"] for call in calls] == ["10m"]

@@ -61,7 +61,7 @@ def test_drawn_points(log: Path, run: Any) -> None:
         (("--set", "requeue_delay=a..b"), "no range"),
         (("--set", "requeue_delay=1..2"), "is a range"),
         (("--set", "requeue_delay"), "NAME=WORD"),
-        (("--set", "requeue_delay=1", "--lhs", "2", "--random", "2"), "not allowed"),
+        (("--set", "requeue_delay=1", "--lhs", "2", "--random", "2"), "together with"),
     ],
 )
 def test_wrong_usage(log: Path, capsys: Any, options: tuple[str, ...], said: str) -> None:

@@ -144,6 +144,39 @@ def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err.startswith("usage: evenhand")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "usage", "said"),
+    [
+        ("plan", "plan", "FILE must be given"),
+        ("sweep", "sweep", "TRACE and --set must be given"),
+        ("plan x --form json", "plan", 'there is no option --form; did you mean "--format"?'),
+        ("demo extra", "demo", "'extra' is one argument too many"),
+        ("plan x --polic=slurm", "plan", 'there is no option --polic; did you mean "--policy"?'),
+        ("shares x --format jsn", "shares", "'jsn' is none of table, json, csv; did you mean \"json\"?"),
+        ("plan x --policy", "plan", "argument --policy: needs a value"),
+        ("demo --resource tpu", "demo", "argument --resource: no resource 'tpu'"),
+        ("plan x --state a --as-if-waiting 1", "plan", "cannot be given together with --state"),
+        ("nonsense", "", "argument COMMAND: 'nonsense' is none of demo, validate"),
+    ],
+)
+def test_wrong_usage_is_told_in_plain_words(
+    arguments: str, usage: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Under the usage line of the command that was called, and with no word of the parser's own."""
+    with pytest.raises(SystemExit, match="2"):
+        main(arguments.split())
+    error = capsys.readouterr().err
+    assert error.startswith(f"usage: evenhand {usage}")
+    assert said in error.splitlines()[-1]
+    assert not re.search("invalid choice|unrecognized|expected one|not allowed with", error)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main(["--version"])
+    assert capsys.readouterr().out == f"evenhand {eh.__version__}\n"
+
+
 def test_an_unknown_resource_is_wrong_usage(cluster: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["shares", str(cluster)], ["demo"]):
         with pytest.raises(SystemExit) as stop:

@@ -57,11 +57,11 @@ class SsdPriorityPreemption(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    enable: bool = Field(False, description="The stages run, on the nodes that the filter names.")
+    enable: bool = Field(default=False, description="The stages run, on the nodes that the filter names.")
     node_tag_filter: str = Field(
-        "", description='Tags of these nodes: a formula such as "ssd & !(old | broken)".'
+        default="", description='Tags of these nodes: a formula such as "ssd & !(old | broken)".'
     )
-    medium_names: Texts = Field((), description="Disk media that count as SSD.")
+    medium_names: Texts = Field(default=(), description="Disk media that count as SSD.")
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -81,11 +81,11 @@ class FullHostPreemption(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    enable: bool = Field(False, description="The stage runs.")
+    enable: bool = Field(default=False, description="The stage runs.")
     max_preemption_penalty: NonNegative = Field(
-        0.0, description="At most this much run time in seconds × GPUs of protected victims is lost."
+        default=0.0, description="At most this much run time in seconds × GPUs of protected victims is lost."
     )
-    timeout: Duration = Field(120.0, description="Candidates are below their fair share for longer.")
+    timeout: Duration = Field(default=120.0, description="Candidates are below their fair share for longer.")
 
 
 class YTsaurusSettings(CheckedSettings):
@@ -120,56 +120,62 @@ class YTsaurusSettings(CheckedSettings):
     )
 
     fair_share_update_period: Annotated[Duration, Ge(0.01), Le(60)] = Field(
-        0.2,
+        default=0.2,
         description="How long heartbeats of a live cluster use an update; a plan of a snapshot has its own.",
     )
 
     fair_share_starvation_timeout: Duration = Field(
-        30.0, description="Below its fair share for longer than this, an element starves."
+        default=30.0, description="Below its fair share for longer than this, an element starves."
     )
     fair_share_aggressive_starvation_timeout: Duration = Field(
-        120.0, description="Below its fair share for longer than this, it may starve aggressively."
+        default=120.0, description="Below its fair share for longer than this, it may starve aggressively."
     )
     fair_share_starvation_tolerance: UnitShare = Field(
-        0.8, description="Part of the fair share that must be used for the status to be normal."
+        default=0.8, description="Part of the fair share that must be used for the status to be normal."
     )
     enable_absolute_fair_share_starvation_tolerance: bool = Field(
-        False, description="A gap that is smaller than one allocation is no deficit."
+        default=False, description="A gap that is smaller than one allocation is no deficit."
     )
-    enable_aggressive_starvation: bool = Field(False, description="Starving may become aggressive.")
-    enable_pool_starvation: bool = Field(True, description="Pools starve too.")
+    enable_aggressive_starvation: bool = Field(default=False, description="Starving may become aggressive.")
+    enable_pool_starvation: bool = Field(default=True, description="Pools starve too.")
     allocation_count_preemption_timeout_coefficient: Annotated[float, Ge(1), Field(allow_inf_nan=False)] = (
-        Field(1.0, description="With fewer pending allocations, timeouts are proportionally shorter.")
+        Field(default=1.0, description="With fewer pending allocations, timeouts are proportionally shorter.")
     )
 
     preemption_satisfaction_threshold: Positive = Field(
-        1.0, description="Times the fair share: where the preemptible allocations begin."
+        default=1.0, description="Times the fair share: where the preemptible allocations begin."
     )
     aggressive_preemption_satisfaction_threshold: NonNegative = Field(
-        0.2, description="Times the fair share: where the aggressively preemptible allocations begin."
+        default=0.2, description="Times the fair share: where the aggressively preemptible allocations begin."
     )
     non_preemptible_resource_usage_threshold: Amounts = Field(
         default_factory=dict, description="Usage below it, in every named resource, is protected."
     )
     consider_allocation_on_fair_share_bound_preemptible: bool = Field(
-        True, description="The allocation that crosses a bound belongs to the less safe group."
+        default=True, description="The allocation that crosses a bound belongs to the less safe group."
     )
     allow_aggressive_preemption: bool = Field(
-        True, description="The root's value: aggressively preemptible allocations may be taken."
+        default=True, description="The root's value: aggressively preemptible allocations may be taken."
     )
-    allow_aggressive_preemption_for_gang_operations: bool = Field(True, description="Also those of gangs.")
+    allow_aggressive_preemption_for_gang_operations: bool = Field(
+        default=True, description="Also those of gangs."
+    )
     allow_preemption_from_starving_operations: bool = Field(
-        False, description="Allocations of operations that starve themselves may be taken."
+        default=False, description="Allocations of operations that starve themselves may be taken."
     )
 
     preemptive_scheduling_backoff: Duration = Field(
-        5.0, description="Preemptive stages run on a node when more time than this has passed."
+        default=5.0, description="Preemptive stages run on a node when more time than this has passed."
     )
     scheduling_preemption_priority_scope: Literal["operation_and_ancestors", "operation_only"] = Field(
-        "operation_and_ancestors", description="Whose starvation entitles an operation to preempt."
+        default="operation_and_ancestors", description="Whose starvation entitles an operation to preempt."
     )
-    allocation_preemption_timeout: Duration = Field(30.0, description="Time that a victim has to finish.")
-    allocation_graceful_preemption_timeout: Duration = Field(60.0, description="The same in graceful mode.")
+    allocation_preemption_timeout: Duration = Field(
+        default=30.0, description="Time that a victim has to finish."
+    )
+    allocation_graceful_preemption_timeout: Duration = Field(
+        default=60.0, description="The same in graceful mode."
+    )
     ssd_priority_preemption: SsdPriorityPreemption = Field(
         default_factory=SsdPriorityPreemption, description="Stages for SSD nodes."
     )
@@ -177,56 +183,59 @@ class YTsaurusSettings(CheckedSettings):
         default_factory=FullHostPreemption, description="A stage for full-host GPU operations."
     )
     use_precommit_for_preemption: bool = Field(
-        False, description="Limits are checked and booked at once; a plan always does so."
+        default=False, description="Limits are checked and booked at once; a plan always does so."
     )
     enable_infinite_resource_limits_overcommit: bool = Field(
-        False, description="Preemptive stages start beyond limits, which are repaired later."
+        default=False, description="Preemptive stages start beyond limits, which are repaired later."
     )
 
     preemption_check_starvation: bool = Field(
-        False, description="Older rule: a starving operation or pool shields the work in it from the stages."
+        default=False,
+        description="Older rule: a starving operation or pool shields the work in it from the stages.",
     )
     preemption_check_satisfaction: bool = Field(
-        False, description="Older rule: an element served below the stage's threshold shields the work in it."
+        default=False,
+        description="Older rule: an element served below the stage's threshold shields the work in it.",
     )
     enable_conditional_preemption: bool = Field(
-        False, description="Older rule: a pool does not shield its work from candidates inside it."
+        default=False, description="Older rule: a pool does not shield its work from candidates inside it."
     )
 
     stage_order: Literal["regular_preemptive_aggressive", "regular_aggressive_preemptive"] = Field(
-        "regular_preemptive_aggressive", description="Order of the stages of a heartbeat."
+        default="regular_preemptive_aggressive", description="Order of the stages of a heartbeat."
     )
     preemptive_stage_targets: Literal["starving_and_aggressively_starving", "exactly_starving"] = Field(
-        "starving_and_aggressively_starving",
+        default="starving_and_aggressively_starving",
         description="Candidates of the preemptive stage.",
     )
     victim_selection: Literal["irreducible", "prefix", "minimum"] = Field(
-        "irreducible",
+        default="irreducible",
         description="Newest first until it fits (prefix); of these, only those that are needed"
         " (irreducible); or the fewest (minimum).",
     )
     preemptive_starts: Literal["one_per_stage", "one_per_heartbeat"] = Field(
-        "one_per_stage", description="How many allocations may start by preemption in a heartbeat."
+        default="one_per_stage", description="How many allocations may start by preemption in a heartbeat."
     )
     satisfied_demand_tolerance: Literal["configured", "one"] = Field(
-        "configured", description="Tolerance of an operation whose fair share covers its demand."
+        default="configured", description="Tolerance of an operation whose fair share covers its demand."
     )
     usage_threshold_scope: Literal["operation", "prefix"] = Field(
-        "operation",
+        default="operation",
         description="What `non_preemptible_resource_usage_threshold` protects: an operation that"
         " uses less, or the oldest allocations of any operation.",
     )
     limit_repair: Literal["every_heartbeat", "stage"] = Field(
-        "every_heartbeat", description="When violated limits of operations and pools are repaired."
+        default="every_heartbeat", description="When violated limits of operations and pools are repaired."
     )
     node_overcommit_delay: Duration = Field(
-        0.0, description="How long a node may be over its resources before allocations are taken."
+        default=0.0, description="How long a node may be over its resources before allocations are taken."
     )
     order_key: Literal["last_job_start", "last_progress"] = Field(
-        "last_job_start", description="Which time orders allocations from old to new."
+        default="last_job_start", description="Which time orders allocations from old to new."
     )
     victims_room: Literal["held_until_gone", "free_at_once"] = Field(
-        "held_until_gone", description="When what victims free beyond the need becomes free for any request."
+        default="held_until_gone",
+        description="When what victims free beyond the need becomes free for any request.",
     )
     victim_cost: VictimCost = victim_cost()
     minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(

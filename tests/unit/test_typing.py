@@ -1,0 +1,59 @@
+"""Type checkers see the settings: they find exactly the marked mistakes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import evenhand as eh
+from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
+
+ROOT = Path(__file__).resolve().parents[2]
+USES = ROOT / "tests" / "typing" / "settings_use.py"
+POLICIES = (YTsaurus, BackendAI, Slurm, YuniKorn)
+
+
+@pytest.mark.parametrize("checker", ["mypy", "basedpyright"])
+def test_a_checker_finds_the_marked_mistakes(checker: str) -> None:
+    beside = Path(sys.executable).with_name(checker)
+    command = str(beside) if beside.exists() else shutil.which(checker)
+    if command is None:
+        pytest.skip(f"{checker} is not installed")
+    python = (
+        ["--python-executable", sys.executable] if checker == "mypy" else ["--pythonpath", sys.executable]
+    )
+    done = subprocess.run(
+        [command, *python, str(USES)], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+    found = {int(line) for line in re.findall(r"settings_use\.py:(\d+)(?::\d+)?.*\berror\b", done.stdout)}
+    lines = USES.read_text().split("\n")
+    marked = {i for i, line in enumerate(lines, 1) if "# mistake" in line}
+    assert found == marked, done.stdout
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_settings_stand_in_the_signature_and_in_help(policy: type[eh.policies.Policy]) -> None:
+    given = dict(inspect.signature(policy).parameters)
+    assert given.pop("preset").default == "documented"
+    assert list(given) == list(policy.model.model_fields)
+    text = inspect.getdoc(policy) or ""
+    for name, parameter in given.items():
+        assert parameter.default == getattr(policy().settings, name)
+        assert f"\n{name} : default " in text
+    assert all(field.description for field in policy.model.model_fields.values())
+
+
+def test_a_policy_shows_what_differs_from_its_preset() -> None:
+    policy = YTsaurus("upstream", fair_share_starvation_timeout="1m")
+    html = policy._repr_html_()
+    assert html.index("fair_share_starvation_timeout") < html.index("settings as the preset has them")
+    assert "60 s" in html
+    assert "30 s" in html
+    assert "39 settings as the preset has them" in html
+    assert repr(policy) == "YTsaurus('upstream', fair_share_starvation_timeout=60.0)"
