@@ -14,6 +14,7 @@ from evenhand.building.readback import seconds
 from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
+from evenhand.plans.job_states import JobStates
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import next_state
 from evenhand.plans.refusals import Refusals
@@ -144,12 +145,16 @@ class Plan(Frozen, Tabular):
         return Shares(snapshot, settings, core, found)
 
     @cached_property
-    def statuses(self) -> Statuses:
+    def statuses(self) -> Statuses | JobStates:
         """Status, starvation and effective settings of every element, at the update.
 
-        Empty if the policy knows no fair shares.
+        Where the system lists jobs by letters of their state, those after the plan. Empty if the policy knows
+        neither.
         """
-        return Statuses(self.snapshot, self._core.elements())
+        columns = self._core.elements()
+        if "job_state" in columns:
+            return JobStates(self.snapshot, columns["job_state"])
+        return Statuses(self.snapshot, columns)
 
     @cached_property
     def groups(self) -> Groups:

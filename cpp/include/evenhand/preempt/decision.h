@@ -35,6 +35,7 @@ struct Decision {
   Id violated = kNoId;  // element whose limit is repaired
   Beneficiary beneficiary{};
   Time grace = 0, at = 0, until = kNoTime;
+  Time ran = kNoTime;  // how long a victim has run, of systems that say so
   bool soft = false;  // a reservation whose room others may use
 };
 

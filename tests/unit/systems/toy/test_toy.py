@@ -149,7 +149,7 @@ def pages() -> ModuleType:
 
 def test_the_reference_has_a_column_for_it(pages: ModuleType) -> None:
     reading = pages.reading_page()
-    assert "| field | YTsaurus | Backend.AI | Slurm | YuniKorn | Toy |" in reading
+    assert "| field | YTsaurus | Backend.AI | Slurm | YuniKorn | Grid Engine | Toy |" in reading
     [row] = [line for line in reading.splitlines() if "which jobs may preempt which \\* |" in line]
     assert row.startswith("| `priority` |")
     assert "`newest_leaves` (Toy)" in pages.reasons_page()
