@@ -236,9 +236,9 @@ def next_state(
             tables[table] = _many(snapshot, declared[0], memory)
             continue
         listed = [column for column in declared if column.lists]
-        declared = [column for column in declared if not column.lists]
-        columns = [np.asarray(memory[column.name]) for column in declared]
-        empty = [_nothing(column) for column in declared]
+        single = [column for column in declared if not column.lists]
+        columns = [np.asarray(memory[column.name]) for column in single]
+        empty = [_nothing(column) for column in single]
         kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
         cells = [
             [column.words[code] for code in values[kept].tolist()]
@@ -246,9 +246,9 @@ def next_state(
             else values[kept].tolist()
             if column.count
             else seconds_of(values[kept])
-            for column, values in zip(declared, columns, strict=True)
+            for column, values in zip(single, columns, strict=True)
         ]
-        names = [column.name for column in declared]
+        names = [column.name for column in single]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
         keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
         tables[table] = {key: row for key, row in zip(keys, rows, strict=True) if key is not None}

@@ -145,16 +145,22 @@ class Plan(Frozen, Tabular):
         return Shares(snapshot, settings, core, found)
 
     @cached_property
-    def statuses(self) -> Statuses | JobStates:
+    def statuses(self) -> Statuses:
         """Status, starvation and effective settings of every element, at the update.
 
-        Where the system lists jobs by letters of their state, those after the plan. Empty if the policy knows
-        neither.
+        Empty if the policy knows no fair shares.
         """
         columns = self._core.elements()
-        if "job_state" in columns:
-            return JobStates(self.snapshot, columns["job_state"])
-        return Statuses(self.snapshot, columns)
+        return Statuses(self.snapshot, {} if "job_state" in columns else columns)
+
+    @cached_property
+    def job_states(self) -> JobStates:
+        """Letters of the states in which jobs are listed once the plan is carried out.
+
+        Empty if the system lists none.
+        """
+        columns = self._core.elements()
+        return JobStates(self.snapshot, columns.get("job_state", np.zeros(0, np.uint8)))
 
     @cached_property
     def groups(self) -> Groups:
@@ -222,7 +228,7 @@ class Plan(Frozen, Tabular):
         return {
             "decisions": self.decisions.to_list(),
             "refusals": self.refusals.to_list(),
-            "statuses": self.statuses.to_dict(),
+            "statuses": self.job_states.to_dict() or self.statuses.to_dict(),
             "groups": self.groups.to_dict(),
             "state": self.state.to_dict(),
             "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],

@@ -201,7 +201,7 @@ def manual_preemption(case: Mapping[str, Any]) -> Answers:
         "accepted": not [r for r in asked.refusals if r.command is not None],
         "acceptance_text": text,
         "after": {
-            "states": {name: state.status for name, state in later.statuses.items()},
+            "states": {name: state.status for name, state in later.job_states.items()},
             "preempted_resources": sorted({r for d in victims.values() for r in d.freed}),
             "preemptor_host": start.node,
             "preemptees_listed_as": "pending" if set(victims) <= _preempted(later) else None,
@@ -218,7 +218,7 @@ def manual_preemption(case: Mapping[str, Any]) -> Answers:
 
 def _preempted(plan: eh.Plan) -> set[str]:
     """Jobs that are listed among those that wait."""
-    return {str(name) for name, state in plan.statuses.items() if state.status in ("P", "N", "S", "Rq", "qw")}
+    return {str(name) for name, state in plan.job_states.items() if state.status in ("P", "N", "S", "Rq", "qw")}
 
 
 def slotwise(case: Mapping[str, Any]) -> Answers:

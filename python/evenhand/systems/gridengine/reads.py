@@ -55,7 +55,6 @@ READS: Final[Mapping[str, Mapping[str, str]]] = {
         "node_tags": "which hosts will do",
         "required_node": "which host alone will do",
         "preemptible": "passed on to what starts",
-        "priority": "passed on to what starts",
     },
     "reservations": {
         "request": "what starts there",

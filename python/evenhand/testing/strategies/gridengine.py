@@ -180,7 +180,7 @@ def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> 
     spare = pick((0, 0, 0, 1, 3))
     hosts = []
     for node in nodes:
-        row = {"name": node, "capacity": {r: a + spare + pick((0, 0, 1)) for r, a in used[node].items()}}
+        row: dict[str, Any] = {"name": node, "capacity": {r: a + spare + pick((0, 0, 1)) for r, a in used[node].items()}}
         if pick((False, True)):
             row["tags"] = ["fast"]
         if _rare(pick):
