@@ -567,6 +567,11 @@ def gridengine_share_tree(
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
 def gridengine_together(planners: collections.abc.Sequence[Planner]) -> None: ...
+def preemption_frees(
+    mode: typing.SupportsInt | typing.SupportsIndex,
+    kind: typing.SupportsInt | typing.SupportsIndex,
+    available: bool,
+) -> bool: ...
 def read_json_table(
     text: typing.Any,
     at: typing.SupportsInt | typing.SupportsIndex,

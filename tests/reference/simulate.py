@@ -415,7 +415,12 @@ class Runs(Reference):
 
 def reference(snapshot: eh.Snapshot, policy: Any, workload: Any, until: float, clocks: Any) -> list[Run]:
     """Return the runs of allocations in the order in which they started."""
-    kinds: dict[str, type[Reference]] = {"ytsaurus": YTsaurus, "slurm": Runs, "backendai": Runs, "gridengine": Runs}
+    kinds: dict[str, type[Reference]] = {
+        "ytsaurus": YTsaurus,
+        "slurm": Runs,
+        "backendai": Runs,
+        "gridengine": Runs,
+    }
     return kinds[policy.system](snapshot, policy, workload, clocks).run(until)
 
 

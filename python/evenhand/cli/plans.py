@@ -192,7 +192,9 @@ def _trigger(text: str | None, snapshot: Snapshot, file: str) -> Any:
     if kind == "cycle" and node in CYCLES:
         return eh.Cycle(node)
     if kind != "heartbeat" or not node:
-        known = ", ".join(["round", "heartbeat:NODE", "run", *(f"cycle:{name}" for name in CYCLES), "commands"])
+        known = ", ".join(
+            ["round", "heartbeat:NODE", "run", *(f"cycle:{name}" for name in CYCLES), "commands"]
+        )
         raise Failure(f"argument --on: {text!r} is none of {known}", usage=True)
     for name in snapshot.names("nodes"):
         if str(name) == node:

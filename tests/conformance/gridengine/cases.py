@@ -218,7 +218,9 @@ def manual_preemption(case: Mapping[str, Any]) -> Answers:
 
 def _preempted(plan: eh.Plan) -> set[str]:
     """Jobs that are listed among those that wait."""
-    return {str(name) for name, state in plan.job_states.items() if state.status in ("P", "N", "S", "Rq", "qw")}
+    return {
+        str(name) for name, state in plan.job_states.items() if state.status in ("P", "N", "S", "Rq", "qw")
+    }
 
 
 def slotwise(case: Mapping[str, Any]) -> Answers:

@@ -56,7 +56,7 @@ bool Run::place(const Entry& entry, Time from, bool now) {
 
 // The least of all nodes, of which each may have to wait for what the cluster shares.
 Time Run::first_fit_simple(const Unit& unit, Time duration) {
-  Time since = state_.now();
+  Time since = soonest();
   for (;;) {
     const Time shared = calendar_.earliest(calendar_.shared(), unit.need, since, duration);
     if (shared == kForever) return kForever;
@@ -74,11 +74,11 @@ Time Run::first_fit_simple(const Unit& unit, Time duration) {
 
 // Instants at which anything changes, until all of it fits.
 Time Run::first_fit_spread(const Entry& entry) {
-  Column<Time> instants{state_.now()};
+  Column<Time> instants{soonest()};
   const auto note = [&](Id row) {
     for (const Time t : calendar_.steps(row)) {
-      instants.push_back(t);
-      if (entry.duration != kForever && t - entry.duration > state_.now())
+      if (t > instants[0]) instants.push_back(t);
+      if (entry.duration != kForever && t - entry.duration > instants[0])
         instants.push_back(t - entry.duration);
     }
   };

@@ -141,6 +141,8 @@ class Run {
   // All of a job from one instant on, or nothing; placed_ says where. Takes no room.
   bool place(const Entry& entry, Time from, bool now);
   Time first_fit(const Entry& entry);
+  // What cannot start now starts a second later, or later still.
+  Time soonest() const noexcept { return state_.now() + kMicrosecondsPerSecond; }
   Time first_fit_simple(const Unit& unit, Time duration);
   Time first_fit_spread(const Entry& entry);
   Outcome barred(Entry& entry) const;

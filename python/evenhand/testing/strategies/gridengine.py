@@ -16,8 +16,9 @@ __all__ = ["gridengine_clusters", "gridengine_settings"]
 
 NOW = 1000
 _ALWAYS: Mapping[str, tuple[Any, ...]] = {
-    "max_reservation": (0, 1, 2, 10, 10, 10),
-    "max_preemptees": (0, 1, 2, 10, 10, 10),
+    "max_reservation": (10, 10, 10, 2, 1, 0),
+    "max_preemptees": (10, 10, 10, 2, 1, 0),
+    "automatic_preemption": (True, True, False),
 }
 _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "prioritize_preemptees": (True,),
@@ -26,7 +27,6 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "DURATION_OFFSET": (0.0, 10.0),
     "default_duration": (300.0,),
     "backfilling": (False,),
-    "automatic_preemption": (True, True, True),
     "preemption_action": ("T", "R", "C", "P", "N", "S", "advisor"),
     "over_the_cap": ("nobody",),
     "notify": (20.0,),
@@ -54,7 +54,7 @@ def gridengine_settings(
     -------
     strategy of GridEngineSettings
     """
-    return picks(20).map(lambda pick: _settings(pick, most_changes, licences))
+    return picks(40).map(lambda pick: _settings(pick, most_changes, licences))
 
 
 def _settings(pick: Pick, most_changes: int, licences: bool) -> GridEngineSettings:
@@ -162,7 +162,7 @@ def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> 
     nodes = [f"h{i}" for i in range(pick(range(1, max_nodes + 1)))]
     operations, requests, allocations = [], [], []
     for i in range(pick(range(1, max_waiting + 1))):
-        operations.append(_job(pick, f"2{i}", (0.2, 0.5, 0.6, 0.8)))
+        operations.append(_job(pick, f"2{i}", (0.8, 0.6, 0.5, 0.2)))
         requests.append(_waiting(pick, f"2{i}", spaces, nodes))
     for i in range(pick(range(1, max_running + 1))):
         operations.append(_job(pick, f"1{i}", (0.1, 0.2, 0.3, 0.5, 0.7)))
@@ -180,7 +180,10 @@ def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> 
     spare = pick((0, 0, 0, 1, 3))
     hosts = []
     for node in nodes:
-        row: dict[str, Any] = {"name": node, "capacity": {r: a + spare + pick((0, 0, 1)) for r, a in used[node].items()}}
+        row: dict[str, Any] = {
+            "name": node,
+            "capacity": {r: a + spare + pick((0, 0, 1)) for r, a in used[node].items()},
+        }
         if pick((False, True)):
             row["tags"] = ["fast"]
         if _rare(pick):

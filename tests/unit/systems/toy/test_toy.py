@@ -127,7 +127,9 @@ def test_the_command_line_knows_it(tmp_path: Path, capsys: pytest.CaptureFixture
     said = " ".join(capsys.readouterr().out.split())
     assert "ytsaurus (the default), backendai, slurm, yunikorn, gridengine or toy" in said
     assert "run (a scheduling run) with backendai, slurm, gridengine and toy" in said
-    with pytest.raises(eh.InputError, match="there are ytsaurus, backendai, slurm, yunikorn, gridengine, toy"):
+    with pytest.raises(
+        eh.InputError, match="there are ytsaurus, backendai, slurm, yunikorn, gridengine, toy"
+    ):
         from_name("lsf")
 
 
