@@ -5,7 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from evenhand.policies import BackendAI, GridEngine, Slurm, YTsaurus, YuniKorn
+from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
+from tests.properties.reading_gridengine import OF_GRIDENGINE
 
 __all__ = ["ASIDE", "WITNESSES"]
 
@@ -262,25 +263,6 @@ _OF_ROOT: dict[str, tuple[Any, Row, Row]] = {
 }
 
 
-_AUTOMATIC = GridEngine(max_reservation=5, max_preemptees=5, automatic_preemption=True)
-
-
-def _requested(pool: str = "p", parent: str | None = None, **of_node: Any) -> Row:
-    """A job in a pool has the only host's memory, one with a reservation wants it; q gives no victims."""
-    pools: list[Row] = [{"name": "p"}, {"name": "q", "settings": {"max_victims_per_hour": 0}}]
-    pools[0] |= {} if parent is None else {"parent": parent}
-    amount = {"resources": {"memory": 4}}
-    return {
-        "now": 1000,
-        "resources": {"memory": {"kind": "memory"}},
-        "nodes": [{"name": "n", "capacity": {"memory": 4}, **of_node}],
-        "pools": pools,
-        "operations": [{"name": "old", "pool": pool, "priority": 0.1}, {"name": "new", "priority": 0.9}],
-        "allocations": [{"name": "old", "operation": "old", "node": "n", **amount}],
-        "requests": [{"name": "new", "operation": "new", "reserve": True, **amount}],
-    }
-
-
 #: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
 def _in_a_pool(parent: str | None) -> Row:
     """The job that runs is in a pool; only the other pool gives no victims."""
@@ -418,14 +400,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         (system, "pools", "parent"): (policy, _in_a_pool(None), _in_a_pool("q"))
         for system, policy in (("backendai", BackendAI()), ("slurm", _GRACE))
     },
-    ("gridengine", "pools", "parent"): (_AUTOMATIC, _requested(), _requested(parent="q")),
-    ("gridengine", "operations", "pool"): (_AUTOMATIC, _requested("p"), _requested("q")),
-    ("gridengine", "nodes", "swap_free"): (_AUTOMATIC, _requested(swap_free=4), _requested(swap_free=0)),
-    ("gridengine", "allocations", "rerunnable"): (
-        _AUTOMATIC,
-        _requested(swap_free=0),
-        _changed(_requested(swap_free=0), "allocations", 0, rerunnable=True),
-    ),
+    **OF_GRIDENGINE,
     ("slurm", "allocations", "planned_end"): (
         _GRACE,
         _cluster(),

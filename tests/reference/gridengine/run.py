@@ -257,10 +257,7 @@ class Run:
         slots = {r for r in world.resources if world.kind(r) in ("slots", "managed")}
         only = all(r in slots for part in w.parts for r, a in part.need.items() if a)
         plain = all(r in slots for a in runs for r, amount in a["resources"].items() if amount)
-        if only and plain:
-            letter = "S"
-        else:
-            letter = "P" if all(map(self.lets_go, runs)) else "N"
+        letter = "S" if only and plain else "P" if all(map(self.lets_go, runs)) else "N"
         for a in runs:
             for r, amount in a["resources"].items():
                 if not amount or world.frees(letter, r):

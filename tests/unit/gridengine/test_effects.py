@@ -23,7 +23,10 @@ def expected(action: str, kind: str, aapre: bool) -> bool:
 
 def test_the_table_is_whole() -> None:
     table = eh.policies.GridEngine.effects().to_dict()
-    rows = {(a, k, y): f for a, k, y, f in zip(*(table[c] for c in ("action", "resource", "aapre", "frees")))}
+    rows = {
+        (a, k, y): f
+        for a, k, y, f in zip(*(table[c] for c in ("action", "resource", "aapre", "frees")), strict=True)
+    }
     assert rows == {
         (a, k, y): "free" if expected(a, k, y) else "kept"
         for a, k, y in product("TRCPNS", KINDS, (True, False))

@@ -36,7 +36,7 @@ struct Decision {
   Beneficiary beneficiary{};
   Time grace = 0, at = 0, until = kNoTime;
   Time ran = kNoTime;  // how long a victim has run, of systems that say so
-  bool soft = false;  // a reservation whose room others may use
+  bool soft = false;   // a reservation whose room others may use
 };
 
 // Amounts of a decision, R each.
