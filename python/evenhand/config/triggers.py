@@ -155,7 +155,7 @@ class Commands:
     #: How it is written on the command line.
     SAID: ClassVar[str] = "commands (those of the snapshot)"
 
-    rows: tuple[Command, ...] = ()
+    rows: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         given: Iterable[Any] = self.rows

@@ -140,7 +140,7 @@ def _running(pick: Pick, name: str, spaces: Mapping[str, Any], nodes: list[str])
         for flag in ("checkpointable", "rerunnable"):
             if pick(range(4)) == 0:
                 row[flag] = True
-        settings = {}
+        settings: dict[str, Any] = {}
         if pick(range(3)) == 0:
             settings["queue"] = pick(("all.q", "low.q", "other.q"))
         if pick(range(3)) == 0:
@@ -180,17 +180,17 @@ def _cluster(pick: Pick, max_nodes: int, max_running: int, max_waiting: int) -> 
     spare = pick((0, 0, 0, 1, 3))
     hosts = []
     for node in nodes:
-        row: dict[str, Any] = {
+        host: dict[str, Any] = {
             "name": node,
             "capacity": {r: a + spare + pick((0, 0, 1)) for r, a in used[node].items()},
         }
         if pick((False, True)):
-            row["tags"] = ["fast"]
+            host["tags"] = ["fast"]
         if _rare(pick):
-            row["schedulable"] = False
+            host["schedulable"] = False
         if pick(range(3)) == 0:
-            row["swap_free"] = pick((0, 2, 8))
-        hosts.append(row)
+            host["swap_free"] = pick((0, 2, 8))
+        hosts.append(host)
     reservations = []
     if _rare(pick):
         whose = pick(({"request": requests[0]["name"]}, {"allocation": allocations[0]["name"]}))
