@@ -66,6 +66,8 @@ py::dict columns_of(const Decisions& decisions, const std::vector<Decision>& row
   for (const char* name : {"freed", "free_before", "needed", "usage_before", "kept"})
     out[name] = rows_by(decisions.amounts(which++), width);
   put_step_proofs(out, decisions);
+  if (std::ranges::any_of(rows, [](const Decision& d) { return d.ran != kNoTime; }))
+    column("ran", [](const Decision& d) { return d.ran; });
   return out;
 }
 
@@ -198,6 +200,7 @@ py::dict refusal_columns(Refusals refusals, std::size_t width) {
   py::dict out;
   out["request"] = to_array(std::move(refusals.request));
   out["rule"] = to_array(codes(refusals.rule));
+  if (!refusals.command.empty()) out["command"] = to_array(std::move(refusals.command));
   out["nodes"] = to_array(std::move(refusals.nodes));
   out["best_missing"] = rows_by(std::move(refusals.missing), width);
   return out;

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   evenhand::bindings::register_planner(m);
   evenhand::bindings::register_sim(m);
   evenhand::bindings::register_backendai(m);
+  evenhand::bindings::register_gridengine(m);
   evenhand::bindings::register_slurm(m);
   evenhand::bindings::register_ytsaurus(m);
   evenhand::bindings::register_yunikorn(m);

@@ -50,11 +50,13 @@ class BoundPlanner {
   void set_updated(Time time) { updated_ = time; }  // by the owner of the planner
 
   void update(Time now, bool keep);
-  void decide(const py::object& nodes, bool main_pass, bool backfill_pass,
-              const std::string& cycle);
-  void plan(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle);
+  void decide(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle,
+              const py::object& commands);
+  void plan(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle,
+            const py::object& commands);
   std::unique_ptr<NamedDecisions> answer(const py::object& nodes, bool main_pass,
-                                         bool backfill_pass, const std::string& cycle);
+                                         bool backfill_pass, const std::string& cycle,
+                                         const py::object& commands);
 
   py::dict decisions() const;
   NamedDecisions named() const { return NamedDecisions(*planner_); }
@@ -67,14 +69,15 @@ class BoundPlanner {
   py::dict memory() const;
   py::dict trace(const std::string& kind, Id row) const;
   py::dict traced(const std::string& kind, Id row, const py::object& nodes, bool main_pass,
-                  bool backfill_pass, const std::string& cycle);
+                  bool backfill_pass, const std::string& cycle, const py::object& commands);
   py::object shares() const;
   py::object fair_shares() const;
   std::optional<Time> next_due() const;
   std::size_t memory_bytes() const { return planner_->memory_bytes(); }
 
  private:
-  void read(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle);
+  void read(const py::object& nodes, bool main_pass, bool backfill_pass, const std::string& cycle,
+            const py::object& commands);
   py::dict columns(Columns from) const;
   void must_follow() const;
 
@@ -84,6 +87,7 @@ class BoundPlanner {
   std::optional<Time> updated_;
   std::vector<Id> nodes_;  // of trigger_, as long as nothing else is decided
   std::string cycle_;      // likewise
+  std::vector<Trigger::Command> commands_;
   Trigger trigger_;
   std::optional<std::vector<Group>> groups_;  // of a plan: at its update
 };

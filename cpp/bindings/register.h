@@ -7,6 +7,7 @@ namespace evenhand::bindings {
 
 void register_arrow(py::module_& m);
 void register_backendai(py::module_& m);
+void register_gridengine(py::module_& m);
 void register_build(py::module_& m);
 void register_cluster(py::module_& m);
 void register_json(py::module_& m);

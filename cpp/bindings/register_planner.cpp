@@ -25,22 +25,44 @@ py::dict BoundPlanner::columns(Columns from) const {
   return out;
 }
 
+namespace {
+
+// Rows (consumer, providers, mode or none, force, user, manager).
+std::vector<Trigger::Command> commands_of(const py::object& rows) {
+  std::vector<Trigger::Command> out;
+  using Row = std::tuple<std::string, std::vector<std::string>, std::optional<int>, bool,
+                         std::string, bool>;
+  for (const py::handle row : rows) {
+    auto [consumer, providers, mode, force, user, manager] = row.cast<Row>();
+    out.push_back({std::move(consumer), std::move(providers),
+                   mode ? std::optional(static_cast<Mode>(*mode)) : std::nullopt, force, manager,
+                   std::move(user)});
+  }
+  return out;
+}
+
+}  // namespace
+
 void BoundPlanner::read(const py::object& nodes, bool main_pass, bool backfill_pass,
-                        const std::string& cycle) {
+                        const std::string& cycle, const py::object& commands) {
   nodes_.clear();
+  commands_.clear();
+  if (!commands.is_none()) commands_ = commands_of(commands);
   if (py::isinstance<py::list>(nodes))
     for (const py::handle node : nodes) nodes_.push_back(py::cast<Id>(node));
   else if (!nodes.is_none())
     nodes_ = to_vector(py::cast<py::array_t<Id>>(nodes));
   for (const Id node : nodes_) check_present(state().nodes(), node);
   cycle_ = cycle;
-  trigger_ = {.kind = !nodes.is_none()  ? Trigger::Kind::kHeartbeats
-                      : !cycle_.empty() ? Trigger::Kind::kCycle
-                                        : Trigger::Kind::kRound,
+  trigger_ = {.kind = !commands.is_none() ? Trigger::Kind::kCommands
+                      : !nodes.is_none()  ? Trigger::Kind::kHeartbeats
+                      : !cycle_.empty()   ? Trigger::Kind::kCycle
+                                          : Trigger::Kind::kRound,
               .nodes = nodes_,
               .main_pass = main_pass,
               .backfill_pass = backfill_pass,
-              .cycle = cycle_};
+              .cycle = cycle_,
+              .commands = commands_};
 }
 
 void BoundPlanner::must_follow() const {
@@ -70,16 +92,17 @@ void BoundPlanner::rows_came(const std::string& table, const py::array_t<Id>& ro
 }
 
 void BoundPlanner::decide(const py::object& nodes, bool main_pass, bool backfill_pass,
-                          const std::string& cycle) {
+                          const std::string& cycle, const py::object& commands) {
   must_follow();
-  read(nodes, main_pass, backfill_pass, cycle);
+  read(nodes, main_pass, backfill_pass, cycle, commands);
   const py::gil_scoped_release release;
   planner_->decide(trigger_);
 }
 
 std::unique_ptr<NamedDecisions> BoundPlanner::answer(const py::object& nodes, bool main_pass,
-                                                     bool backfill_pass, const std::string& cycle) {
-  decide(nodes, main_pass, backfill_pass, cycle);
+                                                     bool backfill_pass, const std::string& cycle,
+                                                     const py::object& commands) {
+  decide(nodes, main_pass, backfill_pass, cycle, commands);
   std::unique_ptr<NamedDecisions> out;
   if (decided() > 0) out = std::make_unique<NamedDecisions>(*planner_);
   take_back();
@@ -87,8 +110,8 @@ std::unique_ptr<NamedDecisions> BoundPlanner::answer(const py::object& nodes, bo
 }
 
 void BoundPlanner::plan(const py::object& nodes, bool main_pass, bool backfill_pass,
-                        const std::string& cycle) {
-  read(nodes, main_pass, backfill_pass, cycle);
+                        const std::string& cycle, const py::object& commands) {
+  read(nodes, main_pass, backfill_pass, cycle, commands);
   const LongCall call;
   planner_->update(state().now(), false);
   updated_ = state().now();
@@ -127,9 +150,10 @@ py::dict BoundPlanner::handed() const {
 py::dict BoundPlanner::memory() const { return columns(planner_->memory()); }
 
 py::dict BoundPlanner::traced(const std::string& kind, Id row, const py::object& nodes,
-                              bool main_pass, bool backfill_pass, const std::string& cycle) {
+                              bool main_pass, bool backfill_pass, const std::string& cycle,
+                              const py::object& commands) {
   must_follow();
-  read(nodes, main_pass, backfill_pass, cycle);
+  read(nodes, main_pass, backfill_pass, cycle, commands);
   Recorder recorder{kind == "request" ? row : kNoId, kind == "request" ? kNoId : row, {}};
   {
     const py::gil_scoped_release release;
@@ -185,14 +209,16 @@ void register_planner(py::module_& m) {
         "Shares, statuses, queues at an instant; keep: the next update is cheaper.")
       .def("decide", &BoundPlanner::decide, py::arg("nodes") = py::none(),
            py::arg("main_pass") = true, py::arg("backfill_pass") = true, py::arg("cycle") = "",
+           py::arg("commands") = py::none(),
            "Heartbeats of nodes in this order, of all by default; or a scheduling run.")
       .def("plan", &BoundPlanner::plan, py::arg("nodes") = py::none(), py::arg("main_pass") = true,
-           py::arg("backfill_pass") = true, py::arg("cycle") = "",
+           py::arg("backfill_pass") = true, py::arg("cycle") = "", py::arg("commands") = py::none(),
            "Update and decide at once; after an exception the planner must be dropped.")
       .def("take_back", &BoundPlanner::take_back,
            "What was decided is undone in the cluster, but for the memory; it stays readable.")
       .def("answer", &BoundPlanner::answer, py::arg("nodes") = py::none(),
            py::arg("main_pass") = true, py::arg("backfill_pass") = true, py::arg("cycle") = "",
+           py::arg("commands") = py::none(),
            "`decide`, `named` and `take_back`; None: nothing is decided.")
       .def("rows_came", &BoundPlanner::rows_came, py::arg("table"), py::arg("rows"),
            py::arg("columns"),
@@ -217,7 +243,7 @@ void register_planner(py::module_& m) {
            "What a \"request\" or an \"allocation\" met, by planning again.")
       .def("traced", &BoundPlanner::traced, py::arg("kind"), py::arg("row"),
            py::arg("nodes") = py::none(), py::arg("main_pass") = true,
-           py::arg("backfill_pass") = true, py::arg("cycle") = "",
+           py::arg("backfill_pass") = true, py::arg("cycle") = "", py::arg("commands") = py::none(),
            "`decide`, and what a \"request\" or an \"allocation\" met.")
       .def_property_readonly("shares", &BoundPlanner::shares,
                              "Fair shares of the update; None: there are none.")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evenhand import act, adapters, history, plot, policies, simulate, sweep, synthetic
     from evenhand.cluster import Cluster
     from evenhand.config.fair_share import FairShareSettings
-    from evenhand.config.triggers import Cycle, Heartbeat, Round, SchedulingRun
+    from evenhand.config.triggers import Commands, Cycle, Heartbeat, Round, SchedulingRun
     from evenhand.diagnostics import Diagnostic
     from evenhand.errors import EvenhandError, InputError, MissingExtraError
     from evenhand.explain import Explanation
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # A module is its own home.
 _HOMES = {
     "Cluster": "evenhand.cluster",
+    "Commands": "evenhand.config.triggers",
     "Cycle": "evenhand.config.triggers",
     "Diagnostic": "evenhand.diagnostics",
     "EvenhandError": "evenhand.errors",
@@ -74,6 +75,7 @@ _HOMES = {
 
 __all__ = [
     "Cluster",
+    "Commands",
     "Cycle",
     "Diagnostic",
     "EvenhandError",

@@ -292,12 +292,22 @@ class NamedDecisions:
 
 class Planner:
     def answer(
-        self, nodes: typing.Any = None, main_pass: bool = True, backfill_pass: bool = True, cycle: str = ""
+        self,
+        nodes: typing.Any = None,
+        main_pass: bool = True,
+        backfill_pass: bool = True,
+        cycle: str = "",
+        commands: typing.Any = None,
     ) -> NamedDecisions: ...
     def contested(self) -> dict[str, typing.Any]: ...
     def counts(self) -> dict[str, typing.Any]: ...
     def decide(
-        self, nodes: typing.Any = None, main_pass: bool = True, backfill_pass: bool = True, cycle: str = ""
+        self,
+        nodes: typing.Any = None,
+        main_pass: bool = True,
+        backfill_pass: bool = True,
+        cycle: str = "",
+        commands: typing.Any = None,
     ) -> None: ...
     def decisions(self) -> dict[str, typing.Any]: ...
     def elements(self) -> dict[str, typing.Any]: ...
@@ -307,7 +317,12 @@ class Planner:
     def memory(self) -> dict[str, typing.Any]: ...
     def named(self) -> NamedDecisions: ...
     def plan(
-        self, nodes: typing.Any = None, main_pass: bool = True, backfill_pass: bool = True, cycle: str = ""
+        self,
+        nodes: typing.Any = None,
+        main_pass: bool = True,
+        backfill_pass: bool = True,
+        cycle: str = "",
+        commands: typing.Any = None,
     ) -> None: ...
     def preempt(
         self,
@@ -372,6 +387,7 @@ class Planner:
         main_pass: bool = True,
         backfill_pass: bool = True,
         cycle: str = "",
+        commands: typing.Any = None,
     ) -> dict[str, typing.Any]: ...
     def update(self, now: typing.SupportsInt | typing.SupportsIndex, keep: bool = True) -> None: ...
     @property
@@ -532,6 +548,19 @@ def dicts_of(names: list[typing.Any], columns: list[typing.Any]) -> list[typing.
 def fair_share(
     snapshot: Snapshot, options: FairShareOptions, memory: VolumeMemory | None = None
 ) -> FairShares: ...
+def gridengine_live(
+    cluster: LiveCluster,
+    settings: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+    total_stated: bool,
+) -> Planner: ...
+def gridengine_planner(
+    snapshot: Snapshot,
+    settings: dict[str, typing.Any],
+    rows: dict[str, typing.Any],
+    memory: dict[str, typing.Any],
+) -> Planner: ...
 def gridengine_share_tree(
     parent: typing.Annotated[numpy.typing.ArrayLike, numpy.int32],
     shares: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
@@ -539,6 +568,12 @@ def gridengine_share_tree(
     active: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
     compensation_factor: typing.SupportsFloat | typing.SupportsIndex,
 ) -> dict[str, typing.Any]: ...
+def gridengine_together(planners: collections.abc.Sequence[Planner]) -> None: ...
+def preemption_frees(
+    mode: typing.SupportsInt | typing.SupportsIndex,
+    kind: typing.SupportsInt | typing.SupportsIndex,
+    available: bool,
+) -> bool: ...
 def read_json_table(
     text: typing.Any,
     at: typing.SupportsInt | typing.SupportsIndex,

@@ -69,6 +69,9 @@ CODES: Mapping[str, str] = {
         "Where partitions are gang scheduled, jobs that share cpus are suspended in Slurm's own order, and"
         " settings that choose victims play no part in that, or none at all."
     ),
+    "preemption_request_accepted": (
+        "A request for preemption is accepted; the next scheduling run carries it out, if it is needed then."
+    ),
     "yunikorn_field_unknown": "YuniKorn's answers have fields that are not known here and were not read.",
     "yunikorn_left_out": "YuniKorn's answers have rows that are not in the snapshot.",
     "yunikorn_assumed": "YuniKorn's answers lack something that its rules need; this is assumed.",

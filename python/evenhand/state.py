@@ -50,7 +50,8 @@ class State:
         Name of a node to ``last_preemptive`` (its last attempt to preempt) and ``overcommitted_since``,
         each None where there is none.
     operations : mapping
-        Name of an operation to ``last_preempt``, when others were last preempted for it.
+        Name of an operation to ``last_preempt``, when others were last preempted for it; or to what is
+        ``requested`` for it (``forced``, ``providers``) and how it was ``preempted_as``.
     victims : mapping
         As `elements`, to ``taken``: when its last victims left, as far as a policy's `pace` asks for it.
     requests : mapping
@@ -173,13 +174,13 @@ class State:
         State
         """
         late = self.time - now
-        counts = {column.name for system in SYSTEMS.values() for column in system.memory if column.count}
+        counts = {c.name for system in SYSTEMS.values() for c in system.memory if c.count or c.lists}
 
         def moved(tables: Mapping[Any, Mapping[str, Any]]) -> dict[Any, Mapping[str, Any]]:
             return {
                 name: {
                     key: [instant - late for instant in value]
-                    if isinstance(value, list)
+                    if isinstance(value, list) and key not in counts
                     else value - late
                     if isinstance(value, int | float) and key not in counts
                     else value

@@ -213,6 +213,8 @@ class Remembered(Table):
             if c.words
             else _count(given, c.name, row)
             if c.count
+            else _names(given, c.name, row)
+            if c.lists
             else _instant(given, c.name, row, self.time)
             for c in self.columns(given).values()
         }
@@ -224,7 +226,7 @@ class Remembered(Table):
     def null_is_absent(self, found: Mapping[str, Sequence[Any]]) -> bool:
         """Not of a list of instants; nor where a row without a value would be one of any system."""
         heads = [head for head in found if head in self.columns(found)]
-        if any(self.columns(found)[head].many for head in heads):
+        if any(self.columns(found)[head].many or self.columns(found)[head].lists for head in heads):
             return False
         if not heads or not self.differ:
             return True
@@ -238,7 +240,7 @@ class Remembered(Table):
         _expect_types(names, str, int)
         keys = zip(_words(found, "kind", _KINDS), names, strict=True) if self.kinds else names
         columns = self.columns(found)
-        _expect(not any(c.many or c.count for c in columns.values()))  # there are few of them
+        _expect(not any(c.many or c.count or c.lists for c in columns.values()))  # there are few of them
         cells = [
             _words(found, c.name, c.words) if c.words else self._instants(found, c.name, rows)
             for c in columns.values()
@@ -257,7 +259,7 @@ class Remembered(Table):
 
 
 def _form(column: Column) -> str:
-    return "written" if column.many else "words" if column.words else "plain"
+    return "written" if column.many or column.lists else "words" if column.words else "plain"
 
 
 def _frozen_rows(columns: tuple[str, ...], cells: Sequence[Sequence[Any]]) -> Iterable[FrozenDict]:
@@ -304,6 +306,16 @@ def _instants(given: Mapping[str, Any], key: str, row: int, time: float) -> list
     if not isinstance(values := given.get(key, []), list):
         raise wrong(key, "type", f"{key} is a list", row)
     return [_instant({key: math.nan if value is None else value}, key, row, time) for value in values]
+
+
+def _names(given: Mapping[str, Any], key: str, row: int) -> list[str | int]:
+    values = given.get(key, [])
+    plain = isinstance(values, list) and all(
+        isinstance(value, str | int) and not isinstance(value, bool) for value in values
+    )
+    if not plain:
+        raise wrong(key, "type", f"{key} is a list of names", row)
+    return list(values)
 
 
 _POOL: dict[str, Any] = {"name": None, "accumulated_volume": {}, "last_share_ratio": 0.0}

@@ -167,7 +167,7 @@ def evenhand() -> Planner:
         levels=lambda: eh.policies.YTsaurus.LEVELS,
         conditional=conditional,
         plan_all=plan_all,
-        calls={"priority_choice": eh.policies.BackendAI.priority_choice},
+        calls=CALLS,
     )
 
 
@@ -246,8 +246,14 @@ def reference() -> Planner:
             name: plan(policy, preset, settings[name], snapshot, None, on, None)
             for name, snapshot in snapshots.items()
         },
-        calls={"priority_choice": eh.policies.BackendAI.priority_choice},
+        calls=CALLS,
     )
 
+
+CALLS: Mapping[str, Callable[..., Any]] = {
+    "priority_choice": eh.policies.BackendAI.priority_choice,
+    "parse_command": eh.policies.GridEngine.parse_command,
+    "suspend_method": eh.policies.GridEngine.suspend_method,
+}
 
 PLANNERS: dict[str, Callable[[], Planner]] = {"evenhand": evenhand, "reference": reference}

@@ -23,12 +23,16 @@ def cases(document: dict[str, Any]) -> Iterator[Case]:
     # Only a file of this format needs these functions: the runner works for others without them.
     from tests.conformance import history_cases
     from tests.conformance.backendai import cases as backendai
+    from tests.conformance.gridengine import cases as gridengine
     from tests.conformance.slurm import cases as slurm
 
-    kinds = {**history_cases.KINDS, **backendai.KINDS, **slurm.KINDS}
+    kinds = {**history_cases.KINDS, **backendai.KINDS, **slurm.KINDS, **gridengine.KINDS}
     for case in document["cases"]:
         answer = kinds.get(case["kind"])
-        sets = slurm.SETS if case["kind"] in slurm.KINDS else frozenset[str]()
+        own = (
+            slurm if case["kind"] in slurm.KINDS else gridengine if case["kind"] in gridengine.KINDS else None
+        )
+        sets = frozenset[str]() if own is None else own.SETS
         yield Case(case["kind"], case["name"], partial(check, case, answer, sets) if answer else None)
 
 

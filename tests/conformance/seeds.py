@@ -64,7 +64,9 @@ def _step(
         return state
     if "error" in expected:
         checker.fail(label, "error", expected["error"], None)
-    compare(checker, label, {k: v for k, v in expected.items() if k != "error"}, answer, step["snapshot"])
+    asked = step["on"].get("commands", ()) if isinstance(step["on"], Mapping) else ()
+    listed = {k: v for k, v in expected.items() if k != "error"}
+    compare(checker, label, listed, answer, {**step["snapshot"], "commands": asked})
     return answer.state
 
 
@@ -72,7 +74,8 @@ def _call(checker: Checker, label: str, step: Mapping[str, Any], planner: Planne
     ((name, arguments),) = step["call"].items()
     expected = step["expected"]
     try:
-        got = planner.calls[name](**arguments)
+        call = planner.calls[name]
+        got = call(**arguments) if isinstance(arguments, Mapping) else call(arguments)
     except eh.InputError as error:
         _compare_error(checker, label, expected.get("error"), error)
         return
@@ -124,6 +127,8 @@ def _trigger(on: Any) -> Any:
     if on == "scheduling_run":
         return eh.SchedulingRun()
     ((kind, value),) = on.items()
+    if kind == "commands":
+        return eh.Commands(value)
     if kind == "cycle":
         return eh.Cycle(value)
     if kind == "heartbeat":

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
+from tests.properties.reading_gridengine import OF_GRIDENGINE
 
 __all__ = ["ASIDE", "WITNESSES"]
 
@@ -399,6 +400,7 @@ WITNESSES: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
         (system, "pools", "parent"): (policy, _in_a_pool(None), _in_a_pool("q"))
         for system, policy in (("backendai", BackendAI()), ("slurm", _GRACE))
     },
+    **OF_GRIDENGINE,
     ("slurm", "allocations", "planned_end"): (
         _GRACE,
         _cluster(),

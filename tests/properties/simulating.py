@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 
-SYSTEMS = ("ytsaurus", "slurm", "backfill", "backendai", "yunikorn")
+SYSTEMS = ("ytsaurus", "slurm", "backfill", "backendai", "yunikorn", "gridengine")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ def drawn(seed: int, system: str) -> Drawn:
             row["replica"] = True
         if rng.random() < 0.1:
             row["preemptible"] = False
-        if system in ("backendai", "yunikorn"):
+        if system == "gridengine":
+            row["reserve"] = bool(rng.random() < 0.7)
+        if system in ("backendai", "yunikorn", "gridengine"):
             row["priority"] = int(rng.integers(0, 12))
         elif system in ("slurm", "backfill"):
             row["priority"] = int(rng.integers(1, 100))
@@ -173,6 +175,19 @@ def _policy(system: str, rng: np.random.Generator) -> Any:
             grace=float(rng.choice([0, 5, 20])),
             limit=float(rng.choice([0.3, 1.0])),
         )
+    if system == "gridengine":
+        return eh.policies.GridEngine(
+            max_reservation=5,
+            max_preemptees=int(rng.choice([1, 5])),
+            automatic_preemption=True,
+            preemption_distance=float(rng.choice([0, 5, 60])),
+            preemption_action=str(rng.choice(["T", "R", "P", "N", "S", "advisor"])),
+            prioritize_preemptees=bool(rng.random() < 0.5),
+            preemptees_keep_resources=bool(rng.random() < 0.5),
+            backfilling=bool(rng.random() < 0.5),
+            notify=float(rng.choice([0, 5])),
+            DURATION_OFFSET=float(rng.choice([0, 10])),
+        )
     mode = str(rng.choice(["REQUEUE", "CANCEL", "SUSPEND,GANG"]))
     tiers = {
         "low": {"PriorityTier": 1, "GraceTime": float(rng.choice([0, 5])), "OverSubscribe": "FORCE:1"},
@@ -189,7 +204,7 @@ def _policy(system: str, rng: np.random.Generator) -> Any:
 def _clocks(system: str, rng: np.random.Generator) -> dict[str, float]:
     if system == "ytsaurus":
         return {"heartbeat_period": float(rng.choice([1, 5, 10]))}
-    if system == "backendai":
+    if system in ("backendai", "gridengine"):
         return {"schedule_interval": float(rng.choice([1, 10]))}
     if system == "yunikorn":
         return {"preemption_interval": float(rng.choice([1, 3, 10]))}

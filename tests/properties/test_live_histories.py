@@ -181,6 +181,20 @@ def test_slurm(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], se
 
 @for_all
 @few
+@given(
+    data=es.gridengine_clusters(),
+    settings=es.gridengine_settings(licences=False),
+    drawn=histories,
+    seed=st.integers(0, 99),
+)
+def test_gridengine(
+    data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int, law: Any
+) -> None:
+    law(data, drawn, eh.policies.GridEngine(**settings.model_dump()), seed)
+
+
+@for_all
+@few
 @given(data=es.queue_partitions(), settings=es.yunikorn_settings(), drawn=histories, seed=st.integers(0, 99))
 def test_yunikorn(data: dict[str, Any], settings: Any, drawn: list[list[bytes]], seed: int, law: Any) -> None:
     law(data, drawn, eh.policies.YuniKorn(**settings.model_dump()), seed)

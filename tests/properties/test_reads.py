@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.fields import TABLES
-from evenhand.policies import BackendAI, Slurm, YTsaurus, YuniKorn
+from evenhand.policies import BackendAI, GridEngine, Slurm, YTsaurus, YuniKorn
 from evenhand.systems import SYSTEMS, System
 from evenhand.testing import strategies as es
 from evenhand.testing.strategies._picking import Pick, picks
@@ -79,7 +79,25 @@ def _yunikorn() -> st.SearchStrategy[Drawn]:
     return st.tuples(es.queue_partitions(), es.yunikorn_settings(), picks(96)).map(made)
 
 
-STRATEGIES = {"ytsaurus": _ytsaurus, "slurm": _slurm, "backendai": _backendai, "yunikorn": _yunikorn}
+def _gridengine() -> st.SearchStrategy[Drawn]:
+    def made(x: tuple[dict[str, Any], Any, Pick]) -> Drawn:
+        one = _paced(x[0], GridEngine(**x[1].model_dump()), x[2])
+        if x[2](range(4)):
+            return one
+        jobs = [row["operation"] for row in x[0]["allocations"]]
+        asked = {"consumer": x[0]["requests"][0]["operation"], "user": "ann", "action": x[2](("T", "C", "R"))}
+        return one._replace(on=eh.Commands(({**asked, "providers": [x[2](jobs)]},)))
+
+    return st.tuples(es.gridengine_clusters(), es.gridengine_settings(), picks(100)).map(made)
+
+
+STRATEGIES = {
+    "ytsaurus": _ytsaurus,
+    "slurm": _slurm,
+    "backendai": _backendai,
+    "yunikorn": _yunikorn,
+    "gridengine": _gridengine,
+}
 WORDS = {"partition": ["low", "mid", "high"], "qos": ["bronze", "silver", "gold"]}
 
 

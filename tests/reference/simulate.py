@@ -299,7 +299,7 @@ class Reference:
                     if d.mode == "suspend" and d.until is None:  # nothing says how long it takes
                         self.suspend(Suspend(event.allocation, d.kept or {}))
         for d in victims:
-            if d.mode in ("suspend", "enhanced_suspend"):
+            if d.mode in ("preempt", "enhanced_suspend", "suspend"):
                 continue
             run = self.live[str(d.allocation)]
             run.fate = "gone" if d.mode == "terminate" else "again"
@@ -315,7 +315,7 @@ class Reference:
         name = f"{request}#{len(self.runs)}"
         row = {**event.row, "name": name, "order": len(self.runs), "start_time": self.now / SECOND}
         limit = asked["row"].get("duration")
-        if limit is not None and self.policy.system == "slurm":
+        if limit is not None and self.policy.system in ("slurm", "gridengine"):
             row["planned_end"] = self.now / SECOND + limit
         self.apply(Start(row, event.request))
         asked["pending"] -= 1
@@ -434,6 +434,7 @@ def reference(snapshot: eh.Snapshot, policy: Any, workload: Any, until: float, c
         "slurm": Runs,
         "backendai": Runs,
         "yunikorn": Cycles,
+        "gridengine": Runs,
     }
     return kinds[policy.system](snapshot, policy, workload, clocks).run(until)
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "evenhand/preempt/effects.h"
 #include "evenhand/sim/engine.h"
 
 namespace evenhand::sim {
@@ -183,7 +184,7 @@ void Engine::carry_out(bool done) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Decision& d = all[i];
     if (d.action != Action::kPreempt) continue;
-    if (d.mode == Mode::kSuspend || d.mode == Mode::kEnhancedSuspend) {
+    if (stops(d.mode)) {
       suspend(d.slot, d, kept_.row(i, width_), row(i));
       continue;
     }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["after", "taken_in_all"]
 
 _START, _PREEMPT, _RESUME, _RESERVE = range(4)
-_SUSPEND = 5
+_STOPPED = (3, 4, 5)  # modes whose processes stop
 _STATES = TABLES["allocations"]["state"].words
 _RUNNING, _PREEMPTING, _PREEMPTED = map(_STATES.index, ("running", "preempting", "preempted"))
 
@@ -41,7 +41,7 @@ def after(
         ``request``, ``operation``, ``node``, ``beneficiary_operation``, ``beneficiary_request`` (canonical
         rows, -1: none), ``at`` and ``until`` (microseconds); optionally ``kept`` (n, R): what a victim will
         keep, as its ``held``; ``needed`` (n, R): what is reserved, and whether it is ``soft``; ``mode``: a
-        victim that is suspended (5) until ``at`` is so at once.
+        victim that is stopped (3 to 5) until ``at`` is so at once. Room that is planned ahead is no row.
     handed : mapping, optional
         ``allocation`` (rows) and ``amounts`` (quanta): room of leaving allocations that their beneficiaries
         took with this plan; with what was taken before it is kept as the setting ``room_taken``.
@@ -60,7 +60,8 @@ def after(
     victims = {name: column[action == _PREEMPT] for name, column in decisions.items()}
     starts = {name: column[action == _START] for name, column in decisions.items()}
     resumes, reserved = (
-        {name: column[action == code] for name, column in decisions.items()} for code in (_RESUME, _RESERVE)
+        {name: column[kept] for name, column in decisions.items()}
+        for kept in (action == _RESUME, _kept_now(snapshot, decisions))
     )
     if len(victims["action"]):
         _leave(snapshot, raw.tables["allocations"], victims)
@@ -76,11 +77,20 @@ def after(
     return raw
 
 
+def _kept_now(snapshot: Snapshot, decisions: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    """Return which decisions reserve room from now on; what is planned ahead is planned anew each time."""
+    found = np.asarray(decisions["action"]) == _RESERVE
+    if not found.any():
+        return found
+    ahead = np.asarray(decisions["soft"], np.bool_) & (decisions["at"] > round(snapshot.now * 1e6))
+    return np.asarray(found & ~ahead, np.bool_)
+
+
 def _leave(snapshot: Snapshot, table: dict[str, Any], victims: Mapping[str, NDArray[Any]]) -> None:
     rows = victims["allocation"]
     count = snapshot.allocation_count
     state = np.array(snapshot._core.column("allocations", "state"), np.uint8)
-    at_once = (victims["mode"] == _SUSPEND) & (victims["until"] == victims["at"])
+    at_once = np.isin(victims["mode"], _STOPPED) & (victims["until"] == victims["at"])
     state[rows] = np.where(at_once, _PREEMPTED, _PREEMPTING)
     table["state"] = state
     deadline, given = parts(table.get("deadline"), count, np.int64)

@@ -243,11 +243,15 @@ def trigger_of(text: str | None, snapshot: Snapshot, file: str) -> Any:
         return None
     if text in ("round", "run"):
         return eh.Round() if text == "round" else eh.SchedulingRun()
+    if text == "commands":
+        return eh.Commands(tuple(snapshot.commands))
     kind, _, node = text.partition(":")
     if kind == "cycle" and node in CYCLES:
         return eh.Cycle(node)
     if kind != "heartbeat" or not node:
-        known = ", ".join(["round", "heartbeat:NODE", "run", *(f"cycle:{name}" for name in CYCLES)])
+        known = ", ".join(
+            ["round", "heartbeat:NODE", "run", *(f"cycle:{name}" for name in CYCLES), "commands"]
+        )
         raise Failure(f"argument --on: {text!r} is none of {known}", usage=True)
     for name in snapshot.names("nodes"):
         if str(name) == node:

@@ -6,14 +6,14 @@ import datetime
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.cluster.columns import Listed
 from evenhand.cluster.events import as_event
 from evenhand.cluster.log import Entry, Happened, Kept, Planned, Remembered, Updated, Written
-from evenhand.config.triggers import Cycle, Heartbeat, Round, SchedulingRun
+from evenhand.config.triggers import Commands, Cycle, Heartbeat, Round, SchedulingRun
 from evenhand.errors import InputError, Problem
 from evenhand.files import replace_file
 from evenhand.model import Snapshot
@@ -125,6 +125,8 @@ def _trigger(on: Any) -> Any:
         return [one.node for one in on]
     if isinstance(on, SchedulingRun):
         return {"passes": list(on.passes)}
+    if isinstance(on, Commands):
+        return {"commands": [asdict(row) for row in on.rows]}
     if isinstance(on, Cycle):
         return {"cycle": on.name}
     return {"node": on.node} if isinstance(on, Heartbeat) else {}
@@ -146,6 +148,8 @@ def _asked(on: Any) -> Any:
         return tuple(Heartbeat(node) for node in on)
     if "passes" in on:
         return SchedulingRun(tuple(on["passes"]))
+    if "commands" in on:
+        return Commands(tuple(on["commands"]))
     if "cycle" in on:
         return Cycle(on["cycle"])
     return Heartbeat(on["node"]) if "node" in on else Round()

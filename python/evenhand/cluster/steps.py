@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Done", "done_by", "events_of"]
 
-_SUSPENDED = ("suspend", "enhanced_suspend")
+_STOPPED = ("preempt", "enhanced_suspend", "suspend")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +54,8 @@ def done_by(decisions: Sequence[Decision], present: Container[str]) -> Done:
     running = [d for d in decisions if d.action in ("start", "resume")]
     started: list[str | int] = [next(names) if d.action == "start" else _named(d) for d in running]
     victims = [d for d in decisions if d.action == "preempt"]
-    ended = [_named(d) for d in victims if d.mode not in ("requeue", *_SUSPENDED)]
-    requeued = [_named(d) for d in victims if d.mode == "requeue"]
+    ended = [_named(d) for d in victims if d.mode not in ("requeue", "checkpoint", *_STOPPED)]
+    requeued = [_named(d) for d in victims if d.mode in ("requeue", "checkpoint")]
     return Done(tuple(started), tuple(ended), tuple(requeued))
 
 
@@ -85,13 +85,15 @@ def events_of(plan: Plan, present: Container[str], reserved: Container[str]) -> 
         served = d.beneficiary
         whom = None if served is None else {"operation": served.operation, "request": served.request}
         events.append(Leave(_named(d), d.until, whom and {k: v for k, v in whom.items() if v is not None}))
-        if d.mode == "suspend" and d.until == d.at:
+        if d.mode in _STOPPED and d.until == d.at:
             events.append(Suspend(_named(d), d.kept or {}))
         elif d.kept:
             return None
     events += [Resume(_named(d), d.node, d.at) for d in decisions if d.action == "resume"]
     reserves = [i for i, d in enumerate(decisions) if d.action == "reserve"]
     soft = plan.decisions.soft if reserves else []
+    now = plan.snapshot.now  # what is planned ahead is planned anew each time
+    reserves = [i for i in reserves if not soft[i] or (decisions[i].at or now) <= now]
     names = free_names(reserved, [str(decisions[i].request) for i in reserves])
     for name, i in zip(names, reserves, strict=True):
         d, room = decisions[i], decisions[i].numbers.get("needed", {})

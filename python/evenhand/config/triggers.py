@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-__all__ = ["CYCLES", "PASSES", "Cycle", "Heartbeat", "Round", "SchedulingRun", "Trigger"]
+__all__ = [
+    "CYCLES",
+    "PASSES",
+    "Command",
+    "Commands",
+    "Cycle",
+    "Heartbeat",
+    "Round",
+    "SchedulingRun",
+    "Trigger",
+]
 
 #: Passes of a scheduling run, in their order.
 PASSES = ("main", "backfill")
@@ -96,4 +107,89 @@ class Cycle:
             raise ValueError(f"name is {self.name!r}; it must be one of {', '.join(CYCLES)}")
 
 
-Trigger = Round | Heartbeat | SchedulingRun | Cycle
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A person's request that some jobs give way to another.
+
+    Attributes
+    ----------
+    consumer : str
+        The job that is to start.
+    providers : tuple of str
+        Jobs that are to give way, in this order; none: the policy chooses.
+    action : str, optional
+        How they give way: a letter of the system.
+    force : bool
+        Whether tests are left out that may be.
+    user : str, optional
+        Who asks.
+    manager : bool
+        Whether a manager asks.
+    kind : str
+        Always ``"preempt"``.
+    """
+
+    consumer: str
+    providers: tuple[str, ...] = ()
+    action: str | None = None
+    force: bool = False
+    user: str | None = None
+    manager: bool = False
+    kind: str = "preempt"
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What persons ask for, one after the other; a scheduling run carries it out later.
+
+    Attributes
+    ----------
+    rows : tuple of Command
+        Commands, or mappings with their fields.
+
+    Raises
+    ------
+    ValueError
+        If a row has an unknown field, no consumer, or a value of another type.
+    """
+
+    #: How it is written on the command line.
+    SAID: ClassVar[str] = "commands (those of the snapshot)"
+
+    rows: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        given: Iterable[Any] = self.rows
+        object.__setattr__(self, "rows", tuple(map(_command, given)))
+
+
+def _command(row: Any) -> Command:
+    if isinstance(row, Command):
+        return row
+    if not isinstance(row, Mapping):
+        raise ValueError(f"a command is an object, not {row!r}")
+    known = set(Command.__dataclass_fields__)
+    for name in row:
+        if name not in known:
+            raise ValueError(f"a command has no field {name!r}")
+    if row.get("kind", "preempt") != "preempt":
+        raise ValueError(f"kind is {row['kind']!r}; it must be 'preempt'")
+    consumer, providers = row.get("consumer"), row.get("providers") or ()
+    if not isinstance(consumer, str | int) or isinstance(consumer, bool):
+        raise ValueError(f"consumer is {consumer!r}; it is the name of a job")
+    if isinstance(providers, str) or not all(isinstance(one, str | int) for one in providers):
+        raise ValueError(f"providers is {providers!r}; it is a list of names of jobs")
+    for name in ("action", "user"):
+        if not isinstance(row.get(name), str | None):
+            raise ValueError(f"{name} is {row[name]!r}; it is a text")
+    return Command(
+        str(consumer),
+        tuple(map(str, providers)),
+        row.get("action"),
+        bool(row.get("force")),
+        row.get("user"),
+        bool(row.get("manager")),
+    )
+
+
+Trigger = Round | Heartbeat | SchedulingRun | Cycle | Commands

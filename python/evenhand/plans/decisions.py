@@ -361,6 +361,8 @@ class Decisions(Frozen, Tabular, Sequence[Decision]):
                 numbers["group"] = GROUPS[group]
             if c["violated"][row] >= 0:
                 numbers["violated"] = keys[c["violated"][row]]
+            if "ran" in c and c["ran"][row] != NO_TIME:
+                (numbers["wallclock"],) = seconds_of(c["ran"][row : row + 1])
             if proof := fewest_numbers(c, row):
                 numbers["minimum"] = proof
             result.append(numbers | dict(self._repairs.get(row, {})))

@@ -105,9 +105,11 @@ class MappedCore:
         out = {
             name: self._picked(tables[name], column, _ABSENT.get(name, 0))
             for name, column in columns.items()
-            if name in tables
+            if name in tables and f"{name}_of" not in columns
         }
         for name in columns.keys() - out.keys():
+            if name.endswith("_of"):
+                out |= self._listed(columns, tables, name.removesuffix("_of"))
             if not name.endswith("_element"):
                 continue
             places, live = self._places["elements"], np.asarray(columns[name])
@@ -118,6 +120,16 @@ class MappedCore:
                 times = name.removesuffix("element") + "time"
                 out |= {name: row[order], times: np.asarray(columns[times])[order]}
         return out
+
+    def _listed(
+        self, columns: Mapping[str, NDArray[Any]], tables: Mapping[str, str], name: str
+    ) -> dict[str, NDArray[Any]]:
+        """Return pairs of rows of one table, without those that have gone."""
+        places = self._places[tables[name]]
+        pair = [np.asarray(columns[key]) for key in (name, f"{name}_of")]
+        rows = [places[np.where(live < len(places) - 1, live, -1)].astype(live.dtype) for live in pair]
+        both = (rows[0] >= 0) & (rows[1] >= 0)
+        return {name: rows[0][both], f"{name}_of": rows[1][both]}
 
     def _sorted(self, columns: dict[str, NDArray[Any]], by: str) -> dict[str, NDArray[Any]]:
         order = np.argsort(columns[by], kind="stable")

@@ -87,7 +87,8 @@ def read_memory(
     found: list[Diagnostic] = []
     for table, declared in _by_table(policy):
         count = _count(snapshot, table)
-        once = [column for column in declared if not column.many]
+        once = [column for column in declared if not column.many and not column.lists]
+        listed = [column for column in declared if column.lists]
         for column in once:
             dtype = np.uint8 if column.words else np.int64
             columns[column.name] = np.full(count, _nothing(column), dtype)
@@ -104,6 +105,15 @@ def read_memory(
                 columns[column.name][row] = _code(column, kept.get(column.name))
             for name, found_there in instants.items():
                 found_there += [(row, round(instant * 1e6)) for instant in kept.get(name) or ()]
+        for column in listed:
+            pairs = [
+                (row_of[other], row_of[key])
+                for key, kept in remembered.items()
+                for other in (kept.get(column.name) or ())
+                if key in row_of and other in row_of
+            ]
+            columns[column.name] = np.array([other for other, _ in pairs], np.int32)
+            columns[f"{column.name}_of"] = np.array([row for _, row in pairs], np.int32)
         for pairs in instants.values():
             if pairs:
                 columns[f"{table}_element"] = np.array([row for row, _ in pairs], np.int32)
@@ -225,8 +235,10 @@ def next_state(
         if declared[0].many:
             tables[table] = _many(snapshot, declared[0], memory)
             continue
-        columns = [np.asarray(memory[column.name]) for column in declared]
-        empty = [_nothing(column) for column in declared]
+        listed = [column for column in declared if column.lists]
+        single = [column for column in declared if not column.lists]
+        columns = [np.asarray(memory[column.name]) for column in single]
+        empty = [_nothing(column) for column in single]
         kept = np.any([values != none for values, none in zip(columns, empty, strict=True)], axis=0)
         cells = [
             [column.words[code] for code in values[kept].tolist()]
@@ -234,16 +246,31 @@ def next_state(
             else values[kept].tolist()
             if column.count
             else seconds_of(values[kept])
-            for column, values in zip(declared, columns, strict=True)
+            for column, values in zip(single, columns, strict=True)
         ]
-        names = [column.name for column in declared]
+        names = [column.name for column in single]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*cells, strict=True)]
         keys = _keys(snapshot, table, np.flatnonzero(kept).tolist())
         named = [(key, row) for key, row in zip(keys, rows, strict=True) if key is not None]
         if table == "requests":  # they come and go: the order of the core's rows says nothing
             named.sort(key=lambda pair: str(pair[0]))
         tables[table] = dict(named)
+        for column in listed:
+            _list_rows(snapshot, column, memory, tables[table])
     return replace(before, policy=fingerprint(policy), **tables)
+
+
+def _list_rows(
+    snapshot: Snapshot | LiveRows, column: Column, memory: Mapping[str, NDArray[Any]], rows: dict[Any, Any]
+) -> None:
+    """Write lists of names into rows by key; a row without one has an empty list."""
+    others, owners = (np.asarray(memory[name]).tolist() for name in (column.name, f"{column.name}_of"))
+    for row in rows.values():
+        row[column.name] = []
+    named = zip(*(_keys(snapshot, column.table, of) for of in (others, owners)), strict=True)
+    for other, owner in named:
+        if other is not None and owner in rows:
+            rows[owner][column.name].append(other)
 
 
 def _many(

@@ -14,6 +14,7 @@ from evenhand.building.readback import seconds
 from evenhand.frozen import Frozen, freeze
 from evenhand.plans.decisions import Decisions
 from evenhand.plans.fewest import costs_in_vain, spent_budgets
+from evenhand.plans.job_states import JobStates
 from evenhand.plans.live import repairs
 from evenhand.plans.memory import next_state
 from evenhand.plans.refusals import Refusals
@@ -149,7 +150,17 @@ class Plan(Frozen, Tabular):
 
         Empty if the policy knows no fair shares.
         """
-        return Statuses(self.snapshot, self._core.elements())
+        columns = self._core.elements()
+        return Statuses(self.snapshot, {} if "job_state" in columns else columns)
+
+    @cached_property
+    def job_states(self) -> JobStates:
+        """Letters of the states in which jobs are listed once the plan is carried out.
+
+        Empty if the system lists none.
+        """
+        columns = self._core.elements()
+        return JobStates(self.snapshot, columns.get("job_state", np.zeros(0, np.uint8)))
 
     @cached_property
     def groups(self) -> Groups:
@@ -217,7 +228,7 @@ class Plan(Frozen, Tabular):
         return {
             "decisions": self.decisions.to_list(),
             "refusals": self.refusals.to_list(),
-            "statuses": self.statuses.to_dict(),
+            "statuses": self.job_states.to_dict() or self.statuses.to_dict(),
             "groups": self.groups.to_dict(),
             "state": self.state.to_dict(),
             "diagnostics": [diagnostic.to_dict() for diagnostic in self.diagnostics],

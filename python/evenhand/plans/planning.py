@@ -138,12 +138,32 @@ def _several(
     def of(name: str, value: Any) -> Any:
         return value.get(name) if isinstance(value, Mapping) else value
 
-    plans = {}
+    plans: dict[str, Plan] = {}
+    together = _share(snapshots, {name: of(name, policy) for name in known})
+    if together is not None:
+        shared: dict[str, Plan] | None = together(
+            snapshots,
+            {
+                name: (
+                    *(of(name, policy), of(name, state), of(name, on)),
+                    given.get(name) if each and given is not None else given,
+                )
+                for name in known
+            },
+        )
+        if shared is not None:
+            return shared
     for name, one in snapshots.items():
         with _naming(name):
             values = given.get(name) if each else given
             plans[name] = _one(one, of(name, policy), of(name, state), of(name, on), values, waited)
     return plans
+
+
+def _share(snapshots: Mapping[str, Snapshot], policies: Mapping[str, Any]) -> Any:
+    """Return what plans domains of one system that share something; None: each is planned for itself."""
+    kinds = {type(policy) for policy in policies.values()}
+    return getattr(kinds.pop(), "together", None) if len(kinds) == 1 and len(snapshots) > 1 else None
 
 
 @contextmanager

@@ -35,14 +35,18 @@ class Refusal:
         Code of what stood in its way where it came furthest; see `evenhand.reasons`.
     message : str
         The rule in words, with the numbers.
+    command : int or None
+        Of a command that was refused, its place among those of the trigger; then the request is that of the
+        job that it is for, None if no such job waits.
     numbers : mapping
         ``nodes``: how many were tried; ``missing``: what lacked on the best of them, by resource.
     """
 
-    request: Name
+    request: Name | None
     rule: str
     message: str
     numbers: Mapping[str, Any]
+    command: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the refusal as plain values."""
@@ -51,6 +55,7 @@ class Refusal:
             "rule": self.rule,
             "message": self.message,
             "numbers": dict(self.numbers),
+            **({} if self.command is None else {"command": self.command}),
         }
 
 
@@ -156,15 +161,17 @@ class Refusals(Frozen, Tabular, Sequence[Refusal]):
     def _objects(self) -> list[Refusal]:
         c, snapshot = self._columns, self._snapshot
         requests = snapshot.names("requests")
-        names = [requests[row] for row in c["request"].tolist()]
+        names = picked(requests, c["request"])
+        commands = c["command"].tolist() if "command" in c else [-1] * len(names)
         missing = objects(snapshot, c["best_missing"])
         result = []
-        for name, rule, nodes, lacks in zip(
-            names, c["rule"].tolist(), c["nodes"].tolist(), missing, strict=True
+        for name, rule, nodes, lacks, command in zip(
+            names, c["rule"].tolist(), c["nodes"].tolist(), missing, commands, strict=True
         ):
             code = OUTCOMES[rule]
             numbers: dict[str, Any] = {"nodes": nodes} | ({"missing": lacks} if lacks else {})
-            result.append(Refusal(name, code, _message(code, nodes, lacks), numbers))
+            of = None if command < 0 else command
+            result.append(Refusal(name, code, _message(code, nodes, lacks), numbers, of))
         return result
 
 

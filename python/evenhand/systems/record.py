@@ -34,6 +34,9 @@ class Column:
         one row an instant.
     count : bool
         It is a whole number (int64), 0 of a row that is left out.
+    lists : bool
+        It is any number of other rows of the same table, in order; in the core two columns, ``<name>`` and
+        ``<name>_of``, with one row for each of them.
     """
 
     table: str
@@ -41,6 +44,7 @@ class Column:
     words: tuple[str, ...] = ()
     many: bool = False
     count: bool = False
+    lists: bool = False
 
 
 #: When victims were taken: of an operation the last time, of a pool those of the last hour; what the pace

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,10 +37,13 @@ struct Trigger {
     kCycle,       // one cycle of that name
     kCommands     // what persons ask for, in this order
   };
-  // A person's request that a row be acted on.
+  // A person's request that some give way to another; jobs by name.
   struct Command {
-    std::string_view verb;
-    Id row = kNoId;
+    std::string consumer;
+    std::vector<std::string> providers;
+    std::optional<Mode> mode;
+    bool force = false, manager = false;
+    std::string user;
   };
   Kind kind = Kind::kRound;
   std::span<const Id> nodes{};

@@ -49,7 +49,11 @@ enum class Reason : std::uint8_t {
   kSurplusOfQueue,
   kBelowGuarantee,
   kForRequiredNode,
-  kAboveQuota
+  kAboveQuota,
+  kManualPreemption,
+  kSemiAutomaticPreemption,
+  kAutomaticPreemption,
+  kReservedAhead
 };
 
 // What became of a request or an allocation where a plan looked at it.
@@ -137,6 +141,20 @@ enum class Outcome : std::uint8_t {
   kNotACandidate,
   kNotChosen,
   kBarredByPredicate,
+  kReservationDisabled,
+  kConsumerNotPending,
+  kConsumerWithoutReservation,
+  kProviderNotRunning,
+  kProviderNotLowerPriority,
+  kProviderNotCheckpointable,
+  kProviderNotRerunnable,
+  kNotOwner,
+  kAvailableNow,
+  kWithinPreemptionDistance,
+  kMaxPreemptees,
+  kWaitsForReservation,
+  kNotNamed,
+  kActionNotAllowed,
   kVictimCooldown,
   kSparedRunTime,
   kSparedEndsSoon,

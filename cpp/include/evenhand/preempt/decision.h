@@ -35,7 +35,8 @@ struct Decision {
   Id violated = kNoId;  // element whose limit is repaired
   Beneficiary beneficiary{};
   Time grace = 0, at = 0, until = kNoTime;
-  bool soft = false;  // a reservation whose room others may use
+  Time ran = kNoTime;  // how long a victim has run, of systems that say so
+  bool soft = false;   // a reservation whose room others may use
 };
 
 // Amounts of a decision, R each.

@@ -14,8 +14,9 @@ namespace evenhand {
 struct Refusals {
   Column<Id> request;
   std::vector<Outcome> rule;
-  Column<Index> nodes;     // on which it might run
-  Column<Amount> missing;  // n x R, on the best of them
+  Column<Index> nodes;      // on which it might run
+  Column<Amount> missing;   // n x R, on the best of them
+  Column<Index> command{};  // whose refusal it is, -1: a request's; empty: all are requests'
 };
 
 struct Event {

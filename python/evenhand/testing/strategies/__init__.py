@@ -23,6 +23,7 @@ from evenhand.errors import require
 
 require("hypothesis", "test")
 
+from evenhand.testing.strategies.gridengine import gridengine_clusters, gridengine_settings  # noqa: E402
 from evenhand.testing.strategies.jobs import job_clusters, slurm_settings  # noqa: E402
 from evenhand.testing.strategies.preemption import (  # noqa: E402
     PlanInput,
@@ -55,6 +56,8 @@ __all__ = [
     "backendai_settings",
     "crowded_dicts",
     "fair_share_settings",
+    "gridengine_clusters",
+    "gridengine_settings",
     "job_clusters",
     "nodes",
     "operations",

@@ -125,9 +125,11 @@ def test_the_command_line_knows_it(tmp_path: Path, capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit):
         parser().parse_args(["plan", "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert "ytsaurus (the default), backendai, slurm, yunikorn or toy" in said
+    assert "ytsaurus (the default), backendai, slurm, yunikorn, gridengine or toy" in said
     assert "run (a scheduling run) with backendai, slurm and toy" in said
-    with pytest.raises(eh.InputError, match="there are ytsaurus, backendai, slurm, yunikorn, toy"):
+    with pytest.raises(
+        eh.InputError, match="there are ytsaurus, backendai, slurm, yunikorn, gridengine, toy"
+    ):
         from_name("lsf")
 
 
@@ -149,7 +151,7 @@ def pages() -> ModuleType:
 
 def test_the_reference_has_a_column_for_it(pages: ModuleType) -> None:
     reading = pages.reading_page()
-    assert "| field | YTsaurus | Backend.AI | Slurm | YuniKorn | Toy |" in reading
+    assert "| field | YTsaurus | Backend.AI | Slurm | YuniKorn | Grid Engine | Toy |" in reading
     [row] = [line for line in reading.splitlines() if "which jobs may preempt which \\* |" in line]
     assert row.startswith("| `priority` |")
     assert "`newest_leaves` (Toy)" in pages.reasons_page()

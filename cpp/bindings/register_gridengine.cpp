@@ -1,0 +1,128 @@
+// Grid Engine's scheduling runs: settings and columns of Python make a planner.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "evenhand/policy/gridengine/planner.h"
+#include "evenhand/preempt/effects.h"
+#include "pace.h"
+#include "planner.h"
+#include "reader.h"
+#include "register.h"
+
+namespace evenhand::bindings {
+namespace from_gridengine {
+
+using gridengine::Asked;
+using gridengine::RowSettings;
+using gridengine::Settings;
+
+Settings settings_of(const py::dict& values) {
+  Settings s;
+  Reader in(values);
+  std::uint8_t action = static_cast<std::uint8_t>(s.action);
+  in.read("automatic", s.automatic);
+  in.read("action", action);
+  s.action = static_cast<Asked>(action);
+  in.read("max_reservation", s.max_reservation);
+  in.read("max_preemptees", s.max_preemptees);
+  in.read("prioritize", s.prioritize);
+  in.read("keep_resources", s.keep_resources);
+  in.read("partly", s.partly);
+  in.read("backfilling", s.backfilling);
+  in.read("distance", s.distance);
+  in.read("offset", s.offset);
+  in.read("default_duration", s.default_duration);
+  in.read("notify", s.notify);
+  in.read("managed", s.managed);
+  in.read("rerun", s.rerun);
+  in.read("has_method", s.has_method);
+  in.read_enum("queue_action", s.queue_action);
+  in.read("minimum_budget", s.minimum_budget);
+  s.pace = pace_of(in);
+  in.finish();
+  return s;
+}
+
+RowSettings rows_of(const py::dict& columns) {
+  RowSettings r;
+  Reader in(columns);
+  in.read("queue", r.queue);
+  in.read("releases", r.releases);
+  in.read_object("job_name", r.job_name);
+  in.finish();
+  return r;
+}
+
+gridengine::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
+                             const py::dict& rows, const py::dict& memory) {
+  gridengine::Inputs out{snapshot, settings_of(settings), rows_of(rows), {}};
+  Reader in(memory);
+  in.read_enum("requested", out.memory.asked);
+  in.read("forced", out.memory.forced);
+  in.read("preempted_as", out.memory.state);
+  in.read("providers", out.memory.providers);
+  in.read("providers_of", out.memory.providers_of);
+  out.memory.victims = victims_of(in);
+  in.finish();
+  return out;
+}
+
+void came(gridengine::Planner& planner, const std::string& table, const std::vector<Id>& rows,
+          const RowSettings& cells) {
+  if (table == "operations") planner.rows().operations_came(rows, cells);
+  if (table == "allocations") planner.rows().allocations_came(rows, cells);
+}
+
+}  // namespace from_gridengine
+
+void register_gridengine(py::module_& m) {
+  using namespace from_gridengine;
+  m.def(
+      "gridengine_planner",
+      [](const Snapshot& snapshot, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory) {
+        return bound<gridengine::Planner>(inputs_of(snapshot, settings, rows, memory));
+      },
+      py::arg("snapshot"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      "A planner of scheduling runs of a cluster.");
+  m.def(
+      "gridengine_live",
+      [](LiveCluster& cluster, const py::dict& settings, const py::dict& rows,
+         const py::dict& memory, bool total_stated) {
+        return bound<gridengine::Planner>(
+            cluster, inputs_of(cluster.state().snapshot(), settings, rows, memory),
+            [](gridengine::Planner& planner, const std::string& table, const std::vector<Id>& of,
+               const py::dict& columns) { came(planner, table, of, rows_of(columns)); },
+            [](const py::dict& columns) {
+              return [all = rows_of(columns)](gridengine::Planner& planner, Id source, Id row) {
+                RowSettings one;
+                if (!all.job_name.empty()) one.job_name = {all.job_name[at(source)]};
+                planner.rows().operations_came({&row, 1}, one);
+              };
+            },
+            total_stated);
+      },
+      py::arg("cluster"), py::arg("settings"), py::arg("rows"), py::arg("memory"),
+      py::arg("total_stated"),
+      "A planner that follows a cluster; columns are by row of the snapshot that it began from.");
+  m.def(
+      "gridengine_together",
+      [](const std::vector<std::shared_ptr<BoundPlanner>>& planners) {
+        std::vector<gridengine::Planner*> all;
+        for (const std::shared_ptr<BoundPlanner>& p : planners)
+          all.push_back(&dynamic_cast<gridengine::Planner&>(*p->shared()));
+        const LongCall call;
+        gridengine::Planner::decide_together(all);
+      },
+      py::arg("planners"), "A scheduling run of clusters that share licences.");
+  m.def(
+      "preemption_frees",
+      [](int mode, int kind, bool available) {
+        return frees(static_cast<Mode>(mode), static_cast<HeldKind>(kind), available);
+      },
+      py::arg("mode"), py::arg("kind"), py::arg("available"),
+      "Whether a mode frees slots, memory, others or managed licences (0 to 3).");
+}
+
+}  // namespace evenhand::bindings

@@ -1,0 +1,85 @@
+// Grid Engine's scheduling runs as a planner, with preemption as its description has it.
+//
+// Source: Univa Grid Engine, sge_preemption: consumers, providers, six actions, manual requests,
+// reservations; what is announced there only, semi-automatic and automatic triggers, as this
+// library reads it.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "evenhand/policy/gridengine/settings.h"
+#include "evenhand/policy/planner.h"
+
+namespace evenhand::gridengine {
+
+// What outlives a plan: requests that were accepted, and how jobs were preempted.
+struct Memory {
+  Column<Asked> asked;                 // O: for a consumer; empty: none is
+  Column<std::uint8_t> forced;         // O
+  Column<std::uint8_t> state;          // O: JobState of preemptees, 0: nothing is known
+  Column<Id> providers, providers_of;  // operations, in order, each of a consumer
+  VictimTimes victims{};
+
+  void grow(std::size_t operations);
+  void drop_requests();
+  void replace(Id consumer, Asked how, bool by_force, const Column<Id>& named);
+  void forget(Id operation);
+};
+
+// Everything that decisions follow from.
+struct Inputs {
+  Snapshot snapshot;
+  Settings settings;
+  RowSettings rows;
+  Memory memory;
+};
+
+struct Tally {
+  Index starts = 0, resumes = 0, victims = 0, jobs = 0, reservations = 0;
+};
+
+class Run;
+
+class Planner final : public evenhand::Planner {
+ public:
+  explicit Planner(Inputs inputs);
+  // Follows a living cluster.
+  Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated);
+
+  RowSettings& rows() noexcept { return inputs_.rows; }
+
+  void update(Time now, bool) override { state_.advance(now); }
+  void decide(const Trigger& trigger, Recorder* recorder = nullptr) override;
+  void after(const Delta& delta, Id row) override;
+
+  const Decisions& decisions() const override { return decisions_; }
+  Counts counts() const override;
+  Refusals refusals() const override { return refusals_; }
+  Time next_due() const override { return next_due_; }
+  Columns elements() const override;
+  Columns memory() const override;
+  std::unique_ptr<evenhand::Planner> afresh() const override {
+    return std::make_unique<Planner>(inputs_);
+  }
+  std::shared_ptr<evenhand::Planner> copy(std::shared_ptr<ClusterState> state) const override;
+
+  // One scheduling run of several clusters that share licences: of jobs that wait, the one of the
+  // highest priority is served first, wherever it is.
+  static void decide_together(std::span<Planner* const> planners);
+
+ private:
+  void take_over(Run& run, Recorder* recorder);
+
+  Inputs inputs_;
+  Pace pace_{inputs_.settings.pace, state_, inputs_.memory.victims};
+  Memory memory_{inputs_.memory};  // as the last trigger left it
+  Decisions decisions_;
+  Tally tally_;
+  Refusals refusals_;
+  Column<std::uint8_t> states_;  // O: JobState after the plan
+  Time next_due_ = kNoTime;
+};
+
+}  // namespace evenhand::gridengine

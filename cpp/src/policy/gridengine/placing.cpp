@@ -1,0 +1,214 @@
+#include <algorithm>
+
+#include "evenhand/core/poll.h"
+#include "run.h"
+
+namespace evenhand::gridengine {
+
+bool Run::allowed(const Unit& unit, Id node) const {
+  if (!state_.schedulable(node)) return false;
+  if (unit.slot != kNoId) return unit.only_node == node;
+  return where_.why_not(state_, unit.request, node) == Place::kAllowed;
+}
+
+bool Run::fits_at(const Unit& unit, Id node, Time from, Time until, bool now) const {
+  if (now && !rooms_.fits(unit.need, node)) return false;
+  return calendar_.fits(node, unit.need, from, until) && allowed(unit, node);
+}
+
+bool Run::place(const Entry& entry, Time from, bool now) {
+  placed_.clear();
+  const Time until = after(from, entry.duration);
+  if (simple(entry)) {
+    const Unit& unit = entry.units[0];
+    if (!calendar_.fits(calendar_.shared(), unit.need, from, until)) return false;
+    for (const Id n : nodes_)
+      if (fits_at(unit, n, from, until, now)) {
+        placed_.push_back({0, n});
+        return true;
+      }
+    return false;
+  }
+  bool all = true;
+  for (Size i = 0; i < entry.units.size() && all; ++i) {
+    const Unit& unit = entry.units[i];
+    Size from_node = 0;
+    for (Index k = 0; k < unit.count && all; ++k) {
+      all = calendar_.fits(calendar_.shared(), unit.need, from, until);
+      while (all && from_node < nodes_.size() &&
+             !fits_at(unit, nodes_[from_node], from, until, now))
+        ++from_node;
+      all = all && from_node < nodes_.size();
+      if (!all) break;
+      const Id node = nodes_[from_node];
+      placed_.push_back({i, node});
+      calendar_.take(node, unit.need, from, until);
+      if (now) rooms_.take(unit.need, node);
+    }
+  }
+  for (const Placement& p : placed_) {
+    calendar_.give(p.node, entry.units[p.unit].need, from, until);
+    if (now) rooms_.give(entry.units[p.unit].need, p.node);
+  }
+  if (!all) placed_.clear();
+  return all;
+}
+
+// The least of all nodes, of which each may have to wait for what the cluster shares.
+Time Run::first_fit_simple(const Unit& unit, Time duration) {
+  Time since = soonest();
+  for (;;) {
+    const Time shared = calendar_.earliest(calendar_.shared(), unit.need, since, duration);
+    if (shared == kForever) return kForever;
+    Time best = kForever;
+    for (const Id n : nodes_) {
+      const Time one = calendar_.earliest(n, unit.need, shared, duration, best);
+      if (one < best && allowed(unit, n)) best = one;
+      if (best == shared) return best;
+    }
+    if (best == kForever) return kForever;
+    since = best;
+    if (calendar_.fits(calendar_.shared(), unit.need, best, after(best, duration))) return best;
+  }
+}
+
+// Instants at which anything changes, until all of it fits.
+Time Run::first_fit_spread(const Entry& entry) {
+  Column<Time> instants{soonest()};
+  const auto note = [&](Id row) {
+    for (const Time t : calendar_.steps(row)) {
+      if (t > instants[0]) instants.push_back(t);
+      if (entry.duration != kForever && t - entry.duration > instants[0])
+        instants.push_back(t - entry.duration);
+    }
+  };
+  for (const Id n : nodes_)
+    if (std::ranges::any_of(entry.units, [&](const Unit& u) { return allowed(u, n); })) note(n);
+  note(calendar_.shared());
+  std::ranges::sort(instants);
+  const auto same = std::ranges::unique(instants);
+  instants.erase(same.begin(), same.end());
+  // With all of its kind gone at the end: nothing is tried that never fits.
+  for (const Time t : instants) {
+    poll();
+    const Time until = after(t, entry.duration);
+    // Each part by itself: cheap, and most instants fail here.
+    bool may = true;
+    for (const Unit& unit : entry.units) {
+      Index found = calendar_.copies(calendar_.shared(), unit.need, t, until, unit.count);
+      may &= found >= unit.count;
+      if (!may) break;
+      found = 0;
+      for (Size i = 0; i < nodes_.size() && found < unit.count; ++i)
+        if (const Index more = calendar_.copies(nodes_[i], unit.need, t, until, unit.count - found);
+            more > 0 && allowed(unit, nodes_[i]))
+          found += more;
+      may &= found >= unit.count;
+      if (!may) break;
+    }
+    if (may && place(entry, t, false)) return t;
+  }
+  return kForever;
+}
+
+Time Run::first_fit(const Entry& entry) {
+  poll();
+  if (!simple(entry)) return first_fit_spread(entry);
+  return first_fit_simple(entry.units[0], entry.duration);
+}
+
+// Why a job can run nowhere, whatever stands there; kStarted: it can.
+Outcome Run::barred(Entry& entry) const {
+  for (const Unit& unit : entry.units) {
+    if (nodes_.empty()) return Outcome::kNoNodes;
+    Outcome why = Outcome::kWrongNode;
+    for (const Id n : nodes_) {
+      if (allowed(unit, n)) {
+        why = Outcome::kStarted;
+        break;
+      }
+      const Place place = unit.slot != kNoId
+                              ? (unit.only_node == n ? Place::kAllowed : Place::kOtherNode)
+                              : where_.why_not(state_, unit.request, n);
+      if (place == Place::kAllowed)
+        why = Outcome::kNodeNotSchedulable;
+      else if (place == Place::kTagMissing && why == Outcome::kWrongNode)
+        why = Outcome::kWrongTags;
+    }
+    if (why == Outcome::kStarted) continue;
+    entry.failed = unit.request;
+    return why;
+  }
+  return Outcome::kStarted;
+}
+
+// Where its first part that finds no place would come closest to fitting now.
+void Run::nearest(Entry& entry) const {
+  const Unit& unit = entry.units.front();
+  entry.failed = unit.request;
+  const bool plain = unit.request != kNoId && Where::anywhere(state_, unit.request);
+  const Column<Amount> need(unit.need, unit.need + width_);
+  if (plain && seen_nodes_ >= 0 && seen_need_ == need) {
+    entry.nodes = seen_nodes_;
+    entry.missing = seen_missing_;
+    return;
+  }
+  Column<Amount> missing(width_);
+  double least = 0;
+  entry.nodes = 0;
+  entry.missing.assign(width_, 0);
+  for (const Id n : nodes_) {
+    if (!allowed(unit, n)) continue;
+    rooms_.lacks(unit.need, n, missing.data());
+    double lack = 0;
+    for (Size r = 0; r < width_; ++r)
+      lack = std::max(lack, static_cast<double>(missing[r]) /
+                                static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
+    if (entry.nodes++ == 0 || lack < least) {
+      least = lack;
+      entry.missing = missing;
+    }
+  }
+  if (!plain) return;
+  seen_need_ = need;
+  seen_missing_ = entry.missing;
+  seen_nodes_ = entry.nodes;
+}
+
+// Where placed_ says.
+void Run::occupy(const Entry& entry, Time from, Time until) {
+  for (const Placement& p : placed_) calendar_.take(p.node, entry.units[p.unit].need, from, until);
+}
+
+// What hard reservations keep for a job is its own.
+void Run::credit_own(Id operation, Amount sign) {
+  using V = ReservationColumns;
+  const LiveTable<V>& rows = state_.reservations();
+  if (rows.rows() == 0) return;
+  add_reserved(rooms_, state_, sign, [operation](Id owner) { return owner == operation; });
+  for (Id i = 0; i < rows.rows(); ++i) {
+    if (!rows.present(i) || rows.get(&V::node, i, kNoId) == kNoId || rows.get(&V::soft, i) != 0 ||
+        reserved_for(state_, i) != operation)
+      continue;
+    const Time from = rows.get(&V::from, i, kNoTime), until = rows.get(&V::until, i, kNoTime);
+    calendar_.add(rows.get(&V::node, i, kNoId), rows.get_row(&V::resources, i),
+                  from == kNoTime ? state_.now() : from, until == kNoTime ? kForever : until, sign);
+  }
+}
+
+// What leaves for a job counts as gone for it alone.
+void Run::credit_leaving(Id operation, Amount sign) {
+  for (const Leaving& l : state_.leaving()) {
+    if (l.beneficiary.operation != operation) continue;
+    const Id node = state_.node_of(l.slot);
+    const Time end = ends(l.slot);
+    rooms_.add(l.left.data(), node, sign);
+    calendar_.add(node, l.left.data(), state_.now(), end, sign);
+    if (const Amount* kept = state_.kept(l.slot)) {
+      rooms_.add(kept, node, -sign);
+      calendar_.add(node, kept, state_.now(), end, -sign);
+    }
+  }
+}
+
+}  // namespace evenhand::gridengine

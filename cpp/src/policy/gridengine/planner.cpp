@@ -1,0 +1,225 @@
+#include "evenhand/policy/gridengine/planner.h"
+
+#include <algorithm>
+
+#include "run.h"
+
+namespace evenhand::gridengine {
+namespace {
+
+template <class T>
+void put(std::vector<T>& to, std::span<const Id> rows, const std::vector<T>& cells, T absent) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (cells.empty() && at(rows[i]) >= to.size()) continue;
+    if (at(rows[i]) >= to.size()) to.resize(at(rows[i]) + 1, absent);
+    to[at(rows[i])] = cells.empty() ? absent : cells[i];
+  }
+}
+
+// What the recorder's request or allocation met in a run.
+void report(const Run& run, Recorder& recorder) {
+  const ClusterState& state = run.state();
+  const auto [request, slot] = std::pair(recorder.request, recorder.slot);
+  const Id operation =
+      request != kNoId ? state.operation_of_request(request) : state.operation_of(slot);
+  const bool preemptee = slot != kNoId && state.away(slot);
+  const Column<Amount> nothing(state.width(), 0);
+  if (slot == kNoId || preemptee) {
+    for (const Entry& e : run.queue)
+      if (e.operation == operation && e.preemptee == preemptee)
+        recorder.events.push_back(
+            {kNoId, Stage::kSchedulingRun, e.outcome, operation, request, slot,
+             e.failed == request && !e.missing.empty() ? e.missing : nothing});
+    return;
+  }
+  for (const Attempt& a : run.attempts)
+    recorder.events.push_back({state.node_of(slot), Stage::kSchedulingRun, a.verdict[operation],
+                               operation, a.request, slot, nothing,
+                               a.spared.empty() ? Spared{} : a.spared[operation]});
+}
+
+}  // namespace
+
+void RowSettings::allocations_came(std::span<const Id> of, const RowSettings& cells) {
+  put(queue, of, cells.queue, kNoId);
+  put(releases, of, cells.releases, std::uint8_t{0});
+}
+
+void RowSettings::operations_came(std::span<const Id> of, const RowSettings& cells) {
+  put(job_name, of, cells.job_name, std::string());
+}
+
+void Memory::grow(std::size_t operations) {
+  if (asked.size() < operations) asked.resize(operations, Asked::kNothing);
+  if (forced.size() < operations) forced.resize(operations, 0);
+  if (state.size() < operations) state.resize(operations, 0);
+}
+
+void Memory::drop_requests() {
+  std::ranges::fill(asked, Asked::kNothing);
+  std::ranges::fill(forced, 0);
+  providers.clear();
+  providers_of.clear();
+}
+
+void Memory::replace(Id consumer, Asked how, bool by_force, const Column<Id>& named) {
+  asked[consumer] = how;
+  forced[consumer] = by_force;
+  Column<Id> left, of;
+  for (std::size_t i = 0; i < providers.size(); ++i)
+    if (providers_of[i] != consumer) {
+      left.push_back(providers[i]);
+      of.push_back(providers_of[i]);
+    }
+  for (const Id o : named) {
+    left.push_back(o);
+    of.push_back(consumer);
+  }
+  providers = std::move(left);
+  providers_of = std::move(of);
+}
+
+// Another row gets its number.
+void Memory::forget(Id operation) {
+  if (at(operation) < asked.size()) replace(operation, Asked::kNothing, false, {});
+  if (at(operation) < state.size()) state[operation] = 0;
+  for (std::size_t i = providers.size(); i-- > 0;)
+    if (providers[i] == operation) {
+      providers.erase(providers.begin() + static_cast<std::ptrdiff_t>(i));
+      providers_of.erase(providers_of.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+}
+
+Planner::Planner(Inputs inputs)
+    : evenhand::Planner(ClusterState(inputs.snapshot)), inputs_(std::move(inputs)) {}
+
+Planner::Planner(Inputs inputs, std::shared_ptr<ClusterState> state, bool total_stated)
+    : evenhand::Planner(std::move(state)), inputs_(std::move(inputs)) {
+  if (!total_stated) state_.follow_total();
+}
+
+std::shared_ptr<evenhand::Planner> Planner::copy(std::shared_ptr<ClusterState> state) const {
+  auto out = std::make_shared<Planner>(inputs_, std::move(state), true);
+  out->pace_ = pace_;
+  out->memory_ = memory_;
+  out->next_due_ = next_due_;
+  return out;
+}
+
+// A row that comes has the defaults, whatever was said of one with its number.
+void Planner::after(const Delta& delta, Id row) {
+  if (delta.row != kNoId && delta.kind != Delta::Kind::kStart) return;
+  if (delta.kind == Delta::Kind::kPutOperation) {
+    inputs_.rows.operations_came({&row, 1}, {});
+    memory_.forget(row);
+    pace_.forget(row);
+  } else if (delta.kind == Delta::Kind::kStart || delta.kind == Delta::Kind::kStartRow) {
+    inputs_.rows.allocations_came({&row, 1}, {});
+  }
+}
+
+void Planner::take_over(Run& run, Recorder* recorder) {
+  refusals_ = run.refusals();
+  states_ = run.states();
+  decisions_ = std::move(run.decisions);
+  tally_ = run.tally;
+  next_due_ = run.next_due;
+  if (const Time paced = pace_.due();
+      next_due_ == kNoTime || (paced != kNoTime && paced < next_due_))
+    next_due_ = paced;
+  if (!decisions_.rows().empty()) next_due_ = state_.now();
+  if (recorder != nullptr) report(run, *recorder);
+  memory_ = std::move(run.memory);
+}
+
+void Planner::decide(const Trigger& trigger, Recorder* recorder) {
+  memory_.grow(at(state_.operations().rows()));
+  Run run(inputs_, memory_, state_, pace_, recorder != nullptr);
+  if (trigger.kind == Trigger::Kind::kCommands)
+    run.accept(trigger.commands);
+  else
+    run.go();
+  take_over(run, recorder);
+}
+
+Counts Planner::counts() const {
+  return {{"scheduling_run.started", tally_.starts},
+          {"scheduling_run.resumed", tally_.resumes},
+          {"scheduling_run.victims", tally_.victims},
+          {"scheduling_run.preempted_jobs", tally_.jobs},
+          {"scheduling_run.reservations", tally_.reservations}};
+}
+
+Columns Planner::elements() const {
+  if (states_.empty()) return {};
+  Column<std::uint8_t> all(at(state_.pools().size()), 0);
+  all.insert(all.end(), states_.begin(), states_.end());
+  return {{"job_state", std::move(all)}};
+}
+
+Columns Planner::memory() const {
+  Memory now = memory_;
+  now.grow(at(state_.operations().rows()));
+  for (Id o = 0; o < now.state.rows(); ++o) {
+    if (now.state[o] == 0) continue;
+    bool away = std::ranges::any_of(state_.allocations_of(o), [&](Id s) {
+      return state_.away(s) || state_.running(s) || state_.leaving(s);
+    });
+    if (!away) now.state[o] = 0;
+  }
+  Columns out{{"requested", codes(now.asked)},
+              {"forced", std::move(now.forced)},
+              {"preempted_as", std::move(now.state)},
+              {"providers", std::move(now.providers)},
+              {"providers_of", std::move(now.providers_of)}};
+  put_victims(out, pace_.memory(state_));
+  return out;
+}
+
+void Planner::decide_together(std::span<Planner* const> planners) {
+  std::vector<std::unique_ptr<Run>> runs;
+  for (Planner* p : planners) {
+    p->memory_.grow(at(p->state_.operations().rows()));
+    runs.push_back(std::make_unique<Run>(p->inputs_, p->memory_, p->state_, p->pace_, false));
+    runs.back()->begin();
+  }
+  // Managed licences by name: where each cluster's stand in each other one's resources.
+  const auto names = [&](std::size_t from, std::size_t to) {
+    const ResourceSpace& a = planners[from]->state_.tables().resources;
+    const ResourceSpace& b = planners[to]->state_.tables().resources;
+    const Column<std::uint8_t>&mine = planners[from]->inputs_.settings.managed,
+          &its = planners[to]->inputs_.settings.managed;
+    Column<Id> out(a.quantum.size(), kNoId);
+    for (Id r = 0; r < static_cast<Id>(a.quantum.size()); ++r)
+      for (Id s = 0; s < static_cast<Id>(b.quantum.size()); ++s)
+        if (!mine.empty() && mine[r] != 0 && !its.empty() && its[s] != 0 &&
+            a.names[r] == b.names[s])
+          out[r] = s;
+    return out;
+  };
+  const auto each_other = [&](std::size_t i, auto&& act) {
+    for (std::size_t j = 0; j < runs.size(); ++j)
+      if (j != i) act(j, names(i, j));
+  };
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    each_other(i,
+               [&](std::size_t j, const Column<Id>& to) { runs[j]->uses_elsewhere(*runs[i], to); });
+  for (;;) {
+    std::size_t first = runs.size();
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      if (runs[i]->left() > 0 && (first == runs.size() || runs[i]->next_is_before(*runs[first])))
+        first = i;
+    if (first == runs.size()) break;
+    runs[first]->serve_next();
+    each_other(first, [&](std::size_t j, const Column<Id>& to) {
+      for (const Claim& c : runs[first]->claims) runs[j]->claimed_elsewhere(c, to, 1);
+    });
+    runs[first]->claims.clear();
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i]->finish();
+    planners[i]->take_over(*runs[i], nullptr);
+  }
+}
+
+}  // namespace evenhand::gridengine

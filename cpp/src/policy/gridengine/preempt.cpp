@@ -1,0 +1,361 @@
+// Who leaves so that a job can start.
+#include <algorithm>
+#include <tuple>
+
+#include "run.h"
+
+namespace evenhand::gridengine {
+
+// A request that was accepted: those that it names in their order; those of a user without an
+// action, or all, as few as can be.
+Outcome Run::carry_out(Entry& entry, Asked ask) {
+  Column<Id> named;
+  for (Size i = 0; i < before_.providers.size(); ++i)
+    if (before_.providers_of[i] == entry.operation) named.push_back(before_.providers[i]);
+  const bool manual = !named.empty() && ask != Asked::kConfigured;
+  return preempt(entry, named, ask, !manual,
+                 manual ? Reason::kManualPreemption : Reason::kSemiAutomaticPreemption);
+}
+
+Column<Provider*> Run::candidates_for(const Entry& entry, std::span<const Id> named, Asked action,
+                                      Attempt* attempt) {
+  find_providers();
+  Column<Provider*> found;
+  const auto judge = [&](Provider& p) {
+    Outcome why = p.why;
+    if (why != Outcome::kTaken) return why;
+    if (p.claimed) return Outcome::kAlreadyPreempting;
+    if (p.operation == entry.operation) return Outcome::kSameOperation;
+    if (p.priority >= entry.priority) return Outcome::kNotLowerPriority;
+    if (pace_.on()) {
+      const Spared spared = pace_.spared(state_, p.operation, p.start, p.end);
+      if (attempt != nullptr) attempt->spared[p.operation] = spared;
+      if (spared.why != Outcome::kTaken) return spared.why;
+    }
+    if (action == Asked::kConfigured) {
+      const std::optional<Mode> mode = configured(p, entry);
+      if (!mode) return Outcome::kActionNotAllowed;
+      p.mode = *mode;
+    } else {
+      p.mode = mode_of(action);
+    }
+    return Outcome::kTaken;
+  };
+  const auto look = [&](Provider& p) {
+    const Outcome why = judge(p);
+    if (attempt != nullptr) attempt->verdict[p.operation] = why;
+    if (why == Outcome::kTaken) found.push_back(&p);
+  };
+  if (named.empty()) {
+    for (Provider& p : providers_) look(p);
+    std::ranges::sort(found, [&](const Provider* x, const Provider* y) {
+      const auto key = [&](const Provider* p) {
+        return std::tuple(p->priority, -p->start, rank(p->operation));
+      };
+      return key(x) < key(y);
+    });
+    return found;
+  }
+  for (const Id o : named)
+    if (provider_of_[o] != kNoId) look(providers_[at(provider_of_[o])]);
+  return found;
+}
+
+// One after the other, until it fits, by trying.
+Column<Provider*> Run::in_turn(Entry& entry, const Column<Provider*>& candidates,
+                               VictimSelection selection) {
+  struct Trial : VictimTrial {
+    Trial(Run& r, const Entry& e, const Column<Provider*>& c) : run(r), entry(e), all(c) {}
+    void take(Id i) override { run.give(*all[i], 1); }
+    void give_back(Id i) override { run.give(*all[i], -1); }
+    bool suffices() override { return run.place(entry, run.state_.now(), true); }
+    Run& run;
+    const Entry& entry;
+    const Column<Provider*>& all;
+  } trial(*this, entry, candidates);
+  VictimQuestion question{.n = static_cast<Id>(candidates.size()),
+                          .selection = selection,
+                          .budget = set_.minimum_budget};
+  std::vector<SpreadNeed> needs;
+  if (selection == VictimSelection::kMinimum)
+    for (const Unit& unit : entry.units) needs.push_back(spread(unit, candidates));
+  question.necessary = needs;
+  const VictimSet set = choose_victims(trial, question);
+  Column<Provider*> victims;
+  for (const Id i : set.taken) {
+    victims.push_back(candidates[i]);
+    give(*candidates[i], -1);
+  }
+  return victims;
+}
+
+bool Run::covers(const Provider& p, Id node, const Amount* lacks) const {
+  Column<Amount> sum(width_, 0);
+  for (const Id slot : p.slots) {
+    effect(p, slot);
+    for (Size r = 0; r < width_; ++r)
+      if (state_.node_of(slot) == node) sum[r] += freed_[r];
+  }
+  for (Size r = 0; r < width_; ++r)
+    if (sum[r] < lacks[r]) return false;
+  return true;
+}
+
+// Of a job that needs one place, and nothing of what the cluster shares that is missing: as few as
+// can be on one node; of as many those whose highest priority is lowest, on the first node.
+Column<Provider*> Run::on_one_node(const Entry& entry, const Column<Provider*>& candidates) {
+  const Unit& unit = entry.units[0];
+  const Time now = state_.now(), until = after(now, entry.duration);
+  Column<Column<Provider*>> on(at(rooms_.nodes()));
+  for (Provider* p : candidates)
+    for (const Id slot : p->slots)
+      if (const Id n = state_.node_of(slot); n != kNoId && (on[n].empty() || on[n].back() != p))
+        on[n].push_back(p);
+  Column<Provider*> best;
+  Column<Amount> lacks(width_);
+  const auto highest = [](const Column<Provider*>& set) {
+    double found = set.front()->priority;
+    for (const Provider* p : set) found = std::max(found, p->priority);
+    return found;
+  };
+  const auto better = [&](const Column<Provider*>& set) {
+    if (set.empty()) return false;
+    return best.empty() ||
+           std::pair(set.size(), highest(set)) < std::pair(best.size(), highest(best));
+  };
+  const auto fits_with = [&](const Column<Provider*>& set, Id node) {
+    for (const Provider* p : set) give(*p, 1);
+    const bool fits = calendar_.fits(calendar_.shared(), unit.need, now, until) &&
+                      fits_at(unit, node, now, until, true);
+    for (const Provider* p : set) give(*p, -1);
+    return fits;
+  };
+  VictimSelector selector(width_);
+  for (const Id n : nodes_) {
+    if (on[n].empty() || !allowed(unit, n)) continue;
+    rooms_.lacks(unit.need, n, lacks.data());
+    Column<Provider*> set;
+    for (Provider* p : on[n])  // in the order of priority
+      if (covers(*p, n, lacks.data())) {
+        set.push_back(p);
+        break;
+      }
+    if (set.empty()) {
+      if (!best.empty() && best.size() == 1) continue;
+      selector.clear();
+      for (const Provider* p : on[n]) {
+        Column<Amount> sum(width_, 0);
+        for (const Id slot : p->slots) {
+          effect(*p, slot);
+          for (Size r = 0; r < width_; ++r)
+            if (state_.node_of(slot) == n) sum[r] += freed_[r];
+        }
+        selector.add(0, sum.data());
+      }
+      if (!selector.select(VictimSelection::kMinimum, lacks, set_.minimum_budget)) continue;
+      for (const Id i : selector.taken()) set.push_back(on[n][i]);
+    }
+    if (!better(set)) continue;
+    // Room that is planned for others begins too soon: more must go, or all of it is in vain.
+    if (!fits_with(set, n)) {
+      set = on[n];
+      if (!fits_with(set, n)) continue;
+      for (Size i = set.size(); i-- > 0;) {
+        Column<Provider*> less = set;
+        less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+        if (fits_with(less, n)) set = less;
+      }
+    }
+    if (better(set)) best = set;
+  }
+  return best;
+}
+
+SpreadNeed Run::spread(const Unit& unit, const Column<Provider*>& candidates) const {
+  const Id shared = rooms_.nodes();  // one site more: what the cluster shares
+  const auto wide = [&](Size r) { return resources().scope[r] == ResourceScope::kCluster; };
+  FreedByNode freed_on(at(shared) + 1, width_);
+  for (Size i = 0; i < candidates.size(); ++i)
+    for (const Id slot : candidates[i]->slots) {
+      effect(*candidates[i], slot);
+      const Id node = state_.node_of(slot);
+      Amount* of_all = freed_on.add(static_cast<Id>(i), shared);
+      for (Size r = 0; r < width_; ++r)
+        if (wide(r)) of_all[r] += freed_[r];
+      if (node == kNoId) continue;
+      Amount* here = freed_on.add(static_cast<Id>(i), node);
+      for (Size r = 0; r < width_; ++r)
+        if (!wide(r)) here[r] += freed_[r];
+    }
+  SpreadNeed need(width_);
+  need.copies = unit.count;
+  Column<Amount> lacks(width_, 0), levels;
+  for (Size r = 0; !nodes_.empty() && r < width_; ++r)
+    if (wide(r) && unit.need[r] > 0) lacks[r] = unit.need[r] * unit.count - rooms_.at(0, r);
+  if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
+    need.add(freed_on.jobs(shared), freed_on.amounts(shared), lacks, true);
+  for (const Id n : nodes_) {
+    if (!allowed(unit, n)) continue;
+    levels.clear();
+    for (Index k = 1; k <= unit.count; ++k) {
+      for (Size r = 0; r < width_; ++r)
+        lacks[r] = !wide(r) && unit.need[r] > 0
+                       ? std::max<Amount>(unit.need[r] * k - rooms_.at(n, r), 0)
+                       : 0;
+      if (!freed_on.covers(n, lacks)) break;
+      if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
+        levels.insert(levels.end(), lacks.begin(), lacks.end());
+      else
+        --need.copies;
+    }
+    if (!levels.empty()) need.add(freed_on.jobs(n), freed_on.amounts(n), levels);
+  }
+  return need;
+}
+
+Column<Provider*> Run::choose(Entry& entry, const Column<Provider*>& candidates, bool fewest) {
+  if (!fewest) return in_turn(entry, candidates, VictimSelection::kIrreducible);
+  bool shared_lacks = false;
+  for (const Unit& u : entry.units)
+    for (Size r = 0; !nodes_.empty() && r < width_; ++r)
+      shared_lacks |= resources().scope[r] == ResourceScope::kCluster && u.need[r] > 0 &&
+                      u.need[r] * u.count > rooms_.at(0, r);
+  if (simple(entry) && !shared_lacks) return on_one_node(entry, candidates);
+  return in_turn(entry, candidates, VictimSelection::kMinimum);
+}
+
+Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool fewest,
+                     Reason reason) {
+  Attempt* attempt = nullptr;
+  if (record_) {
+    const Size rows = at(state_.operations().rows());
+    attempts.push_back(
+        {entry.operation, entry.units.front().request,
+         Column<Outcome>(rows, named.empty() ? Outcome::kNotRunning : Outcome::kNotNamed)});
+    attempt = &attempts.back();
+    if (pace_.on()) attempt->spared.resize(rows);
+  }
+  Column<Provider*> candidates = candidates_for(entry, named, action, attempt);
+  if (candidates.empty()) return Outcome::kNoLowerPriority;
+  WithinCaps caps(pace_);
+  Column<Provider*> victims;
+  for (;;) {
+    victims = choose(entry, candidates, fewest);
+    if (victims.empty() || !pace_.has_caps()) break;
+    Column<Id> operations;
+    for (const Provider* p : victims) operations.push_back(p->operation);
+    if (!caps.again(state_, operations, operations, {})) break;
+    std::erase_if(candidates, [&](const Provider* p) {
+      const Spared* why = caps.left_out(p->operation);
+      if (why != nullptr && attempt != nullptr) {
+        attempt->verdict[p->operation] = why->why;
+        attempt->spared[p->operation] = *why;
+      }
+      return why != nullptr;
+    });
+  }
+  if (attempt != nullptr)
+    for (const Provider* p : candidates)
+      attempt->verdict[p->operation] = victims.empty() ? Outcome::kNoStartInStage
+                                       : std::ranges::find(victims, p) != victims.end()
+                                           ? Outcome::kTaken
+                                           : Outcome::kSparedFitsWithout;
+  if (victims.empty()) return Outcome::kNoRoomEvenWithVictims;
+  const Index left = set_.max_preemptees - preemptees_;
+  if (static_cast<Index>(victims.size()) > left) {
+    const bool some = left > 0 && set_.partly && !fewest;
+    if (attempt != nullptr)
+      for (Size i = some ? at(static_cast<Id>(left)) : 0; i < victims.size(); ++i)
+        attempt->verdict[victims[i]->operation] = Outcome::kMaxPreemptees;
+    if (!some) return Outcome::kMaxPreemptees;
+    victims.resize(at(static_cast<Id>(left)));
+    placed_.clear();
+    take(entry, victims, reason);
+    return Outcome::kMaxPreemptees;
+  }
+  for (const Provider* p : victims) give(*p, 1);
+  place(entry, state_.now(), true);  // where it will start, as it looks now
+  for (const Provider* p : victims) give(*p, -1);
+  take(entry, victims, reason);
+  return Outcome::kWaitsForVictims;
+}
+
+// What is freed counts once they have gone: until then it is there for none but the job that they
+// leave for.
+void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) {
+  const Id step = steps_++;
+  const Time now = state_.now();
+  // What the job will take on each node, and of what the cluster shares.
+  Column<Column<Amount>> wanted(at(rooms_.nodes()) + 1);
+  Column<Amount> shared(width_, 0);
+  for (const Unit& u : entry.units)
+    for (Size r = 0; !nodes_.empty() && r < width_; ++r)
+      if (resources().scope[r] == ResourceScope::kCluster) shared[r] += u.need[r] * u.count;
+  for (Size r = 0; !nodes_.empty() && r < width_; ++r)
+    shared[r] -= std::max<Amount>(rooms_.at(0, r), 0);
+  const auto want = [&](Id node, const Unit& u) {
+    Column<Amount>& sum = wanted[node];
+    if (sum.empty()) {
+      sum.assign(width_, 0);
+      for (Size r = 0; r < width_; ++r) sum[r] -= std::max<Amount>(rooms_.at(node, r), 0);
+    }
+    for (Size r = 0; r < width_; ++r) sum[r] += u.need[r];
+  };
+  for (const Placement& p : placed_) want(p.node, entry.units[p.unit]);
+  for (const Provider* p : victims)  // too few leave for it to start: as if it were there
+    for (const Id slot : p->slots)
+      if (const Id n = state_.node_of(slot); placed_.empty() && n != kNoId && wanted[n].empty())
+        want(n, entry.units[0]);
+  Column<Amount> limit(width_);
+  for (Provider* p : victims) {
+    p->claimed = true;
+    pace_.took(state_, p->operation);
+    ++preemptees_;
+    ++tally.jobs;
+    becomes_[p->operation] =
+        static_cast<std::uint8_t>(p->mode == Mode::kPreempt           ? JobState::kPreempted
+                                  : p->mode == Mode::kEnhancedSuspend ? JobState::kEnhancedSuspended
+                                  : p->mode == Mode::kSuspend         ? JobState::kSuspended
+                                  : p->mode == Mode::kTerminate       ? JobState::kEnding
+                                                                      : JobState::kRescheduled);
+    for (const Id slot : p->slots) {
+      const Id node = state_.node_of(slot);
+      const bool here = node != kNoId && !wanted[node].empty();
+      for (Size r = 0; r < width_; ++r)
+        limit[r] = resources().scope[r] == ResourceScope::kCluster ? shared[r]
+                   : here                                          ? wanted[node][r]
+                                                                   : 0;
+      split(p->mode, resources(), set_.managed, state_.amounts(slot),
+            set_.keep_resources ? limit.data() : nullptr, freed_.data(), kept_.data());
+      for (Size r = 0; set_.keep_resources && r < width_; ++r)
+        if (resources().scope[r] == ResourceScope::kCluster)
+          shared[r] = limit[r];
+        else if (here)
+          wanted[node][r] = limit[r];
+      const auto found = std::ranges::find(placed_, node, &Placement::node);
+      const Unit& unit = entry.units[found == placed_.end() ? 0 : found->unit];
+      Decision d{.action = Action::kPreempt, .stage = Stage::kSchedulingRun, .reason = reason};
+      d.mode = p->mode;
+      d.slot = slot;
+      d.operation = p->operation;
+      d.node = node;
+      d.step = step;
+      d.beneficiary = {entry.operation, unit.request};
+      d.grace = stops(p->mode) ? 0 : set_.notify;
+      d.until = now + d.grace;
+      d.ran = now - state_.allocations().get(&AllocationColumns::start_time, slot,
+                                             state_.last_start(slot));
+      room_at(node);
+      const bool used = node == kNoId || found != placed_.end();
+      add(d, {freed_.data(), scratch_.data(), used ? unit.need : nullptr,
+              state_.operation_usage(p->operation), kept_.data()});
+      ++tally.victims;
+      const Time end = ends(slot);
+      calendar_.give(node, freed_.data(), now, end);
+      if (stops(p->mode)) calendar_.take(node, kept_.data(), end, kForever);
+    }
+  }
+  occupy(entry, now, after(now, entry.duration));
+}
+
+}  // namespace evenhand::gridengine

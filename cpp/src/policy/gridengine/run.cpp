@@ -1,0 +1,277 @@
+#include "run.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace evenhand::gridengine {
+
+Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, Pace& pace,
+         bool record)
+    : decisions(state.width()),
+      memory(before),
+      set_(inputs.settings),
+      rows_(inputs.rows),
+      before_(before),
+      state_(state),
+      pace_(pace),
+      record_(record),
+      width_(state_.width()),
+      nodes_(state_.nodes().in_order()),
+      operations_(state_.operations().in_order()),
+      rooms_(state_),
+      calendar_(state_.now(), state_.nodes().rows(), state_.tables().resources.scope),
+      becomes_(at(state_.operations().rows()), 0),
+      scratch_(width_),
+      freed_(width_),
+      kept_(width_) {
+  memory.grow(at(state_.operations().rows()));
+  for (const Id o : operations_)
+    preemptees_ += std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
+      return state_.away(slot) || state_.leaving(slot);
+    });
+}
+
+void Run::begin() {
+  pace_.begin(state_);
+  build_calendar();
+  build_queue();
+}
+
+void Run::go() {
+  begin();
+  while (left() > 0) serve_next();
+  finish();
+}
+
+bool Run::next_is_before(const Run& other) const {
+  const auto key = [](const Run& run) {
+    const Entry& e = run.next();
+    return std::tuple(!(run.set_.prioritize && e.preemptee), -e.priority, !e.preemptee, e.since);
+  };
+  return key(*this) < key(other);
+}
+
+void Run::serve_next() {
+  Entry& entry = queue[order_[next_++]];
+  if (entry.preemptee)
+    resume_or_reserve(entry);
+  else
+    start_or_reserve(entry);
+}
+
+void Run::finish() {
+  memory.drop_requests();
+  for (const Id o : operations_) {
+    const auto state = static_cast<JobState>(becomes_[o]);
+    if (state == JobState::kPreempted || state == JobState::kEnhancedSuspended ||
+        state == JobState::kSuspended)
+      memory.state[o] = becomes_[o];
+  }
+  if (!queue.empty()) next_due = state_.now();
+}
+
+void Run::resume_or_reserve(Entry& entry) {
+  entry.outcome = barred(entry);
+  if (entry.outcome != Outcome::kStarted) return;
+  if (place(entry, state_.now(), true)) return start(entry);
+  entry.outcome = Outcome::kNoFreeRoom;
+  if (!reserves()) return;
+  entry.at = first_fit(entry);
+  if (*entry.at == kForever) return;
+  place(entry, *entry.at, false);
+  reserve(entry);
+}
+
+void Run::start_or_reserve(Entry& entry) {
+  entry.outcome = barred(entry);
+  if (entry.outcome != Outcome::kStarted) return;
+  const Asked ask = asked(entry.operation);
+  const Time now = state_.now();
+  credit_own(entry.operation, 1);
+  if (place(entry, now, true)) {
+    start(entry);
+    if (ask != Asked::kNothing) entry.outcome = Outcome::kAvailableNow;
+    return;
+  }
+  entry.outcome = Outcome::kNoFreeRoom;
+  nearest(entry);
+  credit_leaving(entry.operation, 1);
+  const bool leaves = place(entry, now, true);
+  if (leaves) entry.outcome = Outcome::kWaitsForVictims;
+  credit_leaving(entry.operation, -1);
+  if (leaves) occupy(entry, now, after(now, entry.duration));
+  const bool may_reserve = entry.reserve && reserved_ < set_.max_reservation;
+  if (!leaves && (may_reserve || ask != Asked::kNothing)) {
+    entry.at = first_fit(entry);
+    const bool far = set_.distance == 0 || *entry.at - now > set_.distance;
+    const bool forced = ask != Asked::kNothing && before_.forced[entry.operation] != 0;
+    if (ask != Asked::kNothing && !far && !forced)
+      entry.outcome = Outcome::kWithinPreemptionDistance;
+    else if (ask != Asked::kNothing)
+      entry.outcome = carry_out(entry, ask);
+    else if (set_.automatic && far && set_.max_preemptees > 0)
+      entry.outcome = preempt(entry, {}, Asked::kConfigured, true, Reason::kAutomaticPreemption);
+    if (entry.outcome != Outcome::kWaitsForVictims && may_reserve && *entry.at < kForever) {
+      place(entry, *entry.at, false);
+      reserve(entry);
+      ++reserved_;
+      if (entry.outcome == Outcome::kNoFreeRoom) entry.outcome = Outcome::kWaitsForReservation;
+    }
+  }
+  credit_own(entry.operation, -1);
+}
+
+void Run::room_at(Id node) {
+  for (Size r = 0; r < width_; ++r) scratch_[r] = node == kNoId ? 0 : rooms_.at(node, r);
+}
+
+void Run::add(Decision d, const DecisionAmounts& amounts) {
+  d.stage = Stage::kSchedulingRun;
+  if (d.at == 0) d.at = state_.now();
+  decisions.add(d, amounts);
+}
+
+void Run::claim(const Amount* amounts, Time from, Time until, bool now) {
+  if (set_.managed.empty()) return;
+  Claim one{Column<Amount>(width_, 0), from, until, now};
+  bool any = false;
+  for (Size r = 0; r < width_; ++r)
+    if (is_managed(r) && resources().scope[r] == ResourceScope::kCluster) {
+      one.amounts[r] = amounts[r];
+      any |= amounts[r] != 0;
+    }
+  if (any) claims.push_back(std::move(one));
+}
+
+// Where placed_ says, with what it has kept beside.
+void Run::start(Entry& entry) {
+  const Id step = steps_++;
+  const Time now = state_.now();
+  const Time until = set_.backfilling ? after(now, entry.duration) : kForever;
+  seen_nodes_ = -1;
+  for (const Placement& p : placed_) {
+    const Unit& unit = entry.units[p.unit];
+    Decision d{.action = entry.preemptee ? Action::kResume : Action::kStart,
+               .stage = Stage::kSchedulingRun,
+               .reason = entry.preemptee ? Reason::kResumes : Reason::kFitsFreeRoom};
+    d.step = step;
+    d.operation = entry.operation;
+    d.node = p.node;
+    d.beneficiary = {entry.operation, unit.request};
+    d.request = unit.request;
+    d.slot = unit.slot;
+    if (entry.preemptee) d.mode = Mode::kSuspend;
+    ++(entry.preemptee ? tally.resumes : tally.starts);
+    room_at(p.node);
+    const Amount* held = entry.preemptee ? state_.kept(unit.slot) : nullptr;
+    add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation), held});
+    rooms_.take(unit.need, p.node);
+    calendar_.take(p.node, unit.need, now, until);
+    claim(unit.need, now, until, true);
+  }
+  becomes_[entry.operation] = static_cast<std::uint8_t>(JobState::kRuns);
+  if (entry.preemptee) memory.state[entry.operation] = 0;
+  entry.outcome = Outcome::kStarted;
+}
+
+// What is planned: others may start meanwhile as long as they do not delay it.
+void Run::reserve(Entry& entry) {
+  const Id step = steps_++;
+  const Time until = after(*entry.at, entry.duration);
+  for (const Placement& p : placed_) {
+    const Unit& unit = entry.units[p.unit];
+    Decision d{.action = Action::kReserve,
+               .stage = Stage::kSchedulingRun,
+               .reason = Reason::kReservedAhead};
+    d.step = step;
+    d.operation = entry.operation;
+    d.node = p.node;
+    d.beneficiary = {entry.operation, unit.request};
+    d.request = unit.request;
+    d.slot = unit.slot;
+    d.at = *entry.at;
+    d.until = until == kForever ? kNoTime : until;
+    d.soft = true;
+    room_at(p.node);
+    add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation)});
+    claim(unit.need, *entry.at, until, false);
+    ++tally.reservations;
+  }
+  occupy(entry, *entry.at, until);
+}
+
+void Run::claimed_elsewhere(const Claim& c, std::span<const Id> resource_of, Amount sign) {
+  Column<Amount> amounts(width_, 0);
+  for (Size r = 0; r < resource_of.size(); ++r)
+    if (resource_of[r] != kNoId) amounts[resource_of[r]] = c.amounts[r];
+  seen_nodes_ = -1;
+  if (c.now) rooms_.add(amounts.data(), kNoId, -sign);
+  calendar_.add(kNoId, amounts.data(), c.from, c.until, -sign);
+}
+
+// What runs and leaves in another cluster has of the licences that both share.
+void Run::uses_elsewhere(const Run& other, std::span<const Id> resource_of) {
+  const ClusterState& state = other.state_;
+  const auto uses = [&](const Amount* amounts, Time until) {
+    Claim c{Column<Amount>(amounts, amounts + other.width_), state_.now(), until, true};
+    for (Size r = 0; r < other.width_; ++r)
+      if (!other.is_managed(r)) c.amounts[r] = 0;
+    claimed_elsewhere(c, resource_of, 1);
+  };
+  for (Id slot = 0; slot < static_cast<Id>(state.slots()); ++slot) {
+    if (state.away(slot) && state.kept(slot) != nullptr) uses(state.kept(slot), kForever);
+    if (state.gone(slot)) continue;
+    const Leaving* leaving = state.leaving_at(slot);
+    uses(leaving != nullptr ? leaving->left.data() : state.amounts(slot), other.ends(slot));
+  }
+}
+
+Refusals Run::refusals() const {
+  Refusals out = commands_;
+  Column<const Entry*> of(at(state_.operations().rows()), nullptr);
+  for (const Entry& e : queue)
+    if (!e.preemptee) of[e.operation] = &e;
+  for (const Id q : state_.requests().in_order()) {
+    const Entry* e = of[state_.operation_of_request(q)];
+    if (state_.pending(q) == 0 || e == nullptr || e->outcome == Outcome::kStarted) continue;
+    out.request.push_back(q);
+    out.rule.push_back(e->outcome);
+    out.command.push_back(-1);
+    out.nodes.push_back(e->failed == q ? e->nodes : 0);
+    if (e->failed == q && !e->missing.empty())
+      out.missing.insert(out.missing.end(), e->missing.begin(), e->missing.end());
+    else
+      out.missing.insert(out.missing.end(), width_, 0);
+  }
+  return out;
+}
+
+Column<std::uint8_t> Run::states() const {
+  Column<std::uint8_t> out(at(state_.operations().rows()), 0);
+  const auto raise = [&](Id o, JobState to) { out[o] = static_cast<std::uint8_t>(to); };
+  for (const Id o : operations_) {
+    for (const Id q : state_.requests_of(o))
+      if (state_.pending(q) > 0) raise(o, JobState::kWaits);
+    bool away = false, stopped = false, runs = false, leaves = false;
+    for (const Id slot : state_.allocations_of(o)) {
+      away |= state_.away(slot);
+      leaves |= state_.leaving(slot);
+      runs |= state_.running(slot);
+      stopped |= state_.holds(slot) && !state_.running(slot);
+    }
+    if (away)
+      raise(o, before_.state.size() > at(o) && before_.state[o] != 0
+                   ? static_cast<JobState>(before_.state[o])
+                   : JobState::kPreempted);
+    else if (stopped)
+      raise(o, JobState::kStopped);
+    else if (runs)
+      raise(o, JobState::kRuns);
+    else if (leaves)
+      raise(o, JobState::kEnding);
+    if (becomes_[o] != 0) out[o] = becomes_[o];
+  }
+  return out;
+}
+
+}  // namespace evenhand::gridengine

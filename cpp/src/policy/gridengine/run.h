@@ -1,0 +1,223 @@
+// One scheduling run over the queue of a cluster.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "evenhand/place/calendar.h"
+#include "evenhand/place/in_order.h"
+#include "evenhand/place/rooms.h"
+#include "evenhand/place/where.h"
+#include "evenhand/policy/gridengine/planner.h"
+#include "evenhand/preempt/effects.h"
+#include "evenhand/preempt/victim_sets.h"
+
+namespace evenhand::gridengine {
+
+// What of a job is to be placed: a request, so many times, or a stopped allocation, where it is.
+struct Unit {
+  Id request = kNoId, slot = kNoId;
+  Index count = 1;
+  const Amount* need = nullptr;
+  Id only_node = kNoId;
+};
+
+struct Placement {
+  std::size_t unit;
+  Id node;
+};
+
+// A job in the queue.
+struct Entry {
+  Id operation = kNoId;
+  bool preemptee = false, reserve = false;
+  std::vector<Unit> units;
+  double priority = 0;
+  Time since = 0;
+  Time duration = kForever;  // planned, with what is added to it
+  Outcome outcome = Outcome::kNoFreeRoom;
+  Id failed = kNoId;         // the request that found no place
+  Index nodes = 0;           // on which it might run
+  Column<Amount> missing{};  // R, on the best of them
+  std::optional<Time> at{};  // since when it would fit; kForever: never
+};
+
+// A running job that may be preempted.
+struct Provider {
+  Id operation = kNoId;
+  double priority = 0;
+  Time start = 0, end = kNoTime;
+  Column<Id> slots{};
+  bool claimed = false;
+  Outcome why = Outcome::kTaken;  // why it may not
+  Mode mode = Mode::kPreempt;     // for the consumer at hand
+};
+
+// What became of every job when one looked for providers.
+struct Attempt {
+  Id operation = kNoId, request = kNoId;
+  Column<Outcome> verdict{};  // O
+  Column<Spared> spared{};    // O; empty: none is
+};
+
+// Room of managed licences that a job takes, for the other clusters.
+struct Claim {
+  Column<Amount> amounts;
+  Time from, until;
+  bool now;
+};
+
+class Run {
+ public:
+  Run(const Inputs& inputs, const Memory& memory, const ClusterState& state, Pace& pace,
+      bool record);
+
+  // Serves the queue; or one entry after the other, where several runs share licences.
+  void go();
+  void begin();
+  std::size_t left() const noexcept { return queue.size() - next_; }
+  const Entry& next() const { return queue[order_[next_]]; }
+  bool next_is_before(const Run& other) const;
+  void serve_next();
+  void finish();
+  // Licences of the settings' managed ones: by name, R of this cluster to R of the other.
+  void claimed_elsewhere(const Claim& claim, std::span<const Id> resource_of, Amount sign);
+  void uses_elsewhere(const Run& other, std::span<const Id> resource_of);
+  std::vector<Claim> claims;  // since they were last cleared
+
+  // Commands: refused, or remembered.
+  void accept(std::span<const Trigger::Command> commands);
+
+  Refusals refusals() const;
+  Column<std::uint8_t> states() const;  // O: JobState
+
+  Decisions decisions;
+  Tally tally;
+  Memory memory;  // for the next plan
+  std::vector<Entry> queue;
+  std::vector<Attempt> attempts;  // filled when recording
+  Time next_due = kNoTime;
+
+  const ClusterState& state() const noexcept { return state_; }
+  const Settings& settings() const noexcept { return set_; }
+
+ private:
+  using Size = std::size_t;
+  const ResourceSpace& resources() const noexcept { return state_.tables().resources; }
+  Id rank(Id operation) const noexcept {
+    return static_cast<Id>(state_.operations().keys().rank(operation));
+  }
+  double priority(Id operation) const noexcept {
+    return state_.operations().get(&OperationColumns::priority, operation, 0.0);
+  }
+  bool is_managed(Size r) const noexcept { return !set_.managed.empty() && set_.managed[r] != 0; }
+  template <class T>
+  static T cell(const Column<T>& column, Id row, T absent) noexcept {
+    return at(row) < column.size() ? column[row] : absent;
+  }
+  Asked asked(Id operation) const noexcept {
+    return at(operation) < before_.asked.size() ? before_.asked[operation] : Asked::kNothing;
+  }
+  bool reserves() const noexcept { return set_.max_reservation > 0; }
+
+  // queue.cpp
+  void build_calendar();
+  void load_reservations();
+  Time ends(Id slot) const;
+  Time submitted(Id operation) const;
+  void build_queue();
+  void due(Time instant) {
+    if (instant > state_.now() && instant < kForever && (next_due == kNoTime || instant < next_due))
+      next_due = instant;
+  }
+
+  // placing.cpp
+  bool allowed(const Unit& unit, Id node) const;
+  bool simple(const Entry& entry) const noexcept {
+    return entry.units.size() == 1 && entry.units[0].count == 1;
+  }
+  bool fits_at(const Unit& unit, Id node, Time from, Time until, bool now) const;
+  // All of a job from one instant on, or nothing; placed_ says where. Takes no room.
+  bool place(const Entry& entry, Time from, bool now);
+  Time first_fit(const Entry& entry);
+  // What cannot start now starts a second later, or later still.
+  Time soonest() const noexcept { return state_.now() + kMicrosecondsPerSecond; }
+  Time first_fit_simple(const Unit& unit, Time duration);
+  Time first_fit_spread(const Entry& entry);
+  Outcome barred(Entry& entry) const;
+  void nearest(Entry& entry) const;
+  void occupy(const Entry& entry, Time from, Time until);
+  void credit_own(Id operation, Amount sign);
+  void credit_leaving(Id operation, Amount sign);
+
+  // run.cpp
+  void resume_or_reserve(Entry& entry);
+  void start_or_reserve(Entry& entry);
+  void start(Entry& entry);
+  void reserve(Entry& entry);
+  void claim(const Amount* amounts, Time from, Time until, bool now);
+  void room_at(Id node);
+  void add(Decision decision, const DecisionAmounts& amounts);
+
+  // providers.cpp
+  void find_providers();
+  bool checkpointable(const Provider& provider) const;
+  bool rerunnable(const Provider& provider) const;
+  bool is_slots(Size r) const noexcept;  // or a licence that is free with them
+  std::optional<Mode> configured(const Provider& provider, const Entry& entry) const;
+  Mode advised(const Provider& provider, const Entry& entry) const;
+  bool frees_enough(const Provider& provider, const Entry& entry, Mode mode) const;
+  void effect(const Provider& provider, Id slot) const;  // into freed_ and kept_
+  void give(const Provider& provider, Amount sign);
+
+  // preempt.cpp
+  Outcome carry_out(Entry& entry, Asked ask);
+  // Named ones only; none: any. `fewest`: as few as can be, else those that are needed, in order.
+  Outcome preempt(Entry& entry, std::span<const Id> named, Asked action, bool fewest,
+                  Reason reason);
+  Column<Provider*> candidates_for(const Entry& entry, std::span<const Id> named, Asked action,
+                                   Attempt* attempt);
+  Column<Provider*> choose(Entry& entry, const Column<Provider*>& candidates, bool fewest);
+  Column<Provider*> in_turn(Entry& entry, const Column<Provider*>& candidates,
+                            VictimSelection selection);
+  Column<Provider*> on_one_node(const Entry& entry, const Column<Provider*>& candidates);
+  bool covers(const Provider& provider, Id node, const Amount* lacks) const;
+  SpreadNeed spread(const Unit& unit, const Column<Provider*>& candidates) const;
+  void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
+
+  // commands.cpp
+  Column<Id> jobs_named(const std::string& name) const;
+  Outcome refused(const Trigger::Command& command, Id consumer, Column<Id>& providers,
+                  Asked& asked);
+
+  const Settings& set_;
+  const RowSettings& rows_;
+  const Memory& before_;
+  const ClusterState& state_;
+  Pace& pace_;
+  bool record_;
+  Size width_;
+  Column<Id> nodes_, operations_;  // that there are, in canonical order
+  Rooms rooms_;
+  Calendar calendar_;
+  mutable Where where_;
+  Column<Size> order_, place_of_;  // of the queue; O: entry of a waiting job
+  Size next_ = 0;
+  Index reserved_ = 0;             // jobs that wait for their reservation
+  std::vector<Placement> placed_;  // of the job at hand
+  Column<Amount> needs_;           // of stopped allocations, S x R
+  std::vector<Provider> providers_;
+  Column<Id> provider_of_;  // O
+  bool have_providers_ = false;
+  Index preemptees_ = 0;          // jobs that are preempted or leave, with those of this run
+  Column<std::uint8_t> becomes_;  // O: JobState that a decision leads to; 0: as it was
+  Refusals commands_;             // that were refused
+  mutable Column<Amount> scratch_, freed_, kept_;
+  // What the last job that found no room lacked, as long as nothing has changed.
+  mutable Column<Amount> seen_need_, seen_missing_;
+  mutable Index seen_nodes_ = -1;
+  Id steps_ = 0;
+};
+
+}  // namespace evenhand::gridengine

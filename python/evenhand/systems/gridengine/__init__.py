@@ -1,0 +1,1 @@
+"""Grid Engine: policy, settings, columns, commands."""

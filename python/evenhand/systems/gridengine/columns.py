@@ -1,0 +1,199 @@
+"""Settings, rows and commands of Grid Engine as the core takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.building.problems import nearest, shorten
+from evenhand.config.pace import PacedPool, pace_columns
+from evenhand.config.rows import RowSettings, later_rows, raise_found, read_rows
+from evenhand.errors import InputError, Problem
+from evenhand.systems.gridengine.record import LETTERS
+from evenhand.systems.gridengine.settings import GridEngineAllocation, GridEngineOperation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evenhand.config.triggers import Commands
+    from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
+    from evenhand.systems.gridengine.settings import GridEngineSettings
+
+__all__ = ["command_rows", "later_columns", "row_columns", "switches"]
+
+_ADVISOR = len(LETTERS) + 1
+_FOREVER = np.iinfo(np.int64).max
+
+
+class _NoSettings(RowSettings):
+    """Settings of a row of which Grid Engine knows none."""
+
+
+def _action(name: str | None) -> int:
+    """Return the core's number: none, a letter, the advisor."""
+    return 0 if name is None else _ADVISOR if name == "advisor" else LETTERS.index(name) + 1
+
+
+def switches(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
+    """Return the settings under the core's names.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Whose resources they name.
+    s : GridEngineSettings
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    InputError
+        If a licence is none of the resources.
+    """
+    known = list(snapshot.resources)
+    raise_found(
+        [
+            Problem(
+                *("settings", None, None, "lo_licenses", "exists", shorten(name)),
+                f"lo_licenses has {shorten(name)}, no resource of the snapshot{nearest(name, known)}",
+            )
+            for name in s.lo_licenses
+            if name not in known
+        ]
+    )
+    queues = list(s.queues.values())
+    return {
+        "automatic": s.automatic_preemption,
+        "action": _action(s.preemption_action),
+        "max_reservation": s.max_reservation,
+        "max_preemptees": s.max_preemptees,
+        "prioritize": s.prioritize_preemptees,
+        "keep_resources": s.preemptees_keep_resources,
+        "partly": s.over_the_cap == "as_many",
+        "backfilling": s.backfilling,
+        "distance": round(s.preemption_distance * 1e6),
+        "offset": round(s.DURATION_OFFSET * 1e6),
+        "default_duration": _FOREVER if s.default_duration is None else round(s.default_duration * 1e6),
+        "notify": round(s.notify * 1e6),
+        "managed": np.array([name in s.lo_licenses for name in known], np.uint8),
+        "rerun": np.array([queue.rerun for queue in queues], np.uint8),
+        "has_method": np.array([bool(queue.suspend_method) for queue in queues], np.uint8),
+        "queue_action": np.array([_action(queue.preemption_action) for queue in queues], np.uint8),
+        "minimum_budget": s.minimum_budget,
+        **pace_columns(snapshot, s.pace),
+    }
+
+
+def row_columns(snapshot: Snapshot, s: GridEngineSettings) -> dict[str, Any]:
+    """Return what rows set.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    s : GridEngineSettings
+
+    Returns
+    -------
+    dict of str to array
+        One an allocation, and the names of jobs; what is left out has the default.
+
+    Raises
+    ------
+    InputError
+        If the settings of a row are unknown or wrong.
+    """
+    found: list[Problem] = []
+    jobs = read_rows(snapshot, "operations", GridEngineOperation, found)
+    runs = read_rows(snapshot, "allocations", GridEngineAllocation, found)
+    read_rows(snapshot, "pools", PacedPool, found)
+    for table in ("nodes", "requests"):
+        read_rows(snapshot, table, _NoSettings, found)
+    raise_found(found)
+    return _of_jobs(jobs, snapshot.operation_count) | _of_runs(runs, snapshot.allocation_count, s)
+
+
+def _of_jobs(jobs: Mapping[int, GridEngineOperation], count: int) -> dict[str, Any]:
+    if not jobs:
+        return {}
+    return {"job_name": [(jobs[row].job_name if row in jobs else None) or "" for row in range(count)]}
+
+
+def _of_runs(runs: Mapping[int, GridEngineAllocation], count: int, s: GridEngineSettings) -> dict[str, Any]:
+    if not runs:
+        return {}
+    number = {name: place for place, name in enumerate(s.queues)}
+    queue, releases = np.full(count, -1, np.int32), np.zeros(count, np.uint8)
+    for row, own in runs.items():
+        queue[row] = number.get(own.queue or "", -1)
+        releases[row] = own.releases_on_suspend
+    return {"queue": queue, "releases": releases}
+
+
+def later_columns(
+    live: LiveRows, s: GridEngineSettings, table: str, given: Mapping[int, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Return what rows that came later set of their own, a cell for each of them.
+
+    Parameters
+    ----------
+    live : LiveRows
+    s : GridEngineSettings
+    table : {"operations", "nodes", "allocations", "requests"}
+    given : mapping of int to mapping
+        Settings of each row, by its number.
+
+    Returns
+    -------
+    dict of str to array
+        As `row_columns`.
+
+    Raises
+    ------
+    InputError
+        As `row_columns`.
+    """
+    found: list[Problem] = []
+    columns: dict[str, Any] = {}
+    if table == "operations":
+        columns = _of_jobs(later_rows(given, GridEngineOperation, live.base, table, found), len(given))
+    elif table == "allocations":
+        columns = _of_runs(later_rows(given, GridEngineAllocation, live.base, table, found), len(given), s)
+    else:
+        later_rows(given, _NoSettings, live.base, table, found)
+    raise_found(found)
+    return columns
+
+
+def command_rows(on: Commands) -> list[tuple[Any, ...]]:
+    """Return commands as the core takes them.
+
+    Parameters
+    ----------
+    on : Commands
+
+    Returns
+    -------
+    list of tuple
+        Consumer, providers, mode or None, force, user, manager.
+
+    Raises
+    ------
+    InputError
+        If an action is none of the six letters; table "commands".
+    """
+    rows = []
+    for place, command in enumerate(on.rows):
+        action = command.action
+        if action is not None and (len(action) != 1 or action not in LETTERS):
+            message = (
+                f"action of command {place} is {shorten(action)}; it must be one of {', '.join(LETTERS)}"
+            )
+            raise InputError([Problem("commands", place, None, "action", "choice", shorten(action), message)])
+        mode = None if action is None else LETTERS.index(action)
+        user = command.user or ""
+        rows.append((command.consumer, list(command.providers), mode, command.force, user, command.manager))
+    return rows

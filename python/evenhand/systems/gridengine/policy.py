@@ -1,0 +1,220 @@
+"""Grid Engine: jobs by priority, reservations, and preemption by request or by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from evenhand import _core
+from evenhand.config.triggers import Commands
+from evenhand.diagnostics import Diagnostic
+from evenhand.explain.facts import name_of
+from evenhand.plans.memory import read_memory
+from evenhand.plans.plan import Plan
+from evenhand.systems.base import Policy
+from evenhand.systems.gridengine import columns
+from evenhand.systems.gridengine.commands import parse_command, suspend_method
+from evenhand.systems.gridengine.effects import effects
+from evenhand.systems.gridengine.record import GRIDENGINE
+from evenhand.systems.gridengine.settings import GridEngineSettings
+from evenhand.systems.gridengine.words import compared
+
+if TYPE_CHECKING:
+    from evenhand.model import Snapshot
+    from evenhand.plans.memory import LiveRows
+    from evenhand.state import State
+
+__all__ = ["GridEngine"]
+
+
+class GridEngine(Policy):
+    """Scheduling runs with resource reservation, and preemption as Univa Grid Engine's manual describes it.
+
+    Parameters
+    ----------
+    preset : {"documented", "upstream"}
+        There is no open implementation to differ from: both are what the manual says.
+    **settings
+        Fields of `evenhand.systems.gridengine.settings.GridEngineSettings`.
+
+    Attributes
+    ----------
+    preset : str
+    settings : GridEngineSettings
+
+    Raises
+    ------
+    InputError
+        If a setting is unknown or breaks a rule.
+
+    Notes
+    -----
+    Immutable. Jobs, each task of an array for itself, are operations; ``priority`` is the final priority.
+    Source: Univa Grid Engine 8.5.4, sge_preemption(5).
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> eh.policies.GridEngine(max_reservation=10, max_preemptees=4, preemption_distance="00:05:00")
+    GridEngine('documented', max_reservation=10, max_preemptees=4, preemption_distance=300.0)
+    """
+
+    RECORD = GRIDENGINE
+    model = GridEngineSettings
+    CLOCKS: ClassVar[Mapping[str, float]] = {"schedule_interval": 15.0}
+    _COMPARED = compared
+    __slots__ = ()
+
+    settings: GridEngineSettings
+
+    parse_command = staticmethod(parse_command)
+    effects = staticmethod(effects)
+    suspend_method = staticmethod(suspend_method)
+
+    def plan(
+        self,
+        snapshot: Snapshot,
+        state: State | None = None,
+        on: Any = None,
+        given: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Plan one scheduling run, or judge commands; see `evenhand.plan`.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+            One cluster.
+        state : State, optional
+            What the plan before left: requests that were accepted, and how jobs were preempted.
+        on : SchedulingRun or Commands, optional
+            Commands are accepted or refused; the next scheduling run carries out what was accepted.
+        given : None
+            There is nothing to give.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        InputError
+            If the settings of a row are wrong, a command names no action, or the trigger is another one.
+
+        Notes
+        -----
+        O(jobs × hosts) tests of room; for each job with a reservation O(hosts × changes of their room).
+        """
+        self._expect(snapshot, state, given)
+        on = self._trigger(on)
+        inputs, found = self._inputs(snapshot, state, given)
+        core = _core.gridengine_planner(snapshot._core, *inputs)
+        core.plan(**self.decides(on))
+        return Plan(snapshot, self, core, state, on, given, (*found, *_accepted(on, core)))
+
+    @classmethod
+    def together(
+        cls, snapshots: Mapping[str, Snapshot], each: Mapping[str, tuple[Any, Any, Any, Any]]
+    ) -> dict[str, Plan] | None:
+        """Plan scheduling runs of clusters that share licences; None: they are planned one by one.
+
+        Parameters
+        ----------
+        snapshots : mapping of str to Snapshot
+        each : mapping of str to tuple
+            By the same names the policy, state, trigger and given values.
+
+        Returns
+        -------
+        dict of str to Plan, or None
+            Of jobs that wait, the one of the highest priority is served first, wherever it is.
+        """
+        shared = [set(policy.settings.lo_licenses) for policy, *_ in each.values()]
+        runs = [not isinstance(policy._trigger(on), Commands) for policy, _, on, _ in each.values()]
+        if not all(runs) or not any(a & b for i, a in enumerate(shared) for b in shared[:i]):
+            return None
+        cores, found = {}, {}
+        for name, (policy, state, _, given) in each.items():
+            policy._expect(snapshots[name], state, given)
+            inputs, found[name] = policy._inputs(snapshots[name], state, given)
+            cores[name] = _core.gridengine_planner(snapshots[name]._core, *inputs)
+        _core.gridengine_together(list(cores.values()))
+        return {
+            name: Plan(snapshots[name], policy, cores[name], state, policy._trigger(on), given, found[name])
+            for name, (policy, state, on, given) in each.items()
+        }
+
+    def live(self, stage: LiveRows, state: State | None, given: Mapping[str, Any] | None) -> Any:
+        """Return a planner that follows a live cluster; see `YTsaurus.live`."""
+        inputs, _ = self._inputs(stage.base, state, given)
+        return _core.gridengine_live(stage.core, *inputs, stage.total_stated)
+
+    def _inputs(
+        self, snapshot: Snapshot, state: State | None, given: Mapping[str, Any] | None
+    ) -> tuple[tuple[Any, Any, Any], tuple[Diagnostic, ...]]:
+        """Return what a planner needs beside its rows, and what there is to say of the state."""
+        self._nothing(given)
+        rows = columns.row_columns(snapshot, self.settings)
+        memory, found = read_memory(snapshot, self, state)
+        return (columns.switches(snapshot, self.settings), rows, memory), found
+
+    def _later(self, stage: LiveRows, table: str, rows: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+        return columns.later_columns(stage, self.settings, table, rows)
+
+    def drive(self, clocks: Mapping[str, int]) -> dict[str, Any]:
+        """Return how a simulation asks it: runs at ticks."""
+        return {
+            "drive": 2,
+            "period": clocks["schedule_interval"],
+            "whole_operations": True,
+            "planned_ends": True,
+        }
+
+    def coming(self, rows: Snapshot) -> dict[str, Any]:
+        """Return what the jobs of a workload set."""
+        found = columns.row_columns(rows, self.settings)
+        return {name: found[name] for name in ("job_name",) if name in found}
+
+    def decides(
+        self,
+        on: Any,
+        find: Callable[[list[Any]], list[int]] | None = None,  # noqa: ARG002
+    ) -> dict[str, Any]:
+        """Return a trigger as arguments of a planner."""
+        return {"commands": columns.command_rows(on)} if isinstance(on, Commands) else {}
+
+    def standing(self, snapshot: Snapshot, row: int) -> str:
+        """Say which priority a job has.
+
+        Parameters
+        ----------
+        snapshot : Snapshot
+        row : int
+            Among the operations.
+
+        Returns
+        -------
+        str
+        """
+        priorities = np.asarray(snapshot._core.column("operations", "priority"))
+        priority = float(priorities[row]) if len(priorities) else 0.0
+        return f"job {name_of(snapshot.names('operations')[row])} has priority {priority:g}"
+
+
+def _accepted(on: Any, core: Any) -> list[Diagnostic]:
+    """Return the answer to every command that was accepted."""
+    if not isinstance(on, Commands):
+        return []
+    refusals = core.refusals()
+    refused = set(refusals["command"].tolist()) if "command" in refusals else set()
+    return [
+        Diagnostic(
+            "preemption_request_accepted",
+            (command.consumer,),
+            f"Accepted preemption request for preemptor candidate {command.consumer}",
+            {"command": place},
+        )
+        for place, command in enumerate(on.rows)
+        if place not in refused
+    ]

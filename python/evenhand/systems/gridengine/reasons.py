@@ -1,0 +1,128 @@
+"""Codes of Grid Engine."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from evenhand.systems.reason import Reason
+
+__all__ = ["REASONS"]
+
+_reason = partial(Reason, source="Grid Engine")
+_LEAVES = (
+    "{allocation} of operation {operation} leaves {node}: {lacking} for request {request} of {beneficiary}"
+)
+
+#: Of jobs that are consumers and providers. What is added to any kind comes at its end.
+REASONS: Final = (
+    _reason(
+        "manual_preemption",
+        "victim",
+        f"{_LEAVES}, as a request for preemption names it",
+        "A request for preemption that was accepted names the job.",
+    ),
+    _reason(
+        "semi_automatic_preemption",
+        "victim",
+        f"{_LEAVES}, for which preemption was requested",
+        "A request for preemption that was accepted names the consumer only.",
+    ),
+    _reason(
+        "automatic_preemption",
+        "victim",
+        f"{_LEAVES}, whose reservation is too far away",
+        "The reservation of a job of higher priority is farther away than `preemption_distance`.",
+    ),
+    _reason(
+        "reserved_ahead",
+        "start",
+        "on {node} {needed} is reserved ahead for operation {operation}",
+        "It is planned to start when what runs there is taken to have ended; others may run until then.",
+    ),
+    _reason(
+        "reservation_disabled",
+        "request",
+        "no job gets a reservation: `max_reservation` is 0",
+        "Requests for preemption are refused while reservation is disabled.",
+    ),
+    _reason(
+        "consumer_not_pending",
+        "request",
+        "the consumer is no job that waits",
+        "The consumer of a request for preemption must be a job that waits.",
+    ),
+    _reason(
+        "consumer_without_reservation",
+        "request",
+        "{request} does not ask for a reservation",
+        "The consumer of a request for preemption must ask for a reservation.",
+    ),
+    _reason(
+        "provider_not_running",
+        "request",
+        "a provider does not run",
+        "Each provider of a request for preemption must be a job that runs.",
+    ),
+    _reason(
+        "provider_not_lower_priority",
+        "request",
+        "a provider has no lower priority than {request}",
+        "A provider's priority is smaller than that of the consumer.",
+    ),
+    _reason(
+        "provider_not_checkpointable",
+        "request",
+        "a provider has no checkpoint environment",
+        "Action C is for jobs with a checkpoint environment only.",
+    ),
+    _reason(
+        "provider_not_rerunnable",
+        "request",
+        "neither a provider nor its queue is rerunnable",
+        "Action R is for rerunnable jobs or queues, unless a manager forces it.",
+    ),
+    _reason(
+        "not_owner",
+        "request",
+        "a provider is a job of another user",
+        "Users may preempt their own jobs only.",
+    ),
+    _reason(
+        "available_now",
+        "request",
+        "{request} starts without preemption",
+        "A request for preemption is dropped when there is room for its consumer.",
+    ),
+    _reason(
+        "within_preemption_distance",
+        "request",
+        "{request} starts soon enough without preemption",
+        "A request for preemption is dropped when the consumer's reservation is within"
+        " `preemption_distance`.",
+    ),
+    _reason(
+        "max_preemptees",
+        "request",
+        "as many jobs are preempted as `max_preemptees` allows",
+        "`max_preemptees` limits the jobs that are preempted at any time.",
+    ),
+    _reason(
+        "waits_for_reservation",
+        "request",
+        "{request} has a reservation and waits for it",
+        "What it needs is taken to be free later; room is planned for it from then on.",
+    ),
+    _reason(
+        "not_named",
+        "allocation",
+        "the request for preemption does not name operation {operation}",
+        "A manual request preempts jobs that it names only.",
+    ),
+    _reason(
+        "action_not_allowed",
+        "allocation",
+        "operation {operation} cannot be preempted in the way that is configured",
+        "C needs a checkpoint environment, R a rerunnable job or queue.",
+    ),
+)

@@ -1,0 +1,41 @@
+"""Grid Engine's record."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from evenhand.config.triggers import Commands, SchedulingRun
+from evenhand.systems.gridengine.reads import ONLY_IF, READS
+from evenhand.systems.gridengine.reasons import REASONS
+from evenhand.systems.record import VICTIMS, Column, System
+
+__all__ = ["GRIDENGINE", "LETTERS"]
+
+_SETTINGS = "evenhand.systems.gridengine.settings:"
+
+#: Letter of each mode in the order of `evenhand.reasons.MODES`.
+LETTERS: Final = "TRCPNS"
+
+GRIDENGINE: Final = System(
+    word="gridengine",
+    title="Grid Engine",
+    policy_at="evenhand.systems.gridengine.policy:GridEngine",
+    triggers=(SchedulingRun, Commands),
+    reads=READS,
+    only_if=ONLY_IF,
+    reasons=REASONS,
+    memory=(
+        Column("operations", "requested", words=("no", *LETTERS, "configured")),
+        Column("operations", "forced", words=("no", "yes")),
+        Column("operations", "preempted_as", words=("", "qw", "r", "s", "P", "N", "S", "dr", "Rq")),
+        Column("operations", "providers", lists=True),
+        VICTIMS,
+    ),
+    preempts_operations=True,
+    settings_at=(
+        f"{_SETTINGS}GridEngineSettings",
+        f"{_SETTINGS}GridEngineQueue",
+        f"{_SETTINGS}GridEngineOperation",
+        f"{_SETTINGS}GridEngineAllocation",
+    ),
+)

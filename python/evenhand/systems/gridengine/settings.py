@@ -1,0 +1,118 @@
+"""Settings of the Grid Engine policy: scheduler, queues, and those of rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Le
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from evenhand.config.checked import CheckedSettings
+from evenhand.config.kinds import Duration, Texts
+from evenhand.config.pace import PaceSettings, pace
+from evenhand.config.rows import RowSettings
+
+__all__ = [
+    "Action",
+    "GridEngineAllocation",
+    "GridEngineOperation",
+    "GridEngineQueue",
+    "GridEngineSettings",
+]
+
+#: What preempts a job: terminate, rerun, checkpoint, preempt, enhanced suspend, suspend.
+Action = Literal["T", "R", "C", "P", "N", "S"]
+
+_Count = Annotated[int, Ge(0), Le(2**31 - 1)]
+
+
+def _infinity(value: Any) -> Any:
+    return None if isinstance(value, str) and value.strip().upper() == "INFINITY" else value
+
+
+def _switch(value: Any) -> Any:
+    """Return what Grid Engine's files write for a truth value."""
+    words = {"true": True, "1": True, "false": False, "0": False}
+    if type(value) is int and value in (0, 1):
+        return bool(value)
+    return words.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+_Flag = Annotated[bool, BeforeValidator(_switch)]
+
+
+class GridEngineQueue(BaseModel):
+    """What a queue configures, as far as preemption reads it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    rerun: _Flag = Field(False, description="Whether jobs in it are rerunnable.")
+    suspend_method: str | None = Field(
+        None, description="What stops a job in it; `$action` stands for the action's letter."
+    )
+    preemption_action: Action | Literal["advisor"] | None = Field(
+        None, description="Action for what runs in it, where nobody names one; by default as elsewhere."
+    )
+
+
+class GridEngineSettings(CheckedSettings):
+    """Settings of the scheduler and of queues, under Grid Engine's names where it has them."""
+
+    max_reservation: _Count = Field(
+        0, description="Most waiting jobs that get a reservation; 0 switches reservation and preemption off."
+    )
+    max_preemptees: _Count = Field(
+        0, description="Most jobs that are preempted at any time; 0 switches preemption off."
+    )
+    prioritize_preemptees: _Flag = Field(
+        False, description="Preemptees get their reservation before all waiting jobs."
+    )
+    preemptees_keep_resources: _Flag = Field(
+        False, description="A stopped preemptee frees only what its preemptor takes, and managed licences."
+    )
+    preemption_distance: Duration = Field(
+        900.0, description="Preempt only for what is reserved farther away than this; 0: no such test."
+    )
+    DURATION_OFFSET: Duration = Field(60.0, description="Added to every planned run time.")
+    default_duration: Annotated[Duration | None, BeforeValidator(_infinity)] = Field(
+        None, description="Planned run time of jobs that request none; by default for ever."
+    )
+    backfilling: _Flag = Field(
+        True, description="Off: what starts is taken to run for ever, so it starts in no room reserved later."
+    )
+    automatic_preemption: _Flag = Field(
+        False, description="Every run preempts for waiting jobs whose reservation is too far away."
+    )
+    preemption_action: Action | Literal["advisor"] = Field(
+        "advisor", description="Action where nobody names one; the advisor chooses as the document advises."
+    )
+    over_the_cap: Literal["as_many", "nobody"] = Field(
+        "as_many",
+        description="What a manual request preempts that needs more than `max_preemptees` allows.",
+    )
+    notify: Duration = Field(0.0, description="Time that processes have which are to end.")
+    lo_licenses: Texts = Field(
+        (), description="Resources that License Orchestrator manages; shared by clusters of one mapping."
+    )
+    queues: dict[str, GridEngineQueue] = Field(
+        default_factory=dict, description="Queues by name; one without an entry has the defaults."
+    )
+    minimum_budget: Annotated[int, Ge(1), Le(10**9)] = Field(
+        20_000, description="Branches that the search for the fewest preemptees may look at."
+    )
+    pace: PaceSettings = pace()
+
+
+class GridEngineOperation(RowSettings):
+    """Settings of a job."""
+
+    job_name: str | None = Field(None, description="What it is called, beside its number.")
+
+
+class GridEngineAllocation(RowSettings):
+    """Settings of what a job has on a host."""
+
+    queue: str | None = Field(None, description="Queue that it runs in.")
+    releases_on_suspend: bool = Field(
+        False, description="The application itself lets go of what is neither slots nor memory."
+    )

@@ -1,0 +1,128 @@
+"""The planner and the readable rules decide the same, and laws of the manual hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evenhand as eh
+from evenhand.testing import strategies as es
+from evenhand.testing.strategies._picking import Pick, picks
+from tests.reference.gridengine import Run, World, judge
+from tests.reference.gridengine.requests import Accepted
+
+CLUSTERS = st.tuples(es.gridengine_clusters(), es.gridengine_settings(), picks(32))
+
+
+def asked_for(data: dict[str, Any], pick: Pick) -> dict[str, Any]:
+    """A command that names some of the jobs."""
+    jobs = [row["name"] for row in data["operations"]]
+    waiting = data["requests"][0]["operation"]
+    return {
+        "consumer": pick((waiting, waiting, waiting, pick(jobs), "99")),
+        "providers": list(dict.fromkeys(pick((*jobs, "sleep")) for _ in range(pick((0, 1, 2, 3))))),
+        "action": pick((None, "P", "N", "S", "T", "R", "C")),
+        "force": pick((False, True)),
+        "user": pick(("ann", "eve", None)),
+        "manager": pick((False, True, True)),
+    }
+
+
+def said(plan: eh.Plan) -> list[dict[str, Any]]:
+    """Decisions as the reference has them."""
+    found = []
+    for d in plan.decisions:
+        row: dict[str, Any] = {
+            "action": d.action,
+            "name": d.allocation or d.request,
+            "node": d.node,
+            "at": d.at,
+        }
+        if d.action == "reserve":
+            row["until"] = d.until
+        if d.action == "preempt":
+            assert d.beneficiary is not None
+            row |= {"mode": d.mode, "until": d.until, "freed": dict(d.freed), "kept": dict(d.kept)}
+            row["beneficiary"] = d.beneficiary.operation
+        found.append(row)
+    return found
+
+
+@given(drawn=CLUSTERS)
+def test_a_run_is_what_the_rules_say(drawn: tuple[dict[str, Any], Any, Pick]) -> None:
+    data, settings, _ = drawn
+    plan = eh.plan(eh.Snapshot.from_dict(data), eh.policies.GridEngine(**settings.model_dump()))
+    run = Run(World(data, settings))
+    assert said(plan) == run.decisions
+    assert {r.request: r.rule for r in plan.refusals} == run.rules
+
+
+@given(drawn=CLUSTERS)
+def test_a_request_is_what_the_rules_say(drawn: tuple[dict[str, Any], Any, Pick]) -> None:
+    data, settings, pick = drawn
+    snapshot, policy = eh.Snapshot.from_dict(data), eh.policies.GridEngine(**settings.model_dump())
+    command = asked_for(data, pick)
+    asked = eh.plan(snapshot, policy, on=eh.Commands((command,)))
+    assert not asked.decisions
+    world = World(data, settings)
+    answer = judge(world, command)
+    rules = [r.rule for r in asked.refusals if r.command == 0]
+    assert rules == ([answer] if isinstance(answer, str) else [])
+    accepted: dict[str, Accepted] = {} if isinstance(answer, str) else dict([answer])
+    plan = eh.plan(snapshot, policy, asked.state)
+    run = Run(world, accepted)
+    assert said(plan) == run.decisions
+    assert {r.request: r.rule for r in plan.refusals} == run.rules
+    again = eh.plan(snapshot, policy, plan.state)  # what was accepted is carried out or dropped, once
+    assert said(again) == Run(world).decisions
+
+
+@given(drawn=CLUSTERS)
+def test_laws_of_preemption(drawn: tuple[dict[str, Any], Any, Pick]) -> None:
+    data, settings, _ = drawn
+    snapshot = eh.Snapshot.from_dict(data)
+    policy = eh.policies.GridEngine(**settings.model_dump())
+    plan = eh.plan(snapshot, policy)
+    held = {row["name"]: row["resources"] for row in data["allocations"]}
+    priority = {row["name"]: row["priority"] for row in data["operations"]}
+    away = {row["operation"] for row in data["allocations"] if row["state"] in ("preempted", "preempting")}
+    taken = {d.operation for d in plan.decisions.victims}
+    assert not taken or len(taken | away) <= settings.max_preemptees
+    assert not taken & away
+    for d in plan.decisions.victims:
+        assert {r: d.freed.get(r, 0) + d.kept.get(r, 0) for r in held[d.allocation]} == held[d.allocation]
+        assert not set(d.kept) & set(settings.lo_licenses)
+        assert d.mode in ("preempt", "enhanced_suspend", "suspend") or not d.kept
+        assert d.beneficiary is not None
+        assert priority[d.operation] < priority[d.beneficiary.operation]
+    after = snapshot.after(plan)
+    assert all(used <= has for used, has in _used_and_had(snapshot, after))
+
+
+def _used_and_had(before: eh.Snapshot, after: eh.Snapshot) -> list[tuple[float, float]]:
+    """What is in use where anything is, at most what there is, or what was in use before."""
+    return [
+        (used, max(has, _in_use(before).get(place, 0)))
+        for place, used in _in_use(after).items()
+        for has in (_there_is(after).get(place, 0),)
+    ]
+
+
+def _in_use(snapshot: eh.Snapshot) -> dict[tuple[Any, str], float]:
+    data = snapshot.to_dict()
+    wide = {r for r, of in data["resources"].items() if of.get("scope") == "cluster"}
+    sums: dict[tuple[Any, str], float] = {}
+    for row in data.get("allocations", ()):
+        amounts = row.get("held", {}) if row.get("state") == "preempted" else row["resources"]
+        for r, amount in amounts.items():
+            place = (None if r in wide else row.get("node"), r)
+            sums[place] = sums.get(place, 0) + amount
+    return sums
+
+
+def _there_is(snapshot: eh.Snapshot) -> dict[tuple[Any, str], float]:
+    data = snapshot.to_dict()
+    found = {(row["name"], r): a for row in data["nodes"] for r, a in row.get("capacity", {}).items()}
+    return found | {(None, r): of["capacity"] for r, of in data["resources"].items() if "capacity" in of}

@@ -1,0 +1,44 @@
+"""Small clusters of Grid Engine in which one field matters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evenhand.policies import GridEngine
+
+__all__ = ["OF_GRIDENGINE"]
+
+Row = dict[str, Any]
+
+_AUTOMATIC = GridEngine(max_reservation=5, max_preemptees=5, automatic_preemption=True)
+
+
+def _requested(
+    pool: str = "p", parent: str | None = None, *, rerunnable: bool = False, **of_node: Any
+) -> Row:
+    """A job in a pool has the only host's memory, one with a reservation wants it; q gives no victims."""
+    pools: list[Row] = [{"name": "p"}, {"name": "q", "settings": {"max_victims_per_hour": 0}}]
+    pools[0] |= {} if parent is None else {"parent": parent}
+    amount = {"resources": {"memory": 4}}
+    return {
+        "now": 1000,
+        "resources": {"memory": {"kind": "memory"}},
+        "nodes": [{"name": "n", "capacity": {"memory": 4}, **of_node}],
+        "pools": pools,
+        "operations": [{"name": "old", "pool": pool, "priority": 0.1}, {"name": "new", "priority": 0.9}],
+        "allocations": [{"name": "old", "operation": "old", "node": "n", "rerunnable": rerunnable, **amount}],
+        "requests": [{"name": "new", "operation": "new", "reserve": True, **amount}],
+    }
+
+
+#: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
+OF_GRIDENGINE: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
+    ("gridengine", "pools", "parent"): (_AUTOMATIC, _requested(), _requested(parent="q")),
+    ("gridengine", "operations", "pool"): (_AUTOMATIC, _requested("p"), _requested("q")),
+    ("gridengine", "nodes", "swap_free"): (_AUTOMATIC, _requested(swap_free=4), _requested(swap_free=0)),
+    ("gridengine", "allocations", "rerunnable"): (
+        _AUTOMATIC,
+        _requested(swap_free=0),
+        _requested(swap_free=0, rerunnable=True),
+    ),
+}

@@ -1,0 +1,1 @@
+"""Tests of Grid Engine's policy."""
