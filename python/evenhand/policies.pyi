@@ -10,6 +10,8 @@ from evenhand.systems.backendai.policy import BackendAI as _BackendAI
 from evenhand.systems.backendai.settings import PriorityPolicy
 from evenhand.systems.base import Policy as Policy
 from evenhand.systems.files import from_toml as from_toml
+from evenhand.systems.gridengine.policy import GridEngine as _GridEngine
+from evenhand.systems.gridengine.settings import GridEngineQueue
 from evenhand.systems.slurm.policy import Slurm as _Slurm
 from evenhand.systems.slurm.settings import SlurmPartition, SlurmQos
 from evenhand.systems.tiers import TIERS as TIERS
@@ -18,7 +20,17 @@ from evenhand.systems.ytsaurus.policy import YTsaurus as _YTsaurus
 from evenhand.systems.ytsaurus.settings import FullHostPreemption, SsdPriorityPreemption
 from evenhand.systems.yunikorn.policy import YuniKorn as _YuniKorn
 
-__all__: Final = ["TIERS", "BackendAI", "Policy", "Slurm", "YTsaurus", "YuniKorn", "from_toml", "tiered"]
+__all__: Final = [
+    "TIERS",
+    "BackendAI",
+    "GridEngine",
+    "Policy",
+    "Slurm",
+    "YTsaurus",
+    "YuniKorn",
+    "from_toml",
+    "tiered",
+]
 
 class BackendAI(_BackendAI):
     def __init__(
@@ -77,6 +89,49 @@ class BackendAI(_BackendAI):
         sequencer: Literal["fifo", "lifo", "drf"] = ...,
         max_containers: int | None = ...,
         victim_cost: Literal["victims", "lost_work", "given"] = ...,
+        minimum_budget: int = ...,
+        pace: PaceSettings | Mapping[str, Any] = ...,
+    ) -> Self: ...
+
+class GridEngine(_GridEngine):
+    def __init__(
+        self,
+        preset: Literal["documented", "upstream"] = "documented",
+        *,
+        max_reservation: int = 0,
+        max_preemptees: int = 0,
+        prioritize_preemptees: bool = False,
+        preemptees_keep_resources: bool = False,
+        preemption_distance: float | str | timedelta = 900.0,
+        DURATION_OFFSET: float | str | timedelta = 60.0,
+        default_duration: float | str | timedelta | None = None,
+        backfilling: bool = True,
+        automatic_preemption: bool = False,
+        preemption_action: Literal["T", "R", "C", "P", "N", "S"] | Literal["advisor"] = "advisor",
+        over_the_cap: Literal["as_many", "nobody"] = "as_many",
+        notify: float | str | timedelta = 0.0,
+        lo_licenses: Sequence[str] = ...,
+        queues: Mapping[str, GridEngineQueue | Mapping[str, Any]] = ...,
+        minimum_budget: int = 20000,
+        pace: PaceSettings | Mapping[str, Any] = ...,
+    ) -> None: ...
+    def replace(  # type: ignore[override]
+        self,
+        *,
+        max_reservation: int = ...,
+        max_preemptees: int = ...,
+        prioritize_preemptees: bool = ...,
+        preemptees_keep_resources: bool = ...,
+        preemption_distance: float | str | timedelta = ...,
+        DURATION_OFFSET: float | str | timedelta = ...,
+        default_duration: float | str | timedelta | None = ...,
+        backfilling: bool = ...,
+        automatic_preemption: bool = ...,
+        preemption_action: Literal["T", "R", "C", "P", "N", "S"] | Literal["advisor"] = ...,
+        over_the_cap: Literal["as_many", "nobody"] = ...,
+        notify: float | str | timedelta = ...,
+        lo_licenses: Sequence[str] = ...,
+        queues: Mapping[str, GridEngineQueue | Mapping[str, Any]] = ...,
         minimum_budget: int = ...,
         pace: PaceSettings | Mapping[str, Any] = ...,
     ) -> Self: ...
