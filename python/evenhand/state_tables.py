@@ -68,7 +68,7 @@ class _Dicts:
         _expect(table.fields.keys() >= set(heads))
         if len(heads) > 1 and set(map(len, rows)) == {len(heads)}:
             return dict(zip(heads, zip(*map(itemgetter(*heads), rows), strict=True), strict=True))
-        _expect(not table.differ)
+        _expect(not table.differ or heads == ["name"])
         return {head: [row.get(head, table.fields[head]) for row in rows] for head in heads}
 
 
@@ -206,6 +206,9 @@ class Remembered(Table):
     def one(self, given: Any, row: int) -> tuple[Any, str, dict[str, Any]]:
         """Return a row's key, what it is called, and its cells."""
         name = _named(given, self.what, self.fields, row)
+        columns = self.columns(given)
+        if self._has_none(given, columns):
+            return name, f"{self.called} {name!r}", _defaults(columns)
         cells = {
             c.name: _instants(given, c.name, row, self.time)
             if c.many
@@ -216,7 +219,7 @@ class Remembered(Table):
             else _names(given, c.name, row)
             if c.lists
             else _instant(given, c.name, row, self.time)
-            for c in self.columns(given).values()
+            for c in columns.values()
         }
         if not self.kinds:
             return name, f"{self.called} {name!r}", cells
@@ -240,14 +243,17 @@ class Remembered(Table):
         _expect_types(names, str, int)
         keys = zip(_words(found, "kind", _KINDS), names, strict=True) if self.kinds else names
         columns = self.columns(found)
+        if self._has_none(found, columns):
+            return zip(keys, repeat(freeze(_defaults(columns))))
         _expect(not any(c.many or c.count or c.lists for c in columns.values()))  # there are few of them
         cells = [
             _words(found, c.name, c.words) if c.words else self._instants(found, c.name, rows)
             for c in columns.values()
         ]
-        if found.keys().isdisjoint(columns):
-            return zip(keys, repeat(FrozenDict(dict.fromkeys(columns))))
         return zip(keys, _frozen_rows(tuple(columns), cells), strict=True)
+
+    def _has_none(self, heads: Iterable[str], columns: Mapping[str, Column]) -> bool:
+        return not self.kinds and columns.keys().isdisjoint(heads)
 
     def _instants(self, found: Mapping[str, Sequence[Any]], key: str, rows: int) -> Sequence[float | None]:
         cells = found.get(key, (None,) * rows)
@@ -256,6 +262,14 @@ class Remembered(Table):
         numbers = cells if type(None) not in types else [cell for cell in cells if cell is not None]
         _expect(all(map(math.isfinite, numbers)) and max(numbers, default=self.time) <= self.time)
         return cells if int not in types else [cell if cell is None else float(cell) for cell in cells]
+
+
+def _defaults(columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Return the cells of a row that has nothing to remember."""
+    return {
+        c.name: [] if c.many or c.lists else c.words[0] if c.words else 0 if c.count else None
+        for c in columns.values()
+    }
 
 
 def _form(column: Column) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -139,14 +140,20 @@ def test_whole_history(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.shared
-def test_every_file_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_file_is_known(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Each case file is told by its content, and kinds without an engine are named and make the run fail."""
     folder = shared("cases")
     for path in sorted(folder.glob("*.json*")):
         status, out = run(capsys, path, "--match", "there is no such name")
         assert (status, out) == (0, "0 passed, 0 failed, 0 not covered\n"), path
     status, out = run(capsys, folder / "priority.json", "--kind", "slotwise", "--match", "simple$")
-    assert "not covered: slotwise_simple\n" in out
+    assert (status, out.splitlines()[-1]) == (0, "1 passed, 0 failed, 0 not covered")
+    unknown = tmp_path / "priority.json"
+    cases = json.loads((folder / "priority.json").read_text())
+    cases["cases"] = [{**cases["cases"][0], "kind": "of_no_engine", "name": "simple"}]
+    unknown.write_text(json.dumps(cases))
+    status, out = run(capsys, unknown)
+    assert "not covered: simple\n" in out
     assert (status, out.splitlines()[-1]) == (1, "0 passed, 0 failed, 1 not covered")
 
 

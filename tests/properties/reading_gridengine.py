@@ -31,10 +31,32 @@ def _requested(
     }
 
 
+def _preempted(first: int, second: int) -> Row:
+    """Two jobs of equal priority have been preempted; the host has room for one of them."""
+    amount = {"resources": {"slots": 4}, "node": "n", "state": "preempted"}
+    return {
+        "now": 1000,
+        "resources": {"slots": {"kind": "slots"}},
+        "nodes": [{"name": "n", "capacity": {"slots": 4}}],
+        "operations": [
+            {"name": "a", "priority": 0.5, "start_time": first},
+            {"name": "b", "priority": 0.5, "start_time": second},
+        ],
+        "allocations": [{"name": "a", "operation": "a", **amount}, {"name": "b", "operation": "b", **amount}],
+    }
+
+
 #: (system, table, field): a policy, and two snapshots that differ there and are planned differently.
 OF_GRIDENGINE: dict[tuple[str, str, str], tuple[Any, Row, Row]] = {
     ("gridengine", "pools", "parent"): (_AUTOMATIC, _requested(), _requested(parent="q")),
     ("gridengine", "operations", "pool"): (_AUTOMATIC, _requested("p"), _requested("q")),
+    ("gridengine", "operations", "start_time"): (_AUTOMATIC, _preempted(1, 2), _preempted(2, 1)),
+    ("gridengine", "resources", "available_after_preemption"): (
+        _AUTOMATIC,
+        _requested(swap_free=4),
+        _requested(swap_free=4)
+        | {"resources": {"memory": {"kind": "memory", "available_after_preemption": False}}},
+    ),
     ("gridengine", "nodes", "swap_free"): (_AUTOMATIC, _requested(swap_free=4), _requested(swap_free=0)),
     ("gridengine", "allocations", "rerunnable"): (
         _AUTOMATIC,

@@ -49,7 +49,8 @@ states = st.fixed_dictionaries(
             {"since": instants},
         ),
         "nodes": table({}, {"last_preemptive": instants, "overcommitted_since": instants}),
-        "operations": table({}, {"last_preempt": instants}),
+        # Systems remember different things of operations: a row without any may be of each of them.
+        "operations": table({"last_preempt": instants}, {}),
     },
 )
 #: What stands in the place of a row, a cell or an amount; of a name, the next row's.

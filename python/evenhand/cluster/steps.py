@@ -92,8 +92,9 @@ def events_of(plan: Plan, present: Container[str], reserved: Container[str]) -> 
     events += [Resume(_named(d), d.node, d.at) for d in decisions if d.action == "resume"]
     reserves = [i for i, d in enumerate(decisions) if d.action == "reserve"]
     soft = plan.decisions.soft if reserves else []
-    now = plan.snapshot.now  # what is planned ahead is planned anew each time
-    reserves = [i for i in reserves if not soft[i] or (decisions[i].at or now) <= now]
+    if reserves and plan.policy.RECORD.reserves_anew:
+        now = plan.snapshot.now
+        reserves = [i for i in reserves if not soft[i] or (decisions[i].at or now) <= now]
     names = free_names(reserved, [str(decisions[i].request) for i in reserves])
     for name, i in zip(names, reserves, strict=True):
         d, room = decisions[i], decisions[i].numbers.get("needed", {})

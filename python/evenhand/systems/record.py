@@ -82,6 +82,8 @@ class System:
         Whether it computes fair shares, and has a status of every element.
     preempts_operations : bool
         Whether it preempts operations (jobs, sessions) as a whole, not single allocations.
+    reserves_anew : bool
+        Whether each plan works out anew what it reserves for later: such a reservation is no row.
     presets : tuple of str
         The first is the default.
     settings_at : tuple of str
@@ -100,6 +102,7 @@ class System:
     memory: tuple[Column, ...] = ()
     shares: bool = False
     preempts_operations: bool = False
+    reserves_anew: bool = False
     presets: tuple[str, ...] = ("documented", "upstream")
     settings_at: tuple[str, ...] = ()
     adapter_at: str = ""

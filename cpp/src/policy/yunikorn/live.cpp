@@ -143,6 +143,7 @@ void Cycles::has_left(Id place) {
 }
 
 void Cycles::room_changed(Id node) {
+  if (node == kNoId) return;  // what leaves may stand on no node
   changed_[node] = ++tick_;
   for (Size r = 0; r < width_; ++r) {
     if (state_.tables().resources.scope[r] != ResourceScope::kCluster) {

@@ -28,8 +28,8 @@ def effects() -> Table:
     --------
     >>> table = effects()
     >>> cells = zip(table["action"], table["resource"], table["aapre"], table["frees"])
-    >>> [cell for cell in cells if cell[0] == "N" and cell[3] == "kept"][:2]
-    [('N', 'slots', False, 'kept'), ('N', 'memory', True, 'kept')]
+    >>> [(kind, bool(aapre)) for action, kind, aapre, frees in cells if (action, frees) == ("N", "kept")][:2]
+    [('slots', False), ('memory', True)]
     """
     rows = [
         (letter, MODES[mode], kind, available, *_cells(mode, number, available))

@@ -32,6 +32,7 @@ GRIDENGINE: Final = System(
         VICTIMS,
     ),
     preempts_operations=True,
+    reserves_anew=True,
     settings_at=(
         f"{_SETTINGS}GridEngineSettings",
         f"{_SETTINGS}GridEngineQueue",

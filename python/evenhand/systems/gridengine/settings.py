@@ -22,6 +22,7 @@ __all__ = [
 
 #: What preempts a job: terminate, rerun, checkpoint, preempt, enhanced suspend, suspend.
 Action = Literal["T", "R", "C", "P", "N", "S"]
+Chosen = Literal["T", "R", "C", "P", "N", "S", "advisor"]
 
 _Count = Annotated[int, Ge(0), Le(2**31 - 1)]
 
@@ -50,7 +51,7 @@ class GridEngineQueue(BaseModel):
     suspend_method: str | None = Field(
         None, description="What stops a job in it; `$action` stands for the action's letter."
     )
-    preemption_action: Action | Literal["advisor"] | None = Field(
+    preemption_action: Chosen | None = Field(
         None, description="Action for what runs in it, where nobody names one; by default as elsewhere."
     )
 
@@ -83,7 +84,7 @@ class GridEngineSettings(CheckedSettings):
     automatic_preemption: _Flag = Field(
         False, description="Every run preempts for waiting jobs whose reservation is too far away."
     )
-    preemption_action: Action | Literal["advisor"] = Field(
+    preemption_action: Chosen = Field(
         "advisor", description="Action where nobody names one; the advisor chooses as the document advises."
     )
     over_the_cap: Literal["as_many", "nobody"] = Field(
