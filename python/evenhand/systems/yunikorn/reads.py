@@ -80,6 +80,5 @@ ONLY_IF: Final[Mapping[tuple[str, str], Callable[[Any], bool]]] = {
     ("allocations", "planned_end"): lambda s: s.pace.spare_if_ends_within > 0,
     ("allocations", "last_job_start_time"): _counts_lost_work,
     ("allocations", "last_progress_time"): _counts_lost_work,
-    ("allocations", "required_node"): lambda s: s.preemption == "per_ask",
     ("operations", "start_time"): lambda s: s.preemption == "per_ask",
 }
