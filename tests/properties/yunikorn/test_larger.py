@@ -33,7 +33,6 @@ def partition(rng: np.random.Generator) -> dict[str, Any]:
         {"name": f"app{i}", "pool": leaves[i % len(leaves)], "priority": int(rng.integers(3))}
         for i in range(2 * len(leaves))
     ]
-    names = [op["name"] for op in operations]
     rich = {leaf for leaf in leaves if rng.random() < 0.5} or {leaves[0]}
     running = [op["name"] for op in operations if op["pool"] in rich or rng.random() < 0.3]
     waiting = [op["name"] for op in operations if op["pool"] not in rich or rng.random() < 0.2]
