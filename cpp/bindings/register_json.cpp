@@ -114,8 +114,8 @@ py::object column_of(JsonColumn column) {
       break;
   }
   py::dict columns, unknown;
-  for (auto& [key, inner] : column.columns)
-    columns[text_of(std::string_view(key))] = column_of(std::move(inner));
+  for (std::size_t i = 0; i < column.keys.size(); ++i)
+    columns[text_of(std::string_view(column.keys[i]))] = column_of(std::move(column.columns[i]));
   for (const JsonUnknown& key : column.unknown)
     unknown[text_of(std::string_view(key.key))] = py::make_tuple(key.first, key.rows);
   return py::make_tuple("objects", columns, unknown);

@@ -32,10 +32,13 @@ class Alarm:
     def __init__(self) -> None:
         self.late = -1.0  # of the ring that was heard in the core
         self.raises = True
+        self._on = False
         self._due = 0.0
 
     def ring(self, _: int, frame: FrameType | None) -> None:
         assert frame
+        if not self._on:
+            return  # the call is over, and the signal came just before the clock was stopped
         if "core." not in linecache.getline(
             frame.f_code.co_filename, frame.f_lineno or 0
         ):  # a line that calls it
@@ -47,8 +50,14 @@ class Alarm:
 
     def set(self) -> None:
         """Start."""
+        self._on = True
         self._due = time.process_time() + AFTER
         signal.setitimer(signal.ITIMER_PROF, AFTER)
+
+    def stop(self) -> None:
+        """Ring no more, not even for a signal that is on its way."""
+        self._on = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 @pytest.fixture
@@ -58,7 +67,7 @@ def alarm() -> Iterator[Alarm]:
     try:
         yield made
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        made.stop()
         signal.signal(signal.SIGPROF, before)
 
 
@@ -183,7 +192,7 @@ def heard(call: Callable[[], Any], alarm: Alarm) -> bool:
     except Stop:
         return True
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        alarm.stop()
     return False
 
 

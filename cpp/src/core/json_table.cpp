@@ -303,7 +303,8 @@ class TableReader {
     column.unknown = cells.unknown.take();
     for (Cells& inner : cells.inner) {
       if (!inner.used) continue;
-      finish(inner, column.columns.emplace_back(inner.field.key, JsonColumn()).second);
+      column.keys.push_back(inner.field.key);
+      finish(inner, column.columns.emplace_back());
       inner.begins = {};
     }
   }

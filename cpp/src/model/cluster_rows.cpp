@@ -115,7 +115,7 @@ void ClusterState::remove(Table table, Id row) {
 
 void ClusterState::reclaim() {
   if (recording_) return;
-  for (const auto& [table, row] : gone_) with(table, [&](auto& rows) { rows.free_row(row); });
+  for (const auto& gone : gone_) with(gone.first, [&](auto& rows) { rows.free_row(gone.second); });
   gone_.clear();
 }
 

@@ -75,7 +75,7 @@ Id LiveKeys::place(double order, std::string_view text) const {
       for (Id row = 0; row < rows_; row += kBetweenBeginnings)
         beginnings_.push_back(beginning(names_->text[row], shared.size()));
     const auto [from, until] =
-        std::ranges::equal_range(beginnings_, beginning(text, shared.size()));
+        std::equal_range(beginnings_.begin(), beginnings_.end(), beginning(text, shared.size()));
     const auto row_of = [&](auto found) {
       return static_cast<Id>(found - beginnings_.begin()) * kBetweenBeginnings;
     };

@@ -137,7 +137,7 @@ Id LiveTable<Columns>::write_cells(const Source& source, Index note) {
   }
   std::size_t number = 0;
   visit_members(&own_, [&]<class Member>(std::string_view, Member member, const auto& cells) {
-    using Cells = ColumnOf<Member>::Type;
+    using Cells = typename ColumnOf<Member>::Type;
     if constexpr (std::is_same_v<Cells, TextColumn>) {
       const Id code = source.code(member, number++);
       Column<Id>& codes = (own_.*member).codes;
@@ -241,7 +241,7 @@ Columns LiveTable<Columns>::gather(std::span<const Id> rows) const {
   if (std::ranges::any_of(rows, [&](Id row) { return keys_.is_integer(row); }))
     for (const Id row : rows) out.names.is_integer.push_back(keys_.is_integer(row));
   visit_members(&own_, [&]<class Member>(std::string_view, Member member, const auto& cells) {
-    using Cells = ColumnOf<Member>::Type;
+    using Cells = typename ColumnOf<Member>::Type;
     Cells& to = out.*member;
     if constexpr (std::is_same_v<Cells, TextColumn>) {
       Recode recode;

@@ -129,8 +129,7 @@ void hand_down(const Tables& t, StarvationResult& out) {
       out.looked_at.push_back(e);
   }
   std::ranges::sort(out.looked_at);
-  const auto twice = std::ranges::unique(out.looked_at);
-  out.looked_at.erase(twice.begin(), twice.end());
+  out.looked_at.erase(std::unique(out.looked_at.begin(), out.looked_at.end()), out.looked_at.end());
 }
 
 }  // namespace
@@ -211,8 +210,8 @@ void starvation(const Tables& t, const FairShareResult& shares, const Starvation
     }
     if (out.looked_at.size() > of->size()) {
       std::ranges::sort(out.looked_at);
-      const auto twice = std::ranges::unique(out.looked_at);
-      out.looked_at.erase(twice.begin(), twice.end());
+      out.looked_at.erase(std::unique(out.looked_at.begin(), out.looked_at.end()),
+                          out.looked_at.end());
     }
     bool pools_changed = false;
     for (const Id e : out.looked_at) {

@@ -197,6 +197,10 @@ def broken(found: Iterable[tuple[str, str, str]]) -> None:
         raise PydanticCustomError("broken", "{said}", {"said": said, "issues": issues})
 
 
+#: Of pydantic's own, within a field: a mapping's key, and the form of a value that may have two.
+_BRANCHES = ("[key]", "[word]", "[columns]")
+
+
 def problems_of(
     model: type[BaseModel],
     error: ValidationError,
@@ -237,7 +241,7 @@ def _other(aliases: Mapping[str, str], name: str) -> str:
 
 
 def _said(model: type[BaseModel], detail: ErrorDetails) -> list[tuple[str, str, str]]:
-    where = [str(part) for part in detail["loc"] if part != "[key]"]
+    where = [str(part) for part in detail["loc"] if part not in _BRANCHES]
     context = detail.get("ctx", {})
     if detail["type"] == "broken":
         return [(".".join((*where, field)), rule, said) for field, rule, said in context["issues"]]

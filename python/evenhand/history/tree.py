@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray  # noqa: TC002  the oldest pydantic looks at the fields of a setting's class
 
 from evenhand import _core
 from evenhand.history._check import Checks
 from evenhand.history._columns import frame_columns
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 __all__ = ["ShareTree"]
 

@@ -54,9 +54,10 @@ struct JsonColumn {
   std::string bytes;
   std::vector<std::int64_t> offsets;  // of the texts in `bytes`
   std::vector<std::int32_t> codes;
-  std::vector<std::int64_t> ends;                           // of the lists, and 0 first
-  std::vector<std::pair<std::string, JsonColumn>> columns;  // those of `inner` that any row has
-  std::vector<JsonUnknown> unknown;                         // in the order of their first rows
+  std::vector<std::int64_t> ends;    // of the lists, and 0 first
+  std::vector<std::string> keys;     // those of `inner` that any row has
+  std::vector<JsonColumn> columns;   // of the keys
+  std::vector<JsonUnknown> unknown;  // in the order of their first rows
 };
 
 struct JsonStrange {

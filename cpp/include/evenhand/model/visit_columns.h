@@ -167,6 +167,12 @@ void visit_members(const ReservationColumns*, Visit&& visit) {
   visit("soft", &T::soft, sparse(std::uint8_t{0}));
 }
 
+// The times of start of a table with such a member.
+template <class Member>
+const Column<Time>& start_times(const auto& t) {
+  return t.start_time;
+}
+
 // The columns of a table by name, as for pools.
 template <class Columns, class Visit>
 void visit_columns(const Columns& t, Visit&& visit) {
@@ -177,7 +183,7 @@ void visit_columns(const Columns& t, Visit&& visit) {
         } else {
           if constexpr (std::is_same_v<Member, Column<Time> AllocationColumns::*>)
             if (member == &AllocationColumns::last_job_start_time && (t.*member).empty())
-              return visit(field, t.start_time, Time{0});
+              return visit(field, start_times<Member>(t), Time{0});
           visit(field, t.*member, cells.absent);
         }
       });

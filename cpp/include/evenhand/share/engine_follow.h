@@ -23,9 +23,10 @@ auto FairShareUpdate<R>::edit(Id pool) -> Edit {
   if (state.listed && smallest_weight(pool) != state.smallest_weight) return Edit::kRefused;
   if (state.listed && !std::ranges::equal(then, now)) {
     begin = at(std::ranges::mismatch(then, now).in1 - then.begin());
-    const auto rest = std::views::drop(begin) | std::views::reverse;
-    const Size behind =
-        at(std::ranges::mismatch(then | rest, now | rest).in1 - (then | rest).begin());
+    const Size most = std::min(then.size(), now.size()) - begin;
+    Size behind = 0;
+    while (behind < most && then[then.size() - 1 - behind] == now[now.size() - 1 - behind])
+      ++behind;
     gone = then.size() - begin - behind;
     came = now.size() - begin - behind;
   }

@@ -86,8 +86,7 @@ Time Run::first_fit_spread(const Entry& entry) {
     if (std::ranges::any_of(entry.units, [&](const Unit& u) { return allowed(u, n); })) note(n);
   note(calendar_.shared());
   std::ranges::sort(instants);
-  const auto same = std::ranges::unique(instants);
-  instants.erase(same.begin(), same.end());
+  instants.erase(std::unique(instants.begin(), instants.end()), instants.end());
   // With all of its kind gone at the end: nothing is tried that never fits.
   for (const Time t : instants) {
     poll();

@@ -217,8 +217,7 @@ void ShareInputs::refresh(const RowSettings& rows) {
   came_.clear();
   if (rows_changed()) {
     std::ranges::sort(moved_);
-    const auto twice = std::ranges::unique(moved_);
-    moved_.erase(twice.begin(), twice.end());
+    moved_.erase(std::unique(moved_.begin(), moved_.end()), moved_.end());
     const auto n = at(state_->operations().rows());
     OperationColumns& o = own_.operations;
     o.pool.resize(n);
@@ -264,10 +263,9 @@ void update(Update& out, const ClusterState& state, ShareInputs& kept, const Set
     out.requeued.assign(delta.touched.begin(), delta.touched.end());
     std::ranges::sort(out.requeued);
     out.changed.clear();
-    std::ranges::set_union(
-        *engine.changed(),
-        std::views::transform(out.requeued, [&](Id o) { return static_cast<Id>(pools) + o; }),
-        std::back_inserter(out.changed));
+    for (Id& row : out.requeued) row += static_cast<Id>(pools);  // as elements
+    std::ranges::set_union(*engine.changed(), out.requeued, std::back_inserter(out.changed));
+    for (Id& row : out.requeued) row -= static_cast<Id>(pools);
   }
   for (Size e = 0; e < given.has_fair_share.size(); ++e)
     if (given.has_fair_share[e])

@@ -43,7 +43,7 @@ void Workspace::list_others(const SharedSettings& set) {
   if (set.rows() > 1) {
     Column<double> tolerances = set.tolerance;
     std::ranges::sort(tolerances);
-    tolerances.erase(std::ranges::unique(tolerances).begin(), tolerances.end());
+    tolerances.erase(std::unique(tolerances.begin(), tolerances.end()), tolerances.end());
     for (const double tolerance : tolerances) {
       const auto known =
           std::ranges::find(others.clocks, tolerance, &OtherStarvation::Clock::tolerance);

@@ -61,8 +61,9 @@ void Run::give_back(Reservation& one) {
 }
 
 std::span<Run::Reservation> Run::reserved_of(Id request) {
-  const auto found = std::ranges::equal_range(reservations_, request, {}, &Reservation::request);
-  return {found.begin(), found.end()};
+  const auto from = std::ranges::lower_bound(reservations_, request, {}, &Reservation::request);
+  const auto until = std::ranges::upper_bound(reservations_, request, {}, &Reservation::request);
+  return {from, until};
 }
 
 bool Run::has_headroom(Id request) const {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import Ge, Le
-from pydantic import Field, PlainSerializer, Strict, model_validator
+from pydantic import Discriminator, Field, PlainSerializer, Strict, Tag, model_validator
 
 from evenhand.config.checked import CheckedSettings, broken
 from evenhand.config.kinds import Amounts, Duration, UnitShare
@@ -35,11 +35,19 @@ SWITCHES = (
 )
 
 Policies = Annotated[tuple[Literal["inter_queue", "intra_queue"], ...], Strict(False), PlainSerializer(list)]
+
+
+def _form(value: Any) -> str:
+    return "[word]" if isinstance(value, str) else "[columns]"
+
+
 CostKey = Literal["opted_out", "originator", "priority", "live_time", "lost_work", "own"]
-Cost = (
-    Literal["default", "live_time", "priority", "kind"]
-    | Annotated[tuple[CostKey, ...], Strict(False), PlainSerializer(list)]
-)
+# Which of the two is wrong is said alone; the oldest pydantic accepts a list by this only.
+Cost = Annotated[
+    Annotated[Literal["default", "live_time", "priority", "kind"], Tag("[word]")]
+    | Annotated[tuple[CostKey, ...], Strict(False), PlainSerializer(list), Tag("[columns]")],
+    Discriminator(_form),
+]
 Count = Annotated[int, Ge(1), Le(2**31)]
 
 
