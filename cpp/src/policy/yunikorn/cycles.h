@@ -72,6 +72,7 @@ class Cycles : public Run {
   void list(Live& live, Id node);
   void list_all(Live& live);
   void read_queue(Id queue);
+  bool narrow(Id queue) const;
   void has_left(Id place);
   void uses(Id leaf, bool more);
   void room_changed(Id node);
@@ -102,6 +103,7 @@ class Cycles : public Run {
   Column<Id> fewest_;          // N: victims that a node needs at least; of the ask, see `bound`
   Column<std::uint8_t> usable_;
   Column<std::uint8_t> tight_, single_, exhausted_;  // Q
+  Column<std::uint8_t> narrow_;                      // Q: it, or one above it, is single
   Tick tick_ = 0, all_changed_ = 0, all_removed_ = 0;
   Column<Tick> changed_, removed_;  // N
 };

@@ -35,9 +35,9 @@ Live* Cycles::live_for(Id request, For what) {
     }
     return own_.get();
   }
-  Id above = 0;  // the first above it whose share holds anything back
+  Id above = 0;  // the first above it whose share holds back what leaves alone
   for (const Id q : part_.path(leaf).subspan(1))
-    if (q != 0 && tight_[q] != 0) {
+    if (q != 0 && single_[q] != 0) {
       above = q;
       break;
     }
@@ -76,6 +76,7 @@ bool Cycles::open(const Live& live, Index i) const {
   const Id leaf = part_.near_queue[i], place = part_.on_node[i];
   if (live.closed[leaf] != 0 || taken_[place] != 0 || part_.must_stay[place] != 0) return false;
   if (live.within) return part_.priority[place] < live.below_priority;
+  if (narrow_[leaf] == 0) return true;
   const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
   for (const Id q : part_.path(leaf)) {
     if (live.asking[q] != 0) return true;
@@ -135,6 +136,10 @@ void Cycles::read_queue(Id queue) {
   exhausted_[queue] = exhausted ? 1 : 0;
 }
 
+bool Cycles::narrow(Id queue) const {
+  return std::ranges::any_of(part_.path(queue), [&](Id q) { return single_[q] != 0; });
+}
+
 void Cycles::has_left(Id place) {
   ++tick_;
   const Id node = part_.node[place];
@@ -165,6 +170,12 @@ void Cycles::uses(Id leaf, bool more) {
     const bool was_tight = tight_[q] != 0, was_single = single_[q] != 0,
                was_exhausted = exhausted_[q] != 0;
     read_queue(q);
+    if (was_single != (single_[q] != 0)) {
+      if (q == leaf)
+        narrow_[q] = narrow(q) ? 1 : 0;
+      else
+        for (Id below = 1; below < part_.queues(); ++below) narrow_[below] = narrow(below) ? 1 : 0;
+    }
     if (!was_tight && tight_[q] == 0) continue;
     const bool none = !was_exhausted && exhausted_[q] != 0;
     const bool fewer = !more && single_[q] != 0;

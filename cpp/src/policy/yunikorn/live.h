@@ -6,10 +6,12 @@
 // known until something there changes: its room, its allocations, or what their queues may give.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <limits>
-#include <unordered_map>
+#include <map>
 #include <vector>
 
 #include "partition.h"
@@ -18,15 +20,61 @@ namespace evenhand::yunikorn {
 
 using Tick = std::int64_t;
 
+struct Known {  // of a node, for asks of the same kind
+  Tick at = -1;
+  Index victims = 0;  // 0: it cannot be
+  Id dearest = kNoId;
+};
+
+// What is known of some nodes. A kind of asks: the same amounts; the leaf queue, if something there
+// might leave; the first queue above whose share holds anything back.
+class KnownNodes {
+ public:
+  Id of(const std::array<Id, 3>& kind) {
+    return kinds_.try_emplace(kind, static_cast<Id>(kinds_.size())).first->second;
+  }
+  // Until the next call.
+  Known& at(Id kind, Id node) {
+    if (2 * count_ >= cells_.size()) grow();
+    Cell& cell = find(std::uint64_t{static_cast<std::uint32_t>(kind)} << 32U |
+                      static_cast<std::uint32_t>(node));
+    return cell.known;
+  }
+
+ private:
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+  struct Cell {
+    std::uint64_t key = kEmpty;
+    Known known;
+  };
+
+  Cell& find(std::uint64_t key) {
+    std::size_t i = key * 0x9E3779B97F4A7C15U >> shift_;
+    while (cells_[i].key != key && cells_[i].key != kEmpty) i = (i + 1) & (cells_.size() - 1);
+    if (cells_[i].key == kEmpty) {
+      cells_[i].key = key;
+      ++count_;
+    }
+    return cells_[i];
+  }
+  void grow() {
+    std::vector<Cell> before(std::max<std::size_t>(4 * cells_.size(), 1024));
+    before.swap(cells_);
+    shift_ = 64 - static_cast<unsigned>(std::bit_width(cells_.size() - 1));
+    count_ = 0;
+    for (const Cell& cell : before)
+      if (cell.key != kEmpty) find(cell.key).known = cell.known;
+  }
+
+  std::map<std::array<Id, 3>, Id> kinds_;
+  std::vector<Cell> cells_;
+  std::size_t count_ = 0;
+  unsigned shift_ = 64;
+};
+
 struct Live {
   static constexpr std::size_t kPlaces = 12;
   static constexpr Id kNone = std::numeric_limits<Id>::max();
-
-  struct Known {  // of a node, for asks of the same amounts
-    Tick at = -1;
-    Index victims = 0;  // 0: it cannot be
-    Id dearest = kNoId;
-  };
 
   Id above = 0;                 // what this queue and those above it keep is not looked at
   double below_priority = 0;    // within a queue: of what may leave
@@ -41,7 +89,7 @@ struct Live {
   // Nodes by that, each as what it was when they were sorted and its number; empty: not yet.
   std::array<std::vector<std::uint64_t>, kPlaces> order;
   Column<Tick> listed;  // N
-  std::unordered_map<std::int64_t, Column<Known>> known;
+  KnownNodes known;
 };
 
 }  // namespace evenhand::yunikorn

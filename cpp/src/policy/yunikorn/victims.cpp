@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cycles.h"
 
@@ -204,14 +205,18 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
   for (const Id q : part_.path(leaf)) asking_[q] = 1;
 
   const bool anywhere = this->anywhere(request);
-  Column<Live::Known>* known = nullptr;
+  std::optional<Id> known;
   if (what == For::kInterQueue && of_need_[part_.need_of[request]] > 1 && anywhere && !credited_ &&
       short_.empty() && !pace_.on()) {
     const bool gives =
         exhausted_[leaf] == 0 && part_.of_queue_from[leaf] != part_.of_queue_from[leaf + 1];
-    known = &live->known[std::int64_t{part_.need_of[request]} * (part_.queues() + 1) +
-                         (gives ? leaf + 1 : 0)];
-    if (known->empty()) known->resize(changed_.size());
+    Id held = 0;  // the first above it whose share holds anything back
+    for (const Id q : part_.path(leaf).subspan(1))
+      if (q != 0 && tight_[q] != 0) {
+        held = q;
+        break;
+      }
+    known = live->known.of({part_.need_of[request], gives ? leaf : kNoId, held});
   }
   Found best;
   Size level = 1;  // victims
@@ -219,13 +224,11 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
   const auto column = [&] { return std::min(level, Live::kPlaces) - 1; };
   const auto search = [&](Id n) {
     if (!anywhere && !may_stand(request, n)) return;
-    Live::Known here;
-    if (known != nullptr) here = (*known)[n];
+    Known before, &here = known ? live->known.at(*known, n) : before;
     if (here.at < std::max(changed_[n], all_changed_)) {
       const bool fits = victims_on(n, request, what, *live, leaving_there_);
       here = {tick_, fits ? static_cast<Index>(leaving_there_.size()) : 0,
               fits ? part_.on_node[leaving_there_.back()] : kNoId};
-      if (known != nullptr) (*known)[n] = here;
     }
     const Found found{n, here.victims, here.dearest};
     if (here.victims > 0 && found.better_than(best)) best = found;
