@@ -81,8 +81,8 @@ void Cycles::begin(For what) {
   single_.assign(queues, 0);
   exhausted_.assign(queues, 0);
   for (Id q = 1; q < part_.queues(); ++q) read_queue(q);
-  narrow_.assign(queues, 0);
-  for (Id q = 1; q < part_.queues(); ++q) narrow_[q] = narrow(q) ? 1 : 0;
+  off_ = part_.near_stays;
+  for (Id i = 0; i < off_.rows(); ++i) off_[i] |= taken_[part_.on_node[i]];
   lives_.clear();
   own_.reset();
 }

@@ -52,16 +52,8 @@ Live* Cycles::live_for(Id request, For what) {
 void Cycles::list_all(Live& live) {
   live.asking.assign(at(part_.queues()), 0);
   for (const Id q : part_.path(live.above)) live.asking[q] = 1;
-  live.closed.assign(at(part_.queues()), 0);
-  for (Id leaf = 0; leaf < part_.queues(); ++leaf) {
-    if (live.within)
-      live.closed[leaf] = leaf != live.above ? 1 : 0;
-    else
-      for (const Id q : part_.path(leaf)) {
-        if (live.asking[q] != 0) break;
-        if (exhausted_[q] != 0) live.closed[leaf] = 1;
-      }
-  }
+  live.most.resize(at(part_.queues()) * width_);
+  for (Id leaf = 0; leaf < part_.queues(); ++leaf) read_most(live, leaf);
   live.count.assign(changed_.size(), 0);
   live.of.resize(part_.on_node.size());
   live.one.assign(nodes_ * width_, kNothing);
@@ -71,47 +63,73 @@ void Cycles::list_all(Live& live) {
   for (const Id node : part_.nodes) list(live, node);
 }
 
-// May it leave, of all that asks below a queue might want alone?
-bool Cycles::open(const Live& live, Index i) const {
-  const Id leaf = part_.near_queue[i], place = part_.on_node[i];
-  if (live.closed[leaf] != 0 || taken_[place] != 0 || part_.must_stay[place] != 0) return false;
-  if (live.within) return part_.priority[place] < live.below_priority;
-  if (narrow_[leaf] == 0) return true;
-  const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
-  for (const Id q : part_.path(leaf)) {
-    if (live.asking[q] != 0) return true;
-    if (single_[q] == 0) continue;
-    const Amount* used = part_.row(usage_, q);
-    for (Size r = 0; r < width_; ++r)
-      if (gives[r] > 0 &&
-          (used[r] - gives[r] < part_.row(keeps_, q)[r] || used[r] <= part_.row(dead_, q)[r]))
-        return false;
+// What one allocation of a queue that leaves alone may have at most, of all that asks below a queue
+// might want.
+void Cycles::read_most(Live& live, Id leaf) {
+  Amount* most = part_.row(live.most, leaf);
+  const auto all = [&](Amount amount) { std::fill_n(most, width_, amount); };
+  all(std::numeric_limits<Amount>::max());
+  if (live.within) {
+    if (leaf != live.above) all(-1);
+    return;
   }
-  return true;
+  for (const Id q : part_.path(leaf)) {
+    if (live.asking[q] != 0) return;
+    if (exhausted_[q] != 0) return all(-1);
+    if (single_[q] == 0) continue;
+    const Amount *used = part_.row(usage_, q), *kept = part_.row(keeps_, q),
+                 *dead = part_.row(dead_, q);
+    for (Size r = 0; r < width_; ++r)
+      most[r] = std::min(most[r],
+                         used[r] <= dead[r] ? Amount{0} : std::max<Amount>(used[r] - kept[r], 0));
+  }
 }
 
 void Cycles::list(Live& live, Id node) {
+  switch (width_) {
+    case 2:
+      return list_wide<2>(live, node);
+    case 3:
+      return list_wide<3>(live, node);
+    case 4:
+      return list_wide<4>(live, node);
+    default:
+      return list_wide<0>(live, node);
+  }
+}
+
+// Without branches: what may leave is as good as drawn. `kWidth` 0: any.
+template <std::size_t kWidth>
+void Cycles::list_wide(Live& live, Id node) {
+  const Size width = kWidth == 0 ? width_ : kWidth;
   live.listed[node] = tick_;
-  const Index from = part_.on_node_from[node];
+  const Index from = part_.on_node_from[node], to = part_.on_node_from[node + 1];
+  if (from == to) return;
   const auto places = [](Index count) { return std::min(at(count), Live::kPlaces); };
   const Size before = places(live.count[node]);
   Index count = 0;
-  std::array<Amount, kMaxResources> largest{}, sum{};
-  for (Index i = from; i < part_.on_node_from[node + 1]; ++i) {
-    if (!open(live, i)) continue;
-    live.of[from + count] = static_cast<Id>(i);
-    if (at(count) < Live::kPlaces) live.nth[at(count) * nodes_ + at(node)] = part_.on_node[i];
-    ++count;
-    const Amount* gives = part_.row(part_.near, static_cast<Id>(i));
-    for (Size r = 0; r < width_; ++r) {
-      largest[r] = std::max(largest[r], gives[r]);
-      sum[r] += gives[r];
+  std::array<Amount, kWidth == 0 ? kMaxResources : kWidth> largest{}, sum{};
+  Id* of = live.of.data() + from;
+  const Amount *gives = part_.near.row(from, width), *most = live.most.data();
+  for (Index i = from; i < to; ++i, gives += width) {
+    const Amount* limit = most + at(part_.near_queue[i]) * width;
+    bool open = off_[i] == 0;
+    for (Size r = 0; r < width; ++r) open &= gives[r] <= limit[r];
+    if (live.within) open &= part_.priority[part_.on_node[i]] < live.below_priority;
+    of[count] = static_cast<Id>(i);
+    count += open ? 1 : 0;
+    const Amount mask = open ? -1 : 0;
+    for (Size r = 0; r < width; ++r) {
+      largest[r] = std::max(largest[r], gives[r] & mask);
+      sum[r] += gives[r] & mask;
     }
   }
   live.count[node] = count;
-  for (Size i = places(count); i < before; ++i) live.nth[i * nodes_ + at(node)] = Live::kNone;
+  const Size now = places(count);
+  for (Size i = 0; i < now; ++i) live.nth[i * nodes_ + at(node)] = part_.on_node[of[i]];
+  for (Size i = now; i < before; ++i) live.nth[i * nodes_ + at(node)] = Live::kNone;
   if (count == 0 && before == 0) return;
-  for (Size r = 0; r < width_; ++r) {
+  for (Size r = 0; r < width; ++r) {
     live.one[r * nodes_ + at(node)] = largest[r] > 0 ? kRounded / no_less(largest[r]) : kNothing;
     live.all[r * nodes_ + at(node)] = sum[r] > 0 ? kRounded / no_less(sum[r]) : kNothing;
   }
@@ -136,13 +154,10 @@ void Cycles::read_queue(Id queue) {
   exhausted_[queue] = exhausted ? 1 : 0;
 }
 
-bool Cycles::narrow(Id queue) const {
-  return std::ranges::any_of(part_.path(queue), [&](Id q) { return single_[q] != 0; });
-}
-
 void Cycles::has_left(Id place) {
   ++tick_;
   const Id node = part_.node[place];
+  off_[part_.near_of[place]] = 1;
   changed_[node] = removed_[node] = tick_;
   uses(part_.queue[place], false);
 }
@@ -170,29 +185,27 @@ void Cycles::uses(Id leaf, bool more) {
     const bool was_tight = tight_[q] != 0, was_single = single_[q] != 0,
                was_exhausted = exhausted_[q] != 0;
     read_queue(q);
-    if (was_single != (single_[q] != 0)) {
-      if (q == leaf)
-        narrow_[q] = narrow(q) ? 1 : 0;
-      else
-        for (Id below = 1; below < part_.queues(); ++below) narrow_[below] = narrow(below) ? 1 : 0;
-    }
     if (!was_tight && tight_[q] == 0) continue;
     const bool none = !was_exhausted && exhausted_[q] != 0;
     const bool fewer = !more && single_[q] != 0;
     const bool some = more && was_single && exhausted_[q] == 0;
     if (q != leaf) {
       all_changed_ = tick_;
-      if (none) all_removed_ = tick_;
       if (some) lives_.clear();
+      if (!none) continue;
+      all_removed_ = tick_;
+      for (const auto& live : lives_)
+        for (Id below = 0; below < part_.queues(); ++below) read_most(*live, below);
       continue;
     }
     const auto nodes = slice(part_.of_queue, part_.of_queue_from[q], part_.of_queue_from[q + 1]);
     for (const Id node : nodes) changed_[node] = tick_;
     if (none || fewer)
       for (const Id node : nodes) removed_[node] = tick_;
+    if (was_single || single_[q] != 0)
+      for (const auto& live : lives_) read_most(*live, q);
     if (!some) continue;
     for (const auto& live : lives_) {
-      live->closed[q] = 0;
       for (auto& one : live->order) one.clear();
       for (const Id node : nodes)
         if (usable_[node] != 0) list(*live, node);

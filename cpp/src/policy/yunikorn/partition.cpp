@@ -200,6 +200,12 @@ void Partition::read_near() {
   least.assign(cells, std::numeric_limits<Amount>::max());
   together.assign(cells, 0);
   near_queue.reserve(on_node.size());
+  near_of.resize(on_node.size());
+  near_stays.resize(on_node.size());
+  for (Id i = 0; i < on_node.rows(); ++i) {
+    near_of[on_node[i]] = i;
+    near_stays[i] = must_stay[on_node[i]];
+  }
   near.reserve(on_node.size() * width);
   Column<Amount> sum(cells, 0), whole(width, 0), fullest(width, 0);
   for (Id n = 0; n + 1 < on_node_from.rows(); ++n) {

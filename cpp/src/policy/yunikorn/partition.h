@@ -48,7 +48,8 @@ struct Partition {
 
   // For cycles alone. Queue and amounts of `on_node`, as they lie; the most and the least of what
   // one victim below a queue has, and no less than what all on one node have.
-  Column<Id> near_queue;
+  Column<Id> near_queue, near_of;  // the latter: where a place lies
+  Column<std::uint8_t> near_stays;
   Column<Amount> near;                      // n x R
   Column<Amount> largest, least, together;  // Q x R
 
