@@ -104,7 +104,8 @@ class Cycles : public Run {
   Column<Id> fewest_;          // N: victims that a node needs at least; of the ask, see `bound`
   Column<std::uint8_t> usable_;
   Column<std::uint8_t> tight_, single_, exhausted_;  // Q
-  Column<std::uint8_t> off_;                         // as they lie near: it stays, or has left
+  Column<Amount> most_alone_;  // Q x R: what one that leaves a queue alone may have at most
+  Column<std::uint8_t> off_;   // as they lie near: it stays, or has left
   Tick tick_ = 0, all_changed_ = 0, all_removed_ = 0;
   Column<Tick> changed_, removed_;  // N
 };

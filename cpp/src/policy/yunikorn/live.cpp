@@ -11,13 +11,6 @@ namespace {
 constexpr float kNothing = 1e30F;         // of what has nothing: a part of it
 constexpr float kRounded = 1 - 0x1p-20F;  // a quotient of rounded amounts is less off
 
-float no_less(Amount amount) {
-  const auto out = static_cast<float>(amount);
-  return static_cast<double>(out) < static_cast<double>(amount)
-             ? std::nextafter(out, std::numeric_limits<float>::infinity())
-             : out;
-}
-
 }  // namespace
 
 // Where an ask finds what may leave for it; nullptr: nothing may.
@@ -66,9 +59,9 @@ void Cycles::list_all(Live& live) {
 // What one allocation of a queue that leaves alone may have at most, of all that asks below a queue
 // might want.
 void Cycles::read_most(Live& live, Id leaf) {
-  Amount* most = part_.row(live.most, leaf);
-  const auto all = [&](Amount amount) { std::fill_n(most, width_, amount); };
-  all(std::numeric_limits<Amount>::max());
+  float* most = part_.row(live.most, leaf);
+  const auto all = [&](float amount) { std::fill_n(most, width_, amount); };
+  all(std::numeric_limits<float>::infinity());
   if (live.within) {
     if (leaf != live.above) all(-1);
     return;
@@ -77,11 +70,8 @@ void Cycles::read_most(Live& live, Id leaf) {
     if (live.asking[q] != 0) return;
     if (exhausted_[q] != 0) return all(-1);
     if (single_[q] == 0) continue;
-    const Amount *used = part_.row(usage_, q), *kept = part_.row(keeps_, q),
-                 *dead = part_.row(dead_, q);
     for (Size r = 0; r < width_; ++r)
-      most[r] = std::min(most[r],
-                         used[r] <= dead[r] ? Amount{0} : std::max<Amount>(used[r] - kept[r], 0));
+      most[r] = std::min(most[r], no_less(part_.row(most_alone_, q)[r]));
   }
 }
 
@@ -108,20 +98,21 @@ void Cycles::list_wide(Live& live, Id node) {
   const auto places = [](Index count) { return std::min(at(count), Live::kPlaces); };
   const Size before = places(live.count[node]);
   Index count = 0;
-  std::array<Amount, kWidth == 0 ? kMaxResources : kWidth> largest{}, sum{};
+  std::array<float, kWidth == 0 ? kMaxResources : kWidth> largest{}, sum{};
   Id* of = live.of.data() + from;
-  const Amount *gives = part_.near.row(from, width), *most = live.most.data();
+  const float *gives = part_.near_least.row(from, width), *most = live.most.data();
   for (Index i = from; i < to; ++i, gives += width) {
-    const Amount* limit = most + at(part_.near_queue[i]) * width;
+    const float* limit = most + at(part_.near_queue[i]) * width;
     bool open = off_[i] == 0;
     for (Size r = 0; r < width; ++r) open &= gives[r] <= limit[r];
     if (live.within) open &= part_.priority[part_.on_node[i]] < live.below_priority;
     of[count] = static_cast<Id>(i);
     count += open ? 1 : 0;
-    const Amount mask = open ? -1 : 0;
+    const float times = open ? 1 : 0;
     for (Size r = 0; r < width; ++r) {
-      largest[r] = std::max(largest[r], gives[r] & mask);
-      sum[r] += gives[r] & mask;
+      const float counted = times * gives[r];
+      largest[r] = std::max(largest[r], counted);
+      sum[r] += counted;
     }
   }
   live.count[node] = count;
@@ -129,9 +120,11 @@ void Cycles::list_wide(Live& live, Id node) {
   for (Size i = 0; i < now; ++i) live.nth[i * nodes_ + at(node)] = part_.on_node[of[i]];
   for (Size i = now; i < before; ++i) live.nth[i * nodes_ + at(node)] = Live::kNone;
   if (count == 0 && before == 0) return;
+  // Each addition of the sum is rounded.
+  const float rounded = 1 - static_cast<float>(count + 4) * 0x1p-22F;
   for (Size r = 0; r < width; ++r) {
-    live.one[r * nodes_ + at(node)] = largest[r] > 0 ? kRounded / no_less(largest[r]) : kNothing;
-    live.all[r * nodes_ + at(node)] = sum[r] > 0 ? kRounded / no_less(sum[r]) : kNothing;
+    live.one[r * nodes_ + at(node)] = largest[r] > 0 ? kRounded / largest[r] : kNothing;
+    live.all[r * nodes_ + at(node)] = sum[r] > 0 ? std::max(rounded, 0.0F) / sum[r] : kNothing;
   }
 }
 
@@ -143,8 +136,9 @@ void Cycles::read_queue(Id queue) {
                *largest = part_.row(part_.largest, queue), *least = part_.row(part_.least, queue),
                *together = part_.row(part_.together, queue), *dead = part_.row(dead_, queue);
   for (Size r = 0; r < width_; ++r) {
-    if (largest[r] <= 0) continue;
     const Amount more = used[r] <= dead[r] ? -1 : used[r] - kept[r];
+    part_.row(most_alone_, queue)[r] = std::max<Amount>(more, 0);
+    if (largest[r] <= 0) continue;
     tight = tight || more < together[r];
     single = single || more < largest[r];
     exhausted = exhausted || (least[r] > 0 && more < least[r]);
@@ -182,6 +176,8 @@ void Cycles::uses(Id leaf, bool more) {
   ++tick_;
   for (const Id q : part_.path(leaf)) {
     if (q == 0) break;
+    std::array<Amount, kMaxResources> before;
+    std::copy_n(part_.row(most_alone_, q), width_, before.begin());
     const bool was_tight = tight_[q] != 0, was_single = single_[q] != 0,
                was_exhausted = exhausted_[q] != 0;
     read_queue(q);
@@ -198,10 +194,28 @@ void Cycles::uses(Id leaf, bool more) {
         for (Id below = 0; below < part_.queues(); ++below) read_most(*live, below);
       continue;
     }
-    const auto nodes = slice(part_.of_queue, part_.of_queue_from[q], part_.of_queue_from[q + 1]);
+    const Amount* after = part_.row(most_alone_, q);
+    const auto may_not_any_more = [&](Id place) {
+      const Amount* gives = part_.row(part_.amounts, place);
+      bool now = true, then = off_[part_.near_of[place]] == 0;
+      for (Size r = 0; r < width_; ++r) {
+        now &= gives[r] <= after[r];
+        then &= gives[r] <= before[r];
+      }
+      return then && !now;
+    };
+    const Index from = part_.of_queue_from[q], to = part_.of_queue_from[q + 1];
+    const auto nodes = slice(part_.of_queue_node, from, to);
     for (const Id node : nodes) changed_[node] = tick_;
-    if (none || fewer)
+    if (none) {
       for (const Id node : nodes) removed_[node] = tick_;
+    } else if (fewer) {
+      bool any = false;
+      for (Size r = 0; r < width_; ++r)
+        any = any || after[r] < std::min(before[r], part_.row(part_.largest, q)[r]);
+      for (Index i = from; any && i < to; ++i)
+        if (may_not_any_more(part_.of_queue[i])) removed_[part_.of_queue_node[i]] = tick_;
+    }
     if (was_single || single_[q] != 0)
       for (const auto& live : lives_) read_most(*live, q);
     if (!some) continue;

@@ -120,7 +120,7 @@ struct Live {
   double below_priority = 0;    // within a queue: of what may leave
   bool within = false;          // the queue itself gives
   Column<std::uint8_t> asking;  // Q: `above` and what is above it
-  Column<Amount> most;          // Q x R: of leaf queues: what of theirs may leave has no more
+  Column<float> most;           // Q x R: of leaf queues: what of theirs may leave has no more
 
   Column<Index> count;     // N: how many of a node are live
   Column<Id> of;           // places in `on_node`, from where those of the node begin there

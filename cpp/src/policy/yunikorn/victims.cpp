@@ -21,13 +21,6 @@ constexpr Size kMoved = 64;  // nodes out of their order until they are sorted a
 // many at once.
 Id bits(float number) { return std::bit_cast<Id>(number); }
 
-float no_more(Amount amount) {
-  const auto out = static_cast<float>(amount);
-  return static_cast<double>(out) > static_cast<double>(amount)
-             ? std::nextafter(out, -std::numeric_limits<float>::infinity())
-             : out;
-}
-
 }  // namespace
 
 // Do its queue, and those above it that the asker is not in, keep their guarantee and ideal share,
@@ -279,7 +272,7 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
       else if (nth[n] != Live::kNone && cheap_enough(nth[n]))
         done(n, search(n) ? kNever : bits(static_cast<float>(level + 1)));
     }
-    if (moved > kMoved) order.clear();
+    if (moved > std::max(kMoved, looked / 8)) order.clear();
     return best.node != kNoId && looked <= most_nodes && at(best.victims) <= level;
   };
 
