@@ -88,6 +88,7 @@ def partition(rng: np.random.Generator) -> dict[str, Any]:
 @given(st.integers(0, 2**32))
 @example(15)  # the node with fewer victims has the dearer ones
 @example(7)  # an asker above its guarantee has victims in the same round
+@example(532)  # a queue above both gives a little, gets more, and may give again
 def test_the_engine_decides_as_the_reference(seed: int) -> None:
     rng = np.random.default_rng(seed)
     snapshot = eh.Snapshot.from_dict(partition(rng))
@@ -102,3 +103,50 @@ def test_the_engine_decides_as_the_reference(seed: int) -> None:
     )
     for cycle in ("preemption", "allocation"):
         assert engine(snapshot, rules, cycle) == reference(snapshot, rules, cycle)
+
+
+def test_a_queue_above_both_may_give_what_it_gained() -> None:
+    """A victim of q10 leaves for an ask of q9: queues above both have more cpu then, and give again."""
+    above = {"q0": None, "q1": None, "q2": "q1", "q3": "q2", "q4": "q1", "q5": "q3", "q9": "q2", "q10": "q3"}
+    nodes = {"n0": (3, 2), "n1": (9, 6), "n2": (5, 2), "n3": (11, 7), "n4": (5, 4)}
+    running = [
+        ("q10", "n0", 1, 0),
+        ("q5", "n1", 1, 1),
+        ("q5", "n2", 1, 0),
+        ("q10", "n3", 1, 0),
+        ("q10", "n3", 1, 2),
+        ("q10", "n4", 1, 0),
+        ("q10", "n4", 1, 1),
+        ("q5", "n4", 1, 2),
+    ]
+    waiting = [("q9", 3, 1, 3), ("q4", 2, 2, 3), ("q0", 4, 3, 4)]
+
+    def amounts(cpu: int, memory: int) -> dict[str, int]:
+        return {"cpu": cpu, "memory": memory}
+
+    snapshot = eh.Snapshot.from_dict(
+        {
+            "now": 20,
+            "resources": {"cpu": {"quantum": 1}, "memory": {"quantum": 1}},
+            "nodes": [{"name": name, "capacity": amounts(*all_)} for name, all_ in nodes.items()],
+            "pools": [{"name": name, "parent": parent} for name, parent in above.items()],
+            "operations": [{"name": f"app-{pool}", "pool": pool} for pool in ("q4", "q5", "q9", "q10", "q0")],
+            "allocations": [
+                {"name": f"a{i}", "operation": f"app-{pool}", "node": node, "resources": amounts(*has)}
+                for i, (pool, node, *has) in enumerate(running)
+            ],
+            "requests": [
+                {
+                    "name": f"r-{pool}",
+                    "operation": f"app-{pool}",
+                    "resources": amounts(cpu, memory),
+                    "count": count,
+                }
+                for pool, cpu, memory, count in waiting
+            ],
+        }
+    )
+    rules = Rules(ask_candidates=5, limit=None, policies=("inter_queue",), cost="kind")
+    expected = reference(snapshot, rules, "preemption")
+    assert expected[1] == [("a3", "r-q9", "n3"), ("a5", "r-q9", "n4")]
+    assert engine(snapshot, rules, "preemption") == expected

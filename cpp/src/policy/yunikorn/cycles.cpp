@@ -243,7 +243,7 @@ bool Cycles::try_allocate(Id request, For what) {
   room_changed(node);
   if (what == For::kAllocation) return true;
   for (const Id place : victims) has_left(place);
-  uses(leaf_of(request), true);
+  uses(leaf_of(request));
   return true;
 }
 

@@ -75,7 +75,7 @@ class Cycles : public Run {
   void list_all(Live& live);
   void read_queue(Id queue);
   void has_left(Id place);
-  void uses(Id leaf, bool more);
+  void uses(Id leaf);
   void room_changed(Id node);
 
   // As of the policy under way.

@@ -153,7 +153,7 @@ void Cycles::has_left(Id place) {
   const Id node = part_.node[place];
   off_[part_.near_of[place]] = 1;
   changed_[node] = removed_[node] = tick_;
-  uses(part_.queue[place], false);
+  uses(part_.queue[place]);
 }
 
 void Cycles::room_changed(Id node) {
@@ -171,8 +171,9 @@ void Cycles::room_changed(Id node) {
 }
 
 // What a queue and those above it use has changed: what is known of nodes that have something of
-// theirs holds only if they have more than enough to give, before and after.
-void Cycles::uses(Id leaf, bool more) {
+// theirs holds only if they have more than enough to give, before and after. A queue above both a
+// victim and its ask may have more to give afterwards, and less of something else.
+void Cycles::uses(Id leaf) {
   ++tick_;
   for (const Id q : part_.path(leaf)) {
     if (q == 0) break;
@@ -182,9 +183,11 @@ void Cycles::uses(Id leaf, bool more) {
                was_exhausted = exhausted_[q] != 0;
     read_queue(q);
     if (!was_tight && tight_[q] == 0) continue;
+    const Amount* after = part_.row(most_alone_, q);
+    bool more = false;
+    for (Size r = 0; r < width_; ++r) more = more || after[r] > before[r];
     const bool none = !was_exhausted && exhausted_[q] != 0;
-    const bool fewer = !more && single_[q] != 0;
-    const bool some = more && was_single && exhausted_[q] == 0;
+    const bool some = was_single && exhausted_[q] == 0 && (more || was_exhausted);
     if (q != leaf) {
       all_changed_ = tick_;
       if (some) lives_.clear();
@@ -194,7 +197,6 @@ void Cycles::uses(Id leaf, bool more) {
         for (Id below = 0; below < part_.queues(); ++below) read_most(*live, below);
       continue;
     }
-    const Amount* after = part_.row(most_alone_, q);
     const auto may_not_any_more = [&](Id place) {
       const Amount* gives = part_.row(part_.amounts, place);
       bool now = true, then = off_[part_.near_of[place]] == 0;
@@ -209,7 +211,7 @@ void Cycles::uses(Id leaf, bool more) {
     for (const Id node : nodes) changed_[node] = tick_;
     if (none) {
       for (const Id node : nodes) removed_[node] = tick_;
-    } else if (fewer) {
+    } else if (single_[q] != 0) {
       bool any = false;
       for (Size r = 0; r < width_; ++r)
         any = any || after[r] < std::min(before[r], part_.row(part_.largest, q)[r]);
