@@ -60,6 +60,12 @@ def test_room_is_there_only_after_the_grace(grace: float) -> None:
     assert runs["end"][victim] == runs["began"][ask]
 
 
+def test_costs_of_its_own_are_asked_for_where_nothing_gives_them() -> None:
+    """A simulation hands no costs over; a policy that orders victims by them is refused, not run without."""
+    with pytest.raises(eh.InputError):
+        simulated(eh.policies.YuniKorn(cost=["own"]), [job("many", "dev", 0.0, 4)])
+
+
 def test_the_grace_is_in_the_decision() -> None:
     policy = eh.policies.YuniKorn(grace=7.5, limit=1.0)
     result = simulated(policy, [job("many", "dev", 0.0, 4), job("ask", "prod", 4.0)])
