@@ -87,6 +87,7 @@ def partition(rng: np.random.Generator) -> dict[str, Any]:
 
 @given(st.integers(0, 2**32))
 @example(15)  # the node with fewer victims has the dearer ones
+@example(29)  # likewise, where as few of the other node would do if they were the largest there
 @example(7)  # an asker above its guarantee has victims in the same round
 @example(532)  # a queue above both gives a little, gets more, and may give again
 def test_the_engine_decides_as_the_reference(seed: int) -> None:

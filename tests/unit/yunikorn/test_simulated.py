@@ -62,7 +62,7 @@ def test_room_is_there_only_after_the_grace(grace: float) -> None:
 
 def test_costs_of_its_own_are_asked_for_where_nothing_gives_them() -> None:
     """A simulation hands no costs over; a policy that orders victims by them is refused, not run without."""
-    with pytest.raises(eh.InputError):
+    with pytest.raises(eh.InputError, match="cost: must be given"):
         simulated(eh.policies.YuniKorn(cost=["own"]), [job("many", "dev", 0.0, 4)])
 
 
