@@ -197,7 +197,7 @@ class Reference:
         else:
             self.apply(Node(name, None, False))
             gone = [run for run in self.live.values() if run.node == name]
-            if self.policy.system != "ytsaurus":
+            if self.policy.system not in ("ytsaurus", "yunikorn"):  # their unit is an allocation
                 jobs = {run.operation for run in gone}
                 gone = [run for run in self.live.values() if run.operation in jobs]
             for run in sorted(gone, key=self.runs.index):

@@ -201,6 +201,14 @@ void Engine::carry_out(bool done) {
     if (done) changed(d.node);
   }
   if (done) return;
+  // What starts there stands in room of what leaves, which is not counted twice. Before starts, as
+  // they get the slots of victims that had no time to leave.
+  for (const ClusterState::TakenRoom& t : planner_->handed())
+    if (state_->leaving_at(t.allocation) != nullptr)
+      change({.kind = Delta::Kind::kCells, .row = t.allocation}, [&] {
+        state_->take_room(t.allocation, t.amounts);
+        return t.allocation;
+      });
   for (std::size_t i = 0; i < all.size(); ++i)
     if (all[i].action == Action::kResume) resume(all[i], row(i));
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import event, given, target
 from hypothesis import strategies as st
 
 import evenhand as eh
+from tests.bench.yunikorn.cycles import crowded
 from tests.properties.yunikorn.test_documented_laws import RULES, clusters
 from tests.reference.yunikorn.documented import Rules, reference_plan
 
@@ -117,3 +119,12 @@ def test_every_look_adds_a_result_or_masks_an_ask(data: dict[str, Any], rules: R
         assert counts["failed"] <= rounds * len(data["requests"])
         # Each but the last of a policy, or of an allocation cycle, had something to show for it.
         assert counts["rounds"] <= counts["asks"]
+
+
+@pytest.mark.parametrize(("parents", "seed"), [(0, 1), (3, 2)])
+def test_of_some_hundred_nodes_the_cheapest_is_found(parents: int, seed: int) -> None:
+    """More nodes and kinds of asks than partitions have that are drawn."""
+    snapshot = crowded(160, 20, 6, 30, parents=parents, shapes=12, seed=seed)
+    expected = reference(snapshot, Rules(), "preemption")
+    assert len(expected[1]) > 5
+    assert engine(snapshot, Rules(), "preemption") == expected

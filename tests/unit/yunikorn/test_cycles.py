@@ -145,11 +145,36 @@ def test_upstream_reserves_the_node() -> None:
     assert {d.action for d in plan.decisions} == {"preempt", "reserve"}
 
 
+def presets(snapshot: eh.Snapshot) -> tuple[eh.Plan, eh.Plan]:
+    """Return plans by the seed's design and by what runs today."""
+    return eh.plan(snapshot, policy()), eh.plan(snapshot, eh.policies.YuniKorn("upstream"))
+
+
 def test_both_presets_differ_by_what_is_reserved() -> None:
-    documented, upstream = (
-        eh.plan(cluster(), eh.policies.YuniKorn(name)) for name in ("documented", "upstream")
-    )
-    assert documented.diff(upstream)
+    """The same leave, for other reasons; today's asks wait for them, and start in a later round."""
+    documented, upstream = presets(cluster())
+    difference = documented.diff(upstream)
+    assert difference
+    assert difference.summary == "The victims are the same."
+    reasons = [(a.allocation, a.reason, b.reason) for a, b in difference.changed]
+    assert reasons == [(name, "below_ideal_share", "below_guarantee") for name in ("d3", "d2")]
+    assert [(d.action, d.request, d.node) for d in difference.lost] == [("start", "ask", "n")] * 2
+    assert [(d.action, d.request, d.node) for d in difference.gained] == [("reserve", "ask", "n")] * 2
+
+
+def test_presets_differ_where_nothing_is_guaranteed() -> None:
+    """A queue without a guarantee has an ideal share; today nothing leaves for it."""
+    pools = [{"name": "dev", "strong_guarantee": {"cpu": 1}}, {"name": "prod"}]
+    documented, upstream = presets(cluster(pools=pools))
+    assert victims(documented) == ["d3"]
+    assert not upstream.decisions
+    difference = documented.diff(upstream)
+    assert difference.summary == "1 victim fewer: d3 is spared."
+    assert [d.allocation for d in difference.spared] == ["d3"]
+    assert [(d.action, d.request) for d in difference.lost] == [("start", "ask")]
+    back = upstream.diff(documented)
+    assert [d.allocation for d in back.taken] == ["d3"]
+    assert [(d.action, d.request) for d in back.gained] == [("start", "ask")]
 
 
 @pytest.mark.parametrize(("managed", "delay"), [(None, 5.0), (True, 5.0), (False, 30.0)])

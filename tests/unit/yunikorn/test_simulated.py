@@ -60,6 +60,12 @@ def test_room_is_there_only_after_the_grace(grace: float) -> None:
     assert runs["end"][victim] == runs["began"][ask]
 
 
+def test_costs_of_its_own_are_asked_for_where_nothing_gives_them() -> None:
+    """A simulation hands no costs over; a policy that orders victims by them is refused, not run without."""
+    with pytest.raises(eh.InputError, match="cost: must be given"):
+        simulated(eh.policies.YuniKorn(cost=["own"]), [job("many", "dev", 0.0, 4)])
+
+
 def test_the_grace_is_in_the_decision() -> None:
     policy = eh.policies.YuniKorn(grace=7.5, limit=1.0)
     result = simulated(policy, [job("many", "dev", 0.0, 4), job("ask", "prod", 4.0)])
@@ -73,3 +79,34 @@ def test_a_victim_that_ends_by_itself_makes_room_at_once() -> None:
     jobs = [job("many", "dev", 0.0, 4, run_time=10.0), job("ask", "prod", 4.0)]
     runs = simulated(policy, jobs).raw["allocations"]
     assert runs["began"][-1] == 10 * SECOND
+
+
+def test_room_of_a_victim_that_its_ask_has_taken_is_counted_once() -> None:
+    """When something else ends first, the ask stands there; what leaves still holds the ask's room for it."""
+    rows = [{"name": "n", "capacity": {"cpu": 8}}]
+    snapshot = eh.Snapshot.from_dict({"resources": {"cpu": {}}, "nodes": rows, "pools": POOLS})
+    jobs = [
+        {**job("victim", "dev", 0.0), "resources": {"cpu": 3}},
+        {**job("short", "dev", 0.0, run_time=5.0), "resources": {"cpu": 4}, "priority": 1},
+        {**job("other", "dev", 0.0), "resources": {"cpu": 1}, "priority": 1},
+        {**job("ask", "prod", 1.0), "resources": {"cpu": 1}},
+        {**job("next", "prod", 6.0), "resources": {"cpu": 4}},
+    ]
+    policy = eh.policies.YuniKorn(grace=20.0, limit=1.0)
+    result = eh.simulate(snapshot, policy, eh.simulate.Workload(jobs), 60.0)
+    assert instants(result, "start") == [0.0, 0.0, 0.0, 3.0, 6.0]
+    assert instants(result, "began")[3:] == [5.0, 23.0]
+    assert list(result.allocations["outcome"]).count("aborted") == 1
+
+
+def test_a_node_that_is_lost_takes_what_runs_there_alone() -> None:
+    """The unit is an allocation: those of the same application on other nodes run on, also of a gang."""
+    rows = [{"name": name, "capacity": {"cpu": 2}} for name in ("a", "b")]
+    snapshot = eh.Snapshot.from_dict({"resources": {"cpu": {}}, "nodes": rows, "pools": POOLS})
+    down = [{"time": 4.0, "node": "b", "event": "down"}]
+    workload = eh.simulate.Workload(
+        [{"resources": {"cpu": 1}, **job("wide", "dev", 0.0, 4, run_time=10.0), "gang": True}], nodes=down
+    )
+    result = eh.simulate(snapshot, eh.policies.YuniKorn(), workload, 60.0)
+    runs = list(zip(result.allocations["node"], result.allocations["outcome"], strict=True))
+    assert runs == [("a", "completed")] * 2 + [("b", "lost_node")] * 2 + [("a", "completed")] * 2

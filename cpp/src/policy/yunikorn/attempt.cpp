@@ -60,11 +60,11 @@ Failure Search::trim(const Solution& chosen, std::span<const Id> more, bool plug
   const bool fitted = fits(chosen.node);
   Resource total;
   total.nil = false;
-  for (const Id v : list) {
-    const bool here = world_.held().node[v] == chosen.node;
-    if (!fitted && !here) continue;
-    if (lacks(total) || (plugged && here && !switches_.drops_predicate_victims))
-      victims.push_back(v);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Id v = list[i];
+    if (!fitted && world_.held().node[v] != chosen.node) continue;
+    const bool judged = plugged && i < chosen.victims.size();  // without it predicates do not hold
+    if (lacks(total) || (judged && !switches_.drops_predicate_victims)) victims.push_back(v);
     add_to(total, world_.held().resources[v]);
   }
   return lacks(total) && (alone || !fitted) ? Failure::kShortfall : Failure::kNone;

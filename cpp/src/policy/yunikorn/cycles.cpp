@@ -80,7 +80,10 @@ void Cycles::begin(For what) {
   tight_.assign(queues, 0);
   single_.assign(queues, 0);
   exhausted_.assign(queues, 0);
+  most_alone_.assign(queues * width_, 0);
   for (Id q = 1; q < part_.queues(); ++q) read_queue(q);
+  off_ = part_.near_stays;
+  for (Id i = 0; i < off_.rows(); ++i) off_[i] |= taken_[part_.on_node[i]];
   lives_.clear();
   own_.reset();
 }
@@ -240,7 +243,7 @@ bool Cycles::try_allocate(Id request, For what) {
   room_changed(node);
   if (what == For::kAllocation) return true;
   for (const Id place : victims) has_left(place);
-  uses(leaf_of(request), true);
+  uses(leaf_of(request));
   return true;
 }
 

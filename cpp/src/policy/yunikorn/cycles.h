@@ -64,16 +64,18 @@ class Cycles : public Run {
   bool may_give(Id queue, const Amount* gives, const Amount* wants) const;
   void bound(const Live& live, const Amount* wants);
   Id bound_of(const Live& live, Id node, const Amount* wants) const;
-  std::span<const std::uint64_t> nodes_by(Live& live, Size column) const;
+  bool may_do(Id node, const Amount* wants, const Live& live, Size victims) const;
 
   // --- live.cpp
   Live* live_for(Id request, For what);
-  bool open(const Live& live, Index i) const;
+  void read_most(Live& live, Id leaf);
+  template <std::size_t kWidth>
+  void list_wide(Live& live, Id node);
   void list(Live& live, Id node);
   void list_all(Live& live);
   void read_queue(Id queue);
   void has_left(Id place);
-  void uses(Id leaf, bool more);
+  void uses(Id leaf);
   void room_changed(Id node);
 
   // As of the policy under way.
@@ -102,6 +104,8 @@ class Cycles : public Run {
   Column<Id> fewest_;          // N: victims that a node needs at least; of the ask, see `bound`
   Column<std::uint8_t> usable_;
   Column<std::uint8_t> tight_, single_, exhausted_;  // Q
+  Column<Amount> most_alone_;  // Q x R: what one that leaves a queue alone may have at most
+  Column<std::uint8_t> off_;   // as they lie near: it stays, or has left
   Tick tick_ = 0, all_changed_ = 0, all_removed_ = 0;
   Column<Tick> changed_, removed_;  // N
 };

@@ -190,8 +190,13 @@ void Partition::read_victims(const ClusterState& state, const Settings& settings
   for (const Id q : queue) ++of_queue_from[q + 1];
   std::partial_sum(of_queue_from.begin(), of_queue_from.end(), of_queue_from.begin());
   of_queue.resize(slot.size());
+  of_queue_node.resize(slot.size());
   next = of_queue_from;
-  for (Id i = 0; i < slot.rows(); ++i) of_queue[next[queue[i]]++] = node[i];
+  for (Id i = 0; i < slot.rows(); ++i) {
+    const Index to = next[queue[i]]++;
+    of_queue[to] = i;
+    of_queue_node[to] = node[i];
+  }
 }
 
 void Partition::read_near() {
@@ -200,7 +205,14 @@ void Partition::read_near() {
   least.assign(cells, std::numeric_limits<Amount>::max());
   together.assign(cells, 0);
   near_queue.reserve(on_node.size());
+  near_of.resize(on_node.size());
+  near_stays.resize(on_node.size());
+  for (Id i = 0; i < on_node.rows(); ++i) {
+    near_of[on_node[i]] = i;
+    near_stays[i] = must_stay[on_node[i]];
+  }
   near.reserve(on_node.size() * width);
+  near_least.reserve(on_node.size() * width);
   Column<Amount> sum(cells, 0), whole(width, 0), fullest(width, 0);
   for (Id n = 0; n + 1 < on_node_from.rows(); ++n) {
     const auto here = slice(on_node, on_node_from[n], on_node_from[n + 1]);
@@ -210,6 +222,7 @@ void Partition::read_near() {
       const Amount* gives = row(amounts, place);
       near_queue.push_back(q);
       near.insert(near.end(), gives, gives + width);
+      for (Size r = 0; r < width; ++r) near_least.push_back(no_more(gives[r]));
       Amount *up = row(largest, q), *low = row(least, q), *all = row(sum, q);
       for (Size r = 0; r < width; ++r) {
         up[r] = std::max(up[r], gives[r]);

@@ -2,6 +2,8 @@
 // order in which it is wanted as victim, and what waits.
 #pragma once
 
+#include <cmath>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -10,6 +12,20 @@
 #include "evenhand/policy/yunikorn/planner.h"
 
 namespace evenhand::yunikorn {
+
+// Numbers no larger, and no smaller, than an amount.
+inline float no_more(Amount amount) {
+  const auto out = static_cast<float>(amount);
+  return static_cast<double>(out) > static_cast<double>(amount)
+             ? std::nextafter(out, -std::numeric_limits<float>::infinity())
+             : out;
+}
+inline float no_less(Amount amount) {
+  const auto out = static_cast<float>(amount);
+  return static_cast<double>(out) < static_cast<double>(amount)
+             ? std::nextafter(out, std::numeric_limits<float>::infinity())
+             : out;
+}
 
 struct Partition {
   using Size = std::size_t;
@@ -44,12 +60,15 @@ struct Partition {
   Column<Id> on_node;              // places, the cheapest first
   Column<Id> place_of;             // S: place of a slot; kNoId: none
   Column<Index> of_queue_from;     // Q + 1
-  Column<Id> of_queue;             // nodes of what may be a victim in a queue, one for each
+  Column<Id> of_queue;             // places of what may be a victim in a queue
+  Column<Id> of_queue_node;        // and its node
 
   // For cycles alone. Queue and amounts of `on_node`, as they lie; the most and the least of what
   // one victim below a queue has, and no less than what all on one node have.
-  Column<Id> near_queue;
+  Column<Id> near_queue, near_of;  // the latter: where a place lies
+  Column<std::uint8_t> near_stays;
   Column<Amount> near;                      // n x R
+  Column<float> near_least;                 // n x R: no more than that
   Column<Amount> largest, least, together;  // Q x R
 
   // Asks by queue: the highest priority first, then the longest waiting.

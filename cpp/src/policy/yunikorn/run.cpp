@@ -45,17 +45,27 @@ Run::Run(const ClusterState& state, const Partition& partition, const Inputs& in
           {request, i, rows.get(&ReservationColumns::node, i, kNoId), reservations_.size()});
   std::ranges::stable_sort(reservations_, {}, &Reservation::request);
   most_free_.assign(width_, 0);
-  for (const Id node : part_.nodes) see_room(node);
+  see_rooms();
 }
 
-void Run::see_room(Id node) {
-  for (Size r = 0; r < width_; ++r) most_free_[r] = std::max(most_free_[r], rooms_.at(node, r));
+void Run::see_rooms() {
+  roomy_.clear();
+  blank_.clear();
+  for (Size i = 0; i < part_.nodes.size(); ++i) {
+    bool any = false;
+    for (Size r = 0; r < width_; ++r) {
+      const Amount room = rooms_.at(part_.nodes[i], r);
+      most_free_[r] = std::max(most_free_[r], room);
+      any = any || room > 0;
+    }
+    (any ? roomy_ : blank_).push_back(i);
+  }
 }
 
 void Run::give_back(Reservation& one) {
   one.used = true;
   rooms_.give(kept(one), one.node);
-  see_room(one.node);
+  see_rooms();
   std::ranges::fill(first_, 0);
   std::ranges::fill(nearest_, kNoId);
 }
@@ -266,20 +276,7 @@ void Run::fail(Id request, Outcome why) {
       rooms_.lacks(wants, known, best);
       return record(request, why);
     }
-    double least = std::numeric_limits<double>::infinity();
-    Id found = kNoId;
-    for (const Id node : part_.nodes) {
-      double sum = 0;
-      for (Size r = 0; r < width_; ++r) {
-        const Amount lacks = wants[r] > 0 ? wants[r] - rooms_.at(node, r) : 0;
-        if (lacks > 0)
-          sum +=
-              static_cast<double>(lacks) / static_cast<double>(std::max<Amount>(part_.total[r], 1));
-      }
-      if (sum >= least || (!anywhere && !may_stand(request, node))) continue;
-      least = sum;
-      found = node;
-    }
+    const Id found = nearest(request, anywhere);
     if (found != kNoId) rooms_.lacks(wants, found, best);
     if (anywhere) {
       nearest_[same] = found;
@@ -287,6 +284,37 @@ void Run::fail(Id request, Outcome why) {
     }
   }
   record(request, why);
+}
+
+// The first of the nodes that lack least. Those without any room lack all of it, or more.
+Id Run::nearest(Id request, bool anywhere) {
+  const Amount* wants = need(request);
+  const auto lacks = [&](auto&& room) {
+    double sum = 0;
+    for (Size r = 0; r < width_; ++r) {
+      const Amount more = wants[r] > 0 ? wants[r] - room(r) : 0;
+      if (more > 0)
+        sum += static_cast<double>(more) / static_cast<double>(std::max<Amount>(part_.total[r], 1));
+    }
+    return sum;
+  };
+  const double all = lacks([](Size) { return Amount{0}; });
+  double least = std::numeric_limits<double>::infinity();
+  Size found = part_.nodes.size();
+  const auto look_at = [&](Size place) {
+    const Id node = part_.nodes[place];
+    const double sum = lacks([&](Size r) { return rooms_.at(node, r); });
+    if (sum > least || (sum == least && place > found)) return;
+    if (!anywhere && !may_stand(request, node)) return;
+    least = sum;
+    found = place;
+  };
+  for (const Size place : roomy_) look_at(place);
+  for (const Size place : blank_) {
+    if (least < all || (least == all && found < place)) break;
+    look_at(place);
+  }
+  return found < part_.nodes.size() ? part_.nodes[found] : kNoId;
 }
 
 void Run::record(Id request, Outcome why) {

@@ -110,13 +110,15 @@ class Run {
   bool credited_ = false;  // the ask that is looked at
 
  private:
-  void see_room(Id node);
+  void see_rooms();
+  Id nearest(Id request, bool anywhere);
 
   std::vector<std::pair<Id, Size>> leaving_for_;  // operation, place in `state_.leaving()`
   Column<Id> handed_of_;                          // of `state_.leaving()`: place in `handed`
   // Of asks of the same amounts: the first node that may have room, and the one that lacks least,
   // as of a step. Free room only shrinks in a run, but where a reservation is given back.
-  Column<Amount> most_free_;  // R
+  Column<Amount> most_free_;    // R
+  Column<Size> roomy_, blank_;  // in `part_.nodes`: with room of something when last seen, or none
   Column<Size> first_;
   Column<Id> nearest_;
   Column<Id> nearest_at_, taken_at_;  // steps; the latter of nodes

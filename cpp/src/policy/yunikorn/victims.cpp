@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "cycles.h"
 
@@ -12,19 +13,13 @@ using Size = std::size_t;
 
 constexpr float kFar = 1e30F;
 constexpr Id kNever = std::bit_cast<Id>(1e20F);  // no victims of the node suffice
+constexpr float kRounded = 1 - 0x1p-16F;         // sums of few rounded parts are less off
 constexpr Size kNearby = 256;                    // nodes that are looked at before all are
 constexpr Size kMoved = 64;  // nodes out of their order until they are sorted again
 
 // Numbers from 0 on compare as their bits do, those below as less; columns of integers are compared
 // many at once.
 Id bits(float number) { return std::bit_cast<Id>(number); }
-
-float no_more(Amount amount) {
-  const auto out = static_cast<float>(amount);
-  return static_cast<double>(out) > static_cast<double>(amount)
-             ? std::nextafter(out, -std::numeric_limits<float>::infinity())
-             : out;
-}
 
 }  // namespace
 
@@ -165,19 +160,35 @@ Id Cycles::bound_of(const Live& live, Id node, const Amount* wants) const {
   return fewest;
 }
 
-// Nodes by the place of the so-manieth that may leave, from 0 on, as it was at some time; it only
-// rises until they are sorted again.
-std::span<const std::uint64_t> Cycles::nodes_by(Live& live, Size column) const {
-  std::vector<std::uint64_t>& out = live.order[column];
-  if (!out.empty()) return out;
-  for (const Id node : part_.nodes) {
-    const Id place = live.nth[column * nodes_ + at(node)];
-    if (place != Live::kNone)
-      out.push_back(std::uint64_t{static_cast<std::uint32_t>(place)} << 32U |
-                    static_cast<std::uint32_t>(node));
+// Might so many victims of a node do? Each covers a part of what the ask lacks in each resource, at
+// most all of it; those that cover most must cover everything together.
+bool Cycles::may_do(Id node, const Amount* wants, const Live& live, Size victims) const {
+  constexpr Size kMost = 8;
+  if (victims > kMost) return true;
+  std::array<Size, kMaxResources> types;
+  std::array<float, kMaxResources> of_lack;
+  Size count = 0;
+  for (Size r = 0; r < width_; ++r)
+    if (const Amount lacks = wants[r] - rooms_.at(node, r); wants[r] > 0 && lacks > 0) {
+      types[count] = r;
+      of_lack[count++] = 1 / static_cast<float>(lacks);
+    }
+  std::array<float, kMost> best{};  // the largest first
+  const Id* of = live.of.data() + part_.on_node_from[node];
+  for (Index n = 0; n < live.count[node]; ++n) {
+    const Amount* gives = part_.near.row(of[n], width_);
+    float covers = 0;
+    for (Size t = 0; t < count; ++t)
+      covers += std::min(static_cast<float>(gives[types[t]]) * of_lack[t], 1.0F);
+    for (Size i = 0; i < victims; ++i) {
+      const float more = std::max(best[i], covers);
+      covers = std::min(best[i], covers);
+      best[i] = more;
+    }
   }
-  std::ranges::sort(out);
-  return out;
+  float all = 0;
+  for (Size i = 0; i < victims; ++i) all += best[i];
+  return all >= static_cast<float>(count) * kRounded;
 }
 
 // Nodes are searched by how few victims they need at least; of as many, those alone whose
@@ -204,31 +215,41 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
   for (const Id q : part_.path(leaf)) asking_[q] = 1;
 
   const bool anywhere = this->anywhere(request);
-  Column<Live::Known>* known = nullptr;
+  std::optional<Id> known;
   if (what == For::kInterQueue && of_need_[part_.need_of[request]] > 1 && anywhere && !credited_ &&
       short_.empty() && !pace_.on()) {
     const bool gives =
         exhausted_[leaf] == 0 && part_.of_queue_from[leaf] != part_.of_queue_from[leaf + 1];
-    known = &live->known[std::int64_t{part_.need_of[request]} * (part_.queues() + 1) +
-                         (gives ? leaf + 1 : 0)];
-    if (known->empty()) known->resize(changed_.size());
+    Id held = 0;  // the first above it whose share holds anything back
+    for (const Id q : part_.path(leaf).subspan(1))
+      if (q != 0 && tight_[q] != 0) {
+        held = q;
+        break;
+      }
+    known = live->known.of({part_.need_of[request], gives ? leaf : kNoId, held});
   }
   Found best;
   Size level = 1;  // victims
   const auto most = [&] { return bits(static_cast<float>(level)); };
   const auto column = [&] { return std::min(level, Live::kPlaces) - 1; };
+  // False: it needs more victims than are looked for.
   const auto search = [&](Id n) {
-    if (!anywhere && !may_stand(request, n)) return;
-    Live::Known here;
-    if (known != nullptr) here = (*known)[n];
-    if (here.at < std::max(changed_[n], all_changed_)) {
+    if (!anywhere && !may_stand(request, n)) return true;
+    Known before, &here = known ? live->known.at(*known, n) : before;
+    if (here.at < std::max(changed_[n], all_changed_)) here = {};
+    if (here.at < 0 || here.victims < 0) {
+      if (at(std::max<Index>(-here.victims, 0)) >= level) return false;
+      if (!may_do(n, wants, *live, level)) {
+        here = {tick_, -static_cast<Index>(level), kNoId};
+        return false;
+      }
       const bool fits = victims_on(n, request, what, *live, leaving_there_);
       here = {tick_, fits ? static_cast<Index>(leaving_there_.size()) : 0,
               fits ? part_.on_node[leaving_there_.back()] : kNoId};
-      if (known != nullptr) (*known)[n] = here;
     }
     const Found found{n, here.victims, here.dearest};
     if (here.victims > 0 && found.better_than(best)) best = found;
+    return true;
   };
   const auto cheap_enough = [&](Id place) {
     return best.node == kNoId || at(best.victims) > level || place < best.dearest;
@@ -237,19 +258,21 @@ bool Cycles::victims_for(Id request, For what, Id& node) {
   const auto search_in_order = [&](Size most_nodes, auto&& fewest, auto&& done) {
     const Id* nth = live->nth.data() + column() * nodes_;
     Size looked = 0, moved = 0;
-    for (const std::uint64_t one : nodes_by(*live, column())) {
-      if (!cheap_enough(static_cast<Id>(one >> 32U)) || ++looked > most_nodes) break;
-      const auto n = static_cast<Id>(one & 0xFFFFFFFFU);
+    NodesByPlace& order = live->order[column()];
+    if (order.empty()) order.fill(part_.nodes, nth, Live::kNone);
+    for (Size i = 0; i < order.size(); ++i) {
+      const auto [place, n] = order[i];
+      if (!cheap_enough(place) || ++looked > most_nodes) break;
       if (fewest(n) > most()) continue;
       if (live->listed[n] < std::max(removed_[n], all_removed_)) list(*live, n);
-      moved += nth[n] != static_cast<Id>(one >> 32U) ? 1U : 0U;
+      moved += nth[n] != place ? 1U : 0U;
       const Id needs = bound_of(*live, n, wants);
-      if (needs > most() || (nth[n] != Live::kNone && cheap_enough(nth[n]))) {
-        if (needs <= most()) search(n);
-        done(n, needs <= most() ? kNever : needs);
-      }
+      if (needs > most())
+        done(n, needs);
+      else if (nth[n] != Live::kNone && cheap_enough(nth[n]))
+        done(n, search(n) ? kNever : bits(static_cast<float>(level + 1)));
     }
-    if (moved > kMoved) live->order[column()].clear();
+    if (moved > std::max(kMoved, looked / 8)) order.clear();
     return best.node != kNoId && looked <= most_nodes && at(best.victims) <= level;
   };
 
