@@ -33,7 +33,7 @@ class Size:
     reservations: int = 100
 
 
-def crowded(size: Size = Size(), *, parallel: bool = False, seed: int = 1) -> eh.Snapshot:  # noqa: B008
+def crowded(size: Size = Size(), *, parallel: bool = False, seed: int = 1) -> eh.Snapshot:
     """Draw a cluster whose hosts are full but for a slot here and there.
 
     Parameters
@@ -50,10 +50,8 @@ def crowded(size: Size = Size(), *, parallel: bool = False, seed: int = 1) -> eh
     """
     rng = np.random.default_rng(seed)
     now = 1_000_000
-    host = np.concatenate(
-        [np.arange(min(size.hosts, size.running))]
-        + [rng.integers(size.hosts, size=max(size.running - size.hosts, 0))]
-    )
+    least = np.arange(min(size.hosts, size.running))  # each host has one, as far as there are enough
+    host = np.concatenate((least, rng.integers(size.hosts, size=size.running - len(least))))
     slots = rng.integers(1, 5, size=size.running)
     memory = slots * rng.integers(1, 9, size=size.running)
     licence = rng.random(size.running) < 0.05

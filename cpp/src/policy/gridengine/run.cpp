@@ -19,12 +19,23 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
       nodes_(state_.nodes().in_order()),
       operations_(state_.operations().in_order()),
       rooms_(state_),
+      place_of_node_(at(state_.nodes().rows()), 0),
+      blocks_(nodes_.size(), state_.tables().resources.scope),
       calendar_(state_.now(), state_.nodes().rows(), state_.tables().resources.scope),
       becomes_(at(state_.operations().rows()), 0),
       scratch_(width_),
       freed_(width_),
       kept_(width_) {
   memory.grow(at(state_.operations().rows()));
+  for (Size i = 0; i < nodes_.size(); ++i) {
+    place_of_node_[nodes_[i]] = i;
+    usable_ += state_.schedulable(nodes_[i]);
+  }
+  for (Size mode = 0; mode < kModes; ++mode)
+    for (Size r = 0; r < width_; ++r)
+      frees_.push_back(evenhand::frees(static_cast<Mode>(mode),
+                                       held_kind(resources().kind[r], is_managed(r)),
+                                       resources().available_after_preemption[r] != 0));
   for (const Id o : operations_)
     preemptees_ += std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
       return state_.away(slot) || state_.leaving(slot);
@@ -165,7 +176,7 @@ void Run::start(Entry& entry) {
     room_at(p.node);
     const Amount* held = entry.preemptee ? state_.kept(unit.slot) : nullptr;
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation), held});
-    rooms_.take(unit.need, p.node);
+    add_room(unit.need, p.node, -1);
     calendar_.take(p.node, unit.need, now, until);
     claim(unit.need, now, until, true);
   }
@@ -205,7 +216,7 @@ void Run::claimed_elsewhere(const Claim& c, std::span<const Id> resource_of, Amo
   for (Size r = 0; r < resource_of.size(); ++r)
     if (resource_of[r] != kNoId) amounts[resource_of[r]] = c.amounts[r];
   seen_nodes_ = -1;
-  if (c.now) rooms_.add(amounts.data(), kNoId, -sign);
+  if (c.now) add_room(amounts.data(), kNoId, -sign);
   calendar_.add(kNoId, amounts.data(), c.from, c.until, -sign);
 }
 
