@@ -1,8 +1,8 @@
 """A scheduling run of a full cluster, and what doubling each of its sizes costs.
 
 ``python -m tests.bench.gridengine.runs`` prints a line a cluster: the run in the core, the whole plan, and
-for a doubled size the ratio. Jobs of one part come in one column, with every tenth of them a parallel job of
-up to eight parts, which may stand on several hosts, in the other.
+for a doubled size the ratio. The bars are those of jobs of one part; what shared licences and parallel jobs,
+of which each is a search over hosts, cost beside it is printed behind them.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from evenhand import _core
 from evenhand.plans.memory import read_memory
 from evenhand.systems.gridengine import columns
 
+#: What waits, and what is said of it.
+KINDS = {
+    "plain": "jobs of one part",
+    "licences": "jobs of one part, one in twenty with a licence of which none is left",
+    "parallel": "jobs, every tenth of two to eight parts",
+}
 RUN_BAR, DOUBLING_BAR = 50.0, 2.3
 TIMES = 7
 
@@ -33,7 +39,9 @@ class Size:
     reservations: int = 100
 
 
-def crowded(size: Size = Size(), *, parallel: bool = False, seed: int = 1) -> eh.Snapshot:
+def crowded(
+    size: Size = Size(), *, parallel: bool = False, licences: bool = False, seed: int = 1
+) -> eh.Snapshot:
     """Draw a cluster whose hosts are full but for a slot here and there.
 
     Parameters
@@ -41,12 +49,14 @@ def crowded(size: Size = Size(), *, parallel: bool = False, seed: int = 1) -> eh
     size : Size
     parallel : bool
         Whether every tenth job that waits has two to eight parts; else each has one.
+    licences : bool
+        Whether one in twenty waiting jobs takes a licence of which none is left.
     seed : int
 
     Returns
     -------
     Snapshot
-        With slots, memory, and a licence that the cluster shares. One in twenty waiting jobs takes one.
+        With slots, memory, and a licence that the cluster shares and one in twenty running jobs has.
     """
     rng = np.random.default_rng(seed)
     now = 1_000_000
@@ -86,7 +96,7 @@ def crowded(size: Size = Size(), *, parallel: bool = False, seed: int = 1) -> eh
                 "name": f"w{j}",
                 "operation": f"w{j}",
                 "resources": {"slots": need, "memory": need * int(rng.integers(1, 9))}
-                | ({"lic": 1} if rng.random() < 0.05 else {}),
+                | ({"lic": 1} if rng.random() < 0.05 and licences else {}),
                 "count": int(rng.integers(2, 9)) if parallel and j % 10 == 0 else 1,
                 "duration": int(rng.integers(600, 43_200)),
                 "submit_time": now - 3600 + j,
@@ -133,9 +143,9 @@ def measured(function: Callable[[], object], times: int = TIMES) -> float:
     return median(spans) * 1e3
 
 
-def run(size: Size, *, parallel: bool, times: int = TIMES) -> tuple[float, float, dict[str, int]]:
+def run(size: Size, kind: str, times: int = TIMES) -> tuple[float, float, dict[str, int]]:
     """Return the time of a run in the core and of a whole plan, and what was decided."""
-    snapshot, own = crowded(size, parallel=parallel), policy(size)
+    snapshot, own = crowded(size, parallel=kind == "parallel", licences=kind == "licences"), policy(size)
     memory, _ = read_memory(snapshot, own, None)
     planner = _core.gridengine_planner(
         snapshot._core,
@@ -150,14 +160,14 @@ def run(size: Size, *, parallel: bool, times: int = TIMES) -> tuple[float, float
 
 def main() -> None:
     """Print the figures."""
-    for parallel in (False, True):
+    for kind, said in KINDS.items():
         base = Size()
-        print(f"{'jobs of one part' if not parallel else 'every tenth job of two to eight parts'}: {base}")
-        first, whole, counts = run(base, parallel=parallel)
+        print(f"{said}: {base}")
+        first, whole, counts = run(base, kind)
         did = ", ".join(f"{name.partition('.')[2]} {count}" for name, count in counts.items())
         print(f"  run {first:8.1f} ms (bar {RUN_BAR:g})   plan {whole:8.1f} ms   {did}")
         for field in fields(Size):
-            one, _, _ = run(replace(base, **{field.name: 2 * getattr(base, field.name)}), parallel=parallel)
+            one, _, _ = run(replace(base, **{field.name: 2 * getattr(base, field.name)}), kind)
             print(
                 f"  twice the {field.name:12} {one:8.1f} ms   {one / first:5.2f} times (bar {DOUBLING_BAR:g})"
             )

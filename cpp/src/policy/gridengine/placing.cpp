@@ -42,7 +42,7 @@ bool Run::place(const Entry& entry, Time from, bool now) {
   if (simple(entry)) {
     const Unit& unit = entry.units[0];
     if (!calendar_.fits(calendar_.shared(), unit.need, from, until)) return false;
-    const Size found = next(unit, 0);
+    const Size found = next(unit, now ? 0 : begin_at_);
     if (found < nodes_.size()) placed_.push_back({0, nodes_[found]});
     return found < nodes_.size();
   }
@@ -76,11 +76,14 @@ Time Run::first_fit_simple(const Unit& unit, Time duration) {
     const Time shared = calendar_.earliest(calendar_.shared(), unit.need, since, duration);
     if (shared == kForever) return kForever;
     Time best = kForever;
-    for (const Id n : nodes_) {
+    for (Size i = 0; i < nodes_.size() && best != shared; ++i) {
+      const Id n = nodes_[i];
       const Time one = calendar_.earliest(n, unit.need, shared, duration, best);
-      if (one < best && allowed(unit, n)) best = one;
-      if (best == shared) return best;
+      if (one >= best || !allowed(unit, n)) continue;
+      best = one;
+      begin_at_ = i;
     }
+    if (best == shared) return best;
     if (best == kForever) return kForever;
     since = best;
     if (calendar_.fits(calendar_.shared(), unit.need, best, after(best, duration))) return best;
@@ -128,6 +131,7 @@ Time Run::first_fit_spread(const Entry& entry) {
 
 Time Run::first_fit(const Entry& entry) {
   poll();
+  begin_at_ = 0;
   if (!simple(entry)) return first_fit_spread(entry);
   return first_fit_simple(entry.units[0], entry.duration);
 }

@@ -79,6 +79,8 @@ Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& cand
   if (selection == VictimSelection::kMinimum)
     for (const Unit& unit : entry.units) needs.push_back(spread(unit, candidates));
   question.necessary = needs;
+  // What covers the need of a job of one request suffices, unless room is planned for others.
+  if (needs.size() == 1) question.spread = needs.data();
   const VictimSet set = choose_victims(trial, question);
   Column<Provider*> victims;
   for (const Id i : set.taken) {
@@ -138,8 +140,13 @@ Column<Provider*> Run::choose(const Question& question, bool fewest) {
     for (Size r = 0; !nodes_.empty() && r < width_; ++r)
       shared_lacks |= resources().scope[r] == ResourceScope::kCluster && u.need[r] > 0 &&
                       u.need[r] * u.count > rooms_.at(0, r);
-  if (!simple(entry) || shared_lacks)
-    return in_turn(entry, candidates_for(question), VictimSelection::kMinimum);
+  if (!simple(entry) || shared_lacks) {
+    const Column<Provider*> candidates = candidates_for(question);
+    if (simple(entry))
+      if (std::optional<Column<Provider*>> found = with_shared(entry, candidates))
+        return *std::move(found);
+    return in_turn(entry, candidates, VictimSelection::kMinimum);
+  }
   if (!question.named.empty()) return on_one_node(question, by_host(order_of(question)));
   if (!hosts_) hosts_ = by_host(in_order_);
   return on_one_node(question, *hosts_);
@@ -218,6 +225,7 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
 void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) {
   const Id step = steps_++;
   const Time now = state_.now();
+  begin_at_ = 0;
   // What the job will take on each node, and of what the cluster shares.
   Column<Column<Amount>> wanted(at(rooms_.nodes()) + 1);
   Column<Amount> shared(width_, 0);

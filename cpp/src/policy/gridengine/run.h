@@ -231,6 +231,9 @@ class Run {
   // one_node.cpp
   Hosts by_host(std::span<const Id> order) const;
   Column<Provider*> on_one_node(const Question& question, const Hosts& hosts);
+  // with_shared.cpp
+  std::optional<Column<Provider*>> with_shared(const Entry& entry,
+                                               const Column<Provider*>& candidates);
   bool fits_without(const Entry& entry, std::span<Provider* const> victims, Id node);
   void freed_on(const Provider& provider, Id node, Amount* sum) const;
 
@@ -257,6 +260,7 @@ class Run {
   Size next_ = 0;
   Index reserved_ = 0;             // jobs that wait for their reservation
   std::vector<Placement> placed_;  // of the job at hand
+  Size begin_at_ = 0;              // in nodes_: none before it fits when first_fit said
   Column<Amount> needs_;           // of stopped allocations, S x R
   std::vector<Provider> providers_;
   Column<Id> provider_of_;      // O
