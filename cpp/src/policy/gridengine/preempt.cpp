@@ -77,7 +77,7 @@ Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& cand
                           .budget = set_.minimum_budget};
   std::vector<SpreadNeed> needs;
   if (selection == VictimSelection::kMinimum)
-    for (const Unit& unit : entry.units) needs.push_back(spread(unit, candidates));
+    for (const Unit& unit : entry.units) needs.push_back(spread(unit, entry.duration, candidates));
   question.necessary = needs;
   // What covers the need of a job of one request suffices, unless room is planned for others.
   if (needs.size() == 1) question.spread = needs.data();
@@ -90,7 +90,24 @@ Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& cand
   return victims;
 }
 
-SpreadNeed Run::spread(const Unit& unit, const Column<Provider*>& candidates) const {
+void Run::stays_free(Id node, Time until, Amount* free) const {
+  for (Size r = 0; r < width_; ++r) free[r] = rooms_.at(node, r);
+  calendar_.least(node, state_.now(), until, free);
+  calendar_.least(calendar_.shared(), state_.now(), until, free);
+}
+
+Column<Index> Run::copies_without(const Unit& unit, Time duration,
+                                  const Column<Provider*>& candidates) {
+  const Time now = state_.now(), until = after(now, duration);
+  for (const Provider* p : candidates) give(*p, 1);
+  Column<Index> copies(at(rooms_.nodes()), 0);
+  for (const Id n : nodes_) copies[n] = calendar_.copies(n, unit.need, now, until, unit.count);
+  for (const Provider* p : candidates) give(*p, -1);
+  return copies;
+}
+
+SpreadNeed Run::spread(const Unit& unit, Time duration, const Column<Provider*>& candidates) {
+  const Column<Index> copies = copies_without(unit, duration, candidates);
   const Id shared = rooms_.nodes();  // one site more: what the cluster shares
   const auto wide = [&](Size r) { return resources().scope[r] == ResourceScope::kCluster; };
   FreedByNode freed_on(at(shared) + 1, width_);
@@ -108,19 +125,21 @@ SpreadNeed Run::spread(const Unit& unit, const Column<Provider*>& candidates) co
     }
   SpreadNeed need(width_);
   need.copies = unit.count;
-  Column<Amount> lacks(width_, 0), levels;
+  const Time until = after(state_.now(), duration);
+  Column<Amount> lacks(width_, 0), levels, free(width_, 0);
+  if (!nodes_.empty()) stays_free(nodes_[0], until, free.data());
   for (Size r = 0; !nodes_.empty() && r < width_; ++r)
-    if (wide(r) && unit.need[r] > 0) lacks[r] = unit.need[r] * unit.count - rooms_.at(0, r);
+    if (wide(r) && unit.need[r] > 0) lacks[r] = unit.need[r] * unit.count - free[r];
   if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
     need.add(freed_on.jobs(shared), freed_on.amounts(shared), lacks, true);
   for (const Id n : nodes_) {
     if (!allowed(unit, n)) continue;
     levels.clear();
-    for (Index k = 1; k <= unit.count; ++k) {
+    stays_free(n, until, free.data());
+    for (Index k = 1; k <= copies[n]; ++k) {
       for (Size r = 0; r < width_; ++r)
-        lacks[r] = !wide(r) && unit.need[r] > 0
-                       ? std::max<Amount>(unit.need[r] * k - rooms_.at(n, r), 0)
-                       : 0;
+        lacks[r] =
+            !wide(r) && unit.need[r] > 0 ? std::max<Amount>(unit.need[r] * k - free[r], 0) : 0;
       if (!freed_on.covers(n, lacks)) break;
       if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
         levels.insert(levels.end(), lacks.begin(), lacks.end());

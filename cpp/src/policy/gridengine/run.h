@@ -225,7 +225,13 @@ class Run {
   Column<Provider*> choose(const Question& question, bool fewest);
   Column<Provider*> in_turn(const Entry& entry, const Column<Provider*>& candidates,
                             VictimSelection selection);
-  SpreadNeed spread(const Unit& unit, const Column<Provider*>& candidates) const;
+  // R: what is there now and stays, of a node and of what the cluster shares: what a job that is to
+  // start now lacks beyond it, those that leave for it must free.
+  void stays_free(Id node, Time until, Amount* free) const;
+  // By node how often a unit fits there from now on, were all candidates gone.
+  Column<Index> copies_without(const Unit& unit, Time duration,
+                               const Column<Provider*>& candidates);
+  SpreadNeed spread(const Unit& unit, Time duration, const Column<Provider*>& candidates);
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
 
   // one_node.cpp
@@ -234,6 +240,9 @@ class Run {
   // with_shared.cpp
   std::optional<Column<Provider*>> with_shared(const Entry& entry,
                                                const Column<Provider*>& candidates);
+  std::optional<Column<Provider*>> with_shared(const Entry& entry,
+                                               const Column<Provider*>& candidates,
+                                               View<const Index> copies);
   bool fits_without(const Entry& entry, std::span<Provider* const> victims, Id node);
   void freed_on(const Provider& provider, Id node, Amount* sum) const;
 

@@ -14,14 +14,27 @@ namespace evenhand::gridengine {
 // jobs elsewhere that free the same, the first ones, as many as a set without spare ones can have.
 // A node is passed over if no set on it can be smaller than the best so far, or as small and
 // before it. O(candidates + nodes) and an exact cover of the few that are left on a node.
+//
+// If what covers the need there does not suffice, nodes on which the job would not fit with all of
+// them gone are left out.
 std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
                                                   const Column<Provider*>& candidates) {
+  if (auto found = with_shared(entry, candidates, {})) return found;
+  return with_shared(entry, candidates, copies_without(entry.units[0], entry.duration, candidates));
+}
+
+// copies: by node; empty: on any.
+std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
+                                                  const Column<Provider*>& candidates,
+                                                  View<const Index> copies) {
   const Unit& unit = entry.units[0];
   const auto wide = [&](Size r) { return resources().scope[r] == ResourceScope::kCluster; };
   const Size nodes = at(rooms_.nodes());
+  const Time until = after(state_.now(), entry.duration);
   Column<Amount> shared(width_, 0), amounts(width_), lacks(width_);
+  stays_free(nodes_[0], until, lacks.data());
   for (Size r = 0; r < width_; ++r)
-    if (wide(r)) shared[r] = std::max<Amount>(unit.need[r] - rooms_.at(0, r), 0);
+    if (wide(r) && unit.need[r] > 0) shared[r] = std::max<Amount>(unit.need[r] - lacks[r], 0);
 
   // What each frees of it, no more than is missing; those that free the same together.
   Column<Amount> frees_wide(candidates.size() * width_, 0), most(width_, 0);
@@ -65,10 +78,10 @@ std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
   VictimSelector selector(width_);
   for (const Id n : nodes_) {
     const Id first = hosts.first[n], end = hosts.first[at(n) + 1];
-    if (!allowed(unit, n)) continue;
-    rooms_.lacks(unit.need, n, lacks.data());
+    if (!allowed(unit, n) || (!copies.empty() && copies[n] == 0)) continue;
+    stays_free(n, until, lacks.data());
     for (Size r = 0; r < width_; ++r)
-      if (wide(r)) lacks[r] = 0;
+      lacks[r] = wide(r) || unit.need[r] <= 0 ? 0 : std::max<Amount>(unit.need[r] - lacks[r], 0);
     const std::optional<Size> least_here = at_least(lacks.data(), hosts.most.row(n, width_));
     if (!least_here || *least_here > at(end - first)) continue;
     here.clear();
