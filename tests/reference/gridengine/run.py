@@ -38,6 +38,7 @@ class Run:
 
     world: World
     accepted: Mapping[str, Accepted] = field(default_factory=dict)
+    preempted_for: Mapping[str, str] = field(default_factory=dict)  # by job, what the last run said
     decisions: list[dict[str, Any]] = field(default_factory=list)
     rules: dict[str, str] = field(default_factory=dict)
 
@@ -71,11 +72,22 @@ class Run:
                 found.append(Waiting(job, parts, longest, False, asks, since))
         order = list(self.world.jobs)
 
-        def key(w: Waiting) -> tuple[Any, ...]:
-            first = self.s.prioritize_preemptees and w.preemptee
+        def key(w: Waiting, *, first: bool) -> tuple[Any, ...]:
             return not first, -w.job.priority, not w.preemptee, w.since, order.index(w.job.name)
 
-        return sorted(found, key=key)
+        queue, behind = [], []
+        for w in found:
+            whom = self.preempted_for.get(w.job.name) if w.preemptee else None
+            if self.s.prioritize_preemptees and any(p.job.name == whom for p in found if not p.preemptee):
+                behind.append(w)
+            else:
+                queue.append((key(w, first=self.s.prioritize_preemptees and w.preemptee), w))
+        queue.sort(key=lambda row: row[0])
+        served = []
+        for _, w in queue:
+            after = [b for b in behind if not w.preemptee and self.preempted_for[b.job.name] == w.job.name]
+            served += [w, *sorted(after, key=lambda b: key(b, first=True))]
+        return served
 
     # --- placing
 

@@ -271,6 +271,10 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
     p->claimed = true;
     pace_.took(state_, p->operation);
     ++preemptees_;
+    if (stops(p->mode)) {
+      memory.preempted_for.push_back(entry.operation);
+      memory.preempted_for_of.push_back(p->operation);
+    }
     ++tally.jobs;
     becomes_[p->operation] =
         static_cast<std::uint8_t>(p->mode == Mode::kPreempt           ? JobState::kPreempted

@@ -54,13 +54,7 @@ void Run::go() {
   finish();
 }
 
-bool Run::next_is_before(const Run& other) const {
-  const auto key = [](const Run& run) {
-    const Entry& e = run.next();
-    return std::tuple(!(run.set_.prioritize && e.preemptee), -e.priority, !e.preemptee, e.since);
-  };
-  return key(*this) < key(other);
-}
+bool Run::next_is_before(const Run& other) const { return key(next()) < other.key(other.next()); }
 
 void Run::serve_next() {
   Entry& entry = queue[order_[next_++]];
@@ -72,6 +66,7 @@ void Run::serve_next() {
 
 void Run::finish() {
   memory.drop_requests();
+  remember_preemptors();
   for (const Id o : operations_) {
     const auto state = static_cast<JobState>(becomes_[o]);
     if (state == JobState::kPreempted || state == JobState::kEnhancedSuspended ||

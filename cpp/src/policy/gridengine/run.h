@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "evenhand/place/calendar.h"
@@ -36,6 +37,8 @@ struct Entry {
   std::vector<Unit> units;
   double priority = 0;
   Time since = 0;
+  bool first = false;  // before all that are not
+  Id behind = kNoId;   // in the queue: the preemptor of which it is next, that has yet to start
   Time duration = kForever;  // planned, with what is added to it
   Outcome outcome = Outcome::kNoFreeRoom;
   Id failed = kNoId;         // the request that found no place
@@ -155,6 +158,12 @@ class Run {
   Time ends(Id slot) const;
   Time submitted(Id operation) const;
   void build_queue();
+  auto key(const Entry& entry) const {
+    const Entry& lead = entry.behind == kNoId ? entry : queue[at(entry.behind)];
+    return std::tuple(!entry.first, -lead.priority, !lead.preemptee, lead.since);
+  }
+  void stand_behind_preemptors();
+  void remember_preemptors();
   void due(Time instant) {
     if (instant > state_.now() && instant < kForever && (next_due == kNoTime || instant < next_due))
       next_due = instant;
