@@ -97,6 +97,16 @@ def test_yunikorn(capsys: pytest.CaptureFixture[str], name: str, count: int) -> 
     assert status == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "count"), {"priority-gridengine.json.gz": 21, "seeds-gridengine.json.gz": 64}.items()
+)
+def test_gridengine(capsys: pytest.CaptureFixture[str], name: str, count: int) -> None:
+    """Its table of actions, commands by hand, slot-wise suspension, and its document."""
+    status, out = run(capsys, SAMPLE / name)
+    assert out.splitlines()[-1] == f"{count} passed, 0 failed, 0 not covered", out
+    assert status == 0
+
+
 @pytest.mark.shared
 def test_whole_yunikorn(capsys: pytest.CaptureFixture[str]) -> None:
     cases = shared("cases")

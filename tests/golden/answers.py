@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import evenhand as eh
+import tests.conftest  # noqa: F401 - what is drawn has a profile of it
 from evenhand.systems import SYSTEMS
 from evenhand.testing import strategies as es
 from tests.conformance import files
@@ -88,13 +89,15 @@ def draw(system: str, count: int) -> list[Record]:
         policy = POLICIES[system](**x[1].model_dump())
         return record(eh.Snapshot.from_dict(x[0]), policy)
 
+    def both(clusters: Any, settings: Any) -> tuple[Any, Callable[[Any], Record]]:
+        return clusters.flatmap(lambda d: settings.map(lambda s: (d, s))), other
+
     strategies: dict[str, tuple[Any, Callable[[Any], Record]]] = {
         "ytsaurus": (es.plan_inputs(), ytsaurus),
-        "backendai": (
-            es.session_groups().flatmap(lambda d: es.backendai_settings().map(lambda s: (d, s))),
-            other,
-        ),
-        "slurm": (es.job_clusters().flatmap(lambda d: es.slurm_settings().map(lambda s: (d, s))), other),
+        "backendai": both(es.session_groups(), es.backendai_settings()),
+        "slurm": both(es.job_clusters(), es.slurm_settings()),
+        "yunikorn": both(es.queue_partitions(), es.yunikorn_settings()),
+        "gridengine": both(es.gridengine_clusters(), es.gridengine_settings()),
     }
     strategy, made = strategies[system]
     return [made(one) for one in drawn(strategy, count)]

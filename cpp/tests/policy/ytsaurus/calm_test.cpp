@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "../../model/scene.h"
@@ -137,6 +138,60 @@ TEST(CalmShares, SayWhatAFullUpdateSays) {
     }
   }
   EXPECT_GT(moved, kPairs);
+}
+
+// Runs of several tolerances, the first that of the planner; an operation in deficit starves at
+// once, so that runs part where a share crosses what one of them tolerates.
+SharedSettings other_tolerances(double own) {
+  SharedSettings set;
+  set.tolerance = {own};
+  for (const double other : {1.0, 0.75, 0.5})
+    if (other != own) set.tolerance.push_back(other);
+  set.threshold.resize(set.tolerance.size(), 1);
+  set.aggressive_threshold.resize(set.tolerance.size(), 0.5);
+  set.timeout.resize(set.tolerance.size(), 0);
+  set.aggressive_timeout.resize(set.tolerance.size(), 1'000'000'000);
+  return set;
+}
+
+TEST(CalmShares, PartRunsWhereAFullUpdateDoes) {
+  std::size_t late = 0;
+  for (unsigned seed = 0; seed < kPairs; ++seed) {
+    Pair pair(seed);
+    Random random(seed);
+    StarvationSettings& starvation = pair.settings.starvation;
+    const SharedSettings runs = other_tolerances(starvation.tolerance);
+    const double other = runs.tolerance[1 + random.below(static_cast<int>(runs.rows()) - 1)];
+    pair.runs = {static_cast<std::int64_t>(other * static_cast<double>(pair.share))};
+    pair.settings.preemption_threshold = 1;
+    pair.settings.aggressive_preemption_threshold = 0.5;
+    starvation.timeout = 0;
+    starvation.aggressive_timeout = runs.aggressive_timeout[0];
+    Planner kept(pair.inputs(kMiddle));
+    ASSERT_TRUE(kept.share(runs));
+    Time now = kept.state().now();
+    kept.update(now, true);
+    std::set<Id> apart;  // parted once, runs stay apart
+    for (int step = 0; step < 12; ++step) {
+      const Index pending = kMiddle + random.below(7) - 3;
+      kept.on({.kind = Delta::Kind::kPending, .row = 1, .count = pending});
+      Planner afresh(pair.inputs(pending));
+      ASSERT_TRUE(afresh.share(runs));
+      for (Planner* planner : {&kept, &afresh}) {
+        planner->update(now + 1, true);  // a deficit begins
+        planner->update(now + 2, true);  // and has lasted
+      }
+      now += 2;
+      const std::size_t before = apart.size();
+      const Column<Id> here = afresh.apart(), all = kept.apart();
+      apart.insert(here.begin(), here.end());
+      if (step == 0) apart.insert(all.begin(), all.end());  // at the middle, or here
+      ASSERT_EQ(std::set<Id>(all.begin(), all.end()), apart)
+          << "seed " << seed << ", pending " << pending;
+      late += step > 0 && apart.size() > before;
+    }
+  }
+  EXPECT_GT(late, kPairs / 10);
 }
 
 }  // namespace
