@@ -182,17 +182,17 @@ class Run:
 
     def start_or_reserve(self, w: Waiting) -> str:
         own = [take for owner, take in self.world.kept_rooms() if owner == w.job.name]
-        whole = self.planned, self.here
-        self.planned = [t for t in self.planned if t not in own]
-        self.here = [t for t in self.here if t not in own]
+        for take in own:  # one each: others may take the same
+            self.planned.remove(take)
+            if take.since <= self.world.now:
+                self.here.remove(take)
         asked = self.accepted.get(w.job.name)
         if where := self.place(w, self.world.now, True):
             self.begin(w, where)
             return "available_now" if asked else ""
         rule = self.wait(w, asked)
-        more = [t for t in own if t in whole[0]]
-        self.planned += more
-        self.here += [t for t in own if t in whole[1]]
+        self.planned += own
+        self.here += [take for take in own if take.since <= self.world.now]
         return rule
 
     def wait(self, w: Waiting, asked: Accepted | None) -> str:
