@@ -227,6 +227,7 @@ void Run::credit_own(Id operation, Amount sign) {
   if (rows.rows() == 0) return;
   add_reserved(rooms_, state_, sign, [operation](Id owner) { return owner == operation; });
   blocks_.all_changed();
+  seen_nodes_ = -1;
   for (Id i = 0; i < rows.rows(); ++i) {
     if (!rows.present(i) || rows.get(&V::node, i, kNoId) == kNoId || rows.get(&V::soft, i) != 0 ||
         reserved_for(state_, i) != operation)

@@ -50,7 +50,8 @@ void Run::find_providers() {
   struct Key {
     double priority;
     Time later;
-    Id rank, provider;
+    Index rank;
+    Id provider;
   };
   std::vector<Key> keys;
   for (Id i = 0; i < static_cast<Id>(providers_.size()); ++i) {

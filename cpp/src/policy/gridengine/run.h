@@ -136,9 +136,7 @@ class Run {
  private:
   using Size = std::size_t;
   const ResourceSpace& resources() const noexcept { return state_.tables().resources; }
-  Id rank(Id operation) const noexcept {
-    return static_cast<Id>(state_.operations().keys().rank(operation));
-  }
+  Index rank(Id operation) const noexcept { return state_.operations().keys().rank(operation); }
   double priority(Id operation) const noexcept {
     return state_.operations().get(&OperationColumns::priority, operation, 0.0);
   }
