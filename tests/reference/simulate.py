@@ -27,6 +27,7 @@ class Run:
     node: str
     start: int
     done: int = 0
+    saved: int = 0
     began: int | None = None
     end: int | None = None
     outcome: str = "running"
@@ -210,6 +211,8 @@ class Reference:
         return round(self.asked[run.request]["checkpoint_every"] * SECOND)
 
     def progress(self, run: Run) -> int:
+        if run.outcome == "suspended":
+            return run.kept  # its processes stand still, also when their node goes down later
         return run.done + (0 if run.began is None else self.now - run.began)
 
     def track(self, run: Run) -> None:
@@ -245,9 +248,9 @@ class Reference:
         fate = "gone" if done else "again" if outcome == "lost_node" else run.fate
         again = not done and (fate != "gone" or bool(asked["replica"]))
         so_far = self.progress(run)
-        run.kept = so_far if done else 0
+        run.kept = so_far if done else run.saved
         if not done and asked["checkpoint_every"] is not None:
-            run.kept = max(run.done, so_far // self.every(run) * self.every(run))
+            run.kept = max(run.saved, so_far // self.every(run) * self.every(run))
         if run.outcome == "running":
             run.end, run.outcome = self.now, outcome
         if run in self.held[run.node]:
@@ -321,6 +324,7 @@ class Reference:
         asked["pending"] -= 1
         kept = self.kept.get(request) or [0]
         run = Run(name, request, str(row["operation"]), str(row["node"]), self.now, kept.pop(0))
+        run.saved = run.done
         run.amounts, run.kept = dict(row.get("resources", {})), run.done
         self.track(run)
 
@@ -340,7 +344,7 @@ class Reference:
         self.apply(event)
         where = before.node if event.node is None else str(event.node)
         run = Run(before.name, before.request, before.operation, where, self.now, before.kept)
-        run.amounts, run.kept = before.amounts, before.kept
+        run.amounts, run.kept, run.saved = before.amounts, before.kept, before.saved
         self.live[run.name] = run
         self.runs.append(run)
         self.begin_work(run)

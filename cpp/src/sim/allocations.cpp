@@ -24,13 +24,6 @@ void Engine::track(Id slot, Id request, Id node) {
   AllocationLog& log = log_.allocations;
   r.log = log.request.rows();
   const Id owner = owners_[state_->operation_of(slot)].source;
-  Id before = kNoId;
-  if (request != kNoId && !asked_[request].kept.empty()) {
-    std::vector<Kept>& kept = asked_[request].kept;
-    r.done = kept.front().progress;
-    before = kept.front().log;
-    kept.erase(kept.begin());
-  }
   log.request.push_back(request == kNoId ? kNoId : asked_[request].source);
   log.operation.push_back(owner);
   log.node.push_back(node);
@@ -39,13 +32,23 @@ void Engine::track(Id slot, Id request, Id node) {
   log.began.push_back(kNoTime);
   log.outcome.push_back(Outcome::kRunning);
   log.requeued.push_back(0);
-  log.kept.push_back(r.done);
+  log.kept.push_back(0);
   log.lost.push_back(0);
   log.decision.push_back(kNoId);
-  log.resumed_from.push_back(before);
+  log.resumed_from.push_back(kNoId);
   ++running_count_;
   Time& first = log_.operations.first_start[owner];
   if (first == kNoTime) first = now_;
+}
+
+// It starts from what an earlier run of its request has saved, if one waits again.
+void Engine::take_saved(Id slot) {
+  Running& r = running_[slot];
+  std::vector<Kept>& kept = asked_[r.request].kept;
+  if (kept.empty()) return;
+  r.done = r.saved = log_.allocations.kept[r.log] = kept.front().progress;
+  log_.allocations.resumed_from[r.log] = kept.front().log;
+  kept.erase(kept.begin());
 }
 
 Time Engine::progress(Id slot) const noexcept {
@@ -101,8 +104,8 @@ void Engine::begin_waiting(Id node) {
 Time Engine::kept_of(Id slot) const noexcept {
   const Running& r = running_[slot];
   const Time every = r.request == kNoId ? kNoTime : asked_[r.request].checkpoint_every;
-  if (every == kNoTime) return 0;
-  return std::max(r.done, progress(slot) / every * every);
+  if (every == kNoTime) return r.saved;
+  return std::max(r.saved, progress(slot) / every * every);
 }
 
 void Engine::saved(Id slot) {
@@ -163,7 +166,7 @@ void Engine::end(Id slot, Outcome outcome) {
   log.lost[row] = all - kept;
   if (r.decision != kNoId && !done) log.decision[row] = r.decision;
   sums.lost[owner] += all - kept;
-  if (done || !again || kept > r.done)
+  if (done || !again || kept > r.saved)
     turns_.progressed();
   else
     turns_.lost(owner, now_);

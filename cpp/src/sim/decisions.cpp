@@ -230,6 +230,7 @@ void Engine::start(const Decision& d, Id row) {
   }
   log_.decisions.allocation[row] = log_.allocations.request.rows();
   track(slot, d.request, d.node);
+  take_saved(slot);
   const Asked& asked = asked_[d.request];
   if (asked.cells)
     change({.kind = Delta::Kind::kCells, .row = slot}, [&] {
@@ -291,6 +292,7 @@ void Engine::resume(const Decision& d, Id row) {
   track(slot, before.request, d.node);
   Running& r = running_[slot];
   r.done = before.done;
+  r.saved = before.saved;
   log_.allocations.kept[r.log] = r.done;
   log_.allocations.resumed_from[r.log] = before.log;
   if (options_.planned_ends && before.request != kNoId) {

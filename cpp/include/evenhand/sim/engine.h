@@ -127,6 +127,7 @@ class Engine {
     std::uint32_t token = 0;
     Time began = kNoTime;  // at work since then; kNoTime: it waits for room, or is suspended
     Time done = 0;         // in earlier runs
+    Time saved = 0;        // of it, what outlives its processes: suspended ones die with their node
     Time leaves = kNoTime;
     Id decision = kNoId;
     Fate fate = Fate::kGone;
@@ -171,6 +172,7 @@ class Engine {
 
   // --- allocations
   void track(Id slot, Id request, Id node);
+  void take_saved(Id slot);
   void begin_work(Id slot);
   void begin_waiting(Id node);
   void end(Id slot, Outcome outcome);
