@@ -27,6 +27,7 @@ class Waiting:
     job: Job
     parts: list[Part]
     duration: float
+    fits_for: float  # for so long there must be room: without backfilling, for ever
     preemptee: bool
     reserve: bool = False
     since: float = 0
@@ -61,7 +62,7 @@ class Run:
         for job in self.world.jobs.values():
             if away := job.some("preempted"):
                 parts = [Part(a, less(a["resources"], a.get("held") or {}), a["node"]) for a in away]
-                found.append(Waiting(job, parts, FOREVER, True, since=job.start_time))
+                found.append(Waiting(job, parts, FOREVER, FOREVER, True, since=job.start_time))
             if job.requests:
                 own = [r.get("duration") for r in job.requests]
                 known = [self.s.default_duration if d is None else d for d in own]
@@ -69,7 +70,8 @@ class Run:
                 parts = [Part(r, r["resources"]) for r in job.requests for _ in range(r.get("count", 1))]
                 asks = any(r.get("reserve") for r in job.requests)
                 since = min(r.get("submit_time", 0) for r in job.requests)
-                found.append(Waiting(job, parts, longest, False, asks, since))
+                fits_for = longest if self.s.backfilling else FOREVER
+                found.append(Waiting(job, parts, longest, fits_for, False, asks, since))
         order = list(self.world.jobs)
 
         def key(w: Waiting, *, first: bool) -> tuple[Any, ...]:
@@ -112,7 +114,7 @@ class Run:
 
     def place(self, w: Waiting, since: float, now: bool) -> list[str] | None:
         """Return the node of each part, the first that will do, none before that of the part before."""
-        until = since + w.duration
+        until = since + w.fits_for
         added: list[Take] = []
         where: list[str] = []
         nodes = list(self.world.nodes)
@@ -158,7 +160,7 @@ class Run:
 
     def begin(self, w: Waiting, where: Sequence[str]) -> None:
         now = self.world.now
-        until = now + w.duration if self.s.backfilling else FOREVER
+        until = now + w.duration
         for part, node in zip(w.parts, where, strict=True):
             name = str(part.row["name"])
             self.say("resume" if w.preemptee else "start", name, node, at=now)
@@ -390,7 +392,7 @@ class Run:
             names = self.covering(part, node, on, how) if self.allowed(part, node) else []
             if not names or (best and cost(names) >= cost(best)):
                 continue
-            alone = Waiting(w.job, [Part({**part.row}, part.need, node)], w.duration, False)
+            alone = Waiting(w.job, [Part({**part.row}, part.need, node)], w.duration, w.fits_for, False)
             if self.place_without(alone, names, how) is None:
                 names = list(on)
                 if self.place_without(alone, names, how) is None:

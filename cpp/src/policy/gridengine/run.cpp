@@ -153,7 +153,7 @@ void Run::claim(const Amount* amounts, Time from, Time until, bool now) {
 void Run::start(Entry& entry) {
   const Id step = steps_++;
   const Time now = state_.now();
-  const Time until = set_.backfilling ? after(now, entry.duration) : kForever;
+  const Time until = after(now, entry.duration);
   seen_nodes_ = -1;
   for (const Placement& p : placed_) {
     const Unit& unit = entry.units[p.unit];

@@ -79,7 +79,8 @@ class GridEngineSettings(CheckedSettings):
         None, description="Planned run time of jobs that request none; by default for ever."
     )
     backfilling: _Flag = Field(
-        True, description="Off: what starts is taken to run for ever, so it starts in no room reserved later."
+        True,
+        description="Off: nothing starts in room that is reserved for later, also where it would end before.",
     )
     automatic_preemption: _Flag = Field(
         False, description="Every run preempts for waiting jobs whose reservation is too far away."
