@@ -27,7 +27,6 @@ class Waiting:
     job: Job
     parts: list[Part]
     duration: float
-    fits_for: float  # for so long there must be room: without backfilling, for ever
     preemptee: bool
     reserve: bool = False
     since: float = 0
@@ -62,7 +61,7 @@ class Run:
         for job in self.world.jobs.values():
             if away := job.some("preempted"):
                 parts = [Part(a, less(a["resources"], a.get("held") or {}), a["node"]) for a in away]
-                found.append(Waiting(job, parts, FOREVER, FOREVER, True, since=job.start_time))
+                found.append(Waiting(job, parts, FOREVER, True, since=job.start_time))
             if job.requests:
                 own = [r.get("duration") for r in job.requests]
                 known = [self.s.default_duration if d is None else d for d in own]
@@ -70,8 +69,7 @@ class Run:
                 parts = [Part(r, r["resources"]) for r in job.requests for _ in range(r.get("count", 1))]
                 asks = any(r.get("reserve") for r in job.requests)
                 since = min(r.get("submit_time", 0) for r in job.requests)
-                fits_for = longest if self.s.backfilling else FOREVER
-                found.append(Waiting(job, parts, longest, fits_for, False, asks, since))
+                found.append(Waiting(job, parts, longest, False, asks, since))
         order = list(self.world.jobs)
 
         def key(w: Waiting, *, first: bool) -> tuple[Any, ...]:
@@ -114,7 +112,7 @@ class Run:
 
     def place(self, w: Waiting, since: float, now: bool) -> list[str] | None:
         """Return the node of each part, the first that will do, none before that of the part before."""
-        until = since + w.fits_for
+        until = since + w.duration
         added: list[Take] = []
         where: list[str] = []
         nodes = list(self.world.nodes)
@@ -176,7 +174,9 @@ class Run:
         for part, node in zip(w.parts, where, strict=True):
             over = None if until == FOREVER else until
             self.say("reserve", str(part.row["name"]), node, at=at, until=over)
-            self.planned.append(Take(node, part.need, at, until))
+            # Without backfilling nothing starts meanwhile in what it waits for.
+            since = at if self.s.backfilling else self.world.now
+            self.planned.append(Take(node, part.need, since, until))
         return True
 
     def say(self, action: str, name: str, node: str | None, **more: Any) -> None:
@@ -392,7 +392,7 @@ class Run:
             names = self.covering(part, node, on, how) if self.allowed(part, node) else []
             if not names or (best and cost(names) >= cost(best)):
                 continue
-            alone = Waiting(w.job, [Part({**part.row}, part.need, node)], w.duration, w.fits_for, False)
+            alone = Waiting(w.job, [Part({**part.row}, part.need, node)], w.duration, False)
             if self.place_without(alone, names, how) is None:
                 names = list(on)
                 if self.place_without(alone, names, how) is None:

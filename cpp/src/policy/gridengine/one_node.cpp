@@ -53,7 +53,7 @@ void Run::freed_on(const Provider& p, Id node, Amount* sum) const {
 }
 
 bool Run::fits_without(const Entry& entry, std::span<Provider* const> victims, Id node) {
-  const Time now = state_.now(), until = after(now, entry.fits_for);
+  const Time now = state_.now(), until = after(now, entry.duration);
   const Unit& unit = entry.units[0];
   for (const Provider* p : victims) give(*p, 1);
   const bool fits = calendar_.fits(calendar_.shared(), unit.need, now, until) &&

@@ -30,7 +30,7 @@ std::size_t Run::first_with_room(const Amount* need, Size from, Also also) const
 
 bool Run::place(const Entry& entry, Time from, bool now) {
   placed_.clear();
-  const Time until = after(from, entry.fits_for);
+  const Time until = after(from, entry.duration);
   const auto next = [&](const Unit& unit, Size since) {
     const auto also = [&](Id n) {
       return calendar_.fits(n, unit.need, from, until) && allowed(unit, n);
@@ -96,8 +96,8 @@ Time Run::first_fit_spread(const Entry& entry) {
   const auto note = [&](Id row) {
     for (const Time t : calendar_.steps(row)) {
       if (t > instants[0]) instants.push_back(t);
-      if (entry.fits_for != kForever && t - entry.fits_for > instants[0])
-        instants.push_back(t - entry.fits_for);
+      if (entry.duration != kForever && t - entry.duration > instants[0])
+        instants.push_back(t - entry.duration);
     }
   };
   for (const Id n : nodes_)
@@ -109,7 +109,7 @@ Time Run::first_fit_spread(const Entry& entry) {
   // With all of its kind gone at the end: nothing is tried that never fits.
   for (const Time t : instants) {
     poll();
-    const Time until = after(t, entry.fits_for);
+    const Time until = after(t, entry.duration);
     // Each part by itself: cheap, and most instants fail here.
     bool may = true;
     for (const Unit& unit : entry.units) {
@@ -133,7 +133,7 @@ Time Run::first_fit(const Entry& entry) {
   poll();
   begin_at_ = 0;
   if (!simple(entry)) return first_fit_spread(entry);
-  return first_fit_simple(entry.units[0], entry.fits_for);
+  return first_fit_simple(entry.units[0], entry.duration);
 }
 
 // Why a job can run nowhere, whatever stands there; kStarted: it can.

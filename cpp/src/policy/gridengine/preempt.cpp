@@ -77,7 +77,7 @@ Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& cand
                           .budget = set_.minimum_budget};
   std::vector<SpreadNeed> needs;
   if (selection == VictimSelection::kMinimum)
-    for (const Unit& unit : entry.units) needs.push_back(spread(unit, entry.fits_for, candidates));
+    for (const Unit& unit : entry.units) needs.push_back(spread(unit, entry.duration, candidates));
   question.necessary = needs;
   // What covers the need of a job of one request suffices, unless room is planned for others.
   if (needs.size() == 1) question.spread = needs.data();

@@ -114,7 +114,6 @@ void Run::build_queue() {
     if (entry.units.empty()) continue;
     entry.since = submitted(o);
     entry.duration = after(longest, set_.offset);
-    if (set_.backfilling) entry.fits_for = entry.duration;
     queue.push_back(std::move(entry));
   }
   for (Size i = 0; i < queue.size(); ++i) order_.push_back(i);

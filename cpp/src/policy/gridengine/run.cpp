@@ -180,9 +180,11 @@ void Run::start(Entry& entry) {
   entry.outcome = Outcome::kStarted;
 }
 
-// What is planned: others may start meanwhile as long as they do not delay it.
+// What is planned: others may start meanwhile as long as they do not delay it; without backfilling
+// none starts in its room, which it has from now on.
 void Run::reserve(Entry& entry) {
   const Id step = steps_++;
+  const Time since = set_.backfilling ? *entry.at : state_.now();
   const Time until = after(*entry.at, entry.duration);
   for (const Placement& p : placed_) {
     const Unit& unit = entry.units[p.unit];
@@ -200,10 +202,10 @@ void Run::reserve(Entry& entry) {
     d.soft = true;
     room_at(p.node);
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation)});
-    claim(unit.need, *entry.at, until, false);
+    claim(unit.need, since, until, false);
     ++tally.reservations;
   }
-  occupy(entry, *entry.at, until);
+  occupy(entry, since, until);
 }
 
 void Run::claimed_elsewhere(const Claim& c, std::span<const Id> resource_of, Amount sign) {

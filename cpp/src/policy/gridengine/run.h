@@ -40,7 +40,6 @@ struct Entry {
   bool first = false;  // before all that are not
   Id behind = kNoId;   // in the queue: the preemptor of which it is next, that has yet to start
   Time duration = kForever;  // planned, with what is added to it
-  Time fits_for = kForever;  // for so long there must be room: without backfilling, for ever
   Outcome outcome = Outcome::kNoFreeRoom;
   Id failed = kNoId;         // the request that found no place
   Index nodes = 0;           // on which it might run

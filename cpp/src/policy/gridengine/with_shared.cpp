@@ -20,7 +20,7 @@ namespace evenhand::gridengine {
 std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
                                                   const Column<Provider*>& candidates) {
   if (auto found = with_shared(entry, candidates, {})) return found;
-  return with_shared(entry, candidates, copies_without(entry.units[0], entry.fits_for, candidates));
+  return with_shared(entry, candidates, copies_without(entry.units[0], entry.duration, candidates));
 }
 
 // copies: by node; empty: on any.
@@ -30,7 +30,7 @@ std::optional<Column<Provider*>> Run::with_shared(const Entry& entry,
   const Unit& unit = entry.units[0];
   const auto wide = [&](Size r) { return resources().scope[r] == ResourceScope::kCluster; };
   const Size nodes = at(rooms_.nodes());
-  const Time until = after(state_.now(), entry.fits_for);
+  const Time until = after(state_.now(), entry.duration);
   Column<Amount> shared(width_, 0), amounts(width_), lacks(width_);
   stays_free(nodes_[0], until, lacks.data());
   for (Size r = 0; r < width_; ++r)
