@@ -74,3 +74,28 @@ def test_what_is_kept_for_a_job_is_missing_for_others_only() -> None:
     plan = eh.plan(snapshot, eh.policies.GridEngine())
     missing = {r.request: r.numbers["missing"] for r in plan.refusals}
     assert missing == {"20-r": {"slots": 3}, "21-r": {"slots": 2}, "22-r": {"slots": 3}}
+
+
+def test_a_preemptor_is_remembered_until_it_has_started() -> None:
+    """Its preemptee waits behind it as long; were it forgotten before, the room would go back at once."""
+    snapshot = cluster(
+        4,
+        operations=[{"name": "10", "priority": 0.1}, {"name": "20", "priority": 0.9}],
+        allocations=[{"name": "10-a", "operation": "10", "node": "h1", "resources": {"slots": 4}}],
+        requests=[{"name": "20-r", "operation": "20", "resources": {"slots": 3}, "reserve": True}],
+    )
+    policy = eh.policies.GridEngine(
+        automatic_preemption=True,
+        prioritize_preemptees=True,
+        max_reservation=1,
+        max_preemptees=1,
+        preemption_action="P",
+    )
+    said, state = [], None
+    for _ in range(3):
+        plan = eh.plan(snapshot, policy, state)
+        snapshot, state = snapshot.after(plan), plan.state
+        rows = {row["name"]: row["preempted_for"] for row in state.to_dict().get("operations", ())}
+        said.append(([d.action for d in plan.decisions], rows.get("10", [])))
+    # No end of the preemptor is known, so that nothing can be reserved for the preemptee.
+    assert said == [(["preempt"], ["20"]), (["start"], []), ([], [])]
