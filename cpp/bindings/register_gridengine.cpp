@@ -63,6 +63,8 @@ gridengine::Inputs inputs_of(const Snapshot& snapshot, const py::dict& settings,
   in.read("preempted_as", out.memory.state);
   in.read("providers", out.memory.providers);
   in.read("providers_of", out.memory.providers_of);
+  in.read("preempted_for", out.memory.preempted_for);
+  in.read("preempted_for_of", out.memory.preempted_for_of);
   out.memory.victims = victims_of(in);
   in.finish();
   return out;

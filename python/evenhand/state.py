@@ -51,7 +51,8 @@ class State:
         each None where there is none.
     operations : mapping
         Name of an operation to ``last_preempt``, when others were last preempted for it; or to what is
-        ``requested`` for it (``forced``, ``providers``) and how it was ``preempted_as``.
+        ``requested`` for it (``forced``, ``providers``), how it was ``preempted_as``, and the job it was
+        ``preempted_for`` as long as that has not started.
     victims : mapping
         As `elements`, to ``taken``: when its last victims left, as far as a policy's `pace` asks for it.
     requests : mapping

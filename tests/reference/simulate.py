@@ -342,6 +342,13 @@ class Reference:
     def resume(self, event: Resume) -> None:
         before = self.live[str(event.allocation)]
         self.apply(event)
+        limit = self.asked[before.request]["row"].get("duration")
+        if limit is not None and self.policy.system in ("slurm", "gridengine"):
+            # Time that it was stopped is no run time: of its limit there is what it has not run.
+            rows = self.cluster.snapshot().to_dict()["allocations"]
+            row = next(row for row in rows if row["name"] == before.name)
+            row["planned_end"] = (self.now - before.kept) / SECOND + limit
+            self.apply(Put("allocations", row))
         where = before.node if event.node is None else str(event.node)
         run = Run(before.name, before.request, before.operation, where, self.now, before.kept)
         run.amounts, run.kept, run.saved = before.amounts, before.kept, before.saved

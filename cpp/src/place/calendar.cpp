@@ -63,6 +63,13 @@ Index Calendar::copies(Id number, const Amount* need, Time from, Time until,
   return most;
 }
 
+void Calendar::least(Id number, Time from, Time until, Amount* free) const noexcept {
+  const Row& row = rows_[at(number)];
+  for (Size i = step_at(row, from); i < row.since.size() && row.since[i] < until; ++i)
+    for (Size r = 0; r < width_; ++r)
+      if (counts(number, r)) free[r] = std::min(free[r], row.free[i * width_ + r]);
+}
+
 Time Calendar::earliest(Id number, const Amount* need, Time from, Time duration,
                         Time limit) const noexcept {
   const Row& row = rows_[at(number)];

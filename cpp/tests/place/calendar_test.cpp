@@ -55,6 +55,25 @@ TEST(Calendar, CopiesAreTheFewestOfAllSteps) {
   EXPECT_EQ(c.copies(0, one.data(), 10, 21, 1), 1);
 }
 
+TEST(Calendar, TheLeastOfASpanIsOfItsInstantsAloneAndOfWhatARowCounts) {
+  Calendar c = calendar();
+  const std::vector<Amount> three{3, 1};
+  c.take(0, three.data(), 20, 30);
+  const auto least = [&](Id row, Time from, Time until) {
+    std::vector<Amount> free{9, 9};
+    c.least(row, from, until, free.data());
+    return free;
+  };
+  EXPECT_EQ(least(0, 10, 20), (std::vector<Amount>{4, 9}));
+  EXPECT_EQ(least(0, 10, 21), (std::vector<Amount>{1, 9}));
+  EXPECT_EQ(least(0, 29, 40), (std::vector<Amount>{1, 9}));
+  EXPECT_EQ(least(0, 30, 40), (std::vector<Amount>{4, 9}));
+  EXPECT_EQ(least(c.shared(), 10, kForever), (std::vector<Amount>{9, 1}));
+  std::vector<Amount> little{1, 0};  // no more than is said already
+  c.least(0, 10, 20, little.data());
+  EXPECT_EQ(little, (std::vector<Amount>{1, 0}));
+}
+
 TEST(Calendar, NothingIsTakenBeforeTheBeginning) {
   Calendar c = calendar();
   const std::vector<Amount> four{4, 0};

@@ -80,6 +80,31 @@ def test_a_request_is_what_the_rules_say(drawn: tuple[dict[str, Any], Any, Pick]
 
 
 @given(drawn=CLUSTERS)
+def test_the_run_after_it_is_what_the_rules_say(drawn: tuple[dict[str, Any], Any, Pick]) -> None:
+    data, settings, pick = drawn
+    if pick(range(4)):  # most often preemptees come back before their preemptors, were it not for a rule
+        more = {"max_reservation": 10, "max_preemptees": 10, "preemption_distance": 0.0}
+        more |= {
+            "prioritize_preemptees": True,
+            "automatic_preemption": True,
+            "preemption_action": pick("PPN"),
+        }
+        settings = settings.model_copy(update=more)
+    snapshot, policy = eh.Snapshot.from_dict(data), eh.policies.GridEngine(**settings.model_dump())
+    plan = eh.plan(snapshot, policy)
+    then = snapshot.after(plan)
+    preemptors = {
+        d.operation: d.beneficiary.operation
+        for d in plan.decisions.victims
+        if d.beneficiary is not None and d.mode in ("preempt", "enhanced_suspend", "suspend")
+    }
+    run = Run(World(then.to_dict(), settings), preempted_for=preemptors)
+    plan = eh.plan(then, policy, plan.state)
+    assert said(plan) == run.decisions
+    assert {r.request: r.rule for r in plan.refusals} == run.rules
+
+
+@given(drawn=CLUSTERS)
 def test_laws_of_preemption(drawn: tuple[dict[str, Any], Any, Pick]) -> None:
     data, settings, _ = drawn
     snapshot = eh.Snapshot.from_dict(data)

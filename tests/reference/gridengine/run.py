@@ -38,6 +38,7 @@ class Run:
 
     world: World
     accepted: Mapping[str, Accepted] = field(default_factory=dict)
+    preempted_for: Mapping[str, str] = field(default_factory=dict)  # by job, what the last run said
     decisions: list[dict[str, Any]] = field(default_factory=list)
     rules: dict[str, str] = field(default_factory=dict)
 
@@ -71,11 +72,22 @@ class Run:
                 found.append(Waiting(job, parts, longest, False, asks, since))
         order = list(self.world.jobs)
 
-        def key(w: Waiting) -> tuple[Any, ...]:
-            first = self.s.prioritize_preemptees and w.preemptee
+        def key(w: Waiting, *, first: bool) -> tuple[Any, ...]:
             return not first, -w.job.priority, not w.preemptee, w.since, order.index(w.job.name)
 
-        return sorted(found, key=key)
+        queue, behind = [], []
+        for w in found:
+            whom = self.preempted_for.get(w.job.name) if w.preemptee else None
+            if self.s.prioritize_preemptees and any(p.job.name == whom for p in found if not p.preemptee):
+                behind.append(w)
+            else:
+                queue.append((key(w, first=self.s.prioritize_preemptees and w.preemptee), w))
+        queue.sort(key=lambda row: row[0])
+        served = []
+        for _, w in queue:
+            after = [b for b in behind if not w.preemptee and self.preempted_for[b.job.name] == w.job.name]
+            served += [w, *sorted(after, key=lambda b: key(b, first=True))]
+        return served
 
     # --- placing
 
@@ -146,7 +158,7 @@ class Run:
 
     def begin(self, w: Waiting, where: Sequence[str]) -> None:
         now = self.world.now
-        until = now + w.duration if self.s.backfilling else FOREVER
+        until = now + w.duration
         for part, node in zip(w.parts, where, strict=True):
             name = str(part.row["name"])
             self.say("resume" if w.preemptee else "start", name, node, at=now)
@@ -162,7 +174,9 @@ class Run:
         for part, node in zip(w.parts, where, strict=True):
             over = None if until == FOREVER else until
             self.say("reserve", str(part.row["name"]), node, at=at, until=over)
-            self.planned.append(Take(node, part.need, at, until))
+            # Without backfilling nothing starts meanwhile in what it waits for.
+            since = at if self.s.backfilling else self.world.now
+            self.planned.append(Take(node, part.need, since, until))
         return True
 
     def say(self, action: str, name: str, node: str | None, **more: Any) -> None:
@@ -170,17 +184,17 @@ class Run:
 
     def start_or_reserve(self, w: Waiting) -> str:
         own = [take for owner, take in self.world.kept_rooms() if owner == w.job.name]
-        whole = self.planned, self.here
-        self.planned = [t for t in self.planned if t not in own]
-        self.here = [t for t in self.here if t not in own]
+        for take in own:  # one each: others may take the same
+            self.planned.remove(take)
+            if take.since <= self.world.now:
+                self.here.remove(take)
         asked = self.accepted.get(w.job.name)
         if where := self.place(w, self.world.now, True):
             self.begin(w, where)
             return "available_now" if asked else ""
         rule = self.wait(w, asked)
-        more = [t for t in own if t in whole[0]]
-        self.planned += more
-        self.here += [t for t in own if t in whole[1]]
+        self.planned += own
+        self.here += [take for take in own if take.since <= self.world.now]
         return rule
 
     def wait(self, w: Waiting, asked: Accepted | None) -> str:

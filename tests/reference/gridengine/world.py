@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.fields import resource_kind
+
 FOREVER = float("inf")
 STOPPING = {"P": "preempt", "N": "enhanced_suspend", "S": "suspend"}
 MODES = {"T": "terminate", "R": "requeue", "C": "checkpoint", **STOPPING}
@@ -115,7 +117,7 @@ class World:
     def kind(self, resource: str) -> str:
         if resource in self.settings.lo_licenses:
             return "managed"
-        kind = self.resources[resource].get("kind", "other")
+        kind = self.resources[resource].get("kind") or resource_kind(resource)
         return kind if kind in ("slots", "memory") else "other"
 
     def frees(self, letter: str, resource: str) -> bool:

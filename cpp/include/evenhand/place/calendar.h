@@ -44,6 +44,8 @@ class Calendar {
   }
   // How often it fits there, at most `most` times.
   Index copies(Id row, const Amount* need, Time from, Time until, Index most) const noexcept;
+  // The least that is free of what the row counts at any instant: R, no more than it says already.
+  void least(Id row, Time from, Time until, Amount* free) const noexcept;
   // The first instant from `from` on since when it fits for so long; kForever: never. Gives up
   // once it would be `limit` or later.
   Time earliest(Id row, const Amount* need, Time from, Time duration,

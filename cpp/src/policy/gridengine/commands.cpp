@@ -74,11 +74,10 @@ Outcome Run::refused(const Trigger::Command& c, Id consumer, Column<Id>& provide
   if (any([&](Id, const Provider* p) { return p->priority >= priority(consumer); }))
     return Outcome::kProviderNotLowerPriority;
   asked = c.mode ? asked_for(*c.mode) : named ? Asked::kPreempt : Asked::kConfigured;
-  if (asked == Asked::kCheckpoint &&
-      any([&](Id, const Provider* p) { return !checkpointable(*p); }))
+  if (asked == Asked::kCheckpoint && any([&](Id, const Provider* p) { return !p->checkpointable; }))
     return Outcome::kProviderNotCheckpointable;
   if (asked == Asked::kRequeue && !(c.force && c.manager) &&
-      any([&](Id, const Provider* p) { return !rerunnable(*p); }))
+      any([&](Id, const Provider* p) { return !p->rerunnable; }))
     return Outcome::kProviderNotRerunnable;
   return Outcome::kTaken;
 }

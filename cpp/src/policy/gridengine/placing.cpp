@@ -16,18 +16,35 @@ bool Run::fits_at(const Unit& unit, Id node, Time from, Time until, bool now) co
   return calendar_.fits(node, unit.need, from, until) && allowed(unit, node);
 }
 
+template <class Also>
+std::size_t Run::first_with_room(const Amount* need, Size from, Also also) const {
+  for (Size i = from; i < nodes_.size();) {
+    const Size block = RoomBlocks::block_of(i), end = (block + 1) * RoomBlocks::kNodes;
+    if (blocks_.may_fit(need, block, rooms_, nodes_))
+      for (; i < end && i < nodes_.size(); ++i)
+        if (rooms_.fits(need, nodes_[i]) && also(nodes_[i])) return i;
+    i = end;
+  }
+  return nodes_.size();
+}
+
 bool Run::place(const Entry& entry, Time from, bool now) {
   placed_.clear();
   const Time until = after(from, entry.duration);
+  const auto next = [&](const Unit& unit, Size since) {
+    const auto also = [&](Id n) {
+      return calendar_.fits(n, unit.need, from, until) && allowed(unit, n);
+    };
+    if (now) return first_with_room(unit.need, since, also);
+    while (since < nodes_.size() && !also(nodes_[since])) ++since;
+    return since;
+  };
   if (simple(entry)) {
     const Unit& unit = entry.units[0];
     if (!calendar_.fits(calendar_.shared(), unit.need, from, until)) return false;
-    for (const Id n : nodes_)
-      if (fits_at(unit, n, from, until, now)) {
-        placed_.push_back({0, n});
-        return true;
-      }
-    return false;
+    const Size found = next(unit, now ? 0 : begin_at_);
+    if (found < nodes_.size()) placed_.push_back({0, nodes_[found]});
+    return found < nodes_.size();
   }
   bool all = true;
   for (Size i = 0; i < entry.units.size() && all; ++i) {
@@ -35,20 +52,18 @@ bool Run::place(const Entry& entry, Time from, bool now) {
     Size from_node = 0;
     for (Index k = 0; k < unit.count && all; ++k) {
       all = calendar_.fits(calendar_.shared(), unit.need, from, until);
-      while (all && from_node < nodes_.size() &&
-             !fits_at(unit, nodes_[from_node], from, until, now))
-        ++from_node;
+      if (all) from_node = next(unit, from_node);
       all = all && from_node < nodes_.size();
       if (!all) break;
       const Id node = nodes_[from_node];
       placed_.push_back({i, node});
       calendar_.take(node, unit.need, from, until);
-      if (now) rooms_.take(unit.need, node);
+      if (now) add_room(unit.need, node, -1);
     }
   }
   for (const Placement& p : placed_) {
     calendar_.give(p.node, entry.units[p.unit].need, from, until);
-    if (now) rooms_.give(entry.units[p.unit].need, p.node);
+    if (now) add_room(entry.units[p.unit].need, p.node, 1);
   }
   if (!all) placed_.clear();
   return all;
@@ -61,11 +76,14 @@ Time Run::first_fit_simple(const Unit& unit, Time duration) {
     const Time shared = calendar_.earliest(calendar_.shared(), unit.need, since, duration);
     if (shared == kForever) return kForever;
     Time best = kForever;
-    for (const Id n : nodes_) {
+    for (Size i = 0; i < nodes_.size() && best != shared; ++i) {
+      const Id n = nodes_[i];
       const Time one = calendar_.earliest(n, unit.need, shared, duration, best);
-      if (one < best && allowed(unit, n)) best = one;
-      if (best == shared) return best;
+      if (one >= best || !allowed(unit, n)) continue;
+      best = one;
+      begin_at_ = i;
     }
+    if (best == shared) return best;
     if (best == kForever) return kForever;
     since = best;
     if (calendar_.fits(calendar_.shared(), unit.need, best, after(best, duration))) return best;
@@ -112,6 +130,7 @@ Time Run::first_fit_spread(const Entry& entry) {
 
 Time Run::first_fit(const Entry& entry) {
   poll();
+  begin_at_ = 0;
   if (!simple(entry)) return first_fit_spread(entry);
   return first_fit_simple(entry.units[0], entry.duration);
 }
@@ -156,18 +175,39 @@ void Run::nearest(Entry& entry) const {
   double least = 0;
   entry.nodes = 0;
   entry.missing.assign(width_, 0);
-  for (const Id n : nodes_) {
-    if (!allowed(unit, n)) continue;
-    rooms_.lacks(unit.need, n, missing.data());
-    double lack = 0;
-    for (Size r = 0; r < width_; ++r)
-      lack = std::max(lack, static_cast<double>(missing[r]) /
-                                static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
-    if (entry.nodes++ == 0 || lack < least) {
-      least = lack;
+  const auto lack = [&](auto&& has) {
+    double found = 0;
+    for (Size r = 0; r < width_; ++r) {
+      missing[r] = need[r] > 0 ? std::max<Amount>(need[r] - has(r), 0) : 0;
+      found = std::max(found, static_cast<double>(missing[r]) /
+                                  static_cast<double>(std::max<Amount>(state_.total()[r], 1)));
+    }
+    return found;
+  };
+  bool any = false;
+  for (Size block = 0; block < blocks_.blocks(); ++block) {
+    const Size begin = block * RoomBlocks::kNodes,
+               end = std::min(nodes_.size(), begin + RoomBlocks::kNodes);
+    const Amount* most = blocks_.most(block, rooms_, nodes_);
+    const bool better = !any || lack([&](Size r) {
+                                  return resources().scope[r] == ResourceScope::kCluster
+                                             ? rooms_.at(nodes_[begin], r)
+                                             : most[r];
+                                }) < least;
+    if (plain && !better) continue;
+    for (Size i = begin; i < end; ++i) {
+      const Id n = nodes_[i];
+      if (!allowed(unit, n)) continue;
+      ++entry.nodes;
+      if (!better) continue;
+      const double found = lack([&](Size r) { return rooms_.at(n, r); });
+      if (any && found >= least) continue;
+      any = true;
+      least = found;
       entry.missing = missing;
     }
   }
+  if (plain) entry.nodes = usable_;
   if (!plain) return;
   seen_need_ = need;
   seen_missing_ = entry.missing;
@@ -185,6 +225,8 @@ void Run::credit_own(Id operation, Amount sign) {
   const LiveTable<V>& rows = state_.reservations();
   if (rows.rows() == 0) return;
   add_reserved(rooms_, state_, sign, [operation](Id owner) { return owner == operation; });
+  blocks_.all_changed();
+  seen_nodes_ = -1;
   for (Id i = 0; i < rows.rows(); ++i) {
     if (!rows.present(i) || rows.get(&V::node, i, kNoId) == kNoId || rows.get(&V::soft, i) != 0 ||
         reserved_for(state_, i) != operation)
@@ -201,10 +243,10 @@ void Run::credit_leaving(Id operation, Amount sign) {
     if (l.beneficiary.operation != operation) continue;
     const Id node = state_.node_of(l.slot);
     const Time end = ends(l.slot);
-    rooms_.add(l.left.data(), node, sign);
+    add_room(l.left.data(), node, sign);
     calendar_.add(node, l.left.data(), state_.now(), end, sign);
     if (const Amount* kept = state_.kept(l.slot)) {
-      rooms_.add(kept, node, -sign);
+      add_room(kept, node, -sign);
       calendar_.add(node, kept, state_.now(), end, -sign);
     }
   }

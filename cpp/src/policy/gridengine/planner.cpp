@@ -88,6 +88,11 @@ void Memory::forget(Id operation) {
       providers.erase(providers.begin() + static_cast<std::ptrdiff_t>(i));
       providers_of.erase(providers_of.begin() + static_cast<std::ptrdiff_t>(i));
     }
+  for (std::size_t i = preempted_for.size(); i-- > 0;)
+    if (preempted_for[i] == operation || preempted_for_of[i] == operation) {
+      preempted_for.erase(preempted_for.begin() + static_cast<std::ptrdiff_t>(i));
+      preempted_for_of.erase(preempted_for_of.begin() + static_cast<std::ptrdiff_t>(i));
+    }
 }
 
 Planner::Planner(Inputs inputs)
@@ -171,7 +176,9 @@ Columns Planner::memory() const {
               {"forced", std::move(now.forced)},
               {"preempted_as", std::move(now.state)},
               {"providers", std::move(now.providers)},
-              {"providers_of", std::move(now.providers_of)}};
+              {"providers_of", std::move(now.providers_of)},
+              {"preempted_for", std::move(now.preempted_for)},
+              {"preempted_for_of", std::move(now.preempted_for_of)}};
   put_victims(out, pace_.memory(state_));
   return out;
 }

@@ -17,52 +17,51 @@ Outcome Run::carry_out(Entry& entry, Asked ask) {
                  manual ? Reason::kManualPreemption : Reason::kSemiAutomaticPreemption);
 }
 
-Column<Provider*> Run::candidates_for(const Entry& entry, std::span<const Id> named, Asked action,
-                                      Attempt* attempt) {
-  find_providers();
-  Column<Provider*> found;
-  const auto judge = [&](Provider& p) {
-    Outcome why = p.why;
-    if (why != Outcome::kTaken) return why;
-    if (p.claimed) return Outcome::kAlreadyPreempting;
-    if (p.operation == entry.operation) return Outcome::kSameOperation;
-    if (p.priority >= entry.priority) return Outcome::kNotLowerPriority;
-    if (pace_.on()) {
-      const Spared spared = pace_.spared(state_, p.operation, p.start, p.end);
-      if (attempt != nullptr) attempt->spared[p.operation] = spared;
-      if (spared.why != Outcome::kTaken) return spared.why;
-    }
-    if (action == Asked::kConfigured) {
-      const std::optional<Mode> mode = configured(p, entry);
-      if (!mode) return Outcome::kActionNotAllowed;
-      p.mode = *mode;
-    } else {
-      p.mode = mode_of(action);
-    }
-    return Outcome::kTaken;
-  };
-  const auto look = [&](Provider& p) {
-    const Outcome why = judge(p);
-    if (attempt != nullptr) attempt->verdict[p.operation] = why;
-    if (why == Outcome::kTaken) found.push_back(&p);
-  };
-  if (named.empty()) {
-    for (Provider& p : providers_) look(p);
-    std::ranges::sort(found, [&](const Provider* x, const Provider* y) {
-      const auto key = [&](const Provider* p) {
-        return std::tuple(p->priority, -p->start, rank(p->operation));
-      };
-      return key(x) < key(y);
-    });
-    return found;
+Outcome Run::judge(const Provider& p, const Question& question, Mode& mode) {
+  if (p.why != Outcome::kTaken) return p.why;
+  if (p.claimed) return Outcome::kAlreadyPreempting;
+  if (p.operation == question.entry->operation) return Outcome::kSameOperation;
+  if (p.priority >= question.entry->priority) return Outcome::kNotLowerPriority;
+  if (pace_.on()) {
+    const Spared spared = pace_.spared(state_, p.operation, p.start, p.end);
+    if (question.attempt != nullptr) question.attempt->spared[p.operation] = spared;
+    if (spared.why != Outcome::kTaken) return spared.why;
   }
-  for (const Id o : named)
-    if (provider_of_[o] != kNoId) look(providers_[at(provider_of_[o])]);
+  if (question.action != Asked::kConfigured) {
+    mode = mode_of(question.action);
+    return Outcome::kTaken;
+  }
+  const std::optional<Mode> found = configured(p, question);
+  if (!found) return Outcome::kActionNotAllowed;
+  mode = *found;
+  return Outcome::kTaken;
+}
+
+// Providers in the order in which they are wanted: of a request in that of their names.
+Column<Id> Run::order_of(const Question& question) const {
+  if (question.named.empty()) return in_order_;
+  Column<Id> found;
+  for (const Id o : question.named)
+    if (provider_of_[o] != kNoId) found.push_back(provider_of_[o]);
+  return found;
+}
+
+bool Run::has_candidates(const Question& question) {
+  return std::ranges::any_of(order_of(question), [&](Id i) {
+    return verdict(providers_[at(i)], question) == Outcome::kTaken;
+  });
+}
+
+Column<Provider*> Run::candidates_for(const Question& question) {
+  Column<Provider*> found;
+  for (const Id i : order_of(question))
+    if (verdict(providers_[at(i)], question) == Outcome::kTaken)
+      found.push_back(&providers_[at(i)]);
   return found;
 }
 
 // One after the other, until it fits, by trying.
-Column<Provider*> Run::in_turn(Entry& entry, const Column<Provider*>& candidates,
+Column<Provider*> Run::in_turn(const Entry& entry, const Column<Provider*>& candidates,
                                VictimSelection selection) {
   struct Trial : VictimTrial {
     Trial(Run& r, const Entry& e, const Column<Provider*>& c) : run(r), entry(e), all(c) {}
@@ -78,8 +77,10 @@ Column<Provider*> Run::in_turn(Entry& entry, const Column<Provider*>& candidates
                           .budget = set_.minimum_budget};
   std::vector<SpreadNeed> needs;
   if (selection == VictimSelection::kMinimum)
-    for (const Unit& unit : entry.units) needs.push_back(spread(unit, candidates));
+    for (const Unit& unit : entry.units) needs.push_back(spread(unit, entry.duration, candidates));
   question.necessary = needs;
+  // What covers the need of a job of one request suffices, unless room is planned for others.
+  if (needs.size() == 1) question.spread = needs.data();
   const VictimSet set = choose_victims(trial, question);
   Column<Provider*> victims;
   for (const Id i : set.taken) {
@@ -89,89 +90,24 @@ Column<Provider*> Run::in_turn(Entry& entry, const Column<Provider*>& candidates
   return victims;
 }
 
-bool Run::covers(const Provider& p, Id node, const Amount* lacks) const {
-  Column<Amount> sum(width_, 0);
-  for (const Id slot : p.slots) {
-    effect(p, slot);
-    for (Size r = 0; r < width_; ++r)
-      if (state_.node_of(slot) == node) sum[r] += freed_[r];
-  }
-  for (Size r = 0; r < width_; ++r)
-    if (sum[r] < lacks[r]) return false;
-  return true;
+void Run::stays_free(Id node, Time until, Amount* free) const {
+  for (Size r = 0; r < width_; ++r) free[r] = rooms_.at(node, r);
+  calendar_.least(node, state_.now(), until, free);
+  calendar_.least(calendar_.shared(), state_.now(), until, free);
 }
 
-// Of a job that needs one place, and nothing of what the cluster shares that is missing: as few as
-// can be on one node; of as many those whose highest priority is lowest, on the first node.
-Column<Provider*> Run::on_one_node(const Entry& entry, const Column<Provider*>& candidates) {
-  const Unit& unit = entry.units[0];
-  const Time now = state_.now(), until = after(now, entry.duration);
-  Column<Column<Provider*>> on(at(rooms_.nodes()));
-  for (Provider* p : candidates)
-    for (const Id slot : p->slots)
-      if (const Id n = state_.node_of(slot); n != kNoId && (on[n].empty() || on[n].back() != p))
-        on[n].push_back(p);
-  Column<Provider*> best;
-  Column<Amount> lacks(width_);
-  const auto highest = [](const Column<Provider*>& set) {
-    double found = set.front()->priority;
-    for (const Provider* p : set) found = std::max(found, p->priority);
-    return found;
-  };
-  const auto better = [&](const Column<Provider*>& set) {
-    if (set.empty()) return false;
-    return best.empty() ||
-           std::pair(set.size(), highest(set)) < std::pair(best.size(), highest(best));
-  };
-  const auto fits_with = [&](const Column<Provider*>& set, Id node) {
-    for (const Provider* p : set) give(*p, 1);
-    const bool fits = calendar_.fits(calendar_.shared(), unit.need, now, until) &&
-                      fits_at(unit, node, now, until, true);
-    for (const Provider* p : set) give(*p, -1);
-    return fits;
-  };
-  VictimSelector selector(width_);
-  for (const Id n : nodes_) {
-    if (on[n].empty() || !allowed(unit, n)) continue;
-    rooms_.lacks(unit.need, n, lacks.data());
-    Column<Provider*> set;
-    for (Provider* p : on[n])  // in the order of priority
-      if (covers(*p, n, lacks.data())) {
-        set.push_back(p);
-        break;
-      }
-    if (set.empty()) {
-      if (!best.empty() && best.size() == 1) continue;
-      selector.clear();
-      for (const Provider* p : on[n]) {
-        Column<Amount> sum(width_, 0);
-        for (const Id slot : p->slots) {
-          effect(*p, slot);
-          for (Size r = 0; r < width_; ++r)
-            if (state_.node_of(slot) == n) sum[r] += freed_[r];
-        }
-        selector.add(0, sum.data());
-      }
-      if (!selector.select(VictimSelection::kMinimum, lacks, set_.minimum_budget)) continue;
-      for (const Id i : selector.taken()) set.push_back(on[n][i]);
-    }
-    if (!better(set)) continue;
-    // Room that is planned for others begins too soon: more must go, or all of it is in vain.
-    if (!fits_with(set, n)) {
-      set = on[n];
-      if (!fits_with(set, n)) continue;
-      for (Size i = set.size(); i-- > 0;) {
-        Column<Provider*> less = set;
-        less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
-        if (fits_with(less, n)) set = less;
-      }
-    }
-    if (better(set)) best = set;
-  }
-  return best;
+Column<Index> Run::copies_without(const Unit& unit, Time duration,
+                                  const Column<Provider*>& candidates) {
+  const Time now = state_.now(), until = after(now, duration);
+  for (const Provider* p : candidates) give(*p, 1);
+  Column<Index> copies(at(rooms_.nodes()), 0);
+  for (const Id n : nodes_) copies[n] = calendar_.copies(n, unit.need, now, until, unit.count);
+  for (const Provider* p : candidates) give(*p, -1);
+  return copies;
 }
 
-SpreadNeed Run::spread(const Unit& unit, const Column<Provider*>& candidates) const {
+SpreadNeed Run::spread(const Unit& unit, Time duration, const Column<Provider*>& candidates) {
+  const Column<Index> copies = copies_without(unit, duration, candidates);
   const Id shared = rooms_.nodes();  // one site more: what the cluster shares
   const auto wide = [&](Size r) { return resources().scope[r] == ResourceScope::kCluster; };
   FreedByNode freed_on(at(shared) + 1, width_);
@@ -189,19 +125,21 @@ SpreadNeed Run::spread(const Unit& unit, const Column<Provider*>& candidates) co
     }
   SpreadNeed need(width_);
   need.copies = unit.count;
-  Column<Amount> lacks(width_, 0), levels;
+  const Time until = after(state_.now(), duration);
+  Column<Amount> lacks(width_, 0), levels, free(width_, 0);
+  if (!nodes_.empty()) stays_free(nodes_[0], until, free.data());
   for (Size r = 0; !nodes_.empty() && r < width_; ++r)
-    if (wide(r) && unit.need[r] > 0) lacks[r] = unit.need[r] * unit.count - rooms_.at(0, r);
+    if (wide(r) && unit.need[r] > 0) lacks[r] = unit.need[r] * unit.count - free[r];
   if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
     need.add(freed_on.jobs(shared), freed_on.amounts(shared), lacks, true);
   for (const Id n : nodes_) {
     if (!allowed(unit, n)) continue;
     levels.clear();
-    for (Index k = 1; k <= unit.count; ++k) {
+    stays_free(n, until, free.data());
+    for (Index k = 1; k <= copies[n]; ++k) {
       for (Size r = 0; r < width_; ++r)
-        lacks[r] = !wide(r) && unit.need[r] > 0
-                       ? std::max<Amount>(unit.need[r] * k - rooms_.at(n, r), 0)
-                       : 0;
+        lacks[r] =
+            !wide(r) && unit.need[r] > 0 ? std::max<Amount>(unit.need[r] * k - free[r], 0) : 0;
       if (!freed_on.covers(n, lacks)) break;
       if (std::ranges::any_of(lacks, [](Amount a) { return a > 0; }))
         levels.insert(levels.end(), lacks.begin(), lacks.end());
@@ -213,49 +151,70 @@ SpreadNeed Run::spread(const Unit& unit, const Column<Provider*>& candidates) co
   return need;
 }
 
-Column<Provider*> Run::choose(Entry& entry, const Column<Provider*>& candidates, bool fewest) {
-  if (!fewest) return in_turn(entry, candidates, VictimSelection::kIrreducible);
+Column<Provider*> Run::choose(const Question& question, bool fewest) {
+  const Entry& entry = *question.entry;
+  if (!fewest) return in_turn(entry, candidates_for(question), VictimSelection::kIrreducible);
   bool shared_lacks = false;
   for (const Unit& u : entry.units)
     for (Size r = 0; !nodes_.empty() && r < width_; ++r)
       shared_lacks |= resources().scope[r] == ResourceScope::kCluster && u.need[r] > 0 &&
                       u.need[r] * u.count > rooms_.at(0, r);
-  if (simple(entry) && !shared_lacks) return on_one_node(entry, candidates);
-  return in_turn(entry, candidates, VictimSelection::kMinimum);
+  if (!simple(entry) || shared_lacks) {
+    const Column<Provider*> candidates = candidates_for(question);
+    if (simple(entry))
+      if (std::optional<Column<Provider*>> found = with_shared(entry, candidates))
+        return *std::move(found);
+    return in_turn(entry, candidates, VictimSelection::kMinimum);
+  }
+  if (!question.named.empty()) return on_one_node(question, by_host(order_of(question)));
+  if (!hosts_) hosts_ = by_host(in_order_);
+  return on_one_node(question, *hosts_);
 }
 
 Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool fewest,
                      Reason reason) {
+  find_providers();
+  ++questions_;
+  Question question{.entry = &entry, .action = action, .named = named, .only_slots = true};
+  for (const Unit& u : entry.units)
+    for (Size r = 0; r < width_; ++r) question.only_slots &= u.need[r] == 0 || is_slots(r);
   Attempt* attempt = nullptr;
   if (record_) {
     const Size rows = at(state_.operations().rows());
     attempts.push_back(
         {entry.operation, entry.units.front().request,
          Column<Outcome>(rows, named.empty() ? Outcome::kNotRunning : Outcome::kNotNamed)});
-    attempt = &attempts.back();
+    attempt = question.attempt = &attempts.back();
     if (pace_.on()) attempt->spared.resize(rows);
   }
-  Column<Provider*> candidates = candidates_for(entry, named, action, attempt);
-  if (candidates.empty()) return Outcome::kNoLowerPriority;
+  // Of most providers nobody needs to know: only where something is written down of each.
+  const auto all_asked = [&](Provider& p) {
+    const Outcome why = verdict(p, question);
+    if (attempt != nullptr) attempt->verdict[p.operation] = why;
+  };
+  if ((attempt != nullptr || pace_.on()) && named.empty())
+    for (Provider& p : providers_) all_asked(p);
+  else
+    for (const Id o : named)
+      if (provider_of_[o] != kNoId) all_asked(providers_[at(provider_of_[o])]);
+  if (!has_candidates(question)) return Outcome::kNoLowerPriority;
   WithinCaps caps(pace_);
   Column<Provider*> victims;
   for (;;) {
-    victims = choose(entry, candidates, fewest);
+    victims = choose(question, fewest);
     if (victims.empty() || !pace_.has_caps()) break;
     Column<Id> operations;
     for (const Provider* p : victims) operations.push_back(p->operation);
     if (!caps.again(state_, operations, operations, {})) break;
-    std::erase_if(candidates, [&](const Provider* p) {
-      const Spared* why = caps.left_out(p->operation);
-      if (why != nullptr && attempt != nullptr) {
-        attempt->verdict[p->operation] = why->why;
-        attempt->spared[p->operation] = *why;
-      }
-      return why != nullptr;
-    });
+    for (const auto& [operation, why] : caps.left_out()) {
+      providers_[at(provider_of_[operation])].verdict = why.why;
+      if (attempt == nullptr) continue;
+      attempt->verdict[operation] = why.why;
+      attempt->spared[operation] = why;
+    }
   }
   if (attempt != nullptr)
-    for (const Provider* p : candidates)
+    for (const Provider* p : candidates_for(question))
       attempt->verdict[p->operation] = victims.empty() ? Outcome::kNoStartInStage
                                        : std::ranges::find(victims, p) != victims.end()
                                            ? Outcome::kTaken
@@ -285,6 +244,7 @@ Outcome Run::preempt(Entry& entry, std::span<const Id> named, Asked action, bool
 void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) {
   const Id step = steps_++;
   const Time now = state_.now();
+  begin_at_ = 0;
   // What the job will take on each node, and of what the cluster shares.
   Column<Column<Amount>> wanted(at(rooms_.nodes()) + 1);
   Column<Amount> shared(width_, 0);
@@ -311,6 +271,10 @@ void Run::take(Entry& entry, std::span<Provider* const> victims, Reason reason) 
     p->claimed = true;
     pace_.took(state_, p->operation);
     ++preemptees_;
+    if (stops(p->mode)) {
+      memory.preempted_for.push_back(entry.operation);
+      memory.preempted_for_of.push_back(p->operation);
+    }
     ++tally.jobs;
     becomes_[p->operation] =
         static_cast<std::uint8_t>(p->mode == Mode::kPreempt           ? JobState::kPreempted

@@ -117,12 +117,53 @@ void Run::build_queue() {
     queue.push_back(std::move(entry));
   }
   for (Size i = 0; i < queue.size(); ++i) order_.push_back(i);
-  const auto key = [&](Size i) {
+  stand_behind_preemptors();
+  const auto whole = [&](Size i) {
     const Entry& e = queue[i];
-    return std::tuple(!(set_.prioritize && e.preemptee), -e.priority, !e.preemptee, e.since,
+    const Entry& lead = e.behind == kNoId ? e : queue[at(e.behind)];
+    return std::tuple(key(e), rank(lead.operation), e.behind != kNoId, -e.priority, e.since,
                       rank(e.operation));
   };
-  std::ranges::sort(order_, [&](Size a, Size b) { return key(a) < key(b); });
+  std::ranges::sort(order_, [&](Size a, Size b) { return whole(a) < whole(b); });
+}
+
+// Preemptees that come before all others leave the room that they gave to the job that they gave
+// it to, until that has started: they are next behind it.
+void Run::stand_behind_preemptors() {
+  if (!set_.prioritize) return;
+  Column<Id> waits(at(state_.operations().rows()), kNoId), preemptor(waits.size(), kNoId);
+  for (Id i = 0; i < static_cast<Id>(queue.size()); ++i)
+    if (!queue[at(i)].preemptee) waits[queue[at(i)].operation] = i;
+  for (Size i = 0; i < before_.preempted_for.size(); ++i)
+    preemptor[before_.preempted_for_of[i]] = before_.preempted_for[i];
+  for (Entry& e : queue) {
+    if (!e.preemptee) continue;
+    if (const Id of = preemptor[e.operation]; of != kNoId) e.behind = waits[of];
+    e.first = e.behind == kNoId;
+  }
+}
+
+// Of those that are preempted or leave, as long as their preemptors wait.
+void Run::remember_preemptors() {
+  Column<std::uint8_t> waits(at(state_.operations().rows()), 0);
+  for (const Entry& e : queue)
+    waits[e.operation] |=
+        !e.preemptee && e.outcome != Outcome::kStarted && e.outcome != Outcome::kAvailableNow;
+  Column<Id> of, whose;
+  const Size known = before_.preempted_for.size();
+  for (Size i = 0; i < memory.preempted_for.size(); ++i) {
+    const Id o = memory.preempted_for_of[i];
+    const bool gone = i >= known || std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
+                        return state_.away(slot) || state_.leaving(slot);
+                      });
+    if (!gone || waits[memory.preempted_for[i]] == 0 ||
+        becomes_[o] == static_cast<std::uint8_t>(JobState::kRuns))
+      continue;
+    of.push_back(memory.preempted_for[i]);
+    whose.push_back(o);
+  }
+  memory.preempted_for = std::move(of);
+  memory.preempted_for_of = std::move(whose);
 }
 
 }  // namespace evenhand::gridengine

@@ -19,12 +19,23 @@ Run::Run(const Inputs& inputs, const Memory& before, const ClusterState& state, 
       nodes_(state_.nodes().in_order()),
       operations_(state_.operations().in_order()),
       rooms_(state_),
+      place_of_node_(at(state_.nodes().rows()), 0),
+      blocks_(nodes_.size(), state_.tables().resources.scope),
       calendar_(state_.now(), state_.nodes().rows(), state_.tables().resources.scope),
       becomes_(at(state_.operations().rows()), 0),
       scratch_(width_),
       freed_(width_),
       kept_(width_) {
   memory.grow(at(state_.operations().rows()));
+  for (Size i = 0; i < nodes_.size(); ++i) {
+    place_of_node_[nodes_[i]] = i;
+    usable_ += state_.schedulable(nodes_[i]);
+  }
+  for (Size mode = 0; mode < kModes; ++mode)
+    for (Size r = 0; r < width_; ++r)
+      frees_.push_back(evenhand::frees(static_cast<Mode>(mode),
+                                       held_kind(resources().kind[r], is_managed(r)),
+                                       resources().available_after_preemption[r] != 0));
   for (const Id o : operations_)
     preemptees_ += std::ranges::any_of(state_.allocations_of(o), [&](Id slot) {
       return state_.away(slot) || state_.leaving(slot);
@@ -43,13 +54,7 @@ void Run::go() {
   finish();
 }
 
-bool Run::next_is_before(const Run& other) const {
-  const auto key = [](const Run& run) {
-    const Entry& e = run.next();
-    return std::tuple(!(run.set_.prioritize && e.preemptee), -e.priority, !e.preemptee, e.since);
-  };
-  return key(*this) < key(other);
-}
+bool Run::next_is_before(const Run& other) const { return key(next()) < other.key(other.next()); }
 
 void Run::serve_next() {
   Entry& entry = queue[order_[next_++]];
@@ -61,6 +66,7 @@ void Run::serve_next() {
 
 void Run::finish() {
   memory.drop_requests();
+  remember_preemptors();
   for (const Id o : operations_) {
     const auto state = static_cast<JobState>(becomes_[o]);
     if (state == JobState::kPreempted || state == JobState::kEnhancedSuspended ||
@@ -147,7 +153,7 @@ void Run::claim(const Amount* amounts, Time from, Time until, bool now) {
 void Run::start(Entry& entry) {
   const Id step = steps_++;
   const Time now = state_.now();
-  const Time until = set_.backfilling ? after(now, entry.duration) : kForever;
+  const Time until = after(now, entry.duration);
   seen_nodes_ = -1;
   for (const Placement& p : placed_) {
     const Unit& unit = entry.units[p.unit];
@@ -165,7 +171,7 @@ void Run::start(Entry& entry) {
     room_at(p.node);
     const Amount* held = entry.preemptee ? state_.kept(unit.slot) : nullptr;
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation), held});
-    rooms_.take(unit.need, p.node);
+    add_room(unit.need, p.node, -1);
     calendar_.take(p.node, unit.need, now, until);
     claim(unit.need, now, until, true);
   }
@@ -174,9 +180,11 @@ void Run::start(Entry& entry) {
   entry.outcome = Outcome::kStarted;
 }
 
-// What is planned: others may start meanwhile as long as they do not delay it.
+// What is planned: others may start meanwhile as long as they do not delay it; without backfilling
+// none starts in its room, which it has from now on.
 void Run::reserve(Entry& entry) {
   const Id step = steps_++;
+  const Time since = set_.backfilling ? *entry.at : state_.now();
   const Time until = after(*entry.at, entry.duration);
   for (const Placement& p : placed_) {
     const Unit& unit = entry.units[p.unit];
@@ -194,10 +202,10 @@ void Run::reserve(Entry& entry) {
     d.soft = true;
     room_at(p.node);
     add(d, {nullptr, scratch_.data(), unit.need, state_.operation_usage(entry.operation)});
-    claim(unit.need, *entry.at, until, false);
+    claim(unit.need, since, until, false);
     ++tally.reservations;
   }
-  occupy(entry, *entry.at, until);
+  occupy(entry, since, until);
 }
 
 void Run::claimed_elsewhere(const Claim& c, std::span<const Id> resource_of, Amount sign) {
@@ -205,7 +213,7 @@ void Run::claimed_elsewhere(const Claim& c, std::span<const Id> resource_of, Amo
   for (Size r = 0; r < resource_of.size(); ++r)
     if (resource_of[r] != kNoId) amounts[resource_of[r]] = c.amounts[r];
   seen_nodes_ = -1;
-  if (c.now) rooms_.add(amounts.data(), kNoId, -sign);
+  if (c.now) add_room(amounts.data(), kNoId, -sign);
   calendar_.add(kNoId, amounts.data(), c.from, c.until, -sign);
 }
 

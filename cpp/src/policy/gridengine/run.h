@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "evenhand/place/calendar.h"
 #include "evenhand/place/in_order.h"
+#include "evenhand/place/room_blocks.h"
 #include "evenhand/place/rooms.h"
 #include "evenhand/place/where.h"
 #include "evenhand/policy/gridengine/planner.h"
@@ -35,6 +37,8 @@ struct Entry {
   std::vector<Unit> units;
   double priority = 0;
   Time since = 0;
+  bool first = false;  // before all that are not
+  Id behind = kNoId;   // in the queue: the preemptor of which it is next, that has yet to start
   Time duration = kForever;  // planned, with what is added to it
   Outcome outcome = Outcome::kNoFreeRoom;
   Id failed = kNoId;         // the request that found no place
@@ -43,15 +47,42 @@ struct Entry {
   std::optional<Time> at{};  // since when it would fit; kForever: never
 };
 
+struct Attempt;
+
 // A running job that may be preempted.
 struct Provider {
   Id operation = kNoId;
   double priority = 0;
   Time start = 0, end = kNoTime;
-  Column<Id> slots{};
+  std::span<const Id> slots{};
   bool claimed = false;
+  bool checkpointable = true, rerunnable = true;  // all of it
+  // What the configuration says, and which of the advisor's actions lets go of its processes:
+  // where the consumer wants nothing but slots, and else.
+  Asked action = Asked::kConfigured;
+  Mode for_slots = Mode::kPreempt, for_more = Mode::kPreempt;
   Outcome why = Outcome::kTaken;  // why it may not
   Mode mode = Mode::kPreempt;     // for the consumer at hand
+  // Of the question with this number.
+  Index question = 0;
+  Outcome verdict = Outcome::kTaken;
+};
+
+// Providers by the nodes they are on, in their order.
+struct Hosts {
+  Column<Id> first;         // N + 1
+  Column<Id> provider;      // in providers_
+  Column<double> priority;  // beside it: those of the node, ascending
+  Column<Amount> most;      // N x R: what any one of them has there
+};
+
+// Whom a job may preempt, and how.
+struct Question {
+  const Entry* entry = nullptr;
+  Asked action = Asked::kConfigured;
+  std::span<const Id> named{};  // none: any
+  Attempt* attempt = nullptr;
+  bool only_slots = false;  // are wanted
 };
 
 // What became of every job when one looked for providers.
@@ -105,9 +136,7 @@ class Run {
  private:
   using Size = std::size_t;
   const ResourceSpace& resources() const noexcept { return state_.tables().resources; }
-  Id rank(Id operation) const noexcept {
-    return static_cast<Id>(state_.operations().keys().rank(operation));
-  }
+  Index rank(Id operation) const noexcept { return state_.operations().keys().rank(operation); }
   double priority(Id operation) const noexcept {
     return state_.operations().get(&OperationColumns::priority, operation, 0.0);
   }
@@ -127,6 +156,12 @@ class Run {
   Time ends(Id slot) const;
   Time submitted(Id operation) const;
   void build_queue();
+  auto key(const Entry& entry) const {
+    const Entry& lead = entry.behind == kNoId ? entry : queue[at(entry.behind)];
+    return std::tuple(!entry.first, -lead.priority, !lead.preemptee, lead.since);
+  }
+  void stand_behind_preemptors();
+  void remember_preemptors();
   void due(Time instant) {
     if (instant > state_.now() && instant < kForever && (next_due == kNoTime || instant < next_due))
       next_due = instant;
@@ -140,6 +175,13 @@ class Run {
   bool fits_at(const Unit& unit, Id node, Time from, Time until, bool now) const;
   // All of a job from one instant on, or nothing; placed_ says where. Takes no room.
   bool place(const Entry& entry, Time from, bool now);
+  // The first node, from a place in their order on, with so much room now that `also` takes.
+  template <class Also>
+  Size first_with_room(const Amount* need, Size from, Also also) const;
+  void add_room(const Amount* amounts, Id node, Amount sign) {
+    rooms_.add(amounts, node, sign);
+    if (node != kNoId) blocks_.changed(place_of_node_[node]);
+  }
   Time first_fit(const Entry& entry);
   // What cannot start now starts a second later, or later still.
   Time soonest() const noexcept { return state_.now() + kMicrosecondsPerSecond; }
@@ -162,11 +204,11 @@ class Run {
 
   // providers.cpp
   void find_providers();
-  bool checkpointable(const Provider& provider) const;
-  bool rerunnable(const Provider& provider) const;
+  void describe(Provider& provider) const;
   bool is_slots(Size r) const noexcept;  // or a licence that is free with them
-  std::optional<Mode> configured(const Provider& provider, const Entry& entry) const;
-  Mode advised(const Provider& provider, const Entry& entry) const;
+  bool frees(Mode mode, Size r) const noexcept { return frees_[at(mode) * width_ + r] != 0; }
+  std::optional<Mode> configured(const Provider& provider, const Question& question) const;
+  Mode advised(const Provider& provider, const Question& question) const;
   bool frees_enough(const Provider& provider, const Entry& entry, Mode mode) const;
   void effect(const Provider& provider, Id slot) const;  // into freed_ and kept_
   void give(const Provider& provider, Amount sign);
@@ -176,15 +218,40 @@ class Run {
   // Named ones only; none: any. `fewest`: as few as can be, else those that are needed, in order.
   Outcome preempt(Entry& entry, std::span<const Id> named, Asked action, bool fewest,
                   Reason reason);
-  Column<Provider*> candidates_for(const Entry& entry, std::span<const Id> named, Asked action,
-                                   Attempt* attempt);
-  Column<Provider*> choose(Entry& entry, const Column<Provider*>& candidates, bool fewest);
-  Column<Provider*> in_turn(Entry& entry, const Column<Provider*>& candidates,
+  Outcome judge(const Provider& provider, const Question& question, Mode& mode);
+  Outcome verdict(Provider& provider, const Question& question) {
+    if (provider.question != questions_) {
+      provider.question = questions_;
+      provider.verdict = judge(provider, question, provider.mode);
+    }
+    return provider.verdict;
+  }
+  Column<Id> order_of(const Question& question) const;
+  bool has_candidates(const Question& question);
+  Column<Provider*> candidates_for(const Question& question);
+  Column<Provider*> choose(const Question& question, bool fewest);
+  Column<Provider*> in_turn(const Entry& entry, const Column<Provider*>& candidates,
                             VictimSelection selection);
-  Column<Provider*> on_one_node(const Entry& entry, const Column<Provider*>& candidates);
-  bool covers(const Provider& provider, Id node, const Amount* lacks) const;
-  SpreadNeed spread(const Unit& unit, const Column<Provider*>& candidates) const;
+  // R: what is there now and stays, of a node and of what the cluster shares: what a job that is to
+  // start now lacks beyond it, those that leave for it must free.
+  void stays_free(Id node, Time until, Amount* free) const;
+  // By node how often a unit fits there from now on, were all candidates gone.
+  Column<Index> copies_without(const Unit& unit, Time duration,
+                               const Column<Provider*>& candidates);
+  SpreadNeed spread(const Unit& unit, Time duration, const Column<Provider*>& candidates);
   void take(Entry& entry, std::span<Provider* const> victims, Reason reason);
+
+  // one_node.cpp
+  Hosts by_host(std::span<const Id> order) const;
+  Column<Provider*> on_one_node(const Question& question, const Hosts& hosts);
+  // with_shared.cpp
+  std::optional<Column<Provider*>> with_shared(const Entry& entry,
+                                               const Column<Provider*>& candidates);
+  std::optional<Column<Provider*>> with_shared(const Entry& entry,
+                                               const Column<Provider*>& candidates,
+                                               View<const Index> copies);
+  bool fits_without(const Entry& entry, std::span<Provider* const> victims, Id node);
+  void freed_on(const Provider& provider, Id node, Amount* sum) const;
 
   // commands.cpp
   Column<Id> jobs_named(const std::string& name) const;
@@ -200,16 +267,25 @@ class Run {
   Size width_;
   Column<Id> nodes_, operations_;  // that there are, in canonical order
   Rooms rooms_;
+  Column<Size> place_of_node_;  // N: in nodes_
+  Index usable_ = 0;            // nodes on which anything may start
+  mutable RoomBlocks blocks_;
   Calendar calendar_;
   mutable Where where_;
   Column<Size> order_, place_of_;  // of the queue; O: entry of a waiting job
   Size next_ = 0;
   Index reserved_ = 0;             // jobs that wait for their reservation
   std::vector<Placement> placed_;  // of the job at hand
+  Size begin_at_ = 0;              // in nodes_: none before it fits when first_fit said
   Column<Amount> needs_;           // of stopped allocations, S x R
   std::vector<Provider> providers_;
-  Column<Id> provider_of_;  // O
+  Column<Id> provider_of_;      // O
+  Column<Id> provider_slots_;   // of all of them
+  Column<Id> in_order_;         // providers, those that are preempted first before others
+  std::optional<Hosts> hosts_;  // of all of them, in this order
   bool have_providers_ = false;
+  Index questions_ = 0;
+  Column<std::uint8_t> frees_;    // Mode x R
   Index preemptees_ = 0;          // jobs that are preempted or leave, with those of this run
   Column<std::uint8_t> becomes_;  // O: JobState that a decision leads to; 0: as it was
   Refusals commands_;             // that were refused

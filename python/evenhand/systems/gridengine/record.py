@@ -29,6 +29,7 @@ GRIDENGINE: Final = System(
         Column("operations", "forced", words=("no", "yes")),
         Column("operations", "preempted_as", words=("", "qw", "r", "s", "P", "N", "S", "dr", "Rq")),
         Column("operations", "providers", lists=True),
+        Column("operations", "preempted_for", lists=True),
         VICTIMS,
     ),
     preempts_operations=True,

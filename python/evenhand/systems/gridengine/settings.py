@@ -79,7 +79,8 @@ class GridEngineSettings(CheckedSettings):
         None, description="Planned run time of jobs that request none; by default for ever."
     )
     backfilling: _Flag = Field(
-        True, description="Off: what starts is taken to run for ever, so it starts in no room reserved later."
+        True,
+        description="Off: what is reserved for later has its room from now on: nothing else starts there.",
     )
     automatic_preemption: _Flag = Field(
         False, description="Every run preempts for waiting jobs whose reservation is too far away."

@@ -20,6 +20,8 @@ struct Memory {
   Column<std::uint8_t> forced;         // O
   Column<std::uint8_t> state;          // O: JobState of preemptees, 0: nothing is known
   Column<Id> providers, providers_of;  // operations, in order, each of a consumer
+  // Preemptors that have not started yet, each of a preemptee.
+  Column<Id> preempted_for, preempted_for_of;
   VictimTimes victims{};
 
   void grow(std::size_t operations);

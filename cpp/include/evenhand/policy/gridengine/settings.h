@@ -42,6 +42,8 @@ enum class JobState : std::uint8_t {
   kRescheduled
 };
 
+inline constexpr std::size_t kModes = 6;
+
 struct Settings {
   PaceSettings pace;
   bool automatic = false;

@@ -1,0 +1,149 @@
+// Who leaves so that a job that needs one place gets it, as few as can be.
+#include <algorithm>
+#include <utility>
+
+#include "run.h"
+
+namespace evenhand::gridengine {
+
+Hosts Run::by_host(std::span<const Id> order) const {
+  Hosts out;
+  const Size nodes = at(rooms_.nodes());
+  out.first.assign(nodes + 1, 0);
+  out.most.assign(nodes * width_, 0);
+  // Each of its nodes once.
+  Column<Id> seen(nodes, kNoId);
+  const auto visit = [&](auto&& act) {
+    std::ranges::fill(seen, kNoId);
+    for (const Id i : order)
+      for (const Id slot : providers_[at(i)].slots)
+        if (const Id n = state_.node_of(slot); n != kNoId && std::exchange(seen[n], i) != i)
+          act(n, i);
+  };
+  visit([&](Id n, Id) { ++out.first[at(n) + 1]; });
+  for (Size n = 0; n < nodes; ++n) out.first[n + 1] += out.first[n];
+  out.provider.resize(at(out.first.back()));
+  out.priority.resize(at(out.first.back()));
+  Column<Id> next(out.first.begin(), out.first.end() - 1);
+  Column<Amount> sum(width_);
+  visit([&](Id n, Id i) {
+    const Provider& p = providers_[at(i)];
+    out.priority[next[n]] = p.priority;
+    out.provider[next[n]++] = i;
+    std::ranges::fill(sum, 0);
+    for (const Id slot : p.slots)
+      for (Size r = 0; r < width_ && state_.node_of(slot) == n; ++r)
+        sum[r] += state_.amounts(slot)[r];
+    for (Size r = 0; r < width_; ++r)
+      out.most.row(n, width_)[r] = std::max(out.most.row(n, width_)[r], sum[r]);
+  });
+  for (Size n = 0; n < nodes; ++n)
+    std::sort(out.priority.begin() + out.first[n], out.priority.begin() + out.first[n + 1]);
+  return out;
+}
+
+void Run::freed_on(const Provider& p, Id node, Amount* sum) const {
+  std::fill_n(sum, width_, 0);
+  const std::uint8_t* free = frees_.row(p.mode, width_);
+  for (const Id slot : p.slots) {
+    if (state_.node_of(slot) != node) continue;
+    const Amount* held = state_.amounts(slot);
+    for (Size r = 0; r < width_; ++r) sum[r] += free[r] != 0 ? held[r] : 0;
+  }
+}
+
+bool Run::fits_without(const Entry& entry, std::span<Provider* const> victims, Id node) {
+  const Time now = state_.now(), until = after(now, entry.duration);
+  const Unit& unit = entry.units[0];
+  for (const Provider* p : victims) give(*p, 1);
+  const bool fits = calendar_.fits(calendar_.shared(), unit.need, now, until) &&
+                    fits_at(unit, node, now, until, true);
+  for (const Provider* p : victims) give(*p, -1);
+  return fits;
+}
+
+// Of a job that needs one place, and nothing of what the cluster shares that is missing: as few as
+// can be on one node; of as many those whose highest priority is lowest, on the first node.
+//
+// Nodes that cannot be better than the best so far are passed over unseen: by the lowest
+// priorities there are on them, and by the most that any one job there could free.
+Column<Provider*> Run::on_one_node(const Question& question, const Hosts& hosts) {
+  const Entry& entry = *question.entry;
+  const Unit& unit = entry.units[0];
+  Column<Provider*> best, on, set;
+  double best_highest = 0;
+  Column<Amount> lacks(width_), sum(width_);
+  const auto highest = [](const Column<Provider*>& of) {
+    double found = of.front()->priority;
+    for (const Provider* p : of) found = std::max(found, p->priority);
+    return found;
+  };
+  const auto better = [&](const Column<Provider*>& than) {
+    return best.empty() ||
+           std::pair(than.size(), highest(than)) < std::pair(best.size(), best_highest);
+  };
+  // No set of so many on a node is better.
+  const auto beaten = [&](Size least, Id first) {
+    return !best.empty() &&
+           (least > best.size() ||
+            (least == best.size() && hosts.priority[at(first) + least - 1] >= best_highest));
+  };
+  VictimSelector selector(width_);
+  for (const Id n : nodes_) {
+    const Id first = hosts.first[n], end = hosts.first[at(n) + 1];
+    if (first == end || hosts.priority[first] >= entry.priority || beaten(1, first) ||
+        !allowed(unit, n))
+      continue;
+    rooms_.lacks(unit.need, n, lacks.data());
+    Size least = 1;
+    bool never = false;
+    for (Size r = 0; r < width_ && !never; ++r) {
+      const Amount most = hosts.most.row(n, width_)[r];
+      never = lacks[r] > 0 && most <= 0;
+      if (lacks[r] > most && !never)
+        least = std::max(least, static_cast<Size>((lacks[r] + most - 1) / most));
+    }
+    if (never || least > at(end - first) || beaten(least, first)) continue;
+    on.clear();
+    for (Id i = first; i < end; ++i)
+      if (Provider& p = providers_[at(hosts.provider[i])]; verdict(p, question) == Outcome::kTaken)
+        on.push_back(&p);
+    set.clear();
+    const auto covers = [&](const Provider* p) {
+      freed_on(*p, n, sum.data());
+      for (Size r = 0; r < width_; ++r)
+        if (sum[r] < lacks[r]) return false;
+      return true;
+    };
+    if (const auto one = std::ranges::find_if(on, covers); one != on.end()) {
+      set.push_back(*one);
+    } else {
+      least = std::max<Size>(least, 2);
+      if (on.size() < least || beaten(least, first)) continue;
+      selector.clear();
+      for (const Provider* p : on) {
+        freed_on(*p, n, sum.data());
+        selector.add(0, sum.data());
+      }
+      if (!selector.select(VictimSelection::kMinimum, lacks, set_.minimum_budget)) continue;
+      for (const Id i : selector.taken()) set.push_back(on[i]);
+    }
+    if (!better(set)) continue;
+    // Room that is planned for others begins too soon: more must go, or all of it is in vain.
+    if (!fits_without(entry, set, n)) {
+      set = on;
+      if (!fits_without(entry, set, n)) continue;
+      for (Size i = set.size(); i-- > 0;) {
+        Column<Provider*> less = set;
+        less.erase(less.begin() + static_cast<std::ptrdiff_t>(i));
+        if (fits_without(entry, less, n)) set = less;
+      }
+    }
+    if (set.empty() || !better(set)) continue;
+    best = set;
+    best_highest = highest(best);
+  }
+  return best;
+}
+
+}  // namespace evenhand::gridengine
