@@ -16,12 +16,25 @@ void ClusterState::take_back(Mark mark) {
   if (mark.first) forget();
 }
 
+void ClusterState::record(Change change, std::initializer_list<const Amount*> amounts,
+                          const Leaving* leaving) {
+  if (!recording_) return;
+  change.amounts = journal_amounts_.size();
+  for (const Amount* each : amounts)
+    journal_amounts_.insert(journal_amounts_.end(), each, each + width_);
+  change.leaves = leaving != nullptr;
+  if (change.leaves) journal_leaving_.push_back(*leaving);
+  journal_.push_back(change);
+}
+
 void ClusterState::undo(Mark mark) {
   recording_ = false;
   while (journal_.size() > mark.entries) {
-    const Change change = std::move(journal_.back());
+    const Change change = journal_.back();
     journal_.pop_back();
     revert(change);
+    journal_amounts_.resize(change.amounts);
+    if (change.leaves) journal_leaving_.pop_back();
   }
   recording_ = true;
 }
@@ -32,10 +45,13 @@ void ClusterState::forget() {
       with(static_cast<Table>(c.first),
            [&](auto& rows) { rows.free_version(static_cast<Id>(c.second)); });
   journal_.clear();
+  journal_amounts_.clear();
+  journal_leaving_.clear();
   recording_ = false;
 }
 
 void ClusterState::revert(const Change& c) {
+  const std::span<const Amount> amounts = std::span(journal_amounts_).subspan(c.amounts);
   switch (c.kind) {
     case Change::Kind::kNow:
       now_ = c.first;
@@ -59,7 +75,7 @@ void ClusterState::revert(const Change& c) {
       list(c.row, true);
       if (holds(c.row)) add_usage(c.row, 1);
       if (const Amount* held = away(c.row) ? kept(c.row) : nullptr) add_usage(c.row, held, 1);
-      if (c.leaving.slot != kNoId) leave(c.leaving);
+      if (c.leaves) leave(journal_leaving_.back());
       break;
     case Change::Kind::kPreempt:
       drop_leaving(c.row);
@@ -68,11 +84,11 @@ void ClusterState::revert(const Change& c) {
       break;
     case Change::Kind::kSuspend:
       add_usage(c.row, kept(c.row), -1);
-      std::ranges::copy(c.amounts, row(held_, c.row));
+      std::ranges::copy(amounts, row(held_, c.row));
       phase_[c.row] = static_cast<Phase>(c.first);
       if (node_[c.row] != kNoId) on_node_.add(node_[c.row], c.row);
       if (holds(c.row)) add_usage(c.row, 1);
-      if (c.leaving.slot != kNoId) leave(c.leaving);
+      if (c.leaves) leave(journal_leaving_.back());
       break;
     case Change::Kind::kResume:
       add_usage(c.row, -1);
@@ -82,26 +98,26 @@ void ClusterState::revert(const Change& c) {
       refer(node_[c.row], 1);
       phase_[c.row] = Phase::kAway;
       last_start_[c.row] = c.second;
-      std::ranges::copy(c.amounts, row(held_, c.row));
+      std::ranges::copy(amounts, row(held_, c.row));
       add_usage(c.row, kept(c.row), 1);
       break;
     case Change::Kind::kTakeRoom: {
       Leaving* l = leaving_of(c.row);
-      for (std::size_t r = 0; r < width_; ++r) l->left[r] += c.amounts[r];
-      add_left(c.row, c.amounts.data(), 1);
+      for (std::size_t r = 0; r < width_; ++r) l->left[r] += amounts[r];
+      add_left(c.row, amounts.data(), 1);
       break;
     }
     case Change::Kind::kTouch:
       touch(c.row, c.first, c.second);
       break;
     case Change::Kind::kResize:
-      resize(c.row, c.amounts);
+      resize(c.row, amounts);
       break;
     case Change::Kind::kPending:
       set_pending(c.row, c.first);
       break;
     case Change::Kind::kCapacity:
-      set_capacity(c.row, c.amounts);
+      set_capacity(c.row, amounts);
       break;
     case Change::Kind::kSchedulable:
       set_schedulable(c.row, c.first != 0);
@@ -118,10 +134,10 @@ void ClusterState::revert(const Change& c) {
       break;
     }
     case Change::Kind::kStated:
-      set_stated(c.row, std::span(c.amounts).first(width_), std::span(c.amounts).last(width_));
+      set_stated(c.row, amounts.first(width_), amounts.last(width_));
       break;
     case Change::Kind::kBeneficiary:
-      leaving_of(c.row)->beneficiary = c.leaving.beneficiary;
+      leaving_of(c.row)->beneficiary = journal_leaving_.back().beneficiary;
       break;
   }
 }

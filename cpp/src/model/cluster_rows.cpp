@@ -44,8 +44,7 @@ void ClusterState::point(Table table, Id row, Id version) {
     rows.point(row, version);
     if (version >= Rows::kOfSnapshot) group(table, row, true);
     if (recording_)
-      journal_.push_back(
-          {Change::Kind::kVersion, row, static_cast<std::int64_t>(table), before, {}, {}});
+      record({Change::Kind::kVersion, row, static_cast<std::int64_t>(table), before});
     else
       rows.free_version(before);
   });
@@ -76,9 +75,7 @@ Id ClusterState::new_row(Table table, LiveTable<Columns>& rows, const Columns& f
     pending_.push_back(0);
     asking_.push_back(kNoId);
   }
-  record([&] {
-    return Change{Change::Kind::kRow, made, static_cast<std::int64_t>(table), again, {}, {}};
-  });
+  record({Change::Kind::kRow, made, static_cast<std::int64_t>(table), again});
   return made;
 }
 
@@ -122,11 +119,7 @@ void ClusterState::reclaim() {
 void ClusterState::set_stated(Id operation, std::span<const Amount> usage,
                               std::span<const Amount> besides) {
   Amount *used = row(usage_, operation), *more = row(wanted_besides_, operation);
-  record([&] {
-    Change change{Change::Kind::kStated, operation, 0, 0, {used, used + width_}, {}};
-    change.amounts.insert(change.amounts.end(), more, more + width_);
-    return change;
-  });
+  record({Change::Kind::kStated, operation}, {used, more});
   for (const Amount* before : {used, more}) count(asked_, before, -1);
   add_to_pools(operation, used, -1);
   std::ranges::copy(usage, used);
@@ -385,7 +378,7 @@ void ClusterState::follow_names(Table table, Id row, std::string_view name) {
 
 void ClusterState::set_beneficiary(Leaving& leaving, Beneficiary beneficiary) {
   if (leaving.beneficiary == beneficiary) return;
-  record([&] { return Change{Change::Kind::kBeneficiary, leaving.slot, 0, 0, {}, leaving}; });
+  record({Change::Kind::kBeneficiary, leaving.slot}, {}, &leaving);
   leaving.beneficiary = beneficiary;
 }
 

@@ -230,7 +230,7 @@ Leaving ClusterState::drop_leaving(Id slot) {
 
 void ClusterState::advance(Time now) {
   if (now == now_) return;
-  record([&] { return Change{Change::Kind::kNow, kNoId, now_, 0, {}, {}}; });
+  record({Change::Kind::kNow, kNoId, now_});
   now_ = now;
 }
 
@@ -258,7 +258,7 @@ Id ClusterState::new_slot(Id operation, Id node, const Amount* size, Time time, 
   if (node != kNoId) on_node_.add(node, slot);
   list(slot, true);
   add_usage(slot, 1);
-  record([&] { return Change{Change::Kind::kStart, slot, again, 0, {}, {}}; });
+  record({Change::Kind::kStart, slot, again});
   return slot;
 }
 
@@ -288,10 +288,14 @@ void ClusterState::stop(Id slot) {
 
 void ClusterState::end(Id slot) {
   if (slot >= first_new_) remove_cells(slot);
-  Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[slot]), 0, {}, {}};
-  if (leaving(slot)) change.leaving = drop_leaving(slot);
+  const Change change{Change::Kind::kEnd, slot, static_cast<std::int64_t>(phase_[slot])};
+  if (leaving(slot)) {
+    const Leaving dropped = drop_leaving(slot);
+    record(change, {}, &dropped);
+  } else {
+    record(change);
+  }
   stop(slot);
-  record([&] { return std::move(change); });
 }
 
 void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
@@ -301,7 +305,7 @@ void ClusterState::preempt(Id slot, Beneficiary beneficiary) {
   Leaving leaving{slot, beneficiary, {}};
   std::copy_n(amounts(slot), width_, leaving.left.begin());
   leave(leaving);
-  record([&] { return Change{Change::Kind::kPreempt, slot, before, 0, {}, {}}; });
+  record({Change::Kind::kPreempt, slot, before});
 }
 
 // What the snapshot's rows keep is read from the snapshot until one is suspended.
@@ -315,24 +319,24 @@ void ClusterState::own_held() {
 void ClusterState::suspend(Id slot, std::span<const Amount> held) {
   own_held();
   Amount* kept = row(held_, slot);
-  Change change{Change::Kind::kSuspend, slot, static_cast<std::int64_t>(phase_[slot]), 0,
-                {kept, kept + width_},  {}};
-  if (holds(slot))
+  const Change change{Change::Kind::kSuspend, slot, static_cast<std::int64_t>(phase_[slot])};
+  if (holds(slot)) {
+    record(change, {kept});
     add_usage(slot, -1);
-  else
-    change.leaving = drop_leaving(slot);
+  } else {
+    const Leaving dropped = drop_leaving(slot);
+    record(change, {kept}, &dropped);
+  }
   if (node_[slot] != kNoId) on_node_.remove(node_[slot], slot);
   phase_[slot] = Phase::kAway;
   std::ranges::copy(held, kept);
   add_usage(slot, kept, 1);
-  record([&] { return std::move(change); });
 }
 
 void ClusterState::resume(Id slot, Id node, Time time) {
   own_held();
   Amount* kept = row(held_, slot);
-  Change change{Change::Kind::kResume, slot, node_[slot], last_start_[slot],
-                {kept, kept + width_}, {}};
+  record({Change::Kind::kResume, slot, node_[slot], last_start_[slot]}, {kept});
   add_usage(slot, kept, -1);
   std::fill_n(kept, width_, Amount{0});
   refer(node_[slot], -1);
@@ -342,16 +346,13 @@ void ClusterState::resume(Id slot, Id node, Time time) {
   last_start_[slot] = time;
   if (node != kNoId) on_node_.add(node, slot);
   add_usage(slot, 1);
-  record([&] { return std::move(change); });
 }
 
 void ClusterState::take_room(Id slot, std::span<const Amount> taken) {
   Leaving* l = leaving_of(slot);
   for (std::size_t r = 0; r < width_; ++r) l->left[r] -= taken[r];
   add_left(slot, taken.data(), -1);
-  record([&] {
-    return Change{Change::Kind::kTakeRoom, slot, 0, 0, {taken.begin(), taken.end()}, {}};
-  });
+  record({Change::Kind::kTakeRoom, slot}, {taken.data()});
 }
 
 void ClusterState::set_taken(Id slot, std::span<const Amount> amounts) {
@@ -368,9 +369,7 @@ void ClusterState::set_taken(Id slot, std::span<const Amount> amounts) {
 void ClusterState::touch(Id slot, Time last_start, Time last_progress) {
   if (last_progress_.empty() && last_progress != kNoTime)
     last_progress_.assign(operation_.size(), kNoTime);
-  record([&] {
-    return Change{Change::Kind::kTouch, slot, last_start_[slot], this->last_progress(slot), {}, {}};
-  });
+  record({Change::Kind::kTouch, slot, last_start_[slot], this->last_progress(slot)});
   last_start_[slot] = last_start;
   if (!last_progress_.empty()) last_progress_[slot] = last_progress;
 }
@@ -385,9 +384,7 @@ void ClusterState::own_amounts() {
 
 void ClusterState::resize(Id slot, std::span<const Amount> size) {
   own_amounts();
-  record([&] {
-    return Change{Change::Kind::kResize, slot, 0, 0, {amounts(slot), amounts(slot) + width_}, {}};
-  });
+  record({Change::Kind::kResize, slot}, {amounts(slot)});
   add_usage(slot, -1);
   count(asked_, amounts(slot), -1);
   std::ranges::copy(size, row(amounts_, slot));
@@ -396,21 +393,14 @@ void ClusterState::resize(Id slot, std::span<const Amount> size) {
 }
 
 void ClusterState::set_pending(Id request, Index count) {
-  record([&] { return Change{Change::Kind::kPending, request, pending(request), 0, {}, {}}; });
+  record({Change::Kind::kPending, request, pending(request)});
   this->count(asked_, requests_.get_row(&RequestColumns::resources, request),
               count - pending(request));
   pending_[request] = count;
 }
 
 void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
-  record([&] {
-    return Change{Change::Kind::kCapacity,
-                  node,
-                  0,
-                  0,
-                  {node_capacity(node), node_capacity(node) + width_},
-                  {}};
-  });
+  record({Change::Kind::kCapacity, node}, {node_capacity(node)});
   count(offered_, node_capacity(node), -1);
   count_total(node, -1);
   std::ranges::copy(amounts, row(capacity_, node));
@@ -419,7 +409,7 @@ void ClusterState::set_capacity(Id node, std::span<const Amount> amounts) {
 }
 
 void ClusterState::set_schedulable(Id node, bool schedulable) {
-  record([&] { return Change{Change::Kind::kSchedulable, node, schedulable_[node], 0, {}, {}}; });
+  record({Change::Kind::kSchedulable, node, schedulable_[node]});
   count_total(node, -1);
   schedulable_[node] = schedulable;
   count_total(node, 1);

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -275,10 +276,8 @@ class ClusterState {
   Leaving* leaving_of(Id slot) noexcept;
   void own_amounts();
   void own_held();
-  template <class Undo>
-  void record(Undo undo) {
-    if (recording_) journal_.push_back(undo());
-  }
+  void record(Change change, std::initializer_list<const Amount*> amounts = {},
+              const Leaving* leaving = nullptr);
   void revert(const Change& change);
 
   Snapshot snapshot_;
@@ -315,6 +314,8 @@ class ClusterState {
   Column<std::int32_t> leaving_on_;  // per node
   bool recording_ = false;
   std::vector<Change> journal_;
+  Column<Amount> journal_amounts_;  // what its entries say of amounts, one behind the other
+  std::vector<Leaving> journal_leaving_;
 };
 
 // One entry of the journal: what to put back.
@@ -340,8 +341,8 @@ struct ClusterState::Change {
   Kind kind;
   Id row = kNoId;
   std::int64_t first = 0, second = 0;
-  Column<Amount> amounts;
-  Leaving leaving;
+  std::size_t amounts = 0;  // where the journal's amounts of this entry begin
+  bool leaves = false;      // the journal's last leaving allocation belongs to it
 };
 
 }  // namespace evenhand
